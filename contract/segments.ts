@@ -1,0 +1,225 @@
+/**
+ * How a text becomes segments. The counter in the dashboard, the price and what goes on the wire
+ * all come from here, so they cannot disagree. Imports nothing: it also runs in browsers.
+ */
+
+/** As sent: GSM 03.38 septets, or UCS-2 as UTF-16 units. */
+export type Encoding = "gsm7" | "ucs2";
+
+/** As asked for: `auto` takes gsm7 where every character has a septet, else ucs2. */
+export type EncodingChoice = "auto" | Encoding;
+
+export type SegmentCount = {
+  outcome: "counted";
+  encoding: Encoding;
+  segments: number;
+  /** Septets in gsm7 (an extension character is two), UTF-16 code units in ucs2. */
+  units: number;
+};
+
+export type SplitText = Omit<SegmentCount, "outcome"> & {
+  outcome: "split";
+  /** The text of each segment; put together they are the text again. */
+  parts: string[];
+  /** What still fits into the last part before another segment begins. */
+  unitsLeft: number;
+};
+
+/** gsm7 was asked for and the text does not fit; nothing is ever substituted. */
+export type NotGsm7 = { outcome: "not_gsm7"; nonGsmCharacters: NonGsmCharacter[] };
+
+/** `position` is an index into the string as JavaScript counts it: UTF-16 units, from 0. */
+export type NonGsmCharacter = { character: string; position: number };
+
+/** Units in a text that is one segment, and in each of several, which carry a 6-octet header. */
+export const SEGMENT_UNITS = {
+  gsm7: { single: 160, concatenated: 153 },
+  ucs2: { single: 70, concatenated: 67 },
+} as const;
+
+/** Septet 0x1B, at position 27, announces a character of the extension table: it is none itself. */
+const ALPHABET =
+  "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞ\x1BÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?" +
+  "¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà";
+
+const EXTENSION: Record<string, number> = {
+  "\f": 0x0a,
+  "^": 0x14,
+  "{": 0x28,
+  "}": 0x29,
+  "\\": 0x2f,
+  "[": 0x3c,
+  "~": 0x3d,
+  "]": 0x3e,
+  "|": 0x40,
+  "€": 0x65,
+};
+
+const ESCAPE = 0x1b;
+
+/** The euro sign, U+20AC, is the last character with a septet. */
+const TABLE_SIZE = 0x20ad;
+
+/** By UTF-16 unit: how many septets it takes, 0 where it has none. */
+const septetCost = new Uint8Array(TABLE_SIZE);
+/** By UTF-16 unit: its septet, or the one that follows the escape. */
+const septetOf = new Uint8Array(TABLE_SIZE);
+for (const [septet, character] of ALPHABET.split("").entries()) enter(character, septet, 1);
+for (const [character, septet] of Object.entries(EXTENSION)) enter(character, septet, 2);
+septetCost[ESCAPE] = 0;
+
+function enter(character: string, septet: number, cost: number): void {
+  septetCost[character.charCodeAt(0)] = cost;
+  septetOf[character.charCodeAt(0)] = septet;
+}
+
+/** Cuts the text into segments, each filled as far as it goes without breaking a pair. */
+export function splitText(text: string, choice?: "auto" | "ucs2"): SplitText;
+export function splitText(text: string, choice: EncodingChoice): SplitText | NotGsm7;
+export function splitText(text: string, choice: EncodingChoice = "auto"): SplitText | NotGsm7 {
+  const count = countSegments(text, choice);
+  if (count.outcome === "not_gsm7") return count;
+
+  const { encoding, segments, units } = count;
+  const { single, concatenated } = SEGMENT_UNITS[encoding];
+  if (segments === 1) {
+    return {
+      outcome: "split",
+      encoding,
+      segments,
+      units,
+      parts: [text],
+      unitsLeft: single - units,
+    };
+  }
+  const parts: string[] = [];
+  for (let start = 0; start < text.length;) {
+    const end = segmentEnd(text, start, encoding);
+    parts.push(text.slice(start, end));
+    start = end;
+  }
+  const unitsLeft = concatenated - countUnits(parts.at(-1) ?? "", encoding);
+  return { outcome: "split", encoding, segments, units, parts, unitsLeft };
+}
+
+/** The numbers of `splitText` without the parts, for the path that prices every message. */
+export function countSegments(text: string, choice?: "auto" | "ucs2"): SegmentCount;
+export function countSegments(text: string, choice: EncodingChoice): SegmentCount | NotGsm7;
+export function countSegments(
+  text: string,
+  choice: EncodingChoice = "auto",
+): SegmentCount | NotGsm7 {
+  const septets = choice === "ucs2" ? NONE : countSeptets(text);
+  if (septets !== NONE) return counted(text, "gsm7", septets);
+  if (choice !== "gsm7") return counted(text, "ucs2", text.length);
+  return { outcome: "not_gsm7", nonGsmCharacters: nonGsmCharacters(text) };
+}
+
+function counted(text: string, encoding: Encoding, units: number): SegmentCount {
+  const { single } = SEGMENT_UNITS[encoding];
+  const segments = units <= single ? 1 : countParts(text, encoding, units);
+  return { outcome: "counted", encoding, segments, units };
+}
+
+function countParts(text: string, encoding: Encoding, units: number): number {
+  const hasNoPairs = encoding === "gsm7" && units === text.length;
+  if (hasNoPairs) return Math.ceil(units / SEGMENT_UNITS.gsm7.concatenated);
+
+  let parts = 0;
+  for (let end = 0; end < text.length; parts += 1) end = segmentEnd(text, end, encoding);
+  return parts;
+}
+
+/** Where the segment of a long text that begins at `start` ends. */
+function segmentEnd(text: string, start: number, encoding: Encoding): number {
+  const room = SEGMENT_UNITS[encoding].concatenated;
+  if (encoding === "ucs2") {
+    const end = start + room;
+    if (end >= text.length) return text.length;
+    return splitsSurrogatePair(text, end) ? end - 1 : end;
+  }
+  let end = start;
+  for (let septets = 0; end < text.length; end += 1) {
+    septets += costAt(text, end);
+    if (septets > room) break;
+  }
+  return end;
+}
+
+function splitsSurrogatePair(text: string, position: number): boolean {
+  const [before, after] = [text.charCodeAt(position - 1), text.charCodeAt(position)];
+  return before >= 0xd800 && before <= 0xdbff && after >= 0xdc00 && after <= 0xdfff;
+}
+
+/** A text that has no septets: no count can be negative. */
+const NONE = -1;
+
+/** Anything but a character of one septet. Three times as fast as the table on ordinary texts. */
+const NOT_PLAIN = new RegExp(`[^${ALPHABET.replace("\x1B", "").replace("-", "\\-")}]`);
+
+function countSeptets(text: string): number {
+  if (!NOT_PLAIN.test(text)) return text.length;
+  let septets = 0;
+  for (let position = 0; position < text.length; position += 1) {
+    const cost = costAt(text, position);
+    if (cost === 0) return NONE;
+    septets += cost;
+  }
+  return septets;
+}
+
+function countUnits(text: string, encoding: Encoding): number {
+  return encoding === "ucs2" ? text.length : countSeptets(text);
+}
+
+function costAt(text: string, position: number): number {
+  const unit = text.charCodeAt(position);
+  return unit < TABLE_SIZE ? (septetCost[unit] ?? 0) : 0;
+}
+
+/** Enough to mark what is wrong in a text; a text in another script would list itself whole. */
+const NON_GSM_LISTED = 100;
+
+/**
+ * Every place where the text has a character without a septet, in order, the first hundred of
+ * them. A surrogate pair is one character; a lone surrogate is listed as it stands.
+ */
+export function nonGsmCharacters(text: string): NonGsmCharacter[] {
+  const found: NonGsmCharacter[] = [];
+  let position = 0;
+  for (const character of text) {
+    if (found.length === NON_GSM_LISTED) break;
+    if (costAt(text, position) === 0) found.push({ character, position });
+    position += character.length;
+  }
+  return found;
+}
+
+/**
+ * One septet per octet, not packed; an extension character is the escape and its septet. Null
+ * where a character has no septet, because octet 0 in its place would show as "@".
+ */
+export function encodeGsm7(text: string): Uint8Array | null {
+  const septets = countSeptets(text);
+  if (septets === NONE) return null;
+
+  const octets = new Uint8Array(septets);
+  let at = 0;
+  for (let position = 0; position < text.length; position += 1) {
+    const unit = text.charCodeAt(position);
+    if (septetCost[unit] === 2) octets[at++] = ESCAPE;
+    octets[at++] = septetOf[unit] ?? 0;
+  }
+  return octets;
+}
+
+/** UTF-16, the high octet first, without a byte order mark. */
+export function encodeUcs2(text: string): Uint8Array {
+  const octets = new Uint8Array(text.length * 2);
+  for (let position = 0; position < text.length; position += 1) {
+    const unit = text.charCodeAt(position);
+    octets[position * 2] = unit >> 8;
+    octets[position * 2 + 1] = unit & 0xff;
+  }
+  return octets;
+}
