@@ -1,0 +1,36 @@
+/**
+ * The contract: the API as data. Operations, schemas, scopes, events and errors stand here once;
+ * routes, validation, types, OpenAPI, the SDK and the docs are made from it. Imports nothing of ours.
+ */
+export {
+  type DeliveryErrorCode,
+  type Detail,
+  type DetailCode,
+  deliveryErrors,
+  detailCodes,
+  type ErrorCode,
+  errors,
+} from "./errors.ts";
+export {
+  type EventName,
+  eventNames,
+  type HistoryEntry,
+  Message,
+  type Status,
+  statuses,
+  type SubmissionOutcome,
+  type WebhookState,
+} from "./message.ts";
+export { NewBatch, NewMessage, operations } from "./messages.ts";
+export { openApi } from "./openapi.ts";
+export {
+  type BodyOf,
+  type ErrorsOf,
+  everywhere,
+  type Operation,
+  type ParamsOf,
+  type QueryOf,
+  type Scope,
+  scopes,
+  type SuccessOf,
+} from "./operation.ts";

@@ -1,0 +1,288 @@
+import { type Static, type TSchema, Type } from "typebox";
+import { operation } from "./operation.ts";
+import {
+  AnyTime,
+  MESSAGE_EXAMPLE,
+  Message,
+  MessageHistory,
+  PREVIEW_EXAMPLE,
+  statuses,
+} from "./message.ts";
+
+/** A field that may be left out or null, with the detail code for every way it can be wrong. */
+function optional<T extends TSchema>(schema: T, code: string) {
+  const json = { ...schema, "x-code": code } as Record<string, unknown>;
+  json["type"] = [(schema as unknown as { type: string }).type, "null"];
+  if (Array.isArray(json["enum"])) json["enum"] = [...json["enum"], null];
+  return Type.Optional(Type.Unsafe<Static<T> | null>(json));
+}
+
+const recipientField = Type.String({
+  description:
+    "Digits of the number in E.164 form, 7 to 15, without the plus. A leading + is accepted and dropped.",
+  examples: ["4915112345678"],
+  "x-code": "RECIPIENT_INVALID",
+});
+
+export const NewMessage = Type.Object(
+  {
+    recipient: recipientField,
+    text: Type.String({
+      description: "What to send: at most 10 segments, never cut short.",
+      "x-code": "TEXT_INVALID",
+    }),
+    sender: optional(
+      Type.String({
+        description:
+          "E.164 digits, a short code of 3 to 8 digits, or 1 to 11 letters, digits, space, - _ . & with at least one letter. Else the account's default, else the carrier's.",
+      }),
+      "SENDER_INVALID",
+    ),
+    callbackUrl: optional(
+      Type.String({
+        maxLength: 2048,
+        description: "Receives a signed webhook on every change of status.",
+      }),
+      "CALLBACK_URL_INVALID",
+    ),
+    reference: optional(
+      Type.String({ maxLength: 128, description: "Your own id; filterable, need not be unique." }),
+      "REFERENCE_INVALID",
+    ),
+    metadata: optional(
+      Type.Unsafe<Record<string, string>>({
+        type: "object",
+        additionalProperties: { type: "string" },
+        maxProperties: 20,
+        description: "At most 20 string values, 2 KB in all; returned, never sent.",
+      }),
+      "METADATA_INVALID",
+    ),
+    encoding: optional(
+      Type.Unsafe<"auto" | "gsm7" | "ucs2">({
+        type: "string",
+        enum: ["auto", "gsm7", "ucs2"],
+        description: "auto takes GSM 03.38 where the text fits, else UCS-2; gsm7 refuses what does not fit.",
+      }),
+      "ENCODING_INVALID",
+    ),
+    maxCredits: optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description: "Refuse the message if it costs more than this.",
+      }),
+      "MAX_CREDITS_INVALID",
+    ),
+    sendAt: optional(
+      Type.String({
+        description: "Send at this time, at most 35 days ahead; ISO 8601 with a zone. Charged at accept.",
+        examples: ["2026-12-24T18:00:00.000Z"],
+      }),
+      "SEND_AT_INVALID",
+    ),
+    validitySeconds: optional(
+      Type.Integer({
+        minimum: 60,
+        maximum: 259_200,
+        description:
+          "A message not handed over within this time (from sendAt, else from acceptance) is FAILED with EXPIRED. 86400 if left out.",
+      }),
+      "VALIDITY_SECONDS_INVALID",
+    ),
+  },
+  { additionalProperties: false, title: "NewMessage", examples: [{ recipient: "4915112345678", text: "Hello from Posthorn" }] },
+);
+export type NewMessage = Static<typeof NewMessage>;
+
+export const NewBatch = Type.Object(
+  { messages: Type.Array(NewMessage, { minItems: 1, maxItems: 1000 }) },
+  {
+    additionalProperties: false,
+    title: "NewBatch",
+    examples: [{ messages: [{ recipient: "4915112345678", text: "Hello" }] }],
+  },
+);
+
+const Preview = Type.Object(
+  {
+    recipient: Type.String(),
+    country: Type.Union([Type.String(), Type.Null()], {
+      description: "ISO 3166 alpha-2, or null for numbers of no country.",
+    }),
+    encoding: Type.String({ enum: ["gsm7", "ucs2"] }),
+    segments: Type.Integer(),
+    credits: Type.Integer(),
+    balance: Type.Integer(),
+    nonGsmCharacters: Type.Array(
+      Type.Object(
+        {
+          character: Type.String(),
+          position: Type.Integer({ description: "Index of its first UTF-16 unit in the text." }),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+  },
+  { additionalProperties: false, title: "Preview", examples: [PREVIEW_EXAMPLE] },
+);
+
+const MessageId = Type.Object(
+  { messageId: Type.String({ description: "Identifier of the message." }) },
+  { additionalProperties: false },
+);
+
+const ListQuery = Type.Object(
+  {
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 25 })),
+    cursor: Type.Optional(Type.String({ description: "`nextCursor` of the page before." })),
+    status: Type.Optional(
+      Type.Array(Type.Unsafe<(typeof statuses)[number]>({ type: "string", enum: [...statuses] }), {
+        description: "Repeatable.",
+      }),
+    ),
+    recipient: Type.Optional(Type.String()),
+    reference: Type.Optional(Type.String({ maxLength: 128 })),
+    createdAfter: Type.Optional(AnyTime),
+    createdBefore: Type.Optional(AnyTime),
+  },
+  { additionalProperties: false },
+);
+
+const IDEMPOTENCY = {
+  "idempotency-key": "1 to 255 printable ASCII characters; kept 24 hours per account.",
+};
+const SEND_ERRORS = [
+  "JSON_INVALID",
+  "IDEMPOTENCY_KEY_INVALID",
+  "CREDITS_INSUFFICIENT",
+  "BODY_TOO_LARGE",
+  "CONTENT_TYPE_UNSUPPORTED",
+  "IDEMPOTENCY_KEY_REUSED",
+  "VALIDATION_FAILED",
+  "RECIPIENT_NOT_SERVED",
+  "PRICE_ABOVE_LIMIT",
+  "QUEUE_FULL",
+] as const;
+
+/** Everything a client can do with an API key. */
+export const operations = {
+  sendMessage: operation({
+    method: "POST",
+    path: "/v1/messages",
+    summary: "Send a message",
+    description:
+      "Charges the account and queues the message. The answer is given after the message is stored.",
+    scope: "messages:send",
+    rate: "sends",
+    headers: IDEMPOTENCY,
+    body: NewMessage,
+    success: { status: 202, body: Message, headers: ["Location", "Idempotency-Replayed"] },
+    errors: SEND_ERRORS,
+  }),
+  sendBatch: operation({
+    method: "POST",
+    path: "/v1/messages/batch",
+    summary: "Send many messages, all or none",
+    description: "1 to 1,000 messages are accepted together, or none of them is.",
+    scope: "messages:send",
+    rate: "sends",
+    headers: IDEMPOTENCY,
+    body: NewBatch,
+    success: {
+      status: 202,
+      body: Type.Object(
+        { data: Type.Array(Message) },
+        { title: "MessageBatch", examples: [{ data: [MESSAGE_EXAMPLE] }] },
+      ),
+      headers: ["Idempotency-Replayed"],
+    },
+    errors: SEND_ERRORS,
+  }),
+  previewMessage: operation({
+    method: "POST",
+    path: "/v1/messages/preview",
+    summary: "Price a message without sending it",
+    description: "Takes every field of a send and judges it the same way. Nothing is stored or charged.",
+    scope: "messages:send",
+    rate: "reads",
+    body: NewMessage,
+    success: { status: 200, body: Preview },
+    errors: [
+      "JSON_INVALID",
+      "BODY_TOO_LARGE",
+      "CONTENT_TYPE_UNSUPPORTED",
+      "VALIDATION_FAILED",
+      "RECIPIENT_NOT_SERVED",
+      "PRICE_ABOVE_LIMIT",
+    ],
+  }),
+  listMessages: operation({
+    method: "GET",
+    path: "/v1/messages",
+    summary: "List messages",
+    description:
+      "Newest first. Follow `nextCursor` until it is null; a page filtered by status may hold fewer than `limit` messages and still have a next one.",
+    scope: "messages:read",
+    rate: "reads",
+    query: ListQuery,
+    success: {
+      status: 200,
+      body: Type.Object(
+        {
+          data: Type.Array(Message),
+          nextCursor: Type.Union([Type.String(), Type.Null()]),
+        },
+        { title: "MessagePage", examples: [{ data: [MESSAGE_EXAMPLE], nextCursor: null }] },
+      ),
+    },
+    errors: ["CURSOR_INVALID", "VALIDATION_FAILED"],
+  }),
+  retrieveMessage: operation({
+    method: "GET",
+    path: "/v1/messages/{messageId}",
+    summary: "Retrieve a message and its delivery status",
+    scope: "messages:read",
+    rate: "reads",
+    params: MessageId,
+    success: { status: 200, body: Message },
+    errors: ["MESSAGE_NOT_FOUND"],
+  }),
+  listMessageEvents: operation({
+    method: "GET",
+    path: "/v1/messages/{messageId}/events",
+    summary: "Read the history of a message",
+    description: "Status changes with their webhooks, submissions, doubts and receipts, oldest first.",
+    scope: "messages:read",
+    rate: "reads",
+    params: MessageId,
+    success: { status: 200, body: MessageHistory },
+    errors: ["MESSAGE_NOT_FOUND"],
+  }),
+  cancelMessage: operation({
+    method: "POST",
+    path: "/v1/messages/{messageId}/cancel",
+    summary: "Cancel a message that waits",
+    description: "Ends a message that is still QUEUED as FAILED with CANCELED and refunds it. Again: unchanged.",
+    scope: "messages:send",
+    rate: "reads",
+    params: MessageId,
+    success: { status: 200, body: Message },
+    errors: ["MESSAGE_NOT_FOUND", "MESSAGE_NOT_CANCELABLE"],
+  }),
+  retrieveCredits: operation({
+    method: "GET",
+    path: "/v1/credits",
+    summary: "Read the balance of credits",
+    scope: "messages:read",
+    rate: "reads",
+    success: {
+      status: 200,
+      body: Type.Object(
+        { balance: Type.Integer() },
+        { additionalProperties: false, title: "Credits", examples: [{ balance: 1000 }] },
+      ),
+    },
+    errors: [],
+  }),
+};
