@@ -66,7 +66,7 @@ const septetCost = new Uint8Array(TABLE_SIZE);
 const septetOf = new Uint8Array(TABLE_SIZE);
 for (const [septet, character] of ALPHABET.split("").entries()) enter(character, septet, 1);
 for (const [character, septet] of Object.entries(EXTENSION)) enter(character, septet, 2);
-
+septetCost[ESCAPE] = 0;
 
 function enter(character: string, septet: number, cost: number): void {
   septetCost[character.charCodeAt(0)] = cost;
