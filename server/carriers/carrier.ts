@@ -8,6 +8,8 @@ export type Carrier = {
   readonly inDoubt: "resend" | "fail";
   /** Whether a message of several segments leaves as one submission (`message_payload`). */
   readonly wholeMessages: boolean;
+  /** What those who store and match its receipts must know. */
+  readonly receiptRules: ReceiptRules;
   /** How many submissions can leave at once: free window, present rate. Zero while not bound. */
   room(): number;
   /** Called when `room()` may have grown, so that the send loop need not poll for it. */
@@ -20,6 +22,15 @@ export type Carrier = {
   start(): void;
   /** Submits no more, lets what is in flight be answered, unbinds and closes. */
   stop(): Promise<void>;
+};
+
+export type ReceiptRules = {
+  /** Whether each segment gets a receipt of its own, or the message one for all. */
+  per: "segment" | "message";
+  /** How long after its submission a receipt may match it: carriers use their ids again. */
+  windowMs: number;
+  /** How long a receipt that matches nothing is kept. */
+  parkedMs: number;
 };
 
 export type OutgoingSegment = {
@@ -37,6 +48,10 @@ export type OutgoingSegment = {
   concatReference: number;
   /** What is left of the message's validity. */
   validitySeconds: number;
+  /** Which submission of this segment this is, 1 for the first. */
+  attempt: number;
+  /** Whether an earlier submission of this segment is in doubt. */
+  resent: boolean;
 };
 
 /**
@@ -44,15 +59,34 @@ export type OutgoingSegment = {
  * not have the segment. Policy decides what follows; nobody may take it for a failure.
  */
 export type SubmitOutcome =
-  | { kind: "accepted"; carrierMessageId: string }
-  | { kind: "refused"; temporary: boolean; code: DeliveryErrorCode; carrierCode: string }
-  | { kind: "in_doubt"; why: "timeout" | "link_lost"; lateAnswer?: Promise<SubmitOutcome> }
+  | {
+      kind: "accepted";
+      /** As the carrier gave it, empty where it gave none: then no receipt can ever match. */
+      carrierMessageId: string;
+      /** The same id in the form that receipts are compared with, by the carrier's id rule. */
+      matchId: string;
+    }
+  | {
+      kind: "refused";
+      temporary: boolean;
+      /** The carrier asked for less: it slows down by itself, and `room()` says when to go on. */
+      throttled: boolean;
+      code: DeliveryErrorCode;
+      /** Null where the refusal is ours: a text that the carrier's alphabet cannot hold. */
+      carrierCode: string | null;
+    }
+  | {
+      kind: "in_doubt";
+      why: "timeout" | "link_lost";
+      /** Only after a time-out on a live link. Settles in bounded time; in_doubt: it never came. */
+      lateAnswer?: Promise<SubmitOutcome>;
+    }
   | { kind: "unsent" };
 
 /** What a receipt says, in our words; storing, matching and parking it belongs to sending. */
 export type Receipt = {
   carrierId: string;
-  /** The id as the receipt has it, and every other spelling the carrier's id rule allows. */
+  /** What to look for among the `matchId`s, in this order: the exact id, then by the id rule. */
   carrierMessageIds: string[];
   /** The carrier's own word, such as DELIVRD. */
   state: string;
@@ -63,6 +97,8 @@ export type Receipt = {
   carrierCode: string | null;
   /** Breaks ties between equal ids. */
   recipient: string | null;
+  /** The whole PDU, to be kept with a receipt that is parked. */
+  raw: Uint8Array | null;
 };
 
 /** Resolves after commit; only then is the carrier answered. A rejection asks it to repeat. */
@@ -73,6 +109,9 @@ export type LinkState = {
   state: "starting" | "binding" | "bound" | "throttled" | "connection_lost" | "refused" | "stopped";
   since: Date;
   windowInUse: number;
+  submitsPerSecond: number;
+  receiptsPerSecond: number;
+  responseMs: { p50: number; p99: number } | null;
   /** Why the link is not bound, in words. */
   problem: string | null;
 };
@@ -83,15 +122,24 @@ export type CarrierState = {
   submitsPerSecond: number;
   receiptsPerSecond: number;
   responseMs: { p50: number; p99: number } | null;
-  counts: {
-    accepted: number;
-    refused: number;
-    inDoubt: number;
-    receipts: number;
-    throttled: number;
-    reconnects: number;
-    inboundTexts: number;
-  };
+  counts: CarrierCounts;
   /** Refusals since start by `command_status`, such as "0x0B". */
   statuses: Record<string, number>;
+};
+
+export type CarrierCounts = {
+  accepted: number;
+  /** Accepted without an id. */
+  acceptedWithoutId: number;
+  refused: number;
+  inDoubt: number;
+  lateAnswers: number;
+  receipts: number;
+  /** Receipts whose state is a word that nothing maps. */
+  unknownStates: number;
+  /** Receipts and requests that could not be understood. */
+  unreadable: number;
+  throttled: number;
+  reconnects: number;
+  inboundTexts: number;
 };
