@@ -11,7 +11,7 @@ import {
 
 /** A field that may be left out or null, with the detail code for every way it can be wrong. */
 function optional<T extends TSchema>(schema: T, code: string) {
-  const json = { ...schema, "x-code": code } as Record<string, unknown>;
+  const json = { ...schema, "x-code": code } as unknown as Record<string, unknown>;
   json["type"] = [(schema as unknown as { type: string }).type, "null"];
   if (Array.isArray(json["enum"])) json["enum"] = [...json["enum"], null];
   return Type.Optional(Type.Unsafe<Static<T> | null>(json));

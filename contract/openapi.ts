@@ -1,0 +1,169 @@
+import { detailCodes, type ErrorCode, errors } from "./errors.ts";
+import { operations } from "./messages.ts";
+import { everywhere, type Operation } from "./operation.ts";
+
+type Json = Record<string, unknown>;
+
+const errorSchema = {
+  type: "object",
+  required: ["error"],
+  properties: {
+    error: {
+      type: "object",
+      required: ["code", "message", "details", "docUrl", "requestId"],
+      properties: {
+        code: { type: "string", enum: Object.keys(errors) },
+        message: { type: "string" },
+        details: {
+          type: "array",
+          items: {
+            type: "object",
+            required: ["field", "code", "message"],
+            properties: {
+              field: { type: ["string", "null"] },
+              code: { type: "string", enum: Object.keys(detailCodes) },
+              message: { type: "string" },
+              required: { type: "integer" },
+              available: { type: "integer" },
+            },
+          },
+        },
+        docUrl: { type: "string" },
+        requestId: { type: "string" },
+      },
+    },
+  },
+};
+
+const RATE_HEADERS = {
+  "RateLimit-Limit": { description: "The rate per second.", schema: { type: "integer" } },
+  "RateLimit-Remaining": { description: "What may be sent at once now.", schema: { type: "integer" } },
+  "RateLimit-Reset": { description: "Whole seconds until the allowance is full.", schema: { type: "integer" } },
+  "X-Request-Id": { description: "Names this request in our logs.", schema: { type: "string" } },
+};
+
+const HEADER_TEXTS: Record<string, string> = {
+  Location: "Path of the message.",
+  "Idempotency-Replayed": "`true` on the stored answer to an earlier request with the same key.",
+};
+
+/** The OpenAPI 3.1 document of `/v1`, made from the declared operations. */
+export function openApi(version: string, serverUrl = "/"): Json {
+  const paths: Record<string, Json> = {};
+  for (const [operationId, operation] of Object.entries(operations)) {
+    const path = (paths[operation.path] ??= {});
+    path[operation.method.toLowerCase()] = describe(operationId, operation);
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Posthorn",
+      version,
+      description: "Sends text messages to mobile recipients and reports their delivery.",
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+    },
+    servers: [{ url: serverUrl }],
+    security: [{ apiKey: [] }],
+    tags: [{ name: "Messages" }, { name: "Credits" }],
+    paths,
+    components: {
+      securitySchemes: { apiKey: { type: "apiKey", in: "header", name: "X-API-Key" } },
+      schemas: { Error: errorSchema },
+    },
+  };
+}
+
+function describe(operationId: string, operation: Operation): Json {
+  const { summary, description = summary, scope, success } = operation;
+  const headers = Object.fromEntries(
+    (success.headers ?? []).map((name) => [
+      name,
+      { description: HEADER_TEXTS[name], schema: { type: "string" } },
+    ]),
+  );
+  return {
+    operationId,
+    summary,
+    description: `${description}\n\nNeeds the scope \`${scope}\`.`,
+    tags: [operation.path.startsWith("/v1/credits") ? "Credits" : "Messages"],
+    "x-scope": scope,
+    ...parametersOf(operation),
+    ...(operation.body
+      ? { requestBody: { required: true, content: { "application/json": content(operation.body) } } }
+      : {}),
+    responses: {
+      [success.status]: {
+        description: summary,
+        headers: { ...headers, ...RATE_HEADERS },
+        content: { "application/json": content(success.body) },
+      },
+      ...errorResponses([...operation.errors, ...everywhere]),
+    },
+  };
+}
+
+function content(schema: object): Json {
+  const { examples, ...rest } = plain(schema) as Json & { examples?: unknown[] };
+  return { schema: rest, ...(examples ? { example: examples[0] } : {}) };
+}
+
+/** Without the library's own marks, and without ours that are not JSON Schema. */
+function plain(schema: object): Json {
+  return JSON.parse(JSON.stringify(schema, (key, value: unknown) => (key === "x-code" ? undefined : value))) as Json;
+}
+
+function parametersOf(operation: Operation): Json {
+  const parameters = [
+    ...Object.entries(operation.params?.properties ?? {}).map(([name, schema]) => ({
+      name,
+      in: "path",
+      required: true,
+      schema: plain(schema as object),
+    })),
+    ...Object.entries(operation.query?.properties ?? {}).map(([name, schema]) => ({
+      name,
+      in: "query",
+      required: false,
+      schema: plain(schema as object),
+    })),
+    ...Object.entries(operation.headers ?? {}).map(([name, description]) => ({
+      name: name.replaceAll(/(^|-)[a-z]/g, (letter) => letter.toUpperCase()),
+      in: "header",
+      required: false,
+      description,
+      schema: { type: "string", minLength: 1, maxLength: 255 },
+    })),
+  ];
+  return parameters.length > 0 ? { parameters } : {};
+}
+
+function errorResponses(codes: readonly ErrorCode[]): Json {
+  const byStatus = Map.groupBy(new Set(codes), (code) => errors[code].status);
+  const entries = [...byStatus].toSorted(([a], [b]) => a - b);
+  return Object.fromEntries(
+    entries.map(([status, group]) => [
+      status,
+      {
+        description: group.map((code) => `\`${code}\`: ${errors[code].message}`).join("\n\n"),
+        content: {
+          "application/json": {
+            schema: { $ref: "#/components/schemas/Error" },
+            example: exampleOf(group[0] as ErrorCode),
+          },
+        },
+      },
+    ]),
+  );
+}
+
+function exampleOf(code: ErrorCode): Json {
+  return {
+    error: {
+      code,
+      message: errors[code].message,
+      details: [],
+      docUrl: `/docs/errors/${code}`,
+      requestId: "019a85c2-5b00-7abc-8def-0123456789ab",
+    },
+  };
+}

@@ -1,0 +1,38 @@
+-- The ledger: one row per change of credits, never updated. `accounts.balance` is what it adds up to.
+-- No foreign keys: rows are written only under the account's lock, and a key would look it up again
+-- for each of them.
+create table ledger (
+  account_id    uuid        not null,
+  -- Without a gap, in the order of the account's lock.
+  seq           bigint      not null,
+  message_id    uuid,
+  kind          text        not null,
+  amount        bigint      not null,
+  balance_after bigint      not null,
+  actor         text,
+  note          text,
+  created_at    timestamptz not null,
+
+  primary key (account_id, seq),
+  constraint ledger_kind_is_known check (kind in ('charge', 'refund', 'topup', 'adjustment')),
+  constraint charges_and_refunds_name_a_message check ((kind in ('charge', 'refund')) = (message_id is not null)),
+  constraint topups_and_adjustments_name_an_actor check ((kind in ('topup', 'adjustment')) = (actor is not null)),
+  constraint signs_fit_the_kind check (
+    case kind when 'charge' then amount <= 0 when 'adjustment' then true else amount >= 0 end
+  ),
+  constraint ledger_never_goes_below_zero check (balance_after >= 0)
+);
+
+-- A message is charged once and refunded at most once, whichever node tries again.
+create unique index ledger_once_per_message on ledger (message_id, kind) where message_id is not null;
+
+create trigger ledger_is_append_only before update or delete on ledger
+  for each row execute function refuse_change();
+
+-- Credits that an operator adds or takes. Idempotent by `reference`: the same one books once.
+create table bookings (
+  account_id uuid   not null references accounts,
+  reference  text   not null,
+  seq        bigint not null,
+  primary key (account_id, reference)
+);

@@ -1,0 +1,165 @@
+-- Messages, the queue of those still to send, their history, and the functions that move them.
+
+-- Partitioned by month of acceptance (the time is in the id), so that retention drops partitions.
+-- No index mentions status: updates of it stay in the page. No foreign keys: they would turn the drop
+-- of a partition into a scan, and each insert into a lookup.
+create table messages (
+  account_id         uuid        not null,
+  message_id         uuid        not null,
+  -- Null where a person sent it from the dashboard or the terminal.
+  key_id             uuid,
+  recipient          text        not null,
+  sender             text,
+  text               text        not null,
+  encoding           text        not null,
+  segments           smallint    not null,
+  credits            bigint      not null,
+  status             text        not null,
+  -- Number of the last status change; QUEUED is 1.
+  sequence           smallint    not null default 1,
+  reference          text,
+  metadata           text,
+  callback_url       text,
+  -- 0 to 255, counted per sender and recipient by the node: joins the segments on the handset.
+  concat_reference   smallint    not null default 0,
+  carrier_id         uuid,
+  error_code         text,
+  error_carrier_code text,
+  created_at         timestamptz not null,
+  send_at            timestamptz,
+  expires_at         timestamptz not null,
+  sent_at            timestamptz,
+  -- When it became DELIVERED, UNDELIVERED or FAILED.
+  final_at           timestamptz,
+
+  primary key (account_id, message_id)
+) partition by range (message_id);
+
+create index messages_by_recipient on messages (account_id, recipient, message_id);
+create index messages_by_reference on messages (account_id, reference, message_id) where reference is not null;
+
+-- A row is a message still to send. Leasing sets due_at to the lease's end, so that what a dead
+-- worker held is due again by itself.
+create table send_queue (
+  message_id  uuid        primary key,
+  account_id  uuid        not null,
+  carrier_id  uuid        not null,
+  due_at      timestamptz not null,
+  expires_at  timestamptz not null,
+  -- Who may be writing it to a carrier now. Set before the first octet leaves.
+  leased_by   uuid,
+  lease_epoch integer     not null default 0,
+  attempt     smallint    not null default 0
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
+create index send_queue_in_turn on send_queue (carrier_id, account_id, due_at);
+create index send_queue_by_expiry on send_queue (expires_at);
+
+-- Every status change after QUEUED, with the frozen octets of its webhook. Its id is the message's
+-- id with the sequence as last digit.
+create table events (
+  message_id   uuid        not null,
+  sequence     smallint    not null,
+  account_id   uuid        not null,
+  status       text        not null,
+  at           timestamptz not null,
+  callback_url text,
+  body         bytea,
+
+  primary key (message_id, sequence),
+  constraint body_and_address_go_together check ((body is null) = (callback_url is null))
+) partition by range (message_id);
+
+-- One row per hand-over of one segment to a carrier, with the receipts that came for it.
+create table submissions (
+  message_id         uuid        not null,
+  segment            smallint    not null,
+  -- Counts the hand-overs of this segment from 1.
+  turn               smallint    not null,
+  account_id         uuid        not null,
+  carrier_id         uuid        not null,
+  at                 timestamptz not null,
+  -- Null while it is in doubt.
+  outcome            text,
+  carrier_message_id text,
+  carrier_code       text,
+  in_doubt_at        timestamptz,
+  doubt_reason       text,
+  doubt_action       text,
+  -- The effect of the last receipt that counted: delivered, undelivered or rejected.
+  receipt_effect     text,
+  -- [{at, state, carrierCode, applied}] in order of arrival.
+  receipts           jsonb,
+
+  primary key (message_id, segment, turn),
+  constraint outcome_is_known check (outcome in ('accepted', 'refused_temporarily', 'refused', 'unsent')),
+  constraint either_answered_or_in_doubt check (outcome is not null or in_doubt_at is not null)
+) partition by range (message_id);
+create index submissions_by_carrier_message_id on submissions (carrier_id, carrier_message_id)
+  where carrier_message_id is not null;
+
+-- Receipts that came before the answer they belong to was recorded.
+create table parked_receipts (
+  parked_id          uuid        primary key,
+  carrier_id         uuid        not null,
+  carrier_message_id text        not null,
+  receipt            jsonb       not null,
+  at                 timestamptz not null
+);
+create index parked_receipts_by_carrier_message_id on parked_receipts (carrier_id, carrier_message_id);
+
+-- Written in the transaction that charges. Swept after 24 hours.
+create table idempotency (
+  account_id  uuid        not null,
+  key         text        not null,
+  fingerprint bytea       not null,
+  message_ids uuid[]      not null,
+  created_at  timestamptz not null,
+  primary key (account_id, key)
+);
+create index idempotency_by_age on idempotency (created_at);
+
+-- A row is an event still to deliver to its callback address. Leases as in send_queue.
+create table webhook_deliveries (
+  -- The event's id, or the replay's.
+  delivery_id uuid        primary key,
+  message_id  uuid        not null,
+  sequence    smallint    not null,
+  account_id  uuid        not null,
+  host_key    bigint      not null,
+  replay_id   uuid,
+  attempts    smallint    not null default 0,
+  step        smallint    not null default 0,
+  next_at     timestamptz not null,
+  leased_until timestamptz,
+  lease_epoch integer     not null default 0,
+  interrupted smallint    not null default 0
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
+create index webhook_deliveries_in_turn on webhook_deliveries (host_key, next_at);
+create index webhook_deliveries_of_message on webhook_deliveries (message_id, sequence);
+create unique index one_delivery_in_flight_per_message on webhook_deliveries (message_id)
+  where leased_until is not null;
+
+-- Makes the partitions of a month and the two after it, where they are missing.
+create function make_partitions(around timestamptz) returns void language plpgsql as $$
+declare
+  parent text;
+  month  timestamptz;
+begin
+  foreach parent in array array['messages', 'events', 'submissions'] loop
+    for month in
+      select date_trunc('month', around at time zone 'UTC') at time zone 'UTC' + n * interval '1 month'
+        from generate_series(-1, 2) n
+    loop
+      month := date_trunc('month', month at time zone 'UTC') at time zone 'UTC';
+      execute format(
+        'create table if not exists %I partition of %I for values from (%L) to (%L) with (fillfactor = %s)',
+        parent || to_char(month at time zone 'UTC', '_YYYY_MM'), parent,
+        id_floor(month),
+        id_floor((month at time zone 'UTC' + interval '1 month') at time zone 'UTC'),
+        case parent when 'events' then 100 else 60 end
+      );
+    end loop;
+    execute format('create table if not exists %I partition of %I default', parent || '_other', parent);
+  end loop;
+end $$;
+select make_partitions(now());

@@ -1,0 +1,65 @@
+-- Moving: the one way a status changes after acceptance.
+
+-- Moves each message from the status given, if it still has it; refunds those that fail; writes the
+-- event, and the delivery where there is a callback address. Returns the messages that moved.
+-- Locks accounts, then messages, each in the order of ids: the same order everywhere.
+create function move_messages(
+  m_account uuid[], m_id uuid[], m_from text[], m_to text[], m_at timestamptz[],
+  m_error text[], m_carrier_code text[], m_body bytea[], m_host_key bigint[]
+) returns setof uuid language plpgsql as $$
+declare
+  moved uuid[];
+begin
+  if 'FAILED' = any (m_to) then
+    perform from accounts a
+     where a.account_id in (select u.a from unnest(m_account, m_to) as u (a, s) where u.s = 'FAILED')
+     order by a.account_id for no key update;
+  end if;
+
+  perform from messages m
+     join unnest(m_account, m_id) as u (account_id, id) on m.account_id = u.account_id and m.message_id = u.id
+    order by m.message_id for no key update of m;
+
+  with u as materialized (
+    select * from unnest(m_account, m_id, m_from, m_to, m_at, m_error, m_carrier_code, m_body, m_host_key)
+      as u (account_id, id, was, now_is, at, error, carrier_code, body, host_key)
+  ), changed as (
+    update messages m
+       set status = u.now_is,
+           sequence = m.sequence + 1,
+           sent_at = case when u.now_is = 'SENT' then u.at else m.sent_at end,
+           final_at = case when u.now_is = 'SENT' then null else u.at end,
+           error_code = u.error,
+           error_carrier_code = u.carrier_code
+      from u
+     where m.account_id = u.account_id and m.message_id = u.id and m.status = u.was
+    returning m.account_id, m.message_id, m.sequence, m.status, u.at, m.callback_url, m.credits, u.body, u.host_key
+  ), noted as (
+    insert into events (message_id, sequence, account_id, status, at, callback_url, body)
+    select c.message_id, c.sequence, c.account_id, c.status, c.at, case when c.body is not null then c.callback_url end, c.body
+      from changed c
+  ), due as (
+    insert into webhook_deliveries (delivery_id, message_id, sequence, account_id, host_key, next_at)
+    select (left(c.message_id::text, 35) || to_hex(c.sequence))::uuid, c.message_id, c.sequence, c.account_id,
+           c.host_key, clock_timestamp()
+      from changed c
+     where c.body is not null
+  ), refunded as (
+    insert into ledger (account_id, seq, message_id, kind, amount, balance_after, created_at)
+    select c.account_id, a.ledger_seq + row_number() over w, c.message_id, 'refund', c.credits,
+           a.balance + sum(c.credits) over w, c.at
+      from changed c
+      join accounts a on a.account_id = c.account_id
+     where c.status = 'FAILED'
+    window w as (partition by c.account_id order by c.message_id rows unbounded preceding)
+  ), credited as (
+    update accounts a
+       set balance = a.balance + s.credits, ledger_seq = a.ledger_seq + s.count
+      from (select c.account_id, sum(c.credits) as credits, count(*) as count
+              from changed c where c.status = 'FAILED' group by c.account_id) s
+     where a.account_id = s.account_id
+  )
+  select array_agg(c.message_id) into moved from changed c;
+
+  return query select unnest(moved);
+end $$;

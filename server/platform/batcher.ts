@@ -1,0 +1,124 @@
+type Options<Item, Result> = {
+  /** One answer per item, in order. An `Error` in place of an answer fails that item alone. */
+  run: (items: Item[]) => Promise<(Result | Error)[]>;
+  /** The answer to a call that comes while `maxWaiting` calls or `maxBytes` are held. */
+  whenFull: () => Result;
+  /** Items in one batch; `sizeOf` weighs an item that stands for many. */
+  maxItems: number;
+  /** Batches that run at the same time. */
+  maxRunning: number;
+  /** Calls that may gather while those run. */
+  maxWaiting: number;
+  /** Bytes of all items that wait or run. */
+  maxBytes?: number;
+  sizeOf?: (item: Item) => number;
+  bytesOf?: (item: Item) => number;
+};
+
+type Call<Item, Result> = {
+  item: Item;
+  size: number;
+  bytes: number;
+  resolve: (result: Result) => void;
+  reject: (error: unknown) => void;
+};
+
+export type Batcher<Item, Result> = {
+  (item: Item): Promise<Result>;
+  /** Calls that wait for a batch. */
+  readonly waiting: number;
+  /** Resolves once nothing waits and nothing runs. */
+  idle(): Promise<void>;
+};
+
+/**
+ * Turns single calls into batches. While fewer than `maxRunning` batches run, what arrived in this
+ * turn of the event loop starts at once; the rest gathers for the next batch, so batches grow with
+ * the load and a lone call never waits for company. Nothing grows without bound: a call that finds
+ * the queue full is answered with `whenFull()`.
+ */
+export function batcher<Item, Result>(options: Options<Item, Result>): Batcher<Item, Result> {
+  const { maxItems, maxRunning, maxWaiting, maxBytes = Number.POSITIVE_INFINITY } = options;
+  let waiting: Call<Item, Result>[] = [];
+  let running = 0;
+  let bytesHeld = 0;
+  let isScheduled = false;
+  let idleListeners: (() => void)[] = [];
+
+  function call(item: Item): Promise<Result> {
+    const bytes = options.bytesOf?.(item) ?? 0;
+    // A single item above `maxBytes` still passes an empty queue, or it could never pass at all.
+    const isFull = waiting.length >= maxWaiting || (bytesHeld > 0 && bytesHeld + bytes > maxBytes);
+    if (isFull) return Promise.resolve(options.whenFull());
+    bytesHeld += bytes;
+    return new Promise((resolve, reject) => {
+      waiting.push({ item, size: options.sizeOf?.(item) ?? 1, bytes, resolve, reject });
+      schedule();
+    });
+  }
+
+  function schedule(): void {
+    if (isScheduled || running >= maxRunning) return;
+    isScheduled = true;
+    // After the poll phase: every request that this turn reads is in the same batch.
+    setImmediate(() => {
+      isScheduled = false;
+      while (running < maxRunning && waiting.length > 0) start(takeBatch());
+    });
+  }
+
+  function takeBatch(): Call<Item, Result>[] {
+    let size = 0;
+    let count = 0;
+    for (const { size: next } of waiting) {
+      if (count > 0 && size + next > maxItems) break;
+      size += next;
+      count += 1;
+    }
+    const batch = waiting.slice(0, count);
+    waiting = waiting.slice(count);
+    return batch;
+  }
+
+  function start(batch: Call<Item, Result>[]): void {
+    running += 1;
+    // `run` may throw before its first await; that fails the batch like any other error.
+    Promise.try(options.run, batch.map(({ item }) => item))
+      .then((results) => settle(batch, results))
+      .catch((error: unknown) => batch.forEach(({ reject }) => reject(error)))
+      .finally(() => {
+        running -= 1;
+        bytesHeld -= batch.reduce((sum, { bytes }) => sum + bytes, 0);
+        if (waiting.length > 0) schedule();
+        else if (running === 0) announceIdle();
+      });
+  }
+
+  function announceIdle(): void {
+    const listeners = idleListeners;
+    idleListeners = [];
+    for (const listener of listeners) listener();
+  }
+
+  function idle(): Promise<void> {
+    if (running === 0 && waiting.length === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      idleListeners.push(resolve);
+    });
+  }
+
+  return Object.defineProperty(Object.assign(call, { idle }), "waiting", {
+    get: () => waiting.length,
+  }) as Batcher<Item, Result>;
+}
+
+function settle<Item, Result>(batch: Call<Item, Result>[], results: (Result | Error)[]): void {
+  if (results.length !== batch.length) {
+    throw new Error(`A batch of ${batch.length} items was answered with ${results.length} results.`);
+  }
+  batch.forEach(({ resolve, reject }, position) => {
+    const result = results[position] as Result | Error;
+    if (result instanceof Error) reject(result);
+    else resolve(result);
+  });
+}

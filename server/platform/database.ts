@@ -1,0 +1,165 @@
+import { createHash } from "node:crypto";
+import pg from "pg";
+import type { Log } from "./log.ts";
+import type { Sql } from "./sql.ts";
+
+export type Queryable = {
+  query<Row extends object>(statement: Sql): Promise<Row[]>;
+};
+
+/** Proof that the statements run in one transaction; the caller of `transaction` draws its bounds. */
+export type Transaction = Queryable & { readonly inTransaction: true };
+
+export type Database = Queryable & {
+  transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
+  close(): Promise<void>;
+};
+
+/** The database cannot be reached now; whoever asked may ask again. */
+export class DatabaseUnavailable extends Error {
+  override name = "DatabaseUnavailable";
+}
+
+export type DatabaseOptions = {
+  url: string;
+  log: Log;
+  maxConnections: number;
+  applicationName?: string;
+  /** For connections that run few, hot, prepared statements: never plan one again. */
+  genericPlans?: boolean;
+  /** 0 switches it off, for audits and migrations. */
+  statementTimeoutMs?: number;
+};
+
+/** How long a caller waits for a free connection before it is told that there is none. */
+const CONNECT_TIMEOUT_MS = 2_000;
+
+export function openDatabase(options: DatabaseOptions): Database {
+  const pool = new pg.Pool(poolConfig(options));
+  // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
+  pool.on("error", (error) => options.log.warn({ error }, "an idle database connection was lost"));
+  return {
+    query: (statement) => onConnection(pool, (client) => run(client, statement)),
+    transaction: (work) => onConnection(pool, (client) => inTransaction(client, work)),
+    close: () => pool.end(),
+  };
+}
+
+async function onConnection<Result>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<Result>) {
+  const client = await pool.connect().catch((error: unknown) => {
+    throw asUnavailable(error) ?? error;
+  });
+  let broken: Error | undefined;
+  try {
+    return await work(client);
+  } catch (error) {
+    const unavailable = asUnavailable(error);
+    broken = unavailable;
+    throw unavailable ?? error;
+  } finally {
+    client.release(broken);
+  }
+}
+
+async function inTransaction<Result>(
+  client: pg.PoolClient,
+  work: (tx: Transaction) => Promise<Result>,
+): Promise<Result> {
+  await client.query("begin");
+  try {
+    const result = await work({ inTransaction: true, query: (statement) => run(client, statement) });
+    await client.query("commit");
+    return result;
+  } catch (error) {
+    await client.query("rollback").catch(() => undefined);
+    throw error;
+  }
+}
+
+async function run<Row extends object>(client: pg.ClientBase, { text, values }: Sql): Promise<Row[]> {
+  const result = await client.query<Row>({ name: statementName(text), text, values: [...values] });
+  return result.rows;
+}
+
+const names = new Map<string, string>();
+
+/** Every text is prepared once per connection: planning it each time nearly doubles the cost. */
+function statementName(text: string): string {
+  let name = names.get(text);
+  if (name === undefined) {
+    name = createHash("sha256").update(text).digest("base64url").slice(0, 24);
+    names.set(text, name);
+  }
+  return name;
+}
+
+export function poolConfig(options: DatabaseOptions): pg.PoolConfig {
+  const { url, maxConnections, applicationName = "posthorn", statementTimeoutMs = 5_000 } = options;
+  return {
+    connectionString: url,
+    max: maxConnections,
+    application_name: applicationName,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    idleTimeoutMillis: 60_000,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    statement_timeout: statementTimeoutMs,
+    lock_timeout: statementTimeoutMs === 0 ? 0 : 2_000,
+    idle_in_transaction_session_timeout: 10_000,
+    ...(options.genericPlans ? { options: "-c plan_cache_mode=force_generic_plan" } : {}),
+    types: { getTypeParser },
+  };
+}
+
+const INT8 = 20;
+const NUMERIC = 1700;
+
+/** Counts and credits stay below 2^53 by their constraints, so they are plain numbers here. */
+const getTypeParser: typeof pg.types.getTypeParser = (oid: number, format?: unknown) =>
+  oid === INT8 || oid === NUMERIC ? Number : pg.types.getTypeParser(oid, format as "text");
+
+const UNAVAILABLE_STATES = new Set([
+  "57P01", // admin shutdown
+  "57P02", // crash shutdown
+  "57P03", // cannot connect now
+  "57P05", // idle session timeout
+  "53300", // too many connections
+  "25006", // read-only transaction: this server became a standby
+  "25P03", // idle in transaction timeout
+  "55P03", // lock not available in time
+  "57014", // statement canceled by its time limit
+  "53100", // disk full
+  "53200", // out of memory
+  "58030", // I/O error
+]);
+const UNAVAILABLE_WORDS =
+  /connection terminated|connection timeout|timeout exceeded when trying to connect|client has encountered a connection error|not queryable|server closed the connection|cannot use a pool after/i;
+const UNAVAILABLE_CALLS = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EPIPE",
+  "ETIMEDOUT",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "EMFILE",
+]);
+
+/** The database's absence as one kind of error, or undefined for an error of the statement itself. */
+function asUnavailable(error: unknown): DatabaseUnavailable | undefined {
+  if (error instanceof DatabaseUnavailable) return error;
+  if (!(error instanceof Error)) return undefined;
+  const code = "code" in error ? String(error.code) : "";
+  const isAway =
+    UNAVAILABLE_STATES.has(code) ||
+    code.startsWith("08") ||
+    UNAVAILABLE_CALLS.has(code) ||
+    UNAVAILABLE_WORDS.test(error.message);
+  return isAway ? new DatabaseUnavailable(error.message, { cause: error }) : undefined;
+}
+
+/** Whether a statement failed on the named constraint: an expected outcome, not a bug. */
+export function violates(error: unknown, constraint: string): boolean {
+  return error instanceof Error && "constraint" in error && error.constraint === constraint;
+}

@@ -1,0 +1,21 @@
+/**
+ * The platform: what any server needs and nothing about text messages. Clock, database, migrations,
+ * loops, batches, ids, logs, metrics, secrets, and the PostgreSQL that comes along.
+ */
+export { type Batcher, batcher } from "./batcher.ts";
+export { type Clock, systemClock } from "./clock.ts";
+export {
+  type Database,
+  DatabaseUnavailable,
+  openDatabase,
+  type Queryable,
+  type Transaction,
+  violates,
+} from "./database.ts";
+export { eventId, idFloor, isId, newId, newMessageId, parseEventId } from "./ids.ts";
+export { createLog, type Log, maskNumber, silentLog } from "./log.ts";
+export { type Loop, type RunningLoop, runLoop } from "./loop.ts";
+export { createMetrics, type Metrics } from "./metrics.ts";
+export { migrate, missingMigrations } from "./migrate.ts";
+export { deriveKey, Secret, type SecretBox, secretBox } from "./secret.ts";
+export { rawSql, type Sql, sql } from "./sql.ts";

@@ -1,0 +1,53 @@
+import type { Clock } from "./clock.ts";
+import type { Log } from "./log.ts";
+
+/** Background work: `pass` does what is due and says how much it found. */
+export type Loop = {
+  name: string;
+  /** The rest after a pass that found nothing, or that failed. */
+  idleMs: number;
+  pass(signal: AbortSignal): Promise<number>;
+};
+
+export type RunningLoop = {
+  /** Ends the rest, so that work known to be there is taken up at once. */
+  wake(): void;
+  /** Aborts the signal handed to the pass, and resolves when the pass in progress has ended. */
+  stop(): Promise<void>;
+};
+
+/**
+ * Runs passes one after the other: again at once after one that found work, after a rest otherwise.
+ * A pass that throws is logged and followed by a rest; a loop never ends by itself.
+ */
+export function runLoop(loop: Loop, { clock, log }: { clock: Clock; log: Log }): RunningLoop {
+  const stopping = new AbortController();
+  let rest = new AbortController();
+  let isWoken = false;
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      isWoken = false;
+      const found = await loop.pass(stopping.signal).catch((error: unknown) => {
+        if (!stopping.signal.aborted) log.error({ error, loop: loop.name }, `${loop.name} failed; it goes on after a rest`);
+        return 0;
+      });
+      if (found > 0 || isWoken || stopping.signal.aborted) continue;
+      rest = new AbortController();
+      await clock.sleep(loop.idleMs, rest.signal);
+    }
+  }
+
+  const ended = run();
+  return {
+    wake() {
+      isWoken = true;
+      rest.abort();
+    },
+    stop() {
+      stopping.abort();
+      rest.abort();
+      return ended;
+    },
+  };
+}

@@ -1,0 +1,77 @@
+import { readdir, readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import pg from "pg";
+
+const FOLDER = fileURLToPath(new URL("../../migrations/", import.meta.url));
+
+/** Any number; all nodes take the same one, so that migrations run once. */
+const LOCK = 4_276_221_001;
+
+export type Migration = { name: string; text: string };
+
+export async function readMigrations(): Promise<Migration[]> {
+  const names = (await readdir(FOLDER)).filter((name) => /^\d{4}_.+\.sql$/.test(name)).toSorted();
+  return Promise.all(
+    names.map(async (name) => ({ name, text: await readFile(`${FOLDER}${name}`, "utf8") })),
+  );
+}
+
+/**
+ * Brings the database up to date and names what was applied. Each migration is one transaction; the
+ * lock makes starting nodes wait for each other. A crash leaves whole migrations, and the next start
+ * goes on. A database that has migrations this version does not know is refused.
+ */
+export async function migrate(url: string): Promise<string[]> {
+  const migrations = await readMigrations();
+  const client = new pg.Client({ connectionString: url, application_name: "posthorn migrate" });
+  await client.connect();
+  try {
+    await client.query("select pg_advisory_lock($1)", [LOCK]);
+    const done = await appliedMigrations(client);
+    refuseNewer(done, migrations);
+    const missing = migrations.filter(({ name }) => !done.has(name));
+    for (const migration of missing) await apply(client, migration);
+    return missing.map(({ name }) => name);
+  } finally {
+    await client.end();
+  }
+}
+
+/** The migrations that this version has and the database has not. */
+export async function missingMigrations(client: pg.ClientBase): Promise<string[]> {
+  const { rows } = await client.query<{ exists: boolean }>(
+    "select to_regclass('migrations') is not null as exists",
+  );
+  const done = rows[0]?.exists ? await appliedMigrations(client) : new Set<string>();
+  return (await readMigrations()).map(({ name }) => name).filter((name) => !done.has(name));
+}
+
+async function appliedMigrations(client: pg.ClientBase): Promise<Set<string>> {
+  await client.query(
+    "create table if not exists migrations (name text primary key, applied_at timestamptz not null default now())",
+  );
+  const { rows } = await client.query<{ name: string }>("select name from migrations");
+  return new Set(rows.map(({ name }) => name));
+}
+
+function refuseNewer(done: Set<string>, migrations: Migration[]): void {
+  const known = new Set(migrations.map(({ name }) => name));
+  const strange = [...done].filter((name) => !known.has(name));
+  if (strange.length > 0) {
+    throw new Error(
+      `The database was migrated by a newer version of Posthorn (${strange.join(", ")}). Start that version, or restore a backup.`,
+    );
+  }
+}
+
+async function apply(client: pg.ClientBase, { name, text }: Migration): Promise<void> {
+  await client.query("begin");
+  try {
+    await client.query(text);
+    await client.query("insert into migrations (name) values ($1)", [name]);
+    await client.query("commit");
+  } catch (error) {
+    await client.query("rollback");
+    throw new Error(`Migration ${name} failed.`, { cause: error });
+  }
+}

@@ -1,0 +1,73 @@
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
+import { inspect } from "node:util";
+
+/** A value that never prints: logs, errors and JSON show `[secret]`. `reveal` is easy to search for. */
+export class Secret {
+  readonly #value: string;
+
+  constructor(value: string) {
+    this.#value = value;
+  }
+
+  reveal(): string {
+    return this.#value;
+  }
+
+  toString(): string {
+    return "[secret]";
+  }
+
+  toJSON(): string {
+    return "[secret]";
+  }
+
+  [inspect.custom](): string {
+    return "[secret]";
+  }
+}
+
+export type SecretBox = {
+  /** `context` says what the secret belongs to; a ciphertext moved elsewhere does not open. */
+  seal(plain: string, context: string): Buffer;
+  open(sealed: Buffer, context: string): string;
+};
+
+const FORMAT = 1;
+const KEY_ID_OCTETS = 4;
+const NONCE_OCTETS = 12;
+const TAG_OCTETS = 16;
+const HEADER_OCTETS = 1 + KEY_ID_OCTETS + NONCE_OCTETS + TAG_OCTETS;
+
+/**
+ * Secrets at rest: AES-256-GCM under a key derived from `SECRET_KEY`. Layout: format, key id, nonce,
+ * tag, ciphertext; the key id tells a wrong `SECRET_KEY` from a damaged value.
+ */
+export function secretBox(secretKey: Buffer): SecretBox {
+  const key = Buffer.from(hkdfSync("sha256", secretKey, "", "posthorn secrets at rest", 32));
+  const keyId = createHash("sha256").update(key).digest().subarray(0, KEY_ID_OCTETS);
+  return {
+    seal(plain, context) {
+      const nonce = randomBytes(NONCE_OCTETS);
+      const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(Buffer.from(context));
+      const sealed = Buffer.concat([cipher.update(plain, "utf8"), cipher.final()]);
+      return Buffer.concat([Buffer.of(FORMAT), keyId, nonce, cipher.getAuthTag(), sealed]);
+    },
+    open(sealed, context) {
+      const [idEnd, nonceEnd] = [1 + KEY_ID_OCTETS, 1 + KEY_ID_OCTETS + NONCE_OCTETS];
+      if (sealed[0] !== FORMAT || !sealed.subarray(1, idEnd).equals(keyId)) {
+        throw new Error(
+          "A stored secret was sealed with another SECRET_KEY. Start with the SECRET_KEY this database was used with.",
+        );
+      }
+      const decipher = createDecipheriv("aes-256-gcm", key, sealed.subarray(idEnd, nonceEnd))
+        .setAAD(Buffer.from(context))
+        .setAuthTag(sealed.subarray(nonceEnd, HEADER_OCTETS));
+      return Buffer.concat([decipher.update(sealed.subarray(HEADER_OCTETS)), decipher.final()]).toString();
+    },
+  };
+}
+
+/** A key for another purpose out of the same `SECRET_KEY`. */
+export function deriveKey(secretKey: Buffer, purpose: string): Buffer {
+  return Buffer.from(hkdfSync("sha256", secretKey, "", purpose, 32));
+}

@@ -1,0 +1,37 @@
+/** A piece of SQL with its values. Made only by the `sql` tag, so values never end up in the text. */
+export type Sql = { readonly text: string; readonly values: readonly unknown[]; readonly parts: readonly string[] };
+
+/** Values become parameters; a nested `sql` piece becomes part of the text with its own values. */
+export function sql(strings: TemplateStringsArray, ...inserts: unknown[]): Sql {
+  const parts: string[] = [strings[0] ?? ""];
+  const values: unknown[] = [];
+  inserts.forEach((insert, position) => {
+    const after = strings[position + 1] ?? "";
+    if (isSql(insert)) {
+      const [first = "", ...rest] = insert.parts;
+      parts[parts.length - 1] += first;
+      parts.push(...rest);
+      values.push(...insert.values);
+      parts[parts.length - 1] += after;
+    } else {
+      values.push(insert);
+      parts.push(after);
+    }
+  });
+  return { parts, values, text: textOf(parts) };
+}
+
+/** Names and keywords that come from our own code, such as a sort direction. Never from outside. */
+export function rawSql(text: string): Sql {
+  return { parts: [text], values: [], text };
+}
+
+function isSql(value: unknown): value is Sql {
+  return typeof value === "object" && value !== null && "parts" in value && "values" in value;
+}
+
+function textOf(parts: readonly string[]): string {
+  let text = parts[0] ?? "";
+  for (let n = 1; n < parts.length; n += 1) text += `$${n}${parts[n]}`;
+  return text;
+}
