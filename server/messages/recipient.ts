@@ -1,0 +1,104 @@
+import { parsePhoneNumberFromString } from "libphonenumber-js/min";
+import { askNumberingPlan, type PlanAnswer } from "./numbering-plans.ts";
+
+export type JudgedRecipient =
+  | {
+      outcome: "valid";
+      /** E.164 digits without the plus. */
+      recipient: string;
+      /** ISO 3166 alpha-2; null for numbers of no country. */
+      country: string | null;
+    }
+  | {
+      outcome: "invalid";
+      /** A sentence for the sender, with the correction in it where there is one. */
+      message: string;
+      correction: string | null;
+    };
+
+/**
+ * Judges a number as a recipient: 7 to 15 digits that the numbering plan of their country has, a
+ * leading plus dropped. Nothing else is mended, because a guess could reach a stranger: the likely
+ * correction is named instead.
+ */
+export function judgeRecipient(raw: string): JudgedRecipient {
+  const recipient = digitsOf(raw);
+  if (recipient === null) return refuse(raw, whyNotDigits(raw));
+
+  const answer = askNumberingPlan(recipient);
+  if (answer.outcome !== "assigned") return refuse(raw, whyUnassigned(recipient, answer));
+  return { outcome: "valid", recipient, country: answer.country };
+}
+
+/** The digits of a number in E.164 form, a leading plus dropped; null where it has another form. */
+export function digitsOf(raw: string): string | null {
+  if (!NUMBER.test(raw)) return null;
+  return raw.startsWith("+") ? raw.slice(1) : raw;
+}
+
+const NUMBER = /^\+?[0-9]{7,15}$/;
+
+function whyNotDigits(raw: string): string {
+  const foreign = /[^0-9]/u.exec(raw.startsWith("+") ? raw.slice(1) : raw);
+  if (foreign) {
+    return `A number is digits only, with or without a leading +; it has ${nameOf(foreign[0])}.`;
+  }
+  const length = raw.startsWith("+") ? raw.length - 1 : raw.length;
+  return `A number has 7 to 15 digits with its country code; this one has ${length}.`;
+}
+
+function nameOf(character: string): string {
+  if (/^\s$/u.test(character)) return "a space";
+  const isVisible = /^[\p{L}\p{N}\p{P}\p{S}]$/u.test(character);
+  return isVisible ? `"${character}"` : "a character that cannot be seen";
+}
+
+function whyUnassigned(
+  digits: string,
+  answer: Exclude<PlanAnswer, { outcome: "assigned" }>,
+): string {
+  if (answer.outcome === "unassigned") {
+    const owner = answer.countries.length === 1 ? ` (${answer.countries[0]})` : "";
+    return `The numbering plan of +${answer.callingCode}${owner} has no such number.`;
+  }
+  if (digits.startsWith("00")) return "A number begins with its country code, without 00.";
+  if (digits.startsWith("0")) return "A number begins with its country code instead of 0.";
+  return "No country code begins with these digits.";
+}
+
+function refuse(raw: string, message: string): JudgedRecipient {
+  const correction = findCorrection(raw);
+  if (correction === null) return { outcome: "invalid", message, correction };
+  return { outcome: "invalid", message: `${message} Did you mean ${correction}?`, correction };
+}
+
+/** A longer one is no number that somebody wrote, and is not searched for one. */
+const CORRECTABLE_LENGTH = 40;
+
+/** What people put between and around digits, the invisible marks of copied contacts included. */
+const SEPARATORS = /[\s().\-/\u00ad\u200b-\u200f\u2010-\u2015\u202a-\u202e\u2060-\u2069\ufeff+]/gu;
+
+/** How numbers abroad are dialled from most countries, and from North America. */
+const DIALLED_ABROAD = /^(?:00|011)/;
+
+function findCorrection(raw: string): string | null {
+  if (raw.length > CORRECTABLE_LENGTH) return null;
+
+  const written = raw.normalize("NFKC").replaceAll(SEPARATORS, "");
+  const digits = written.replace(DIALLED_ABROAD, "");
+  const guesses = [digits, withoutTrunkPrefix(digits), `1${digits}`];
+  return guesses.find((guess) => guess !== raw && isAssigned(guess)) ?? null;
+}
+
+/**
+ * In +44 (0)20 …, the 0 is dialled at home only. The library knows each country's own prefix, and
+ * the digits of other scripts; it would also pass over anything else, so it gets nothing else.
+ */
+function withoutTrunkPrefix(digits: string): string {
+  if (!/^\p{Nd}+$/u.test(digits)) return "";
+  return parsePhoneNumberFromString(`+${digits}`)?.number.slice(1) ?? "";
+}
+
+function isAssigned(digits: string): boolean {
+  return digitsOf(digits) === digits && askNumberingPlan(digits).outcome === "assigned";
+}

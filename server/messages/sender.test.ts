@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import { judgeSender } from "./sender.ts";
+
+const valid: [string, string, string][] = [
+  ["4915112345678", "4915112345678", "number"],
+  ["+4915112345678", "4915112345678", "number"],
+  ["+4930123", "4930123", "number"],
+  ["123", "123", "short_code"],
+  ["12345678", "12345678", "short_code"],
+  ["A", "A", "alphanumeric"],
+  ["Posthorn", "Posthorn", "alphanumeric"],
+  ["A-b_c.d &1", "A-b_c.d &1", "alphanumeric"],
+  ["12345678ABC", "12345678ABC", "alphanumeric"],
+];
+
+for (const [raw, sender, kind] of valid) {
+  test(`${JSON.stringify(raw)} is a sender: ${kind}`, () => {
+    assert.deepEqual(judgeSender(raw), { outcome: "valid", sender, kind });
+  });
+}
+
+const invalid: [string, RegExp][] = [
+  ["", /digits/],
+  ["12", /3 to 8 digits/],
+  ["+123", /7 to 15/],
+  ["0151123456789", /country code/],
+  ["1234567890123456", /7 to 15/],
+  ["Twelve chars", /at most 11 .* has 12/],
+  ["Grüße", /letters A to Z/],
+  ["A\n", /letters A to Z/],
+  ["Post\u0000", /letters A to Z/],
+  ["12-34", /at least one letter/],
+  ["- . _ &", /at least one letter/],
+  ["+49 151 1234", /letters A to Z/],
+];
+
+for (const [raw, reason] of invalid) {
+  test(`${JSON.stringify(raw)} is no sender`, () => {
+    const judged = judgeSender(raw);
+    assert.match(judged.outcome === "invalid" ? judged.message : "", reason);
+  });
+}
+
+test("what is accepted has a form that the wire can carry", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary", maxLength: 18 }), (raw) => {
+      const judged = judgeSender(raw);
+      if (judged.outcome === "valid") assert.match(judged.sender, /^[\x20-\x7e]{1,15}$/);
+    }),
+  );
+});
