@@ -1,0 +1,154 @@
+/**
+ * Signed webhook POSTs per second through the poster, against a bare undici pool that signs nothing,
+ * judges nothing and reads the answer as a stream. Receiver: another process on loopback.
+ *
+ *   node bench/webhook-post.ts [seconds per round] [in flight]
+ */
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { Pool } from "undici";
+import { newId, systemClock } from "#platform";
+import {
+  connectBudgets,
+  egressPolicy,
+  eventBody,
+  hostKey,
+  poster,
+  systemResolve,
+  trust,
+  webhookHeaders,
+} from "#webhooks";
+
+const SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+const ROUNDS = 5;
+
+if (process.argv[2] === "receive") receive();
+else await main(Number(process.argv[2] ?? 2), Number(process.argv[3] ?? 32));
+
+async function main(seconds: number, inFlight: number): Promise<void> {
+  const receiver = fork(import.meta.filename, ["receive"]);
+  const [port] = (await once(receiver, "message")) as [number];
+  const bare = barePost(port, inFlight);
+  const signed = signedPost(port);
+  const rates: { bare: number[]; signed: number[] } = { bare: [], signed: [] };
+  await measure(bare.post, { seconds: 1, inFlight });
+  await measure(signed.post, { seconds: 1, inFlight });
+  for (let round = 0; round < ROUNDS; round += 1) {
+    rates.bare.push(await measure(bare.post, { seconds, inFlight }));
+    rates.signed.push(await measure(signed.post, { seconds, inFlight }));
+  }
+  await Promise.all([bare.close(), signed.close(), stop(receiver)]);
+  report(rates, inFlight);
+}
+
+/** Keeps `inFlight` posts going for a while; posts per second of our own processor time and of the clock. */
+async function measure(
+  post: () => Promise<void>,
+  { seconds, inFlight }: { seconds: number; inFlight: number },
+): Promise<number> {
+  const endMs = systemClock.monotonicMs() + seconds * 1_000;
+  let posts = 0;
+  async function loop(): Promise<void> {
+    while (systemClock.monotonicMs() < endMs) {
+      await post();
+      posts += 1;
+    }
+  }
+  const startedMs = systemClock.monotonicMs();
+  await Promise.all(Array.from({ length: inFlight }, loop));
+  return (posts * 1_000) / (systemClock.monotonicMs() - startedMs);
+}
+
+function barePost(port: number, connections: number) {
+  const pool = new Pool(`http://127.0.0.1:${port}`, { connections, pipelining: 1 });
+  const body = newBody();
+  const headers = {
+    "Content-Type": "application/json",
+    "User-Agent": "Posthorn/bench",
+    "X-SMS-Event": "message.delivered",
+  };
+  return {
+    post: async () => {
+      const answer = await pool.request({ path: "/hook", method: "POST", headers, body });
+      await answer.body.dump();
+    },
+    close: () => pool.destroy(),
+  };
+}
+
+function signedPost(port: number) {
+  const url = `http://127.0.0.1:${port}/hook`;
+  const policy = egressPolicy({ allowCidrs: ["127.0.0.0/8"], allowHttp: true, ownPorts: [] });
+  const sender = poster({
+    policy,
+    clock: systemClock,
+    resolve: systemResolve({ clock: systemClock }),
+    trust: trust(),
+    budgets: connectBudgets,
+    showPrivateAnswers: true,
+  });
+  const lane = hostKey("0199aaaa-0000-7000-8000-000000000000", url);
+  const body = newBody();
+  return {
+    post: async () => {
+      const now = systemClock.now().getTime();
+      const timestampSeconds = Math.floor(now / 1_000);
+      const eventId = newId(now);
+      const signable = { eventId, timestampSeconds, body, secrets: [SECRET] };
+      const event = { event: "message.delivered", attempt: 1, sequence: 3 } as const;
+      const headers = webhookHeaders({ ...signable, ...event }, "bench");
+      const { status } = await sender.post({ hostKey: lane, url, headers, body });
+      if (status !== 200) throw new Error(`The receiver answered ${status}.`);
+    },
+    close: () => sender.close(),
+  };
+}
+
+function newBody(): Buffer {
+  const at = systemClock.now();
+  const messageId = newId(at.getTime());
+  return eventBody({ messageId, recipient: "447700900123", status: "DELIVERED", at });
+}
+
+function report(rates: { bare: number[]; signed: number[] }, inFlight: number): void {
+  const [bare, signed] = [median(rates.bare), median(rates.signed)];
+  console.log(`bare undici pool   ${bare.toFixed(0)} posts/s, ${inFlight} in flight`);
+  console.log(`signed, guarded    ${signed.toFixed(0)} posts/s`);
+  console.log(`ratio              ${(signed / bare).toFixed(2)}`);
+}
+
+function median(values: number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}
+
+async function stop(receiver: ChildProcess): Promise<void> {
+  receiver.disconnect();
+  await once(receiver, "exit");
+}
+
+/** Answers each request in one write: a full HTTP server would be the slower side. */
+function receive(): void {
+  const answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+  const server = createServer((socket) => {
+    let left = 0;
+    socket.setNoDelay(true);
+    socket.on("error", () => {});
+    socket.on("data", (chunk: Buffer) => {
+      left = left === 0 ? missingOctets(chunk) : left - chunk.length;
+      if (left <= 0) socket.write(answer);
+      left = Math.max(0, left);
+    });
+  });
+  server.listen(0, "127.0.0.1", () => {
+    const address = server.address();
+    if (address !== null && typeof address === "object") process.send?.(address.port);
+  });
+  process.on("disconnect", () => process.exit());
+}
+
+function missingOctets(head: Buffer): number {
+  const text = head.toString("latin1");
+  const length = Number(/content-length: (\d+)/i.exec(text)?.[1] ?? 0);
+  return text.indexOf("\r\n\r\n") + 4 + length - head.length;
+}

@@ -1,0 +1,60 @@
+import { BlockList } from "node:net";
+
+/** Nothing opens these: link-local, metadata services, multicast, and ranges that are nobody's. */
+const NEVER_IPV4 = [
+  "0.0.0.0/8",
+  "100.100.100.200/32", // Alibaba Cloud's metadata service, amid the shared range
+  "168.63.129.16/32", // Azure's platform services, a public address that only its guests reach
+  "169.254.0.0/16",
+  "192.0.0.0/24",
+  "192.0.2.0/24",
+  "192.88.99.0/24",
+  "198.18.0.0/15",
+  "198.51.100.0/24",
+  "203.0.113.0/24",
+  "224.0.0.0/4",
+  "240.0.0.0/4",
+];
+
+/** Holes in the two IPv6 ranges that are let through at all, 2000::/3 and the private one. */
+const NEVER_IPV6 = [
+  "fd00:ec2::254/128", // AWS's metadata service
+  "2001::/23", // Teredo and other protocols that carry an IPv4 address inside
+  "2001:db8::/32",
+  "2002::/16", // 6to4
+  "3fff::/20",
+];
+
+const PRIVATE = [
+  "127.0.0.0/8",
+  "10.0.0.0/8",
+  "172.16.0.0/12",
+  "192.168.0.0/16",
+  "100.64.0.0/10",
+  "::1/128",
+  "fc00::/7",
+];
+
+export const neverRanges = ranges([...NEVER_IPV4, ...NEVER_IPV6]);
+export const privateRanges = ranges(PRIVATE);
+/** All of IPv6 that is handed out to the public; what lies outside is never called. */
+export const globalIpv6Range = ranges(["2000::/3"]);
+
+/** One list of ranges, each `address/prefix` or a single address. Throws and says which is wrong. */
+export function ranges(cidrs: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const cidr of cidrs) addRange(list, cidr);
+  return list;
+}
+
+function addRange(list: BlockList, cidr: string): void {
+  const [, address = "", prefix] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(cidr) ?? [];
+  const family = address.includes(":") ? "ipv6" : "ipv4";
+  const longest = family === "ipv6" ? 128 : 32;
+  const length = prefix === undefined ? longest : Number(prefix);
+  try {
+    list.addSubnet(address, length, family);
+  } catch {
+    throw new Error(`"${cidr}" is not an address range such as 10.0.0.0/8 or fd00::/8`);
+  }
+}

@@ -1,0 +1,79 @@
+import { isIP, isIPv4 } from "node:net";
+import { globalIpv6Range, neverRanges, privateRanges } from "./address-table.ts";
+import type { EgressPolicy } from "./policy.ts";
+
+/** "allowed" is a private address that the operator named; "public" needs nobody's leave. */
+export type AddressVerdict = "public" | "allowed" | "forbidden";
+
+export type AddressTier = "public" | "private" | "never";
+
+/** Whether we may connect to `ip`. Whatever is not plainly an address is forbidden. */
+export function judgeAddress(ip: string, policy: EgressPolicy): AddressVerdict {
+  const address = unwrap(ip);
+  const tier = tierOf(address);
+  if (tier === "public") return "public";
+  const isAllowed = tier === "private" && policy.allowed.check(address, familyOf(address));
+  return isAllowed ? "allowed" : "forbidden";
+}
+
+/** The tier of the address that would really be reached: the IPv4 one inside, where one is mapped. */
+export function addressTier(ip: string): AddressTier {
+  return tierOf(unwrap(ip));
+}
+
+function tierOf(address: string): AddressTier {
+  // A zone (fe80::1%eth0) names an interface of this machine; no receiver on the internet has one.
+  if (isIP(address) === 0 || address.includes("%")) return "never";
+  const family = familyOf(address);
+  if (neverRanges.check(address, family)) return "never";
+  if (privateRanges.check(address, family)) return "private";
+  if (family === "ipv4") return "public";
+  return globalIpv6Range.check(address, family) && !isIsatap(address) ? "public" : "never";
+}
+
+/** The IPv4 address inside `::ffff:a.b.c.d` and NAT64's `64:ff9b::a.b.c.d`; else the address itself. */
+function unwrap(ip: string): string {
+  if (isIP(ip) !== 6 || ip.includes("%")) return ip;
+  const groups = groupsOf(ip);
+  const front = groups.slice(0, 6).join(":");
+  if (front !== MAPPED && front !== NAT64) return ip;
+  const [high = 0, low = 0] = groups.slice(6);
+  return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
+}
+
+/** The first six groups of each form, in decimal as `groupsOf` gives them. */
+const MAPPED = [0, 0, 0, 0, 0, 0xffff].join(":");
+const NAT64 = [0x64, 0xff9b, 0, 0, 0, 0].join(":");
+
+/** ISATAP hides an IPv4 address behind 0:5efe or 200:5efe under any prefix. */
+function isIsatap(address: string): boolean {
+  const [, , , , fifth = 0, sixth] = groupsOf(address);
+  return (fifth & ~0x200) === 0 && sixth === 0x5efe;
+}
+
+/** The eight groups of a valid IPv6 address in any spelling. */
+function groupsOf(ip: string): number[] {
+  const [head = "", tail] = withoutDots(ip).split("::");
+  const left = head === "" ? [] : head.split(":");
+  const right = tail === undefined || tail === "" ? [] : tail.split(":");
+  const zeros = Array.from({ length: 8 - left.length - right.length }, () => "0");
+  return [...left, ...zeros, ...right].map((group) => Number.parseInt(group, 16));
+}
+
+/** `::ffff:1.2.3.4` as `::ffff:102:304`. */
+function withoutDots(ip: string): string {
+  return ip.replace(
+    /(\d+)\.(\d+)\.(\d+)\.(\d+)$/,
+    (_, a: string, b: string, c: string, d: string) => {
+      return `${hexGroup(a, b)}:${hexGroup(c, d)}`;
+    },
+  );
+}
+
+function hexGroup(high: string, low: string): string {
+  return ((Number(high) << 8) | Number(low)).toString(16);
+}
+
+function familyOf(address: string): "ipv4" | "ipv6" {
+  return isIPv4(address) ? "ipv4" : "ipv6";
+}

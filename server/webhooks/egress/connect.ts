@@ -1,0 +1,134 @@
+import { isIP, type Socket } from "node:net";
+import { networkInterfaces } from "node:os";
+import type { SecureContext } from "node:tls";
+import type { Clock } from "#platform";
+import { judgeAddress } from "./address.ts";
+import { dialOneOf } from "./dial.ts";
+import { dnsFailure, type Failure, failed } from "./failure.ts";
+import { type CallbackUrl, isLocalhost, loopbackAddresses } from "./judge-url.ts";
+import type { EgressPolicy } from "./policy.ts";
+import type { Resolve } from "./resolve.ts";
+import { secure } from "./secure.ts";
+
+export type Egress = {
+  policy: EgressPolicy;
+  clock: Clock;
+  resolve: Resolve;
+  trust: SecureContext;
+  budgets: ConnectBudgets;
+};
+
+export type ConnectBudgets = { dnsMs: number; tcpMs: number; tlsMs: number };
+
+/** Together less than the deadline of an attempt, so that the slow part is named, not just "late". */
+export const connectBudgets: ConnectBudgets = { dnsMs: 2_000, tcpMs: 3_000, tlsMs: 3_000 };
+
+/** How far it came; null where a step was not needed or not reached. */
+export type ConnectTrace = {
+  address: string | null;
+  dnsMs: number | null;
+  connectMs: number | null;
+  tlsMs: number | null;
+};
+
+export type Connected = { socket: Socket; trace: ConnectTrace };
+export type Unconnected = { failure: Failure; trace: ConnectTrace };
+
+/**
+ * The only way out: resolves, judges every address, connects to one of those it judged, and judges
+ * where the socket really ended up. Settles by `deadlineMs` (monotonic) at the latest, never rejects.
+ */
+export async function connect(
+  url: CallbackUrl,
+  deadlineMs: number,
+  egress: Egress,
+): Promise<Connected | Unconnected> {
+  const { clock, policy, trust, budgets } = egress;
+  const trace: ConnectTrace = { address: null, dnsMs: null, connectMs: null, tlsMs: null };
+  const within = (ms: number) => Math.max(0, Math.min(ms, deadlineMs - clock.monotonicMs()));
+  const stopwatch = () => {
+    const startedMs = clock.monotonicMs();
+    return () => clock.monotonicMs() - startedMs;
+  };
+
+  const resolving = stopwatch();
+  const addresses = await addressesOf(url, within(budgets.dnsMs), egress);
+  trace.dnsMs = isIP(url.hostname) === 0 ? resolving() : null;
+  if ("kind" in addresses) return { failure: addresses, trace };
+  // One forbidden address condemns them all: whoever mixes them in tries where we end up.
+  const refused = addresses.find((ip) => !mayConnect(ip, url.port, policy));
+  if (refused !== undefined) return { failure: forbidden(url, refused), trace };
+
+  const dialling = stopwatch();
+  const dialled = await dialOneOf(addresses, url.port, { budgetMs: within(budgets.tcpMs), clock });
+  trace.connectMs = dialling();
+  trace.address = dialled.address;
+  if ("failure" in dialled) return { failure: dialled.failure, trace };
+  const { socket } = dialled;
+  const landed = judgeLanding(socket, url, policy);
+  if (landed !== undefined) {
+    socket.destroy();
+    return { failure: landed, trace };
+  }
+  if (!url.secure) return { socket, trace };
+
+  const securing = stopwatch();
+  const budgetMs = within(budgets.tlsMs);
+  const secured = await secure(socket, url.hostname, { budgetMs, clock, trust });
+  trace.tlsMs = securing();
+  return { ...secured, trace };
+}
+
+async function addressesOf(
+  url: CallbackUrl,
+  budgetMs: number,
+  egress: Egress,
+): Promise<string[] | Failure> {
+  const { hostname } = url;
+  if (isIP(hostname) !== 0) return [hostname];
+  if (isLocalhost(hostname)) {
+    const addresses = loopbackAddresses(egress.policy);
+    return addresses.length > 0 ? addresses : forbidden(url, "127.0.0.1");
+  }
+  const found = await resolveName(hostname, budgetMs, egress);
+  return "kind" in found || found.length > 0 ? found : failed("dns_not_found", hostname);
+}
+
+function resolveName(
+  name: string,
+  budgetMs: number,
+  { resolve, clock }: Egress,
+): Promise<string[] | Failure> {
+  return new Promise((settle) => {
+    const cancel = clock.timer(budgetMs, () => settle(failed("dns_timeout", name)));
+    // The dot makes the name absolute: without it the system would also try its search domains,
+    // and a stranger's name could mean a machine of ours.
+    resolve(`${name}.`, clock.monotonicMs() + budgetMs)
+      .then(settle, (error: unknown) => settle(dnsFailure(error, name)))
+      .finally(cancel);
+  });
+}
+
+/** Redirection rules on this machine are one way a socket ends up elsewhere than asked. */
+function judgeLanding(socket: Socket, url: CallbackUrl, policy: EgressPolicy): Failure | undefined {
+  const { remoteAddress } = socket;
+  if (remoteAddress === undefined)
+    return failed("connection_lost", "closed as soon as it was open");
+  return mayConnect(remoteAddress, url.port, policy) ? undefined : forbidden(url, remoteAddress);
+}
+
+function mayConnect(ip: string, port: number, policy: EgressPolicy): boolean {
+  const verdict = judgeAddress(ip, policy);
+  if (verdict === "forbidden" || !policy.ownPorts.has(port)) return verdict !== "forbidden";
+  return verdict === "public" && !isThisMachine(ip);
+}
+
+function isThisMachine(ip: string): boolean {
+  const interfaces = Object.values(networkInterfaces()).flat();
+  return interfaces.some((one) => one?.address === ip);
+}
+
+function forbidden({ hostname }: CallbackUrl, ip: string): Failure {
+  const what = hostname === ip ? ip : `${hostname}, which is ${ip},`;
+  return { kind: "forbidden", detail: `${what} must not be called` };
+}

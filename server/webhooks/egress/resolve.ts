@@ -1,0 +1,97 @@
+import { lookup } from "node:dns/promises";
+import type { Clock } from "#platform";
+
+/** All addresses of an absolute name. A lookup that has not begun by `deadlineMs` is given up. */
+export type Resolve = (name: string, deadlineMs: number) => Promise<string[]>;
+
+type Options = {
+  clock: Pick<Clock, "monotonicMs">;
+  /** The system's resolver; others are for tests. */
+  ask?: (name: string) => Promise<string[]>;
+  maxAtOnce?: number;
+  maxStrangersAtOnce?: number;
+};
+
+type Lookup = {
+  name: string;
+  deadlineMs: number;
+  addresses: PromiseWithResolvers<string[]>;
+};
+
+/** As many names as one installation calls in a day; beyond it the oldest are strangers again. */
+const MAX_KNOWN = 10_000;
+
+/**
+ * The system's resolver, kept in bounds: each lookup holds a thread until the system gives up, long
+ * after we have. Equal names share one lookup. Some threads are kept for names that have resolved
+ * before, so that names made to hang never hold up a receiver that is known to answer.
+ */
+export function systemResolve({
+  clock,
+  ask = askSystem,
+  maxAtOnce = 16,
+  maxStrangersAtOnce = 12,
+}: Options): Resolve {
+  const underWay = new Map<string, Lookup>();
+  const known = new Set<string>();
+  let waiting: Lookup[] = [];
+  let running = 0;
+  let strangers = 0;
+
+  function startWaiting(): void {
+    waiting = waiting.filter((lookup) => {
+      if (lookup.deadlineMs < clock.monotonicMs()) {
+        underWay.delete(lookup.name);
+        lookup.addresses.reject(new Error("DNS_BUSY"));
+        return false;
+      }
+      const hasRoom =
+        running < maxAtOnce && (known.has(lookup.name) || strangers < maxStrangersAtOnce);
+      if (hasRoom) void run(lookup);
+      return !hasRoom;
+    });
+  }
+
+  async function run({ name, addresses }: Lookup): Promise<void> {
+    const isStranger = !known.has(name);
+    running += 1;
+    strangers += isStranger ? 1 : 0;
+    try {
+      const found = await ask(name);
+      remember(known, name);
+      addresses.resolve(found);
+    } catch (error) {
+      addresses.reject(error);
+    } finally {
+      running -= 1;
+      strangers -= isStranger ? 1 : 0;
+      underWay.delete(name);
+      startWaiting();
+    }
+  }
+
+  return (name, deadlineMs) => {
+    const joined = underWay.get(name);
+    if (joined !== undefined) {
+      joined.deadlineMs = Math.max(joined.deadlineMs, deadlineMs);
+      return joined.addresses.promise;
+    }
+    const asked = { name, deadlineMs, addresses: Promise.withResolvers<string[]>() };
+    underWay.set(name, asked);
+    waiting.push(asked);
+    startWaiting();
+    return asked.addresses.promise;
+  };
+}
+
+function remember(known: Set<string>, name: string): void {
+  known.delete(name);
+  known.add(name);
+  const [oldest] = known;
+  if (known.size > MAX_KNOWN && oldest !== undefined) known.delete(oldest);
+}
+
+async function askSystem(name: string): Promise<string[]> {
+  const found = await lookup(name, { all: true, order: "verbatim" });
+  return found.map(({ address }) => address);
+}

@@ -1,0 +1,45 @@
+import { isIP, type Socket } from "node:net";
+import { connect, type SecureContext } from "node:tls";
+import type { Clock } from "#platform";
+import { type Failure, failed, tlsFailure } from "./failure.ts";
+
+type Options = { budgetMs: number; clock: Clock; trust: SecureContext };
+
+/** Puts TLS on a connected socket; the peer must prove that it is `hostname`. */
+export function secure(
+  tcp: Socket,
+  hostname: string,
+  { budgetMs, clock, trust }: Options,
+): Promise<{ socket: Socket } | { failure: Failure }> {
+  return new Promise((settle) => {
+    const socket = connect({
+      socket: tcp,
+      host: hostname,
+      // SNI carries names only; an address in it is against the standard and upsets some servers.
+      servername: isIP(hostname) === 0 ? hostname : "",
+      ALPNProtocols: ["http/1.1"],
+      secureContext: trust,
+      // Said here, so that no environment variable can turn it off.
+      rejectUnauthorized: true,
+    });
+    const end = (failure: Failure): void => {
+      cancel();
+      settle({ failure });
+      socket.destroy();
+      tcp.destroy();
+    };
+    const cancel = clock.timer(budgetMs, () => end(failed("tls_timeout", hostname)));
+    const onClose = (): void => end(failed("tls_failed", "closed during the handshake"));
+    const onError = (error: Error): void => end(tlsFailure(error));
+
+    socket.once("secureConnect", () => {
+      cancel();
+      socket.off("close", onClose).off("error", onError);
+      settle({ socket });
+    });
+    socket.once("close", onClose);
+    socket.once("error", onError);
+    // Stays for good: an error between here and the next owner's listener must not end the process.
+    socket.on("error", () => {});
+  });
+}

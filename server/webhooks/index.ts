@@ -1,0 +1,36 @@
+/**
+ * Webhooks: telling receivers what became of a message. The octets of an event, its signatures, the
+ * guard over where they may go, the POST itself, the schedule of retries, and the lanes that keep one
+ * receiver from delaying another.
+ * Never changes a message: what is told was decided and written elsewhere.
+ */
+export { type EventError, eventBody, type StatusChange } from "./body.ts";
+export { connectBudgets, type Egress } from "./egress/connect.ts";
+export { type FailureClass, failureClasses } from "./egress/failure.ts";
+export { type CallbackUrl, judgeUrl, type Refusal, type UrlVerdict } from "./egress/judge-url.ts";
+export { type EgressPolicy, egressPolicy, type EgressSettings } from "./egress/policy.ts";
+export { type Resolve, systemResolve } from "./egress/resolve.ts";
+export { trust } from "./egress/trust.ts";
+export { type WebhookRequest, webhookHeaders } from "./headers.ts";
+export { hostKey } from "./host-key.ts";
+export type { LaneReport } from "./lane.ts";
+export type { Health } from "./lane-health.ts";
+export {
+  type EndedAttempt,
+  type Grant,
+  type Kind,
+  laneKeeper,
+  type Lanes,
+  type Place,
+  type WantedLane,
+} from "./lanes.ts";
+export { isSuccess, type Outcome, outcomeClass } from "./outcome.ts";
+export {
+  type Attempt,
+  type Post,
+  poster,
+  type Poster,
+  type PosterOptions,
+  type Timings,
+} from "./post.ts";
+export { type Ended, isTooOldToWait, type NextStep, nextStep } from "./schedule.ts";

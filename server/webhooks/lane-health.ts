@@ -1,0 +1,134 @@
+import { isSuccess, isTimeout, type Outcome } from "./outcome.ts";
+
+/**
+ * unproven   nothing good is known of it yet
+ * proven     a fast success within the last day, and none of the states below
+ * failing    fails quickly; its attempts are cheap, so the schedule is kept
+ * slow       its attempts hold slots for long
+ * open       nothing but time-outs; only a probe now and then
+ */
+export type Health = "unproven" | "proven" | "failing" | "slow" | "open";
+
+export type LaneHealth = {
+  health: Health;
+  /** Monotonic, as all times here. */
+  sinceMs: number;
+  /** How many may be in flight while it is proven. */
+  window: number;
+  failuresInRow: number;
+  timeoutsInRow: number;
+  /** Moving average of what an attempt takes; null before the first. */
+  averageMs: number | null;
+  lastFastSuccessMs: number | null;
+  /** While open: when the next probe may go, and how long it was waited for. */
+  probeAtMs: number;
+  probeWaitMs: number;
+};
+
+const FAST_MS = 3_000;
+const PROVEN_FOR_MS = 24 * 3_600_000;
+const FAILURES_TO_FAILING = 5;
+const TIMEOUTS_TO_SLOW = 3;
+const TIMEOUTS_TO_OPEN = 10;
+/** One time-out among fast answers does not make a lane slow, two in a row do. */
+const AVERAGE_WEIGHT = 0.2;
+
+const UNPROVEN_CAP = 2;
+const FIRST_WINDOW = 8;
+const MAX_WINDOW = 32;
+
+const FIRST_PROBE_MS = 30_000;
+const MAX_PROBE_MS = 15 * 60_000;
+const PROBE_JITTER = 0.2;
+
+export function newHealth(nowMs: number): LaneHealth {
+  return {
+    health: "unproven",
+    sinceMs: nowMs,
+    window: FIRST_WINDOW,
+    failuresInRow: 0,
+    timeoutsInRow: 0,
+    averageMs: null,
+    lastFastSuccessMs: null,
+    probeAtMs: 0,
+    probeWaitMs: 0,
+  };
+}
+
+/** How many may be in flight now. */
+export function capOf(lane: LaneHealth, nowMs: number): number {
+  const health = healthNow(lane, nowMs);
+  if (health === "open") return nowMs >= lane.probeAtMs ? 1 : 0;
+  return health === "proven" ? lane.window : UNPROVEN_CAP;
+}
+
+/** What was learned by attempts fades with time. */
+export function healthNow(lane: LaneHealth, nowMs: number): Health {
+  return lane.health === "proven" && !wasFastLately(lane, nowMs) ? "unproven" : lane.health;
+}
+
+export type Ended = { outcome: Outcome; durationMs: number };
+
+/** What one attempt teaches. Faults of ours and forbidden addresses say nothing about the host. */
+export function learn(
+  lane: LaneHealth,
+  ended: Ended,
+  now: { ms: number; random: number },
+): LaneHealth {
+  const { outcome } = ended;
+  if (outcome.kind === "our_fault" || outcome.kind === "forbidden") return lane;
+  const counted = count(lane, ended, now.ms);
+  const health = judge(counted, now.ms);
+  const sinceMs = health === lane.health ? lane.sinceMs : now.ms;
+  const wasFailure = !isSuccess(outcome);
+  const window = nextWindow(lane, { health, wasFailure, wasFast: ended.durationMs < FAST_MS });
+  // Attempts from before it was open may still end; only a probe says that the wait was too short.
+  const wasProbe = lane.health === "open" && now.ms - ended.durationMs >= lane.sinceMs;
+  const isNewlyOpen = health === "open" && (lane.health !== "open" || wasProbe);
+  const probe = isNewlyOpen ? nextProbe(lane, now) : {};
+  return { ...counted, health, sinceMs, window, ...probe };
+}
+
+function count(lane: LaneHealth, { outcome, durationMs }: Ended, nowMs: number): LaneHealth {
+  const { averageMs } = lane;
+  const average =
+    averageMs === null
+      ? durationMs
+      : AVERAGE_WEIGHT * durationMs + (1 - AVERAGE_WEIGHT) * averageMs;
+  const isOk = isSuccess(outcome);
+  return {
+    ...lane,
+    averageMs: average,
+    failuresInRow: isOk ? 0 : lane.failuresInRow + 1,
+    timeoutsInRow: isTimeout(outcome) ? lane.timeoutsInRow + 1 : 0,
+    lastFastSuccessMs: isOk && durationMs < FAST_MS ? nowMs : lane.lastFastSuccessMs,
+  };
+}
+
+function judge(lane: LaneHealth, nowMs: number): Health {
+  const { timeoutsInRow, failuresInRow, averageMs } = lane;
+  if (timeoutsInRow >= TIMEOUTS_TO_OPEN) return "open";
+  if (timeoutsInRow >= TIMEOUTS_TO_SLOW || (averageMs ?? 0) > FAST_MS) return "slow";
+  if (failuresInRow >= FAILURES_TO_FAILING) return "failing";
+  return wasFastLately(lane, nowMs) ? "proven" : "unproven";
+}
+
+function wasFastLately({ lastFastSuccessMs }: LaneHealth, nowMs: number): boolean {
+  return lastFastSuccessMs !== null && nowMs - lastFastSuccessMs < PROVEN_FOR_MS;
+}
+
+type Lesson = { health: Health; wasFailure: boolean; wasFast: boolean };
+
+/** Grows by one with each fast success, is halved by a failure, starts anew when proven anew. */
+function nextWindow(lane: LaneHealth, { health, wasFailure, wasFast }: Lesson): number {
+  if (health !== "proven" || lane.health !== "proven") return FIRST_WINDOW;
+  if (wasFailure) return Math.max(UNPROVEN_CAP, Math.floor(lane.window / 2));
+  return wasFast ? Math.min(MAX_WINDOW, lane.window + 1) : lane.window;
+}
+
+function nextProbe(lane: LaneHealth, { ms, random }: { ms: number; random: number }) {
+  const isFirst = lane.health !== "open";
+  const probeWaitMs = isFirst ? FIRST_PROBE_MS : Math.min(MAX_PROBE_MS, 2 * lane.probeWaitMs);
+  const jitter = 1 - PROBE_JITTER + 2 * PROBE_JITTER * random;
+  return { probeWaitMs, probeAtMs: ms + probeWaitMs * jitter };
+}

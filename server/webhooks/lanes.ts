@@ -1,0 +1,213 @@
+import type { Clock } from "#platform";
+import { accountOf } from "./host-key.ts";
+import { type Account, type Lane, type LaneReport, newLane, note, report } from "./lane.ts";
+import { capOf, healthNow, learn } from "./lane-health.ts";
+import type { Outcome } from "./outcome.ts";
+
+/** First attempts have slots of their own, which retries and replays never take. */
+export type Kind = "first" | "again";
+
+export type WantedLane = {
+  hostKey: bigint;
+  /** How many are known to be due; no limit where it is not known. */
+  upTo?: number;
+};
+
+/** Slots taken for a lane: each must be begun or given back. */
+export type Grant = { hostKey: bigint; slots: number };
+
+/** Where an attempt goes: the name is shared by all accounts that call it. */
+export type Place = { hostname: string; origin: string };
+
+export type EndedAttempt = {
+  hostKey: bigint;
+  kind: Kind;
+  place: Place;
+  outcome: Outcome;
+  durationMs: number;
+};
+
+export type Lanes = {
+  /** Takes slots before anything is claimed, so that no interleaving can exceed a cap. */
+  grant(wanted: readonly WantedLane[], kind: Kind): Grant[];
+  giveBack(grant: Grant, kind: Kind): void;
+  /** Turns a slot into an attempt. False where the host name is full: then the slot is given back. */
+  begin(hostKey: bigint, kind: Kind, place: Place): boolean;
+  end(attempt: EndedAttempt): void;
+  /** Lets an open lane be tried at once: somebody asked for it. */
+  probe(hostKey: bigint): void;
+  /** The lanes whose health changed since the last call. */
+  takeChanges(): LaneReport[];
+  inFlight(): { all: number; again: number; unproven: number };
+};
+
+/** Per node. The reasons stand beside the numbers in the guide to webhooks. */
+export const caps = {
+  all: 256,
+  again: 192,
+  /** Lanes that are not proven, together: half the slots stay for those that are. */
+  unproven: 128,
+  account: 64,
+  accountUnproven: 16,
+  hostname: 64,
+};
+
+/** Some hundred octets each. Lanes that nobody uses are forgotten first. */
+const MAX_LANES = 50_000;
+
+type Deps = { clock: Clock; random?: () => number; maxLanes?: number };
+
+/** Who may go out now: keeps slow, dead and greedy receivers from delaying those that are healthy. */
+export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }: Deps): Lanes {
+  const lanes = new Map<bigint, Lane>();
+  const accounts = new Map<bigint, Account>();
+  const hostnames = new Map<string, number>();
+  const changed = new Set<Lane>();
+  const total = { all: 0, again: 0, unproven: 0 };
+  let turn = 0;
+
+  function laneOf(hostKey: bigint): Lane {
+    const known = lanes.get(hostKey);
+    if (known !== undefined) return known;
+    const account = accountFor(hostKey);
+    account.lanes += 1;
+    const lane = newLane(hostKey, account, clock.monotonicMs());
+    lanes.set(hostKey, lane);
+    return lane;
+  }
+
+  function accountFor(hostKey: bigint): Account {
+    const key = accountOf(hostKey);
+    const known = accounts.get(key);
+    if (known !== undefined) return known;
+    const account = { lanes: 0, inFlight: 0, unproven: 0, lastTurn: 0 };
+    accounts.set(key, account);
+    return account;
+  }
+
+  /** The map is in the order of last use. A lane with slots taken is never forgotten. */
+  function forgetUnused(): void {
+    for (const [hostKey, lane] of lanes) {
+      if (lanes.size <= maxLanes) return;
+      if (lane.inFlight > 0) continue;
+      lanes.delete(hostKey);
+      lane.account.lanes -= 1;
+      if (lane.account.lanes === 0) accounts.delete(accountOf(hostKey));
+    }
+  }
+
+  /** Moves the lane's slots between the proven and the unproven when its health has changed. */
+  function recount(lane: Lane): void {
+    const isUnproven = healthNow(lane.state, clock.monotonicMs()) !== "proven";
+    if (isUnproven === lane.isUnproven) return;
+    lane.isUnproven = isUnproven;
+    const moved = isUnproven ? lane.inFlight : -lane.inFlight;
+    lane.account.unproven += moved;
+    total.unproven += moved;
+  }
+
+  function occupy(lane: Lane, kind: Kind, slots: number): void {
+    lane.inFlight += slots;
+    lane.account.inFlight += slots;
+    total.all += slots;
+    if (kind === "again") total.again += slots;
+    if (!lane.isUnproven) return;
+    lane.account.unproven += slots;
+    total.unproven += slots;
+  }
+
+  function hasRoom(lane: Lane, kind: Kind): boolean {
+    const { account } = lane;
+    if (total.all >= caps.all || account.inFlight >= caps.account) return false;
+    if (kind === "again" && total.again >= caps.again) return false;
+    if (lane.inFlight >= capOf(lane.state, clock.monotonicMs())) return false;
+    if (!lane.isUnproven) return true;
+    return account.unproven < caps.accountUnproven && total.unproven < caps.unproven;
+  }
+
+  function grant(wanted: readonly WantedLane[], kind: Kind): Grant[] {
+    const granted = new Map<Lane, number>();
+    let waiting = inTurn(
+      wanted.map(({ hostKey, upTo = Infinity }) => ({ lane: laneOf(hostKey), upTo })),
+    );
+    turn += 1;
+    // One slot for each account, then the next round: a wide account gets no more than a narrow one.
+    while (waiting.length > 0) {
+      for (const lanesOfAccount of waiting) {
+        const next = lanesOfAccount.shift();
+        if (next === undefined) continue;
+        const { lane, upTo } = next;
+        recount(lane);
+        const slots = granted.get(lane) ?? 0;
+        if (slots >= upTo || !hasRoom(lane, kind)) continue;
+        occupy(lane, kind, 1);
+        serve(lane);
+        granted.set(lane, slots + 1);
+        lanesOfAccount.push(next);
+      }
+      waiting = waiting.filter(({ length }) => length > 0);
+    }
+    forgetUnused();
+    return [...granted].map(([{ hostKey }, slots]) => ({ hostKey, slots }));
+  }
+
+  function serve(lane: Lane): void {
+    lane.lastTurn = turn;
+    lane.account.lastTurn = turn;
+    lanes.delete(lane.hostKey);
+    lanes.set(lane.hostKey, lane);
+  }
+
+  function begin(hostKey: bigint, kind: Kind, { hostname, origin }: Place): boolean {
+    const lane = laneOf(hostKey);
+    const running = hostnames.get(hostname) ?? 0;
+    if (running >= caps.hostname) {
+      occupy(lane, kind, -1);
+      return false;
+    }
+    hostnames.set(hostname, running + 1);
+    lane.origin = origin;
+    return true;
+  }
+
+  function end({ hostKey, kind, place, outcome, durationMs }: EndedAttempt): void {
+    const lane = laneOf(hostKey);
+    occupy(lane, kind, -1);
+    const running = (hostnames.get(place.hostname) ?? 0) - 1;
+    if (running > 0) hostnames.set(place.hostname, running);
+    else hostnames.delete(place.hostname);
+    const before = lane.state;
+    const now = { ms: clock.monotonicMs(), random: random() };
+    lane.state = learn(before, { outcome, durationMs }, now);
+    recount(lane);
+    if (lane.state !== before) note(lane, { outcome, durationMs }, clock.now());
+    if (lane.state.health !== before.health) changed.add(lane);
+  }
+
+  return {
+    grant,
+    giveBack: ({ hostKey, slots }, kind) => occupy(laneOf(hostKey), kind, -slots),
+    begin,
+    end,
+    probe(hostKey) {
+      const lane = laneOf(hostKey);
+      lane.state = { ...lane.state, probeAtMs: clock.monotonicMs() };
+    },
+    takeChanges() {
+      const nowMs = clock.monotonicMs();
+      const reports = [...changed].map((lane) => report(lane, { nowMs, now: clock.now() }));
+      changed.clear();
+      return reports;
+    },
+    inFlight: () => ({ ...total }),
+  };
+}
+
+type Turn = { lane: Lane; upTo: number };
+
+/** The lanes of each account, least recently served first, and so the accounts. */
+function inTurn(wanted: Turn[]): Turn[][] {
+  const byAccount = Map.groupBy(wanted, ({ lane }) => lane.account);
+  const accounts = [...byAccount].toSorted(([a], [b]) => a.lastTurn - b.lastTurn);
+  return accounts.map(([, turns]) => turns.toSorted((a, b) => a.lane.lastTurn - b.lane.lastTurn));
+}

@@ -1,0 +1,67 @@
+import { isSuccess, type Outcome } from "./outcome.ts";
+import { retryAfterMs } from "./retry-after.ts";
+
+const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];
+
+/** The wait after the failure of each step; a delivery that fails at the last one is exhausted. */
+export const waitsMs = [
+  5 * SECOND,
+  30 * SECOND,
+  5 * MINUTE,
+  30 * MINUTE,
+  2 * HOUR,
+  6 * HOUR,
+] as const;
+
+/** Spreads the retries of receivers that failed together. */
+const JITTER = 0.2;
+
+/** A receiver may slow us down, but not put off the end of the schedule at will. */
+const MAX_LENGTHENING = 2;
+
+/** What fails by our own fault is tried again soon, and costs the delivery nothing. */
+const OUR_FAULT_WAIT_MS = 5 * SECOND;
+
+/** How a delivery can end; the attempt that ended it says so. */
+export type Ended = "delivered" | "exhausted" | "gone" | "forbidden";
+
+export type NextStep =
+  | { next: "ended"; ended: Ended }
+  | { next: "again"; step: number; dueAt: Date }
+  /** It was no attempt: nothing is recorded of it but an alarm. */
+  | { next: "not_tried"; dueAt: Date };
+
+export type StepContext = {
+  /** Failures so far that took a step of the schedule; 0 on the first attempt. */
+  step: number;
+  now: Date;
+  /** In [0, 1). */
+  random: number;
+};
+
+/** The whole policy of retries: what an outcome makes of its delivery. */
+export function nextStep(outcome: Outcome, { step, now, random }: StepContext): NextStep {
+  if (outcome.kind === "forbidden") return { next: "ended", ended: "forbidden" };
+  if (outcome.kind === "our_fault")
+    return { next: "not_tried", dueAt: after(now, OUR_FAULT_WAIT_MS) };
+  if (isSuccess(outcome)) return { next: "ended", ended: "delivered" };
+  if (outcome.kind === "answered" && outcome.status === 410)
+    return { next: "ended", ended: "gone" };
+  const plannedMs = waitsMs[step];
+  if (plannedMs === undefined) return { next: "ended", ended: "exhausted" };
+  const askedMs = outcome.kind === "answered" ? retryAfterMs(outcome.retryAfter, now) : 0;
+  const waitMs = Math.min(Math.max(plannedMs, askedMs), MAX_LENGTHENING * plannedMs);
+  const jitter = 1 - JITTER + 2 * JITTER * random;
+  return { next: "again", step: step + 1, dueAt: after(now, Math.round(waitMs * jitter)) };
+}
+
+/** A delivery to a host that is only probed waits without using up its steps; it must end some time. */
+const MAX_WAIT_FOR_OPEN_HOST_MS = 24 * HOUR;
+
+export function isTooOldToWait(createdAt: Date, now: Date): boolean {
+  return now.getTime() - createdAt.getTime() > MAX_WAIT_FOR_OPEN_HOST_MS;
+}
+
+function after(now: Date, ms: number): Date {
+  return new Date(now.getTime() + ms);
+}

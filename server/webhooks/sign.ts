@@ -1,0 +1,51 @@
+import { createHmac } from "node:crypto";
+
+export type Signable = {
+  /** Stable over attempts and replays. */
+  eventId: string;
+  /** When this attempt is made. */
+  timestampSeconds: number;
+  /** The stored octets, as they are sent. */
+  body: Buffer;
+  /** The account's live secrets, the newest first; at most two while a rotation overlaps. */
+  secrets: readonly string[];
+};
+
+/**
+ * The headers that prove where a webhook comes from. One secret, two keys: `X-SMS-Signature` uses
+ * the whole secret string, so that three lines of code verify it; `webhook-signature` uses the octets
+ * that its base64 part stands for, as Standard Webhooks libraries do.
+ */
+export function signatureHeaders(signable: Signable): Record<string, string> {
+  const { eventId, timestampSeconds, body, secrets } = signable;
+  const [secret, previous] = secrets;
+  if (secret === undefined) throw new Error(`Event ${eventId} has no secret to be signed with.`);
+  const headers: Record<string, string> = {
+    "X-SMS-Signature": bodySignature(secret, body),
+    "webhook-id": eventId,
+    "webhook-timestamp": String(timestampSeconds),
+    "webhook-signature": secrets.map((each) => standardSignature(each, signable)).join(" "),
+  };
+  if (previous !== undefined) headers["X-SMS-Signature-Previous"] = bodySignature(previous, body);
+  return headers;
+}
+
+function bodySignature(secret: string, body: Buffer): string {
+  return createHmac("sha256", secret).update(body).digest("hex");
+}
+
+function standardSignature(secret: string, { eventId, timestampSeconds, body }: Signable): string {
+  const signature = createHmac("sha256", decodeSecret(secret))
+    .update(`${eventId}.${timestampSeconds}.`)
+    .update(body)
+    .digest("base64");
+  return `v1,${signature}`;
+}
+
+const PREFIX = "whsec_";
+
+function decodeSecret(secret: string): Buffer {
+  if (!secret.startsWith(PREFIX))
+    throw new Error(`A signing secret does not begin with ${PREFIX}.`);
+  return Buffer.from(secret.slice(PREFIX.length), "base64");
+}
