@@ -28,7 +28,8 @@ export const errors = {
   IDEMPOTENCY_KEY_INVALID: {
     status: 400,
     message: "The Idempotency-Key header must be 1 to 255 printable ASCII characters.",
-    meaning: "The `Idempotency-Key` header is empty, too long, or holds a character that is not printable ASCII.",
+    meaning:
+      "The `Idempotency-Key` header is empty, too long, or holds a character that is not printable ASCII.",
     fix: "Use a UUID for each message you mean to send, and repeat it only when you repeat that request.",
   },
   REQUEST_INVALID: {
@@ -46,7 +47,8 @@ export const errors = {
   API_KEY_INVALID: {
     status: 401,
     message: "The API key is malformed or unknown.",
-    meaning: "The header does not hold a key of this installation: it is mistyped, cut short, or of another installation.",
+    meaning:
+      "The header does not hold a key of this installation: it is mistyped, cut short, or of another installation.",
     fix: "Copy the key again (`sms_` and 36 letters and digits), or create a new one in the dashboard.",
   },
   API_KEY_REVOKED: {
@@ -88,7 +90,8 @@ export const errors = {
   METHOD_NOT_ALLOWED: {
     status: 405,
     message: "This path does not take this method.",
-    meaning: "The path exists, but not with this HTTP method; the `Allow` header names those it takes.",
+    meaning:
+      "The path exists, but not with this HTTP method; the `Allow` header names those it takes.",
     fix: "Use a method that `Allow` names.",
   },
   REQUEST_TIMEOUT: {
@@ -100,7 +103,8 @@ export const errors = {
   IDEMPOTENCY_KEY_REUSED: {
     status: 409,
     message: "This Idempotency-Key was used with another request.",
-    meaning: "Within 24 hours the same key came with another body or operation. Nothing was stored or charged.",
+    meaning:
+      "Within 24 hours the same key came with another body or operation. Nothing was stored or charged.",
     fix: "Use a new key for a new message; repeat a key only with the very same request.",
   },
   MESSAGE_NOT_CANCELABLE: {
@@ -142,7 +146,8 @@ export const errors = {
   RATE_LIMITED: {
     status: 429,
     message: "Too many requests; wait for Retry-After seconds.",
-    meaning: "The account's rate of sends, the key's rate of reads, or the address's rate of failed authentications is used up.",
+    meaning:
+      "The account's rate of sends, the key's rate of reads, or the address's rate of failed authentications is used up.",
     fix: "Wait for `Retry-After` seconds. Send many messages as one batch.",
   },
   QUEUE_FULL: {
@@ -160,7 +165,8 @@ export const errors = {
   INTERNAL: {
     status: 500,
     message: "Something failed on our side. Repeat with the same Idempotency-Key.",
-    meaning: "A fault of the service, or the outcome of a commit could not be learned: the message may or may not have been accepted.",
+    meaning:
+      "A fault of the service, or the outcome of a commit could not be learned: the message may or may not have been accepted.",
     fix: "Repeat the request with the same `Idempotency-Key`: it is accepted at most once. Report the `requestId` if it goes on.",
   },
   UNAVAILABLE: {

@@ -14,8 +14,10 @@ export const eventNames = {
 } as const satisfies Record<Status, string>;
 export type EventName = (typeof eventNames)[Status];
 
+/** May be null: one type list instead of a union, which serialises several times faster. */
 function nullable<T extends TSchema>(schema: T) {
-  return Type.Union([schema, Type.Null()]);
+  const json = schema as unknown as Record<string, unknown>;
+  return Type.Unsafe<Static<T> | null>({ ...json, type: [json["type"], "null"] });
 }
 
 /** A time in our own answers: ISO 8601 UTC with milliseconds. */

@@ -62,7 +62,8 @@ export const NewMessage = Type.Object(
       Type.Unsafe<"auto" | "gsm7" | "ucs2">({
         type: "string",
         enum: ["auto", "gsm7", "ucs2"],
-        description: "auto takes GSM 03.38 where the text fits, else UCS-2; gsm7 refuses what does not fit.",
+        description:
+          "auto takes GSM 03.38 where the text fits, else UCS-2; gsm7 refuses what does not fit.",
       }),
       "ENCODING_INVALID",
     ),
@@ -76,7 +77,8 @@ export const NewMessage = Type.Object(
     ),
     sendAt: optional(
       Type.String({
-        description: "Send at this time, at most 35 days ahead; ISO 8601 with a zone. Charged at accept.",
+        description:
+          "Send at this time, at most 35 days ahead; ISO 8601 with a zone. Charged at accept.",
         examples: ["2026-12-24T18:00:00.000Z"],
       }),
       "SEND_AT_INVALID",
@@ -91,7 +93,11 @@ export const NewMessage = Type.Object(
       "VALIDITY_SECONDS_INVALID",
     ),
   },
-  { additionalProperties: false, title: "NewMessage", examples: [{ recipient: "4915112345678", text: "Hello from Posthorn" }] },
+  {
+    additionalProperties: false,
+    title: "NewMessage",
+    examples: [{ recipient: "4915112345678", text: "Hello from Posthorn" }],
+  },
 );
 export type NewMessage = Static<typeof NewMessage>;
 
@@ -203,7 +209,8 @@ export const operations = {
     method: "POST",
     path: "/v1/messages/preview",
     summary: "Price a message without sending it",
-    description: "Takes every field of a send and judges it the same way. Nothing is stored or charged.",
+    description:
+      "Takes every field of a send and judges it the same way. Nothing is stored or charged.",
     scope: "messages:send",
     rate: "reads",
     body: NewMessage,
@@ -252,7 +259,8 @@ export const operations = {
     method: "GET",
     path: "/v1/messages/{messageId}/events",
     summary: "Read the history of a message",
-    description: "Status changes with their webhooks, submissions, doubts and receipts, oldest first.",
+    description:
+      "Status changes with their webhooks, submissions, doubts and receipts, oldest first.",
     scope: "messages:read",
     rate: "reads",
     params: MessageId,
@@ -263,7 +271,8 @@ export const operations = {
     method: "POST",
     path: "/v1/messages/{messageId}/cancel",
     summary: "Cancel a message that waits",
-    description: "Ends a message that is still QUEUED as FAILED with CANCELED and refunds it. Again: unchanged.",
+    description:
+      "Ends a message that is still QUEUED as FAILED with CANCELED and refunds it. Again: unchanged.",
     scope: "messages:send",
     rate: "reads",
     params: MessageId,

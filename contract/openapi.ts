@@ -37,8 +37,14 @@ const errorSchema = {
 
 const RATE_HEADERS = {
   "RateLimit-Limit": { description: "The rate per second.", schema: { type: "integer" } },
-  "RateLimit-Remaining": { description: "What may be sent at once now.", schema: { type: "integer" } },
-  "RateLimit-Reset": { description: "Whole seconds until the allowance is full.", schema: { type: "integer" } },
+  "RateLimit-Remaining": {
+    description: "What may be sent at once now.",
+    schema: { type: "integer" },
+  },
+  "RateLimit-Reset": {
+    description: "Whole seconds until the allowance is full.",
+    schema: { type: "integer" },
+  },
   "X-Request-Id": { description: "Names this request in our logs.", schema: { type: "string" } },
 };
 
@@ -89,7 +95,9 @@ function describe(operationId: string, operation: Operation): Json {
     "x-scope": scope,
     ...parametersOf(operation),
     ...(operation.body
-      ? { requestBody: { required: true, content: { "application/json": content(operation.body) } } }
+      ? {
+          requestBody: { required: true, content: { "application/json": content(operation.body) } },
+        }
       : {}),
     responses: {
       [success.status]: {
@@ -109,7 +117,9 @@ function content(schema: object): Json {
 
 /** Without the library's own marks, and without ours that are not JSON Schema. */
 function plain(schema: object): Json {
-  return JSON.parse(JSON.stringify(schema, (key, value: unknown) => (key === "x-code" ? undefined : value))) as Json;
+  return JSON.parse(
+    JSON.stringify(schema, (key, value: unknown) => (key === "x-code" ? undefined : value)),
+  ) as Json;
 }
 
 function parametersOf(operation: Operation): Json {

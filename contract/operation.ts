@@ -47,7 +47,11 @@ export function operation<const O extends Operation>(declared: O): O {
 }
 
 export type BodyOf<O extends Operation> = O["body"] extends TSchema ? Static<O["body"]> : undefined;
-export type QueryOf<O extends Operation> = O["query"] extends TSchema ? Static<O["query"]> : undefined;
-export type ParamsOf<O extends Operation> = O["params"] extends TSchema ? Static<O["params"]> : undefined;
+export type QueryOf<O extends Operation> = O["query"] extends TSchema
+  ? Static<O["query"]>
+  : undefined;
+export type ParamsOf<O extends Operation> = O["params"] extends TSchema
+  ? Static<O["params"]>
+  : undefined;
 export type SuccessOf<O extends Operation> = Static<O["success"]["body"]>;
 export type ErrorsOf<O extends Operation> = O["errors"][number] | (typeof everywhere)[number];

@@ -51,7 +51,10 @@ create table key_usage (
 create unlogged table read_allowances (
   key_id    uuid             primary key,
   tokens    double precision not null,
-  tokens_at timestamptz      not null
+  tokens_at timestamptz      not null,
+  -- Reads that the last batch asked for, and how many of them were granted.
+  asked     integer          not null,
+  granted   integer          not null
 ) with (fillfactor = 50);
 
 -- At most two live: the one that signs, and the one before it until not_after.

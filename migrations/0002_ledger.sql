@@ -36,3 +36,28 @@ create table bookings (
   seq        bigint not null,
   primary key (account_id, reference)
 );
+
+-- Adds or takes credits under the account's lock. The same reference books once and says so.
+create function book_credits(
+  account uuid, kind text, amount bigint, actor text, note text, reference text, at timestamptz
+) returns table (outcome text, balance bigint) language plpgsql as $$
+declare
+  held accounts;
+begin
+  select * into held from accounts a where a.account_id = account for no key update;
+  if not found then
+    return query select 'account_unknown', 0::bigint;
+  elsif exists (select from bookings b where b.account_id = account and b.reference = book_credits.reference) then
+    return query select 'repeated', held.balance;
+  elsif held.balance + amount < 0 then
+    return query select 'below_zero', held.balance;
+  else
+    update accounts a set balance = a.balance + amount, ledger_seq = a.ledger_seq + 1 where a.account_id = account;
+    insert into ledger (account_id, seq, kind, amount, balance_after, actor, note, created_at)
+    values (account, held.ledger_seq + 1, kind, amount, held.balance + amount, actor, note, at);
+    if reference is not null then
+      insert into bookings (account_id, reference, seq) values (account, reference, held.ledger_seq + 1);
+    end if;
+    return query select 'booked', held.balance + amount;
+  end if;
+end $$;

@@ -8,8 +8,8 @@
 -- routing that committed before the lock was granted, whatever the node has in its memory.
 create function accept_messages(
   -- Whose sender takes the messages marked m_leased right after the commit.
-  node uuid, lease interval, routing bigint, send_rate double precision, send_burst double precision,
-  g_account uuid[], g_key uuid[], g_idempotency_key text[], g_fingerprint bytea[], g_count integer[], g_credits bigint[],
+  node uuid, lease interval, send_rate double precision, send_burst double precision,
+  g_account uuid[], g_key uuid[], g_routing bigint[], g_idempotency_key text[], g_fingerprint bytea[], g_count integer[], g_credits bigint[],
   m_group integer[], m_account uuid[], m_key uuid[], m_id uuid[], m_recipient text[], m_sender text[], m_text text[],
   m_encoding text[], m_segments smallint[], m_credits bigint[], m_reference text[], m_metadata text[],
   m_callback_url text[], m_concat_reference smallint[], m_carrier uuid[], m_created_at timestamptz[],
@@ -19,7 +19,7 @@ create function accept_messages(
 ) language plpgsql as $$
 declare
   moment   constant timestamptz := clock_timestamp();
-  is_stale boolean;
+  routing  bigint;
   account  uuid;
   purse    bigint;
   bucket   double precision;
@@ -29,20 +29,20 @@ declare
 begin
   perform from accounts a where a.account_id = any (g_account) order by a.account_id for no key update;
 
-  select v.version <> routing into is_stale from routing_version v;
+  select v.version into routing from routing_version v;
 
   for r in
     select g.n::integer as n, g.account_id, g.key_id, g.count, g.credits,
            k.key_id is null or k.revoked_at is not null as is_revoked,
-           k.expires_at <= moment as is_expired,
+           k.expires_at <= moment as is_expired, g.routing <> routing as is_stale,
            i.fingerprint = g.fingerprint as is_repeated, i.message_ids,
            row_number() over (partition by g.account_id, g.idempotency_key order by g.n) as turn,
            g.idempotency_key, a.balance, a.default_sender,
            least(send_burst, coalesce(
              a.send_tokens + send_rate * greatest(0, extract(epoch from moment - a.send_tokens_at)), send_burst
            )) as tokens
-      from unnest(g_account, g_key, g_idempotency_key, g_fingerprint, g_count, g_credits)
-           with ordinality as g (account_id, key_id, idempotency_key, fingerprint, count, credits, n)
+      from unnest(g_account, g_key, g_routing, g_idempotency_key, g_fingerprint, g_count, g_credits)
+           with ordinality as g (account_id, key_id, routing, idempotency_key, fingerprint, count, credits, n)
       join accounts a on a.account_id = g.account_id
       left join keys k on k.key_id = g.key_id and k.account_id = g.account_id
       left join idempotency i on i.account_id = g.account_id and i.key = g.idempotency_key
@@ -63,7 +63,7 @@ begin
       when not r.is_repeated then 'key_reused'
       -- The first of two equal keys in one batch decides; the second asks again and sees its record.
       when r.idempotency_key is not null and r.turn > 1 then 'again'
-      when is_stale then 'routing_changed'
+      when r.is_stale then 'routing_changed'
       -- A batch larger than the whole allowance passes when the allowance is full, and leaves a debt.
       when r.count > bucket and bucket < send_burst then 'rate_limited'
       when r.credits > purse then 'credits_insufficient'

@@ -2,7 +2,8 @@
 
 -- Moves each message from the status given, if it still has it; refunds those that fail; writes the
 -- event, and the delivery where there is a callback address. Returns the messages that moved.
--- Locks accounts, then messages, each in the order of ids: the same order everywhere.
+-- Locks are taken in one order everywhere: accounts, then queue rows, then messages, each by id. The
+-- caller holds the queue rows, and the accounts of messages that are to fail.
 create function move_messages(
   m_account uuid[], m_id uuid[], m_from text[], m_to text[], m_at timestamptz[],
   m_error text[], m_carrier_code text[], m_body bytea[], m_host_key bigint[]
@@ -10,12 +11,6 @@ create function move_messages(
 declare
   moved uuid[];
 begin
-  if 'FAILED' = any (m_to) then
-    perform from accounts a
-     where a.account_id in (select u.a from unnest(m_account, m_to) as u (a, s) where u.s = 'FAILED')
-     order by a.account_id for no key update;
-  end if;
-
   perform from messages m
      join unnest(m_account, m_id) as u (account_id, id) on m.account_id = u.account_id and m.message_id = u.id
     order by m.message_id for no key update of m;

@@ -83,7 +83,10 @@ export function batcher<Item, Result>(options: Options<Item, Result>): Batcher<I
   function start(batch: Call<Item, Result>[]): void {
     running += 1;
     // `run` may throw before its first await; that fails the batch like any other error.
-    Promise.try(options.run, batch.map(({ item }) => item))
+    Promise.try(
+      options.run,
+      batch.map(({ item }) => item),
+    )
       .then((results) => settle(batch, results))
       .catch((error: unknown) => batch.forEach(({ reject }) => reject(error)))
       .finally(() => {
@@ -114,7 +117,9 @@ export function batcher<Item, Result>(options: Options<Item, Result>): Batcher<I
 
 function settle<Item, Result>(batch: Call<Item, Result>[], results: (Result | Error)[]): void {
   if (results.length !== batch.length) {
-    throw new Error(`A batch of ${batch.length} items was answered with ${results.length} results.`);
+    throw new Error(
+      `A batch of ${batch.length} items was answered with ${results.length} results.`,
+    );
   }
   batch.forEach(({ resolve, reject }, position) => {
     const result = results[position] as Result | Error;

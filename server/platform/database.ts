@@ -18,6 +18,11 @@ export type Database = Queryable & {
 /** The database cannot be reached now; whoever asked may ask again. */
 export class DatabaseUnavailable extends Error {
   override name = "DatabaseUnavailable";
+  /**
+   * The backend that was at work when the connection broke: whether it committed is not known. Not
+   * set where the statement was never sent, or where the server itself said that it failed.
+   */
+  unknownBackend: number | undefined;
 }
 
 export type DatabaseOptions = {
@@ -45,7 +50,10 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 }
 
-async function onConnection<Result>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<Result>) {
+async function onConnection<Result>(
+  pool: pg.Pool,
+  work: (client: pg.PoolClient) => Promise<Result>,
+) {
   const client = await pool.connect().catch((error: unknown) => {
     throw asUnavailable(error) ?? error;
   });
@@ -54,6 +62,8 @@ async function onConnection<Result>(pool: pg.Pool, work: (client: pg.PoolClient)
     return await work(client);
   } catch (error) {
     const unavailable = asUnavailable(error);
+    if (unavailable && !isServerError(unavailable.cause))
+      unavailable.unknownBackend = backendOf(client);
     broken = unavailable;
     throw unavailable ?? error;
   } finally {
@@ -67,7 +77,10 @@ async function inTransaction<Result>(
 ): Promise<Result> {
   await client.query("begin");
   try {
-    const result = await work({ inTransaction: true, query: (statement) => run(client, statement) });
+    const result = await work({
+      inTransaction: true,
+      query: (statement) => run(client, statement),
+    });
     await client.query("commit");
     return result;
   } catch (error) {
@@ -76,7 +89,10 @@ async function inTransaction<Result>(
   }
 }
 
-async function run<Row extends object>(client: pg.ClientBase, { text, values }: Sql): Promise<Row[]> {
+async function run<Row extends object>(
+  client: pg.ClientBase,
+  { text, values }: Sql,
+): Promise<Row[]> {
   const result = await client.query<Row>({ name: statementName(text), text, values: [...values] });
   return result.rows;
 }
@@ -157,6 +173,15 @@ function asUnavailable(error: unknown): DatabaseUnavailable | undefined {
     UNAVAILABLE_CALLS.has(code) ||
     UNAVAILABLE_WORDS.test(error.message);
   return isAway ? new DatabaseUnavailable(error.message, { cause: error }) : undefined;
+}
+
+/** An error that the server sent, with its five-character state: the statement was rolled back. */
+function isServerError(error: unknown): boolean {
+  return error instanceof pg.DatabaseError;
+}
+
+function backendOf(client: pg.PoolClient): number | undefined {
+  return (client as unknown as { processID?: number | null }).processID ?? undefined;
 }
 
 /** Whether a statement failed on the named constraint: an expected outcome, not a bug. */

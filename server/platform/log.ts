@@ -17,7 +17,13 @@ export function createLog(level: string, destination: DestinationStream = proces
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
       errorKey: "error",
-      redact: ["*.password", "*.secret", 'headers["x-api-key"]', "headers.cookie", "headers.authorization"],
+      redact: [
+        "*.password",
+        "*.secret",
+        'headers["x-api-key"]',
+        "headers.cookie",
+        "headers.authorization",
+      ],
     },
     { write: (line: string) => destination.write(line.replace(SECRETS, "[secret]")) },
   );

@@ -29,7 +29,8 @@ export function runLoop(loop: Loop, { clock, log }: { clock: Clock; log: Log }):
     while (!stopping.signal.aborted) {
       isWoken = false;
       const found = await loop.pass(stopping.signal).catch((error: unknown) => {
-        if (!stopping.signal.aborted) log.error({ error, loop: loop.name }, `${loop.name} failed; it goes on after a rest`);
+        if (!stopping.signal.aborted)
+          log.error({ error, loop: loop.name }, `${loop.name} failed; it goes on after a rest`);
         return 0;
       });
       if (found > 0 || isWoken || stopping.signal.aborted) continue;

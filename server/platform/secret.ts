@@ -62,7 +62,10 @@ export function secretBox(secretKey: Buffer): SecretBox {
       const decipher = createDecipheriv("aes-256-gcm", key, sealed.subarray(idEnd, nonceEnd))
         .setAAD(Buffer.from(context))
         .setAuthTag(sealed.subarray(nonceEnd, HEADER_OCTETS));
-      return Buffer.concat([decipher.update(sealed.subarray(HEADER_OCTETS)), decipher.final()]).toString();
+      return Buffer.concat([
+        decipher.update(sealed.subarray(HEADER_OCTETS)),
+        decipher.final(),
+      ]).toString();
     },
   };
 }

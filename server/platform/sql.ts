@@ -1,5 +1,9 @@
 /** A piece of SQL with its values. Made only by the `sql` tag, so values never end up in the text. */
-export type Sql = { readonly text: string; readonly values: readonly unknown[]; readonly parts: readonly string[] };
+export type Sql = {
+  readonly text: string;
+  readonly values: readonly unknown[];
+  readonly parts: readonly string[];
+};
 
 /** Values become parameters; a nested `sql` piece becomes part of the text with its own values. */
 export function sql(strings: TemplateStringsArray, ...inserts: unknown[]): Sql {

@@ -1,0 +1,152 @@
+import { batcher, type Database, sql } from "#platform";
+import { hashKey, isWellFormed } from "./key.ts";
+
+export type Limits = { sends: number; sendsBurst: number; reads: number; readsBurst: number };
+
+type Caller = { keyId: string; accountId: string; scopes: readonly string[] };
+type Allowance = { rate: number; burst: number; tokens: number };
+type Verdict =
+  | { outcome: "valid"; caller: Caller; sends: Allowance; reads: Allowance; isGranted: boolean }
+  | { outcome: "unknown" | "revoked" | "expired" };
+type Question = { key: string; takesRead: boolean };
+type Row = {
+  hash: Buffer;
+  key_id: string;
+  account_id: string;
+  scopes: string[];
+  outcome: "valid" | "revoked" | "expired";
+  send_tokens: number;
+  read_tokens: number;
+  granted: number;
+};
+
+/** Keys remembered at most; the least recently used are forgotten first. */
+const MAX_REMEMBERED = 50_000;
+
+/**
+ * Who a key belongs to. Lookups of one turn are joined into one statement, and none joins a
+ * statement that was already sent: what it answers is not older than the question. Unknown keys are
+ * not remembered, so a new key works at once.
+ */
+export function authenticator({
+  db,
+  limits,
+  onUse,
+}: {
+  db: Database;
+  limits: Limits;
+  onUse: (keyId: string) => void;
+}) {
+  const remembered = new Map<string, Caller>();
+
+  const ask = batcher<Question, Verdict | "full">({
+    run: (questions) => lookUpKeys(db, limits, questions),
+    whenFull: () => "full",
+    maxItems: 500,
+    maxRunning: 4,
+    maxWaiting: 10_000,
+  });
+
+  return {
+    /** Spares a lookup; whatever the caller may then do is judged again by the statement that does it. */
+    recall(key: string): Caller | undefined {
+      const caller = remembered.get(key);
+      if (caller) onUse(caller.keyId);
+      return caller;
+    },
+
+    async lookUp(key: string, takesRead: boolean): Promise<Verdict> {
+      if (!isWellFormed(key)) return { outcome: "unknown" };
+      const verdict = await ask({ key, takesRead });
+      if (verdict === "full")
+        throw new Error("More keys are waiting to be looked up than can be held.");
+      remembered.delete(key);
+      if (verdict.outcome === "valid") {
+        remembered.set(key, verdict.caller);
+        if (remembered.size > MAX_REMEMBERED)
+          remembered.delete(remembered.keys().next().value ?? "");
+        onUse(verdict.caller.keyId);
+      }
+      return verdict;
+    },
+  };
+}
+
+async function lookUpKeys(db: Database, limits: Limits, questions: Question[]): Promise<Verdict[]> {
+  const asked = Map.groupBy(questions, ({ key }) => key);
+  const hashes = new Map([...asked.keys()].map((key) => [key, hashKey(key)]));
+  const reads = [...asked.values()].map(
+    (group) => group.filter(({ takesRead }) => takesRead).length,
+  );
+  const rows = await selectKeys(db, limits, { hashes: [...hashes.values()], reads });
+  const byHash = new Map(rows.map((row) => [row.hash.toString("hex"), row]));
+  return questions.map(({ key, takesRead }) => {
+    const row = byHash.get(hashes.get(key)?.toString("hex") ?? "");
+    if (!row) return { outcome: "unknown" };
+    if (row.outcome !== "valid") return { outcome: row.outcome };
+    const isGranted = !takesRead || row.granted > 0;
+    if (takesRead) row.granted -= 1;
+    return { outcome: "valid", isGranted, ...verdictOf(row, limits) };
+  });
+}
+
+function verdictOf(row: Row, limits: Limits) {
+  return {
+    caller: { keyId: row.key_id, accountId: row.account_id, scopes: row.scopes },
+    sends: { rate: limits.sends, burst: limits.sendsBurst, tokens: row.send_tokens },
+    reads: { rate: limits.reads, burst: limits.readsBurst, tokens: row.read_tokens },
+  };
+}
+
+/** The keys as they are now, with what their accounts and they themselves may still do at once. */
+function selectKeys(
+  db: Database,
+  limits: Limits,
+  { hashes, reads }: { hashes: Buffer[]; reads: number[] },
+): Promise<Row[]> {
+  const { sends, sendsBurst, reads: readRate, readsBurst } = limits;
+  return db.query<Row>(sql`
+    with found as (
+      select u.hash, u.reads, k.key_id, k.account_id, k.scopes,
+             case when k.revoked_at is not null then 'revoked'
+                  when k.expires_at <= clock_timestamp() then 'expired'
+                  else 'valid'
+             end as outcome
+        from unnest(${hashes}::bytea[], ${reads}::int[]) as u (hash, reads)
+        join keys k on k.hash = u.hash
+    ), taken as (
+      insert into read_allowances as r (key_id, tokens, tokens_at, asked, granted)
+      select key_id, ${readsBurst}::float8 - least(reads, floor(${readsBurst}::float8)), clock_timestamp(), reads,
+             least(reads, floor(${readsBurst}::float8))
+        from found
+       where outcome = 'valid' and reads > 0
+       order by key_id
+          on conflict (key_id) do update
+         set tokens = ${refilled(readRate, readsBurst)} - least(excluded.asked, floor(${refilled(readRate, readsBurst)})),
+             granted = least(excluded.asked, floor(${refilled(readRate, readsBurst)})),
+             asked = excluded.asked,
+             tokens_at = excluded.tokens_at
+      returning key_id, tokens, granted
+    )
+    select f.hash, f.key_id, f.account_id, f.scopes, f.outcome, coalesce(t.granted, 0) as granted,
+           coalesce(t.tokens, ${refilled(readRate, readsBurst, "clock_timestamp()")}, ${readsBurst}::float8) as read_tokens,
+           least(${sendsBurst}::float8, coalesce(
+             a.send_tokens + ${sends}::float8 * greatest(0, extract(epoch from clock_timestamp() - a.send_tokens_at)),
+             ${sendsBurst}::float8
+           )) as send_tokens
+      from found f
+      join accounts a on a.account_id = f.account_id
+      left join taken t on t.key_id = f.key_id
+      left join read_allowances r on r.key_id = f.key_id`);
+}
+
+/** What an allowance has grown to by `at`. */
+function refilled(
+  rate: number,
+  burst: number,
+  at: "excluded.tokens_at" | "clock_timestamp()" = "excluded.tokens_at",
+) {
+  return at === "excluded.tokens_at"
+    ? sql`least(${burst}::float8, r.tokens + ${rate}::float8 * greatest(0, extract(epoch from excluded.tokens_at - r.tokens_at)))`
+    : sql`least(${burst}::float8, r.tokens + ${rate}::float8 * greatest(0, extract(epoch from clock_timestamp() - r.tokens_at)))`;
+}

@@ -1,0 +1,30 @@
+/**
+ * Accounts: the tenants, their API keys, signing secrets and the audit log. Says who a key belongs
+ * to, and is the only place that makes, revokes or looks up one. Never touches money.
+ */
+export {
+  type AccountRow,
+  createAccount,
+  findAccount,
+  judgeAccountName,
+  listAccounts,
+  lockAccounts,
+} from "./accounts.ts";
+export { type Actor, type AuditEntry, recordAudit } from "./audit-log.ts";
+export { authenticator, type Limits } from "./authenticator.ts";
+export { maskKey } from "./key.ts";
+export { keyUsage } from "./key-usage.ts";
+export {
+  createKey,
+  judgeNewKey,
+  type KeyRow,
+  listKeys,
+  MAX_ACTIVE_KEYS,
+  revokeKey,
+} from "./keys.ts";
+export {
+  findSigningSecrets,
+  revealSigningSecret,
+  rotateSigningSecret,
+  type SigningSecrets,
+} from "./signing-secrets.ts";

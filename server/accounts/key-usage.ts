@@ -1,0 +1,24 @@
+import { type Clock, type Database, type Loop, sql } from "#platform";
+
+/** A crash loses at most this much of "last used"; it is shown as "within a minute". */
+const FLUSH_MS = 30_000;
+
+/** Notes when keys were used, in memory, and writes it in one statement now and then. */
+export function keyUsage({ db, clock }: { db: Database; clock: Clock }) {
+  const used = new Map<string, Date>();
+
+  async function flush(): Promise<number> {
+    const entries = [...used].toSorted(([a], [b]) => (a < b ? -1 : 1));
+    used.clear();
+    if (entries.length === 0) return 0;
+    await db.query(sql`
+      insert into key_usage as u (key_id, last_used_at)
+      select * from unnest(${entries.map(([keyId]) => keyId)}::uuid[], ${entries.map(([, at]) => at)}::timestamptz[])
+          on conflict (key_id) do update
+         set last_used_at = greatest(u.last_used_at, excluded.last_used_at)`);
+    return 0;
+  }
+
+  const loop: Loop = { name: "note the use of keys", idleMs: FLUSH_MS, pass: flush };
+  return { note: (keyId: string) => void used.set(keyId, clock.now()), flush, loop };
+}

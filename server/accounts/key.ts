@@ -1,0 +1,55 @@
+import { hash, randomBytes } from "node:crypto";
+import { crc32 } from "node:zlib";
+
+const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const SECRET_LENGTH = 30;
+const CHECKSUM_LENGTH = 6;
+const PATTERN = /^sms_[0-9A-Za-z]{36}$/;
+
+/** `sms_`, 30 random characters (178 bits), and their CRC-32, so that a damaged key is known as one. */
+export function makeKey(): string {
+  const secret = randomBase62(SECRET_LENGTH);
+  return `sms_${secret}${checksum(secret)}`;
+}
+
+/** Whether a string can be a key at all; rubbish never reaches the database. */
+export function isWellFormed(key: string): boolean {
+  return (
+    PATTERN.test(key) && checksum(key.slice(4, 4 + SECRET_LENGTH)) === key.slice(4 + SECRET_LENGTH)
+  );
+}
+
+/** A slow hash would protect nothing at 178 bits, and hand strangers a lever on our CPU. */
+export function hashKey(key: string): Buffer {
+  return hash("sha256", key, "buffer");
+}
+
+/** What may be kept and shown of a key: its first 8 characters. */
+export function keyPrefix(key: string): string {
+  return key.slice(0, 8);
+}
+
+export function maskKey(prefix: string): string {
+  return `${prefix}${"•".repeat(8)}`;
+}
+
+function checksum(secret: string): string {
+  let rest = crc32(secret);
+  let digits = "";
+  for (let n = 0; n < CHECKSUM_LENGTH; n += 1) {
+    digits = ALPHABET.charAt(rest % 62) + digits;
+    rest = Math.floor(rest / 62);
+  }
+  return digits;
+}
+
+/** Octets above the largest multiple of 62 are thrown away, so that every character is as likely. */
+function randomBase62(length: number): string {
+  let text = "";
+  while (text.length < length) {
+    for (const octet of randomBytes(length)) {
+      if (octet < 248 && text.length < length) text += ALPHABET.charAt(octet % 62);
+    }
+  }
+  return text;
+}

@@ -1,0 +1,140 @@
+import { scopes as knownScopes, type Scope } from "#contract";
+import { type Database, isId, newId, type Queryable, sql } from "#platform";
+import { type Actor, recordAudit } from "./audit-log.ts";
+import { hashKey, keyPrefix, makeKey } from "./key.ts";
+
+/** What keeps a forgotten script from filling the table; also what the dashboard counts against. */
+export const MAX_ACTIVE_KEYS = 50;
+
+export type KeyRow = {
+  key_id: string;
+  account_id: string;
+  name: string;
+  prefix: string;
+  scopes: Scope[];
+  created_at: Date;
+  created_by: string;
+  expires_at: Date | null;
+  revoked_at: Date | null;
+  last_used_at: Date | null;
+};
+
+export type NewKey = {
+  accountId: string;
+  name: string;
+  scopes: readonly string[];
+  expiresAt: Date | null;
+  actor: Actor;
+  now: Date;
+};
+
+export type CreatedKey =
+  | { outcome: "created"; keyId: string; key: string }
+  | { outcome: "account_unknown" }
+  | { outcome: "limit_reached" };
+
+/** Words for everything wrong with a key to be made; none where it is fine. */
+export function judgeNewKey({ name, scopes, expiresAt, now }: NewKey): string[] {
+  const length = [...name].length;
+  const strange = scopes.filter((scope) => !(knownScopes as readonly string[]).includes(scope));
+  return [
+    ...(length < 1 || length > 60 ? ["The name must have 1 to 60 characters."] : []),
+    ...(/\p{Cc}|\p{Cs}/u.test(name) ? ["The name must not hold control characters."] : []),
+    ...(scopes.length === 0 ? [`Name at least one scope: ${knownScopes.join(" or ")}.`] : []),
+    ...strange.map((scope) => `There is no scope ${scope}; known are ${knownScopes.join(", ")}.`),
+    ...(expiresAt && expiresAt <= now ? ["The expiry must be in the future."] : []),
+  ];
+}
+
+/** The full key is in the answer and nowhere else: only its hash and first characters are kept. */
+export function createKey(db: Database, wish: NewKey): Promise<CreatedKey> {
+  const key = makeKey();
+  const keyId = newId(wish.now.getTime());
+  const { accountId, name, expiresAt, actor, now } = wish;
+  const scopes = [...new Set(wish.scopes)];
+  return db.transaction(async (tx) => {
+    if (!(await lockAccount(tx, accountId))) return { outcome: "account_unknown" };
+    const [active] = await tx.query<{ count: number }>(sql`
+      select count(*) as count
+        from keys
+       where account_id = ${accountId}
+         and revoked_at is null
+         and (expires_at is null or expires_at > ${now})`);
+    if ((active?.count ?? 0) >= MAX_ACTIVE_KEYS) return { outcome: "limit_reached" };
+    await tx.query(sql`
+      insert into keys (key_id, account_id, name, hash, prefix, scopes, created_at, created_by, expires_at)
+      values (${keyId}, ${accountId}, ${name}, ${hashKey(key)}, ${keyPrefix(key)}, ${scopes}, ${now},
+              ${actor}, ${expiresAt})`);
+    const details = { name, scopes, prefix: keyPrefix(key), expiresAt };
+    await recordAudit(tx, {
+      at: now,
+      accountId,
+      actor,
+      action: "key.created",
+      objectId: keyId,
+      details,
+    });
+    return { outcome: "created", keyId, key };
+  });
+}
+
+export type Revocation =
+  | { outcome: "revoked" | "already_revoked"; key: KeyRow }
+  | { outcome: "unknown" };
+
+/**
+ * In force when it is answered: it takes the account's lock, which every acceptance holds while it
+ * checks its keys, so no message by this key can commit after it. No clock decides: `revoked_seq`
+ * marks the place in the ledger.
+ */
+export function revokeKey(
+  db: Database,
+  { keyId, accountId, actor, now }: { keyId: string; accountId?: string; actor: Actor; now: Date },
+): Promise<Revocation> {
+  if (!isId(keyId)) return Promise.resolve({ outcome: "unknown" });
+  return db.transaction(async (tx) => {
+    const [key] = await findKeys(tx, sql`k.key_id = ${keyId}`);
+    if (!key || (accountId && key.account_id !== accountId)) return { outcome: "unknown" };
+    await lockAccount(tx, key.account_id);
+    const changed = await tx.query(sql`
+      update keys k
+         set revoked_at = ${now}, revoked_seq = a.ledger_seq
+        from accounts a
+       where k.key_id = ${keyId} and a.account_id = k.account_id and k.revoked_at is null
+      returning k.key_id`);
+    const [current] = await findKeys(tx, sql`k.key_id = ${keyId}`);
+    if (changed.length === 0) return { outcome: "already_revoked", key: current ?? key };
+    const details = { name: key.name, prefix: key.prefix };
+    await recordAudit(tx, {
+      at: now,
+      accountId: key.account_id,
+      actor,
+      action: "key.revoked",
+      objectId: keyId,
+      details,
+    });
+    return { outcome: "revoked", key: current ?? key };
+  });
+}
+
+/** Newest first; an account has at most a few hundred, so they are one page. */
+export function listKeys(db: Queryable, accountId: string): Promise<KeyRow[]> {
+  return findKeys(db, sql`k.account_id = ${accountId}`);
+}
+
+function findKeys(db: Queryable, condition: ReturnType<typeof sql>): Promise<KeyRow[]> {
+  return db.query<KeyRow>(sql`
+    select k.key_id, k.account_id, k.name, k.prefix, k.scopes, k.created_at, k.created_by, k.expires_at,
+           k.revoked_at, u.last_used_at
+      from keys k
+      left join key_usage u on u.key_id = k.key_id
+     where ${condition}
+     order by k.key_id desc
+     limit 1000`);
+}
+
+async function lockAccount(tx: Queryable, accountId: string): Promise<boolean> {
+  const rows = await tx.query(sql`
+    select account_id from accounts where account_id = ${accountId} for no key update`);
+  return rows.length > 0;
+}

@@ -1,0 +1,134 @@
+import { randomBytes } from "node:crypto";
+import { type Database, type Queryable, type SecretBox, sql, type Transaction } from "#platform";
+import { type Actor, recordAudit } from "./audit-log.ts";
+
+/** The secret that signs now and, while it lives, the one before it. */
+export type SigningSecrets = {
+  current: string;
+  previous: string | null;
+  previousUntil: Date | null;
+};
+
+type SecretRow = { account_id: string; version: number; sealed: Buffer; not_after: Date | null };
+
+export function makeSigningSecret(): string {
+  return `whsec_${randomBytes(32).toString("base64")}`;
+}
+
+/** Account and version are sealed in, so that a ciphertext cannot be moved to another account. */
+function context(accountId: string, version: number): string {
+  return `signing secret of ${accountId}, version ${version}`;
+}
+
+export async function insertFirstSecret(
+  tx: Transaction,
+  { accountId, now, secrets }: { accountId: string; now: Date; secrets: SecretBox },
+): Promise<string> {
+  const secret = makeSigningSecret();
+  await insertSecret(tx, { accountId, version: 1, secret, now, secrets });
+  return secret;
+}
+
+/** Judged by the database's clock, so that an overlap ends at the same moment on every node. */
+export async function findSigningSecrets(
+  db: Queryable,
+  { accountIds, secrets }: { accountIds: readonly string[]; secrets: SecretBox },
+): Promise<Map<string, SigningSecrets>> {
+  const rows = await db.query<SecretRow>(sql`
+    select account_id, version, sealed, not_after
+      from signing_secrets
+     where account_id = any (${accountIds}::uuid[])
+       and (not_after is null or not_after > clock_timestamp())
+     order by version desc`);
+  const found = new Map<string, SigningSecrets>();
+  for (const { account_id, version, sealed, not_after } of rows) {
+    const secret = secrets.open(sealed, context(account_id, version));
+    const known = found.get(account_id);
+    if (known) found.set(account_id, { ...known, previous: secret, previousUntil: not_after });
+    else found.set(account_id, { current: secret, previous: null, previousUntil: null });
+  }
+  return found;
+}
+
+export type Rotation = {
+  accountId: string;
+  /** How long the old secret signs too; 0 drops it at once. */
+  overlapHours: number;
+  actor: Actor;
+  now: Date;
+  secrets: SecretBox;
+};
+
+/** The new secret signs at once. A second rotation while two live drops the oldest. */
+export function rotateSigningSecret(
+  db: Database,
+  rotation: Rotation,
+): Promise<SigningSecrets | undefined> {
+  const { accountId, overlapHours, actor, now, secrets } = rotation;
+  const secret = makeSigningSecret();
+  return db.transaction(async (tx) => {
+    const [account] = await tx.query(sql`
+      select account_id from accounts where account_id = ${accountId} for no key update`);
+    if (!account) return undefined;
+    await tx.query(sql`
+      update signing_secrets
+         set not_after = clock_timestamp()
+       where account_id = ${accountId} and not_after > clock_timestamp()`);
+    const [old] = await tx.query<{ version: number }>(sql`
+      update signing_secrets
+         set not_after = clock_timestamp() + make_interval(hours => ${overlapHours}::int)
+       where account_id = ${accountId} and not_after is null
+      returning version`);
+    await insertSecret(tx, { accountId, version: (old?.version ?? 0) + 1, secret, now, secrets });
+    await recordAudit(tx, {
+      at: now,
+      accountId,
+      actor,
+      action: "secret.rotated",
+      objectId: accountId,
+      details: { overlapHours },
+    });
+    return (await findSigningSecrets(tx, { accountIds: [accountId], secrets })).get(accountId);
+  });
+}
+
+/** Who looked at the secret is on record before it is shown. */
+export function revealSigningSecret(
+  db: Database,
+  {
+    accountId,
+    actor,
+    now,
+    secrets,
+  }: { accountId: string; actor: Actor; now: Date; secrets: SecretBox },
+): Promise<SigningSecrets | undefined> {
+  return db.transaction(async (tx) => {
+    const found = (await findSigningSecrets(tx, { accountIds: [accountId], secrets })).get(
+      accountId,
+    );
+    if (found)
+      await recordAudit(tx, {
+        at: now,
+        accountId,
+        actor,
+        action: "secret.revealed",
+        objectId: accountId,
+      });
+    return found;
+  });
+}
+
+async function insertSecret(
+  tx: Transaction,
+  {
+    accountId,
+    version,
+    secret,
+    now,
+    secrets,
+  }: { accountId: string; version: number; secret: string; now: Date; secrets: SecretBox },
+): Promise<void> {
+  await tx.query(sql`
+    insert into signing_secrets (account_id, version, sealed, created_at)
+    values (${accountId}, ${version}, ${secrets.seal(secret, context(accountId, version))}, ${now})`);
+}

@@ -1,0 +1,66 @@
+import { type Actor, recordAudit } from "#accounts";
+import { type Database, isId, type Queryable, sql } from "#platform";
+
+export type Booking = {
+  accountId: string;
+  kind: "topup" | "adjustment";
+  amount: number;
+  note: string;
+  actor: Actor;
+  now: Date;
+  /** The same reference books once. */
+  reference?: string | null;
+};
+
+export type Booked =
+  | { outcome: "booked" | "repeated"; balance: number }
+  | { outcome: "account_unknown" }
+  | { outcome: "below_zero"; balance: number };
+
+/** Adds or takes credits, with its audit row, under the account's lock. */
+export function bookCredits(db: Database, booking: Booking): Promise<Booked> {
+  const { accountId, kind, amount, note, actor, now, reference = null } = booking;
+  if (!isId(accountId)) return Promise.resolve({ outcome: "account_unknown" });
+  return db.transaction(async (tx) => {
+    const [booked] = await tx.query<Booked>(sql`
+      select outcome, balance
+        from book_credits(${accountId}, ${kind}, ${amount}, ${actor}, ${note}, ${reference}, ${now})`);
+    if (booked?.outcome === "booked") {
+      const details = { kind, amount, note, reference, balance: booked.balance };
+      await recordAudit(tx, {
+        at: now,
+        accountId,
+        actor,
+        action: "credits.booked",
+        objectId: accountId,
+        details,
+      });
+    }
+    return booked ?? { outcome: "account_unknown" };
+  });
+}
+
+export type LedgerRow = {
+  seq: number;
+  message_id: string | null;
+  kind: "charge" | "refund" | "topup" | "adjustment";
+  amount: number;
+  balance_after: number;
+  actor: string | null;
+  note: string | null;
+  created_at: Date;
+};
+
+/** A page of the ledger, newest first, before the entry `beforeSeq`. */
+export function listLedger(
+  db: Queryable,
+  { accountId, beforeSeq, limit }: { accountId: string; beforeSeq: number | null; limit: number },
+): Promise<LedgerRow[]> {
+  return db.query<LedgerRow>(sql`
+    select seq, message_id, kind, amount, balance_after, actor, note, created_at
+      from ledger
+     where account_id = ${accountId}
+       and seq < ${beforeSeq ?? Number.MAX_SAFE_INTEGER}
+     order by seq desc
+     limit ${limit}`);
+}

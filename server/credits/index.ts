@@ -1,0 +1,5 @@
+/**
+ * Credits: the ledger and what may be booked by hand. Charging and refunding happen in the
+ * statements that accept and move messages, under the same account lock.
+ */
+export { type Booked, bookCredits, type LedgerRow, listLedger } from "./credits.ts";

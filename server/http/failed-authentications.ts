@@ -1,0 +1,39 @@
+import { isIPv6 } from "node:net";
+import type { Clock } from "#platform";
+
+export type FailedAuthentications = {
+  /** Counts a failure; answers the seconds to wait where the address has used up its allowance. */
+  count(address: string): number | undefined;
+};
+
+/** Addresses remembered at most; the least recently seen are forgotten first. */
+const MAX_ADDRESSES = 10_000;
+
+/** An allowance of failures per minute and address. Valid keys never ask here, so nobody is locked out. */
+export function failedAuthentications(perMinute: number, clock: Clock): FailedAuthentications {
+  const seen = new Map<string, { tokens: number; at: number }>();
+  return {
+    count(address) {
+      const network = networkOf(address);
+      const now = clock.monotonicMs();
+      const last = seen.get(network) ?? { tokens: perMinute, at: now };
+      const tokens = Math.min(perMinute, last.tokens + ((now - last.at) * perMinute) / 60_000);
+      const isAllowed = tokens >= 1;
+      seen.delete(network);
+      seen.set(network, { tokens: isAllowed ? tokens - 1 : tokens, at: now });
+      if (seen.size > MAX_ADDRESSES) seen.delete(seen.keys().next().value ?? "");
+      return isAllowed ? undefined : Math.max(1, Math.ceil(((1 - tokens) * 60) / perMinute));
+    },
+  };
+}
+
+/** One subscriber usually holds a whole /64 of IPv6. */
+function networkOf(address: string): string {
+  if (!isIPv6(address)) return address;
+  if (address.startsWith("::ffff:")) return address.slice(7);
+  const [head = "", tail = ""] = address.split("::");
+  const left = head === "" ? [] : head.split(":");
+  const right = tail === "" ? [] : tail.split(":");
+  const middle = Array.from({ length: Math.max(0, 8 - left.length - right.length) }, () => "0");
+  return [...left, ...middle, ...right].slice(0, 4).join(":");
+}

@@ -1,0 +1,18 @@
+/**
+ * HTTP: declared operations and their handlers become routes. Authentication, allowances, shapes,
+ * errors and health live here; no module is known by name.
+ */
+export { serveDocs } from "./docs.ts";
+export { failedAuthentications } from "./failed-authentications.ts";
+export { serveHealth } from "./health.ts";
+export type {
+  Allowance,
+  Authenticator,
+  Caller,
+  Handlers,
+  KeyVerdict,
+  Refinement,
+} from "./operation-route.ts";
+export { Problem } from "./problem.ts";
+export { rateLimited, serveOperations } from "./serve-operations.ts";
+export { createHttpServer } from "./server.ts";

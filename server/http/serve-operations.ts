@@ -1,0 +1,187 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Operation } from "#contract";
+import type { Metrics } from "#platform";
+import type { FailedAuthentications } from "./failed-authentications.ts";
+import {
+  type Allowance,
+  type Authenticator,
+  type Call,
+  type Caller,
+  type Handlers,
+  keyProblems,
+  type Refinement,
+} from "./operation-route.ts";
+import { Problem } from "./problem.ts";
+import { readQuery } from "./query.ts";
+import { shapeCheck } from "./shape.ts";
+
+export type ServeOptions<Operations extends Record<string, Operation>> = {
+  operations: Operations;
+  handlers: Handlers<Operations>;
+  refinements: Partial<Record<keyof Operations, Refinement>>;
+  authenticator: Authenticator;
+  failures: FailedAuthentications;
+  metrics: Metrics;
+};
+
+/** What is known of a request on its way; one per request, made when it is authenticated. */
+type Admission = {
+  caller: Caller;
+  allowance: Allowance | undefined;
+  isGranted: boolean;
+  /** Known from memory only: whatever is refused must be judged by the database first. */
+  isRecalled: boolean;
+};
+
+type Admitted = FastifyRequest & {
+  admission?: Admission;
+  lastWord?: (problem: Problem) => Promise<Problem>;
+};
+
+/** Pairs each declared operation with its handler: authentication, scope, shape, allowance, answer. */
+export function serveOperations<Operations extends Record<string, Operation>>(
+  app: FastifyInstance,
+  options: ServeOptions<Operations>,
+): void {
+  app.decorateRequest("admission", undefined);
+  app.decorateRequest("lastWord", undefined);
+  for (const [name, operation] of Object.entries(options.operations)) {
+    serve(app, name, operation, options);
+  }
+}
+
+function serve<Operations extends Record<string, Operation>>(
+  app: FastifyInstance,
+  name: keyof Operations & string,
+  operation: Operation,
+  options: ServeOptions<Operations>,
+): void {
+  const handler = options.handlers[name] as unknown as (call: Call<Operation>) => Promise<unknown>;
+  const checkShape = bodyAndQueryCheck(operation, options.refinements[name]);
+  const { status } = operation.success;
+  const admit = admission(operation, options);
+  const seconds = options.metrics.requests;
+  app.route({
+    method: operation.method,
+    url: operation.path.replaceAll(/\{(\w+)\}/g, ":$1"),
+    schema: { response: { [status]: operation.success.body } },
+    onRequest: admit,
+    onResponse: (_request, reply, done) => {
+      seconds.labels(name, String(reply.statusCode)).observe(reply.elapsedTime / 1000);
+      done();
+    },
+    async handler(request: Admitted, reply) {
+      const { body, query } = checkShape(request);
+      const admitted = request.admission as Admission;
+      if (!admitted.isGranted) throw rateLimited(admitted.allowance as Allowance, 1);
+      const call = callOf(request, reply, admitted, { body, query });
+      const answer = await handler(call);
+      reply.code(status).headers(allowanceHeaders(admitted.allowance));
+      return answer;
+    },
+  });
+}
+
+function callOf(
+  request: Admitted,
+  reply: FastifyReply,
+  admitted: Admission,
+  { body, query }: { body: unknown; query: unknown },
+): Call<Operation> {
+  return {
+    caller: admitted.caller,
+    params: request.params,
+    query,
+    body,
+    idempotencyKey: request.headers["idempotency-key"] as string | undefined,
+    requestId: request.id,
+    problem: (code, details, headers) => new Problem(code, details, headers),
+    header: (header, value) => void reply.header(header, value),
+    allowance: (left) => {
+      admitted.allowance = left;
+    },
+  } as Call<Operation>;
+}
+
+/** Authenticates before the body is read, and judges the scope before anything is validated. */
+function admission(
+  operation: Operation,
+  options: ServeOptions<Record<string, Operation>> | ServeOptions<never>,
+) {
+  const { authenticator } = options;
+  const takesRead = operation.rate === "reads";
+
+  async function lookUp(request: Admitted, key: string, takes: boolean): Promise<Admission> {
+    const verdict = await authenticator.lookUp(key, takes);
+    if (verdict.outcome !== "valid") throw refuse(request, keyProblems[verdict.outcome]);
+    const { caller, sends, reads, isGranted } = verdict;
+    return { caller, allowance: takesRead ? reads : sends, isGranted, isRecalled: false };
+  }
+
+  function refuse(
+    request: Admitted,
+    code: "API_KEY_MISSING" | (typeof keyProblems)["unknown" | "revoked" | "expired"],
+  ): Problem {
+    const waitSeconds = options.failures.count(request.ip);
+    if (waitSeconds === undefined) return new Problem(code);
+    return new Problem("RATE_LIMITED", [], { "retry-after": String(waitSeconds) });
+  }
+
+  return async (request: Admitted, reply: FastifyReply): Promise<void> => {
+    reply.header("cache-control", "no-store");
+    const key = request.headers["x-api-key"];
+    if (key === undefined) throw refuse(request, "API_KEY_MISSING");
+    const recalled = takesRead ? undefined : authenticator.recall(String(key));
+    const admitted: Admission = recalled
+      ? { caller: recalled, allowance: undefined, isGranted: true, isRecalled: true }
+      : await lookUp(request, String(key), takesRead);
+    request.admission = admitted;
+    request.lastWord = async (problem) => {
+      if (admitted.isRecalled && problem.code !== "UNAVAILABLE") {
+        admitted.allowance = (await lookUp(request, String(key), false)).allowance;
+      }
+      for (const [name, value] of Object.entries(allowanceHeaders(admitted.allowance)))
+        reply.header(name, value);
+      return problem;
+    };
+    if (!admitted.caller.scopes.includes(operation.scope))
+      throw new Problem("API_KEY_SCOPE_DENIED");
+  };
+}
+
+/** Reads body and query by the declared schemas, or throws a problem that names all that is wrong. */
+function bodyAndQueryCheck(operation: Operation, refine: Refinement | undefined) {
+  const checkBody = operation.body && shapeCheck(operation.body, "body");
+  const checkQuery = operation.query && shapeCheck(operation.query, "query");
+  return (request: FastifyRequest) => {
+    const { body } = request;
+    const query =
+      operation.query && readQuery(request.query as Record<string, unknown>, operation.query);
+    if (checkBody && body === undefined) throw new Problem("JSON_INVALID");
+    const details = [...(checkQuery?.(query) ?? []), ...(checkBody?.(body) ?? [])];
+    if (details.length > 0) {
+      const wrong = new Set(details.map(({ field }) => field ?? ""));
+      throw new Problem("VALIDATION_FAILED", [...details, ...(refine?.(body, wrong) ?? [])]);
+    }
+    return { body, query };
+  };
+}
+
+/** The three headers that tell a caller how much it may do. */
+function allowanceHeaders(allowance: Allowance | undefined): Record<string, string> {
+  if (!allowance) return {};
+  const { rate, burst, tokens } = allowance;
+  return {
+    "ratelimit-limit": String(rate),
+    "ratelimit-remaining": String(Math.max(0, Math.floor(tokens))),
+    "ratelimit-reset": String(Math.max(0, Math.ceil((burst - tokens) / rate))),
+  };
+}
+
+/** Too fast: says when `needed` will be there. */
+export function rateLimited({ rate, burst, tokens }: Allowance, needed: number): Problem {
+  const missing = Math.min(needed, burst) - tokens;
+  return new Problem("RATE_LIMITED", [], {
+    "retry-after": String(Math.max(1, Math.ceil(missing / rate))),
+  });
+}

@@ -1,0 +1,172 @@
+import { createServer as createNodeServer, STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+import { isUtf8 } from "node:buffer";
+import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import { DatabaseUnavailable, type Clock, type Log, type Metrics, newId } from "#platform";
+import { Problem, problemBody } from "./problem.ts";
+
+export type HttpOptions = {
+  publicUrl: string;
+  bodyLimit: number;
+  /** Addresses of proxies whose forwarded headers are believed. */
+  trustProxy: string[];
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+};
+
+/** Headers and body must have arrived by then: a slow client holds no slot for longer. */
+const REQUEST_TIMEOUT_MS = 10_000;
+
+/**
+ * An HTTP server that gives every answer a request id and every error the one shape, whatever goes
+ * wrong. What it serves is registered on it afterwards.
+ */
+export function createHttpServer(options: HttpOptions): FastifyInstance {
+  const { clock, publicUrl } = options;
+  const app = fastify({
+    bodyLimit: options.bodyLimit,
+    trustProxy: options.trustProxy.length > 0 ? options.trustProxy : false,
+    genReqId: () => newId(clock.now().getTime()),
+    requestIdHeader: false,
+    routerOptions: { maxParamLength: 500 },
+    // A request that arrives while the server closes is still answered; only new connections are refused.
+    return503OnClosing: false,
+    forceCloseConnections: "idle",
+    frameworkErrors: (error, request, reply) => sendError(options, error, request, reply),
+    clientErrorHandler: (error, socket) => answerRaw(options, error, socket as Socket),
+    serverFactory: (handler) =>
+      createNodeServer(
+        {
+          requestTimeout: REQUEST_TIMEOUT_MS,
+          headersTimeout: REQUEST_TIMEOUT_MS,
+          connectionsCheckingInterval: 1_000,
+          keepAliveTimeout: 72_000,
+          maxHeaderSize: 16_384,
+        },
+        handler,
+      ),
+  });
+  const routes = noteRoutes(app);
+  readJson(app);
+  app.addHook("onRequest", (request, reply, done) => {
+    reply.header("x-request-id", request.id);
+    reply.header("x-content-type-options", "nosniff");
+    done();
+  });
+  app.setErrorHandler((error, request, reply) => sendError(options, error, request, reply));
+  app.setNotFoundHandler((request, reply) => {
+    const path = request.url.split("?", 1)[0] ?? "/";
+    const allowed = routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
+    const problem =
+      allowed.length > 0
+        ? new Problem("METHOD_NOT_ALLOWED", [], { allow: allowed.join(", ") })
+        : new Problem("ROUTE_NOT_FOUND");
+    return reply
+      .code(problem.status)
+      .headers(problem.headers)
+      .send(problemBody(problem, request.id, publicUrl));
+  });
+  return app;
+}
+
+type KnownRoute = { method: string; pattern: RegExp };
+
+/** Notes each route as it is registered, to tell a wrong method from an unknown path. */
+function noteRoutes(app: FastifyInstance): KnownRoute[] {
+  const routes: KnownRoute[] = [];
+  app.addHook("onRoute", ({ method, url }) => {
+    const pattern = new RegExp(`^${url.replaceAll(/:\w+/g, "[^/]+").replaceAll("*", ".*")}$`);
+    for (const each of [method].flat()) routes.push({ method: each, pattern });
+  });
+  return routes;
+}
+
+/** Only UTF-8 JSON is read; what `JSON.parse` accepts is the body, and nothing else touches it. */
+function readJson(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, body, done) => {
+    const octets = body as Buffer;
+    if (!isPlainUtf8(request)) return done(new Problem("CONTENT_TYPE_UNSUPPORTED"));
+    if (octets.length === 0) return done(null, undefined);
+    if (!isUtf8(octets)) return done(new Problem("JSON_INVALID"));
+    try {
+      done(null, JSON.parse(octets.toString("utf8")));
+    } catch {
+      done(new Problem("JSON_INVALID"));
+    }
+  });
+}
+
+function isPlainUtf8({ headers }: FastifyRequest): boolean {
+  const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(headers["content-type"] ?? "")?.[1];
+  const encoding = headers["content-encoding"];
+  return (
+    (charset === undefined || /^utf-?8$/i.test(charset)) &&
+    (encoding === undefined || encoding === "identity")
+  );
+}
+
+async function sendError(
+  options: HttpOptions,
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const problem = await recheck(request, asProblem(error));
+  if (problem.status >= 500) logFault(options.log, error, request, problem);
+  options.metrics.refused.labels(problem.code).inc();
+  return reply
+    .code(problem.status)
+    .headers({ "x-request-id": request.id, "cache-control": "no-store", ...problem.headers })
+    .type("application/json; charset=utf-8")
+    .serializer(JSON.stringify)
+    .send(problemBody(problem, request.id, options.publicUrl));
+}
+
+/** A route may have a last word on an error, such as an authentication it had only remembered. */
+async function recheck(request: FastifyRequest, problem: Problem): Promise<Problem> {
+  const judge = (request as { lastWord?: (problem: Problem) => Promise<Problem> }).lastWord;
+  if (!judge) return problem;
+  return judge(problem).catch(asProblem);
+}
+
+function logFault(log: Log, error: unknown, request: FastifyRequest, problem: Problem): void {
+  const fields = {
+    error,
+    requestId: request.id,
+    code: problem.code,
+    path: request.routeOptions.url,
+  };
+  log.error(fields, `request ${request.id} was answered with ${problem.status}`);
+}
+
+/** An error as an answer: what is not ours to explain is INTERNAL, and leaks nothing. */
+export function asProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  if (error instanceof DatabaseUnavailable)
+    return new Problem("UNAVAILABLE", [], { "retry-after": "1" });
+  const { code = "", statusCode = 500 } = error as { code?: string; statusCode?: number };
+  if (code === "FST_ERR_CTP_BODY_TOO_LARGE") return new Problem("BODY_TOO_LARGE");
+  if (code === "FST_ERR_CTP_INVALID_MEDIA_TYPE") return new Problem("CONTENT_TYPE_UNSUPPORTED");
+  if (statusCode >= 400 && statusCode < 500) return new Problem("REQUEST_INVALID");
+  return new Problem("INTERNAL");
+}
+
+const RAW_PROBLEMS: Record<string, "HEADERS_TOO_LARGE" | "REQUEST_TIMEOUT"> = {
+  HPE_HEADER_OVERFLOW: "HEADERS_TOO_LARGE",
+  ERR_HTTP_REQUEST_TIMEOUT: "REQUEST_TIMEOUT",
+};
+
+/** What cannot be parsed as HTTP gets the same shape, written by hand, and the connection ends. */
+function answerRaw(options: HttpOptions, error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy(error);
+  const problem = new Problem(RAW_PROBLEMS[error.code ?? ""] ?? "REQUEST_INVALID");
+  const requestId = newId(options.clock.now().getTime());
+  const body = JSON.stringify(problemBody(problem, requestId, options.publicUrl));
+  socket.end(
+    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status] ?? ""}\r\n` +
+      `Content-Type: application/json; charset=utf-8\r\nX-Request-Id: ${requestId}\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}

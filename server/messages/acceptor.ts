@@ -1,0 +1,171 @@
+import {
+  batcher,
+  type Clock,
+  type Database,
+  DatabaseUnavailable,
+  type Log,
+  type Metrics,
+  sql,
+} from "#platform";
+import {
+  acceptMessages,
+  type Acceptance,
+  type AcceptRequest,
+  type AcceptSettings,
+} from "./accept.ts";
+import type { MessageRow } from "./message-row.ts";
+
+export type Accepted = Acceptance | { outcome: "queue_full" } | { outcome: "unknown" };
+
+/**
+ * The sender of this node, as far as accepting knows it. A message whose hand-over can start at once
+ * is leased to it at birth and given to it after the commit, which spares a claim.
+ */
+export type Intake = {
+  /** Keeps a place for the message; false where the carrier has no room now. */
+  reserve(message: MessageRow): boolean;
+  /** The message is stored: hand it over. */
+  take(message: MessageRow): void;
+  /** It was refused: the place is free again. */
+  release(message: MessageRow): void;
+};
+
+type Deps = {
+  /** Few connections with generic plans; nothing else runs on them. */
+  db: Database;
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+  settings: Omit<AcceptSettings, "isLeased">;
+  intake: Intake | undefined;
+};
+
+/** Two in flight: one is computed while the other waits for its fsync. More only shrinks the batches. */
+const MAX_RUNNING = 2;
+const MAX_WAITING = 5_000;
+const MAX_BYTES = 64 * 1024 * 1024;
+const SETTLE_MS = 5_000;
+
+/** Turns single requests into batches, one statement each, and answers each after its commit. */
+export function acceptor(deps: Deps): (request: AcceptRequest) => Promise<Accepted> {
+  const { metrics } = deps;
+  const accept = batcher<AcceptRequest, Accepted>({
+    run: (requests) => {
+      metrics.batchSize.labels("accept").observe(requests.length);
+      return acceptBatch(deps, requests);
+    },
+    whenFull: () => ({ outcome: "queue_full" }),
+    maxItems: 500,
+    maxRunning: MAX_RUNNING,
+    maxWaiting: MAX_WAITING,
+    maxBytes: MAX_BYTES,
+    sizeOf: ({ messages }) => messages.length,
+    bytesOf: ({ messages }) => messages.reduce((sum, { text }) => sum + 500 + 2 * text.length, 0),
+  });
+
+  return async function acceptOne(request) {
+    const accepted = await accept(request);
+    if (accepted.outcome === "again") return acceptOne(request);
+    if (accepted.outcome === "accepted") metrics.accepted.inc(request.messages.length);
+    return accepted;
+  };
+}
+
+async function acceptBatch(deps: Deps, requests: AcceptRequest[]): Promise<(Accepted | Error)[]> {
+  const { intake } = deps;
+  const reserved = new Set<MessageRow>();
+  for (const { messages } of requests) {
+    for (const message of messages) {
+      if (message.send_at === null && intake?.reserve(message)) reserved.add(message);
+    }
+  }
+  const settings = { ...deps.settings, isLeased: (message: MessageRow) => reserved.has(message) };
+  const results = await acceptOrSettle(deps, requests, settings);
+  requests.forEach(({ messages, accountId }, position) => {
+    const result = results[position];
+    const isStored = result && !(result instanceof Error) && result.outcome === "accepted";
+    for (const message of messages) {
+      if (isStored) {
+        message.account_id = accountId;
+        message.sender ??= result.defaultSender;
+      }
+      if (!reserved.has(message)) continue;
+      if (isStored) intake?.take(message);
+      else intake?.release(message);
+    }
+  });
+  return results;
+}
+
+async function acceptOrSettle(
+  deps: Deps,
+  requests: AcceptRequest[],
+  settings: AcceptSettings,
+): Promise<(Accepted | Error)[]> {
+  try {
+    return await acceptMessages(deps.db, requests, settings);
+  } catch (error) {
+    if (error instanceof DatabaseUnavailable) return settleUnknown(deps, requests, error);
+    if (requests.length === 1) return [error as Error];
+    // A poison row harms only itself: each request once more, alone.
+    deps.log.error({ error }, `a batch of ${requests.length} requests failed; each is tried alone`);
+    const alone = requests.map((request) => acceptOrSettle(deps, [request], settings));
+    return (await Promise.all(alone)).flat();
+  }
+}
+
+/**
+ * The connection broke amid a commit. On a new one, the old backend is ended, so that it cannot
+ * commit later; then our own ids tell: there, it was accepted; not there, nothing was. What cannot be
+ * settled in time is answered as unknown, never guessed.
+ */
+async function settleUnknown(
+  deps: Deps,
+  requests: AcceptRequest[],
+  lost: DatabaseUnavailable,
+): Promise<(Accepted | Error)[]> {
+  if (lost.unknownBackend === undefined) return requests.map(() => lost);
+  const deadline = deps.clock.monotonicMs() + SETTLE_MS;
+  while (deps.clock.monotonicMs() < deadline) {
+    try {
+      if (await isBackendGone(deps.db, lost.unknownBackend))
+        return await outcomesByIds(deps.db, requests, lost);
+    } catch (error) {
+      if (!(error instanceof DatabaseUnavailable)) throw error;
+    }
+    await deps.clock.sleep(100);
+  }
+  deps.log.error(
+    { error: lost },
+    `the outcome of ${requests.length} requests could not be learned`,
+  );
+  return requests.map(() => ({ outcome: "unknown" }));
+}
+
+async function isBackendGone(db: Database, pid: number): Promise<boolean> {
+  const [state] = await db.query<{ is_there: boolean }>(sql`
+    select count(pg_terminate_backend(pid)) > 0 as is_there
+      from pg_stat_activity
+     where pid = ${pid} and datname = current_database() and pid <> pg_backend_pid()`);
+  return state?.is_there === false;
+}
+
+async function outcomesByIds(
+  db: Database,
+  requests: AcceptRequest[],
+  lost: Error,
+): Promise<(Accepted | Error)[]> {
+  const accounts = requests.map(({ accountId }) => accountId);
+  const ids = requests.map(({ messages }) => messages[0]?.message_id ?? null);
+  const stored = await db.query<{ message_id: string; sender: string | null }>(sql`
+    select m.message_id, m.sender
+      from unnest(${accounts}::uuid[], ${ids}::uuid[]) as u (account_id, message_id)
+      join messages m on m.account_id = u.account_id and m.message_id = u.message_id`);
+  const found = new Map(stored.map(({ message_id, sender }) => [message_id, sender]));
+  return requests.map(({ messages }) => {
+    const id = messages[0]?.message_id ?? "";
+    return found.has(id)
+      ? { outcome: "accepted", tokens: 0, defaultSender: found.get(id) ?? null }
+      : lost;
+  });
+}

@@ -1,0 +1,33 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { isId } from "#platform";
+
+const MAC_OCTETS = 12;
+
+export type Cursors = {
+  make(messageId: string, boundTo: string): string;
+  /** The id it was made from, or undefined where it is damaged or was made for something else. */
+  read(cursor: string, boundTo: string): string | undefined;
+};
+
+/** Cursors are opaque: they hold an id, sealed to the account and filters they were made with. */
+export function cursors(key: Buffer): Cursors {
+  const mac = (id: Buffer, boundTo: string) =>
+    createHmac("sha256", key).update(id).update(boundTo).digest().subarray(0, MAC_OCTETS);
+  return {
+    make(messageId, boundTo) {
+      const id = Buffer.from(messageId.replaceAll("-", ""), "hex");
+      return Buffer.concat([id, mac(id, boundTo)]).toString("base64url");
+    },
+    read(cursor, boundTo) {
+      const octets = Buffer.from(cursor, "base64url");
+      if (octets.length !== 16 + MAC_OCTETS || octets.toString("base64url") !== cursor)
+        return undefined;
+      const id = octets.subarray(0, 16);
+      if (!timingSafeEqual(octets.subarray(16), mac(id, boundTo))) return undefined;
+      const text = id
+        .toString("hex")
+        .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+      return isId(text) ? text : undefined;
+    },
+  };
+}

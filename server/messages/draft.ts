@@ -1,0 +1,215 @@
+import type { Detail, DetailCode, NewMessage } from "#contract";
+import { countSegments } from "#contract/segments";
+import { newMessageId } from "#platform";
+import type { MessageRow } from "./message-row.ts";
+import { judgeRecipient } from "./recipient.ts";
+import type { Routing } from "./routing.ts";
+import { judgeSender } from "./sender.ts";
+import { readTime } from "./time.ts";
+
+/** Judges a callback address; the egress guard that also judges each connection. */
+export type JudgeUrl = (
+  raw: string,
+) => { outcome: "ok"; url: string } | { outcome: "invalid" | "forbidden"; message: string };
+
+export type DraftContext = {
+  now: Date;
+  routing: Routing;
+  judgeUrl: JudgeUrl;
+  concatReference: ConcatReference;
+};
+export type ConcatReference = (sender: string | null, recipient: string) => number;
+
+export type Draft =
+  | { outcome: "drafted"; message: MessageRow; country: string | null; maxCredits: number | null }
+  | { outcome: "invalid"; details: Detail[] };
+
+const MAX_SEGMENTS = 10;
+const MAX_DAYS_AHEAD = 35;
+const DEFAULT_VALIDITY_SECONDS = 86_400;
+const MAX_METADATA_OCTETS = 2_048;
+const DAY_MS = 86_400_000;
+
+/** What the message belongs to; filled in by who accepts it. */
+const NOT_YET = { account_id: "", key_id: null } as const;
+
+/**
+ * Makes the row of a message out of what a client sent, or names everything that is wrong with it.
+ * Decides nothing that needs the database: neither the key nor the balance.
+ */
+export function draftMessage(body: NewMessage, context: DraftContext): Draft {
+  const judged = judgeFields(body, context);
+  if (judged.details.length > 0) return { outcome: "invalid", details: judged.details };
+  const { recipient, country, sender, callbackUrl, encoding, segments, sendAt } = judged;
+  const messageId = newMessageId(context.now.getTime());
+  const createdAt = timeOf(messageId);
+  const validFrom = (sendAt ?? createdAt).getTime();
+  const message: MessageRow = {
+    ...NOT_YET,
+    message_id: messageId,
+    recipient,
+    sender,
+    text: body.text,
+    encoding,
+    segments,
+    credits: segments * context.routing.priceFor(recipient),
+    status: "QUEUED",
+    sequence: 1,
+    reference: body.reference ?? null,
+    metadata: body.metadata ? JSON.stringify(body.metadata) : null,
+    callback_url: callbackUrl,
+    concat_reference: segments > 1 ? context.concatReference(sender, recipient) : 0,
+    carrier_id: context.routing.carriersFor(recipient)?.[0] ?? null,
+    error_code: null,
+    error_carrier_code: null,
+    created_at: createdAt,
+    send_at: sendAt,
+    expires_at: new Date(validFrom + (body.validitySeconds ?? DEFAULT_VALIDITY_SECONDS) * 1000),
+    sent_at: null,
+    final_at: null,
+  };
+  return { outcome: "drafted", message, country, maxCredits: body.maxCredits ?? null };
+}
+
+/** The time in a message's id, so that id and `created_at` never disagree. */
+function timeOf(messageId: string): Date {
+  return new Date(Number.parseInt(messageId.slice(0, 8) + messageId.slice(9, 13), 16));
+}
+
+/** Judges each field that has the right shape; those in `wrong` are named already. */
+export function judgeFields(
+  body: NewMessage,
+  { now, judgeUrl }: Pick<DraftContext, "now" | "judgeUrl">,
+  wrong: ReadonlySet<string> = NONE,
+) {
+  const details: Detail[] = [];
+  const refuse = (field: string, code: DetailCode, message: string) =>
+    void details.push({ field, code, message });
+  const given = (field: keyof NewMessage) =>
+    !wrong.has(field) && body[field] !== undefined && body[field] !== null;
+
+  let [recipient, country]: [string, string | null] = ["", null];
+  if (given("recipient")) {
+    const judged = judgeRecipient(body.recipient);
+    if (judged.outcome === "valid") ({ recipient, country } = judged);
+    else refuse("recipient", "RECIPIENT_INVALID", judged.message);
+  }
+
+  let text: { encoding: "gsm7" | "ucs2"; segments: number } = { encoding: "gsm7", segments: 0 };
+  if (given("text")) {
+    const judged = judgeText(body.text, wrong.has("encoding") ? "auto" : (body.encoding ?? "auto"));
+    if ("code" in judged) refuse("text", judged.code, judged.message);
+    else text = judged;
+  }
+
+  let sender: string | null = null;
+  if (given("sender")) {
+    const judged = judgeSender(body.sender as string);
+    if (judged.outcome === "valid") ({ sender } = judged);
+    else refuse("sender", "SENDER_INVALID", judged.message);
+  }
+
+  let callbackUrl: string | null = null;
+  if (given("callbackUrl")) {
+    const judged = judgeUrl(body.callbackUrl as string);
+    if (judged.outcome === "ok") callbackUrl = judged.url;
+    else
+      refuse(
+        "callbackUrl",
+        judged.outcome === "invalid" ? "CALLBACK_URL_INVALID" : "CALLBACK_URL_FORBIDDEN",
+        judged.message,
+      );
+  }
+
+  if (given("reference") && !isReference(body.reference as string)) {
+    refuse(
+      "reference",
+      "REFERENCE_INVALID",
+      "A reference has 1 to 128 characters and no control characters.",
+    );
+  }
+  if (given("metadata")) {
+    const fault = judgeMetadata(body.metadata as Record<string, string>);
+    if (fault) refuse("metadata", "METADATA_INVALID", fault);
+  }
+
+  let sendAt: Date | null = null;
+  if (given("sendAt")) {
+    const time = readTime(body.sendAt as string);
+    if (!time)
+      refuse(
+        "sendAt",
+        "SEND_AT_INVALID",
+        "sendAt must be an ISO 8601 time with a zone, such as 2026-12-24T18:00:00.000Z.",
+      );
+    else if (time <= now) refuse("sendAt", "SEND_AT_INVALID", "sendAt must be in the future.");
+    else if (time.getTime() > now.getTime() + MAX_DAYS_AHEAD * DAY_MS)
+      refuse("sendAt", "SEND_AT_INVALID", "sendAt must be within 35 days.");
+    else sendAt = time;
+  }
+
+  return { details, recipient, country, sender, callbackUrl, sendAt, ...text };
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** White space, controls, zero-width characters and blanks that only look like letters. */
+const VISIBLE = /[^\s\p{C}\p{Z}\u034F\u115F\u1160\u17B4\u17B5\u2800\u3164\uFFA0\uFE00-\uFE0F]/u;
+const PRINTABLE_ASCII = /[!-~]/;
+
+type JudgedText =
+  | { encoding: "gsm7" | "ucs2"; segments: number }
+  | { code: DetailCode; message: string };
+
+function judgeText(text: string, choice: "auto" | "gsm7" | "ucs2"): JudgedText {
+  if (text.includes("\0"))
+    return { code: "TEXT_INVALID", message: "The text must not hold a NUL character." };
+  if (!text.isWellFormed())
+    return {
+      code: "TEXT_INVALID",
+      message: "The text holds half of a surrogate pair; send whole characters.",
+    };
+  if (!PRINTABLE_ASCII.test(text) && !VISIBLE.test(text)) {
+    return { code: "TEXT_INVALID", message: "The text needs at least one visible character." };
+  }
+  const counted = countSegments(text, choice);
+  if (counted.outcome === "not_gsm7") {
+    const named = counted.nonGsmCharacters
+      .slice(0, 10)
+      .map(({ character, position }) => `${JSON.stringify(character)} at ${position}`);
+    return {
+      code: "TEXT_NOT_GSM7",
+      message: `These characters are not in the GSM alphabet: ${named.join(", ")}. Replace them, or use encoding auto.`,
+    };
+  }
+  if (counted.segments > MAX_SEGMENTS) {
+    return {
+      code: "TEXT_TOO_LONG",
+      message: `The text needs ${counted.segments} segments; ${MAX_SEGMENTS} is the most. Shorten it or send several messages.`,
+    };
+  }
+  return { encoding: counted.encoding, segments: counted.segments };
+}
+
+function isReference(text: string): boolean {
+  const length = text.length > 256 ? text.length : [...text].length;
+  return length >= 1 && length <= 128 && isStorable(text) && !/\p{Cc}/u.test(text);
+}
+
+function judgeMetadata(metadata: Record<string, string>): string | undefined {
+  const json = JSON.stringify(metadata);
+  const octets = Buffer.byteLength(json);
+  if (octets > MAX_METADATA_OCTETS)
+    return `Metadata has ${octets} octets as JSON; ${MAX_METADATA_OCTETS} is the most.`;
+  const isSound = Object.entries(metadata).every(
+    ([name, value]) => isStorable(name) && isStorable(value),
+  );
+  return isSound
+    ? undefined
+    : "Metadata must not hold NUL characters or halves of surrogate pairs.";
+}
+
+/** PostgreSQL holds any text but NUL; a lone surrogate would be stored as another character. */
+function isStorable(text: string): boolean {
+  return !text.includes("\0") && text.isWellFormed();
+}

@@ -1,0 +1,41 @@
+import { type DeliveryErrorCode, eventNames } from "#contract";
+
+/** What a message's `error` says. */
+export type EventError = { code: DeliveryErrorCode; message: string; carrierCode: string | null };
+
+/** A change of status that is told to a receiver; QUEUED is not, the 202 has told it. */
+export type StatusChange = { messageId: string; recipient: string; at: Date } & (
+  | { status: "SENT" | "DELIVERED" }
+  | { status: "UNDELIVERED" | "FAILED"; error: EventError }
+);
+
+const timeFields = {
+  SENT: "sentAt",
+  DELIVERED: "deliveredAt",
+  UNDELIVERED: "undeliveredAt",
+  FAILED: "failedAt",
+} as const;
+
+/**
+ * The body of a webhook, made once: these octets are stored, signed and sent on every attempt.
+ * Nobody may parse and write them again, because a receiver's signature covers each octet.
+ */
+export function eventBody(change: StatusChange): Buffer {
+  const { messageId, recipient, status, at } = change;
+  const event = eventNames[status];
+  const told = { event, messageId, recipient, status, [timeFields[status]]: at.toISOString() };
+  const body = "error" in change ? { ...told, error: tellError(change.error) } : told;
+  return Buffer.from(JSON.stringify(body));
+}
+
+function tellError({ code, message, carrierCode }: EventError): EventError {
+  return { code, message, carrierCode: carrierCode === null ? null : carrierText(carrierCode) };
+}
+
+const MAX_CARRIER_TEXT = 200;
+
+/** What a carrier wrote is data from outside: no control characters, at most 200 code points. */
+export function carrierText(text: string): string {
+  const start = text.slice(0, 4 * MAX_CARRIER_TEXT).replaceAll(/\p{Cc}/gu, "");
+  return Array.from(start).slice(0, MAX_CARRIER_TEXT).join("");
+}

@@ -1,0 +1,55 @@
+import { eventNames, type HistoryEntry, type Status } from "#contract";
+import { type Queryable, sql } from "#platform";
+import { type MessageRow, presentError } from "./message-row.ts";
+
+type StatusEntry = Extract<HistoryEntry, { type: "status" }>;
+
+/** What other rooms know of a message's way. */
+export type HistorySources = {
+  /** Submissions, doubts and receipts. */
+  submissions(message: MessageRow): Promise<HistoryEntry[]>;
+  /** The webhook of each status change, by its sequence. */
+  webhooks(message: MessageRow): Promise<Map<number, NonNullable<StatusEntry["webhook"]>>>;
+};
+
+type EventRow = { sequence: number; status: Status; at: Date };
+
+/** Everything that happened to a message, oldest first. */
+export async function readHistory(
+  db: Queryable,
+  message: MessageRow,
+  sources: HistorySources,
+): Promise<HistoryEntry[]> {
+  const [events, submissions, webhooks] = await Promise.all([
+    db.query<EventRow>(sql`
+      select sequence, status, at from events where message_id = ${message.message_id} order by sequence`),
+    sources.submissions(message),
+    sources.webhooks(message),
+  ]);
+  const queued: EventRow = { sequence: 1, status: "QUEUED", at: message.created_at };
+  const statuses = [queued, ...events].map(({ sequence, status, at }): StatusEntry => {
+    const hasError = status === "FAILED" || status === "UNDELIVERED";
+    return {
+      type: "status",
+      at: at.toISOString(),
+      sequence,
+      event: eventNames[status],
+      status,
+      error: hasError ? presentError(message.error_code, message.error_carrier_code) : null,
+      webhook: webhooks.get(sequence) ?? null,
+    };
+  });
+  // Equal times are possible: what led to a status stands before it.
+  return [...submissions, ...statuses].toSorted((a, b) => compare(a.at, b.at) || rank(a) - rank(b));
+}
+
+function compare(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+const RANKS = { status: 4, submission: 1, doubt: 2, receipt: 3 } as const;
+
+function rank(entry: HistoryEntry): number {
+  return entry.type === "status" && entry.status === "QUEUED" ? 0 : RANKS[entry.type];
+}

@@ -1,0 +1,17 @@
+import { hash } from "node:crypto";
+
+/**
+ * The lane a delivery runs in: one account's way to one scheme, host and port. 48 bits stand for the
+ * account, so that no account's failures close a host to another; only 16 for the host, so that a new
+ * host name per message cannot make lanes without end. Signed, as PostgreSQL's bigint is.
+ */
+export function hostKey(accountId: string, url: string): bigint {
+  const account = hash("sha256", accountId, "buffer").subarray(0, 6);
+  const origin = hash("sha256", URL.parse(url)?.origin ?? url, "buffer").subarray(0, 2);
+  return Buffer.concat([account, origin]).readBigInt64BE();
+}
+
+/** The account's part of a host key. */
+export function accountOf(key: bigint): bigint {
+  return key >> 16n;
+}

@@ -1,0 +1,18 @@
+/**
+ * Messages: accepting them, reading them, and every change of their status. The send queue is part
+ * of it, because leaving the queue and changing the status must be one transaction.
+ * Never talks to a carrier or a receiver: those who do ask what is due and report back.
+ */
+export { type Accepted, acceptor, type Intake } from "./acceptor.ts";
+export type { AcceptRequest } from "./accept.ts";
+export { concatReferences } from "./concat-reference.ts";
+export { cursors } from "./cursor.ts";
+export type { JudgeUrl } from "./draft.ts";
+export { messageHandlers, sendRefinements } from "./handlers.ts";
+export type { HistorySources } from "./history.ts";
+export { sweepIdempotency } from "./idempotency.ts";
+export { type MessageRow, messageColumns, present } from "./message-row.ts";
+export { type Move, moveMessages } from "./move.ts";
+export { findMessage } from "./read.ts";
+export { loadRouting, longestPrefix, type Routing, routingTable } from "./routing.ts";
+export { expireMessages } from "./send-queue.ts";

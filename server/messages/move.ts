@@ -1,0 +1,54 @@
+import { type DeliveryErrorCode, deliveryErrors, type Status } from "#contract";
+import { sql, type Transaction } from "#platform";
+import { eventBody, type StatusChange } from "./event-body.ts";
+import { hostKey } from "./host-key.ts";
+
+/** A step of one message from one status to the next. */
+export type Move = {
+  accountId: string;
+  messageId: string;
+  recipient: string;
+  callbackUrl: string | null;
+  from: Status;
+  at: Date;
+} & (
+  | { to: "SENT" | "DELIVERED" }
+  | { to: "UNDELIVERED" | "FAILED"; error: { code: DeliveryErrorCode; carrierCode: string | null } }
+);
+
+/**
+ * The one way a status changes after acceptance. Each message moves if it still has the status
+ * given; with it go its refund, its event and its webhook, so a crash leaves all of a step or none.
+ * Answers the ids of those that moved. The caller holds the accounts of messages that are to fail.
+ */
+export async function moveMessages(tx: Transaction, moves: Move[]): Promise<Set<string>> {
+  if (moves.length === 0) return new Set();
+  const errorOf = (move: Move) => ("error" in move ? move.error : undefined);
+  const rows = await tx.query<{ message_id: string }>(sql`
+    select message_id
+      from move_messages(
+        ${moves.map(({ accountId }) => accountId)}::uuid[], ${moves.map(({ messageId }) => messageId)}::uuid[],
+        ${moves.map(({ from }) => from)}::text[], ${moves.map(({ to }) => to)}::text[],
+        ${moves.map(({ at }) => at.toISOString())}::timestamptz[],
+        ${moves.map((move) => errorOf(move)?.code ?? null)}::text[],
+        ${moves.map((move) => errorOf(move)?.carrierCode ?? null)}::text[],
+        ${moves.map(bodyOf)}::bytea[], ${moves.map(laneOf)}::bigint[]
+      ) as message_id`);
+  return new Set(rows.map(({ message_id }) => message_id));
+}
+
+function bodyOf(move: Move): Buffer | null {
+  return move.callbackUrl === null ? null : eventBody(changeOf(move));
+}
+
+function laneOf({ callbackUrl, accountId }: Move): string | null {
+  return callbackUrl === null ? null : hostKey(accountId, callbackUrl).toString();
+}
+
+function changeOf(move: Move): StatusChange {
+  const { messageId, recipient, at } = move;
+  if (!("error" in move)) return { messageId, recipient, at, status: move.to };
+  const { code, carrierCode } = move.error;
+  const error = { code, carrierCode, message: deliveryErrors[code].message };
+  return { messageId, recipient, at, status: move.to, error };
+}

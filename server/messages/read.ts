@@ -1,0 +1,83 @@
+import type { Status } from "#contract";
+import { idFloor, isId, type Queryable, sql } from "#platform";
+import { type MessageRow, messageColumns } from "./message-row.ts";
+
+export async function findMessage(
+  db: Queryable,
+  accountId: string,
+  messageId: string,
+): Promise<MessageRow | undefined> {
+  if (!isId(messageId)) return undefined;
+  const [message] = await findMessages(db, accountId, [messageId]);
+  return message;
+}
+
+/** In the order of the ids asked for. */
+export async function findMessages(
+  db: Queryable,
+  accountId: string,
+  messageIds: readonly string[],
+): Promise<MessageRow[]> {
+  return db.query<MessageRow>(sql`
+    select ${messageColumns}
+      from unnest(${messageIds}::uuid[]) with ordinality as u (message_id, n)
+      join messages m on m.account_id = ${accountId} and m.message_id = u.message_id
+     order by u.n`);
+}
+
+export type Filter = {
+  statuses: readonly Status[] | null;
+  recipient: string | null;
+  reference: string | null;
+  createdAfter: Date | null;
+  createdBefore: Date | null;
+};
+
+export type Page = { rows: MessageRow[]; nextId: string | null };
+
+/** Messages looked at for one page, so that a rare status costs no more than this. */
+const MAX_SCANNED = 10_000;
+const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+const FIRST_ID = "00000000-0000-0000-0000-000000000000";
+
+/**
+ * One page, newest first, of what is older than `beforeId`. It walks an index that begins with the
+ * account, so its cost does not grow with the table. Status is in no index: a page filtered by it
+ * looks at a bounded number of messages, and may be short of `limit` and still have a next one.
+ */
+export async function listMessages(
+  db: Queryable,
+  {
+    accountId,
+    filter,
+    beforeId,
+    limit,
+  }: { accountId: string; filter: Filter; beforeId: string | null; limit: number },
+): Promise<Page> {
+  const window = pageWindow(accountId, filter, beforeId);
+  const rows = await db.query<MessageRow>(sql`
+    select ${messageColumns}
+      from (select * from messages m where ${window} order by m.message_id desc limit ${MAX_SCANNED}) m
+     where ${filter.statuses}::text[] is null or m.status = any (${filter.statuses}::text[])
+     order by m.message_id desc
+     limit ${limit + 1}`);
+  if (rows.length > limit)
+    return { rows: rows.slice(0, limit), nextId: rows[limit - 1]?.message_id ?? null };
+  if (filter.statuses === null) return { rows, nextId: null };
+  const [last] = await db.query<{ message_id: string }>(sql`
+    select m.message_id from messages m where ${window} order by m.message_id desc offset ${MAX_SCANNED - 1} limit 1`);
+  return { rows, nextId: last?.message_id ?? null };
+}
+
+function pageWindow(accountId: string, filter: Filter, beforeId: string | null) {
+  const { createdAfter, createdBefore } = filter;
+  const ceiling = createdBefore ? idFloor(createdBefore) : LAST_ID;
+  const upper = beforeId !== null && beforeId < ceiling ? beforeId : ceiling;
+  const lower = createdAfter ? idFloor(createdAfter) : FIRST_ID;
+  const bounds = sql`m.account_id = ${accountId} and m.message_id < ${upper} and m.message_id >= ${lower}`;
+  const byRecipient =
+    filter.recipient === null ? bounds : sql`${bounds} and m.recipient = ${filter.recipient}`;
+  return filter.reference === null
+    ? byRecipient
+    : sql`${byRecipient} and m.reference = ${filter.reference}`;
+}

@@ -1,0 +1,67 @@
+import { type Database, type Queryable, sql } from "#platform";
+
+/** Which carriers serve a number and what a segment costs, as of one version of the tables. */
+export type Routing = {
+  version: number;
+  /** In order of preference; undefined where no route matches. */
+  carriersFor(recipient: string): readonly string[] | undefined;
+  /** Credits per segment. */
+  priceFor(recipient: string): number;
+};
+
+const DEFAULT_PRICE = 1;
+
+/**
+ * The node's copy of the routing tables. It may be old: the statement that accepts a message
+ * compares the version, and one priced by an old copy is priced again.
+ */
+export function routingTable(db: Database) {
+  let current: Routing | undefined;
+  let loading: Promise<Routing> | undefined;
+
+  async function reload(): Promise<Routing> {
+    loading ??= loadRouting(db).finally(() => {
+      loading = undefined;
+    });
+    current = await loading;
+    return current;
+  }
+
+  return { current: () => (current ? Promise.resolve(current) : reload()), reload };
+}
+
+type Loaded = { version: number; routes: Record<string, string[]>; prices: Record<string, number> };
+
+/** One statement, so that version, routes and prices are of the same moment. */
+export async function loadRouting(db: Queryable): Promise<Routing> {
+  const [loaded] = await db.query<Loaded>(sql`
+    select v.version,
+           coalesce((select jsonb_object_agg(r.prefix, r.carrier_ids) from routes r), '{}') as routes,
+           coalesce((select jsonb_object_agg(p.prefix, p.credits) from prices p), '{}') as prices
+      from routing_version v`);
+  if (!loaded) throw new Error("The table routing_version has lost its row.");
+  const routes = longestPrefix(loaded.routes);
+  const prices = longestPrefix(loaded.prices);
+  return {
+    version: loaded.version,
+    carriersFor: routes,
+    priceFor: (recipient) => prices(recipient) ?? DEFAULT_PRICE,
+  };
+}
+
+/** Looks up the value of the longest prefix that a number has. */
+export function longestPrefix<Value>(
+  table: Record<string, Value>,
+): (digits: string) => Value | undefined {
+  const values = new Map(Object.entries(table));
+  const lengths = [...new Set([...values.keys()].map((prefix) => prefix.length))].toSorted(
+    (a, b) => b - a,
+  );
+  return (digits) => {
+    for (const length of lengths) {
+      const value = values.get(digits.slice(0, length));
+      if (value !== undefined) return value;
+    }
+    return undefined;
+  };
+}

@@ -1,0 +1,110 @@
+import { lockAccounts } from "#accounts";
+import { type Clock, type Database, type Loop, sql, type Transaction } from "#platform";
+import type { MessageRow } from "./message-row.ts";
+import { messageColumns } from "./message-row.ts";
+import { type Move, moveMessages } from "./move.ts";
+
+export type Cancellation =
+  | { outcome: "canceled" | "already_canceled"; message: MessageRow }
+  | { outcome: "not_found" | "not_cancelable" };
+
+/**
+ * Ends a message that waits. Whoever hands messages over leases the queue row first, and both take
+ * its lock: a message is either canceled and refunded, or handed over, never both.
+ */
+export function cancelMessage(
+  db: Database,
+  { accountId, messageId, now }: { accountId: string; messageId: string; now: Date },
+): Promise<Cancellation> {
+  return db.transaction(async (tx) => {
+    await lockAccounts(tx, [accountId]);
+    const [queued] = await tx.query<{ is_leased: boolean }>(sql`
+      select leased_by is not null as is_leased
+        from send_queue
+       where message_id = ${messageId} and account_id = ${accountId}
+         for update`);
+    const message = await lockMessage(tx, accountId, messageId);
+    if (!message) return { outcome: "not_found" };
+    if (message.error_code === "CANCELED") return { outcome: "already_canceled", message };
+    if (!queued || queued.is_leased) return { outcome: "not_cancelable" };
+    await tx.query(sql`delete from send_queue where message_id = ${messageId}`);
+    await moveMessages(tx, [failure(message, "CANCELED", now)]);
+    const canceled = await lockMessage(tx, accountId, messageId);
+    return canceled ? { outcome: "canceled", message: canceled } : { outcome: "not_found" };
+  });
+}
+
+async function lockMessage(
+  tx: Transaction,
+  accountId: string,
+  messageId: string,
+): Promise<MessageRow | undefined> {
+  const [message] = await tx.query<MessageRow>(sql`
+    select ${messageColumns}
+      from messages m
+     where m.account_id = ${accountId} and m.message_id = ${messageId}
+       for no key update`);
+  return message;
+}
+
+/** Messages ended in one transaction; more are taken up by the next pass. */
+const EXPIRE_BATCH = 500;
+
+/** Ends messages that were not handed over within their validity. */
+export function expireMessages({ db, clock }: { db: Database; clock: Clock }): Loop {
+  return {
+    name: "end expired messages",
+    idleMs: 500,
+    pass: () => expirePass(db, clock.now()),
+  };
+}
+
+type Overdue = { message_id: string; account_id: string };
+
+async function expirePass(db: Database, now: Date): Promise<number> {
+  const overdue = await db.query<Overdue>(sql`
+    select message_id, account_id
+      from send_queue
+     where expires_at <= ${now} and leased_by is null
+     order by expires_at
+     limit ${EXPIRE_BATCH}`);
+  if (overdue.length === 0) return 0;
+  return db.transaction(async (tx) => {
+    await lockAccounts(tx, [...new Set(overdue.map(({ account_id }) => account_id))]);
+    // A lease that ran out hides a hand-over in doubt: the sender claims that row and says so first.
+    const expired = await tx.query<Overdue>(sql`
+      delete from send_queue
+       where message_id in (
+               select message_id
+                 from send_queue
+                where message_id = any (${overdue.map(({ message_id }) => message_id)}::uuid[])
+                  and leased_by is null and expires_at <= ${now}
+                order by message_id
+                  for update skip locked
+             )
+      returning message_id, account_id`);
+    const messages = await tx.query<MessageRow>(sql`
+      select ${messageColumns}
+        from unnest(${expired.map(({ account_id }) => account_id)}::uuid[],
+                    ${expired.map(({ message_id }) => message_id)}::uuid[]) as u (account_id, message_id)
+        join messages m on m.account_id = u.account_id and m.message_id = u.message_id`);
+    const moved = await moveMessages(
+      tx,
+      messages.map((message) => failure(message, "EXPIRED", now)),
+    );
+    return moved.size;
+  });
+}
+
+function failure(message: MessageRow, code: "CANCELED" | "EXPIRED", at: Date): Move {
+  return {
+    accountId: message.account_id,
+    messageId: message.message_id,
+    recipient: message.recipient,
+    callbackUrl: message.callback_url,
+    from: "QUEUED",
+    to: "FAILED",
+    at,
+    error: { code, carrierCode: null },
+  };
+}

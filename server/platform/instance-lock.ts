@@ -1,0 +1,76 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { Unfit } from "./embedded-postgres/unfit.ts";
+
+/** Proof that this process, and no other, may use the data folder. */
+export type DataDirLock = { readonly dataDir: string; release(): void };
+
+/**
+ * Takes the data folder for this process, making it where it is missing, or throws `Unfit` with the
+ * pid of the process that has it. The operating system holds the lock and drops it when the process
+ * ends, however it ends: nothing stale is left, and no pid is mistaken for another's.
+ */
+export function lockDataDir(dataDir: string): DataDirLock {
+  makeFolder(dataDir);
+  const file = takeLock(dataDir);
+  writeFileSync(pidFileIn(dataDir), `${process.pid}\n`);
+  return { dataDir, release: () => file.close() };
+}
+
+function makeFolder(dataDir: string): void {
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new Unfit(
+      `The data folder ${dataDir} cannot be made (${codeOf(error)}). Set DATA_DIR to another folder.`,
+    );
+  }
+}
+
+/** Node has no call for a file lock, but its SQLite takes one and keeps it for the transaction's time. */
+function takeLock(dataDir: string): DatabaseSync {
+  const path = join(dataDir, "instance.lock");
+  let file: DatabaseSync | undefined;
+  try {
+    file = new DatabaseSync(path, { timeout: 0 });
+    file.exec("pragma locking_mode = exclusive; begin exclusive");
+    return file;
+  } catch (error) {
+    file?.close();
+    throw new Unfit(
+      isBusy(error) ? inUse(dataDir) : `${path} cannot be locked: ${String(error)}.`,
+      { cause: error },
+    );
+  }
+}
+
+function inUse(dataDir: string): string {
+  const pid = holder(dataDir);
+  const who = pid === undefined ? "another process" : `process ${pid}`;
+  return `The data folder ${dataDir} is in use by ${who}. Stop it first, or set DATA_DIR to another folder.`;
+}
+
+/** The file only names the holder; it is read when the lock is held, and never trusted for more. */
+function holder(dataDir: string): number | undefined {
+  try {
+    const pid = Number(readFileSync(pidFileIn(dataDir), "utf8"));
+    return pid > 0 ? pid : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function pidFileIn(dataDir: string): string {
+  return join(dataDir, "instance.pid");
+}
+
+const SQLITE_BUSY = 5;
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && "errcode" in error && error.errcode === SQLITE_BUSY;
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : String(error);
+}

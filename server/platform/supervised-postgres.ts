@@ -1,0 +1,55 @@
+import {
+  type EmbeddedPostgres,
+  type EmbeddedPostgresDeps,
+  startEmbeddedPostgres,
+} from "./embedded-postgres.ts";
+
+/** A PostgreSQL that comes back when it dies. Its address stays the same, so pools just reconnect. */
+export type SupervisedPostgres = {
+  url: string;
+  port: number;
+  isNew: boolean;
+  /** The process at present; the last one while there is none. */
+  pid(): number;
+  stop(): Promise<void>;
+};
+
+const FIRST_WAIT_MS = 100;
+const LONGEST_WAIT_MS = 5_000;
+
+/** The first start may fail and says why. After it, PostgreSQL is started again until `stop`. */
+export async function superviseEmbeddedPostgres(
+  deps: EmbeddedPostgresDeps,
+): Promise<SupervisedPostgres> {
+  const { url, port, isNew, ...first } = await startEmbeddedPostgres(deps);
+  const stopping = new AbortController();
+  let current: Pick<EmbeddedPostgres, "pid" | "onExit" | "stop"> = first;
+
+  async function keepRunning(): Promise<void> {
+    for (;;) {
+      const how = await exitOf(current, stopping.signal);
+      if (how === undefined) return;
+      deps.log.error(
+        { pid: current.pid, how },
+        `PostgreSQL ended unexpectedly (${how}); starting it again`,
+      );
+      const next = await startAgain({ ...deps, port }, stopping.signal);
+      if (next === undefined) return;
+      current = next;
+      deps.log.info({ pid: current.pid }, "PostgreSQL is back");
+    }
+  }
+
+  const kept = keepRunning();
+  return {
+    url,
+    port,
+    isNew,
+    pid: () => current.pid,
+    async stop() {
+      stopping.abort();
+      await kept;
+      await current.stop();
+    },
+  };
+}
