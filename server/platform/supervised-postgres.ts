@@ -53,3 +53,37 @@ export async function superviseEmbeddedPostgres(
     },
   };
 }
+
+/** How it ended, or undefined when `signal` said to stop first. */
+function exitOf(
+  postgres: Pick<EmbeddedPostgres, "onExit">,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve(undefined);
+    signal.addEventListener("abort", () => resolve(undefined), { once: true });
+    postgres.onExit(resolve);
+  });
+}
+
+async function startAgain(
+  deps: EmbeddedPostgresDeps,
+  signal: AbortSignal,
+): Promise<EmbeddedPostgres | undefined> {
+  for (
+    let waitMs = FIRST_WAIT_MS;
+    !signal.aborted;
+    waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)
+  ) {
+    try {
+      return await startEmbeddedPostgres(deps);
+    } catch (error) {
+      deps.log.error(
+        { error },
+        `PostgreSQL could not be started again; next attempt in ${waitMs} ms`,
+      );
+      await deps.clock.sleep(waitMs, signal);
+    }
+  }
+  return undefined;
+}

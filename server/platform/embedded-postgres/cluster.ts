@@ -113,8 +113,8 @@ async function own(folder: string, account: Account | undefined): Promise<void> 
 
 async function syncFolder(folder: string): Promise<void> {
   if (process.platform === "win32") return;
-  const handle = await open(folder, "r");
-  await handle.sync().finally(() => handle.close());
+  await using handle = await open(folder, "r");
+  await handle.sync();
 }
 
 function exists(path: string): Promise<boolean> {

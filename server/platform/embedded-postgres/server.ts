@@ -49,6 +49,8 @@ async function launchOn(port: number, deps: Deps): Promise<Server> {
   const offset = await serverLog.size();
   const child = spawnServer(port, deps);
   await once(child, "spawn");
+  // From here on its exit tells everything; a signal that could not be sent is no news.
+  child.on("error", () => {});
   try {
     await untilReady(child, deps);
   } catch (error) {
