@@ -1,0 +1,350 @@
+import assert from "node:assert/strict";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { test } from "node:test";
+import { Posthorn, PosthornError } from "./index.ts";
+import { createTransport } from "./transport.ts";
+
+const API_KEY = "sms_0123456789abcdefghijABCDEFGHIJ0123456";
+
+type Seen = { method: string; url: string; headers: IncomingHttpHeaders; body: unknown };
+type Answer = { status: number; body?: unknown; headers?: Record<string, string> } | "hang up";
+
+/** A service that gives the answers it was told to, in order, and remembers what it was asked. */
+async function startService(...answers: Answer[]) {
+  const seen: Seen[] = [];
+  const server = createServer((request, response) => void serve(request, response));
+  const serve = async (request: IncomingMessage, response: ServerResponse) => {
+    const body = await text(request);
+    const { method = "", url = "", headers } = request;
+    seen.push({ method, url, headers, body: body === "" ? null : JSON.parse(body) });
+    const answer = answers[seen.length - 1] ?? "hang up";
+    if (answer === "hang up") return request.socket.destroy();
+    response.writeHead(answer.status, answer.headers);
+    return response.end(
+      typeof answer.body === "string" ? answer.body : JSON.stringify(answer.body),
+    );
+  };
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    seen,
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function refusal(code: string, details: unknown[] = []) {
+  return {
+    error: { code, message: `It is ${code}.`, details, docUrl: "/docs/errors", requestId: "r-1" },
+  };
+}
+
+/** Waits are written down instead of waited for. */
+function transportTo(baseUrl: string, options: { maxRetries?: number; timeoutMs?: number } = {}) {
+  const waits: number[] = [];
+  const call = createTransport({ apiKey: API_KEY, baseUrl, ...options }, async (ms) => {
+    waits.push(ms);
+  });
+  return { call, waits };
+}
+
+/** What an error says, as a plain object. */
+async function failure(promise: Promise<unknown>) {
+  const error = await promise.then(
+    () => assert.fail("It should have failed."),
+    (reason: unknown) => reason,
+  );
+  assert.ok(error instanceof PosthornError, String(error));
+  return Object.assign({ message: error.message }, error);
+}
+
+test("a send carries the key, the fields and an idempotency key of its own", async () => {
+  await using service = await startService(
+    { status: 202, body: { messageId: "m-1", status: "QUEUED" } },
+    { status: 202, body: { messageId: "m-2", status: "QUEUED" } },
+  );
+  const posthorn = new Posthorn({ apiKey: API_KEY, baseUrl: service.baseUrl });
+
+  const message = await posthorn.messages.send({
+    recipient: "4915112345678",
+    text: "Hello",
+    sendAt: new Date("2026-12-24T18:00:00Z"),
+  });
+  await posthorn.messages.send({ recipient: "4915112345678", text: "Hello" });
+
+  assert.equal(message.messageId, "m-1");
+  const [first, second] = service.seen;
+  assert.partialDeepStrictEqual(first, {
+    method: "POST",
+    url: "/v1/messages",
+    headers: { "x-api-key": API_KEY, "content-type": "application/json" },
+    body: { recipient: "4915112345678", text: "Hello", sendAt: "2026-12-24T18:00:00.000Z" },
+  });
+  assert.match(String(first?.headers["idempotency-key"]), /^[0-9a-f-]{36}$/);
+  assert.notEqual(first?.headers["idempotency-key"], second?.headers["idempotency-key"]);
+});
+
+test("every other operation asks for its own path", async () => {
+  const page = { data: [{ messageId: "m-1" }], nextCursor: null };
+  await using service = await startService(
+    { status: 202, body: { data: [{ messageId: "m-1" }] } },
+    { status: 200, body: { credits: 1 } },
+    { status: 200, body: { messageId: "m-1" } },
+    { status: 200, body: { data: [{ type: "status" }] } },
+    { status: 200, body: { messageId: "m-1" } },
+    { status: 200, body: { balance: 7 } },
+    { status: 200, body: page },
+  );
+  const { messages, credits } = new Posthorn({
+    apiKey: API_KEY,
+    baseUrl: `${service.baseUrl}/v1/`,
+  });
+  const message = { recipient: "4915112345678", text: "Hello" };
+
+  assert.deepEqual(await messages.sendBatch([message], { idempotencyKey: "order-1" }), [
+    { messageId: "m-1" },
+  ]);
+  assert.deepEqual(await messages.preview(message), { credits: 1 });
+  assert.deepEqual(await messages.get("m-1"), { messageId: "m-1" });
+  assert.deepEqual(await messages.events("../m 1"), [{ type: "status" }]);
+  assert.deepEqual(await messages.cancel("m-1"), { messageId: "m-1" });
+  assert.deepEqual(await credits.get(), { balance: 7 });
+  assert.deepEqual(await messages.list().page(), page);
+
+  assert.deepEqual(
+    service.seen.map(({ method, url }) => `${method} ${url}`),
+    [
+      "POST /v1/messages/batch",
+      "POST /v1/messages/preview",
+      "GET /v1/messages/m-1",
+      "GET /v1/messages/..%2Fm%201/events",
+      "POST /v1/messages/m-1/cancel",
+      "GET /v1/credits",
+      "GET /v1/messages",
+    ],
+  );
+  assert.equal(service.seen[0]?.headers["idempotency-key"], "order-1");
+  assert.deepEqual(service.seen[0]?.body, { messages: [message] });
+});
+
+test("for await walks through all pages with the same filters", async () => {
+  await using service = await startService(
+    {
+      status: 200,
+      body: { data: [{ messageId: "m-3" }, { messageId: "m-2" }], nextCursor: "c+1" },
+    },
+    { status: 200, body: { data: [], nextCursor: "c2" } },
+    { status: 200, body: { data: [{ messageId: "m-1" }], nextCursor: null } },
+  );
+  const posthorn = new Posthorn({ apiKey: API_KEY, baseUrl: service.baseUrl });
+
+  const ids: string[] = [];
+  const filters = {
+    limit: 2,
+    status: ["SENT" as const, "DELIVERED" as const],
+    createdAfter: new Date("2026-11-01T00:00:00Z"),
+  };
+  for await (const { messageId } of posthorn.messages.list(filters)) ids.push(messageId);
+
+  assert.deepEqual(ids, ["m-3", "m-2", "m-1"]);
+  const query = "limit=2&status=SENT&status=DELIVERED&createdAfter=2026-11-01T00%3A00%3A00.000Z";
+  assert.deepEqual(
+    service.seen.map(({ url }) => url),
+    [
+      `/v1/messages?${query}`,
+      `/v1/messages?${query}&cursor=c%2B1`,
+      `/v1/messages?${query}&cursor=c2`,
+    ],
+  );
+});
+
+test("leaving the loop early asks for no further page", async () => {
+  await using service = await startService({
+    status: 200,
+    body: { data: [{ messageId: "m-2" }, { messageId: "m-1" }], nextCursor: "more" },
+  });
+  const posthorn = new Posthorn({ apiKey: API_KEY, baseUrl: service.baseUrl });
+
+  for await (const message of posthorn.messages.list()) {
+    assert.equal(message.messageId, "m-2");
+    break;
+  }
+
+  assert.equal(service.seen.length, 1);
+});
+
+test("a refusal becomes an error with its code, details and request id, and is not repeated", async () => {
+  const details = [{ field: "recipient", code: "RECIPIENT_INVALID", message: "No such number." }];
+  await using service = await startService({
+    status: 422,
+    body: refusal("VALIDATION_FAILED", details),
+  });
+  const posthorn = new Posthorn({ apiKey: API_KEY, baseUrl: service.baseUrl });
+
+  const error = await failure(posthorn.messages.send({ recipient: "1", text: "Hello" }));
+
+  assert.partialDeepStrictEqual(error, {
+    code: "VALIDATION_FAILED",
+    status: 422,
+    details,
+    requestId: "r-1",
+    docUrl: "/docs/errors",
+    attempts: 1,
+  });
+  assert.match(error.message, /recipient: No such number\./);
+  assert.equal(service.seen.length, 1);
+});
+
+test("passing failures are retried with the very same key and body until one attempt succeeds", async () => {
+  await using service = await startService(
+    "hang up",
+    { status: 503, body: refusal("UNAVAILABLE") },
+    { status: 500, body: refusal("INTERNAL") },
+    { status: 502, body: "<html>Bad gateway</html>" },
+    { status: 202, body: { messageId: "m-1" } },
+  );
+  const { call, waits } = transportTo(service.baseUrl);
+
+  const body = { recipient: "4915112345678", text: "Hello" };
+  const answer = await call({
+    method: "POST",
+    path: "/v1/messages",
+    body,
+    idempotencyKey: "order-1",
+  });
+
+  assert.deepEqual(answer, { messageId: "m-1" });
+  assert.equal(service.seen.length, 5);
+  for (const seen of service.seen) {
+    assert.equal(seen.headers["idempotency-key"], "order-1");
+    assert.deepEqual(seen.body, body);
+  }
+  for (const [n, planned] of [500, 1000, 2000, 4000].entries()) {
+    const wait = waits[n] ?? 0;
+    assert.ok(wait >= planned / 2 && wait <= planned, `wait ${n} was ${wait}`);
+  }
+});
+
+test("retries end, and the error says how often was tried and which key to repeat", async () => {
+  await using service = await startService();
+  const { call } = transportTo(service.baseUrl, { maxRetries: 2 });
+
+  const error = await failure(call({ method: "POST", path: "/v1/messages", idempotencyKey: "k" }));
+
+  assert.partialDeepStrictEqual(error, {
+    code: "CONNECTION_FAILED",
+    status: null,
+    attempts: 3,
+    idempotencyKey: "k",
+  });
+  assert.equal(service.seen.length, 3);
+});
+
+test("Retry-After is waited for, and one that is too long is left to the caller", async () => {
+  await using service = await startService(
+    { status: 429, body: refusal("RATE_LIMITED"), headers: { "retry-after": "7" } },
+    { status: 429, body: refusal("QUEUE_FULL"), headers: { "retry-after": "3600" } },
+  );
+  const { call, waits } = transportTo(service.baseUrl);
+
+  const error = await failure(call({ method: "GET", path: "/v1/credits" }));
+
+  assert.deepEqual(waits, [7000]);
+  assert.partialDeepStrictEqual(error, {
+    code: "QUEUE_FULL",
+    retryAfterSeconds: 3600,
+    attempts: 2,
+  });
+});
+
+test("an attempt that gets no answer in time is given up and counted", async () => {
+  await using silent = await startSilence();
+  const { call } = transportTo(silent.baseUrl, { maxRetries: 1, timeoutMs: 20 });
+
+  const error = await failure(call({ method: "GET", path: "/v1/credits" }));
+
+  assert.partialDeepStrictEqual(error, { code: "TIMED_OUT", attempts: 2 });
+});
+
+test("a signal ends the call with its own reason, while it runs and while it waits", async () => {
+  await using silent = await startSilence();
+  const running = new AbortController();
+  const posthorn = new Posthorn({ apiKey: API_KEY, baseUrl: silent.baseUrl });
+  const read = posthorn.credits.get({ signal: running.signal });
+  await silent.asked;
+  running.abort(new Error("Enough."));
+  await assert.rejects(read, /Enough/);
+
+  await using busy = await startService({
+    status: 429,
+    body: refusal("RATE_LIMITED"),
+    headers: { "retry-after": "20" },
+  });
+  const waiting = new AbortController();
+  const client = new Posthorn({
+    apiKey: API_KEY,
+    baseUrl: busy.baseUrl,
+    fetch: async (...request) => {
+      const response = await fetch(...request);
+      setImmediate(() => waiting.abort(new Error("Enough waiting.")));
+      return response;
+    },
+  });
+  await assert.rejects(client.credits.get({ signal: waiting.signal }), /Enough waiting/);
+});
+
+test("a redirect is not followed: the key never reaches another host", async () => {
+  await using other = await startService({ status: 200, body: { balance: 1 } });
+  await using service = await startService({
+    status: 307,
+    headers: { location: `${other.baseUrl}/v1/credits` },
+  });
+  const posthorn = new Posthorn({ apiKey: API_KEY, baseUrl: service.baseUrl });
+
+  const error = await failure(posthorn.credits.get());
+
+  assert.partialDeepStrictEqual(error, { code: "ANSWER_UNREADABLE", status: 307 });
+  assert.deepEqual(other.seen, []);
+});
+
+test("an answer that is not the service's is never taken for one", async () => {
+  for (const body of ["", "<html>", "{", "null"]) {
+    await using service = await startService({ status: 404, body });
+    const posthorn = new Posthorn({ apiKey: API_KEY, baseUrl: service.baseUrl });
+    assert.equal((await failure(posthorn.credits.get())).code, "ANSWER_UNREADABLE", body);
+  }
+  await using proxy = await startService({ status: 200, body: "<html>Log in</html>" });
+  const posthorn = new Posthorn({ apiKey: API_KEY, baseUrl: proxy.baseUrl });
+  assert.equal((await failure(posthorn.credits.get())).code, "ANSWER_UNREADABLE");
+});
+
+test("what cannot work is said when the client is made or called, not after retries", () => {
+  assert.throws(() => new Posthorn({ apiKey: "", baseUrl: "http://localhost" }), /apiKey/);
+  assert.throws(() => new Posthorn({ apiKey: API_KEY, baseUrl: "localhost:8080" }), /baseUrl/);
+  const posthorn = new Posthorn({ apiKey: API_KEY, baseUrl: "http://localhost" });
+  assert.throws(() => posthorn.messages.get(""), /messageId/);
+});
+
+/** Accepts requests and never answers. */
+async function startSilence() {
+  const asked = Promise.withResolvers<void>();
+  const server = createServer(() => asked.resolve());
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    asked: asked.promise,
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

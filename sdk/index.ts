@@ -1,0 +1,37 @@
+/**
+ * The TypeScript client: sends and reads messages, and verifies webhooks. Needs nothing but Node
+ * 20 or newer; its types are made from the contract. Never imports the server.
+ */
+export {
+  type ListFilters,
+  type MessageList,
+  Posthorn,
+  type SendMessage,
+  type SendOptions,
+} from "./client.ts";
+export { type ConnectionCode, type ErrorDetail, PosthornError } from "./error.ts";
+export type {
+  Credits,
+  DeliveryError,
+  DetailCode,
+  ErrorCode,
+  EventName,
+  HistoryEntry,
+  Message,
+  MessagePage,
+  NewMessage,
+  Preview,
+  Status,
+} from "./model.ts";
+export type { CallOptions, PosthornOptions } from "./transport.ts";
+export {
+  type DeliveredEvent,
+  type FailedEvent,
+  type SentEvent,
+  type UndeliveredEvent,
+  type VerifyOptions,
+  verifyWebhook,
+  type WebhookEvent,
+  type WebhookHeaders,
+  WebhookVerificationError,
+} from "./webhook.ts";

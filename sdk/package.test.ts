@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { buildSdk, PACKAGE_NAME } from "./build.ts";
+import { generateModel } from "./generate-model.ts";
+
+/** A project of somebody else, with the built package installed and nothing of ours around it. */
+const project = mkdtempSync(join(tmpdir(), "posthorn-sdk-"));
+
+before(() => {
+  buildSdk(join(project, "node_modules", PACKAGE_NAME));
+  writeFileSync(join(project, "package.json"), JSON.stringify({ type: "module" }));
+});
+
+after(() => rmSync(project, { recursive: true }));
+
+test("the types are those of the contract; if not, run sdk/generate-model.ts", async () => {
+  const written = readFileSync(new URL("model.ts", import.meta.url), "utf8");
+  assert.equal(written, await generateModel());
+});
+
+test("every snippet of the README compiles against the built package", () => {
+  const readme = readFileSync(new URL("README.md", import.meta.url), "utf8");
+  const snippets = [...readme.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code = ""]) => code);
+  assert.ok(snippets.length >= 5);
+  for (const [n, code] of snippets.entries()) {
+    writeFileSync(join(project, `snippet-${n}.ts`), code);
+  }
+  // Only the types of Node, as a project of TypeScript has them.
+  const types = join(project, "node_modules", "@types", "node");
+  mkdirSync(types, { recursive: true });
+  cpSync(packageFolder("@types/node"), types, { recursive: true });
+  cpSync(packageFolder("undici-types"), join(project, "node_modules", "undici-types"), {
+    recursive: true,
+  });
+  const compilerOptions = {
+    strict: true,
+    noEmit: true,
+    target: "es2022",
+    module: "nodenext",
+    types: ["node"],
+  };
+  writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions }));
+
+  const tsc = join(packageFolder("typescript"), "bin", "tsc");
+  const { status, stdout } = spawnSync(process.execPath, [tsc, "-p", project]);
+
+  assert.equal(status, 0, stdout.toString());
+});
+
+const nodes = { "this Node": process.execPath, "the machine's own Node": findOwnNode() };
+for (const [name, node] of Object.entries(nodes)) {
+  if (node === null) continue;
+  test(`the built package runs on ${name}`, () => {
+    const vectors = fileURLToPath(new URL("../docs/webhook-vectors.json", import.meta.url));
+    writeFileSync(
+      join(project, "use.js"),
+      `
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { Posthorn, verifyWebhook } from "${PACKAGE_NAME}";
+const { body, headers, secret } = JSON.parse(readFileSync(process.argv[2], "utf8"));
+const now = new Date(headers["webhook-timestamp"] * 1000);
+const event = verifyWebhook(body, headers, secret, { now });
+const server = createServer((request, response) => {
+  request.resume().on("end", () => response.end(JSON.stringify({ messageId: event.messageId, data: [], nextCursor: null })));
+});
+server.listen(0, "127.0.0.1", async () => {
+  const posthorn = new Posthorn({ apiKey: "sms_x", baseUrl: "http://127.0.0.1:" + server.address().port });
+  const { messageId } = await posthorn.messages.send({ recipient: "4915112345678", text: "Hello" }, { signal: AbortSignal.timeout(5000) });
+  for await (const message of posthorn.messages.list({ status: "SENT" })) console.log(message);
+  console.log(messageId);
+  server.closeAllConnections();
+  server.close();
+});`,
+    );
+
+    const printed = execFileSync(node, ["use.js", vectors], { cwd: project, timeout: 30_000 });
+
+    assert.equal(printed.toString().trim(), "01936f2a-7c00-7000-8000-000000000001");
+  });
+}
+
+/** Scripts of npm find the pinned Node first; this looks past it. */
+function findOwnNode(): string | null {
+  const folders = (process.env["PATH"] ?? "").split(delimiter);
+  for (const folder of folders.filter((each) => !each.includes("node_modules"))) {
+    const node = join(folder, "node");
+    const { stdout } = spawnSync(node, ["--version"]);
+    const major = Number(/^v(\d+)/.exec(stdout?.toString() ?? "")?.[1] ?? 0);
+    if (major >= 20) return node;
+  }
+  return null;
+}
+
+function packageFolder(name: string): string {
+  return join(fileURLToPath(import.meta.resolve(`${name}/package.json`)), "..");
+}

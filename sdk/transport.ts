@@ -1,0 +1,193 @@
+import { type ErrorDetail, PosthornError } from "./error.ts";
+
+export type PosthornOptions = {
+  /** `sms_…`, made in the dashboard. Keep it on a server: never in a browser or an app. */
+  apiKey: string;
+  /** Where the service runs, such as `https://sms.example.com`. */
+  baseUrl: string;
+  /** For one attempt, answer included. 30 s if left out. */
+  timeoutMs?: number;
+  /** Attempts after the first one. 4 if left out, 0 for none. */
+  maxRetries?: number;
+  /** In place of the global one: for a proxy, or for tests. */
+  fetch?: typeof globalThis.fetch;
+};
+
+export type CallOptions = {
+  /** Ends the call, waits between attempts included. */
+  signal?: AbortSignal;
+};
+
+export type Call = CallOptions & {
+  method: "GET" | "POST";
+  path: string;
+  query?: URLSearchParams;
+  body?: unknown;
+  idempotencyKey?: string;
+};
+
+export type Transport = <Answer>(call: Call) => Promise<Answer>;
+
+type Wait = (ms: number, signal: AbortSignal | undefined) => Promise<void>;
+
+/** A longer `Retry-After` is the caller's to decide: the error carries it. */
+const LONGEST_WAIT_MS = 30_000;
+const FIRST_WAIT_MS = 500;
+const LONGEST_BACKOFF_MS = 8_000;
+
+/** Busy, or a fault that may pass. 502 and 504 come from a proxy before the service. */
+const PASSING_STATUSES = new Set([408, 429, 500, 502, 503, 504]);
+
+/**
+ * Makes requests, and makes them again where that is safe and may help. Every operation of the API
+ * may be repeated: a send carries its idempotency key, and canceling twice is canceling once.
+ */
+export function createTransport(options: PosthornOptions, wait: Wait = sleep): Transport {
+  const { maxRetries = 4 } = options;
+  const attempt = attemptWith(options);
+
+  return async <Answer>(call: Call): Promise<Answer> => {
+    for (let attempts = 1; ; attempts += 1) {
+      const outcome = await attempt(call);
+      if (!(outcome instanceof PosthornError)) return outcome.answer as Answer;
+
+      const waitMs = waitBefore(outcome, attempts);
+      if (attempts > maxRetries || waitMs === null) {
+        outcome.attempts = attempts;
+        outcome.idempotencyKey = call.idempotencyKey ?? null;
+        throw outcome;
+      }
+      await wait(waitMs, call.signal);
+    }
+  };
+}
+
+/** Null where another attempt would not help, or not soon. */
+function waitBefore(error: PosthornError, attempts: number): number | null {
+  if (error.status !== null && !PASSING_STATUSES.has(error.status)) return null;
+
+  // The jitter keeps clients that failed together from coming back together.
+  const backoffMs = Math.min(FIRST_WAIT_MS * 2 ** (attempts - 1), LONGEST_BACKOFF_MS);
+  const planned = backoffMs * (0.5 + Math.random() / 2);
+  const asked = (error.retryAfterSeconds ?? 0) * 1000;
+  return asked > LONGEST_WAIT_MS ? null : Math.max(planned, asked);
+}
+
+type Outcome = { answer: unknown } | PosthornError;
+
+function attemptWith({ apiKey, baseUrl, timeoutMs = 30_000, fetch }: PosthornOptions) {
+  const base = readBaseUrl(baseUrl);
+  const send = fetch ?? globalThis.fetch;
+
+  return async (call: Call): Promise<Outcome> => {
+    const query = call.query?.size ? `?${call.query.toString()}` : "";
+    const url = `${base}${call.path}${query}`;
+    const deadline = AbortSignal.timeout(timeoutMs);
+    // Made out here, so that what cannot be sent is thrown at once instead of tried again.
+    const request = {
+      method: call.method,
+      headers: headersOf(call, apiKey),
+      body: call.body === undefined ? null : JSON.stringify(call.body),
+      signal: call.signal ? AbortSignal.any([call.signal, deadline]) : deadline,
+      // A redirect would carry the key to another host; no operation makes one.
+      redirect: "manual" as const,
+    };
+    try {
+      const response = await send(url, request);
+      return readAnswer(url, response, await response.text());
+    } catch (cause) {
+      call.signal?.throwIfAborted();
+      return connectionError(base, cause, deadline.aborted ? timeoutMs : null);
+    }
+  };
+}
+
+function headersOf({ body, idempotencyKey }: Call, apiKey: string): Headers {
+  const headers = new Headers({ "x-api-key": apiKey, accept: "application/json" });
+  if (body !== undefined) headers.set("content-type", "application/json");
+  if (idempotencyKey !== undefined) headers.set("idempotency-key", idempotencyKey);
+  return headers;
+}
+
+function readAnswer(url: string, response: Response, text: string): Outcome {
+  const json = parse(text);
+  if (response.ok && json !== undefined) return { answer: json };
+
+  const told = (json as { error?: Partial<ToldError> } | undefined)?.error;
+  const { status, headers } = response;
+  const retryAfterSeconds = readRetryAfter(headers.get("retry-after"));
+  const requestId = told?.requestId ?? headers.get("x-request-id");
+  if (typeof told?.code !== "string" || response.ok) {
+    const message = `${url} answered ${status} with something that is not Posthorn's JSON.`;
+    const code = "ANSWER_UNREADABLE";
+    return new PosthornError({ code, message, status, requestId, retryAfterSeconds });
+  }
+  const { code, message = code, docUrl = null } = told;
+  const details = Array.isArray(told.details) ? told.details : [];
+  const sentence = [message, ...details.map(describe)].join(" ");
+  const facts = { code, message: sentence, status, details, docUrl, requestId, retryAfterSeconds };
+  return new PosthornError(facts);
+}
+
+type ToldError = {
+  code: string;
+  message: string;
+  details: ErrorDetail[];
+  docUrl: string | null;
+  requestId: string;
+};
+
+function describe({ field, message }: ErrorDetail): string {
+  return field === null ? message : `${field}: ${message}`;
+}
+
+function connectionError(base: string, cause: unknown, timeoutMs: number | null): PosthornError {
+  if (timeoutMs !== null) {
+    const message = `${base} did not answer within ${timeoutMs} ms.`;
+    return new PosthornError({ code: "TIMED_OUT", message, cause });
+  }
+  const inner = cause instanceof Error ? ((cause.cause as Error | undefined) ?? cause) : cause;
+  const why = inner instanceof Error ? inner.message : String(inner);
+  const message = `${base} could not be reached: ${why}`;
+  return new PosthornError({ code: "CONNECTION_FAILED", message, cause });
+}
+
+/** Seconds, or a date as proxies send it. */
+function readRetryAfter(value: string | null): number | null {
+  if (value === null || value.trim() === "") return null;
+  const seconds = Number(value);
+  if (Number.isFinite(seconds)) return Math.max(0, seconds);
+  const ms = Date.parse(value) - Date.now();
+  return Number.isNaN(ms) ? null : Math.max(0, Math.ceil(ms / 1000));
+}
+
+/** Both `https://host` and `https://host/v1` are understood. */
+function readBaseUrl(baseUrl: string): string {
+  const { protocol } = new URL(baseUrl);
+  if (!/^https?:$/.test(protocol))
+    throw new TypeError("baseUrl must begin with http:// or https://.");
+  return baseUrl.replace(/\/+$/, "").replace(/\/v1$/, "");
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", stop);
+      resolve();
+    }, ms);
+    signal?.addEventListener("abort", stop, { once: true });
+    if (signal?.aborted) stop();
+  });
+}
