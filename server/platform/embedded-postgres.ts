@@ -1,7 +1,7 @@
 import type { Clock } from "./clock.ts";
 import { postgresAccount } from "./embedded-postgres/account.ts";
 import { findBinaries } from "./embedded-postgres/binaries.ts";
-import { openCluster } from "./embedded-postgres/cluster.ts";
+import { makeClusterOnce, openPassword } from "./embedded-postgres/cluster.ts";
 import { clearLeftovers, endCluster } from "./embedded-postgres/leftovers.ts";
 import { pathsIn } from "./embedded-postgres/paths.ts";
 import { clusterNameOf } from "./embedded-postgres/processes.ts";
@@ -47,7 +47,7 @@ export async function startEmbeddedPostgres(deps: EmbeddedPostgresDeps): Promise
   const paths = pathsIn(lock.dataDir);
   const account = await postgresAccount(paths);
   const binaries = await findBinaries(account);
-  const { password, isNew } = await openCluster({ paths, binaries, account });
+  const isNew = await makeClusterOnce({ paths, binaries, account });
   const site = {
     cluster: paths.cluster,
     clusterName: await clusterNameOf(paths.cluster),
@@ -55,6 +55,7 @@ export async function startEmbeddedPostgres(deps: EmbeddedPostgresDeps): Promise
     log,
   };
   await clearLeftovers(site);
+  const password = await openPassword({ paths, binaries, account });
 
   const serverLog = await openServerLog(paths.log, clock);
   const server = await launchServer(

@@ -12,10 +12,20 @@ export {
   type Transaction,
   violates,
 } from "./database.ts";
+export {
+  type EmbeddedPostgres,
+  type EmbeddedPostgresDeps,
+  startEmbeddedPostgres,
+} from "./embedded-postgres.ts";
+export { findRunningPostgres, type RunningPostgres } from "./embedded-postgres/running.ts";
+export { checkSurroundings } from "./embedded-postgres/surroundings.ts";
+export { Unfit } from "./embedded-postgres/unfit.ts";
 export { eventId, idFloor, isId, newId, newMessageId, parseEventId } from "./ids.ts";
+export { type DataDirLock, lockDataDir } from "./instance-lock.ts";
 export { createLog, type Log, maskNumber, silentLog } from "./log.ts";
 export { type Loop, type RunningLoop, runLoop } from "./loop.ts";
 export { createMetrics, type Metrics } from "./metrics.ts";
 export { migrate, missingMigrations } from "./migrate.ts";
 export { deriveKey, Secret, type SecretBox, secretBox } from "./secret.ts";
 export { rawSql, type Sql, sql } from "./sql.ts";
+export { type SupervisedPostgres, superviseEmbeddedPostgres } from "./supervised-postgres.ts";

@@ -1,5 +1,16 @@
 import { randomBytes } from "node:crypto";
-import { chown, mkdir, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  lchown,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from "node:fs/promises";
 import { join } from "node:path";
 import type { Account } from "./account.ts";
 import type { Binaries } from "./binaries.ts";
@@ -15,20 +26,24 @@ const ACCESS = "host all all 127.0.0.1/32 scram-sha-256\n";
 
 type Deps = { paths: Paths; binaries: Binaries; account: Account | undefined };
 
-/** Makes the cluster on first use and answers its password. A crash at any point leaves none or a whole one. */
-export async function openCluster(deps: Deps): Promise<{ password: string; isNew: boolean }> {
+/** Makes the cluster on first use and says whether it did. A crash at any point leaves none or a whole one. */
+export async function makeClusterOnce(deps: Deps): Promise<boolean> {
   const { paths, account } = deps;
   const isNew = !(await exists(join(paths.cluster, "PG_VERSION")));
-  const known = await findPassword(paths);
-  const password = known ?? randomBytes(24).toString("base64url");
-  // The password is on disk before the cluster that needs it.
-  if (known === undefined) await keepPassword(paths, password);
-  if (isNew) await makeCluster(deps, password);
-  else {
-    await own(paths.cluster, account);
-    if (known === undefined) await singleUser(deps, paths.cluster, [setPassword(password)]);
-  }
-  return { password, isNew };
+  if (isNew) await makeCluster(deps);
+  else await giveTo(account, paths.cluster);
+  return isNew;
+}
+
+/** Where the password is lost, the cluster gets another. Nobody may be using the cluster. */
+export async function openPassword(deps: Deps): Promise<string> {
+  const known = await findPassword(deps.paths);
+  if (known !== undefined) return known;
+  const password = newPassword();
+  // A crash between these two leaves a cluster without a known password, and the next start is here again.
+  await singleUser(deps, deps.paths.cluster, [setPassword(password)]);
+  await keepPassword(deps.paths, password);
+  return password;
 }
 
 /** The folder as PostgreSQL sees it. Linux needs no right to the folders above its own, nor their names. */
@@ -55,20 +70,21 @@ async function keepPassword({ password: path, dataDir }: Paths, password: string
   await syncFolder(dataDir);
 }
 
-async function makeCluster(deps: Deps, password: string): Promise<void> {
+async function makeCluster(deps: Deps): Promise<void> {
   const { paths, binaries, account } = deps;
+  const password = newPassword();
   // What an interrupted start left behind.
-  await rm(paths.newCluster, { recursive: true, force: true });
+  await rm(paths.newCluster, { recursive: true, force: true, maxRetries: 5 });
   await mkdir(paths.newCluster, { mode: 0o700 });
-  await own(paths.newCluster, account);
+  await giveTo(account, paths.newCluster);
 
-  await run(binaries.initdb, initdbArguments(paths.newCluster), {
-    account,
-    folder: paths.newCluster,
-  });
+  const site = { account, folder: paths.newCluster };
+  await run(binaries.initdb, initdbArguments(paths.newCluster), site);
   await writeFile(join(paths.newCluster, "pg_hba.conf"), ACCESS, { flush: true });
   await singleUser(deps, paths.newCluster, [setPassword(password), `create database ${DATABASE}`]);
 
+  await keepPassword(paths, password);
+  // Before this a crash leaves no cluster and a password that the next start replaces.
   await rename(paths.newCluster, paths.cluster);
   await syncFolder(paths.dataDir);
 }
@@ -97,18 +113,32 @@ async function singleUser(deps: Deps, cluster: string, statements: string[]): Pr
   await run(binaries.postgres, args, { account, folder: cluster, input });
 }
 
+function newPassword(): string {
+  return randomBytes(24).toString("base64url");
+}
+
 /** The password is base64url, so it needs no quoting. */
 function setPassword(password: string): string {
   return `alter role ${USER} password '${password}'`;
 }
 
-async function own(folder: string, account: Account | undefined): Promise<void> {
-  if (account === undefined) return;
-  await chown(folder, account.uid, account.gid).catch((error: NodeJS.ErrnoException) => {
+/** PostgreSQL opens only a folder that is its user's own and closed to others; a restored one may be neither. */
+async function giveTo(account: Account | undefined, folder: string): Promise<void> {
+  try {
+    if (account !== undefined && (await stat(folder)).uid !== account.uid)
+      await chownAll(account, folder);
+    await chmod(folder, 0o700);
+  } catch (error) {
     throw new Unfit(
-      `${folder} cannot be given to the user that runs PostgreSQL (${error.code}). Start Posthorn as an ordinary user, or set DATA_DIR to a local disk.`,
+      `${folder} cannot be given to the user that runs PostgreSQL (${String(error)}). Start Posthorn as the folder's owner, or set DATA_DIR to a local disk.`,
+      { cause: error },
     );
-  });
+  }
+}
+
+async function chownAll({ uid, gid }: Account, folder: string): Promise<void> {
+  const names = await readdir(folder, { recursive: true });
+  for (const name of [...names, "."]) await lchown(join(folder, name), uid, gid);
 }
 
 async function syncFolder(folder: string): Promise<void> {

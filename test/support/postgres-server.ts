@@ -1,0 +1,69 @@
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir, userInfo } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import {
+  findRunningPostgres,
+  lockDataDir,
+  silentLog,
+  startEmbeddedPostgres,
+  systemClock,
+} from "#platform";
+
+/** Set by `npm test` for the test files that it runs. */
+const URL_VARIABLE = "TEST_DATABASE_URL";
+const KEEPER = fileURLToPath(new URL("postgres-keeper.ts", import.meta.url));
+const LOOK_EVERY_MS = 50;
+/** A minute in all. */
+const LOOKS = 1_200;
+/** A keeper may be just about to end, so asking once is not enough. */
+const ASK_EVERY = 60;
+
+/** Little memory; all that makes a commit durable stays as in production. */
+export const TEST_SETTINGS = { shared_buffers: "64MB", max_connections: 200 };
+
+/** The PostgreSQL of this run of `npm test`; without one, a server that hand-run tests share. */
+export async function testServerUrl(): Promise<string> {
+  return process.env[URL_VARIABLE] ?? (await sharedServerUrl());
+}
+
+/** For the runner of all tests: a server in a folder of its own, and what to add to their environment. */
+export async function startTestPostgres() {
+  const folder = await mkdtemp(join(tmpdir(), "posthorn-test-"));
+  const lock = lockDataDir(folder);
+  const deps = { lock, clock: systemClock, log: silentLog, settings: TEST_SETTINGS };
+  const postgres = await startEmbeddedPostgres(deps);
+  return {
+    environment: { [URL_VARIABLE]: postgres.url },
+    async [Symbol.asyncDispose]() {
+      await postgres.stop();
+      lock.release();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** One per checkout and user, so that a test run by hand waits for initdb only the first time. */
+export function sharedFolder(): string {
+  const checkout = createHash("sha256").update(KEEPER).digest("hex").slice(0, 12);
+  return join(tmpdir(), `posthorn-test-${userInfo().uid}-${checkout}`);
+}
+
+/** Starts a keeper where none runs. It outlives this process, and ends when nobody uses its server. */
+async function sharedServerUrl(): Promise<string> {
+  for (let look = 0; look < LOOKS; look += 1) {
+    const running = await findRunningPostgres(sharedFolder());
+    if (running !== undefined) return running.url;
+    if (look % ASK_EVERY === 0) askForKeeper();
+    await systemClock.sleep(LOOK_EVERY_MS);
+  }
+  throw new Error(
+    `PostgreSQL for tests does not start in ${sharedFolder()}; see its postgresql.log.`,
+  );
+}
+
+function askForKeeper(): void {
+  spawn(process.execPath, [KEEPER], { detached: true, stdio: "ignore" }).unref();
+}

@@ -1,0 +1,85 @@
+import { createHash, randomBytes } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { Client } from "pg";
+import { type Database, migrate, openDatabase, silentLog } from "#platform";
+import { testServerUrl } from "./postgres-server.ts";
+
+export type TestDatabase = Database & AsyncDisposable & { url: string };
+
+type Options = {
+  /** An empty database instead of a migrated one. */
+  isEmpty?: boolean;
+  maxConnections?: number;
+};
+
+/** A database of the test's own, migrated, dropped at the end: `await using db = await testDatabase()`. */
+export async function testDatabase(options: Options = {}): Promise<TestDatabase> {
+  const server = await testServerUrl();
+  const name = `test_${randomBytes(8).toString("hex")}`;
+  await onServer(server, async (client) => {
+    const template = options.isEmpty ? "template0" : await ensureTemplate(client, server);
+    await client.query(`create database ${name} template ${template}`);
+  });
+  const url = withDatabase(server, name);
+  const db = openDatabase({ url, log: silentLog, maxConnections: options.maxConnections ?? 5 });
+  return {
+    ...db,
+    url,
+    async [Symbol.asyncDispose]() {
+      await db.close();
+      await onServer(server, (client) => client.query(`drop database ${name} with (force)`));
+    },
+  };
+}
+
+/** Any number; test processes that need the template wait here for the one that makes it. */
+const TEMPLATE_LOCK = 4_276_221_002;
+
+/** One template per state of the migrations, made once per server. */
+async function ensureTemplate(client: Client, server: string): Promise<string> {
+  const name = `template_${await migrationsHash()}`;
+  if (await databaseExists(client, name)) return name;
+  await client.query("select pg_advisory_lock($1)", [TEMPLATE_LOCK]);
+  if (!(await databaseExists(client, name))) {
+    // It gets its name when it is whole: a test killed amid a migration leaves no template.
+    await client.query("drop database if exists template_new with (force)");
+    await client.query("create database template_new template template0");
+    await migrate(withDatabase(server, "template_new"));
+    await client.query(`alter database template_new rename to ${name}`);
+  }
+  await client.query("select pg_advisory_unlock($1)", [TEMPLATE_LOCK]);
+  return name;
+}
+
+async function databaseExists(client: Client, name: string): Promise<boolean> {
+  const { rowCount } = await client.query("select from pg_database where datname = $1", [name]);
+  return rowCount === 1;
+}
+
+async function migrationsHash(): Promise<string> {
+  const folder = new URL("../../migrations/", import.meta.url);
+  const names = (await readdir(folder)).filter((name) => /^\d{4}_/.test(name)).toSorted();
+  const texts = await Promise.all(names.map((name) => readFile(new URL(name, folder), "utf8")));
+  const hash = createHash("sha256");
+  for (const text of [...names, ...texts]) hash.update(text).update("\0");
+  return hash.digest("hex").slice(0, 16);
+}
+
+async function onServer<Result>(
+  url: string,
+  work: (client: Client) => Promise<Result>,
+): Promise<Result> {
+  const client = new Client({ connectionString: withDatabase(url, "postgres") });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+function withDatabase(url: string, name: string): string {
+  const changed = new URL(url);
+  changed.pathname = name;
+  return changed.href;
+}
