@@ -57,6 +57,10 @@ test("an example number of every country belongs to that country", () => {
   }
 });
 
+test("a number that no country claims by its first digits belongs to the main one", () => {
+  assert.deepEqual(askNumberingPlan("358112345678"), { outcome: "assigned", country: "FI" });
+});
+
 test("numbers of no country are assigned to none", () => {
   for (const number of ["80012345678", "881612345678", "870301234567"]) {
     const answer = askNumberingPlan(number);

@@ -67,25 +67,19 @@ function enterCallingCode(code: string, plans: Plan[]): void {
 
 /** A plan as the metadata has it; the places of an array are its fields. */
 type MinifiedPlan = { 2: string; 10?: string | 0; 11?: (MinifiedType | 0)[] | 0 };
-/** One kind of number (fixed line, mobile …): its pattern, and its lengths where they are fewer. */
-type MinifiedType = [pattern: string, lengths?: number[]];
+/** One kind of number, such as mobile; an empty pattern means "as the fixed lines" beside it. */
+type MinifiedType = [pattern: string];
 
 function compile(country: string | null, minified: unknown): Plan {
   const { 2: pattern, 10: leadingDigits, 11: types } = minified as MinifiedPlan;
   const general = entirely(pattern);
-  // An empty pattern means "as the fixed lines", which stand beside it.
-  const kinds = (types || []).flatMap((type) => (type && type[0] ? [compileType(type)] : []));
-  const hasKinds = Boolean(types);
+  const kinds = (types || []).flatMap((type) => (type && type[0] ? [entirely(type[0])] : []));
+  const hasKind = (national: string) => kinds.some((kind) => kind.test(national));
   return {
     country,
     leadingDigits: leadingDigits ? new RegExp(`^(?:${leadingDigits})`) : null,
-    has: (national) => general.test(national) && (!hasKinds || kinds.some((has) => has(national))),
+    has: (national) => general.test(national) && (!types || hasKind(national)),
   };
-}
-
-function compileType([pattern, lengths]: MinifiedType): (national: string) => boolean {
-  const matches = entirely(pattern);
-  return (national) => (lengths?.includes(national.length) ?? true) && matches.test(national);
 }
 
 function entirely(pattern: string): RegExp {
