@@ -19,7 +19,7 @@ create function accept_messages(
 ) language plpgsql as $$
 declare
   moment   constant timestamptz := clock_timestamp();
-  routing  bigint;
+  current_routing bigint;
   account  uuid;
   purse    bigint;
   bucket   double precision;
@@ -29,12 +29,12 @@ declare
 begin
   perform from accounts a where a.account_id = any (g_account) order by a.account_id for no key update;
 
-  select v.version into routing from routing_version v;
+  select v.version into current_routing from routing_version v;
 
   for r in
     select g.n::integer as n, g.account_id, g.key_id, g.count, g.credits,
            k.key_id is null or k.revoked_at is not null as is_revoked,
-           k.expires_at <= moment as is_expired, g.routing <> routing as is_stale,
+           k.expires_at <= moment as is_expired, g.routing <> current_routing as is_stale,
            i.fingerprint = g.fingerprint as is_repeated, i.message_ids,
            row_number() over (partition by g.account_id, g.idempotency_key order by g.n) as turn,
            g.idempotency_key, a.balance, a.default_sender,

@@ -10,7 +10,7 @@ import { readTime } from "./time.ts";
 /** Judges a callback address; the egress guard that also judges each connection. */
 export type JudgeUrl = (
   raw: string,
-) => { outcome: "ok"; url: string } | { outcome: "invalid" | "forbidden"; message: string };
+) => { allowed: true } | { allowed: false; code: DetailCode; message: string };
 
 export type DraftContext = {
   now: Date;
@@ -109,16 +109,10 @@ export function judgeFields(
     else refuse("sender", "SENDER_INVALID", judged.message);
   }
 
-  let callbackUrl: string | null = null;
-  if (given("callbackUrl")) {
-    const judged = judgeUrl(body.callbackUrl as string);
-    if (judged.outcome === "ok") callbackUrl = judged.url;
-    else
-      refuse(
-        "callbackUrl",
-        judged.outcome === "invalid" ? "CALLBACK_URL_INVALID" : "CALLBACK_URL_FORBIDDEN",
-        judged.message,
-      );
+  const callbackUrl = given("callbackUrl") ? (body.callbackUrl as string) : null;
+  if (callbackUrl !== null) {
+    const judged = judgeUrl(callbackUrl);
+    if (!judged.allowed) refuse("callbackUrl", judged.code, judged.message);
   }
 
   if (given("reference") && !isReference(body.reference as string)) {

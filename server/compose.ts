@@ -1,0 +1,150 @@
+import type { FastifyInstance } from "fastify";
+import { operations } from "#contract";
+import { authenticator, keyUsage } from "#accounts";
+import {
+  createHttpServer,
+  failedAuthentications,
+  serveDocs,
+  serveHealth,
+  serveOperations,
+} from "#http";
+import {
+  acceptor,
+  concatReferences,
+  cursors,
+  expireMessages,
+  messageHandlers,
+  routingTable,
+  sendRefinements,
+  sweepIdempotency,
+} from "#messages";
+import {
+  type Clock,
+  createMetrics,
+  deriveKey,
+  type Log,
+  type Loop,
+  newId,
+  openDatabase,
+  type RunningLoop,
+  runLoop,
+  sql,
+} from "#platform";
+import { egressPolicy, judgeUrl } from "#webhooks";
+import type { Config } from "./config.ts";
+import type { Storage } from "./storage.ts";
+import { version } from "./version.ts";
+
+export type Service = {
+  app: FastifyInstance;
+  /** Begins the background work. */
+  start(): void;
+  /** Ends it, finishing what is in flight; the database is closed by then. */
+  stop(): Promise<void>;
+};
+
+type Parts = {
+  config: Config;
+  storage: Storage;
+  secretKey: Buffer;
+  publicUrl: string;
+  clock: Clock;
+  log: Log;
+};
+
+/** How long a node may be silent before others take over what it holds. */
+const LEASE_MS = 30_000;
+
+/** The only place that builds things and ties them together. */
+export function compose({ config, storage, secretKey, publicUrl, clock, log }: Parts): Service {
+  const nodeId = newId(clock.now().getTime());
+  const metrics = createMetrics();
+
+  const db = openDatabase({ url: storage.url, log, maxConnections: 10 });
+  const acceptDb = openDatabase({
+    url: storage.url,
+    log,
+    maxConnections: 3,
+    genericPlans: true,
+    applicationName: "posthorn accept",
+  });
+  const limits = {
+    sends: config.rateLimitSends,
+    sendsBurst: config.rateLimitSendsBurst,
+    reads: config.rateLimitReads,
+    readsBurst: config.rateLimitReadsBurst,
+  };
+  const policy = egressPolicy({
+    allowCidrs: config.webhookAllowCidrs ?? (storage.isEmbedded ? ["127.0.0.0/8", "::1/128"] : []),
+    allowHttp: config.webhookAllowHttp ?? storage.isEmbedded,
+    ownPorts: [config.port],
+  });
+  const judge = (raw: string) => judgeUrl(raw, policy);
+  const usage = keyUsage({ db, clock });
+  const accept = acceptor({
+    db: acceptDb,
+    clock,
+    log,
+    metrics,
+    settings: { nodeId, leaseMs: LEASE_MS, ...limits },
+    intake: undefined,
+  });
+
+  const app = createHttpServer({
+    publicUrl,
+    bodyLimit: config.bodyLimit,
+    trustProxy: config.trustProxy,
+    clock,
+    log,
+    metrics,
+  });
+  serveHealth(app, { metrics, readiness: () => readiness() });
+  serveDocs(app, { version });
+  if (config.roles.has("api")) {
+    serveOperations(app, {
+      operations,
+      handlers: messageHandlers({
+        db,
+        clock,
+        accept,
+        routing: routingTable(db),
+        judgeUrl: judge,
+        concatReference: concatReferences(),
+        cursors: cursors(deriveKey(secretKey, "posthorn cursors")),
+        sources: {
+          submissions: () => Promise.resolve([]),
+          webhooks: () => Promise.resolve(new Map()),
+        },
+        limits,
+      }),
+      refinements: sendRefinements({ clock, judgeUrl: judge }),
+      authenticator: authenticator({ db, limits, onUse: usage.note }),
+      failures: failedAuthentications(config.rateLimitFailedAuth, clock),
+      metrics,
+    });
+  }
+
+  async function readiness(): Promise<string[]> {
+    return db.query(sql`select 1`).then(
+      () => [],
+      () => ["the database cannot be reached"],
+    );
+  }
+
+  const loops: Loop[] = [usage.loop, sweepIdempotency(db), expireMessages({ db, clock })];
+  let running: RunningLoop[] = [];
+  return {
+    app,
+    start() {
+      running = loops.map((loop) => runLoop(loop, { clock, log }));
+    },
+    async stop() {
+      await app.close();
+      await Promise.all(running.map((loop) => loop.stop()));
+      await usage
+        .flush()
+        .catch((error: unknown) => log.warn({ error }, "the last use of keys could not be noted"));
+      await Promise.all([db.close(), acceptDb.close()]);
+    },
+  };
+}

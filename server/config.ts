@@ -1,0 +1,267 @@
+import { existsSync, readFileSync } from "node:fs";
+import { isIP } from "node:net";
+import { resolve } from "node:path";
+import { parse as parseToml } from "smol-toml";
+import { Secret } from "#platform";
+
+/** Names of the work a node may do. */
+export const roles = ["api", "sender", "webhooks", "dashboard"] as const;
+export type Role = (typeof roles)[number];
+
+type Setting<Value> = {
+  /** In the environment; in `posthorn.toml` the same in lower case. */
+  name: string;
+  /** What stands where the setting is left out; undefined where that means something of its own. */
+  fallback?: string;
+  /** The fallback in words, where it depends on something. */
+  fallbackText?: string;
+  parse: (text: string) => Value;
+  meaning: string;
+};
+
+/** Every setting. `docs/generated/configuration.md` is made from this list. */
+export const settings = {
+  host: { name: "HOST", fallback: "127.0.0.1", parse: text, meaning: "Address to listen on." },
+  port: {
+    name: "PORT",
+    fallback: "8080",
+    parse: wholeNumber(0, 65_535),
+    meaning: "Port to listen on; 0 takes a free one.",
+  },
+  dataDir: {
+    name: "DATA_DIR",
+    fallback: "./data",
+    parse: (value: string) => resolve(text(value)),
+    meaning: "Folder of the embedded PostgreSQL and of generated secrets.",
+  },
+  databaseUrl: {
+    name: "DATABASE_URL",
+    fallbackText: "the embedded PostgreSQL",
+    parse: (value: string) => new Secret(databaseUrl(value)),
+    meaning:
+      "External PostgreSQL 15 or newer, such as postgres://user:password@host:5432/posthorn. Several hosts, separated by commas, are tried in turn for the primary.",
+  },
+  publicUrl: {
+    name: "PUBLIC_URL",
+    fallbackText: "http://HOST:PORT",
+    parse: httpUrl,
+    meaning: "Address at which people and receivers reach this service.",
+  },
+  secretKey: {
+    name: "SECRET_KEY",
+    fallbackText: "made once in DATA_DIR",
+    parse: (value: string) => new Secret(base64Of32(value)),
+    meaning: "Base64 of 32 octets; encrypts secrets at rest. All nodes share one.",
+  },
+  roles: {
+    name: "ROLES",
+    fallback: roles.join(","),
+    parse: roleList,
+    meaning: `What this node does: ${roles.join(", ")}.`,
+  },
+  webhookAllowCidrs: {
+    name: "WEBHOOK_ALLOW_CIDRS",
+    fallbackText: "127.0.0.0/8,::1/128 with the embedded database, else none",
+    parse: cidrList,
+    meaning:
+      "Loopback, private and CGNAT ranges that callback addresses may point at, separated by commas.",
+  },
+  webhookAllowHttp: {
+    name: "WEBHOOK_ALLOW_HTTP",
+    fallbackText: "true with the embedded database, else false",
+    parse: yesOrNo,
+    meaning: "Whether callback addresses may use plain http.",
+  },
+  rateLimitSends: {
+    name: "RATE_LIMIT_SENDS",
+    fallback: "100",
+    parse: wholeNumber(1),
+    meaning: "Sends per second an account; a batch counts its messages.",
+  },
+  rateLimitSendsBurst: {
+    name: "RATE_LIMIT_SENDS_BURST",
+    fallback: "1000",
+    parse: wholeNumber(1),
+    meaning: "Sends an account may make at once.",
+  },
+  rateLimitReads: {
+    name: "RATE_LIMIT_READS",
+    fallback: "100",
+    parse: wholeNumber(1),
+    meaning: "Reads per second a key.",
+  },
+  rateLimitReadsBurst: {
+    name: "RATE_LIMIT_READS_BURST",
+    fallback: "200",
+    parse: wholeNumber(1),
+    meaning: "Reads a key may make at once.",
+  },
+  rateLimitFailedAuth: {
+    name: "RATE_LIMIT_FAILED_AUTH",
+    fallback: "20",
+    parse: wholeNumber(1),
+    meaning: "Failed authentications per minute an address.",
+  },
+  bodyLimit: {
+    name: "BODY_LIMIT",
+    fallback: "1048576",
+    parse: wholeNumber(1_024, 104_857_600),
+    meaning: "Octets of the largest request body.",
+  },
+  trustProxy: {
+    name: "TRUST_PROXY",
+    fallback: "",
+    parse: cidrList,
+    meaning: "Addresses of proxies whose X-Forwarded-For is believed, separated by commas.",
+  },
+  logLevel: {
+    name: "LOG_LEVEL",
+    fallback: "info",
+    parse: oneOf(["debug", "info", "warn", "error", "silent"]),
+    meaning: "Least severe log lines written to standard error.",
+  },
+} satisfies Record<string, Setting<unknown>>;
+
+type Settings = typeof settings;
+type Read = { [Key in keyof Settings]: ReturnType<Settings[Key]["parse"]> };
+/** Settings whose absence means something are undefined where they are left out. */
+type Optional =
+  | "databaseUrl"
+  | "publicUrl"
+  | "secretKey"
+  | "webhookAllowCidrs"
+  | "webhookAllowHttp";
+export type Config = Omit<Read, Optional> & { [Key in Optional]: Read[Key] | undefined };
+
+/** One error that names every wrong setting. */
+export class WrongSettings extends Error {
+  override name = "WrongSettings";
+}
+
+type Given = Record<string, string | undefined>;
+
+/** Reads all settings once: the environment first, then `posthorn.toml`. */
+export function readConfig(
+  environment: Given = process.env,
+  folder: string = process.cwd(),
+): Config {
+  const faults: string[] = [];
+  const file = readFile(folder, faults);
+  const values = Object.entries(settings as Record<string, Setting<unknown>>).map(
+    ([key, { name, fallback, parse }]) => {
+      const given = environment[name] ?? file[name.toLowerCase()] ?? fallback;
+      try {
+        return [key, given === undefined ? undefined : parse(given)];
+      } catch (error) {
+        faults.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+        return [key, undefined];
+      }
+    },
+  );
+  if (faults.length > 0) throw new WrongSettings(`Wrong settings:\n  ${faults.join("\n  ")}`);
+  return Object.fromEntries(values) as Config;
+}
+
+/** `posthorn.toml` as flat text values; anything it holds beyond the settings is a fault. */
+function readFile(folder: string, faults: string[]): Given {
+  const path = resolve(folder, "posthorn.toml");
+  if (!existsSync(path)) return {};
+  try {
+    const known = new Set(Object.values(settings).map(({ name }) => name.toLowerCase()));
+    const entries = Object.entries(parseToml(readFileSync(path, "utf8")));
+    for (const [name] of entries) {
+      if (!known.has(name))
+        faults.push(
+          `posthorn.toml: there is no setting ${name}; known are ${[...known].join(", ")}.`,
+        );
+    }
+    return Object.fromEntries(
+      entries.map(([name, value]) => [
+        name,
+        Array.isArray(value) ? value.join(",") : String(value),
+      ]),
+    );
+  } catch (error) {
+    faults.push(`posthorn.toml: ${error instanceof Error ? error.message : String(error)}`);
+    return {};
+  }
+}
+
+function text(value: string): string {
+  if (value.trim() === "") throw new Error("must not be empty.");
+  return value;
+}
+
+function wholeNumber(least: number, most: number = Number.MAX_SAFE_INTEGER) {
+  return (value: string): number => {
+    const number = /^\d+$/.test(value.trim()) ? Number(value) : Number.NaN;
+    if (number >= least && number <= most) return number;
+    const range =
+      most === Number.MAX_SAFE_INTEGER ? `of ${least} or more` : `from ${least} to ${most}`;
+    throw new Error(`must be a whole number ${range}, not "${value}".`);
+  };
+}
+
+function oneOf<const Choice extends string>(choices: readonly Choice[]) {
+  return (value: string): Choice => {
+    const choice = choices.find((each) => each === value);
+    if (choice === undefined)
+      throw new Error(`must be one of ${choices.join(", ")}, not "${value}".`);
+    return choice;
+  };
+}
+
+function yesOrNo(value: string): boolean {
+  return oneOf(["true", "false"])(value) === "true";
+}
+
+function list(value: string): string[] {
+  return value
+    .split(",")
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== "");
+}
+
+function roleList(value: string): Set<Role> {
+  const chosen = list(value).map(oneOf(roles));
+  if (chosen.length === 0) throw new Error(`must name at least one of ${roles.join(", ")}.`);
+  return new Set(chosen);
+}
+
+function cidrList(value: string): string[] {
+  return list(value).map((entry) => {
+    const [address = "", prefix] = entry.split("/");
+    const bits = isIP(address) === 4 ? 32 : 128;
+    const isFine =
+      isIP(address) !== 0 &&
+      (prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits));
+    if (!isFine) throw new Error(`"${entry}" is not an address range such as 10.0.0.0/8.`);
+    return prefix === undefined ? `${address}/${bits}` : entry;
+  });
+}
+
+function httpUrl(value: string): string {
+  const url = URL.parse(value);
+  if (!url || !/^https?:$/.test(url.protocol) || url.search !== "" || url.hash !== "") {
+    throw new Error(`must be an address such as https://sms.example.com, not "${value}".`);
+  }
+  return url.href.replace(/\/$/, "");
+}
+
+function databaseUrl(value: string): string {
+  // Several hosts are not a URL to the standard parser; the first alone must be one.
+  const first = value.replace(/^(postgres(?:ql)?:\/\/(?:[^@/]*@)?[^,/]*)(?:,[^/]*)?/, "$1");
+  if (!/^postgres(ql)?:\/\//.test(value) || !URL.canParse(first)) {
+    throw new Error(
+      "must be a PostgreSQL address such as postgres://user:password@host:5432/database.",
+    );
+  }
+  return value;
+}
+
+function base64Of32(value: string): string {
+  if (Buffer.from(value, "base64").length !== 32) {
+    throw new Error("must be base64 of 32 octets; make one with: openssl rand -base64 32");
+  }
+  return value;
+}

@@ -1,0 +1,84 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { createLog, migrate, systemClock, Unfit } from "#platform";
+import { compose } from "./compose.ts";
+import { type Config, readConfig } from "./config.ts";
+import { openStorage, readSecretKey } from "./storage.ts";
+import { version } from "./version.ts";
+
+/** Runs the service until a stop signal: finishes what is in flight, PostgreSQL last. */
+export async function start(): Promise<void> {
+  const config = readConfig();
+  const log = createLog(config.logLevel);
+  await refuseTakenPort(config);
+  const storage = await openStorage(config, { clock: systemClock, log });
+  const stopSignal = waitForStopSignal();
+  try {
+    await migrate(storage.url);
+    const secretKey = await readSecretKey(config);
+    const publicUrl = config.publicUrl ?? `http://${addressOf(config.host)}:${config.port}`;
+    const service = compose({ config, storage, secretKey, publicUrl, clock: systemClock, log });
+    try {
+      await service.app.listen({ host: config.host, port: config.port });
+      service.start();
+      greet(config, storage.isEmbedded, publicUrl);
+      await stopSignal;
+      process.stdout.write("Stopping: finishing what is in flight.\n");
+    } finally {
+      await service.stop();
+    }
+  } finally {
+    await storage.stop();
+  }
+}
+
+/** Found out before anything is changed. */
+async function refuseTakenPort({ host, port }: Config): Promise<void> {
+  const probe = createServer();
+  try {
+    probe.listen({ host, port });
+    await once(probe, "listening");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new Unfit(
+      code === "EADDRINUSE"
+        ? `Port ${port} on ${host} is taken. Stop what uses it, or set PORT to another port.`
+        : `Cannot listen on ${host}:${port} (${code}). Set HOST and PORT to an address of this machine.`,
+    );
+  } finally {
+    probe.close();
+  }
+}
+
+/** The first signal stops in order; a second one, for the impatient, ends the process at once. */
+function waitForStopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) {
+      process.once(signal, () => resolve());
+    }
+  });
+}
+
+function addressOf(host: string): string {
+  if (host === "0.0.0.0" || host === "::") return "localhost";
+  return host.includes(":") ? `[${host}]` : host;
+}
+
+function greet(config: Config, isEmbedded: boolean, publicUrl: string): void {
+  const database = isEmbedded
+    ? `embedded PostgreSQL in ${config.dataDir}`
+    : "PostgreSQL at DATABASE_URL";
+  process.stdout.write(
+    [
+      `Posthorn ${version} is running.`,
+      `  API        ${publicUrl}/v1`,
+      `  Reference  ${publicUrl}/docs`,
+      `  Database   ${database}`,
+      ...(isEmbedded && config.webhookAllowCidrs === undefined
+        ? ["  Webhooks   loopback addresses are allowed (WEBHOOK_ALLOW_CIDRS)"]
+        : []),
+      "Stop with Ctrl+C.",
+      "",
+    ].join("\n"),
+  );
+}

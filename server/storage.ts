@@ -1,0 +1,118 @@
+import { randomBytes } from "node:crypto";
+import { chmod, link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import pg from "pg";
+import {
+  type Clock,
+  findRunningPostgres,
+  lockDataDir,
+  type Log,
+  superviseEmbeddedPostgres,
+  Unfit,
+} from "#platform";
+import type { Config } from "./config.ts";
+
+/** The PostgreSQL that this process works with. */
+export type Storage = {
+  url: string;
+  isEmbedded: boolean;
+  /** Last of all: whoever uses the database has stopped by then. */
+  stop(): Promise<void>;
+};
+
+const OLDEST_VERSION = 15;
+
+/** Takes the data folder and starts the embedded PostgreSQL, or checks the external one. */
+export async function openStorage(
+  config: Config,
+  deps: { clock: Clock; log: Log },
+): Promise<Storage> {
+  if (config.databaseUrl) return external(config.databaseUrl.reveal());
+  const lock = lockDataDir(config.dataDir);
+  try {
+    const postgres = await superviseEmbeddedPostgres({ lock, ...deps });
+    return {
+      url: postgres.url,
+      isEmbedded: true,
+      async stop() {
+        await postgres.stop();
+        lock.release();
+      },
+    };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+/** For commands: beside a running service its PostgreSQL, otherwise one started for the occasion. */
+export async function joinStorage(
+  config: Config,
+  deps: { clock: Clock; log: Log },
+): Promise<Storage> {
+  if (config.databaseUrl) return external(config.databaseUrl.reveal());
+  const running = await findRunningPostgres(config.dataDir);
+  if (running) return { url: running.url, isEmbedded: true, stop: () => Promise.resolve() };
+  return openStorage(config, deps);
+}
+
+async function external(url: string): Promise<Storage> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  try {
+    await client.connect();
+    const { rows } = await client.query<{
+      server_version_num: string;
+      fsync: string;
+      full_page_writes: string;
+    }>(
+      "select current_setting('server_version_num') as server_version_num, current_setting('fsync') as fsync, current_setting('full_page_writes') as full_page_writes",
+    );
+    const major = Math.floor(Number(rows[0]?.server_version_num) / 10_000);
+    if (major < OLDEST_VERSION) {
+      throw new Unfit(
+        `DATABASE_URL leads to PostgreSQL ${major}; Posthorn needs ${OLDEST_VERSION} or newer. Upgrade it, or leave DATABASE_URL out to use the embedded one.`,
+      );
+    }
+    if (rows[0]?.fsync !== "on" || rows[0].full_page_writes !== "on") {
+      throw new Unfit(
+        "DATABASE_URL leads to a PostgreSQL with fsync or full_page_writes off: it can lose what was accepted. Switch both on.",
+      );
+    }
+    return { url, isEmbedded: false, stop: () => Promise.resolve() };
+  } catch (error) {
+    if (error instanceof Unfit) throw error;
+    throw new Unfit(
+      `The database at DATABASE_URL cannot be reached: ${reasonOf(error)}. Check host, port, user and password.`,
+    );
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(reasonOf).join(", ");
+  return error instanceof Error ? error.message.replace(/\.$/, "") : String(error);
+}
+
+/** The key that encrypts secrets at rest; made once in the data folder where none is given. */
+export async function readSecretKey(config: Config): Promise<Buffer> {
+  if (config.secretKey) return Buffer.from(config.secretKey.reveal(), "base64");
+  const path = join(config.dataDir, "secret.key");
+  await mkdir(config.dataDir, { recursive: true });
+  // Written aside and linked into place: two processes that start together agree on one.
+  const aside = `${path}.${process.pid}`;
+  try {
+    await writeFile(aside, `${randomBytes(32).toString("base64")}\n`, { mode: 0o600 });
+    await link(aside, path);
+    await chmod(path, 0o600);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") {
+      throw new Unfit(
+        `The data folder ${config.dataDir} cannot be written (${(error as NodeJS.ErrnoException).code}). Mend its permissions, or set DATA_DIR.`,
+      );
+    }
+  } finally {
+    await rm(aside, { force: true });
+  }
+  return Buffer.from((await readFile(path, "utf8")).trim(), "base64");
+}
