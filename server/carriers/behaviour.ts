@@ -1,0 +1,54 @@
+/** What the simulators do with a segment: how they answer it, and what its receipt says. */
+export type Behaviour = {
+  answer: "accept" | "refuse" | "throttle" | "silence";
+  receipt: {
+    state: "DELIVRD" | "UNDELIV" | "REJECTD";
+    err: string;
+    when: "before" | "after";
+    delayMs: number;
+  } | null;
+};
+
+/** Refused for good: ESME_RSUBMITFAIL. */
+export const REFUSED_STATUS = 0x45;
+
+/** How long an answer stays away before nobody can tell what became of the segment. */
+export const SILENCE_MS = 2000;
+
+const delivered = { state: "DELIVRD", err: "000", when: "after", delayMs: 0 } as const;
+const DELIVERED: Behaviour = { answer: "accept", receipt: delivered };
+
+/** Behaviours by the recipient's last four digits; what is not listed is delivered at once. */
+const behaviours: Record<string, Behaviour> = {
+  "0001": { answer: "accept", receipt: { ...delivered, state: "UNDELIV", err: "001" } },
+  "0002": { answer: "refuse", receipt: null },
+  "0003": { ...DELIVERED, answer: "throttle" },
+  "0004": { answer: "accept", receipt: null },
+  "0005": { answer: "accept", receipt: { ...delivered, delayMs: 10_000 } },
+  "0006": { answer: "accept", receipt: { ...delivered, when: "before" } },
+  "0007": { answer: "accept", receipt: { ...delivered, state: "REJECTD", err: "007" } },
+  "0008": { ...DELIVERED, answer: "silence" },
+};
+
+export function isSpecial(recipient: string): boolean {
+  return behaviours[recipient.slice(-4)] !== undefined;
+}
+
+const THROTTLED_ATTEMPTS = 2;
+
+/**
+ * By the recipient and by how often this segment came before, both told from outside: a simulator
+ * that starts anew goes on where the last one was.
+ */
+export function behaviourOf(
+  recipient: string,
+  { attempt, resent }: { attempt: number; resent: boolean },
+): Behaviour {
+  const behaviour = behaviours[recipient.slice(-4)] ?? DELIVERED;
+  const isThrottled = behaviour.answer === "throttle" && attempt <= THROTTLED_ATTEMPTS;
+  const isSilent = behaviour.answer === "silence" && !resent;
+  const isSpecial = isThrottled || isSilent || behaviour.answer === "refuse";
+  return isSpecial || behaviour.answer === "accept"
+    ? behaviour
+    : { ...behaviour, answer: "accept" };
+}

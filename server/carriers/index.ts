@@ -1,0 +1,31 @@
+/**
+ * Carriers: the upstream networks. The Carrier type, the SMPP 3.4 client, the built-in simulator,
+ * and an SMSC to test against. They take segments and report what became of them; they know
+ * nothing of accounts, credits or SQL, and decide nothing about retries.
+ */
+export type {
+  Carrier,
+  CarrierCounts,
+  CarrierState,
+  LinkState,
+  OutgoingSegment,
+  Receipt,
+  ReceiptRules,
+  ReceiptSink,
+  SubmitOutcome,
+} from "./carrier.ts";
+export { type Share, type SmppCarrier, smppCarrier } from "./smpp/carrier.ts";
+export {
+  describeSmppSettings,
+  passwordFault,
+  passwordWarnings,
+  type ReadSettings,
+  readSmppSettings,
+  type SettingDescription,
+  type SettingFault,
+} from "./smpp/read-settings.ts";
+export type { SmppSettings } from "./smpp/settings.ts";
+export { type BindTest, testBind } from "./smpp/test-bind.ts";
+export { type SimulatorCarrier, simulatorCarrier } from "./simulator.ts";
+export type { ReceiptScript, ReceivedSubmit, Reply, SmscOptions } from "./smsc-script.ts";
+export { type Smsc, startSmsc } from "./smsc.ts";

@@ -1,0 +1,283 @@
+import { randomBytes } from "node:crypto";
+
+import type { DeliveryErrorCode } from "#contract";
+import type { Clock, Log } from "#platform";
+
+import { type Behaviour, behaviourOf, REFUSED_STATUS, SILENCE_MS } from "./behaviour.ts";
+import type {
+  Carrier,
+  CarrierCounts,
+  CarrierState,
+  OutgoingSegment,
+  Receipt,
+  ReceiptSink,
+  SubmitOutcome,
+} from "./carrier.ts";
+import { status, statusCode } from "./smpp/codec/status.ts";
+import { Meter } from "./smpp/meter.ts";
+import { ReceiptIntake } from "./smpp/receipt-intake.ts";
+
+export type SimulatorCarrier = Carrier & {
+  /**
+   * Sends the receipts of submissions that an earlier process accepted and took along when it
+   * died, as a real SMSC would. One that was sent already is repeated, which changes nothing.
+   */
+  recall(open: { carrierMessageId: string; recipient: string }[]): void;
+};
+
+type Deps = {
+  carrierId: string;
+  name: string;
+  clock: Clock;
+  log: Log;
+  receipts: ReceiptSink;
+  inDoubt?: "resend" | "fail";
+};
+
+const DAY_MS = 86_400_000;
+
+/** How many submissions it takes at once: it answers at once, so this only bounds memory. */
+const WINDOW = 10_000;
+
+/** After how long a receipt that could not be stored is sent again. */
+const REPEAT_MS = 1000;
+
+const receiptMeanings: Record<
+  NonNullable<Behaviour["receipt"]>["state"],
+  { effect: Receipt["effect"]; errorCode: DeliveryErrorCode | null }
+> = {
+  DELIVRD: { effect: "delivered", errorCode: null },
+  UNDELIV: { effect: "undelivered", errorCode: "RECIPIENT_UNREACHABLE" },
+  REJECTD: { effect: "rejected", errorCode: "REJECTED_BY_CARRIER" },
+};
+
+const REFUSED: SubmitOutcome = {
+  kind: "refused",
+  temporary: false,
+  throttled: false,
+  code: "REJECTED_BY_CARRIER",
+  carrierCode: statusCode(REFUSED_STATUS),
+};
+
+const THROTTLED: SubmitOutcome = {
+  kind: "refused",
+  temporary: true,
+  throttled: true,
+  code: "EXPIRED",
+  carrierCode: statusCode(status.throttled),
+};
+
+/** A carrier without a network: every path of a message can be tried by its recipient's digits. */
+export function simulatorCarrier(deps: Deps): SimulatorCarrier {
+  return new Simulator(deps);
+}
+
+class Simulator implements SimulatorCarrier {
+  readonly carrierId: string;
+  readonly name: string;
+  readonly inDoubt: "resend" | "fail";
+  readonly wholeMessages = false;
+  readonly receiptRules = { per: "segment", windowMs: 7 * DAY_MS, parkedMs: 7 * DAY_MS } as const;
+  readonly #deps: Deps;
+  readonly #intake: ReceiptIntake;
+  readonly #meter = new Meter();
+  readonly #since: Date;
+  /** Ids of this process: no other has its start and its random octets. */
+  readonly #idPrefix: string;
+  readonly #roomListeners: (() => void)[] = [];
+  /** Receipts that wait for their time, and how to send them before it. */
+  readonly #delayed = new Map<() => void, () => void>();
+  readonly #counts: CarrierCounts;
+  #ids = 0;
+  #silent = 0;
+  #isFull = false;
+  #isStarted = false;
+  #onQuiet: (() => void)[] = [];
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+    this.carrierId = deps.carrierId;
+    this.name = deps.name;
+    this.inDoubt = deps.inDoubt ?? "resend";
+    this.#since = deps.clock.now();
+    this.#idPrefix = `${this.#since.getTime().toString(36)}${randomBytes(4).toString("hex")}`;
+    this.#counts = noCounts();
+    this.#intake = new ReceiptIntake({
+      carrier: deps.name,
+      sink: deps.receipts,
+      clock: deps.clock,
+      log: deps.log,
+      onFull: () => {
+        this.#isFull = true;
+      },
+      onRelieved: () => {
+        this.#isFull = false;
+        for (const listener of this.#roomListeners) listener();
+      },
+    });
+  }
+
+  start(): void {
+    this.#isStarted = true;
+    for (const listener of this.#roomListeners) listener();
+  }
+
+  /** Doubts come to their end, and receipts that wait for their time are sent before it. */
+  async stop(): Promise<void> {
+    this.#isStarted = false;
+    if (this.#silent > 0) await new Promise<void>((resolve) => this.#onQuiet.push(resolve));
+    for (const [cancel, send] of this.#delayed) {
+      cancel();
+      send();
+    }
+    this.#delayed.clear();
+    await this.#intake.settled();
+  }
+
+  room(): number {
+    return this.#isStarted && !this.#isFull ? WINDOW - this.#silent : 0;
+  }
+
+  onRoom(listener: () => void): void {
+    this.#roomListeners.push(listener);
+  }
+
+  canCarry(): boolean {
+    return true;
+  }
+
+  submit(segment: OutgoingSegment, signal: AbortSignal): Promise<SubmitOutcome> {
+    if (!this.#isStarted || signal.aborted) return Promise.resolve({ kind: "unsent" });
+    const behaviour = behaviourOf(segment.recipient, segment);
+    this.#meter.submitted(this.#deps.clock.monotonicMs());
+    switch (behaviour.answer) {
+      case "accept":
+        return this.#accept(segment, behaviour.receipt);
+      case "refuse":
+        this.#counts.refused += 1;
+        return Promise.resolve(REFUSED);
+      case "throttle":
+        this.#counts.refused += 1;
+        this.#counts.throttled += 1;
+        return Promise.resolve(THROTTLED);
+      case "silence":
+        return this.#keepSilent();
+    }
+  }
+
+  recall(open: { carrierMessageId: string; recipient: string }[]): void {
+    for (const { carrierMessageId, recipient } of open) {
+      const { receipt } = behaviourOf(recipient, {
+        attempt: Number.POSITIVE_INFINITY,
+        resent: true,
+      });
+      if (receipt !== null) this.#send(this.#receipt(carrierMessageId, recipient, receipt));
+    }
+  }
+
+  state(): CarrierState {
+    const nowMs = this.#deps.clock.monotonicMs();
+    const reading = this.#meter.read(nowMs);
+    const { refused, throttled } = this.#counts;
+    return {
+      state: this.#isStarted ? "up" : "down",
+      links: [
+        {
+          bind: "simulator",
+          state: this.#isStarted ? "bound" : "stopped",
+          since: this.#since,
+          windowInUse: this.#silent,
+          ...reading,
+          problem: null,
+        },
+      ],
+      ...reading,
+      counts: { ...this.#counts },
+      statuses: {
+        [statusCode(REFUSED_STATUS)]: refused - throttled,
+        [statusCode(status.throttled)]: throttled,
+      },
+    };
+  }
+
+  #accept(segment: OutgoingSegment, owed: Behaviour["receipt"]): Promise<SubmitOutcome> {
+    const carrierMessageId = `${this.#idPrefix}-${(++this.#ids).toString(36)}`;
+    const outcome: SubmitOutcome = {
+      kind: "accepted",
+      carrierMessageId,
+      matchId: carrierMessageId,
+    };
+    this.#counts.accepted += 1;
+    if (owed === null) return Promise.resolve(outcome);
+    const receipt = this.#receipt(carrierMessageId, segment.recipient, owed);
+    if (owed.when === "before") {
+      return new Promise((resolve) => this.#send(receipt, () => resolve(outcome)));
+    }
+    if (owed.delayMs > 0) this.#sendLater(receipt, owed.delayMs);
+    // Not before the answer has been seen: the answer settles first, then the turn ends.
+    else setImmediate(() => this.#send(receipt));
+    return Promise.resolve(outcome);
+  }
+
+  async #keepSilent(): Promise<SubmitOutcome> {
+    this.#silent += 1;
+    await this.#deps.clock.sleep(SILENCE_MS);
+    this.#silent -= 1;
+    this.#counts.inDoubt += 1;
+    if (this.#silent === 0) for (const listener of this.#onQuiet.splice(0)) listener();
+    return { kind: "in_doubt", why: "timeout" };
+  }
+
+  #sendLater(receipt: Receipt, delayMs: number): void {
+    const send = () => this.#send(receipt);
+    const cancel = this.#deps.clock.timer(delayMs, () => {
+      this.#delayed.delete(cancel);
+      send();
+    });
+    this.#delayed.set(cancel, send);
+  }
+
+  /** Until it is stored, as an SMSC repeats what is not answered with ESME_ROK. */
+  #send(receipt: Receipt, onStored = () => {}): void {
+    const nowMs = this.#deps.clock.monotonicMs();
+    const respond = (code: number) => {
+      if (code === status.ok) onStored();
+      else this.#deps.clock.timer(REPEAT_MS, () => this.#send(receipt, onStored));
+    };
+    this.#counts.receipts += 1;
+    this.#meter.receipt(nowMs);
+    this.#intake.take(receipt, respond, nowMs);
+  }
+
+  #receipt(
+    carrierMessageId: string,
+    recipient: string,
+    { state, err }: NonNullable<Behaviour["receipt"]>,
+  ): Receipt {
+    return {
+      carrierId: this.carrierId,
+      carrierMessageIds: [carrierMessageId],
+      state,
+      ...receiptMeanings[state],
+      carrierCode: err,
+      recipient,
+      raw: null,
+    };
+  }
+}
+
+function noCounts(): CarrierCounts {
+  return {
+    accepted: 0,
+    acceptedWithoutId: 0,
+    refused: 0,
+    inDoubt: 0,
+    lateAnswers: 0,
+    receipts: 0,
+    unknownStates: 0,
+    unreadable: 0,
+    throttled: 0,
+    reconnects: 0,
+    inboundTexts: 0,
+  };
+}

@@ -1,0 +1,32 @@
+import { connect as connectTcp, isIP, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+
+import type { SmppSettings } from "./settings.ts";
+
+/** A connection on its way, and the event that says it is there. */
+export type Dialled = { socket: Socket; readyEvent: "connect" | "secureConnect" };
+
+/**
+ * Certificates are verified, and the name in them compared, unless the carrier's settings say
+ * otherwise: whoever answers in the SMSC's place would read the password.
+ */
+export function dial(settings: SmppSettings): Dialled {
+  const { host, port } = settings;
+  if (!settings.tls)
+    return { socket: connectTcp({ host, port, noDelay: true }), readyEvent: "connect" };
+
+  const name = settings.tlsServerName ?? host;
+  const socket = connectTls({
+    host,
+    port,
+    // The protocol has no server name for an address; the certificate is compared with it still.
+    ...(isIP(name) === 0 ? { servername: name } : {}),
+    ...(settings.tlsCa === null ? {} : { ca: settings.tlsCa }),
+    ...(settings.tlsCert === null ? {} : { cert: settings.tlsCert }),
+    ...(settings.tlsKey === null ? {} : { key: settings.tlsKey }),
+    rejectUnauthorized: settings.tlsVerify,
+    minVersion: "TLSv1.2",
+  });
+  socket.setNoDelay(true);
+  return { socket, readyEvent: "secureConnect" };
+}

@@ -1,0 +1,50 @@
+/**
+ * How a carrier spells the id of its answer in its receipts. `hex_to_decimal`: the answer has it
+ * in hex, the receipt in decimal; `decimal_to_hex` is the reverse. Nothing is guessed from the
+ * look of an id: an id of digits only may be hex.
+ */
+export type IdRule = {
+  form: "exact" | "hex_to_decimal" | "decimal_to_hex";
+  stripZeros: boolean;
+  foldCase: boolean;
+};
+
+/** The id of an answer in the form that receipts are compared with. */
+export function matchId(answered: string, rule: IdRule): string {
+  switch (rule.form) {
+    case "exact":
+      return plain(answered, rule);
+    case "hex_to_decimal":
+      return convert(answered, "hex", rule);
+    case "decimal_to_hex":
+      return convert(answered, "decimal", rule);
+  }
+}
+
+/** What a receipt's id may be among those, in this order: as the answer had it, then by the rule. */
+export function matchIds(receipted: string, rule: IdRule): string[] {
+  const exact = matchId(receipted, rule);
+  const byRule = rule.form === "exact" ? exact : decimalOfReceipt(receipted, rule);
+  return exact === byRule ? [exact] : [exact, byRule];
+}
+
+/** Both conversions compare in decimal, so that neither padding nor case of the hex side counts. */
+function decimalOfReceipt(receipted: string, rule: IdRule): string {
+  return convert(receipted, rule.form === "hex_to_decimal" ? "decimal" : "hex", rule);
+}
+
+const HEX = /^[0-9a-f]{1,64}$/i;
+const DECIMAL = /^[0-9]{1,64}$/;
+
+/** With BigInt: ids of 19 digits and more do not fit a number. What is no such id stays as it is. */
+function convert(id: string, from: "hex" | "decimal", rule: IdRule): string {
+  if (from === "hex" && HEX.test(id)) return BigInt(`0x${id}`).toString();
+  if (from === "decimal" && DECIMAL.test(id)) return BigInt(id).toString();
+  return plain(id, rule);
+}
+
+/** "0" stays "0": a leading zero is one with something after it. */
+function plain(id: string, { stripZeros, foldCase }: IdRule): string {
+  const stripped = stripZeros ? id.replace(/^0+(?=.)/, "") : id;
+  return foldCase ? stripped.toLowerCase() : stripped;
+}

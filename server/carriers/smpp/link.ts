@@ -1,0 +1,205 @@
+import type { LinkState } from "#carriers";
+import type { Clock, Log, Secret } from "#platform";
+
+import { backoffMs } from "./backoff.ts";
+import { classifyBind } from "./codec/status.ts";
+import { Meter } from "./meter.ts";
+import { pduLog, type Trace } from "./pdu-log.ts";
+import { type BindKind, type Delivery, Session, type SessionEnd } from "./session.ts";
+import type { Span } from "./setting-parsers.ts";
+import type { SmppSettings } from "./settings.ts";
+
+export type LinkEvents = {
+  onRoom(): void;
+  onDelivery(delivery: Delivery, session: Session, meter: Meter): void;
+  /** The link had a bind and has none any more. */
+  onLost(): void;
+};
+
+type Deps = {
+  carrier: string;
+  settings: SmppSettings;
+  bind: BindKind;
+  password: Secret;
+  clock: Clock;
+  log: Log;
+  random: () => number;
+  meter: Meter;
+  events: LinkEvents;
+};
+
+/** A bind that lasted this long was a good one, and the next wait begins small again. */
+const STABLE_MS = 10_000;
+
+/** One bind slot: connects, waits after a failure, and puts a new session in the place of the old. */
+export class Link {
+  readonly #deps: Deps;
+  readonly #meter: Meter;
+  readonly #trace: Trace | undefined;
+  #session: Session | null = null;
+  #state: LinkState["state"] = "starting";
+  #since: Date;
+  #problem: string | null = null;
+  #failures = 0;
+  #boundAtMs: number | null = null;
+  #reconnects = 0;
+  #isStopped = false;
+  #isPaused = false;
+  #cancelWait = () => {};
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+    this.#meter = new Meter(deps.meter);
+    this.#trace = pduLog(deps.settings.pduLog, deps);
+    this.#since = deps.clock.now();
+  }
+
+  get isBound(): boolean {
+    return this.#state === "bound";
+  }
+
+  get room(): number {
+    return this.#session?.room ?? 0;
+  }
+
+  get inFlight(): number {
+    return this.#session?.inFlight ?? 0;
+  }
+
+  get reconnects(): number {
+    return this.#reconnects;
+  }
+
+  /** Only with `room`. */
+  get session(): Session | null {
+    return this.#session;
+  }
+
+  start(): void {
+    this.#open();
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    this.#session?.pause();
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#session?.resume();
+  }
+
+  /** `settled` resolves when the receipts in hand are answered. */
+  async stop(settled: () => Promise<void>): Promise<void> {
+    this.#isStopped = true;
+    this.#cancelWait();
+    await this.#session?.stop(settled);
+    this.#enter("stopped", null);
+  }
+
+  /** The carrier says that it knows no bind of ours: ends it in good order and makes a new one. */
+  rebind(settled: () => Promise<void>): void {
+    void this.#session?.stop(settled);
+  }
+
+  state(isThrottled: boolean): LinkState {
+    const { bind, clock } = this.#deps;
+    const shown = this.#state === "bound" && isThrottled ? "throttled" : this.#state;
+    return {
+      bind,
+      state: shown,
+      since: this.#since,
+      windowInUse: this.inFlight,
+      ...this.#meter.read(clock.monotonicMs()),
+      problem: this.#problem,
+    };
+  }
+
+  #open(): void {
+    try {
+      this.#session = this.#newSession();
+    } catch (error) {
+      // A certificate that cannot be read fails before there is a connection.
+      this.#onEnd({ why: "lost", problem: error instanceof Error ? error.message : String(error) });
+    }
+  }
+
+  #newSession(): Session {
+    const { settings, bind, password, clock, events } = this.#deps;
+    return new Session({
+      settings,
+      bind,
+      password,
+      clock,
+      meter: this.#meter,
+      trace: this.#trace,
+      events: {
+        onConnected: () => this.#enter("binding", this.#problem),
+        onBound: () => this.#onBound(),
+        onRoom: () => events.onRoom(),
+        onDelivery: (delivery, session) => events.onDelivery(delivery, session, this.#meter),
+        onEnd: (end) => this.#onEnd(end),
+      },
+    });
+  }
+
+  #onBound(): void {
+    const { bind, carrier, clock, events, log } = this.#deps;
+    this.#boundAtMs = clock.monotonicMs();
+    this.#enter("bound", null);
+    if (this.#isPaused) this.#session?.pause();
+    log.info({ carrier, bind }, `bound to ${carrier} as ${bind}`);
+    events.onRoom();
+  }
+
+  #onEnd(end: SessionEnd): void {
+    const { events } = this.#deps;
+    const wasBound = this.#boundAtMs !== null;
+    this.#session = null;
+    if (this.#lasted()) this.#failures = 0;
+    this.#boundAtMs = null;
+    if (!this.#isStopped) this.#waitAfter(end);
+    if (wasBound) events.onLost();
+  }
+
+  #lasted(): boolean {
+    const { clock } = this.#deps;
+    return this.#boundAtMs !== null && clock.monotonicMs() - this.#boundAtMs >= STABLE_MS;
+  }
+
+  #waitAfter(end: SessionEnd): void {
+    const { bind, carrier, clock, log, random } = this.#deps;
+    const waitMs = backoffMs(this.#spanAfter(end), this.#failures, random);
+    const isRefused = end.why === "bind_refused" && classifyBind(end.status) === "credentials";
+    this.#failures += 1;
+    this.#reconnects += 1;
+    this.#enter(isRefused ? "refused" : "connection_lost", end.problem);
+    const fields = { carrier, bind, problem: end.problem, waitMs: Math.round(waitMs) };
+    // Wrong credentials need a person; everything else mends itself.
+    if (isRefused) log.error(fields, `${carrier} refuses our credentials: ${end.problem}`);
+    else log.warn(fields, `no bind to ${carrier}: ${end.problem}`);
+    this.#cancelWait = clock.timer(waitMs, () => {
+      this.#enter("starting", this.#problem);
+      this.#open();
+    });
+  }
+
+  #spanAfter(end: SessionEnd): Span {
+    const { settings } = this.#deps;
+    if (end.why !== "bind_refused") return settings.reconnect;
+    switch (classifyBind(end.status)) {
+      case "already_bound":
+        return settings.reconnectAlreadyBound;
+      case "credentials":
+        return settings.reconnectRefused;
+      case "other":
+        return settings.reconnect;
+    }
+  }
+
+  #enter(state: LinkState["state"], problem: string | null): void {
+    this.#state = state;
+    this.#problem = problem;
+    this.#since = this.#deps.clock.now();
+  }
+}

@@ -1,0 +1,124 @@
+import { octetString, type Parse } from "./setting-parsers.ts";
+import { LONGEST_STRING, type Setting, type SmppSettings, smppSettings } from "./settings.ts";
+
+export type SettingFault = { setting: string; message: string };
+
+export type ReadSettings =
+  | { outcome: "read"; settings: SmppSettings; warnings: string[] }
+  | { outcome: "wrong"; faults: SettingFault[] };
+
+/** Reads the settings of one carrier, by their names; names every one that is wrong, at once. */
+export function readSmppSettings(given: Record<string, unknown>): ReadSettings {
+  const faults: SettingFault[] = [];
+  const entries = Object.entries<Setting>(smppSettings).map(([key, { name, fallback, parse }]) => {
+    try {
+      return [key, parse(given[name] ?? fallback)];
+    } catch (error) {
+      faults.push({
+        setting: name,
+        message: error instanceof Error ? error.message : String(error),
+      });
+      return [key, undefined];
+    }
+  });
+  faults.push(...unknownNames(given));
+  if (faults.length > 0) return { outcome: "wrong", faults };
+
+  const settings = Object.fromEntries(entries) as SmppSettings;
+  const contradictory = contradictions(settings);
+  if (contradictory.length > 0) return { outcome: "wrong", faults: contradictory };
+  return { outcome: "read", settings, warnings: lengthWarnings(settings) };
+}
+
+function unknownNames(given: Record<string, unknown>): SettingFault[] {
+  const known = new Set<string>(Object.values(smppSettings).map(({ name }) => name));
+  return Object.keys(given)
+    .filter((name) => !known.has(name))
+    .map((name) => ({ setting: name, message: "is not a setting of an SMPP carrier" }));
+}
+
+function contradictions(settings: SmppSettings): SettingFault[] {
+  const faults: SettingFault[] = [];
+  const { tls, tlsCa, tlsCert, tlsKey, tlsServerName, tlsVerify } = settings;
+  const forTls = {
+    tls_ca: tlsCa,
+    tls_cert: tlsCert,
+    tls_key: tlsKey,
+    tls_server_name: tlsServerName,
+  };
+  for (const [setting, value] of Object.entries(forTls)) {
+    if (!tls && value !== null) faults.push({ setting, message: "is set, but tls is off" });
+  }
+  if (!tls && !tlsVerify) faults.push({ setting: "tls_verify", message: "is off, but so is tls" });
+  if ((tlsCert === null) !== (tlsKey === null)) {
+    faults.push({ setting: "tls_cert", message: "and tls_key belong together; one is missing" });
+  }
+  if (settings.destTonNpi === null) {
+    faults.push({
+      setting: "dest_ton_npi",
+      message: "must be such as 1/1: recipients have one form",
+    });
+  }
+  return faults;
+}
+
+/** What the protocol allows, without the NUL. Many SMSCs take more, so nothing is ever cut. */
+const PROTOCOL_LENGTHS = { system_id: 15, password: 8, system_type: 12 };
+
+function lengthWarnings({ systemId, systemType }: SmppSettings): string[] {
+  return [...lengthWarning("system_id", systemId), ...lengthWarning("system_type", systemType)];
+}
+
+export function passwordWarnings(password: string): string[] {
+  return lengthWarning("password", password);
+}
+
+function lengthWarning(name: keyof typeof PROTOCOL_LENGTHS, value: string): string[] {
+  const limit = PROTOCOL_LENGTHS[name];
+  if (value.length <= limit) return [];
+  return [`${name} is longer than the ${limit} characters of the protocol; it is sent whole.`];
+}
+
+/** What is wrong with a password, or undefined. */
+export function passwordFault(password: string): string | undefined {
+  try {
+    octetString(LONGEST_STRING)(password);
+    return undefined;
+  } catch (error) {
+    return `password ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
+
+/** One line per setting for a command line and for the docs, in the order they are listed above. */
+export type SettingDescription = {
+  name: string;
+  /** As an option of `posthorn carrier add`. */
+  option: string;
+  kind: "value" | "flag" | "file" | "json";
+  /** Null where it must be given, or where nothing is the default. */
+  fallback: string | null;
+  isRequired: boolean;
+  isSecret: boolean;
+  meaning: string;
+  /** Throws an Error that says what would be right. */
+  parse: Parse<unknown>;
+};
+
+export function describeSmppSettings(): SettingDescription[] {
+  return Object.values<Setting>(smppSettings).map((setting) => ({
+    name: setting.name,
+    option: `--${setting.name.replaceAll("_", "-")}`,
+    kind: setting.kind ?? "value",
+    fallback: printed(setting.fallback),
+    isRequired: setting.fallback === undefined,
+    isSecret: setting.isSecret ?? false,
+    meaning: setting.meaning,
+    parse: setting.parse,
+  }));
+}
+
+function printed(fallback: unknown): string | null {
+  if (fallback === undefined || fallback === null) return null;
+  if (typeof fallback === "boolean") return fallback ? "on" : "off";
+  return typeof fallback === "string" ? fallback : JSON.stringify(fallback);
+}

@@ -1,0 +1,146 @@
+import type { Receipt, ReceiptSink } from "#carriers";
+import type { Clock, Log } from "#platform";
+
+import { status } from "./codec/status.ts";
+
+/** Whoever brought the receipt, and how to answer it. */
+export type Respond = (code: number) => void;
+
+type Held = { receipt: Receipt; respond: Respond; receivedAtMs: number; isAnswered: boolean };
+
+type Deps = {
+  carrier: string;
+  sink: ReceiptSink;
+  clock: Clock;
+  log: Log;
+  /** Too many are held, or few enough again. */
+  onFull(): void;
+  onRelieved(): void;
+};
+
+/** As many as one commit takes without holding up the next for long. */
+const BATCH = 500;
+
+/** Held in memory, not stored: above this the carriers are not read from, below half they are again. */
+const FULL = 5000;
+
+/** How long a receipt may wait for the database before the carrier is asked to repeat it. */
+const HOLD_MS = 5000;
+
+/** Between two tries to store what could not be stored. */
+const RETRY_MS = 250;
+
+/**
+ * Receipts on their way to the sink, in batches: what arrives while one commits is the next. Each
+ * is answered once, and only after it is stored: a crash before that makes the carrier repeat it.
+ */
+export class ReceiptIntake {
+  readonly #deps: Deps;
+  #waiting: Held[] = [];
+  #storing: Held[] = [];
+  #isRunning = false;
+  #isFull = false;
+  #isFailing = false;
+  #cancelWatch: (() => void) | null = null;
+  #onSettled: (() => void)[] = [];
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+  }
+
+  get held(): number {
+    return this.#waiting.length + this.#storing.length;
+  }
+
+  take(receipt: Receipt, respond: Respond, receivedAtMs: number): void {
+    this.#waiting.push({ receipt, respond, receivedAtMs, isAnswered: false });
+    if (!this.#isFull && this.held >= FULL) {
+      this.#isFull = true;
+      this.#deps.onFull();
+    }
+    if (!this.#isRunning) this.#run();
+    if (this.#cancelWatch === null) this.#watch(HOLD_MS);
+  }
+
+  /** Resolves when none is held: at the latest when the carrier was asked to repeat the last. */
+  settled(): Promise<void> {
+    if (this.#areAnswered()) return Promise.resolve();
+    return new Promise((resolve) => this.#onSettled.push(resolve));
+  }
+
+  #run(): void {
+    this.#isRunning = true;
+    // When the present read is handled to its end, so that all it brought is one batch.
+    queueMicrotask(() => void this.#storeAll());
+  }
+
+  async #storeAll(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      this.#storing = this.#waiting.splice(0, BATCH);
+      const isStored = await this.#store(this.#storing);
+      this.#release();
+      if (!isStored) await this.#deps.clock.sleep(RETRY_MS);
+    }
+    // In the same breath as the last look at what waits, or a receipt between the two would stay.
+    this.#isRunning = false;
+  }
+
+  async #store(batch: Held[]): Promise<boolean> {
+    const { carrier, log, sink } = this.#deps;
+    try {
+      await sink(batch.map(({ receipt }) => receipt));
+      for (const held of batch) this.#answer(held, status.ok);
+      this.#storing = [];
+      this.#isFailing = false;
+      return true;
+    } catch (error) {
+      if (!this.#isFailing) {
+        log.warn(
+          { error, carrier, receipts: batch.length },
+          `receipts of ${carrier} wait to be stored`,
+        );
+      }
+      this.#isFailing = true;
+      this.#waiting = [...batch.filter(({ isAnswered }) => !isAnswered), ...this.#waiting];
+      this.#storing = [];
+      return false;
+    }
+  }
+
+  #answer(held: Held, code: number): void {
+    if (held.isAnswered) return;
+    held.isAnswered = true;
+    held.respond(code);
+  }
+
+  /** Asks the carrier to repeat what was held too long, also while the sink hangs. */
+  #watch(inMs: number): void {
+    this.#cancelWatch = this.#deps.clock.timer(inMs, () => {
+      this.#cancelWatch = null;
+      const tooOldMs = this.#deps.clock.monotonicMs() - HOLD_MS;
+      for (const held of [...this.#storing, ...this.#waiting]) {
+        if (held.receivedAtMs <= tooOldMs) this.#answer(held, status.temporaryAppError);
+      }
+      this.#waiting = this.#waiting.filter(({ isAnswered }) => !isAnswered);
+      this.#release();
+      if (!this.#areAnswered()) this.#watch(RETRY_MS);
+    });
+  }
+
+  #areAnswered(): boolean {
+    return this.#waiting.length === 0 && this.#storing.every(({ isAnswered }) => isAnswered);
+  }
+
+  #release(): void {
+    if (this.#isFull && this.held < FULL / 2) {
+      this.#isFull = false;
+      this.#deps.onRelieved();
+    }
+    if (!this.#areAnswered()) return;
+    this.#cancelWatch?.();
+    this.#cancelWatch = null;
+    const listeners = this.#onSettled;
+    this.#onSettled = [];
+    for (const listener of listeners) listener();
+  }
+}

@@ -1,0 +1,72 @@
+/** What the text of a receipt says. A key that is missing or empty is undefined. */
+export type ReceiptText = {
+  id: string | undefined;
+  stat: string | undefined;
+  err: string | undefined;
+};
+
+/**
+ * Reads `id:… sub:… dlvrd:… submit date:… done date:… stat:… err:… text:…` by key, not by
+ * position: any case, any order, any of them missing, a space after the colon, keys nobody knows.
+ * The first of equal keys counts. What follows `text:` was written by whoever sent the message,
+ * and is only read where no id came before it.
+ */
+export function readReceiptText(text: string): ReceiptText {
+  const found: ReceiptText = { id: undefined, stat: undefined, err: undefined };
+  for (let colon = text.indexOf(":"); colon >= 0; colon = text.indexOf(":", colon + 1)) {
+    const key = keyBefore(text, colon);
+    if (key === "text" && found.id !== undefined) break;
+    if (key === "id" || key === "stat" || key === "err") found[key] ??= valueAfter(text, colon);
+  }
+  return found;
+}
+
+/** The longest key that matters has four letters; anything longer is a key nobody asked for. */
+const LONGEST_KEY = 4;
+
+function keyBefore(text: string, colon: number): string {
+  let start = colon;
+  while (start > 0 && isLetter(text.charCodeAt(start - 1))) {
+    start -= 1;
+    if (colon - start > LONGEST_KEY) return "";
+  }
+  // "msg_id:" is a key of its own, and not the id.
+  const isWhole = start === 0 || isSpace(text.charCodeAt(start - 1)) || isBreak(text, start - 1);
+  return isWhole ? text.slice(start, colon).toLowerCase() : "";
+}
+
+function valueAfter(text: string, colon: number): string | undefined {
+  let start = colon + 1;
+  while (start < text.length && isSpace(text.charCodeAt(start))) start += 1;
+  let end = start;
+  while (end < text.length && !isSpace(text.charCodeAt(end)) && !isBreak(text, end)) end += 1;
+  if (end === start) return undefined;
+  const value = text.slice(start, end);
+  // After an empty value the next word is the next key.
+  return start > colon + 1 && NEXT_KEY.test(value) ? undefined : value;
+}
+
+const NEXT_KEY = /^(?:id|sub|dlvrd|stat|err|text):/i;
+
+/** Some carriers leave the key of the state out, and write the bare word. */
+export function bareState(text: string): string | undefined {
+  const end = text.search(/\btext:/i);
+  return BARE_STATE.exec(end < 0 ? text : text.slice(0, end))?.[1];
+}
+
+const BARE_STATE =
+  /(?:^|\s)(DELIVRD|EXPIRED|DELETED|UNDELIV|ACCEPTD|UNKNOWN|REJECTD|ENROUTE)(?:\s|$)/i;
+
+function isLetter(code: number): boolean {
+  return (code >= 97 && code <= 122) || (code >= 65 && code <= 90);
+}
+
+/** Also NUL and the other controls: texts arrive with a terminator that is not theirs. */
+function isSpace(code: number): boolean {
+  return code <= 32;
+}
+
+function isBreak(text: string, at: number): boolean {
+  const character = text[at];
+  return character === "," || character === ";";
+}

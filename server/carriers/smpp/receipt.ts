@@ -1,0 +1,173 @@
+import type { Receipt } from "#carriers";
+import type { DeliveryErrorCode } from "#contract";
+
+import type { ShortMessage } from "./codec/body.ts";
+import { readLatin1, stringEnd } from "./codec/octets.ts";
+import { findTlv, findTlvInteger, tag } from "./codec/tlv.ts";
+import { type IdRule, matchIds } from "./ids.ts";
+import { bareState, readReceiptText, type ReceiptText } from "./receipt-text.ts";
+
+type Effect = Receipt["effect"];
+
+export type ReceiptSettings = {
+  receiptId: IdRule;
+  receiptStates: ReadonlyMap<string, Effect>;
+  errorCodes: ReadonlyMap<string, DeliveryErrorCode>;
+};
+
+export type Delivered =
+  | { kind: "receipt"; receipt: Omit<Receipt, "carrierId" | "raw">; isStateKnown: boolean }
+  | { kind: "inbound_text" }
+  /** It says that it is a receipt, and nobody can tell of what. */
+  | { kind: "unreadable" };
+
+/** Bits of `esm_class` that say what a deliver_sm is; the others say how its text is to be read. */
+const TYPE_BITS = 0x3c;
+const RECEIPT = 0x04;
+const INTERMEDIATE = 0x20;
+const HAS_UDH = 0x40;
+
+/** What a `deliver_sm` or `data_sm` is, and what it says if it is a receipt. */
+export function readDelivered(message: ShortMessage<Buffer>, settings: ReceiptSettings): Delivered {
+  const type = message.esmClass & TYPE_BITS;
+  const isMarked = type === RECEIPT || type === INTERMEDIATE;
+  const said = readSources(message, isMarked);
+  const isReceipt = isMarked || (said.id !== undefined && said.word !== undefined);
+  if (!isReceipt) return { kind: "inbound_text" };
+  if (said.id === undefined) return { kind: "unreadable" };
+
+  const word = said.word ?? "UNKNOWN";
+  const known = findEffect(said, settings.receiptStates);
+  // An intermediate notification is not the end, whatever state it reports.
+  const effect = type === INTERMEDIATE ? "none" : (known ?? "none");
+  const receipt = {
+    carrierMessageIds: matchIds(said.id, settings.receiptId),
+    state: word,
+    effect,
+    errorCode: errorCode(effect, word, said.err, settings.errorCodes),
+    carrierCode: said.err ?? null,
+    recipient: message.source.address.replace(/^\+/, "") || null,
+  };
+  return { kind: "receipt", receipt, isStateKnown: known !== undefined };
+}
+
+type Said = ReceiptText & {
+  /** The state, in the carrier's word for it. */
+  word: string | undefined;
+};
+
+/** The words that stand for `message_state` 1 to 8. */
+const STATE_WORDS = [
+  undefined,
+  "ENROUTE",
+  "DELIVRD",
+  "EXPIRED",
+  "DELETED",
+  "UNDELIV",
+  "ACCEPTD",
+  "UNKNOWN",
+  "REJECTD",
+];
+
+/** TLVs first; what they leave open comes from the text, wherever that stands. */
+function readSources(message: ShortMessage<Buffer>, isMarked: boolean): Said {
+  const { tlvs } = message;
+  const text = readText(message, isMarked);
+  const state = tlvs.length === 0 ? undefined : findTlvInteger(tlvs, tag.messageState);
+  const stat = text.stat?.toUpperCase();
+  return {
+    id: receiptedId(tlvs) ?? text.id,
+    word: (state === undefined ? undefined : stateName(state)) ?? stat,
+    stat,
+    err: networkError(tlvs) ?? text.err,
+  };
+}
+
+/** A state of zero says nothing, and the text is asked; one that the protocol lacks is a word. */
+function stateName(state: number): string | undefined {
+  return state === 0 ? undefined : (STATE_WORDS[state] ?? String(state));
+}
+
+function receiptedId(tlvs: Buffer): string | undefined {
+  if (tlvs.length === 0) return undefined;
+  const value = findTlv(tlvs, tag.receiptedMessageId);
+  if (value === undefined) return undefined;
+  return readLatin1(value, 0, stringEnd(value, 0)).trim() || undefined;
+}
+
+/** One octet for the kind of network, two for its code; written as receipts write their `err`. */
+function networkError(tlvs: Buffer): string | undefined {
+  if (tlvs.length === 0) return undefined;
+  const value = findTlv(tlvs, tag.networkErrorCode);
+  if (value?.length !== 3) return undefined;
+  const code = value.readUInt16BE(1);
+  return code === 0 ? undefined : String(code).padStart(3, "0");
+}
+
+function readText(
+  { shortMessage, esmClass, tlvs }: ShortMessage<Buffer>,
+  isMarked: boolean,
+): ReceiptText {
+  const text = readOctets(withoutHeader(shortMessage, esmClass), isMarked);
+  if (tlvs.length === 0 || (text.id !== undefined && text.stat !== undefined)) return text;
+  const payload = findTlv(tlvs, tag.messagePayload, "cut");
+  if (payload === undefined) return text;
+  const more = readOctets(withoutHeader(payload, esmClass), isMarked);
+  return { id: text.id ?? more.id, stat: text.stat ?? more.stat, err: text.err ?? more.err };
+}
+
+function readOctets(octets: Buffer, isMarked: boolean): ReceiptText {
+  const latin1 = octets.toString("latin1");
+  const found = readReceiptText(latin1);
+  // A bare word is taken for the state only where the text is a receipt by its marking.
+  if (isMarked && found.id !== undefined) found.stat ??= bareState(latin1);
+  // ASCII octets labelled UCS-2 are common, so no label is asked: UCS-2 shows by its zeros.
+  if (found.id !== undefined || octets[0] !== 0) return found;
+  const units = Buffer.from(octets.subarray(0, octets.length & ~1));
+  return readReceiptText(units.swap16().toString("utf16le"));
+}
+
+/** Without its user data header; a header that claims more than there is was none. */
+function withoutHeader(octets: Buffer, esmClass: number): Buffer {
+  if ((esmClass & HAS_UDH) === 0 || octets.length === 0) return octets;
+  const start = 1 + (octets[0] ?? 0);
+  return start < octets.length ? octets.subarray(start) : octets;
+}
+
+/** By the protocol's words, and the same words written out. */
+const effects = new Map<string, Effect>([
+  ["DELIVRD", "delivered"],
+  ["DELIVERED", "delivered"],
+  ["UNDELIV", "undelivered"],
+  ["UNDELIVERABLE", "undelivered"],
+  ["UNDELIVERED", "undelivered"],
+  ["EXPIRED", "undelivered"],
+  ["DELETED", "undelivered"],
+  ["REJECTD", "rejected"],
+  ["REJECTED", "rejected"],
+  ["ENROUTE", "none"],
+  ["ACCEPTD", "none"],
+  ["ACCEPTED", "none"],
+  ["BUFFRED", "none"],
+  ["BUFFERED", "none"],
+  ["SCHEDULED", "none"],
+]);
+
+function findEffect(said: Said, carrierStates: ReadonlyMap<string, Effect>): Effect | undefined {
+  const { word = "UNKNOWN", stat = word } = said;
+  return carrierStates.get(stat) ?? carrierStates.get(word) ?? effects.get(word);
+}
+
+function errorCode(
+  effect: Effect,
+  word: string,
+  err: string | undefined,
+  carrierCodes: ReadonlyMap<string, DeliveryErrorCode>,
+): DeliveryErrorCode | null {
+  if (effect === "delivered" || effect === "none") return null;
+  const refined = err === undefined ? undefined : carrierCodes.get(err);
+  if (refined !== undefined) return refined;
+  if (effect === "rejected") return "REJECTED_BY_CARRIER";
+  if (word === "EXPIRED") return "EXPIRED";
+  return word === "DELETED" ? "UNKNOWN" : "RECIPIENT_UNREACHABLE";
+}

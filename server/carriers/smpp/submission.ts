@@ -1,0 +1,112 @@
+import type { OutgoingSegment } from "#carriers";
+
+import { encodeText, encodeUcs2, UDH_OCTETS } from "./alphabet.ts";
+import type { Address, ShortMessage } from "./codec/body.ts";
+import { encodeTlvs, tag } from "./codec/tlv.ts";
+import type { SmppSettings } from "./settings.ts";
+import { validityPeriod } from "./validity.ts";
+
+/** UDHI: the text begins with a user data header. */
+const HAS_UDH = 0x40;
+
+/** What `sm_length` can say in 3.4; a longer text goes into `message_payload`. */
+const LONGEST_SHORT_MESSAGE = 254;
+
+const NOTHING = Buffer.alloc(0);
+
+/**
+ * The `submit_sm` of a segment; undefined where the carrier's alphabet cannot hold its text. The
+ * segment comes cut from the function that counted and priced it: nothing is cut here.
+ */
+export function submission(
+  segment: OutgoingSegment,
+  settings: SmppSettings,
+  now: () => Date,
+): ShortMessage | undefined {
+  const isOneOfMany = segment.segments > 1 && settings.longMessages !== "payload";
+  const hasUdh = isOneOfMany && settings.longMessages === "udh";
+  const text = textOctets(segment, settings, hasUdh ? UDH_OCTETS : 0);
+  if (text === undefined) return undefined;
+
+  const octets = hasUdh ? withUdh(segment, text) : text;
+  const isPayload = isTooLong(octets, segment, settings);
+  return {
+    serviceType: settings.serviceType,
+    source: sourceAddress(segment.sender ?? settings.defaultSender, settings),
+    destination: { ...(settings.destTonNpi ?? INTERNATIONAL), address: segment.recipient },
+    esmClass: settings.esmMode | (hasUdh ? HAS_UDH : 0),
+    protocolId: settings.protocolId,
+    priority: settings.priority,
+    scheduleDeliveryTime: "",
+    validityPeriod: validityPeriod(settings.validity, segment.validitySeconds, now),
+    registeredDelivery: settings.registeredDelivery,
+    replaceIfPresent: 0,
+    dataCoding: segment.encoding === "ucs2" ? settings.ucs2DataCoding : settings.gsmDataCoding,
+    defaultMessageId: 0,
+    shortMessage: isPayload ? NOTHING : octets,
+    tlvs: tlvs(segment, isPayload ? octets : null, isOneOfMany && !hasUdh),
+  };
+}
+
+/** Whether the carrier's alphabet has every character of the text. */
+export function canEncode(
+  { text, encoding }: Pick<OutgoingSegment, "text" | "encoding">,
+  settings: SmppSettings,
+): boolean {
+  return encoding === "ucs2" || encodeText(text, settings.alphabet) !== undefined;
+}
+
+function textOctets(
+  { text, encoding }: OutgoingSegment,
+  settings: SmppSettings,
+  headerOctets: number,
+): Uint8Array | undefined {
+  if (encoding === "ucs2") return encodeUcs2(text);
+  return encodeText(text, settings.alphabet, headerOctets);
+}
+
+/** The longest single segment: 160 septets or characters, or 140 octets of UCS-2 or packed text. */
+function isTooLong(octets: Uint8Array, segment: OutgoingSegment, settings: SmppSettings): boolean {
+  if (settings.longMessages !== "payload") return octets.length > LONGEST_SHORT_MESSAGE;
+  const isPacked = segment.encoding === "ucs2" || settings.alphabet === "gsm_packed";
+  return octets.length > (isPacked ? 140 : 160);
+}
+
+/** Element 0 of 3 octets: reference, total, number. A 16-bit reference would change the price. */
+function withUdh(segment: OutgoingSegment, text: Uint8Array): Uint8Array {
+  const octets = new Uint8Array(UDH_OCTETS + text.length);
+  octets[0] = 5;
+  octets[2] = 3;
+  octets[3] = segment.concatReference;
+  octets[4] = segment.segments;
+  octets[5] = segment.segment;
+  octets.set(text, UDH_OCTETS);
+  return octets;
+}
+
+function tlvs(segment: OutgoingSegment, payload: Uint8Array | null, isSar: boolean): Uint8Array {
+  if (payload !== null) return encodeTlvs([{ tag: tag.messagePayload, value: payload }]);
+  if (!isSar) return NOTHING;
+  return encodeTlvs([
+    { tag: tag.sarMsgRefNum, value: Uint8Array.of(0, segment.concatReference) },
+    { tag: tag.sarTotalSegments, value: Uint8Array.of(segment.segments) },
+    { tag: tag.sarSegmentSeqnum, value: Uint8Array.of(segment.segment) },
+  ]);
+}
+
+const INTERNATIONAL = { ton: 1, npi: 1 };
+const SHORT_CODE = { ton: 3, npi: 0 };
+const ALPHANUMERIC = { ton: 5, npi: 0 };
+const DIGITS = /^[0-9]+$/;
+
+function sourceAddress(sender: string | null, settings: SmppSettings): Address {
+  // Left to the carrier to fill.
+  if (sender === null) return { ton: 0, npi: 0, address: "" };
+  return { ...(settings.sourceTonNpi ?? formOf(sender)), address: sender };
+}
+
+/** By form and not by a list of letters, which would leave "My-Shop" out. */
+function formOf(sender: string): { ton: number; npi: number } {
+  if (!DIGITS.test(sender)) return ALPHANUMERIC;
+  return sender.length > 8 ? INTERNATIONAL : SHORT_CODE;
+}

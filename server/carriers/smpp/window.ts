@@ -1,0 +1,113 @@
+/** What became of one submit on this connection, before anyone says what it means. */
+export type SubmitAnswer =
+  | { kind: "answered"; status: number; messageId: string }
+  | { kind: "in_doubt"; why: "timeout" | "link_lost"; lateAnswer?: Promise<SubmitAnswer> }
+  | { kind: "unsent" };
+
+type Settle = (answer: SubmitAnswer) => void;
+
+export type PendingSubmit = {
+  /** Counts the submits of the connection; says which of them a write has taken along. */
+  ordinal: number;
+  sentAtMs: number;
+  deadlineMs: number;
+  settle: Settle;
+};
+
+/** Answers that are later than this are not waited for any more. */
+const LATE_ANSWERS = 1000;
+
+/** A sequence number is positive in 32 signed bits. */
+const LAST_SEQUENCE = 0x7fffffff;
+
+/**
+ * The submits of one connection that wait for an answer, oldest first, and those that timed out
+ * and may still be answered. Every submit settles exactly once; a late answer settles the promise
+ * that its time-out handed out.
+ */
+export class Window {
+  readonly #pending = new Map<number, PendingSubmit>();
+  readonly #late = new Map<number, Settle>();
+  #sequence: number;
+
+  constructor(firstSequence = 1) {
+    this.#sequence = firstSequence - 1;
+  }
+
+  get size(): number {
+    return this.#pending.size;
+  }
+
+  /** Wraps to 1 and skips what is in flight: a number used twice would swallow an answer. */
+  nextSequence(): number {
+    do this.#sequence = this.#sequence >= LAST_SEQUENCE ? 1 : this.#sequence + 1;
+    while (this.#pending.has(this.#sequence) || this.#late.has(this.#sequence));
+    return this.#sequence;
+  }
+
+  add(sequence: number, submit: PendingSubmit): void {
+    this.#pending.set(sequence, submit);
+  }
+
+  /** Settles the submit with that number; undefined when none waits for it. */
+  answer(sequence: number, status: number, messageId: string): PendingSubmit | "late" | undefined {
+    const submit = this.#pending.get(sequence);
+    if (submit !== undefined) {
+      this.#pending.delete(sequence);
+      submit.settle({ kind: "answered", status, messageId });
+      return submit;
+    }
+    const settleLate = this.#late.get(sequence);
+    if (settleLate === undefined) return undefined;
+    this.#late.delete(sequence);
+    settleLate({ kind: "answered", status, messageId });
+    return "late";
+  }
+
+  /** When the oldest submit times out. Deadlines are in the order of sending. */
+  nextDeadlineMs(): number | undefined {
+    for (const submit of this.#pending.values()) return submit.deadlineMs;
+    return undefined;
+  }
+
+  /** Puts what is past its deadline in doubt; says how many that were. */
+  expire(nowMs: number): number {
+    let expired = 0;
+    for (const [sequence, submit] of this.#pending) {
+      if (submit.deadlineMs > nowMs) break;
+      this.#pending.delete(sequence);
+      submit.settle({ kind: "in_doubt", why: "timeout", lateAnswer: this.#awaitLate(sequence) });
+      expired += 1;
+    }
+    return expired;
+  }
+
+  /** Nothing was read for that long, by our own choice: nobody may be blamed for it. */
+  extend(byMs: number): void {
+    for (const submit of this.#pending.values()) submit.deadlineMs += byMs;
+  }
+
+  /** The connection is gone: what a write took along is in doubt, the rest was never sent. */
+  close(lastWrittenOrdinal: number): void {
+    const pending = [...this.#pending.values()];
+    this.#pending.clear();
+    for (const { ordinal, settle } of pending) {
+      settle(ordinal > lastWrittenOrdinal ? { kind: "unsent" } : LINK_LOST);
+    }
+    for (const sequence of this.#late.keys()) this.#forget(sequence);
+  }
+
+  #awaitLate(sequence: number): Promise<SubmitAnswer> {
+    const [oldest] = this.#late.keys();
+    if (this.#late.size >= LATE_ANSWERS && oldest !== undefined) this.#forget(oldest);
+    return new Promise((resolve) => this.#late.set(sequence, resolve));
+  }
+
+  #forget(sequence: number): void {
+    const settle = this.#late.get(sequence);
+    this.#late.delete(sequence);
+    settle?.(LINK_LOST);
+  }
+}
+
+const LINK_LOST: SubmitAnswer = { kind: "in_doubt", why: "link_lost" };

@@ -1,0 +1,149 @@
+import type { Socket } from "node:net";
+
+import {
+  type Bind,
+  encodeId,
+  readBind,
+  readShortMessage,
+  type ShortMessage,
+} from "./smpp/codec/body.ts";
+import { framer } from "./smpp/codec/frame.ts";
+import {
+  bare,
+  command,
+  isResponse,
+  readCommandId,
+  readSequence,
+  readStatus,
+  responseTo,
+} from "./smpp/codec/header.ts";
+import { status } from "./smpp/codec/status.ts";
+import { Outbox } from "./smpp/outbox.ts";
+
+export type ConnectionEvents = {
+  onBind(connection: Connection, bind: Bind, commandId: number, sequence: number): void;
+  onSubmit(connection: Connection, message: ShortMessage<Buffer>, sequence: number): void;
+  /** The answer to one of our own requests. */
+  onResponse(connection: Connection, pdu: PduSeen): void;
+  /** Every PDU, before it is handled. */
+  onPdu(connection: Connection, pdu: PduSeen): void;
+  onClose(connection: Connection): void;
+};
+
+export type PduSeen = { commandId: number; status: number; sequence: number };
+
+/** The longest PDU an ESME may send: a payload of 64 KiB and its fields. */
+const MAX_PDU = 72 * 1024;
+
+/** The SMSC's end of one connection: reads requests, answers what needs no thought. */
+export class Connection {
+  readonly number: number;
+  readonly #socket: Socket;
+  readonly #outbox: Outbox;
+  readonly #events: ConnectionEvents;
+  #sequence = 0;
+  /** Null until bound. */
+  bound: { systemId: string; canSubmit: boolean; canReceive: boolean } | null = null;
+  isClosed = false;
+
+  constructor(number: number, socket: Socket, events: ConnectionEvents) {
+    this.number = number;
+    this.#socket = socket;
+    this.#events = events;
+    this.#outbox = new Outbox(socket, () => {});
+    const push = framer(MAX_PDU, (frame) => this.#read(frame));
+    socket.setNoDelay(true);
+    socket.on("data", (chunk: Buffer) => {
+      const isReadable = push(chunk);
+      if (!isReadable) {
+        this.send(bare(command.genericNack, status.invalidCommandLength, 0));
+        this.end();
+      }
+      // One that does not read its answers gets no more of them.
+      if (this.#outbox.isStuck) socket.pause();
+    });
+    socket.on("drain", () => socket.resume());
+    // The reason does not matter: `close` follows.
+    socket.on("error", () => {});
+    socket.on("close", () => {
+      this.isClosed = true;
+      events.onClose(this);
+    });
+  }
+
+  nextSequence(): number {
+    this.#sequence = this.#sequence >= 0x7fffffff ? 1 : this.#sequence + 1;
+    return this.#sequence;
+  }
+
+  send(pdu: Buffer): void {
+    if (!this.isClosed) this.#outbox.put(pdu);
+  }
+
+  /** Everything put so far leaves in one write, at once. */
+  flush(): void {
+    this.#outbox.flush();
+  }
+
+  pauseReading(): void {
+    this.#socket.pause();
+  }
+
+  resumeReading(): void {
+    this.#socket.resume();
+  }
+
+  /** After what was sent has left. */
+  end(): void {
+    this.#outbox.flush();
+    this.#socket.destroySoon();
+  }
+
+  drop(): void {
+    this.#socket.resetAndDestroy();
+  }
+
+  #read(frame: Buffer): void {
+    if (this.isClosed) return;
+    const pdu = {
+      commandId: readCommandId(frame),
+      status: readStatus(frame),
+      sequence: readSequence(frame),
+    };
+    this.#events.onPdu(this, pdu);
+    if (isResponse(pdu.commandId)) return this.#events.onResponse(this, pdu);
+    this.#readRequest(frame, pdu);
+  }
+
+  #readRequest(frame: Buffer, { commandId, sequence }: PduSeen): void {
+    switch (commandId) {
+      case command.submitSm:
+        return this.#onSubmit(readShortMessage(frame), sequence);
+      case command.bindReceiver:
+      case command.bindTransmitter:
+      case command.bindTransceiver:
+        return this.#onBind(readBind(frame), commandId, sequence);
+      case command.enquireLink:
+        return this.send(bare(command.enquireLinkResp, status.ok, sequence));
+      case command.unbind:
+        this.send(bare(command.unbindResp, status.ok, sequence));
+        return this.end();
+      default:
+        this.send(bare(command.genericNack, status.invalidCommandId, sequence));
+    }
+  }
+
+  #onSubmit(message: ShortMessage<Buffer> | undefined, sequence: number): void {
+    const code = this.bound?.canSubmit === true ? status.ok : status.invalidBindStatus;
+    if (code === status.ok && message !== undefined)
+      return this.#events.onSubmit(this, message, sequence);
+    const refusal = message === undefined ? status.invalidMessageLength : code;
+    this.send(encodeId({ commandId: command.submitSmResp, status: refusal, sequence }, ""));
+  }
+
+  #onBind(bind: Bind | undefined, commandId: number, sequence: number): void {
+    if (bind !== undefined) return this.#events.onBind(this, bind, commandId, sequence);
+    const head = { commandId: responseTo(commandId), status: status.bindFailed, sequence };
+    this.send(encodeId(head, ""));
+  }
+}

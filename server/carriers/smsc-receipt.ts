@@ -1,0 +1,114 @@
+import { encodeShortMessage, type ShortMessage } from "./smpp/codec/body.ts";
+import { command, HEADER_OCTETS, writeHeader } from "./smpp/codec/header.ts";
+import { writeString } from "./smpp/codec/octets.ts";
+import { encodeTlvs, tag, type Tlv } from "./smpp/codec/tlv.ts";
+import type { ReceiptScript } from "./smsc-script.ts";
+
+/** A receipt that an SMSC owes: for whom, from whom, and what it says. */
+export type OwedReceipt = {
+  id: string;
+  /** The recipient of the message is the sender of its receipt. */
+  recipient: string;
+  sender: string;
+  state: string;
+  err: string;
+  at: Date;
+  /** The receipt quotes how the message begins. */
+  text: string;
+};
+
+const states = [
+  "SCHEDULED",
+  "ENROUTE",
+  "DELIVRD",
+  "EXPIRED",
+  "DELETED",
+  "UNDELIV",
+  "ACCEPTD",
+  "UNKNOWN",
+  "REJECTD",
+];
+
+const NOTHING = Buffer.alloc(0);
+
+/** The PDU of a receipt, in the form that the script asks for. */
+export function receiptPdu(owed: OwedReceipt, script: ReceiptScript, sequence: number): Buffer {
+  const text = Buffer.from(receiptText(owed, script), "latin1");
+  const id: Tlv[] = [
+    { tag: tag.receiptedMessageId, value: Buffer.from(`${script.spellId(owed.id)}\0`, "latin1") },
+    { tag: tag.messageState, value: Buffer.of(Math.max(0, states.indexOf(owed.state))) },
+  ];
+  const payload: Tlv[] = [{ tag: tag.messagePayload, value: text }];
+  switch (script.form) {
+    case "text":
+      return deliverSm(owed, script, sequence, { shortMessage: text, tlvs: NOTHING });
+    case "tlvs":
+      return deliverSm(owed, script, sequence, { shortMessage: NOTHING, tlvs: encodeTlvs(id) });
+    case "text_and_tlvs":
+      return deliverSm(owed, script, sequence, { shortMessage: text, tlvs: encodeTlvs(id) });
+    case "payload":
+      return deliverSm(owed, script, sequence, {
+        shortMessage: NOTHING,
+        tlvs: encodeTlvs(payload),
+      });
+    case "data_sm":
+      return dataSm(owed, script, sequence, encodeTlvs(id));
+  }
+}
+
+function receiptText({ id, state, err, at, text }: OwedReceipt, script: ReceiptScript): string {
+  const date = at
+    .toISOString()
+    .replaceAll(/[^0-9]/g, "")
+    .slice(2, 12);
+  const delivered = state === "DELIVRD" ? "001" : "000";
+  const quoted = text.slice(0, 20).replaceAll(/[^\x20-\x7e]/g, "?");
+  return (
+    `id:${script.spellId(id)} sub:001 dlvrd:${delivered} submit date:${date} done date:${date} ` +
+    `stat:${state} err:${err} text:${quoted}`
+  );
+}
+
+function deliverSm(
+  { recipient, sender }: OwedReceipt,
+  { serviceType, esmClass }: ReceiptScript,
+  sequence: number,
+  content: Pick<ShortMessage, "shortMessage" | "tlvs">,
+): Buffer {
+  return encodeShortMessage(
+    { commandId: command.deliverSm, status: 0, sequence },
+    {
+      serviceType,
+      source: { ton: 1, npi: 1, address: recipient },
+      destination: { ton: 0, npi: 1, address: sender },
+      esmClass,
+      protocolId: 0,
+      priority: 0,
+      scheduleDeliveryTime: "",
+      validityPeriod: "",
+      registeredDelivery: 0,
+      replaceIfPresent: 0,
+      dataCoding: 0,
+      defaultMessageId: 0,
+      ...content,
+    },
+  );
+}
+
+function dataSm(
+  { recipient, sender }: OwedReceipt,
+  { serviceType, esmClass }: ReceiptScript,
+  sequence: number,
+  tlvs: Buffer,
+): Buffer {
+  const strings = serviceType.length + recipient.length + sender.length;
+  const pdu = Buffer.alloc(HEADER_OCTETS + strings + 10 + tlvs.length);
+  let at = writeString(pdu, HEADER_OCTETS, serviceType);
+  pdu.fill(1, at, at + 2);
+  at = writeString(pdu, at + 2, recipient);
+  at = writeString(pdu, at + 2, sender);
+  pdu[at] = esmClass;
+  pdu.set(tlvs, at + 3);
+  writeHeader(pdu, 0, pdu.length, { commandId: command.dataSm, status: 0, sequence });
+  return pdu;
+}
