@@ -1,0 +1,144 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Server } from "node:net";
+import { test } from "node:test";
+import { testEgress } from "../../../test/support/egress.ts";
+import { connect, type Egress } from "./connect.ts";
+import { judgeUrl } from "./judge-url.ts";
+
+async function listen(
+  host: string,
+  port = 0,
+): Promise<Server & AsyncDisposable & { port: number; seen: number }> {
+  const server = createServer((socket) => {
+    listening.seen += 1;
+    socket.on("error", () => {}).resume();
+    socket.on("end", () => socket.end());
+  }).listen(port, host);
+  await once(server, "listening");
+  const listening = Object.assign(server, {
+    port: (server.address() as AddressInfo).port,
+    seen: 0,
+  });
+  return listening;
+}
+
+async function attempt(url: string, egress: Egress) {
+  const target = judgeUrl(url, egress.policy);
+  assert.ok(target.allowed);
+  const connected = await connect(target, egress.clock.monotonicMs() + 5_000, egress);
+  if ("socket" in connected) connected.socket.destroy();
+  return connected;
+}
+
+test("a dead address of a name gives way to the next one", async () => {
+  await using server = await listen("127.0.0.1");
+  const egress = testEgress({ resolve: () => Promise.resolve(["127.0.0.2", "127.0.0.1"]) });
+
+  const connected = await attempt(`http://hooks.example.com:${server.port}/`, egress);
+
+  assert.ok("socket" in connected);
+  assert.equal(connected.trace.address, "127.0.0.1");
+});
+
+test("one forbidden address refuses the whole answer, and none of them is called", async () => {
+  await using server = await listen("127.0.0.1");
+  const egress = testEgress({ resolve: () => Promise.resolve(["127.0.0.1", "10.0.0.1"]) });
+
+  const connected = await attempt(`http://hooks.example.com:${server.port}/`, egress);
+
+  assert.ok("failure" in connected);
+  assert.deepEqual(connected.failure, {
+    kind: "forbidden",
+    detail: "hooks.example.com, which is 10.0.0.1, must not be called",
+  });
+  assert.equal(server.seen, 0);
+});
+
+test("names are asked for as absolute ones, so that no search domain applies", async () => {
+  const asked: string[] = [];
+  const egress = testEgress({
+    resolve: (name) => {
+      asked.push(name);
+      return Promise.resolve([]);
+    },
+  });
+
+  const connected = await attempt("http://intranet/", egress);
+
+  assert.deepEqual(asked, ["intranet."]);
+  assert.ok("failure" in connected && connected.failure.kind === "failed");
+  assert.equal(connected.failure.class, "dns_not_found");
+});
+
+test("localhost is an allowed loopback address, and nobody is asked", async () => {
+  await using server = await listen("127.0.0.1");
+
+  const connected = await attempt(`http://app.localhost:${server.port}/`, testEgress());
+
+  assert.equal(connected.trace.address, "127.0.0.1");
+});
+
+test("a name that leads to our own port on this machine is forbidden", async () => {
+  await using server = await listen("127.0.0.1");
+  const egress = testEgress({
+    ownPorts: [server.port],
+    resolve: () => Promise.resolve(["127.0.0.1"]),
+  });
+
+  const connected = await attempt(`http://hooks.example.com:${server.port}/`, egress);
+
+  assert.ok("failure" in connected);
+  assert.equal(connected.failure.kind, "forbidden");
+  assert.equal(server.seen, 0);
+});
+
+test("a name that is never resolved fails as that, within its own budget", async () => {
+  const egress = testEgress({ resolve: () => new Promise(() => {}), budgets: { dnsMs: 20 } });
+
+  const connected = await attempt("http://hooks.example.com/", egress);
+
+  assert.ok("failure" in connected && connected.failure.kind === "failed");
+  assert.equal(connected.failure.class, "dns_timeout");
+});
+
+test("the resolver's errors are told apart: no such name, no answer, no descriptors here", async () => {
+  const kinds = [];
+  for (const code of ["ENOTFOUND", "ENODATA", "EAI_AGAIN", "ESERVFAIL", "EMFILE"]) {
+    const egress = testEgress({
+      resolve: () => Promise.reject(Object.assign(new Error("lookup"), { code })),
+    });
+    const connected = await attempt("http://hooks.example.com/", egress);
+    assert.ok("failure" in connected);
+    kinds.push("class" in connected.failure ? connected.failure.class : connected.failure.kind);
+  }
+
+  assert.deepEqual(kinds, [
+    "dns_not_found",
+    "dns_not_found",
+    "dns_failed",
+    "dns_failed",
+    "our_fault",
+  ]);
+});
+
+test("a refused connection says so", async () => {
+  const server = await listen("127.0.0.1");
+  await server[Symbol.asyncDispose]();
+
+  const connected = await attempt(`http://127.0.0.1:${server.port}/`, testEgress());
+
+  assert.ok("failure" in connected && connected.failure.kind === "failed");
+  assert.equal(connected.failure.class, "connect_refused");
+  assert.equal(connected.failure.detail, "ECONNREFUSED 127.0.0.1");
+});
+
+test("connecting gives up at the attempt's deadline, whatever the budgets say", async () => {
+  const egress = testEgress({ resolve: () => new Promise(() => {}) });
+  const target = judgeUrl("http://hooks.example.com/", egress.policy);
+  assert.ok(target.allowed);
+
+  const connected = await connect(target, egress.clock.monotonicMs() + 10, egress);
+
+  assert.ok("failure" in connected);
+});

@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { manualClock } from "../../../test/support/manual-clock.ts";
+import { systemResolve } from "./resolve.ts";
+
+/** A resolver whose every lookup waits until the test answers it. */
+function slowSystem() {
+  const asked = new Map<string, PromiseWithResolvers<string[]>>();
+  return {
+    asked,
+    ask: (name: string): Promise<string[]> => {
+      const answer = Promise.withResolvers<string[]>();
+      asked.set(name, answer);
+      return answer.promise;
+    },
+  };
+}
+
+const LATER = 1_000_000;
+
+test("at most 16 lookups run at once, 12 of them for names that never resolved before", async () => {
+  const system = slowSystem();
+  const resolve = systemResolve({ clock: manualClock(), ask: system.ask });
+  const known = ["known1.", "known2.", "known3.", "known4.", "known5."];
+  const first = known.map((name) => resolve(name, LATER));
+  for (const name of known) system.asked.get(name)?.resolve(["8.8.8.8"]);
+  await Promise.all(first);
+  system.asked.clear();
+
+  for (let n = 0; n < 40; n += 1) resolve(`stranger${n}.`, LATER).catch(() => {});
+  assert.equal(system.asked.size, 12);
+  for (const name of known) resolve(name, LATER).catch(() => {});
+
+  assert.deepEqual([...system.asked.keys()].slice(12), known.slice(0, 4));
+});
+
+test("a name that hangs does not keep a known name waiting, once a lookup ends the next one runs", async () => {
+  const system = slowSystem();
+  const resolve = systemResolve({ clock: manualClock(), ask: system.ask, maxAtOnce: 1 });
+  const first = resolve("a.", LATER);
+  const second = resolve("b.", LATER);
+  assert.deepEqual([...system.asked.keys()], ["a."]);
+
+  system.asked.get("a.")?.reject(new Error("gone"));
+  await assert.rejects(first, /gone/);
+  system.asked.get("b.")?.resolve(["8.8.4.4"]);
+
+  assert.deepEqual(await second, ["8.8.4.4"]);
+});
+
+test("equal names share one lookup", async () => {
+  const system = slowSystem();
+  const resolve = systemResolve({ clock: manualClock(), ask: system.ask });
+
+  const both = Promise.all([resolve("a.", LATER), resolve("a.", LATER)]);
+  system.asked.get("a.")?.resolve(["8.8.8.8"]);
+
+  assert.deepEqual(await both, [["8.8.8.8"], ["8.8.8.8"]]);
+  assert.equal(system.asked.size, 1);
+});
+
+test("a lookup that nobody waits for any more is never begun", async () => {
+  const clock = manualClock();
+  const system = slowSystem();
+  const resolve = systemResolve({ clock, ask: system.ask, maxAtOnce: 1 });
+  const first = resolve("a.", LATER);
+  const late = resolve("late.", 2_000);
+
+  clock.advance(2_001);
+  system.asked.get("a.")?.resolve(["8.8.8.8"]);
+  await first;
+
+  await assert.rejects(late, /DNS_BUSY/);
+  assert.deepEqual([...system.asked.keys()], ["a."]);
+});
+
+test("the system's resolver is asked for all addresses of a name", async () => {
+  const resolve = systemResolve({ clock: manualClock() });
+
+  const addresses = await resolve("localhost", LATER);
+
+  assert.ok(addresses.includes("127.0.0.1") || addresses.includes("::1"), String(addresses));
+});

@@ -1,0 +1,385 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import { type ManualClock, manualClock } from "../../test/support/manual-clock.ts";
+import { accountOf } from "./host-key.ts";
+import { caps, type Kind, laneKeeper, type Lanes } from "./lanes.ts";
+import type { Outcome } from "./outcome.ts";
+
+const ok: Outcome = { kind: "answered", status: 200, retryAfter: null };
+const broken: Outcome = { kind: "answered", status: 500, retryAfter: null };
+const late: Outcome = { kind: "failed", class: "timeout", detail: "" };
+
+/** The nth host of the mth account. */
+function key(account: number, host = 0): bigint {
+  return BigInt(account) * 65_536n + BigInt(host);
+}
+
+function placeOf(hostKey: bigint): { hostname: string; origin: string } {
+  return { hostname: `h${hostKey}`, origin: `https://h${hostKey}` };
+}
+
+function keeper(clock: ManualClock = manualClock()): Lanes {
+  return laneKeeper({ clock, random: () => 0.5 });
+}
+
+/** Grants and begins as much as there is room for. */
+function fill(lanes: Lanes, hostKeys: bigint[], kind: Kind = "first"): Map<bigint, number> {
+  const grants = lanes.grant(
+    hostKeys.map((hostKey) => ({ hostKey })),
+    kind,
+  );
+  for (const { hostKey, slots } of grants) {
+    for (let n = 0; n < slots; n += 1) assert.ok(lanes.begin(hostKey, kind, placeOf(hostKey)));
+  }
+  return new Map(grants.map(({ hostKey, slots }) => [hostKey, slots]));
+}
+
+function end(
+  lanes: Lanes,
+  hostKey: bigint,
+  outcome: Outcome,
+  wish: { kind?: Kind; durationMs?: number } = {},
+) {
+  const { kind = "first", durationMs = 10 } = wish;
+  lanes.end({ hostKey, kind, place: placeOf(hostKey), outcome, durationMs });
+}
+
+function attempt(lanes: Lanes, hostKey: bigint, outcome: Outcome, durationMs = 10): void {
+  assert.deepEqual(lanes.grant([{ hostKey, upTo: 1 }], "first"), [{ hostKey, slots: 1 }]);
+  assert.ok(lanes.begin(hostKey, "first", placeOf(hostKey)));
+  end(lanes, hostKey, outcome, { durationMs });
+}
+
+/** Proves a lane so far that it may have 32 in flight. */
+function prove(lanes: Lanes, hostKey: bigint): bigint {
+  for (let n = 0; n < 25; n += 1) attempt(lanes, hostKey, ok);
+  return hostKey;
+}
+
+function sum(grants: Map<bigint, number>): number {
+  return [...grants.values()].reduce((total, slots) => total + slots, 0);
+}
+
+test("an unproven host gets 2 slots, a proven one up to 32", () => {
+  const lanes = keeper();
+
+  assert.equal(fill(lanes, [key(1)]).get(key(1)), 2);
+  assert.equal(fill(lanes, [prove(lanes, key(2))]).get(key(2)), 32);
+});
+
+test("one account gets 64 slots, 16 of them to hosts that are not proven", () => {
+  const lanes = keeper();
+  const proven = [1, 2, 3].map((host) => prove(lanes, key(1, host)));
+  const unproven = Array.from({ length: 20 }, (_, host) => key(1, 100 + host));
+
+  assert.equal(sum(fill(lanes, unproven)), 16);
+  assert.equal(sum(fill(lanes, proven)), 48);
+  assert.equal(sum(fill(lanes, proven)), 0);
+});
+
+test("hosts that are not proven get 128 slots together, however many accounts ask", () => {
+  const lanes = keeper();
+  const everywhere = Array.from({ length: 200 }, (_, account) => key(account));
+
+  assert.equal(sum(fill(lanes, everywhere)), 128);
+});
+
+test("proven hosts have 128 slots whatever strangers do", () => {
+  const lanes = keeper();
+  const proven = [501, 502, 503, 504].map((account) => prove(lanes, key(account)));
+  fill(
+    lanes,
+    Array.from({ length: 200 }, (_, account) => key(account)),
+  );
+
+  assert.equal(sum(fill(lanes, proven)), 128);
+});
+
+test("retries and replays get 192 slots together; 64 stay for first attempts", () => {
+  const lanes = keeper();
+  const proven = [1, 2, 3, 4, 5, 6, 7, 8].map((account) => prove(lanes, key(account)));
+
+  assert.equal(sum(fill(lanes, proven, "again")), 192);
+  assert.equal(sum(fill(lanes, proven, "first")), 64);
+  assert.deepEqual(lanes.inFlight(), { all: 256, again: 192, unproven: 0 });
+});
+
+test("one host name takes 64 attempts over all accounts; the slot of the next is given back", () => {
+  const lanes = keeper();
+  const shared = { hostname: "hooks.example.com", origin: "https://hooks.example.com" };
+  const proven = [1, 2, 3].map((account) => prove(lanes, key(account)));
+  let begun = 0;
+  for (const { hostKey, slots } of lanes.grant(
+    proven.map((hostKey) => ({ hostKey })),
+    "first",
+  )) {
+    for (let n = 0; n < slots; n += 1) begun += lanes.begin(hostKey, "first", shared) ? 1 : 0;
+  }
+
+  assert.equal(begun, 64);
+  assert.equal(lanes.inFlight().all, 64);
+  lanes.end({ hostKey: key(1), kind: "first", place: shared, outcome: ok, durationMs: 10 });
+  lanes.grant([{ hostKey: key(3), upTo: 1 }], "first");
+  assert.equal(lanes.begin(key(3), "first", shared), true);
+});
+
+test("a host that stops answering gives its slots up and takes no more than two", () => {
+  const lanes = keeper();
+  const host = prove(lanes, key(1));
+  const started = fill(lanes, [host]).get(host) ?? 0;
+
+  for (let n = 0; n < started; n += 1) end(lanes, host, broken);
+
+  assert.equal(fill(lanes, [host]).get(host), 2);
+});
+
+test("slots of a host that is no longer proven count among the unproven", () => {
+  const lanes = keeper();
+  const host = prove(lanes, key(1));
+  fill(lanes, [host]);
+
+  for (let n = 0; n < 3; n += 1) end(lanes, host, late, { durationMs: 10_000 });
+
+  assert.deepEqual(lanes.inFlight(), { all: 29, again: 0, unproven: 29 });
+});
+
+test("an open host gets nothing until its probe is due, then one attempt", () => {
+  const clock = manualClock();
+  const lanes = keeper(clock);
+  for (let n = 0; n < 10; n += 1) attempt(lanes, key(1), late, 10_000);
+
+  assert.equal(sum(fill(lanes, [key(1)])), 0);
+  clock.advance(30_000);
+  assert.equal(sum(fill(lanes, [key(1)])), 1);
+  assert.equal(sum(fill(lanes, [key(1)])), 0);
+});
+
+test("somebody who asks for it lets an open host be tried at once", () => {
+  const lanes = keeper();
+  for (let n = 0; n < 10; n += 1) attempt(lanes, key(1), late, 10_000);
+
+  lanes.probe(key(1));
+
+  assert.equal(sum(fill(lanes, [key(1)], "again")), 1);
+});
+
+test("when slots are scarce every account gets its share, however many hosts another has", () => {
+  const lanes = keeper();
+  const wide = Array.from({ length: 400 }, (_, host) => key(1, host));
+  const narrow = Array.from({ length: 63 }, (_, n) => key(2 + n));
+  // 100 of the 128 slots for strangers are taken.
+  fill(
+    lanes,
+    Array.from({ length: 50 }, (_, n) => key(1_000 + n)),
+  );
+
+  const granted = fill(lanes, [...wide, ...narrow]);
+
+  const accounts = new Set([...granted.keys()].map(accountOf));
+  assert.equal(sum(granted), 28);
+  assert.equal(accounts.size, 28);
+});
+
+test("the account that was served least recently comes first, then its host served least recently", () => {
+  const lanes = keeper();
+  const hosts = Array.from({ length: 40 }, (_, host) => key(1, host));
+  const served = new Set<bigint>();
+  // 16 slots a turn: after three turns every one of the 40 hosts has had one.
+  for (let turn = 0; turn < 3; turn += 1) {
+    const granted = fill(lanes, hosts);
+    for (const [hostKey, slots] of granted) {
+      served.add(hostKey);
+      for (let n = 0; n < slots; n += 1) end(lanes, hostKey, broken);
+    }
+  }
+
+  assert.equal(served.size, 40);
+});
+
+test("no more is granted than is known to be due", () => {
+  const lanes = keeper();
+  const host = prove(lanes, key(1));
+
+  assert.deepEqual(lanes.grant([{ hostKey: host, upTo: 3 }], "first"), [
+    { hostKey: host, slots: 3 },
+  ]);
+});
+
+test("slots given back are free again", () => {
+  const lanes = keeper();
+  const [grant] = lanes.grant([{ hostKey: key(1) }], "again");
+  assert.ok(grant);
+
+  lanes.giveBack(grant, "again");
+
+  assert.deepEqual(lanes.inFlight(), { all: 0, again: 0, unproven: 0 });
+});
+
+test("changes of health are reported once, with what people want to know", () => {
+  const clock = manualClock();
+  const lanes = keeper(clock);
+  attempt(lanes, key(1), ok, 120);
+  clock.advance(1_000);
+
+  const [report, ...others] = lanes.takeChanges();
+
+  assert.deepEqual(others, []);
+  assert.deepEqual(report, {
+    hostKey: key(1),
+    origin: placeOf(key(1)).origin,
+    health: "proven",
+    since: new Date("2026-11-15T09:30:00.000Z"),
+    ok: 1,
+    failed: 0,
+    p95Ms: 120,
+    lastOkAt: new Date("2026-11-15T09:30:00.000Z"),
+  });
+  assert.deepEqual(lanes.takeChanges(), []);
+});
+
+test("lanes without end are forgotten, except those with something in flight", () => {
+  const lanes = laneKeeper({ clock: manualClock(), random: () => 0.5, maxLanes: 100 });
+  const busy = prove(lanes, key(1));
+  const inFlight = fill(lanes, [busy]).get(busy);
+  for (let n = 0; n < 1_000; n += 1) attempt(lanes, key(2, n), broken);
+
+  for (let n = 0; n < (inFlight ?? 0); n += 1) end(lanes, busy, ok);
+
+  assert.equal(fill(lanes, [busy]).get(busy), 32);
+  assert.deepEqual(lanes.inFlight(), { all: 32, again: 0, unproven: 0 });
+});
+
+// The model: whatever is granted, begun, given back and ended in whatever order, no cap is exceeded.
+
+type Step =
+  | { do: "grant"; lanes: number[]; kind: Kind }
+  | { do: "begin" | "giveBack"; pick: number }
+  | { do: "end"; pick: number; outcome: Outcome; durationMs: number }
+  | { do: "wait"; ms: number };
+
+const HOSTS = 6;
+const ACCOUNTS = 12;
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant("grant" as const),
+      lanes: fc.array(fc.nat(ACCOUNTS * HOSTS - 1), { maxLength: 30 }),
+      kind: fc.constantFrom<Kind>("first", "again"),
+    }),
+  },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      do: fc.constantFrom("begin" as const, "begin" as const, "giveBack" as const),
+      pick: fc.nat(),
+    }),
+  },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      do: fc.constant("end" as const),
+      pick: fc.nat(),
+      outcome: fc.constantFrom(ok, ok, ok, broken, late),
+      durationMs: fc.constantFrom(5, 100, 5_000, 10_000),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant("wait" as const),
+      ms: fc.constantFrom(10, 30_000, 90_000_000),
+    }),
+  },
+);
+
+type Slot = { hostKey: bigint; kind: Kind };
+
+test("in no interleaving of claims and answers is a cap exceeded", () => {
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 50, maxLength: 400, size: "max" }), (steps) => {
+      const clock = manualClock();
+      const lanes = keeper(clock);
+      const granted: Slot[] = [];
+      const running: Slot[] = [];
+      const everProven = new Set<bigint>();
+      for (const action of steps) {
+        run(action, { clock, lanes, granted, running, everProven });
+        checkCaps([...granted, ...running], everProven);
+        checkHostnames(running);
+        assert.equal(lanes.inFlight().all, granted.length + running.length);
+      }
+      for (const slot of granted) lanes.giveBack({ hostKey: slot.hostKey, slots: 1 }, slot.kind);
+      for (const slot of running)
+        lanes.end({ ...slot, place: sharedPlace(slot.hostKey), outcome: ok, durationMs: 5 });
+      assert.deepEqual(lanes.inFlight(), { all: 0, again: 0, unproven: 0 });
+    }),
+    { numRuns: 150 },
+  );
+});
+
+type World = {
+  clock: ManualClock;
+  lanes: Lanes;
+  granted: Slot[];
+  running: Slot[];
+  everProven: Set<bigint>;
+};
+
+/** Accounts share host names, as they do in life. */
+function sharedPlace(hostKey: bigint): { hostname: string; origin: string } {
+  const hostname = `h${hostKey % 65_536n}`;
+  return { hostname, origin: `https://${hostname}` };
+}
+
+function run(action: Step, { clock, lanes, granted, running, everProven }: World): void {
+  if (action.do === "wait") clock.advance(action.ms);
+  if (action.do === "grant") {
+    const { kind } = action;
+    const wanted = action.lanes.map((n) => ({
+      hostKey: key(1 + (n % ACCOUNTS), Math.floor(n / ACCOUNTS)),
+    }));
+    for (const { hostKey, slots } of lanes.grant(wanted, kind)) {
+      for (let n = 0; n < slots; n += 1) granted.push({ hostKey, kind });
+    }
+  }
+  if (action.do === "begin" || action.do === "giveBack") {
+    const [slot] = granted.splice(action.pick % (granted.length || 1), 1);
+    if (slot === undefined) return;
+    if (action.do === "giveBack") lanes.giveBack({ hostKey: slot.hostKey, slots: 1 }, slot.kind);
+    else if (lanes.begin(slot.hostKey, slot.kind, sharedPlace(slot.hostKey))) running.push(slot);
+  }
+  if (action.do === "end") {
+    const [slot] = running.splice(action.pick % (running.length || 1), 1);
+    if (slot === undefined) return;
+    const { outcome, durationMs } = action;
+    if (outcome === ok) everProven.add(slot.hostKey);
+    lanes.end({ ...slot, place: sharedPlace(slot.hostKey), outcome, durationMs });
+  }
+}
+
+function checkCaps(slots: Slot[], everProven: Set<bigint>): void {
+  const strangers = slots.filter(({ hostKey }) => !everProven.has(hostKey));
+  assert.ok(slots.length <= caps.all);
+  assert.ok(slots.filter(({ kind }) => kind === "again").length <= caps.again);
+  assert.ok(strangers.length <= caps.unproven);
+  assert.ok(most(slots, ({ hostKey }) => hostKey) <= 32);
+  assert.ok(most(strangers, ({ hostKey }) => hostKey) <= 2);
+  assert.ok(most(slots, ({ hostKey }) => accountOf(hostKey)) <= caps.account);
+  assert.ok(most(strangers, ({ hostKey }) => accountOf(hostKey)) <= caps.accountUnproven);
+}
+
+function checkHostnames(running: Slot[]): void {
+  assert.ok(most(running, ({ hostKey }) => sharedPlace(hostKey).hostname) <= caps.hostname);
+}
+
+function most<Item>(items: Item[], group: (item: Item) => unknown): number {
+  return Math.max(
+    0,
+    ...Map.groupBy(items, group)
+      .values()
+      .map(({ length }) => length),
+  );
+}

@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { testEgress } from "../../test/support/egress.ts";
+import { manualClock } from "../../test/support/manual-clock.ts";
+import { judgeUrl } from "./egress/judge-url.ts";
+import { lines } from "./lines.ts";
+
+function setUp(maxPools?: number) {
+  const clock = manualClock();
+  const egress = { ...testEgress(), clock };
+  const target = judgeUrl("https://hooks.example.com/", egress.policy);
+  const elsewhere = judgeUrl("https://hooks.example.org/", egress.policy);
+  assert.ok(target.allowed && elsewhere.allowed);
+  return {
+    clock,
+    target,
+    elsewhere,
+    pool: lines(egress, maxPools === undefined ? {} : { maxPools }),
+  };
+}
+
+test("a lane's sound line is used again, the one used last first", () => {
+  const { pool, target } = setUp();
+  const [first, second] = [pool.take(1n, target), pool.take(1n, target)];
+  pool.release(1n, first, true);
+  pool.release(1n, second, true);
+
+  assert.equal(pool.take(1n, target), second);
+  assert.equal(pool.take(1n, target), first);
+});
+
+test("a line that is not sound is never used again", () => {
+  const { pool, target } = setUp();
+  const line = pool.take(1n, target);
+
+  pool.release(1n, line, false);
+
+  assert.notEqual(pool.take(1n, target), line);
+  assert.equal(line.client.destroyed, true);
+});
+
+test("lanes share no line, nor do two hosts whose keys happen to be equal", () => {
+  const { pool, target, elsewhere } = setUp();
+  const line = pool.take(1n, target);
+  pool.release(1n, line, true);
+
+  assert.notEqual(pool.take(2n, target), line);
+  assert.notEqual(pool.take(1n, elsewhere), line);
+  assert.equal(pool.take(1n, target), line);
+});
+
+test("a pool that is idle for 60 s is closed, one that is used is not", () => {
+  const { clock, pool, target } = setUp();
+  const [idle, busy] = [pool.take(1n, target), pool.take(2n, target)];
+  pool.release(1n, idle, true);
+
+  clock.advance(59_999);
+  assert.deepEqual(pool.count(), { pools: 2, idle: 1, busy: 1 });
+  clock.advance(10_001);
+
+  assert.deepEqual(pool.count(), { pools: 1, idle: 0, busy: 1 });
+  assert.equal(idle.client.destroyed, true);
+  assert.equal(busy.client.destroyed, false);
+});
+
+test("at most as many pools are kept as allowed: the least recently used idle one makes room", () => {
+  const { clock, pool, target } = setUp(3);
+  const busy = pool.take(1n, target);
+  for (const hostKey of [2n, 3n, 4n, 5n]) {
+    clock.advance(10);
+    pool.release(hostKey, pool.take(hostKey, target), true);
+  }
+
+  assert.deepEqual(pool.count(), { pools: 3, idle: 2, busy: 1 });
+  assert.equal(busy.client.destroyed, false);
+});
+
+test("nothing is left to wait for once all pools are closed", async () => {
+  const { clock, pool, target } = setUp();
+  pool.release(1n, pool.take(1n, target), true);
+  clock.advance(120_000);
+  assert.equal(clock.waiting(), 0);
+  pool.take(1n, target);
+
+  await pool.close();
+
+  assert.equal(clock.waiting(), 0);
+  assert.deepEqual(pool.count(), { pools: 0, idle: 0, busy: 0 });
+});

@@ -1,0 +1,229 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { test } from "node:test";
+import { testEgress } from "../../test/support/egress.ts";
+import { onRequests, type RawServer, startRawServer } from "../../test/support/raw-server.ts";
+import { type Attempt, poster, type Poster, type PosterOptions } from "./post.ts";
+
+const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+function newPoster(options: Partial<PosterOptions> = {}): Poster & AsyncDisposable {
+  const made = poster({ ...testEgress(), showPrivateAnswers: true, ...options });
+  return { ...made, [Symbol.asyncDispose]: () => made.close() };
+}
+
+function post(
+  sender: Poster,
+  server: RawServer,
+  wish: { hostKey?: bigint; path?: string } = {},
+): Promise<Attempt> {
+  const { hostKey = 1n, path = "/hook" } = wish;
+  const url = `http://127.0.0.1:${server.port}${path}`;
+  return sender.post({
+    hostKey,
+    url,
+    headers: { "X-SMS-Event": "message.sent" },
+    body: Buffer.from('{"a":"ü"}'),
+  });
+}
+
+test("the request on the wire is the octets given, the headers given, and what HTTP needs", async () => {
+  let seen = "";
+  await using server = await startRawServer((socket) => {
+    onRequests(socket, (request) => {
+      seen = request;
+      socket.write(OK);
+    });
+  });
+  await using sender = newPoster();
+
+  await post(sender, server, { path: "/hook/ü?x=1&y=%20" });
+
+  const [head = "", body = ""] = seen.split("\r\n\r\n");
+  assert.deepEqual(head.split("\r\n"), [
+    "POST /hook/%C3%BC?x=1&y=%20 HTTP/1.1",
+    `host: 127.0.0.1:${server.port}`,
+    "connection: keep-alive",
+    "X-SMS-Event: message.sent",
+    "content-length: 10",
+  ]);
+  assert.equal(Buffer.from(body, "latin1").toString(), '{"a":"ü"}');
+});
+
+test("an attempt tells status, answer, address and timings", async () => {
+  await using server = await startRawServer((socket) => {
+    onRequests(socket, () =>
+      socket.write("HTTP/1.1 503 Busy\r\nRetry-After: 7\r\nContent-Length: 4\r\n\r\nbusy"),
+    );
+  });
+  await using sender = newPoster();
+
+  const { outcome, status, answer, address, timings } = await post(sender, server);
+
+  assert.deepEqual(outcome, { kind: "answered", status: 503, retryAfter: "7" });
+  assert.equal(status, 503);
+  assert.equal(answer?.headers["retry-after"], "7");
+  assert.equal(answer.body.toString(), "busy");
+  assert.equal(address, "127.0.0.1");
+  assert.equal(timings.dnsMs, null);
+  assert.equal(timings.tlsMs, null);
+  const { connectMs, firstByteMs, totalMs } = timings;
+  assert.ok(
+    connectMs !== null &&
+      firstByteMs !== null &&
+      connectMs <= firstByteMs &&
+      firstByteMs <= totalMs,
+  );
+});
+
+test("a connection is kept alive and used again by its lane, and never by another", async () => {
+  await using server = await startRawServer((socket) => {
+    onRequests(socket, () => socket.write(OK));
+  });
+  await using sender = newPoster();
+
+  const first = await post(sender, server);
+  const second = await post(sender, server);
+  assert.equal(server.connections, 1);
+  const other = await post(sender, server, { hostKey: 2n });
+
+  assert.equal(server.connections, 2);
+  assert.notEqual(first.timings.connectMs, null);
+  assert.equal(second.timings.connectMs, null);
+  assert.equal(second.address, "127.0.0.1");
+  assert.notEqual(other.timings.connectMs, null);
+});
+
+test("two attempts of a lane at once use two connections: nothing waits inside the client", async () => {
+  const sockets: (() => void)[] = [];
+  await using server = await startRawServer((socket) => {
+    onRequests(socket, () => {
+      sockets.push(() => socket.write(OK));
+      if (sockets.length === 3) for (const answer of sockets) answer();
+    });
+  });
+  await using sender = newPoster();
+
+  const attempts = await Promise.all([1, 2, 3].map(() => post(sender, server)));
+
+  assert.deepEqual(
+    attempts.map(({ status }) => status),
+    [200, 200, 200],
+  );
+  assert.equal(server.connections, 3);
+});
+
+test("a kept connection that dies as it is used is dialled once more, as the same attempt", async () => {
+  let requests = 0;
+  await using server = await startRawServer((socket) => {
+    onRequests(socket, (_, nth) => {
+      requests += 1;
+      if (nth === 1) socket.write(OK);
+      else socket.destroy();
+    });
+  });
+  await using sender = newPoster();
+  await post(sender, server);
+
+  const attempt = await post(sender, server);
+
+  assert.equal(attempt.status, 200);
+  assert.notEqual(attempt.timings.connectMs, null);
+  assert.equal(requests, 3);
+  assert.equal(server.connections, 2);
+});
+
+test("a connection is dialled once more only once", async () => {
+  let requests = 0;
+  await using server = await startRawServer((socket) => {
+    onRequests(socket, () => {
+      requests += 1;
+      if (requests === 1) socket.write(OK);
+      else socket.destroy();
+    });
+  });
+  await using sender = newPoster();
+  await post(sender, server);
+
+  const { outcome } = await post(sender, server);
+
+  assert.ok(outcome.kind === "failed");
+  assert.equal(outcome.class, "connection_lost");
+  assert.equal(requests, 3);
+});
+
+test("a new connection that dies, or one that dies after the first octet, is not dialled again", async () => {
+  let requests = 0;
+  await using server = await startRawServer((socket) => {
+    onRequests(socket, (_, nth) => {
+      requests += 1;
+      if (requests === 1) socket.destroy();
+      else if (nth === 1) socket.write(OK);
+      else socket.end("HTTP/1.1 2");
+    });
+  });
+  await using sender = newPoster();
+
+  const fresh = await post(sender, server);
+  await post(sender, server);
+  const begun = await post(sender, server);
+
+  for (const { outcome } of [fresh, begun]) assert.equal(outcome.kind, "failed");
+  assert.equal(requests, 3);
+});
+
+test("a receiver that closes after each answer is called anew, without a failed attempt", async () => {
+  await using server = await startRawServer((socket) => {
+    onRequests(socket, () => socket.end(OK));
+  });
+  await using sender = newPoster();
+  const statuses = [];
+  for (let n = 0; n < 10; n += 1) statuses.push((await post(sender, server)).status);
+
+  assert.deepEqual(new Set(statuses), new Set([200]));
+});
+
+test("answers from private addresses are kept to oneself unless the operator shows them", async () => {
+  await using server = await startRawServer((socket) => {
+    onRequests(socket, () =>
+      socket.write("HTTP/1.1 500 No\r\nRetry-After: 9\r\nContent-Length: 6\r\n\r\nsecret"),
+    );
+  });
+  await using sender = newPoster({ showPrivateAnswers: false });
+
+  const { status, answer, outcome } = await post(sender, server);
+
+  assert.equal(status, 500);
+  assert.equal(answer, null);
+  assert.deepEqual(outcome, { kind: "answered", status: 500, retryAfter: "9" });
+});
+
+test("an attempt under way when the service stops is no attempt, and leaves no connection", async () => {
+  await using server = await startRawServer((socket) => void socket.resume());
+  const sender = newPoster();
+  const underWay = post(sender, server);
+  await connected(server);
+
+  await sender.close();
+
+  const { outcome } = await underWay;
+  assert.deepEqual(outcome, { kind: "our_fault", detail: "this service is stopping" });
+  assert.equal((await post(sender, server)).outcome.kind, "our_fault");
+  assert.deepEqual(sender.connections(), { pools: 0, idle: 0, busy: 0 });
+});
+
+test("a URL that policy no longer allows is not called", async () => {
+  await using server = await startRawServer((socket) => void socket.end());
+  await using sender = newPoster(testEgress({ allowCidrs: [] }));
+
+  const { outcome } = await post(sender, server);
+
+  assert.equal(outcome.kind, "forbidden");
+  assert.equal(server.connections, 0);
+});
+
+async function connected(server: RawServer): Promise<void> {
+  while (server.open.size === 0) await new Promise(setImmediate);
+  const [socket] = server.open;
+  if (socket?.bytesRead === 0) await once(socket, "data");
+}

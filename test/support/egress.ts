@@ -1,0 +1,45 @@
+import { Resolver } from "node:dns/promises";
+import { systemClock } from "#platform";
+import {
+  connectBudgets,
+  type Egress,
+  egressPolicy,
+  type EgressSettings,
+  type Resolve,
+  trust,
+} from "#webhooks";
+
+type Wish = Partial<EgressSettings> & {
+  resolve?: Resolve;
+  certificates?: string[];
+  budgets?: Partial<Egress["budgets"]>;
+};
+
+/** The guard with the embedded installation's policy, and no resolver unless one is given. */
+export function testEgress(wish: Wish = {}): Egress {
+  const { allowCidrs = ["127.0.0.0/8", "::1"], allowHttp = true, ownPorts = [] } = wish;
+  return {
+    policy: egressPolicy({ allowCidrs, allowHttp, ownPorts }),
+    clock: systemClock,
+    resolve: wish.resolve ?? (() => Promise.reject(new Error("nobody to ask"))),
+    trust: trust(wish.certificates),
+    budgets: { ...connectBudgets, ...wish.budgets },
+  };
+}
+
+/** Asks the name server at `address`, IPv4 and IPv6, as the system's resolver would. */
+export function resolveBy(address: string, types = ["A", "AAAA"]): Resolve {
+  const resolver = new Resolver({ timeout: 500, tries: 1 });
+  resolver.setServers([address]);
+  return async (name) => {
+    const found = await Promise.allSettled(
+      types.map((type) => (type === "A" ? resolver.resolve4(name) : resolver.resolve6(name))),
+    );
+    const addresses = found.flatMap((answer) =>
+      answer.status === "fulfilled" ? answer.value : [],
+    );
+    const [first] = found;
+    if (addresses.length === 0 && first?.status === "rejected") throw first.reason;
+    return addresses;
+  };
+}
