@@ -1,3 +1,6 @@
+import { X509Certificate } from "node:crypto";
+import { createSecureContext } from "node:tls";
+
 import { octetString, type Parse } from "./setting-parsers.ts";
 import { LONGEST_STRING, type Setting, type SmppSettings, smppSettings } from "./settings.ts";
 
@@ -52,7 +55,10 @@ function contradictions(settings: SmppSettings): SettingFault[] {
   if (!tls && !tlsVerify) faults.push({ setting: "tls_verify", message: "is off, but so is tls" });
   if ((tlsCert === null) !== (tlsKey === null)) {
     faults.push({ setting: "tls_cert", message: "and tls_key belong together; one is missing" });
+  } else if (tlsCert !== null && tlsKey !== null) {
+    faults.push(...unreadable("tls_cert", { cert: tlsCert, key: tlsKey }));
   }
+  if (tlsCa !== null) faults.push(...unreadable("tls_ca", { ca: tlsCa }));
   if (settings.destTonNpi === null) {
     faults.push({
       setting: "dest_ton_npi",
@@ -60,6 +66,26 @@ function contradictions(settings: SmppSettings): SettingFault[] {
     });
   }
   return faults;
+}
+
+function unreadable(
+  setting: string,
+  pem: { ca: string } | { cert: string; key: string },
+): SettingFault[] {
+  try {
+    if ("ca" in pem)
+      for (const certificate of certificates(pem.ca)) new X509Certificate(certificate);
+    else createSecureContext(pem);
+    return [];
+  } catch {
+    const what =
+      "ca" in pem ? "is not a certificate" : "and tls_key are not a certificate and its key";
+    return [{ setting, message: what }];
+  }
+}
+
+function certificates(bundle: string): string[] {
+  return bundle.split(/(?=-----BEGIN )/).filter((part) => part.startsWith("-----BEGIN "));
 }
 
 /** What the protocol allows, without the NUL. Many SMSCs take more, so nothing is ever cut. */

@@ -104,16 +104,21 @@ function networkError(tlvs: Buffer): string | undefined {
   return code === 0 ? undefined : String(code).padStart(3, "0");
 }
 
-function readText(
-  { shortMessage, esmClass, tlvs }: ShortMessage<Buffer>,
-  isMarked: boolean,
-): ReceiptText {
-  const text = readOctets(withoutHeader(shortMessage, esmClass), isMarked);
+function readText(message: ShortMessage<Buffer>, isMarked: boolean): ReceiptText {
+  const { shortMessage, esmClass, tlvs } = message;
+  const text = readUserData(shortMessage, esmClass, isMarked);
   if (tlvs.length === 0 || (text.id !== undefined && text.stat !== undefined)) return text;
   const payload = findTlv(tlvs, tag.messagePayload, "cut");
   if (payload === undefined) return text;
-  const more = readOctets(withoutHeader(payload, esmClass), isMarked);
+  const more = readUserData(payload, esmClass, isMarked);
   return { id: text.id ?? more.id, stat: text.stat ?? more.stat, err: text.err ?? more.err };
+}
+
+/** Behind its header where it has one; one that makes no sense of the rest was none. */
+function readUserData(octets: Buffer, esmClass: number, isMarked: boolean): ReceiptText {
+  if ((esmClass & HAS_UDH) === 0 || octets.length === 0) return readOctets(octets, isMarked);
+  const behind = readOctets(octets.subarray(1 + (octets[0] ?? 0)), isMarked);
+  return behind.id === undefined ? readOctets(octets, isMarked) : behind;
 }
 
 function readOctets(octets: Buffer, isMarked: boolean): ReceiptText {
@@ -125,13 +130,6 @@ function readOctets(octets: Buffer, isMarked: boolean): ReceiptText {
   if (found.id !== undefined || octets[0] !== 0) return found;
   const units = Buffer.from(octets.subarray(0, octets.length & ~1));
   return readReceiptText(units.swap16().toString("utf16le"));
-}
-
-/** Without its user data header; a header that claims more than there is was none. */
-function withoutHeader(octets: Buffer, esmClass: number): Buffer {
-  if ((esmClass & HAS_UDH) === 0 || octets.length === 0) return octets;
-  const start = 1 + (octets[0] ?? 0);
-  return start < octets.length ? octets.subarray(start) : octets;
 }
 
 /** By the protocol's words, and the same words written out. */

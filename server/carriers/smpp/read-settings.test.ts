@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { selfSigned } from "../../../test/support/certificates.ts";
+import {
+  describeSmppSettings,
+  passwordFault,
+  passwordWarnings,
+  readSmppSettings,
+} from "./read-settings.ts";
+
+const least = { host: "smsc.example", system_id: "user" };
+
+function read(given: Record<string, unknown>) {
+  const found = readSmppSettings({ ...least, ...given });
+  assert.ok(found.outcome === "read", JSON.stringify(found));
+  return found.settings;
+}
+
+function faults(given: Record<string, unknown>): Record<string, string> {
+  const found = readSmppSettings({ ...least, ...given });
+  if (found.outcome === "read") return {};
+  return Object.fromEntries(found.faults.map(({ setting, message }) => [setting, message]));
+}
+
+test("a host and a system id are enough; the rest is as the reference says", () => {
+  assert.partialDeepStrictEqual(read({}), {
+    port: 2775,
+    tls: false,
+    tlsVerify: true,
+    systemType: "",
+    interfaceVersion: 0x34,
+    bind: "transceiver",
+    binds: 1,
+    window: 10,
+    rate: 50,
+    connectTimeoutMs: 10_000,
+    bindTimeoutMs: 15_000,
+    responseTimeoutMs: 30_000,
+    unbindTimeoutMs: 5000,
+    enquireLinkMs: 30_000,
+    enquireLinkTimeoutMs: 10_000,
+    reconnect: { fromMs: 1000, toMs: 60_000 },
+    reconnectAlreadyBound: { fromMs: 30_000, toMs: 300_000 },
+    reconnectRefused: { fromMs: 300_000, toMs: 1_800_000 },
+    inDoubt: "resend",
+    defaultSender: null,
+    sourceTonNpi: null,
+    destTonNpi: { ton: 1, npi: 1 },
+    esmMode: 0,
+    registeredDelivery: 1,
+    alphabet: "gsm",
+    gsmDataCoding: 0,
+    ucs2DataCoding: 8,
+    longMessages: "udh",
+    validity: "relative",
+    receiptId: { form: "exact", stripZeros: false, foldCase: false },
+    receiptPer: "segment",
+    receiptWindowMs: 604_800_000,
+    parkedReceiptsMs: 604_800_000,
+    maxPdu: 73_728,
+    pduLog: "off",
+  });
+});
+
+test("what a command line gives as text is read as what JSON gives as values", () => {
+  const asText = read({
+    port: "3600",
+    tls: "on",
+    interface_version: "0x33",
+    window: "100",
+    response_timeout: "5m",
+    reconnect: "500ms-2m",
+    status_classes: '{"0x45":"temporary","0x401":{"class":"permanent","code":"BLOCKED"}}',
+    receipt_id: "hex_to_decimal,strip_zeros",
+    max_pdu: "128KiB",
+  });
+
+  assert.deepEqual(
+    asText,
+    read({
+      port: 3600,
+      tls: true,
+      interface_version: 0x33,
+      window: 100,
+      response_timeout: "300s",
+      reconnect: "0.5s - 120s",
+      status_classes: {
+        "0x45": { class: "temporary" },
+        1025: { class: "permanent", code: "BLOCKED" },
+      },
+      receipt_id: "strip_zeros hex_to_decimal",
+      max_pdu: 131_072,
+    }),
+  );
+  assert.deepEqual(asText.statusClasses.get(0x45), { kind: "temporary", code: "EXPIRED" });
+});
+
+test("every wrong setting is named at once, with what would be right", () => {
+  const found = faults({
+    host: "",
+    port: 0,
+    bind: "both",
+    window: "many",
+    response_timeout: 30,
+    reconnect: "60s-1s",
+    in_doubt: "guess",
+    status_classes: '{"x":"temporary"}',
+    error_codes: { "011": "WRONG_NUMBER" },
+    receipt_id: "hex_to_decimal decimal_to_hex",
+    source_ton_npi: "5",
+    windw: 10,
+  });
+
+  assert.deepEqual(Object.keys(found).toSorted(), [
+    "bind",
+    "error_codes",
+    "host",
+    "in_doubt",
+    "port",
+    "receipt_id",
+    "reconnect",
+    "response_timeout",
+    "source_ton_npi",
+    "status_classes",
+    "window",
+    "windw",
+  ]);
+  assert.equal(found["response_timeout"], "must be a duration such as 30s, 5m or 7d");
+});
+
+test("settings that contradict each other are refused by name", () => {
+  const { cert, key } = selfSigned(["smsc.example"]);
+
+  assert.deepEqual(Object.keys(faults({ tls_ca: cert })), ["tls_ca"]);
+  assert.deepEqual(Object.keys(faults({ tls_verify: "off" })), ["tls_verify"]);
+  assert.deepEqual(Object.keys(faults({ tls: true, tls_cert: cert })), ["tls_cert"]);
+  assert.deepEqual(faults({ tls: true, tls_cert: cert, tls_key: key, tls_ca: cert }), {});
+});
+
+test("a certificate that cannot be read is found when it is set, not when it is used", () => {
+  const broken = "-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----";
+
+  assert.deepEqual(Object.keys(faults({ tls: true, tls_ca: broken })), ["tls_ca"]);
+  assert.deepEqual(Object.keys(faults({ tls: true, tls_ca: "ca.pem" })), ["tls_ca"]);
+});
+
+test("a credential longer than the protocol allows warns and is kept whole", () => {
+  const found = readSmppSettings({
+    ...least,
+    system_id: "u".repeat(16),
+    system_type: "t".repeat(13),
+  });
+
+  assert.ok(found.outcome === "read");
+  assert.equal(found.settings.systemId.length, 16);
+  assert.equal(found.warnings.length, 2);
+  assert.equal(passwordWarnings("p".repeat(9)).length, 1);
+  assert.equal(passwordWarnings("p".repeat(8)).length, 0);
+});
+
+test("a password that a NUL would cut short, or that the wire cannot carry, is refused", () => {
+  assert.equal(passwordFault("pässword"), undefined);
+  assert.match(passwordFault("a\0b") ?? "", /cannot carry/);
+  assert.match(passwordFault("漢") ?? "", /cannot carry/);
+});
+
+test("every setting is described for the command line, under its name with dashes", () => {
+  const described = describeSmppSettings();
+
+  assert.ok(
+    described.every(({ meaning, option }) => meaning !== "" && /^--[a-z0-9-]+$/.test(option)),
+  );
+  assert.partialDeepStrictEqual(
+    described.find(({ name }) => name === "response_timeout"),
+    { option: "--response-timeout", fallback: "30s", kind: "value", isRequired: false },
+  );
+  assert.deepEqual(
+    described.filter(({ isRequired }) => isRequired).map(({ name }) => name),
+    ["host", "system_id"],
+  );
+});

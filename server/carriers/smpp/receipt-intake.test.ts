@@ -1,0 +1,148 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import type { Receipt } from "#carriers";
+import { silentLog } from "#platform";
+
+import { manualClock } from "../../../test/support/manual-clock.ts";
+import { until } from "../../../test/support/until.ts";
+import { ReceiptIntake } from "./receipt-intake.ts";
+
+const receipt: Receipt = {
+  carrierId: "carrier-1",
+  carrierMessageIds: ["1"],
+  state: "DELIVRD",
+  effect: "delivered",
+  errorCode: null,
+  carrierCode: "000",
+  recipient: "4915112345678",
+  raw: null,
+};
+
+const TEMPORARY = 0x64;
+
+function intakeWith(sink: (batch: Receipt[]) => Promise<void>) {
+  const clock = manualClock();
+  const pauses: string[] = [];
+  const answers: number[] = [];
+  const intake = new ReceiptIntake({
+    carrier: "acme",
+    sink,
+    clock,
+    log: silentLog,
+    onFull: () => pauses.push("full"),
+    onRelieved: () => pauses.push("relieved"),
+  });
+  return {
+    clock,
+    intake,
+    answers,
+    pauses,
+    take: (count: number) => {
+      for (let i = 0; i < count; i += 1) {
+        intake.take(receipt, (code) => answers.push(code), clock.monotonicMs());
+      }
+    },
+  };
+}
+
+test("a receipt is answered after it is stored, and not before", async () => {
+  const stored = Promise.withResolvers<void>();
+  const { answers, intake, take } = intakeWith(() => stored.promise);
+
+  take(1);
+  await new Promise(setImmediate);
+  assert.deepEqual(answers, []);
+  stored.resolve();
+  await intake.settled();
+
+  assert.deepEqual(answers, [0]);
+});
+
+test("what arrives while one batch commits is the next, of at most 500", async () => {
+  const batches: number[] = [];
+  const first = Promise.withResolvers<void>();
+  const { intake, take } = intakeWith(async (batch) => {
+    batches.push(batch.length);
+    if (batches.length === 1) await first.promise;
+  });
+
+  take(3);
+  await until("the first batch is on its way", () => batches.length === 1);
+  take(700);
+  first.resolve();
+  await intake.settled();
+
+  assert.deepEqual(batches, [3, 500, 200]);
+});
+
+test("a receipt that could not be stored is tried again, and then answered", async () => {
+  let tries = 0;
+  const { answers, clock, intake, take } = intakeWith(async () => {
+    tries += 1;
+    if (tries < 3) throw new Error("the database is away");
+  });
+
+  take(2);
+  while (intake.held > 0) {
+    clock.advance(250);
+    await new Promise(setImmediate);
+  }
+
+  assert.equal(tries, 3);
+  assert.deepEqual(answers, [0, 0]);
+});
+
+test("after five seconds without a database the carrier is asked to repeat, once each", async () => {
+  const { answers, clock, intake, take } = intakeWith(() => Promise.reject(new Error("away")));
+
+  take(3);
+  for (let waitedMs = 0; waitedMs < 4900; waitedMs += 100) {
+    clock.advance(100);
+    await new Promise(setImmediate);
+  }
+  assert.deepEqual(answers, []);
+  for (let waitedMs = 0; waitedMs < 1000; waitedMs += 100) {
+    clock.advance(100);
+    await new Promise(setImmediate);
+  }
+
+  assert.deepEqual(answers, [TEMPORARY, TEMPORARY, TEMPORARY]);
+  assert.equal(intake.held, 0);
+});
+
+test("a sink that hangs holds no receipt longer than that, and a late commit answers nothing twice", async () => {
+  const hanging = Promise.withResolvers<void>();
+  const { answers, clock, intake, take } = intakeWith(() => hanging.promise);
+  take(2);
+  await new Promise(setImmediate);
+  take(2);
+
+  clock.advance(5000);
+  assert.deepEqual(answers, [TEMPORARY, TEMPORARY, TEMPORARY, TEMPORARY]);
+  hanging.resolve();
+  await intake.settled();
+
+  assert.equal(answers.length, 4);
+});
+
+test("with 5,000 held the carrier is not read from, and with half of them stored it is again", async () => {
+  const { intake, pauses, take } = intakeWith(() => Promise.resolve());
+
+  take(5000);
+  assert.deepEqual(pauses, ["full"]);
+  await intake.settled();
+
+  assert.deepEqual(pauses, ["full", "relieved"]);
+});
+
+test("a receipt that comes in the very moment a batch ends is stored too", async () => {
+  let batches = 0;
+  const { answers, intake, take } = intakeWith(async () => {
+    batches += 1;
+    if (batches === 1) queueMicrotask(() => queueMicrotask(() => take(1)));
+  });
+
+  take(1);
+  await until("both are answered", () => answers.length === 2 && intake.held === 0);
+});

@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { type SubmitAnswer, Window } from "./window.ts";
+
+const accepted: SubmitAnswer = { kind: "answered", status: 0, messageId: "a" };
+
+/** A window with submits that were sent at these times, and the answers they got. */
+function windowOf(...sentAtMs: number[]) {
+  const window = new Window();
+  const answers: SubmitAnswer[][] = [];
+  const sequences = sentAtMs.map((atMs, index) => {
+    const sequence = window.nextSequence();
+    const got: SubmitAnswer[] = [];
+    answers.push(got);
+    window.add(sequence, {
+      ordinal: index + 1,
+      sentAtMs: atMs,
+      deadlineMs: atMs + 100,
+      settle: (answer) => got.push(answer),
+    });
+    return sequence;
+  });
+  return { window, answers, sequences: sequences as [number, number, number] };
+}
+
+test("answers are matched by their sequence number, in any order, each once", () => {
+  const { window, answers, sequences } = windowOf(0, 0);
+
+  window.answer(sequences[1], 0x0b, "");
+  window.answer(sequences[0], 0, "a");
+
+  assert.deepEqual(answers, [[accepted], [{ kind: "answered", status: 0x0b, messageId: "" }]]);
+  assert.equal(window.answer(sequences[0], 0, "again"), undefined);
+  assert.equal(window.size, 0);
+});
+
+test("sequence numbers wrap to 1 and skip those in flight", () => {
+  const window = new Window(0x7fffffff);
+  const pending = { ordinal: 1, sentAtMs: 0, deadlineMs: 1, settle: () => {} };
+
+  assert.equal(window.nextSequence(), 0x7fffffff);
+  window.add(1, pending);
+  window.add(2, pending);
+
+  assert.equal(window.nextSequence(), 3);
+});
+
+test("what is past its deadline is in doubt, and what is not stays", () => {
+  const { window, answers } = windowOf(0, 50);
+
+  assert.equal(window.expire(100), 1);
+
+  assert.partialDeepStrictEqual(answers[0], [{ kind: "in_doubt", why: "timeout" }]);
+  assert.deepEqual(answers[1], []);
+  assert.equal(window.nextDeadlineMs(), 150);
+});
+
+test("an answer after the time-out reaches whoever was told of the doubt", async () => {
+  const { window, answers, sequences } = windowOf(0);
+  window.expire(100);
+  const [doubt] = answers[0] as [Extract<SubmitAnswer, { kind: "in_doubt" }>];
+
+  assert.equal(window.answer(sequences[0], 0, "a"), "late");
+
+  assert.deepEqual(await doubt.lateAnswer, accepted);
+  assert.equal(answers[0]?.length, 1, "the submit itself has settled once");
+});
+
+test("a late answer that never comes is in doubt when the connection closes", async () => {
+  const { window, answers } = windowOf(0);
+  window.expire(100);
+  const [doubt] = answers[0] as [Extract<SubmitAnswer, { kind: "in_doubt" }>];
+
+  window.close(1);
+
+  assert.deepEqual(await doubt.lateAnswer, { kind: "in_doubt", why: "link_lost" });
+});
+
+test("late answers are waited for in bounded number, the oldest forgotten first", async () => {
+  const { window, answers } = windowOf(...Array.from({ length: 1001 }, () => 0));
+  window.expire(100);
+  const [oldest] = answers[0] as [Extract<SubmitAnswer, { kind: "in_doubt" }>];
+
+  assert.partialDeepStrictEqual(await oldest.lateAnswer, { kind: "in_doubt" });
+});
+
+test("a lost connection leaves in doubt what was written, and the rest unsent", () => {
+  const { window, answers } = windowOf(0, 0, 0);
+
+  window.close(2);
+
+  assert.deepEqual(
+    answers.map(([answer]) => answer?.kind),
+    ["in_doubt", "in_doubt", "unsent"],
+  );
+});
+
+test("time in which nothing was read does not count against the peer", () => {
+  const { window, answers } = windowOf(0);
+
+  window.extend(500);
+
+  assert.equal(window.expire(599), 0);
+  assert.equal(window.expire(600), 1);
+  assert.equal(answers[0]?.length, 1);
+});

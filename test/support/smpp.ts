@@ -1,0 +1,111 @@
+import {
+  type OutgoingSegment,
+  type Receipt,
+  type ReceiptSink,
+  readSmppSettings,
+  type Share,
+  type Smsc,
+  type SmppCarrier,
+  smppCarrier,
+  type SmppSettings,
+  type SmscOptions,
+  startSmsc,
+  type SubmitOutcome,
+} from "#carriers";
+import { type Clock, type Log, Secret, silentLog, systemClock } from "#platform";
+
+import { until } from "./until.ts";
+
+export function segmentTo(
+  recipient: string,
+  given: Partial<OutgoingSegment> = {},
+): OutgoingSegment {
+  return {
+    messageId: "0199a000-0000-7000-8000-000000000000",
+    recipient,
+    sender: "Posthorn",
+    text: "Hello",
+    encoding: "gsm7",
+    segment: 1,
+    segments: 1,
+    concatReference: 7,
+    validitySeconds: 3600,
+    attempt: 1,
+    resent: false,
+    ...given,
+  };
+}
+
+/** Settings of a carrier, those not given at their defaults; without a rate, unless it is asked for. */
+export function smppSettings(given: Record<string, unknown> = {}): SmppSettings {
+  const read = readSmppSettings({ host: "127.0.0.1", system_id: "user", rate: 0, ...given });
+  if (read.outcome === "wrong") throw new Error(JSON.stringify(read.faults));
+  return read.settings;
+}
+
+type Wish = {
+  smsc?: SmscOptions;
+  settings?: Record<string, unknown>;
+  share?: Share;
+  /** Of the carrier; the SMSC has its own in `smsc`. */
+  clock?: Clock;
+  log?: Log;
+  sink?: ReceiptSink;
+  password?: string;
+};
+
+export type SmppWorld = {
+  smsc: Smsc;
+  carrier: SmppCarrier;
+  /** Every receipt that the sink took. */
+  receipts: Receipt[];
+  submit(recipient?: string, given?: Partial<OutgoingSegment>): Promise<SubmitOutcome>;
+  /** Resolves when the carrier has room for a submission. */
+  ready(): Promise<void>;
+  receiptArrived(nth?: number): Promise<Receipt>;
+  [Symbol.asyncDispose](): Promise<void>;
+};
+
+/** An SMSC and a carrier that is connected to it, not yet waited for. */
+export async function smppWorld(wish: Wish = {}): Promise<SmppWorld> {
+  const smsc = await startSmsc(wish.smsc);
+  const receipts: Receipt[] = [];
+  const carrier = smppCarrier({
+    carrierId: "carrier-1",
+    name: "acme",
+    settings: smppSettings({ port: smsc.port, ...wish.settings }),
+    password: new Secret(wish.password ?? "secret"),
+    clock: wish.clock ?? systemClock,
+    log: wish.log ?? silentLog,
+    receipts: async (batch) => {
+      await wish.sink?.(batch);
+      receipts.push(...batch);
+    },
+    share: wish.share ?? { binds: 1, rate: 0 },
+    random: () => 0.5,
+  });
+  const { signal } = new AbortController();
+  carrier.start();
+  return {
+    smsc,
+    carrier,
+    receipts,
+    submit: (recipient = "4915112345678", given = {}) =>
+      carrier.submit(segmentTo(recipient, given), signal),
+    ready: () => until("the carrier has room", () => carrier.room() > 0),
+    async receiptArrived(nth = 1) {
+      await until(`receipt ${nth} is stored`, () => receipts.length >= nth);
+      return receipts[nth - 1] as Receipt;
+    },
+    async [Symbol.asyncDispose]() {
+      await smsc.stop();
+      await carrier.stop();
+    },
+  };
+}
+
+export async function boundWorld(wish: Wish = {}): Promise<SmppWorld> {
+  const world = await smppWorld(wish);
+  await world.ready();
+  return world;
+}
