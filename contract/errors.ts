@@ -1,8 +1,6 @@
-/**
- * The one list of everything that can go wrong at the API. Answers, OpenAPI, the error pages, the
- * SDK and the dashboard's texts are made from it.
- */
-type ErrorEntry = {
+import { consoleErrors } from "./console-errors.ts";
+
+export type ErrorEntry = {
   status: number;
   /** The sentence a client reads in the answer. */
   message: string;
@@ -12,7 +10,8 @@ type ErrorEntry = {
   fix: string;
 };
 
-export const errors = {
+/** What can go wrong under `/v1`: OpenAPI and the SDK know these and no others. */
+export const apiErrors = {
   JSON_INVALID: {
     status: 400,
     message: "The body is not valid JSON in UTF-8.",
@@ -176,6 +175,12 @@ export const errors = {
     fix: "Repeat the request after `Retry-After` seconds.",
   },
 } as const satisfies Record<string, ErrorEntry>;
+
+/**
+ * The one list of everything that can go wrong. Answers, the error pages and the dashboard's texts
+ * are made from it.
+ */
+export const errors = { ...apiErrors, ...consoleErrors };
 
 export type ErrorCode = keyof typeof errors;
 

@@ -2,7 +2,9 @@
  * The contract: the API as data. Operations, schemas, scopes, events and errors stand here once;
  * routes, validation, types, OpenAPI, the SDK and the docs are made from it. Imports nothing of ours.
  */
+export * from "./console.ts";
 export {
+  apiErrors,
   type DeliveryErrorCode,
   type Detail,
   type DetailCode,

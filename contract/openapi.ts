@@ -1,4 +1,4 @@
-import { detailCodes, type ErrorCode, errors } from "./errors.ts";
+import { apiErrors, detailCodes, type ErrorCode, errors } from "./errors.ts";
 import { operations } from "./messages.ts";
 import { everywhere, type Operation } from "./operation.ts";
 
@@ -12,7 +12,7 @@ const errorSchema = {
       type: "object",
       required: ["code", "message", "details", "docUrl", "requestId"],
       properties: {
-        code: { type: "string", enum: Object.keys(errors) },
+        code: { type: "string", enum: Object.keys(apiErrors) },
         message: { type: "string" },
         details: {
           type: "array",

@@ -5,7 +5,7 @@
  */
 import { writeFileSync } from "node:fs";
 import { format } from "oxfmt";
-import { detailCodes, errors, eventNames, operations, statuses } from "#contract";
+import { apiErrors, detailCodes, eventNames, operations, statuses } from "#contract";
 
 type Schema = {
   type?: string | string[];
@@ -39,7 +39,7 @@ const named: Record<string, unknown> = {
 const unions: Record<string, readonly string[]> = {
   Status: statuses,
   EventName: Object.values(eventNames),
-  ErrorCode: Object.keys(errors),
+  ErrorCode: Object.keys(apiErrors),
   DetailCode: Object.keys(detailCodes),
 };
 

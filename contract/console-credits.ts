@@ -1,0 +1,101 @@
+import { type Static, Type } from "typebox";
+import {
+  A,
+  Actor,
+  ACTOR_EXAMPLE,
+  closed,
+  consoleOperation,
+  inAccount,
+  pageOf,
+  paging,
+} from "./console-operation.ts";
+import { Id, nullable, oneOf, Time } from "./schema.ts";
+
+export const ledgerKinds = ["charge", "refund", "topup", "adjustment"] as const;
+
+export const LedgerEntry = Type.Object(
+  {
+    seq: Type.Integer(),
+    at: Time,
+    kind: oneOf(ledgerKinds),
+    amount: Type.Integer({ description: "Signed." }),
+    balanceAfter: Type.Integer(),
+    messageId: nullable(Id),
+    note: nullable(Type.String()),
+    actor: nullable(Actor),
+  },
+  {
+    title: "LedgerEntry",
+    examples: [
+      {
+        seq: 1,
+        at: "2026-11-15T09:30:00.123Z",
+        kind: "topup",
+        amount: 1000,
+        balanceAfter: 1000,
+        messageId: null,
+        note: "Set-up",
+        actor: ACTOR_EXAMPLE,
+      },
+    ],
+  },
+);
+export type LedgerEntry = Static<typeof LedgerEntry>;
+
+export const creditOperations = {
+  readCredits: consoleOperation({
+    method: "GET",
+    path: `${A}/credits`,
+    summary: "Read the balance and how long it lasts",
+    access: "viewer",
+    params: inAccount(),
+    success: {
+      status: 200,
+      body: Type.Object(
+        {
+          balance: Type.Integer(),
+          lowCredits: Type.Integer(),
+          usedPerDay: Type.Number({ description: "Mean of the last 7 days, refunds taken off." }),
+          daysLeft: nullable(Type.Integer({ description: "Null where nothing was used." })),
+        },
+        {
+          title: "ConsoleCredits",
+          examples: [{ balance: 1000, lowCredits: 100, usedPerDay: 62.5, daysLeft: 16 }],
+        },
+      ),
+    },
+    errors: [],
+  }),
+  listLedger: consoleOperation({
+    method: "GET",
+    path: `${A}/ledger`,
+    summary: "List ledger entries, newest first",
+    access: "viewer",
+    params: inAccount(),
+    query: closed({
+      ...paging,
+      kind: Type.Optional(Type.Array(oneOf(ledgerKinds), { description: "Repeatable." })),
+      messageId: Type.Optional(Type.String()),
+      month: Type.Optional(
+        Type.String({ pattern: "^[0-9]{4}-(0[1-9]|1[0-2])$", description: "Of UTC: 2026-11." }),
+      ),
+    }),
+    success: { status: 200, body: pageOf(LedgerEntry) },
+    errors: ["CURSOR_INVALID"],
+  }),
+  exportLedger: consoleOperation({
+    method: "GET",
+    path: `${A}/ledger.csv`,
+    summary: "The ledger of a month as CSV; its amounts sum to the change of balance",
+    access: "viewer",
+    params: inAccount(),
+    query: closed({
+      month: Type.String({
+        pattern: "^[0-9]{4}-(0[1-9]|1[0-2])$",
+        description: "Of UTC: 2026-11.",
+      }),
+    }),
+    success: { status: 200, body: Type.String(), type: "text/csv" },
+    errors: [],
+  }),
+};

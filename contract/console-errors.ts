@@ -1,0 +1,164 @@
+import type { ErrorEntry } from "./errors.ts";
+
+/** What can go wrong under `/console` beyond what `/v1` knows. */
+export const consoleErrors = {
+  SESSION_REQUIRED: {
+    status: 401,
+    message: "Sign in to go on.",
+    meaning:
+      "There is no session, it ended, or it was ended: by sign-out, by a changed password, role or membership.",
+    fix: "Sign in at `/sign-in`.",
+  },
+  SIGN_IN_FAILED: {
+    status: 401,
+    message: "E-mail or password is wrong.",
+    meaning: "Said alike for an unknown e-mail and for a wrong password.",
+    fix: "Try again, or ask the operator of this installation for a reset link.",
+  },
+  SECOND_FACTOR_REQUIRED: {
+    status: 401,
+    message: "Enter the code of your second factor to go on.",
+    meaning: "The password was right; the session is not open before the second factor is given.",
+    fix: "Enter the 6-digit code of your authenticator, or one of your recovery codes.",
+  },
+  SECOND_FACTOR_FAILED: {
+    status: 401,
+    message: "The code is wrong, out of date, or was used already.",
+    meaning: "A code holds for about a minute and works once; so does each recovery code.",
+    fix: "Wait for the next code of your authenticator; check that its clock is right.",
+  },
+  ORIGIN_DENIED: {
+    status: 403,
+    message: "The request did not come from the dashboard's own pages.",
+    meaning:
+      "A write needs `Sec-Fetch-Site: same-origin`, or an `Origin` equal to `PUBLIC_URL`. Nothing was changed.",
+    fix: "Open the dashboard at the address that `PUBLIC_URL` names; behind a proxy, set `PUBLIC_URL`.",
+  },
+  ROLE_DENIED: {
+    status: 403,
+    message: "Your role in this account does not allow this.",
+    meaning: "The detail names the role that may.",
+    fix: "Ask an owner of the account to do it, or to change your role.",
+  },
+  PROOF_REQUIRED: {
+    status: 403,
+    message: "Enter your password, or a code of your second factor, to go on.",
+    meaning: "The last proof is older than 10 minutes. Nothing was changed.",
+    fix: "Give the proof by `POST /console/proof`, then repeat the request.",
+  },
+  PROOF_FAILED: {
+    status: 403,
+    message: "The password or code is wrong.",
+    meaning: "Nothing was changed.",
+    fix: "Try again.",
+  },
+  ACCOUNT_NOT_FOUND: {
+    status: 404,
+    message: "There is no such account.",
+    meaning: "No account of yours has that id.",
+    fix: "Choose an account in the switcher, or ask its owner for an invitation.",
+  },
+  KEY_NOT_FOUND: {
+    status: 404,
+    message: "There is no such key.",
+    meaning: "No key of this account has that id.",
+    fix: "Look it up in the list of keys.",
+  },
+  DELIVERY_NOT_FOUND: {
+    status: 404,
+    message: "There is no such webhook delivery.",
+    meaning: "No delivery of this account has that id, or it is older than 30 days.",
+    fix: "Look it up in the list of deliveries.",
+  },
+  REPLAY_NOT_FOUND: {
+    status: 404,
+    message: "There is no such replay.",
+    meaning: "No replay of this account has that id, or it is older than 30 days.",
+    fix: "Start a new replay.",
+  },
+  MEMBER_NOT_FOUND: {
+    status: 404,
+    message: "There is no such member.",
+    meaning: "Nobody with that id is a member of this account.",
+    fix: "Reload the list of members.",
+  },
+  INVITATION_NOT_FOUND: {
+    status: 404,
+    message: "There is no such open invitation.",
+    meaning: "No invitation of this account with that id is still open.",
+    fix: "Reload the list of invitations.",
+  },
+  SESSION_NOT_FOUND: {
+    status: 404,
+    message: "There is no such session.",
+    meaning: "You have no session with that id; it may have ended.",
+    fix: "Reload the list of signed-in places.",
+  },
+  USER_NOT_FOUND: {
+    status: 404,
+    message: "There is no such user.",
+    meaning: "No user has that id.",
+    fix: "Look the user up in the list.",
+  },
+  CARRIER_NOT_FOUND: {
+    status: 404,
+    message: "There is no such carrier.",
+    meaning: "No carrier has that id, or it was removed.",
+    fix: "Reload the list of carriers.",
+  },
+  PREFIX_NOT_FOUND: {
+    status: 404,
+    message: "There is no entry for this prefix.",
+    meaning: "The prefix has no route or price of its own.",
+    fix: "Reload the list.",
+  },
+  LINK_INVALID: {
+    status: 404,
+    message: "The link is wrong, used, withdrawn or out of date.",
+    meaning: "A link works once and for a limited time. The detail says which of these it is.",
+    fix: "Ask for a new link. A restart prints a new set-up link while there is no operator.",
+  },
+  VERSION_CONFLICT: {
+    status: 409,
+    message: "Somebody else changed this meanwhile.",
+    meaning: "The `version` sent is not the present one. Nothing was changed.",
+    fix: "Reload, look at what changed, and try again.",
+  },
+  KEY_LIMIT_REACHED: {
+    status: 409,
+    message: "The account has 50 active keys, which is the most.",
+    meaning: "Revoked and expired keys do not count. Nothing was created.",
+    fix: "Revoke a key that is not in use.",
+  },
+  KEY_ALREADY_CREATED: {
+    status: 409,
+    message: "This form has created its key already; it cannot be shown again.",
+    meaning: "The same `Idempotency-Key` came before. A key is shown once and kept nowhere.",
+    fix: "If you did not save the key, revoke it and create another.",
+  },
+  EMAIL_TAKEN: {
+    status: 409,
+    message: "There is a user with this e-mail already.",
+    meaning: "Nothing was changed.",
+    fix: "Sign in as that user, then open the link again.",
+  },
+  LAST_OWNER: {
+    status: 409,
+    message: "The account must keep an owner.",
+    meaning: "The last owner cannot be demoted, removed, or leave. Nothing was changed.",
+    fix: "Make somebody else an owner first.",
+  },
+  DELIVERY_NOT_REPLAYABLE: {
+    status: 409,
+    message: "This webhook delivery cannot be replayed.",
+    meaning: "Deliveries can be replayed for 30 days.",
+    fix: "Read the message by `GET /v1/messages/{messageId}` instead.",
+  },
+  SIGN_IN_BUSY: {
+    status: 503,
+    message: "Too many people sign in at this moment; try again.",
+    meaning:
+      "Checking passwords is costly, so only a few are checked at once. Nothing was changed.",
+    fix: "Try again after `Retry-After` seconds.",
+  },
+} as const satisfies Record<string, ErrorEntry>;

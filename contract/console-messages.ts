@@ -1,0 +1,144 @@
+import { type Static, Type } from "typebox";
+import {
+  A,
+  closed,
+  consoleOperation,
+  IDEMPOTENCY,
+  inAccount,
+  pageOf,
+  paging,
+} from "./console-operation.ts";
+import { deliveryErrors, type DeliveryErrorCode } from "./errors.ts";
+import { Message, MESSAGE_EXAMPLE, statuses } from "./message.ts";
+import { NewMessage, operations } from "./messages.ts";
+import { AnyTime, Id, nullable, oneOf } from "./schema.ts";
+
+const CarrierName = Type.Object({
+  carrierId: Id,
+  name: Type.String(),
+  kind: oneOf(["simulator", "smpp"]),
+});
+
+/** A message as the role may see it: a viewer gets the last four digits and no text. */
+const ShownMessage = Type.Object({
+  ...Message.properties,
+  text: nullable(Type.String({ description: "Null for a viewer." })),
+});
+
+export const ConsoleMessage = Type.Object(
+  {
+    message: ShownMessage,
+    version: Type.Integer({ description: "Number of its last status change." }),
+    isMasked: Type.Boolean({ description: "Whether recipient and text are withheld." }),
+    key: nullable(Type.Object({ keyId: Id, name: Type.String() })),
+    carrier: nullable(CarrierName),
+  },
+  {
+    title: "ConsoleMessage",
+    examples: [{ message: MESSAGE_EXAMPLE, version: 1, isMasked: false, key: null, carrier: null }],
+  },
+);
+export type ConsoleMessage = Static<typeof ConsoleMessage>;
+
+const filters = {
+  status: Type.Optional(Type.Array(oneOf(statuses), { description: "Repeatable." })),
+  errorCode: Type.Optional(
+    Type.Array(
+      Type.Unsafe<DeliveryErrorCode>({ type: "string", enum: Object.keys(deliveryErrors) }),
+      { description: "Repeatable." },
+    ),
+  ),
+  keyId: Type.Optional(
+    Type.String({ description: "A key's id, or `console` for what people sent without a key." }),
+  ),
+  sender: Type.Optional(Type.String({ maxLength: 20 })),
+  recipient: Type.Optional(
+    Type.String({
+      maxLength: 20,
+      description: "Whole number. Refused for a viewer, who must not guess numbers.",
+    }),
+  ),
+  reference: Type.Optional(Type.String({ maxLength: 128 })),
+  createdAfter: Type.Optional(AnyTime),
+  createdBefore: Type.Optional(AnyTime),
+};
+
+/** The carrier beside the preview tells the compose page whether the simulator's endings apply. */
+const ConsolePreview = Type.Object(
+  { ...operations.previewMessage.success.body.properties, carrier: nullable(CarrierName) },
+  { title: "ConsolePreview" },
+);
+
+export const consoleMessageOperations = {
+  browseMessages: consoleOperation({
+    method: "GET",
+    path: `${A}/messages`,
+    summary:
+      "List messages, newest first; a filtered page may be short, or empty, and still have a next one",
+    access: "viewer",
+    params: inAccount(),
+    query: closed({ ...paging, ...filters }),
+    success: { status: 200, body: pageOf(ConsoleMessage) },
+    errors: ["CURSOR_INVALID"],
+  }),
+  exportMessages: consoleOperation({
+    method: "GET",
+    path: `${A}/messages.csv`,
+    summary: "The same messages as CSV, all pages, at most 100,000 rows",
+    access: "viewer",
+    params: inAccount(),
+    query: closed(filters),
+    success: { status: 200, body: Type.String(), type: "text/csv" },
+    errors: [],
+  }),
+  composeMessage: consoleOperation({
+    method: "POST",
+    path: `${A}/messages`,
+    summary: "Send a message, by the handler of POST /v1/messages",
+    access: "developer",
+    audit: "message.sent",
+    headers: IDEMPOTENCY,
+    params: inAccount(),
+    body: NewMessage,
+    success: { status: 202, body: Message },
+    errors: operations.sendMessage.errors,
+  }),
+  previewConsoleMessage: consoleOperation({
+    method: "POST",
+    path: `${A}/messages/preview`,
+    summary: "Price a message without sending it, by the handler of POST /v1/messages/preview",
+    access: "developer",
+    params: inAccount(),
+    body: NewMessage,
+    success: { status: 200, body: ConsolePreview },
+    errors: operations.previewMessage.errors,
+  }),
+  readMessage: consoleOperation({
+    method: "GET",
+    path: `${A}/messages/{messageId}`,
+    summary: "Read a message",
+    access: "viewer",
+    params: inAccount("messageId"),
+    success: { status: 200, body: ConsoleMessage },
+    errors: ["MESSAGE_NOT_FOUND"],
+  }),
+  readMessageEvents: consoleOperation({
+    method: "GET",
+    path: `${A}/messages/{messageId}/events`,
+    summary: "Read the history of a message, by the handler of GET /v1/messages/{messageId}/events",
+    access: "viewer",
+    params: inAccount("messageId"),
+    success: { status: 200, body: operations.listMessageEvents.success.body },
+    errors: ["MESSAGE_NOT_FOUND"],
+  }),
+  cancelConsoleMessage: consoleOperation({
+    method: "POST",
+    path: `${A}/messages/{messageId}/cancel`,
+    summary: "Cancel a message that waits, by the handler of POST /v1/messages/{messageId}/cancel",
+    access: "developer",
+    audit: "message.canceled",
+    params: inAccount("messageId"),
+    success: { status: 200, body: Message },
+    errors: operations.cancelMessage.errors,
+  }),
+};

@@ -1,0 +1,126 @@
+import { type Static, type TObject, type TSchema, Type } from "typebox";
+import type { ErrorCode } from "./errors.ts";
+import { Id } from "./schema.ts";
+
+/** What a member may do in an account; each role may do what the ones before it may. */
+export const memberRoles = ["viewer", "developer", "owner"] as const;
+export type MemberRole = (typeof memberRoles)[number];
+
+/**
+ * Who may call an operation: `public` needs no session, `pending` one that may still lack its second
+ * factor, `user` any open session; a member role stands for itself and those above it in the account
+ * of the path; to all but operators, an operator's operation does not exist.
+ */
+export type Access = "public" | "pending" | "user" | MemberRole | "operator";
+
+/** One thing a signed-in person can do, as data: routes, client types and the test matrix are made from it. */
+export type ConsoleOperation = {
+  method: "GET" | "POST" | "PATCH" | "DELETE";
+  /** With `{name}` for each path parameter. */
+  path: string;
+  summary: string;
+  access: Access;
+  /** Needs a password or code given within the last 10 minutes. */
+  proof?: true;
+  /** What the audit log says of it; each call that changes something leaves one such row. */
+  audit?: string;
+  /** Optional request headers, in lower case, with their description. */
+  headers?: Readonly<Record<string, string>>;
+  params?: TObject;
+  query?: TObject;
+  body?: TSchema;
+  success: {
+    status: number;
+    body: TSchema;
+    /** JSON where it is left out. */
+    type?: "text/csv" | "text/event-stream";
+  };
+  /** Beyond `consoleEverywhere`, which any operation may answer. */
+  errors: readonly ErrorCode[];
+};
+
+/** What any operation of the dashboard may answer. */
+export const consoleEverywhere = [
+  "REQUEST_INVALID",
+  "JSON_INVALID",
+  "SESSION_REQUIRED",
+  "SECOND_FACTOR_REQUIRED",
+  "ORIGIN_DENIED",
+  "ROLE_DENIED",
+  "PROOF_REQUIRED",
+  "ACCOUNT_NOT_FOUND",
+  "ROUTE_NOT_FOUND",
+  "METHOD_NOT_ALLOWED",
+  "REQUEST_TIMEOUT",
+  "BODY_TOO_LARGE",
+  "CONTENT_TYPE_UNSUPPORTED",
+  "VALIDATION_FAILED",
+  "RATE_LIMITED",
+  "HEADERS_TOO_LARGE",
+  "INTERNAL",
+  "UNAVAILABLE",
+] as const satisfies readonly ErrorCode[];
+
+/** Keeps the literal types of what is declared, so that handlers and the client can be typed by it. */
+export function consoleOperation<const O extends ConsoleOperation>(declared: O): O {
+  return declared;
+}
+
+/** The path of an account, before what is in it. */
+export const A = "/console/accounts/{accountId}";
+
+export const IDEMPOTENCY = {
+  "idempotency-key": "Made once when a form opens, so that pressing its button twice does it once.",
+} as const;
+
+/** Parameters of a path inside an account. */
+export function inAccount<const Name extends string = never>(...names: Name[]) {
+  type Properties = Record<Name | "accountId", typeof Id>;
+  const properties = Object.fromEntries(["accountId", ...names].map((name) => [name, Id]));
+  return Type.Object(properties as Properties, { additionalProperties: false });
+}
+
+/** An object whose unknown fields are refused. */
+export function closed<P extends Record<string, TSchema>>(properties: P, options: object = {}) {
+  return Type.Object(properties, { ...options, additionalProperties: false });
+}
+
+/** Query parameters of a list, beside its filters. */
+export const paging = {
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 25 })),
+  cursor: Type.Optional(
+    Type.String({
+      description: "`nextCursor` or `previousCursor` of a page with the same filters.",
+    }),
+  ),
+};
+
+const Cursor = Type.Union([Type.String(), Type.Null()]);
+
+/** A page of a list: older entries are behind `nextCursor`, newer ones behind `previousCursor`. */
+export function pageOf<T extends TSchema, P extends Record<string, TSchema>>(
+  entry: T,
+  beside: P = {} as P,
+) {
+  return Type.Object({
+    data: Type.Array(entry),
+    nextCursor: Cursor,
+    previousCursor: Cursor,
+    ...beside,
+  });
+}
+
+/** The answer of an operation that has nothing to say. */
+export const NOTHING = { status: 204, body: Type.Null() } as const;
+
+/** Who did something, as people read it. */
+export const Actor = Type.Object({
+  kind: Type.Unsafe<"user" | "key" | "cli" | "system">({
+    type: "string",
+    enum: ["user", "key", "cli", "system"],
+  }),
+  name: Type.String({ description: "The user's name, or Terminal, or Posthorn." }),
+});
+export type Actor = Static<typeof Actor>;
+
+export const ACTOR_EXAMPLE = { kind: "user", name: "Ada Lovelace" };

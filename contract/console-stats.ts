@@ -1,0 +1,220 @@
+import { type Static, Type } from "typebox";
+import { A, closed, consoleOperation, inAccount } from "./console-operation.ts";
+import { deliveryErrors, type DeliveryErrorCode } from "./errors.ts";
+import { AnyTime, nullable, oneOf, Time } from "./schema.ts";
+
+export const ranges = ["15m", "1h", "24h", "7d", "30d", "custom"] as const;
+
+const query = closed({
+  range: Type.Optional(oneOf(ranges)),
+  from: Type.Optional(AnyTime),
+  to: Type.Optional(AnyTime),
+  zone: Type.Optional(
+    Type.String({ maxLength: 64, description: "IANA name; days begin at its midnight. UTC." }),
+  ),
+});
+
+/** What the numbers cover, and how wide a bucket is; days may have 23 or 25 hours. */
+const Span = Type.Object({
+  from: Time,
+  to: Time,
+  zone: Type.String(),
+  bucket: oneOf(["minute", "quarter", "hour", "day"]),
+});
+
+const span = {
+  from: "2026-11-14T09:30:00.000Z",
+  to: "2026-11-15T09:30:00.000Z",
+  zone: "UTC",
+  bucket: "hour",
+};
+
+/** Numbers of the span and of the one before it. */
+function compared<const Name extends string>(names: readonly Name[]) {
+  const properties = Object.fromEntries(names.map((name) => [name, nullable(Type.Integer())]));
+  const each = Type.Object(properties as Record<Name, ReturnType<typeof nullable<typeof count>>>);
+  return { now: each, before: each };
+}
+const count = Type.Integer();
+
+const Alert = Type.Object({
+  kind: oneOf([
+    "credits_low",
+    "credits_gone",
+    "key_expiring",
+    "deliveries_exhausted",
+    "carrier_down",
+  ]),
+  subject: nullable(Type.String({ description: "Name of the key or carrier." })),
+  subjectId: nullable(Type.String()),
+  count: nullable(Type.Integer()),
+  at: nullable(Time),
+});
+export type Alert = Static<typeof Alert>;
+
+const summary = compared(["messages", "delivered", "final", "p50Ms", "p95Ms", "creditsUsed"]);
+
+const buckets = <
+  P extends Record<string, typeof count | ReturnType<typeof nullable<typeof count>>>,
+>(
+  properties: P,
+  title: string,
+  example: object,
+) =>
+  Type.Object(
+    { span: Span, buckets: Type.Array(Type.Object({ start: Time, end: Time, ...properties })) },
+    {
+      title,
+      examples: [
+        {
+          span,
+          buckets: [
+            { start: "2026-11-14T10:00:00.000Z", end: "2026-11-14T11:00:00.000Z", ...example },
+          ],
+        },
+      ],
+    },
+  );
+
+const stats = <const Name extends string>(name: Name, says: string) =>
+  ({
+    method: "GET",
+    path: `${A}/stats/${name}` as `${typeof A}/stats/${Name}`,
+    summary: says,
+    access: "viewer",
+    params: inAccount(),
+    query,
+    errors: [],
+  }) as const;
+
+export const statsOperations = {
+  readSummary: consoleOperation({
+    ...stats(
+      "summary",
+      "The four numbers, with those of the span before, and what needs attention",
+    ),
+    success: {
+      status: 200,
+      body: Type.Object(
+        {
+          span: Span,
+          ...summary,
+          balance: Type.Integer(),
+          daysLeft: nullable(Type.Integer()),
+          alerts: Type.Array(Alert),
+        },
+        { title: "Summary" },
+      ),
+    },
+  }),
+  readStatuses: consoleOperation({
+    ...stats("statuses", "Messages by status and time of acceptance"),
+    success: {
+      status: 200,
+      body: buckets(
+        { QUEUED: count, SENT: count, DELIVERED: count, UNDELIVERED: count, FAILED: count },
+        "StatusBuckets",
+        { QUEUED: 0, SENT: 1, DELIVERED: 40, UNDELIVERED: 2, FAILED: 1 },
+      ),
+    },
+  }),
+  readLatency: consoleOperation({
+    ...stats("latency", "Time from acceptance to delivery, within 5 %"),
+    success: {
+      status: 200,
+      body: buckets({ count, p50Ms: nullable(count), p95Ms: nullable(count) }, "LatencyBuckets", {
+        count: 40,
+        p50Ms: 820,
+        p95Ms: 2400,
+      }),
+    },
+  }),
+  readCreditsUse: consoleOperation({
+    ...stats("credits", "Credits charged and refunded, by time of the message's acceptance"),
+    success: {
+      status: 200,
+      body: buckets({ charged: count, refunded: count }, "CreditBuckets", {
+        charged: 60,
+        refunded: 2,
+      }),
+    },
+  }),
+  readErrors: consoleOperation({
+    ...stats("errors", "Delivery error codes, most frequent first"),
+    success: {
+      status: 200,
+      body: Type.Object(
+        {
+          span: Span,
+          data: Type.Array(
+            Type.Object({
+              code: Type.Unsafe<DeliveryErrorCode>({
+                type: "string",
+                enum: Object.keys(deliveryErrors),
+              }),
+              count,
+            }),
+          ),
+        },
+        {
+          title: "ErrorCounts",
+          examples: [{ span, data: [{ code: "RECIPIENT_UNKNOWN", count: 2 }] }],
+        },
+      ),
+    },
+  }),
+  readWebhookHealth: consoleOperation({
+    ...stats("webhooks", "How webhook deliveries fare"),
+    success: {
+      status: 200,
+      body: Type.Object(
+        {
+          span: Span,
+          delivered: count,
+          exhausted: count,
+          waiting: count,
+          retrying: count,
+          failedAttempts: count,
+        },
+        {
+          title: "WebhookHealth",
+          examples: [
+            { span, delivered: 40, exhausted: 0, waiting: 1, retrying: 2, failedAttempts: 3 },
+          ],
+        },
+      ),
+    },
+  }),
+  readProgress: consoleOperation({
+    method: "GET",
+    path: `${A}/progress`,
+    summary: "The steps to a first message, for the walk",
+    access: "viewer",
+    params: inAccount(),
+    success: {
+      status: 200,
+      body: Type.Object(
+        {
+          hasKey: Type.Boolean(),
+          hasMessage: Type.Boolean(),
+          hasDelivered: Type.Boolean(),
+          hasWebhook: Type.Boolean({ description: "A webhook was delivered to some address." }),
+          hasInvited: Type.Boolean({ description: "There is another member, or an invitation." }),
+        },
+        {
+          title: "Progress",
+          examples: [
+            {
+              hasKey: true,
+              hasMessage: true,
+              hasDelivered: true,
+              hasWebhook: false,
+              hasInvited: false,
+            },
+          ],
+        },
+      ),
+    },
+    errors: [],
+  }),
+};

@@ -1,0 +1,236 @@
+import { type Static, Type } from "typebox";
+import {
+  A,
+  Actor,
+  ACTOR_EXAMPLE,
+  closed,
+  consoleOperation,
+  IDEMPOTENCY,
+  inAccount,
+  memberRoles,
+  NOTHING,
+} from "./console-operation.ts";
+import { Id, nullable, oneOf, Time } from "./schema.ts";
+
+export const Member = Type.Object(
+  {
+    userId: Id,
+    name: Type.String(),
+    email: Type.String(),
+    role: oneOf(memberRoles),
+    hasSecondFactor: Type.Boolean(),
+    lastSeenAt: nullable(Time),
+    joinedAt: Time,
+    isYou: Type.Boolean(),
+    version: Type.Integer(),
+  },
+  {
+    title: "Member",
+    examples: [
+      {
+        userId: "019a85c2-5b00-7abc-8def-0123456789ab",
+        name: "Ada Lovelace",
+        email: "ada@example.com",
+        role: "owner",
+        hasSecondFactor: true,
+        lastSeenAt: "2026-11-15T09:30:00.123Z",
+        joinedAt: "2026-11-01T09:30:00.123Z",
+        isYou: true,
+        version: 1,
+      },
+    ],
+  },
+);
+export type Member = Static<typeof Member>;
+
+export const Invitation = Type.Object(
+  {
+    invitationId: Id,
+    role: oneOf(memberRoles),
+    createdBy: Actor,
+    createdAt: Time,
+    expiresAt: Time,
+  },
+  {
+    title: "Invitation",
+    examples: [
+      {
+        invitationId: "019a85c2-5b00-7abc-8def-0123456789af",
+        role: "developer",
+        createdBy: ACTOR_EXAMPLE,
+        createdAt: "2026-11-15T09:30:00.123Z",
+        expiresAt: "2026-11-17T09:30:00.123Z",
+      },
+    ],
+  },
+);
+export type Invitation = Static<typeof Invitation>;
+
+export const Account = Type.Object(
+  {
+    accountId: Id,
+    name: Type.String(),
+    role: oneOf(memberRoles),
+    defaultSender: nullable(Type.String()),
+    lowCredits: Type.Integer(),
+    createdAt: Time,
+    version: Type.Integer(),
+  },
+  {
+    title: "Account",
+    examples: [
+      {
+        accountId: "019a85c2-5b00-7abc-8def-0123456789ac",
+        name: "Example",
+        role: "owner",
+        defaultSender: null,
+        lowCredits: 100,
+        createdAt: "2026-11-15T09:30:00.123Z",
+        version: 1,
+      },
+    ],
+  },
+);
+export type Account = Static<typeof Account>;
+
+/** A link that works once, in the only answer that holds it. */
+export const OneTimeLink = {
+  link: Type.String({ description: "With the token in its fragment; shown this once." }),
+  expiresAt: Time,
+};
+
+export const teamOperations = {
+  readAccount: consoleOperation({
+    method: "GET",
+    path: A,
+    summary: "Read the account and its settings",
+    access: "viewer",
+    params: inAccount(),
+    success: { status: 200, body: Account },
+    errors: [],
+  }),
+  updateAccount: consoleOperation({
+    method: "PATCH",
+    path: A,
+    summary: "Change the account's settings",
+    access: "owner",
+    audit: "account.changed",
+    params: inAccount(),
+    body: closed(
+      {
+        version: Type.Integer(),
+        name: Type.Optional(Type.String({ minLength: 1, maxLength: 60 })),
+        defaultSender: Type.Optional(nullable(Type.String({ "x-code": "SENDER_INVALID" }))),
+        lowCredits: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000_000 })),
+      },
+      { examples: [{ version: 1, defaultSender: "Example" }] },
+    ),
+    success: { status: 200, body: Account },
+    errors: ["VERSION_CONFLICT"],
+  }),
+  listMembers: consoleOperation({
+    method: "GET",
+    path: `${A}/members`,
+    summary: "List members",
+    access: "viewer",
+    params: inAccount(),
+    success: { status: 200, body: Type.Object({ data: Type.Array(Member) }, { title: "Members" }) },
+    errors: [],
+  }),
+  changeRole: consoleOperation({
+    method: "PATCH",
+    path: `${A}/members/{userId}`,
+    summary: "Change a member's role; their sessions end",
+    access: "owner",
+    proof: true,
+    audit: "member.role_changed",
+    params: inAccount("userId"),
+    body: closed(
+      { version: Type.Integer(), role: oneOf(memberRoles) },
+      { examples: [{ version: 1, role: "viewer" }] },
+    ),
+    success: { status: 200, body: Member },
+    errors: ["MEMBER_NOT_FOUND", "VERSION_CONFLICT", "LAST_OWNER"],
+  }),
+  removeMember: consoleOperation({
+    method: "DELETE",
+    path: `${A}/members/{userId}`,
+    summary: "Remove a member; their sessions end",
+    access: "owner",
+    audit: "member.removed",
+    params: inAccount("userId"),
+    success: NOTHING,
+    errors: ["MEMBER_NOT_FOUND", "LAST_OWNER"],
+  }),
+  leaveAccount: consoleOperation({
+    method: "POST",
+    path: `${A}/leave`,
+    summary: "Leave the account",
+    access: "viewer",
+    audit: "member.left",
+    params: inAccount(),
+    success: NOTHING,
+    errors: ["LAST_OWNER"],
+  }),
+  listInvitations: consoleOperation({
+    method: "GET",
+    path: `${A}/invitations`,
+    summary: "List open invitations",
+    access: "viewer",
+    params: inAccount(),
+    success: {
+      status: 200,
+      body: Type.Object({ data: Type.Array(Invitation) }, { title: "Invitations" }),
+    },
+    errors: [],
+  }),
+  invite: consoleOperation({
+    method: "POST",
+    path: `${A}/invitations`,
+    summary: "Make an invitation; the link is shown this once and works once, for 48 hours",
+    access: "owner",
+    proof: true,
+    audit: "member.invited",
+    headers: IDEMPOTENCY,
+    params: inAccount(),
+    body: closed({ role: oneOf(memberRoles) }, { examples: [{ role: "developer" }] }),
+    success: {
+      status: 201,
+      body: Type.Object({ invitation: Invitation, ...OneTimeLink }, { title: "NewInvitation" }),
+    },
+    errors: [],
+  }),
+  withdrawInvitation: consoleOperation({
+    method: "DELETE",
+    path: `${A}/invitations/{invitationId}`,
+    summary: "Withdraw an invitation: its link stops working",
+    access: "owner",
+    audit: "member.invitation_withdrawn",
+    params: inAccount("invitationId"),
+    success: NOTHING,
+    errors: ["INVITATION_NOT_FOUND"],
+  }),
+  streamAccount: consoleOperation({
+    method: "GET",
+    path: `${A}/stream`,
+    summary: "Ids of what changes in the account, as server-sent events",
+    access: "viewer",
+    params: inAccount(),
+    success: { status: 200, body: Type.String(), type: "text/event-stream" },
+    errors: [],
+  }),
+};
+
+/**
+ * One change told by a stream, without content. `messages` and `all` name no id: refetch what is
+ * shown. `ended` comes before a stream closes because the session or the role changed.
+ */
+export type StreamEvent =
+  | { type: "message"; id: string; version: number }
+  | { type: "key" | "delivery" | "member"; id: string }
+  | { type: "credits" | "account" | "messages" | "all" | "ended" };
+
+/** As `StreamEvent`, for the operator's pages. */
+export type OperatorStreamEvent = {
+  type: "carriers" | "routing" | "queue" | "nodes" | "audit" | "accounts" | "all" | "ended";
+};

@@ -1,0 +1,98 @@
+import { type Static, Type } from "typebox";
+import { closed, consoleOperation, memberRoles } from "./console-operation.ts";
+import { Id, nullable, oneOf, Time } from "./schema.ts";
+
+const preferences = {
+  theme: oneOf(["system", "light", "dark"]),
+  zone: oneOf(["browser", "utc"]),
+  shortcuts: Type.Boolean({ description: "Whether single letters are shortcuts." }),
+};
+
+const Membership = Type.Object({
+  accountId: Id,
+  name: Type.String(),
+  role: oneOf(memberRoles),
+  balance: Type.Integer(),
+  lowCredits: Type.Integer({ description: "At or below this balance, credits are low." }),
+});
+
+const Me = Type.Object(
+  {
+    userId: Id,
+    name: Type.String(),
+    email: Type.String(),
+    isOperator: Type.Boolean(),
+    hasSecondFactor: Type.Boolean(),
+    recoveryCodesLeft: Type.Integer(),
+    preferences: Type.Object(preferences),
+    version: Type.Integer(),
+    accounts: Type.Array(Membership),
+    provenUntil: nullable(Time),
+    publicUrl: Type.String({
+      description: "Where this installation is reached, without a last /.",
+    }),
+    softwareVersion: Type.String(),
+  },
+  {
+    title: "Me",
+    examples: [
+      {
+        userId: "019a85c2-5b00-7abc-8def-0123456789ab",
+        name: "Ada Lovelace",
+        email: "ada@example.com",
+        isOperator: true,
+        hasSecondFactor: false,
+        recoveryCodesLeft: 0,
+        preferences: { theme: "system", zone: "browser", shortcuts: true },
+        version: 1,
+        accounts: [
+          {
+            accountId: "019a85c2-5b00-7abc-8def-0123456789ac",
+            name: "Example",
+            role: "owner",
+            balance: 1000,
+            lowCredits: 100,
+          },
+        ],
+        provenUntil: "2026-11-15T09:40:00.123Z",
+        publicUrl: "http://127.0.0.1:8080",
+        softwareVersion: "0.1.0",
+      },
+    ],
+  },
+);
+export type Me = Static<typeof Me>;
+
+export const userOperations = {
+  readMe: consoleOperation({
+    method: "GET",
+    path: "/console/me",
+    summary: "Read who is signed in: the user, accounts with roles, preferences",
+    access: "user",
+    success: { status: 200, body: Me },
+    errors: [],
+  }),
+  updateMe: consoleOperation({
+    method: "PATCH",
+    path: "/console/me",
+    summary: "Change name or preferences",
+    access: "user",
+    audit: "user.changed",
+    body: closed(
+      {
+        version: Type.Integer(),
+        name: Type.Optional(Type.String({ minLength: 1, maxLength: 60 })),
+        preferences: Type.Optional(
+          closed({
+            theme: Type.Optional(preferences.theme),
+            zone: Type.Optional(preferences.zone),
+            shortcuts: Type.Optional(preferences.shortcuts),
+          }),
+        ),
+      },
+      { examples: [{ version: 1, preferences: { theme: "dark" } }] },
+    ),
+    success: { status: 200, body: Me },
+    errors: ["VERSION_CONFLICT"],
+  }),
+};

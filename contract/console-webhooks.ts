@@ -1,0 +1,339 @@
+import { type Static, Type } from "typebox";
+import {
+  A,
+  closed,
+  consoleOperation,
+  IDEMPOTENCY,
+  inAccount,
+  pageOf,
+  paging,
+} from "./console-operation.ts";
+import { type EventName, eventNames } from "./message.ts";
+import { AnyTime, Id, nullable, oneOf, Time } from "./schema.ts";
+
+/** Waiting: no attempt yet. Retrying: some failed, more to come. The others are how it ended. */
+export const deliveryStates = [
+  "waiting",
+  "retrying",
+  "delivered",
+  "exhausted",
+  "gone",
+  "forbidden",
+] as const;
+
+const Event = Type.Unsafe<EventName>({ type: "string", enum: Object.values(eventNames) });
+const HeaderList = Type.Array(Type.Object({ name: Type.String(), value: Type.String() }));
+
+const delivery = {
+  deliveryId: Id,
+  eventId: Type.String({
+    description: "The `webhook-id` header: the same on attempts and replays.",
+  }),
+  messageId: Id,
+  event: Event,
+  sequence: Type.Integer(),
+  url: Type.String(),
+  host: Type.String(),
+  state: oneOf(deliveryStates),
+  attempts: Type.Integer(),
+  maxAttempts: Type.Integer(),
+  createdAt: Time,
+  nextAttemptAt: nullable(Time),
+  lastAttemptAt: nullable(Time),
+  lastHttpStatus: nullable(Type.Integer()),
+  lastError: nullable(
+    Type.String({ description: "In words, such as: certificate expired on 3 Nov." }),
+  ),
+  durationMs: nullable(Type.Integer({ description: "Of the last attempt." })),
+  replayId: nullable(Id),
+  isReplayable: Type.Boolean(),
+};
+
+const DELIVERY_EXAMPLE = {
+  deliveryId: "019a85c2-5b00-7abc-8def-0123456789a2",
+  eventId: "019a85c2-5b00-7abc-8def-0123456789a2",
+  messageId: "019a85c2-5b00-7abc-8def-0123456789a0",
+  event: "message.sent",
+  sequence: 2,
+  url: "https://shop.example.com/sms",
+  host: "shop.example.com",
+  state: "delivered",
+  attempts: 1,
+  maxAttempts: 7,
+  createdAt: "2026-11-15T09:30:00.200Z",
+  nextAttemptAt: null,
+  lastAttemptAt: "2026-11-15T09:30:00.230Z",
+  lastHttpStatus: 200,
+  lastError: null,
+  durationMs: 41,
+  replayId: null,
+  isReplayable: true,
+};
+
+export const WebhookDelivery = Type.Object(delivery, {
+  title: "WebhookDelivery",
+  examples: [DELIVERY_EXAMPLE],
+});
+export type WebhookDelivery = Static<typeof WebhookDelivery>;
+
+const Timings = Type.Object({
+  dnsMs: nullable(Type.Integer()),
+  connectMs: nullable(Type.Integer()),
+  tlsMs: nullable(Type.Integer()),
+  firstByteMs: nullable(Type.Integer()),
+  totalMs: Type.Integer(),
+});
+
+/** What one POST sent and got. Signatures are not kept, so they are not among the headers. */
+const Exchange = Type.Object({
+  attempt: Type.Integer(),
+  at: Time,
+  requestHeaders: HeaderList,
+  address: nullable(Type.String({ description: "The address really called." })),
+  httpStatus: nullable(Type.Integer()),
+  responseHeaders: HeaderList,
+  responseBody: nullable(Type.String({ description: "At most 2 KiB, as plain text." })),
+  timings: Timings,
+  errorClass: nullable(
+    Type.String({ description: "Such as timeout, dns, refused, tls, http_500." }),
+  ),
+  error: nullable(Type.String({ description: "The same in words." })),
+});
+export type Exchange = Static<typeof Exchange>;
+
+const Replay = Type.Object(
+  {
+    replayId: nullable(Type.String({ description: "Null where `dryRun` only counted." })),
+    state: oneOf(["counted", "running", "done", "canceled"]),
+    total: Type.Integer(),
+    waiting: Type.Integer(),
+    delivered: Type.Integer(),
+    failed: Type.Integer(),
+    createdAt: nullable(Time),
+  },
+  {
+    title: "Replay",
+    examples: [
+      {
+        replayId: "019a85c2-5b00-7abc-8def-0123456789ae",
+        state: "running",
+        total: 12,
+        waiting: 3,
+        delivered: 9,
+        failed: 0,
+        createdAt: "2026-11-15T09:30:00.123Z",
+      },
+    ],
+  },
+);
+
+const WebhookHost = Type.Object({
+  host: Type.String({ description: "Scheme, host and port." }),
+  health: oneOf(["proven", "unproven", "failing", "slow", "open"]),
+  succeeded: Type.Integer({ description: "Attempts of the last 24 h." }),
+  failed: Type.Integer(),
+  p95Ms: nullable(Type.Integer()),
+  waiting: Type.Integer(),
+  lastSuccessAt: nullable(Time),
+});
+
+const SigningSecret = Type.Object(
+  {
+    mask: Type.String(),
+    createdAt: Time,
+    previousUntil: nullable(Time),
+  },
+  {
+    title: "SigningSecret",
+    examples: [
+      { mask: "whsec_••••••••", createdAt: "2026-11-15T09:30:00.123Z", previousUntil: null },
+    ],
+  },
+);
+
+const RevealedSecret = Type.Object(
+  {
+    signingSecret: Type.String(),
+    previousSigningSecret: nullable(Type.String()),
+    previousUntil: nullable(Time),
+  },
+  {
+    title: "RevealedSecret",
+    examples: [
+      {
+        signingSecret: "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
+        previousSigningSecret: null,
+        previousUntil: null,
+      },
+    ],
+  },
+);
+
+export const webhookOperations = {
+  listDeliveries: consoleOperation({
+    method: "GET",
+    path: `${A}/webhook-deliveries`,
+    summary: "List webhook deliveries of the last 30 days, newest first",
+    access: "viewer",
+    params: inAccount(),
+    query: closed({
+      ...paging,
+      state: Type.Optional(Type.Array(oneOf(deliveryStates), { description: "Repeatable." })),
+      event: Type.Optional(Type.Array(Event, { description: "Repeatable." })),
+      host: Type.Optional(Type.String({ maxLength: 300 })),
+      messageId: Type.Optional(Type.String()),
+      httpStatus: Type.Optional(Type.Integer({ minimum: 100, maximum: 999 })),
+      createdAfter: Type.Optional(AnyTime),
+      createdBefore: Type.Optional(AnyTime),
+    }),
+    success: { status: 200, body: pageOf(WebhookDelivery) },
+    errors: ["CURSOR_INVALID"],
+  }),
+  readDelivery: consoleOperation({
+    method: "GET",
+    path: `${A}/webhook-deliveries/{deliveryId}`,
+    summary: "Read a webhook delivery with its body and every attempt",
+    access: "viewer",
+    params: inAccount("deliveryId"),
+    success: {
+      status: 200,
+      body: Type.Object(
+        {
+          ...delivery,
+          body: nullable(Type.String({ description: "The exact body; null for a viewer." })),
+          exchanges: Type.Array(Exchange),
+        },
+        { title: "WebhookDeliveryDetail" },
+      ),
+    },
+    errors: ["DELIVERY_NOT_FOUND"],
+  }),
+  replayDelivery: consoleOperation({
+    method: "POST",
+    path: `${A}/webhook-deliveries/{deliveryId}/replay`,
+    summary: "Deliver it once more: same id, same bytes, new attempt",
+    access: "developer",
+    audit: "webhook.replayed",
+    headers: IDEMPOTENCY,
+    params: inAccount("deliveryId"),
+    success: { status: 202, body: WebhookDelivery },
+    errors: ["DELIVERY_NOT_FOUND", "DELIVERY_NOT_REPLAYABLE", "IDEMPOTENCY_KEY_INVALID"],
+  }),
+  startReplay: consoleOperation({
+    method: "POST",
+    path: `${A}/replays`,
+    summary: "Replay several deliveries, or with `dryRun` count them; at most 10,000",
+    access: "developer",
+    audit: "webhook.replayed",
+    headers: IDEMPOTENCY,
+    params: inAccount(),
+    body: closed(
+      {
+        deliveryIds: Type.Optional(Type.Array(Type.String(), { minItems: 1, maxItems: 100 })),
+        exhaustedSince: Type.Optional(AnyTime),
+        dryRun: Type.Optional(Type.Boolean()),
+      },
+      { examples: [{ exhaustedSince: "2026-11-15T00:00:00.000Z", dryRun: true }] },
+    ),
+    success: { status: 202, body: Replay },
+    errors: ["IDEMPOTENCY_KEY_INVALID"],
+  }),
+  readReplay: consoleOperation({
+    method: "GET",
+    path: `${A}/replays/{replayId}`,
+    summary: "Read how far a replay is",
+    access: "viewer",
+    params: inAccount("replayId"),
+    success: { status: 200, body: Replay },
+    errors: ["REPLAY_NOT_FOUND"],
+  }),
+  cancelReplay: consoleOperation({
+    method: "DELETE",
+    path: `${A}/replays/{replayId}`,
+    summary: "Stop a replay: what has not begun is left out",
+    access: "developer",
+    audit: "webhook.replay_canceled",
+    params: inAccount("replayId"),
+    success: { status: 200, body: Replay },
+    errors: ["REPLAY_NOT_FOUND"],
+  }),
+  listWebhookHosts: consoleOperation({
+    method: "GET",
+    path: `${A}/webhook-hosts`,
+    summary: "List receivers with their health",
+    access: "viewer",
+    params: inAccount(),
+    success: {
+      status: 200,
+      body: Type.Object(
+        { data: Type.Array(WebhookHost) },
+        { title: "WebhookHosts", examples: [{ data: [] }] },
+      ),
+    },
+    errors: [],
+  }),
+  sendTestEvent: consoleOperation({
+    method: "POST",
+    path: `${A}/webhook-tests`,
+    summary: "Post a signed test event to an address and show the answer",
+    access: "developer",
+    audit: "webhook.tested",
+    params: inAccount(),
+    body: closed(
+      {
+        url: Type.String({ maxLength: 2048, "x-code": "CALLBACK_URL_INVALID" }),
+        event: Type.Optional(Event),
+      },
+      { examples: [{ url: "https://shop.example.com/sms", event: "message.delivered" }] },
+    ),
+    success: {
+      status: 200,
+      body: Type.Object(
+        { isDelivered: Type.Boolean(), body: Type.String(), exchange: Exchange },
+        { title: "TestEvent" },
+      ),
+    },
+    errors: [],
+  }),
+  readSigningSecret: consoleOperation({
+    method: "GET",
+    path: `${A}/signing-secret`,
+    summary: "Read about the signing secret, masked",
+    access: "viewer",
+    params: inAccount(),
+    success: { status: 200, body: SigningSecret },
+    errors: [],
+  }),
+  revealSigningSecret: consoleOperation({
+    method: "POST",
+    path: `${A}/signing-secret/reveal`,
+    summary: "Reveal the signing secret; the audit log says who looked",
+    access: "developer",
+    proof: true,
+    audit: "secret.revealed",
+    params: inAccount(),
+    success: { status: 200, body: RevealedSecret },
+    errors: [],
+  }),
+  rotateSigningSecret: consoleOperation({
+    method: "POST",
+    path: `${A}/signing-secret/rotate`,
+    summary: "Make a new signing secret; the old one also signs for a while, or is dropped at once",
+    access: "developer",
+    proof: true,
+    audit: "secret.rotated",
+    params: inAccount(),
+    body: closed(
+      {
+        overlapHours: Type.Integer({
+          minimum: 0,
+          maximum: 72,
+          description: "0 drops the old one.",
+        }),
+      },
+      { examples: [{ overlapHours: 24 }] },
+    ),
+    success: { status: 200, body: RevealedSecret },
+    errors: [],
+  }),
+};

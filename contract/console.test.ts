@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { TSchema } from "typebox";
+import Schema from "typebox/schema";
+import { consoleOperations, type ConsoleOperation, errors } from "./index.ts";
+
+const declared = Object.entries<ConsoleOperation>(consoleOperations);
+
+test("every operation of the dashboard has a path of its own under /console", () => {
+  const routes = declared.map(([, { method, path }]) => `${method} ${path}`);
+
+  assert.equal(new Set(routes).size, routes.length);
+  assert.deepEqual(
+    routes.filter((route) => !/ \/console\/[a-z]/.test(route)),
+    [],
+  );
+});
+
+test("what a path names is declared as its parameters, and nothing else is", () => {
+  for (const [name, { path, params }] of declared) {
+    const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter);
+    assert.deepEqual(Object.keys(params?.properties ?? {}), named, name);
+  }
+});
+
+test("an operation inside an account needs a role there, and an operator's is the operator's alone", () => {
+  for (const [name, { path, access }] of declared) {
+    const inside = path.startsWith("/console/accounts/{accountId}");
+    assert.equal(["viewer", "developer", "owner"].includes(access), inside, name);
+    assert.equal(access === "operator", path.startsWith("/console/operator/"), name);
+  }
+});
+
+test("every write says what the audit log says of it, and no read does", () => {
+  const silent = new Set(["readLink", "previewConsoleMessage"]);
+  for (const [name, { method, audit }] of declared) {
+    assert.equal(audit !== undefined, method !== "GET" && !silent.has(name), name);
+  }
+});
+
+test("every body refuses unknown fields", () => {
+  for (const [name, { body }] of declared) {
+    if (body)
+      assert.equal((body as { additionalProperties?: boolean }).additionalProperties, false, name);
+  }
+});
+
+test("every example is what its schema says", () => {
+  for (const [name, { body, success }] of declared) {
+    for (const schema of [body, success.body].filter((each) => each !== undefined)) {
+      for (const example of (schema as { examples?: unknown[] }).examples ?? []) {
+        const compiled = Schema.Compile(schema as TSchema);
+        assert.ok(compiled.Check(example), `${name}: ${JSON.stringify(compiled.Errors(example))}`);
+      }
+    }
+  }
+});
+
+test("every error that an operation declares is in the list of errors", () => {
+  for (const [name, operation] of declared) {
+    for (const code of operation.errors) assert.ok(Object.hasOwn(errors, code), `${name}: ${code}`);
+  }
+});

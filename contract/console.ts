@@ -1,0 +1,75 @@
+import type { Static, TSchema } from "typebox";
+import { creditOperations } from "./console-credits.ts";
+import { keyOperations } from "./console-keys.ts";
+import { consoleMessageOperations } from "./console-messages.ts";
+import type { ConsoleOperation, consoleEverywhere } from "./console-operation.ts";
+import { operatorOperations } from "./console-operator.ts";
+import { signInOperations } from "./console-sign-in.ts";
+import { statsOperations } from "./console-stats.ts";
+import { teamOperations } from "./console-team.ts";
+import { userOperations } from "./console-user.ts";
+import { webhookOperations } from "./console-webhooks.ts";
+
+export type { LedgerEntry } from "./console-credits.ts";
+export { ledgerKinds } from "./console-credits.ts";
+export { type ApiKey, EXPIRES_SOON_DAYS, keyStates } from "./console-keys.ts";
+export type { ConsoleMessage } from "./console-messages.ts";
+export {
+  type Access,
+  type Actor,
+  consoleEverywhere,
+  type ConsoleOperation,
+  type MemberRole,
+  memberRoles,
+} from "./console-operation.ts";
+export type { AuditEntry, Carrier, OperatorAccount } from "./console-operator.ts";
+export { PASSWORD_LENGTH, type Session } from "./console-sign-in.ts";
+export { type Alert, ranges } from "./console-stats.ts";
+export type {
+  Account,
+  Invitation,
+  Member,
+  OperatorStreamEvent,
+  StreamEvent,
+} from "./console-team.ts";
+export type { Me } from "./console-user.ts";
+export { deliveryStates, type Exchange, type WebhookDelivery } from "./console-webhooks.ts";
+
+/** Everything a signed-in person can do, by name. None of it is part of `/v1`. */
+export const consoleOperations = {
+  ...signInOperations,
+  ...userOperations,
+  ...keyOperations,
+  ...consoleMessageOperations,
+  ...webhookOperations,
+  ...creditOperations,
+  ...statsOperations,
+  ...teamOperations,
+  ...operatorOperations,
+};
+
+export type ConsoleOperations = typeof consoleOperations;
+export type ConsoleOperationName = keyof ConsoleOperations;
+
+type Part<
+  O extends ConsoleOperation,
+  Name extends "params" | "query" | "body",
+> = O[Name] extends TSchema ? Static<O[Name]> : undefined;
+
+export type ConsoleParams<O extends ConsoleOperation> = Part<O, "params">;
+export type ConsoleQuery<O extends ConsoleOperation> = Part<O, "query">;
+export type ConsoleBody<O extends ConsoleOperation> = Part<O, "body">;
+export type ConsoleSuccess<O extends ConsoleOperation> = Static<O["success"]["body"]>;
+export type ConsoleErrors<O extends ConsoleOperation> =
+  | O["errors"][number]
+  | (typeof consoleEverywhere)[number];
+
+/**
+ * The same operations by `METHOD path`, as types only: a client that names method and path where it
+ * calls has every type, and ships none of the schemas.
+ */
+export type ConsoleRoutes = {
+  [
+    Name in ConsoleOperationName as `${ConsoleOperations[Name]["method"]} ${ConsoleOperations[Name]["path"]}`
+  ]: ConsoleOperations[Name];
+};
