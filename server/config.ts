@@ -122,6 +122,19 @@ export const settings = {
   },
 } satisfies Record<string, Setting<unknown>>;
 
+/** Each setting in words, for help and the reference page. */
+export function describeSettings(): { name: string; fallback: string; meaning: string }[] {
+  return Object.values<Setting<unknown>>(settings).map((setting) => {
+    const {
+      name,
+      fallback = "",
+      fallbackText = fallback === "" ? "none" : fallback,
+      meaning,
+    } = setting;
+    return { name, fallback: fallbackText, meaning };
+  });
+}
+
 type Settings = typeof settings;
 type Read = { [Key in keyof Settings]: ReturnType<Settings[Key]["parse"]> };
 /** Settings whose absence means something are undefined where they are left out. */

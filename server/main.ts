@@ -1,3 +1,33 @@
-import { start } from "./start.ts";
+import { systemClock } from "#platform";
+import { type Program, runCli } from "./cli/index.ts";
+import { describeSettings, readConfig } from "./config.ts";
+import { openInstallation } from "./installation.ts";
+import { version } from "./version.ts";
 
-await start();
+const program: Program = {
+  version,
+  clock: systemClock,
+  settings: describeSettings(),
+  readSettings: () => readConfig(),
+  open: (migrations) => openInstallation(readConfig(), { clock: systemClock, migrations }),
+  // Loaded when it is run: commands need neither HTTP server nor carriers, and start sooner without.
+  start: async () => (await import("./start.ts")).start(),
+  stopSignal,
+};
+
+/** A second signal, for the impatient, ends the process at once. */
+function stopSignal(): AbortSignal {
+  const stopping = new AbortController();
+  // Whoever reads our output may stop reading, such as head.
+  process.stdout.on("error", () => stopping.abort());
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.once(name, () => stopping.abort());
+  }
+  return stopping.signal;
+}
+
+process.exitCode = await runCli({
+  program,
+  argv: process.argv.slice(2),
+  streams: { input: process.stdin, output: process.stdout, errors: process.stderr },
+});

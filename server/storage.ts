@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { chmod, link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import pg from "pg";
+import { Client } from "pg";
 import {
   type Clock,
+  DataDirInUse,
   findRunningPostgres,
   lockDataDir,
   type Log,
@@ -45,19 +46,65 @@ export async function openStorage(
   }
 }
 
+/** A service that is just starting or stopping holds the folder without a PostgreSQL to join. */
+const JOIN_LIMIT_MS = 15_000;
+const JOIN_EVERY_MS = 50;
+
 /** For commands: beside a running service its PostgreSQL, otherwise one started for the occasion. */
 export async function joinStorage(
   config: Config,
   deps: { clock: Clock; log: Log },
 ): Promise<Storage> {
   if (config.databaseUrl) return external(config.databaseUrl.reveal());
-  const running = await findRunningPostgres(config.dataDir);
-  if (running) return { url: running.url, isEmbedded: true, stop: () => Promise.resolve() };
-  return openStorage(config, deps);
+  const until = deps.clock.monotonicMs() + JOIN_LIMIT_MS;
+  for (;;) {
+    const running = await findRunningPostgres(config.dataDir);
+    if (running && (await isAnswering(running.url))) {
+      return { url: running.url, isEmbedded: true, stop: () => Promise.resolve() };
+    }
+    try {
+      const { url, stop } = await openStorage(config, deps);
+      return { url, isEmbedded: true, stop: () => afterOthers(url, deps.clock).then(stop) };
+    } catch (error) {
+      if (!(error instanceof DataDirInUse) || deps.clock.monotonicMs() > until) throw error;
+    }
+    await deps.clock.sleep(JOIN_EVERY_MS);
+  }
+}
+
+async function isAnswering(url: string): Promise<boolean> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
+  const isConnected = await client.connect().then(
+    () => true,
+    () => false,
+  );
+  await client.end().catch(() => undefined);
+  return isConnected;
+}
+
+/** Other commands may have joined this one's PostgreSQL: it waits a while for them to end. */
+async function afterOthers(url: string, clock: Clock): Promise<void> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
+  client.on("error", () => undefined);
+  const until = clock.monotonicMs() + JOIN_LIMIT_MS;
+  try {
+    await client.connect();
+    while (clock.monotonicMs() < until) {
+      const { rows } = await client.query(
+        "select from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid() limit 1",
+      );
+      if (rows.length === 0) return;
+      await clock.sleep(JOIN_EVERY_MS);
+    }
+  } catch {
+    // It is about to be stopped; whether it could be asked does not matter.
+  } finally {
+    await client.end().catch(() => undefined);
+  }
 }
 
 async function external(url: string): Promise<Storage> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
   try {
     await client.connect();
     const { rows } = await client.query<{

@@ -24,6 +24,7 @@ export {
 } from "./keys.ts";
 export {
   findSigningSecrets,
+  isSecretKeyRight,
   revealSigningSecret,
   rotateSigningSecret,
   type SigningSecrets,

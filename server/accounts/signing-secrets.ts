@@ -50,6 +50,21 @@ export async function findSigningSecrets(
   return found;
 }
 
+/** Whether this key sealed what the database holds; true where it holds nothing yet. */
+export async function isSecretKeyRight(db: Queryable, secrets: SecretBox): Promise<boolean> {
+  const [newest] = await db.query<SecretRow>(sql`
+    select account_id, version, sealed, not_after
+      from signing_secrets
+     order by created_at desc
+     limit 1`);
+  try {
+    if (newest) secrets.open(newest.sealed, context(newest.account_id, newest.version));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 export type Rotation = {
   accountId: string;
   /** How long the old secret signs too; 0 drops it at once. */

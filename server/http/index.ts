@@ -5,6 +5,7 @@
 export { serveDocs } from "./docs.ts";
 export { failedAuthentications } from "./failed-authentications.ts";
 export { serveHealth } from "./health.ts";
+export { nearest } from "./nearest.ts";
 export type {
   Allowance,
   Authenticator,

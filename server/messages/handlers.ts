@@ -1,57 +1,25 @@
-import { type Detail, type ErrorCode, type NewMessage, operations } from "#contract";
+import type { Detail, NewMessage, operations } from "#contract";
 import { nonGsmCharacters } from "#contract/segments";
-import { type Allowance, type Handlers, Problem, rateLimited, type Refinement } from "#http";
-import type { Clock, Database } from "#platform";
+import { type Handlers, Problem, type Refinement } from "#http";
+import type { Clock } from "#platform";
 import { findAccount } from "#accounts";
-import { type AcceptRequest, creditsOf } from "./accept.ts";
-import type { Accepted } from "./acceptor.ts";
 import type { Cursors } from "./cursor.ts";
-import {
-  type ConcatReference,
-  type DraftContext,
-  draftMessage,
-  judgeFields,
-  type JudgeUrl,
-} from "./draft.ts";
-import { fingerprint, isIdempotencyKey } from "./idempotency.ts";
-import { asAccepted, type MessageRow, present } from "./message-row.ts";
+import { judgeFields, type JudgeUrl } from "./draft.ts";
 import { type HistorySources, readHistory } from "./history.ts";
-import { type Filter, findMessage, findMessages, listMessages } from "./read.ts";
+import { type MessageRow, present } from "./message-row.ts";
+import { type Filter, findMessage, listMessages } from "./read.ts";
 import { digitsOf } from "./recipient.ts";
-import type { Routing } from "./routing.ts";
+import { draftAll, draftContext, type SendDeps, sendMessages } from "./send.ts";
 import { cancelMessage } from "./send-queue.ts";
 import { readTime } from "./time.ts";
 
-type Deps = {
-  db: Database;
-  clock: Clock;
-  accept: (request: AcceptRequest) => Promise<Accepted>;
-  routing: { current(): Promise<Routing>; reload(): Promise<Routing> };
-  judgeUrl: JudgeUrl;
-  concatReference: ConcatReference;
-  cursors: Cursors;
-  sources: HistorySources;
-  limits: { sends: number; sendsBurst: number };
-};
-
-type Sender = { accountId: string; keyId: string | null };
-type Sent = { rows: MessageRow[]; isReplayed: boolean; allowance: Allowance };
-type Wish = {
-  operation: string;
-  body: unknown;
-  messages: NewMessage[];
-  idempotencyKey: string | undefined;
-  prefix: (n: number) => string;
-};
-
-/** The routes may change while a message is priced; more than this in a row is not chance. */
-const MAX_ROUTING_CHANGES = 5;
+type Deps = SendDeps & { cursors: Cursors; sources: HistorySources };
 
 export function messageHandlers(deps: Deps): Handlers<typeof operations> {
   const { db, clock, cursors, sources } = deps;
   return {
     async sendMessage({ caller, body, idempotencyKey, header, allowance }) {
-      const sent = await send(deps, caller, {
+      const sent = await sendMessages(deps, caller, {
         operation: "sendMessage",
         body,
         messages: [body],
@@ -67,7 +35,7 @@ export function messageHandlers(deps: Deps): Handlers<typeof operations> {
 
     async sendBatch({ caller, body, idempotencyKey, header, allowance }) {
       const prefix = (n: number) => `messages[${n}].`;
-      const sent = await send(deps, caller, {
+      const sent = await sendMessages(deps, caller, {
         operation: "sendBatch",
         body,
         messages: body.messages,
@@ -175,120 +143,6 @@ export function sendRefinements(deps: { clock: Clock; judgeUrl: JudgeUrl }) {
       .flatMap((message: unknown, n) => one(message, wrong, `messages[${n}].`));
   };
   return { sendMessage: single, sendBatch: batch, previewMessage: single };
-}
-
-/** Drafts, accepts, and drafts again where the routes changed in between. */
-async function send(deps: Deps, sender: Sender, wish: Wish): Promise<Sent> {
-  const { idempotencyKey } = wish;
-  if (idempotencyKey !== undefined && !isIdempotencyKey(idempotencyKey))
-    throw new Problem("IDEMPOTENCY_KEY_INVALID");
-  const print = idempotencyKey === undefined ? null : fingerprint(wish.operation, wish.body);
-  let routing = await deps.routing.current();
-  for (let turn = 0; turn < MAX_ROUTING_CHANGES; turn += 1) {
-    const drafts = draftAll(wish.messages, draftContext(deps, routing), wish.prefix);
-    const request: AcceptRequest = {
-      accountId: sender.accountId,
-      keyId: sender.keyId,
-      routingVersion: routing.version,
-      idempotencyKey: idempotencyKey ?? null,
-      fingerprint: print,
-      messages: drafts.map(({ message }) => message),
-    };
-    const accepted = await deps.accept(request);
-    if (accepted.outcome !== "routing_changed") return conclude(deps, request, accepted);
-    routing = await deps.routing.reload();
-  }
-  throw new Problem("UNAVAILABLE", [], { "retry-after": "1" });
-}
-
-async function conclude(
-  deps: Deps,
-  request: AcceptRequest,
-  accepted: Exclude<Accepted, { outcome: "routing_changed" }>,
-): Promise<Sent> {
-  const { sends: rate, sendsBurst: burst } = deps.limits;
-  const allowance = { rate, burst, tokens: "tokens" in accepted ? accepted.tokens : 0 };
-  switch (accepted.outcome) {
-    case "accepted":
-      return { rows: request.messages, isReplayed: false, allowance };
-    case "replayed": {
-      const rows = await findMessages(deps.db, request.accountId, accepted.messageIds);
-      return { rows: rows.map(asAccepted), isReplayed: true, allowance };
-    }
-    case "credits_insufficient": {
-      const [required, { available }] = [creditsOf(request), accepted];
-      const message = `${required} credits are required, ${available} are available.`;
-      throw new Problem("CREDITS_INSUFFICIENT", [
-        { field: null, code: "CREDITS_INSUFFICIENT", message, required, available },
-      ]);
-    }
-    case "rate_limited":
-      throw rateLimited(allowance, request.messages.length);
-    case "queue_full":
-      throw new Problem("QUEUE_FULL", [], { "retry-after": "1" });
-    case "key_revoked":
-      throw new Problem("API_KEY_REVOKED");
-    case "key_expired":
-      throw new Problem("API_KEY_EXPIRED");
-    case "key_reused":
-      throw new Problem("IDEMPOTENCY_KEY_REUSED");
-    case "unknown":
-    case "again":
-      throw new Problem("INTERNAL");
-  }
-}
-
-function draftContext(deps: Deps, routing: Routing): DraftContext {
-  return {
-    now: deps.clock.now(),
-    routing,
-    judgeUrl: deps.judgeUrl,
-    concatReference: deps.concatReference,
-  };
-}
-
-/** All drafts, or one problem that names what is wrong with any of them. */
-function draftAll(bodies: NewMessage[], context: DraftContext, prefix: (n: number) => string) {
-  const drafts = bodies.map((body) => draftMessage(body, context));
-  const named = (n: number, detail: Detail): Detail => ({
-    ...detail,
-    field: `${prefix(n)}${detail.field ?? ""}`,
-  });
-  const details = drafts.flatMap((draft, n) =>
-    draft.outcome === "invalid" ? draft.details.map((detail) => named(n, detail)) : [],
-  );
-  if (details.length > 0) throw new Problem("VALIDATION_FAILED", details);
-  const drafted = drafts.filter((draft) => draft.outcome === "drafted");
-  refuseAll("RECIPIENT_NOT_SERVED", drafted, (draft, n) =>
-    draft.message.carrier_id === null
-      ? {
-          field: `${prefix(n)}recipient`,
-          code: "RECIPIENT_NOT_SERVED",
-          message: `No route serves ${draft.message.recipient}.`,
-        }
-      : undefined,
-  );
-  refuseAll("PRICE_ABOVE_LIMIT", drafted, ({ message, maxCredits }, n) =>
-    maxCredits !== null && message.credits > maxCredits
-      ? {
-          field: `${prefix(n)}maxCredits`,
-          code: "PRICE_ABOVE_LIMIT",
-          message: `The message costs ${message.credits} credits, more than maxCredits ${maxCredits}.`,
-          required: message.credits,
-          available: maxCredits,
-        }
-      : undefined,
-  );
-  return drafted;
-}
-
-function refuseAll<Draft>(
-  code: ErrorCode,
-  drafts: Draft[],
-  judge: (draft: Draft, n: number) => Detail | undefined,
-): void {
-  const details = drafts.map(judge).filter((detail) => detail !== undefined);
-  if (details.length > 0) throw new Problem(code, details);
 }
 
 type Query = {

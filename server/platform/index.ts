@@ -21,7 +21,7 @@ export { findRunningPostgres, type RunningPostgres } from "./embedded-postgres/r
 export { checkSurroundings } from "./embedded-postgres/surroundings.ts";
 export { Unfit } from "./embedded-postgres/unfit.ts";
 export { eventId, idFloor, isId, newId, newMessageId, parseEventId } from "./ids.ts";
-export { type DataDirLock, lockDataDir } from "./instance-lock.ts";
+export { DataDirInUse, type DataDirLock, lockDataDir } from "./instance-lock.ts";
 export { createLog, type Log, maskNumber, silentLog } from "./log.ts";
 export { type Loop, type RunningLoop, runLoop } from "./loop.ts";
 export { createMetrics, type Metrics } from "./metrics.ts";

@@ -6,6 +6,11 @@ import { Unfit } from "./embedded-postgres/unfit.ts";
 /** Proof that this process, and no other, may use the data folder. */
 export type DataDirLock = { readonly dataDir: string; release(): void };
 
+/** Another process has the data folder now. */
+export class DataDirInUse extends Unfit {
+  override name = "DataDirInUse";
+}
+
 /**
  * Takes the data folder for this process, making it where it is missing, or throws `Unfit` with the
  * pid of the process that has it. The operating system holds the lock and drops it when the process
@@ -38,10 +43,8 @@ function takeLock(dataDir: string): DatabaseSync {
     return file;
   } catch (error) {
     file?.close();
-    throw new Unfit(
-      isBusy(error) ? inUse(dataDir) : `${path} cannot be locked: ${String(error)}.`,
-      { cause: error },
-    );
+    if (isBusy(error)) throw new DataDirInUse(inUse(dataDir), { cause: error });
+    throw new Unfit(`${path} cannot be locked: ${String(error)}.`, { cause: error });
   }
 }
 

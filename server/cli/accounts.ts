@@ -1,0 +1,19 @@
+import { type AccountRow, findAccount } from "#accounts";
+import type { Queryable } from "#platform";
+import { CommandFailure } from "./command.ts";
+import { required } from "./input.ts";
+import { id } from "./input-values.ts";
+
+/** The account that a command is about. */
+export const accountOption = required("ID", id, "The account; account list shows them.");
+
+export async function requireAccount(db: Queryable, accountId: string): Promise<AccountRow> {
+  const account = await findAccount(db, accountId);
+  return account ?? unknownAccount(accountId);
+}
+
+export function unknownAccount(accountId: string): never {
+  throw new CommandFailure(
+    `There is no account ${accountId}. List them with: npx posthorn account list`,
+  );
+}

@@ -1,0 +1,106 @@
+import type { Clock, Database, Log, Secret, SecretBox } from "#platform";
+import type { Inputs, Values } from "./input.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** One thing the command line can do, as data: help, checks, docs and dispatch are made from it. */
+export type Command<Arguments extends Inputs = Inputs, Options extends Inputs = Inputs> = {
+  /** The words that call it, such as `account create`. */
+  name: string;
+  summary: string;
+  /** Keys are the placeholders' names in `run`; the last may be repeatable. */
+  arguments: Arguments;
+  options: Options;
+  /** Without the name of the program. */
+  examples: readonly string[];
+  /** Further help, such as the list of settings. */
+  details?: (program: Program) => string;
+  /** It answers to stop signals by itself. */
+  isService?: boolean;
+  /** What it did; undefined where it wrote its own output. */
+  run(given: Values<Arguments> & Values<Options>, context: Context): Promise<Result | undefined>;
+};
+
+/** What a command has to say: for programs, and for people. */
+export type Result = {
+  json: object;
+  text: string;
+  /** The command worked, and what it found is bad: the exit code says so. */
+  isFault?: boolean;
+};
+
+/** A command whose inputs are known only to itself. */
+export type AnyCommand = Omit<Command, "run"> & {
+  run(given: Record<string, unknown>, context: Context): Promise<Result | undefined>;
+};
+
+/** Keeps the types of the inputs, so that `run` is typed by them. */
+export function command<const Arguments extends Inputs, const Options extends Inputs>(
+  declared: Command<Arguments, Options>,
+): AnyCommand {
+  return declared as unknown as AnyCommand;
+}
+
+export type Context = {
+  program: Program;
+  clock: Clock;
+  terminal: Terminal;
+  /** Aborted by a stop signal. */
+  signal: AbortSignal;
+  /** The installation, opened on first use and closed after the command. */
+  installation(migrations?: MigrationsWish): Promise<Installation>;
+};
+
+/** What the program is made of, as far as its command line must know. */
+export type Program = {
+  version: string;
+  clock: Clock;
+  /** As the reference page shows them. */
+  settings: readonly SettingText[];
+  start(): Promise<void>;
+  /** Throws one error that names every wrong setting. */
+  readSettings(): Settings;
+  open(migrations: MigrationsWish): Promise<Installation>;
+  /** Aborts on the first stop signal; registers for it when it is called. */
+  stopSignal(): AbortSignal;
+};
+
+export type SettingText = { name: string; fallback: string; meaning: string };
+
+/** A database that lacks migrations is refused, brought up to date, or taken as it is. */
+export type MigrationsWish = "required" | "apply" | "unchecked";
+
+/** The settings that commands use. */
+export type Settings = {
+  host: string;
+  port: number;
+  dataDir: string;
+  databaseUrl: Secret | undefined;
+  publicUrl: string | undefined;
+  secretKey: Secret | undefined;
+  webhookAllowCidrs: string[] | undefined;
+  webhookAllowHttp: boolean | undefined;
+  rateLimitSends: number;
+  rateLimitSendsBurst: number;
+};
+
+/** The database of an installation: a running service's, or started for the occasion. */
+export type Installation = {
+  settings: Settings;
+  url: string;
+  isEmbedded: boolean;
+  db: Database;
+  log: Log;
+  /** What opening it has applied. */
+  applied: readonly string[];
+  /** Seals and opens secrets; fails where the key at hand is not the one this database is used with. */
+  secrets(): Promise<SecretBox>;
+  close(): Promise<void>;
+};
+
+/** An expected end of a command: one sentence that says what to do, shown without a stack. */
+export class CommandFailure extends Error {
+  override name = "CommandFailure";
+}
+
+/** Who the audit log names for what is done from the terminal. */
+export const ACTOR = "cli";

@@ -1,0 +1,67 @@
+import { bookCredits } from "#credits";
+import { accountOption, requireAccount, unknownAccount } from "./accounts.ts";
+import { ACTOR, command, CommandFailure } from "./command.ts";
+import { optional, required } from "./input.ts";
+import { text } from "./input-values.ts";
+import { facts } from "./table.ts";
+
+const add = command({
+  name: "credits add",
+  summary: "Adds credits to an account, or takes some with a negative amount.",
+  arguments: {},
+  options: {
+    account: accountOption,
+    amount: required("N", amount, "Whole credits; a negative number is booked as an adjustment."),
+    note: required("TEXT", text, "Why; it stands in the ledger and the audit log."),
+    reference: optional("TEXT", text, "A name for this booking: repeated with it, it books once."),
+  },
+  examples: [
+    'credits add --account 019a85c2-5b00-7abc-8def-0123456789ab --amount 500 --note "Invoice 17"',
+  ],
+  async run({ account, amount, note, reference }, context) {
+    const { db } = await context.installation();
+    const kind = amount < 0 ? "adjustment" : "topup";
+    const booking = { accountId: account, kind, amount, note, actor: ACTOR } as const;
+    const now = context.clock.now();
+    const booked = await bookCredits(db, { ...booking, now, reference: reference ?? null });
+    switch (booked.outcome) {
+      case "account_unknown":
+        return unknownAccount(account);
+      case "below_zero":
+        throw new CommandFailure(
+          `The account has ${booked.balance} credits; ${-amount} cannot be taken from it. Take at most ${booked.balance}.`,
+        );
+      case "repeated":
+        context.terminal.say(`${reference} was booked before; nothing was changed.`);
+        return { json: { balance: booked.balance }, text: facts({ balance: booked.balance }) };
+      case "booked":
+        return { json: { balance: booked.balance }, text: facts({ balance: booked.balance }) };
+    }
+  },
+});
+
+/** Far more than anyone sells, and far from where sums of them stop being exact. */
+const MAX_AMOUNT = 1_000_000_000_000;
+
+function amount(value: string): number {
+  const number = /^[+-]?\d+$/.test(value.trim()) ? Number(value) : 0;
+  if (number === 0 || Math.abs(number) > MAX_AMOUNT) {
+    throw new Error(`must be a whole number other than 0, at most ${MAX_AMOUNT}, not "${value}".`);
+  }
+  return number;
+}
+
+const show = command({
+  name: "credits show",
+  summary: "Shows an account's balance.",
+  arguments: {},
+  options: { account: accountOption },
+  examples: ["credits show --account 019a85c2-5b00-7abc-8def-0123456789ab"],
+  async run({ account }, context) {
+    const { db } = await context.installation();
+    const { balance } = await requireAccount(db, account);
+    return { json: { balance }, text: facts({ balance }) };
+  },
+});
+
+export const creditCommands = [add, show];

@@ -1,0 +1,87 @@
+import { readTime } from "#messages";
+import { isId } from "#platform";
+import type { Parse } from "./input.ts";
+
+/** The forms of values that several commands take. Each throws an Error that goes on from the name. */
+
+export function text(value: string): string {
+  if (value.trim() === "") throw new Error("must not be empty.");
+  return value;
+}
+
+export function wholeNumber(least: number, most: number = Number.MAX_SAFE_INTEGER): Parse<number> {
+  return (value) => {
+    const number = /^-?\d+$/.test(value.trim()) ? Number(value) : Number.NaN;
+    if (number >= least && number <= most) return number;
+    const range =
+      most === Number.MAX_SAFE_INTEGER ? `of ${least} or more` : `from ${least} to ${most}`;
+    throw new Error(`must be a whole number ${range}, not "${value}".`);
+  };
+}
+
+export function oneOf<const Choice extends string>(choices: readonly Choice[]): Parse<Choice> {
+  return (value) => {
+    const choice = choices.find((each) => each === value);
+    if (choice === undefined)
+      throw new Error(`must be one of ${choices.join(", ")}, not "${value}".`);
+    return choice;
+  };
+}
+
+export function id(value: string): string {
+  const folded = value.trim().toLowerCase();
+  if (!isId(folded)) {
+    throw new Error(`must be an id such as 019a85c2-5b00-7abc-8def-0123456789ab, not "${value}".`);
+  }
+  return folded;
+}
+
+/** The start of a number; empty for all numbers. */
+export function prefix(value: string): string {
+  const digits = value.replace(/^\+/, "");
+  if (!/^\d{0,15}$/.test(digits)) {
+    throw new Error(
+      `must be the first digits of a number, such as 49, or "" for all: not "${value}".`,
+    );
+  }
+  return digits;
+}
+
+export function webUrl(value: string): string {
+  const url = URL.parse(value);
+  if (!url || !/^https?:$/.test(url.protocol)) {
+    throw new Error(`must be an address such as http://localhost:3000/hook, not "${value}".`);
+  }
+  return url.href;
+}
+
+const UNITS_MS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+export function durationMs(value: string): number {
+  const [, amount = "", unit = ""] = /^(\d{1,9})([smhd])$/.exec(value.trim()) ?? [];
+  if (unit === "") throw new Error(`must be a duration such as 30s, 12h or 90d, not "${value}".`);
+  return Number(amount) * UNITS_MS[unit as keyof typeof UNITS_MS];
+}
+
+/** A time, or a distance from now whose direction the command knows. */
+export type Moment = { at: Date } | { distanceMs: number };
+
+export function moment(value: string): Moment {
+  const at = readTime(value.trim());
+  if (at) return { at };
+  try {
+    return { distanceMs: durationMs(value) };
+  } catch {
+    throw new Error(
+      `must be a time such as 2026-12-31T00:00:00Z, or a duration such as 90d, not "${value}".`,
+    );
+  }
+}
+
+export function momentAfter(given: Moment, now: Date): Date {
+  return "at" in given ? given.at : new Date(now.getTime() + given.distanceMs);
+}
+
+export function momentBefore(given: Moment, now: Date): Date {
+  return "at" in given ? given.at : new Date(now.getTime() - given.distanceMs);
+}

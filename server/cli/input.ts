@@ -1,0 +1,72 @@
+/** Takes the text of an argument or option; throws an Error that goes on from its name: "must be …". */
+export type Parse<Value> = (text: string) => Value;
+
+/** An argument or option of a command: help, checks and types are made from it. */
+export type Input<Value = unknown> = {
+  /** Stands for the value in help texts, such as ID; null for a flag. */
+  placeholder: string | null;
+  meaning: string;
+  isRequired: boolean;
+  isRepeatable: boolean;
+  /** What holds where nothing is given. */
+  fallback: string | null;
+  /** All texts that were given, in order. */
+  read(texts: readonly string[]): Value;
+};
+
+export type Inputs = Record<string, Input>;
+export type Values<Of extends Inputs> = {
+  [Name in keyof Of]: Of[Name] extends Input<infer Value> ? Value : never;
+};
+
+const ONCE = { isRepeatable: false, fallback: null } as const;
+
+export function required<Value>(
+  placeholder: string,
+  parse: Parse<Value>,
+  meaning: string,
+): Input<Value> {
+  const read = (texts: readonly string[]) => parse(texts[0] ?? "");
+  return { ...ONCE, placeholder, meaning, isRequired: true, read };
+}
+
+export function optional<Value>(
+  placeholder: string,
+  parse: Parse<Value>,
+  meaning: string,
+): Input<Value | undefined> {
+  const read = ([text]: readonly string[]) => (text === undefined ? undefined : parse(text));
+  return { ...ONCE, placeholder, meaning, isRequired: false, read };
+}
+
+export function withFallback<Value>(
+  placeholder: string,
+  parse: Parse<Value>,
+  { meaning, fallback }: { meaning: string; fallback: string },
+): Input<Value> {
+  const read = ([text]: readonly string[]) => parse(text ?? fallback);
+  return { ...ONCE, placeholder, meaning, isRequired: false, fallback, read };
+}
+
+/** Given once or more often. */
+export function several<Value>(
+  placeholder: string,
+  parse: Parse<Value>,
+  meaning: string,
+): Input<Value[]> {
+  const read = (texts: readonly string[]) => texts.map((text) => parse(text));
+  return { placeholder, meaning, isRequired: true, isRepeatable: true, fallback: null, read };
+}
+
+export function flag(meaning: string): Input<boolean> {
+  return { ...ONCE, placeholder: null, meaning, isRequired: false, read: isGiven };
+}
+
+function isGiven(texts: readonly string[]): boolean {
+  return texts.length > 0;
+}
+
+/** `forwardTo` in code and `forward_to` in a table are `--forward-to` on the command line. */
+export function optionName(key: string): string {
+  return key.replaceAll("_", "-").replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}

@@ -1,0 +1,112 @@
+import { scopes as knownScopes } from "#contract";
+import { createKey, judgeNewKey, listKeys, maskKey, MAX_ACTIVE_KEYS, revokeKey } from "#accounts";
+import { accountOption, requireAccount, unknownAccount } from "./accounts.ts";
+import { ACTOR, command, CommandFailure } from "./command.ts";
+import { optional, required, several } from "./input.ts";
+import { id, moment, momentAfter, oneOf, text } from "./input-values.ts";
+import { facts, table } from "./table.ts";
+
+const create = command({
+  name: "key create",
+  summary: "Makes an API key. The full key is shown this once and kept nowhere.",
+  arguments: {},
+  options: {
+    account: accountOption,
+    name: required("NAME", text, "A label to know the key by, 1 to 60 characters."),
+    scope: several("SCOPE", oneOf(knownScopes), `What it may do: ${knownScopes.join(", ")}.`),
+    expires: optional("TIME", moment, "When it ends: an ISO time, or from now such as 90d."),
+  },
+  examples: [
+    "key create --account 019a85c2-5b00-7abc-8def-0123456789ab --name Shop --scope messages:send --scope messages:read --expires 90d",
+  ],
+  async run({ account, name, scope, expires }, context) {
+    const { db } = await context.installation();
+    const now = context.clock.now();
+    const expiresAt = expires ? momentAfter(expires, now) : null;
+    const wish = { accountId: account, name, scopes: scope, expiresAt, actor: ACTOR, now };
+    const faults = judgeNewKey(wish);
+    if (faults.length > 0) throw new CommandFailure(faults.join("\n"));
+    const created = await createKey(db, wish);
+    switch (created.outcome) {
+      case "account_unknown":
+        return unknownAccount(account);
+      case "limit_reached":
+        throw new CommandFailure(
+          `The account has ${MAX_ACTIVE_KEYS} active keys, the most it may have. Revoke one with: npx posthorn key revoke ID`,
+        );
+      case "created": {
+        const { keyId, key } = created;
+        const json = { keyId, key, name, scopes: [...new Set(scope)] };
+        context.terminal.say("Keep the key now: it is shown this once.");
+        return { json, text: facts(json) };
+      }
+    }
+  },
+});
+
+const list = command({
+  name: "key list",
+  summary: "Lists an account's API keys, newest first, masked.",
+  arguments: {},
+  options: { account: accountOption },
+  examples: ["key list --account 019a85c2-5b00-7abc-8def-0123456789ab"],
+  async run({ account }, context) {
+    const { db } = await context.installation();
+    await requireAccount(db, account);
+    const now = context.clock.now();
+    const data = (await listKeys(db, account)).map((row) => ({
+      keyId: row.key_id,
+      key: maskKey(row.prefix),
+      name: row.name,
+      scopes: row.scopes,
+      createdAt: row.created_at.toISOString(),
+      createdBy: row.created_by,
+      lastUsedAt: row.last_used_at?.toISOString() ?? null,
+      expiresAt: row.expires_at?.toISOString() ?? null,
+      revokedAt: row.revoked_at?.toISOString() ?? null,
+    }));
+    const lines = data.map((key) => [
+      key.keyId,
+      key.key,
+      key.name,
+      key.scopes,
+      key.lastUsedAt,
+      stateOf(key, now),
+    ]);
+    return {
+      json: { data },
+      text: table(["ID", "KEY", "NAME", "SCOPES", "LAST USED", "STATE"], lines),
+    };
+  },
+});
+
+function stateOf(
+  { revokedAt, expiresAt }: { revokedAt: string | null; expiresAt: string | null },
+  now: Date,
+): string {
+  if (revokedAt !== null) return `revoked ${revokedAt}`;
+  if (expiresAt === null) return "active";
+  return new Date(expiresAt) <= now ? `expired ${expiresAt}` : `active until ${expiresAt}`;
+}
+
+const revoke = command({
+  name: "key revoke",
+  summary: "Revokes an API key, in force on every node when the command returns.",
+  arguments: { key: required("ID", id, "The key's id; key list shows it.") },
+  options: {},
+  examples: ["key revoke 019a85c2-5b00-7abc-8def-0123456789ab"],
+  async run({ key: keyId }, context) {
+    const { db } = await context.installation();
+    const revocation = await revokeKey(db, { keyId, actor: ACTOR, now: context.clock.now() });
+    if (revocation.outcome === "unknown") {
+      throw new CommandFailure(
+        `There is no key ${keyId}. List an account's keys with: npx posthorn key list --account ID`,
+      );
+    }
+    const { name, revoked_at: revokedAt } = revocation.key;
+    const json = { keyId, name, revokedAt: revokedAt?.toISOString() ?? null };
+    return { json, text: facts(json) };
+  },
+});
+
+export const keyCommands = [create, list, revoke];

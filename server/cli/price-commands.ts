@@ -1,0 +1,61 @@
+import { listPrices, removePrice, setPrice } from "#messages";
+import { ACTOR, command, CommandFailure } from "./command.ts";
+import { required } from "./input.ts";
+import { prefix, wholeNumber } from "./input-values.ts";
+import { facts, table } from "./table.ts";
+
+const prefixArgument = required(
+  "PREFIX",
+  prefix,
+  'First digits of the numbers, such as 49; "" for all.',
+);
+
+const set = command({
+  name: "price set",
+  summary: "Sets the credits per segment for numbers with a prefix; the longest prefix wins.",
+  arguments: {
+    prefix: prefixArgument,
+    credits: required("CREDITS", wholeNumber(0, 1_000_000), "Credits per segment."),
+  },
+  options: {},
+  examples: ["price set 49 2", 'price set "" 1'],
+  async run(price, context) {
+    const { db } = await context.installation();
+    await setPrice(db, price, { actor: ACTOR, now: context.clock.now() });
+    const json = { prefix: price.prefix, credits: price.credits };
+    return { json, text: facts(json) };
+  },
+});
+
+const remove = command({
+  name: "price remove",
+  summary: "Removes a prefix's price; the next shorter prefix then holds, at last 1 credit.",
+  arguments: { prefix: prefixArgument },
+  options: {},
+  examples: ["price remove 49"],
+  async run({ prefix }, context) {
+    const { db } = await context.installation();
+    const isGone = await removePrice(db, prefix, { actor: ACTOR, now: context.clock.now() });
+    if (!isGone)
+      throw new CommandFailure(
+        `No price is set for "${prefix}". List them with: npx posthorn price list`,
+      );
+    return { json: { prefix }, text: facts({ removed: prefix }) };
+  },
+});
+
+const list = command({
+  name: "price list",
+  summary: "Lists the prices by prefix.",
+  arguments: {},
+  options: {},
+  examples: ["price list"],
+  async run(_given, context) {
+    const { db } = await context.installation();
+    const data = await listPrices(db);
+    const lines = data.map(({ prefix, credits }) => [prefix === "" ? '""' : prefix, credits]);
+    return { json: { data }, text: table(["PREFIX", "CREDITS"], lines) };
+  },
+});
+
+export const priceCommands = [set, remove, list];

@@ -1,0 +1,127 @@
+import { parseArgs } from "node:util";
+import { nearest } from "#http";
+import type { AnyCommand } from "./command.ts";
+import { flag, type Input, type Inputs, optionName } from "./input.ts";
+
+/** What every command takes besides its own options. */
+export const everywhere = {
+  json: flag("Print one JSON object; the default where standard output is not a terminal."),
+  help: flag("Show this help."),
+} satisfies Inputs;
+
+export type Read =
+  | { outcome: "read"; given: Record<string, unknown> }
+  | { outcome: "wrong"; faults: string[] };
+
+type Token = ReturnType<typeof tokenize>[number];
+type OptionToken = Extract<Token, { kind: "option" }>;
+/** An input with its key in `given` and the texts that the command line holds for it. */
+type Filled = { key: string; label: string; input: Input; texts: string[] };
+
+/** Reads what follows a command's name, or names everything that is wrong with it at once. */
+export function readArguments(command: AnyCommand, argv: readonly string[]): Read {
+  const known = { ...command.options, ...everywhere };
+  const options = fill(known, (key) => `--${optionName(key)}`);
+  const byName = new Map(options.map((option) => [option.label, option]));
+  const faults: string[] = [];
+  const words: string[] = [];
+  let strayIndex = -1;
+  for (const token of tokenize(known, argv)) {
+    if (token.kind === "positional" && token.index !== strayIndex) words.push(token.value);
+    if (token.kind !== "option") continue;
+    const option = byName.get(token.rawName === "-h" ? "--help" : token.rawName);
+    const fault =
+      option === undefined
+        ? unknownOption(token, [...byName.keys()])
+        : takeOption(option, token, byName);
+    // What follows a misplaced option belongs to it, and must not be blamed as an argument.
+    if (fault !== undefined)
+      strayIndex = token.index + 1 + (token.value !== undefined && !token.inlineValue ? 1 : 0);
+    if (fault !== undefined) faults.push(fault);
+  }
+  const places = fill(command.arguments, (key) => command.arguments[key]?.placeholder ?? key);
+  faults.push(...takeWords(places, words));
+  const given: Record<string, unknown> = {};
+  for (const filled of [...places, ...options]) {
+    const fault = readInto(given, filled, faults);
+    if (fault !== undefined) faults.push(fault);
+  }
+  return faults.length > 0 ? { outcome: "wrong", faults } : { outcome: "read", given };
+}
+
+function fill(inputs: Inputs, label: (key: string) => string): Filled[] {
+  return Object.entries(inputs).map(([key, input]) => ({
+    key,
+    label: label(key),
+    input,
+    texts: [],
+  }));
+}
+
+/** Not strict: the parser stops at the first fault, and people want to hear of all of them. */
+function tokenize(known: Inputs, argv: readonly string[]) {
+  const options = Object.entries(known).map(([key, { placeholder }]) => {
+    const type = placeholder === null ? ("boolean" as const) : ("string" as const);
+    return [optionName(key), key === "help" ? { type, short: "h" } : { type }] as const;
+  });
+  return parseArgs({
+    args: [...argv],
+    options: Object.fromEntries(options),
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  }).tokens;
+}
+
+function unknownOption({ rawName }: OptionToken, names: string[]): string {
+  const near = nearest(rawName, names);
+  return near === undefined
+    ? `There is no option ${rawName}.`
+    : `There is no option ${rawName}; did you mean ${near}?`;
+}
+
+function takeOption(
+  { input, label, texts }: Filled,
+  { value, inlineValue }: OptionToken,
+  known: ReadonlyMap<string, unknown>,
+): string | undefined {
+  if (input.placeholder === null) {
+    if (value !== undefined) return `${label} takes no value.`;
+    texts.push("");
+    return undefined;
+  }
+  // `--name --credits 5` has forgotten the name; `--name=--credits` means it.
+  const isForgotten = value === undefined || (!inlineValue && known.has(value));
+  if (isForgotten) return `${label} needs a value: ${label} ${input.placeholder}.`;
+  texts.push(value);
+  return texts.length > 1 && !input.isRepeatable ? `${label} is given twice.` : undefined;
+}
+
+function takeWords(places: Filled[], words: string[]): string[] {
+  const last = places.at(-1);
+  const faults: string[] = [];
+  words.forEach((word, position) => {
+    const place = places[position] ?? (last?.input.isRepeatable ? last : undefined);
+    if (place) place.texts.push(word);
+    else faults.push(`"${word}" is one argument too many.`);
+  });
+  return faults;
+}
+
+function readInto(
+  given: Record<string, unknown>,
+  { key, label, input, texts }: Filled,
+  faults: readonly string[],
+): string | undefined {
+  if (texts.length === 0 && input.isRequired) {
+    const isNamed = faults.some((fault) => fault.startsWith(`${label} `));
+    const what = label.startsWith("--") ? `${label} ${input.placeholder}` : label;
+    return isNamed ? undefined : `${what} is missing. ${input.meaning}`;
+  }
+  try {
+    given[key] = input.read(texts);
+    return undefined;
+  } catch (error) {
+    return `${label} ${error instanceof Error ? error.message : String(error)}`;
+  }
+}

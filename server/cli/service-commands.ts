@@ -1,0 +1,36 @@
+import { command } from "./command.ts";
+import { section } from "./help.ts";
+
+const start = command({
+  name: "start",
+  summary: "Runs the service until a stop signal.",
+  arguments: {},
+  options: {},
+  examples: ["start"],
+  details: ({ settings }) =>
+    section(
+      "Settings, from the environment or, in lower case, from posthorn.toml",
+      settings.map(({ name, fallback, meaning }) => [name, `${meaning} Default: ${fallback}.`]),
+    ),
+  isService: true,
+  async run(_given, { program }) {
+    await program.start();
+    return undefined;
+  },
+});
+
+const migrate = command({
+  name: "migrate",
+  summary: "Brings the database up to date; start does it too.",
+  arguments: {},
+  options: {},
+  examples: ["migrate"],
+  async run(_given, context) {
+    const { applied } = await context.installation("apply");
+    const text =
+      applied.length === 0 ? "The database is up to date." : `Applied ${applied.join(", ")}.`;
+    return { json: { applied }, text };
+  },
+});
+
+export const serviceCommands = [start, migrate];

@@ -1,0 +1,80 @@
+import { Client } from "pg";
+import { isSecretKeyRight } from "#accounts";
+import {
+  type Clock,
+  createLog,
+  migrate,
+  missingMigrations,
+  openDatabase,
+  secretBox,
+  silentLog,
+  Unfit,
+} from "#platform";
+import type { Installation, MigrationsWish } from "./cli/index.ts";
+import type { Config } from "./config.ts";
+import { joinStorage, readSecretKey, type Storage } from "./storage.ts";
+
+/** What a command works on, beside a running service or without one. */
+export async function openInstallation(
+  config: Config,
+  { clock, migrations }: { clock: Clock; migrations: MigrationsWish },
+): Promise<Installation> {
+  // A command speaks in sentences; the log is for those who look into the machinery.
+  const log = config.logLevel === "debug" ? createLog("debug") : silentLog;
+  const storage = await joinStorage(config, { clock, log });
+  try {
+    const applied = await bringUpToDate(storage, migrations);
+    const { url, isEmbedded } = storage;
+    const db = openDatabase({ url, log, maxConnections: 4, applicationName: "posthorn cli" });
+    return {
+      settings: config,
+      url,
+      isEmbedded,
+      db,
+      log,
+      applied,
+      async secrets() {
+        const secrets = secretBox(await readSecretKey(config));
+        if (!(await isSecretKeyRight(db, secrets))) throw new Unfit(OTHER_KEY);
+        return secrets;
+      },
+      async close() {
+        await db.close();
+        await storage.stop();
+      },
+    };
+  } catch (error) {
+    await storage.stop();
+    throw error;
+  }
+}
+
+const OTHER_KEY =
+  "SECRET_KEY, or secret.key in DATA_DIR, is not the key that this database's secrets were sealed with. Use the one that the service runs with.";
+
+/**
+ * The embedded database belongs to this installation and is brought up to date; an external one only
+ * when that was asked for, because others may run older versions on it.
+ */
+async function bringUpToDate(
+  { url, isEmbedded }: Storage,
+  wish: MigrationsWish,
+): Promise<string[]> {
+  if (wish === "unchecked") return [];
+  const missing = await findMissing(url);
+  if (missing.length === 0) return [];
+  if (isEmbedded || wish === "apply") return migrate(url);
+  throw new Unfit(
+    `The database at DATABASE_URL lacks ${missing.join(", ")}. Bring it up to date with: npx posthorn migrate`,
+  );
+}
+
+async function findMissing(url: string): Promise<string[]> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  await client.connect();
+  try {
+    return await missingMigrations(client);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,102 @@
+import { type Actor, recordAudit } from "#accounts";
+import { type Database, type Queryable, sql, type Transaction } from "#platform";
+
+/** Longest matching prefix wins; the empty one is the default. */
+export type Route = { prefix: string; carrierIds: string[] };
+export type Price = { prefix: string; credits: number };
+
+/** Who changes the tables, and when. */
+export type Change = { actor: Actor; now: Date };
+
+/**
+ * Changes of routes and prices. Each is in force with the next request on every node: the tables
+ * count their changes, and the statement that accepts a message compares that count.
+ */
+export function setRoute(
+  db: Database,
+  { prefix, carrierIds }: Route,
+  change: Change,
+): Promise<void> {
+  return db.transaction(async (tx) => {
+    const [before] = await selectRoutes(tx, prefix);
+    await tx.query(sql`
+      insert into routes (prefix, carrier_ids) values (${prefix}, ${carrierIds}::uuid[])
+          on conflict (prefix) do update set carrier_ids = excluded.carrier_ids`);
+    const details = { before: before?.carrierIds ?? null, after: carrierIds };
+    await record(tx, { action: "route.set", prefix, details }, change);
+  });
+}
+
+/** False where there was none. */
+export function removeRoute(db: Database, prefix: string, change: Change): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    const [gone] = await tx.query<{ carrier_ids: string[] }>(sql`
+      delete from routes where prefix = ${prefix} returning carrier_ids`);
+    if (!gone) return false;
+    await record(
+      tx,
+      { action: "route.removed", prefix, details: { before: gone.carrier_ids } },
+      change,
+    );
+    return true;
+  });
+}
+
+export function listRoutes(db: Queryable): Promise<Route[]> {
+  return selectRoutes(db, null);
+}
+
+export function setPrice(db: Database, { prefix, credits }: Price, change: Change): Promise<void> {
+  return db.transaction(async (tx) => {
+    const [before] = await selectPrices(tx, prefix);
+    await tx.query(sql`
+      insert into prices (prefix, credits) values (${prefix}, ${credits})
+          on conflict (prefix) do update set credits = excluded.credits`);
+    const details = { before: before?.credits ?? null, after: credits };
+    await record(tx, { action: "price.set", prefix, details }, change);
+  });
+}
+
+/** False where there was none. */
+export function removePrice(db: Database, prefix: string, change: Change): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    const [gone] = await tx.query<{ credits: number }>(sql`
+      delete from prices where prefix = ${prefix} returning credits`);
+    if (!gone) return false;
+    await record(
+      tx,
+      { action: "price.removed", prefix, details: { before: gone.credits } },
+      change,
+    );
+    return true;
+  });
+}
+
+export function listPrices(db: Queryable): Promise<Price[]> {
+  return selectPrices(db, null);
+}
+
+/** All of them where `prefix` is null. */
+function selectRoutes(db: Queryable, prefix: string | null): Promise<Route[]> {
+  return db.query<Route>(sql`
+    select prefix, carrier_ids as "carrierIds"
+      from routes
+     where ${prefix}::text is null or prefix = ${prefix}
+     order by prefix`);
+}
+
+function selectPrices(db: Queryable, prefix: string | null): Promise<Price[]> {
+  return db.query<Price>(sql`
+    select prefix, credits
+      from prices
+     where ${prefix}::text is null or prefix = ${prefix}
+     order by prefix`);
+}
+
+function record(
+  tx: Transaction,
+  { action, prefix, details }: { action: string; prefix: string; details: Record<string, unknown> },
+  { actor, now }: Change,
+): Promise<void> {
+  return recordAudit(tx, { at: now, accountId: null, actor, action, objectId: prefix, details });
+}

@@ -1,0 +1,157 @@
+import type { Detail, ErrorCode, NewMessage } from "#contract";
+import { type Allowance, Problem, rateLimited } from "#http";
+import type { Clock, Database } from "#platform";
+import { type AcceptRequest, creditsOf } from "./accept.ts";
+import type { Accepted } from "./acceptor.ts";
+import { type ConcatReference, type DraftContext, draftMessage, type JudgeUrl } from "./draft.ts";
+import { fingerprint, isIdempotencyKey } from "./idempotency.ts";
+import { asAccepted, type MessageRow } from "./message-row.ts";
+import { findMessages } from "./read.ts";
+import type { Routing } from "./routing.ts";
+
+/** What sending needs, whoever asks for it: the API, the dashboard, the terminal. */
+export type SendDeps = {
+  db: Database;
+  clock: Clock;
+  accept: (request: AcceptRequest) => Promise<Accepted>;
+  routing: { current(): Promise<Routing>; reload(): Promise<Routing> };
+  judgeUrl: JudgeUrl;
+  concatReference: ConcatReference;
+  limits: { sends: number; sendsBurst: number };
+};
+
+/** Who sends; no key where a person does. */
+export type Sender = { accountId: string; keyId: string | null };
+export type Sent = { rows: MessageRow[]; isReplayed: boolean; allowance: Allowance };
+export type Wish = {
+  operation: string;
+  body: unknown;
+  messages: NewMessage[];
+  idempotencyKey: string | undefined;
+  /** Stands before the names of the nth message's fields. */
+  prefix: (n: number) => string;
+};
+
+/** The routes may change while a message is priced; more than this in a row is not chance. */
+const MAX_ROUTING_CHANGES = 5;
+
+/**
+ * Drafts, accepts, and drafts again where the routes changed in between. Throws a problem for
+ * everything that the API refuses; nothing is stored or charged then.
+ */
+export async function sendMessages(deps: SendDeps, sender: Sender, wish: Wish): Promise<Sent> {
+  const { idempotencyKey } = wish;
+  if (idempotencyKey !== undefined && !isIdempotencyKey(idempotencyKey))
+    throw new Problem("IDEMPOTENCY_KEY_INVALID");
+  const print = idempotencyKey === undefined ? null : fingerprint(wish.operation, wish.body);
+  let routing = await deps.routing.current();
+  for (let turn = 0; turn < MAX_ROUTING_CHANGES; turn += 1) {
+    const drafts = draftAll(wish.messages, draftContext(deps, routing), wish.prefix);
+    const request: AcceptRequest = {
+      accountId: sender.accountId,
+      keyId: sender.keyId,
+      routingVersion: routing.version,
+      idempotencyKey: idempotencyKey ?? null,
+      fingerprint: print,
+      messages: drafts.map(({ message }) => message),
+    };
+    const accepted = await deps.accept(request);
+    if (accepted.outcome !== "routing_changed") return conclude(deps, request, accepted);
+    routing = await deps.routing.reload();
+  }
+  throw new Problem("UNAVAILABLE", [], { "retry-after": "1" });
+}
+
+async function conclude(
+  deps: SendDeps,
+  request: AcceptRequest,
+  accepted: Exclude<Accepted, { outcome: "routing_changed" }>,
+): Promise<Sent> {
+  const { sends: rate, sendsBurst: burst } = deps.limits;
+  const allowance = { rate, burst, tokens: "tokens" in accepted ? accepted.tokens : 0 };
+  switch (accepted.outcome) {
+    case "accepted":
+      return { rows: request.messages, isReplayed: false, allowance };
+    case "replayed": {
+      const rows = await findMessages(deps.db, request.accountId, accepted.messageIds);
+      return { rows: rows.map(asAccepted), isReplayed: true, allowance };
+    }
+    case "credits_insufficient": {
+      const [required, { available }] = [creditsOf(request), accepted];
+      const message = `${required} credits are required, ${available} are available.`;
+      throw new Problem("CREDITS_INSUFFICIENT", [
+        { field: null, code: "CREDITS_INSUFFICIENT", message, required, available },
+      ]);
+    }
+    case "rate_limited":
+      throw rateLimited(allowance, request.messages.length);
+    case "queue_full":
+      throw new Problem("QUEUE_FULL", [], { "retry-after": "1" });
+    case "key_revoked":
+      throw new Problem("API_KEY_REVOKED");
+    case "key_expired":
+      throw new Problem("API_KEY_EXPIRED");
+    case "key_reused":
+      throw new Problem("IDEMPOTENCY_KEY_REUSED");
+    case "unknown":
+    case "again":
+      throw new Problem("INTERNAL");
+  }
+}
+
+export function draftContext(deps: SendDeps, routing: Routing): DraftContext {
+  return {
+    now: deps.clock.now(),
+    routing,
+    judgeUrl: deps.judgeUrl,
+    concatReference: deps.concatReference,
+  };
+}
+
+/** All drafts, or one problem that names what is wrong with any of them. */
+export function draftAll(
+  bodies: NewMessage[],
+  context: DraftContext,
+  prefix: (n: number) => string,
+) {
+  const drafts = bodies.map((body) => draftMessage(body, context));
+  const named = (n: number, detail: Detail): Detail => ({
+    ...detail,
+    field: `${prefix(n)}${detail.field ?? ""}`,
+  });
+  const details = drafts.flatMap((draft, n) =>
+    draft.outcome === "invalid" ? draft.details.map((detail) => named(n, detail)) : [],
+  );
+  if (details.length > 0) throw new Problem("VALIDATION_FAILED", details);
+  const drafted = drafts.filter((draft) => draft.outcome === "drafted");
+  refuseAll("RECIPIENT_NOT_SERVED", drafted, (draft, n) =>
+    draft.message.carrier_id === null
+      ? {
+          field: `${prefix(n)}recipient`,
+          code: "RECIPIENT_NOT_SERVED",
+          message: `No route serves ${draft.message.recipient}.`,
+        }
+      : undefined,
+  );
+  refuseAll("PRICE_ABOVE_LIMIT", drafted, ({ message, maxCredits }, n) =>
+    maxCredits !== null && message.credits > maxCredits
+      ? {
+          field: `${prefix(n)}maxCredits`,
+          code: "PRICE_ABOVE_LIMIT",
+          message: `The message costs ${message.credits} credits, more than maxCredits ${maxCredits}.`,
+          required: message.credits,
+          available: maxCredits,
+        }
+      : undefined,
+  );
+  return drafted;
+}
+
+function refuseAll<Draft>(
+  code: ErrorCode,
+  drafts: Draft[],
+  judge: (draft: Draft, n: number) => Detail | undefined,
+): void {
+  const details = drafts.map(judge).filter((detail) => detail !== undefined);
+  if (details.length > 0) throw new Problem(code, details);
+}
