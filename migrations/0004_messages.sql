@@ -81,6 +81,8 @@ create table submissions (
   -- Null while it is in doubt.
   outcome            text,
   carrier_message_id text,
+  -- The same id in the form that receipts are compared with, by the carrier's id rule.
+  match_id           text,
   carrier_code       text,
   in_doubt_at        timestamptz,
   doubt_reason       text,
@@ -94,18 +96,19 @@ create table submissions (
   constraint outcome_is_known check (outcome in ('accepted', 'refused_temporarily', 'refused', 'unsent')),
   constraint either_answered_or_in_doubt check (outcome is not null or in_doubt_at is not null)
 ) partition by range (message_id);
-create index submissions_by_carrier_message_id on submissions (carrier_id, carrier_message_id)
-  where carrier_message_id is not null;
+create index submissions_by_match_id on submissions (carrier_id, match_id) where match_id is not null;
 
 -- Receipts that came before the answer they belong to was recorded.
 create table parked_receipts (
   parked_id          uuid        primary key,
   carrier_id         uuid        not null,
-  carrier_message_id text        not null,
+  -- What to look for among the match_ids of submissions.
+  match_ids          text[]      not null,
   receipt            jsonb       not null,
+  raw                bytea,
   at                 timestamptz not null
 );
-create index parked_receipts_by_carrier_message_id on parked_receipts (carrier_id, carrier_message_id);
+create index parked_receipts_by_match_id on parked_receipts using gin (match_ids);
 
 -- Written in the transaction that charges. Swept after 24 hours.
 create table idempotency (

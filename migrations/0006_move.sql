@@ -35,7 +35,7 @@ begin
       from changed c
   ), due as (
     insert into webhook_deliveries (delivery_id, message_id, sequence, account_id, host_key, next_at)
-    select (left(c.message_id::text, 35) || to_hex(c.sequence))::uuid, c.message_id, c.sequence, c.account_id,
+    select (left(c.message_id::text, 35) || to_hex(c.sequence::integer))::uuid, c.message_id, c.sequence, c.account_id,
            c.host_key, clock_timestamp()
       from changed c
      where c.body is not null

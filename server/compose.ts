@@ -1,4 +1,5 @@
 import type { FastifyInstance } from "fastify";
+import { hostname } from "node:os";
 import { operations } from "#contract";
 import { authenticator, keyUsage } from "#accounts";
 import {
@@ -28,8 +29,10 @@ import {
   openDatabase,
   type RunningLoop,
   runLoop,
+  secretBox,
   sql,
 } from "#platform";
+import { carrierFleet, submissionHistory } from "#sending";
 import { egressPolicy, judgeUrl } from "#webhooks";
 import type { Config } from "./config.ts";
 import type { Storage } from "./storage.ts";
@@ -81,13 +84,32 @@ export function compose({ config, storage, secretKey, publicUrl, clock, log }: P
   });
   const judge = (raw: string) => judgeUrl(raw, policy);
   const usage = keyUsage({ db, clock });
+  const secrets = secretBox(secretKey);
+  const recordDb = openDatabase({
+    url: storage.url,
+    log,
+    maxConnections: 2,
+    genericPlans: true,
+    applicationName: "posthorn record",
+  });
+  const node = {
+    nodeId,
+    roles: [...config.roles],
+    host: hostname(),
+    pid: process.pid,
+    version,
+    startedAt: clock.now(),
+  };
+  const fleet = config.roles.has("sender")
+    ? carrierFleet({ db, recordDb, clock, log, metrics, secrets, node })
+    : undefined;
   const accept = acceptor({
     db: acceptDb,
     clock,
     log,
     metrics,
     settings: { nodeId, leaseMs: LEASE_MS, ...limits },
-    intake: undefined,
+    intake: fleet?.intake,
   });
 
   const app = createHttpServer({
@@ -112,7 +134,7 @@ export function compose({ config, storage, secretKey, publicUrl, clock, log }: P
         concatReference: concatReferences(),
         cursors: cursors(deriveKey(secretKey, "posthorn cursors")),
         sources: {
-          submissions: () => Promise.resolve([]),
+          submissions: ({ message_id }) => submissionHistory(db, message_id),
           webhooks: () => Promise.resolve(new Map()),
         },
         limits,
@@ -131,7 +153,12 @@ export function compose({ config, storage, secretKey, publicUrl, clock, log }: P
     );
   }
 
-  const loops: Loop[] = [usage.loop, sweepIdempotency(db), expireMessages({ db, clock })];
+  const loops: Loop[] = [
+    usage.loop,
+    sweepIdempotency(db),
+    expireMessages({ db, clock }),
+    ...(fleet?.loops ?? []),
+  ];
   let running: RunningLoop[] = [];
   return {
     app,
@@ -140,11 +167,12 @@ export function compose({ config, storage, secretKey, publicUrl, clock, log }: P
     },
     async stop() {
       await app.close();
+      await fleet?.stop();
       await Promise.all(running.map((loop) => loop.stop()));
       await usage
         .flush()
         .catch((error: unknown) => log.warn({ error }, "the last use of keys could not be noted"));
-      await Promise.all([db.close(), acceptDb.close()]);
+      await Promise.all([db.close(), acceptDb.close(), recordDb.close()]);
     },
   };
 }

@@ -38,8 +38,12 @@ type Deps = {
   metrics: Metrics;
   settings: Omit<AcceptSettings, "isLeased">;
   intake: Intake | undefined;
+  /** Messages in one batch, and batches at the same time. */
+  maxItems?: number;
+  maxRunning?: number;
 };
 
+const MAX_ITEMS = 500;
 /** Two in flight: one is computed while the other waits for its fsync. More only shrinks the batches. */
 const MAX_RUNNING = 2;
 const MAX_WAITING = 5_000;
@@ -48,15 +52,15 @@ const SETTLE_MS = 5_000;
 
 /** Turns single requests into batches, one statement each, and answers each after its commit. */
 export function acceptor(deps: Deps): (request: AcceptRequest) => Promise<Accepted> {
-  const { metrics } = deps;
+  const { metrics, maxItems = MAX_ITEMS, maxRunning = MAX_RUNNING } = deps;
   const accept = batcher<AcceptRequest, Accepted>({
     run: (requests) => {
       metrics.batchSize.labels("accept").observe(requests.length);
       return acceptBatch(deps, requests);
     },
     whenFull: () => ({ outcome: "queue_full" }),
-    maxItems: 500,
-    maxRunning: MAX_RUNNING,
+    maxItems,
+    maxRunning,
     maxWaiting: MAX_WAITING,
     maxBytes: MAX_BYTES,
     sizeOf: ({ messages }) => messages.length,

@@ -11,8 +11,26 @@ export type { JudgeUrl } from "./draft.ts";
 export { messageHandlers, sendRefinements } from "./handlers.ts";
 export type { HistorySources } from "./history.ts";
 export { sweepIdempotency } from "./idempotency.ts";
-export { type MessageRow, messageColumns, present } from "./message-row.ts";
+export { type MessageRow, present } from "./message-row.ts";
 export { type Move, moveMessages } from "./move.ts";
-export { findMessage } from "./read.ts";
+export { findMessage, findMessagesOf, lockMessagesOf } from "./read.ts";
 export { loadRouting, longestPrefix, type Routing, routingTable } from "./routing.ts";
-export { expireMessages } from "./send-queue.ts";
+export {
+  carriersWaitedFor,
+  expireMessages,
+  findStranded,
+  reassign,
+  renewLeases,
+} from "./send-queue.ts";
+export {
+  listPrices,
+  listRoutes,
+  type Price,
+  removePrice,
+  removeRoute,
+  type Route,
+  setPrice,
+  setRoute,
+} from "./routing-changes.ts";
+export { type SendDeps, sendMessages } from "./send.ts";
+export { readTime } from "./time.ts";

@@ -1,5 +1,5 @@
 import type { Status } from "#contract";
-import { idFloor, isId, type Queryable, sql } from "#platform";
+import { idFloor, isId, type Queryable, sql, type Transaction } from "#platform";
 import { type MessageRow, messageColumns } from "./message-row.ts";
 
 export async function findMessage(
@@ -23,6 +23,34 @@ export async function findMessages(
       from unnest(${messageIds}::uuid[]) with ordinality as u (message_id, n)
       join messages m on m.account_id = ${accountId} and m.message_id = u.message_id
      order by u.n`);
+}
+
+/** Messages of any accounts, by account and id. */
+export async function findMessagesOf(
+  db: Queryable,
+  pairs: readonly { account_id: string; message_id: string }[],
+): Promise<Map<string, MessageRow>> {
+  const rows = await db.query<MessageRow>(sql`
+    select ${messageColumns}
+      from unnest(${pairs.map(({ account_id }) => account_id)}::uuid[],
+                  ${pairs.map(({ message_id }) => message_id)}::uuid[]) as u (account_id, message_id)
+      join messages m on m.account_id = u.account_id and m.message_id = u.message_id`);
+  return new Map(rows.map((row) => [row.message_id, row]));
+}
+
+/** The same, locked in the order of ids until the transaction ends. */
+export async function lockMessagesOf(
+  tx: Transaction,
+  pairs: readonly { account_id: string; message_id: string }[],
+): Promise<Map<string, MessageRow>> {
+  const rows = await tx.query<MessageRow>(sql`
+    select ${messageColumns}
+      from unnest(${pairs.map(({ account_id }) => account_id)}::uuid[],
+                  ${pairs.map(({ message_id }) => message_id)}::uuid[]) as u (account_id, message_id)
+      join messages m on m.account_id = u.account_id and m.message_id = u.message_id
+     order by m.message_id
+       for no key update of m`);
+  return new Map(rows.map((row) => [row.message_id, row]));
 }
 
 export type Filter = {

@@ -3,6 +3,7 @@ import { type Clock, type Database, type Loop, sql, type Transaction } from "#pl
 import type { MessageRow } from "./message-row.ts";
 import { messageColumns } from "./message-row.ts";
 import { type Move, moveMessages } from "./move.ts";
+import { findMessagesOf } from "./read.ts";
 
 export type Cancellation =
   | { outcome: "canceled" | "already_canceled"; message: MessageRow }
@@ -83,11 +84,7 @@ async function expirePass(db: Database, now: Date): Promise<number> {
                   for update skip locked
              )
       returning message_id, account_id`);
-    const messages = await tx.query<MessageRow>(sql`
-      select ${messageColumns}
-        from unnest(${expired.map(({ account_id }) => account_id)}::uuid[],
-                    ${expired.map(({ message_id }) => message_id)}::uuid[]) as u (account_id, message_id)
-        join messages m on m.account_id = u.account_id and m.message_id = u.message_id`);
+    const messages = [...(await findMessagesOf(tx, expired)).values()];
     const moved = await moveMessages(
       tx,
       messages.map((message) => failure(message, "EXPIRED", now)),
@@ -107,4 +104,57 @@ function failure(message: MessageRow, code: "CANCELED" | "EXPIRED", at: Date): M
     at,
     error: { code, carrierCode: null },
   };
+}
+
+/** Extends the leases that a living node holds; answers those it still has. */
+export async function renewLeases(
+  db: Database,
+  { nodeId, messageIds, leaseMs }: { nodeId: string; messageIds: string[]; leaseMs: number },
+): Promise<Set<string>> {
+  const rows = await db.query<{ message_id: string }>(sql`
+    update send_queue
+       set due_at = clock_timestamp() + make_interval(secs => ${leaseMs / 1000})
+     where message_id = any (${messageIds}::uuid[]) and leased_by = ${nodeId}
+    returning message_id`);
+  return new Set(rows.map(({ message_id }) => message_id));
+}
+
+/** Messages that waited for a carrier longer than they should, oldest first. */
+export function findStranded(
+  db: Database,
+  { carrierId, afterMs, limit }: { carrierId: string; afterMs: number; limit: number },
+): Promise<{ message_id: string; account_id: string; attempt: number }[]> {
+  return db.query(sql`
+    select message_id, account_id, attempt
+      from send_queue
+     where carrier_id = ${carrierId} and leased_by is null
+       and due_at <= clock_timestamp() - make_interval(secs => ${afterMs / 1000})
+     limit ${limit}`);
+}
+
+/** Gives waiting messages to another carrier; what somebody took up meanwhile stays. */
+export async function reassign(
+  db: Database,
+  moves: { messageId: string; from: string; to: string }[],
+): Promise<void> {
+  await db.query(sql`
+    update send_queue q
+       set carrier_id = u.to_carrier
+      from unnest(${moves.map(({ messageId }) => messageId)}::uuid[], ${moves.map(({ from }) => from)}::uuid[],
+                  ${moves.map(({ to }) => to)}::uuid[]) as u (message_id, from_carrier, to_carrier)
+     where q.message_id = u.message_id and q.carrier_id = u.from_carrier and q.leased_by is null`);
+}
+
+/** The carriers that anything waits for, also ones that were removed. */
+export async function carriersWaitedFor(db: Database): Promise<string[]> {
+  const rows = await db.query<{ carrier_id: string }>(sql`
+    with recursive walk as (
+      (select carrier_id from send_queue order by carrier_id limit 1)
+      union all
+      select (select q.carrier_id from send_queue q where q.carrier_id > w.carrier_id order by q.carrier_id limit 1)
+        from walk w
+       where w.carrier_id is not null
+    )
+    select carrier_id from walk where carrier_id is not null`);
+  return rows.map(({ carrier_id }) => carrier_id);
 }

@@ -1,0 +1,133 @@
+-- Sending: which node does what, claiming what is due, and recording what became of it.
+
+-- One row per process; one that has not been heard of for 30 seconds is gone.
+create table nodes (
+  node_id    uuid        primary key,
+  roles      text[]      not null,
+  host       text        not null,
+  pid        integer     not null,
+  version    text        not null,
+  started_at timestamptz not null,
+  heard_at   timestamptz not null
+);
+
+-- Which node may open which bind of a carrier: all together open no more than the carrier allows.
+create table bind_leases (
+  carrier_id   uuid        not null,
+  slot         smallint    not null,
+  node_id      uuid        not null,
+  leased_until timestamptz not null,
+  primary key (carrier_id, slot)
+);
+
+-- What each node last saw of its carriers, for those who look at them from elsewhere.
+create table carrier_states (
+  carrier_id uuid        not null,
+  node_id    uuid        not null,
+  state      jsonb       not null,
+  at         timestamptz not null,
+  primary key (carrier_id, node_id)
+);
+
+-- Leases what is due for a carrier to a node: at most `room` messages, shared evenly between the
+-- accounts that wait, beginning after account `after`, each account's oldest first. A message that
+-- comes back with was_leased was in somebody's hands when its lease ran out: it is in doubt.
+create function claim_sends(carrier uuid, node uuid, lease interval, room integer, after uuid)
+returns table (message_id uuid, account_id uuid, lease_epoch integer, attempt smallint, was_leased boolean)
+language plpgsql as $$
+declare
+  moment constant timestamptz := clock_timestamp();
+begin
+  return query
+  with recursive walk as (
+    (select q.account_id, 1 as n
+       from send_queue q
+      where q.carrier_id = carrier and q.account_id > after
+      order by q.account_id
+      limit 1)
+    union all
+    select (select q.account_id
+              from send_queue q
+             where q.carrier_id = carrier and q.account_id > w.account_id
+             order by q.account_id
+             limit 1), w.n + 1
+      from walk w
+     where w.account_id is not null and w.n < 500
+  ), lanes as materialized (
+    select w.account_id from walk w where w.account_id is not null
+  ), picked as materialized (
+    select d.message_id, d.was_leased
+      from lanes l
+     cross join lateral (
+       select q.message_id, q.leased_by is not null as was_leased
+         from send_queue q
+        where q.carrier_id = carrier and q.account_id = l.account_id and q.due_at <= moment
+        order by q.due_at
+        limit greatest(1, room / greatest(1, (select count(*) from lanes)))
+          for update skip locked
+     ) d
+     limit room
+  )
+  update send_queue q
+     set leased_by = node,
+         lease_epoch = q.lease_epoch + 1,
+         attempt = q.attempt + 1,
+         due_at = moment + lease
+    from picked p
+   where q.message_id = p.message_id
+  returning q.message_id, q.account_id, q.lease_epoch, q.attempt, p.was_leased;
+end $$;
+
+-- Stores what became of hand-overs. Only who holds the lease changes the queue; what somebody else
+-- has taken over meanwhile is kept as history alone. Returns the messages whose lease was held.
+-- step: sent and failed leave the queue, again is due after delay_ms at the carrier named, and null
+-- means that further segments follow.
+create function record_submissions(
+  node uuid,
+  s_message uuid[], s_account uuid[], s_epoch integer[], s_segment smallint[], s_turn smallint[], s_carrier uuid[],
+  s_at timestamptz[], s_outcome text[], s_carrier_message_id text[], s_match_id text[], s_carrier_code text[],
+  s_in_doubt_at timestamptz[], s_doubt_reason text[], s_doubt_action text[],
+  s_step text[], s_delay_ms integer[], s_next_carrier uuid[]
+) returns setof uuid language plpgsql as $$
+declare
+  held uuid[];
+begin
+  select array_agg(h.message_id) into held
+    from (
+      select q.message_id
+        from send_queue q
+        join (select distinct u.message_id, u.epoch from unnest(s_message, s_epoch) as u (message_id, epoch)) u
+          on u.message_id = q.message_id and u.epoch = q.lease_epoch
+       where q.leased_by = node
+       order by q.message_id
+         for update of q
+    ) h;
+
+  insert into submissions (message_id, segment, turn, account_id, carrier_id, at, outcome, carrier_message_id,
+                           match_id, carrier_code, in_doubt_at, doubt_reason, doubt_action)
+  select u.message_id, u.segment, u.turn, u.account_id, u.carrier_id, u.at, u.outcome, u.carrier_message_id,
+         u.match_id, u.carrier_code, u.in_doubt_at, u.doubt_reason, u.doubt_action
+    from unnest(s_message, s_account, s_segment, s_turn, s_carrier, s_at, s_outcome, s_carrier_message_id, s_match_id,
+                s_carrier_code, s_in_doubt_at, s_doubt_reason, s_doubt_action)
+         as u (message_id, account_id, segment, turn, carrier_id, at, outcome, carrier_message_id, match_id,
+               carrier_code, in_doubt_at, doubt_reason, doubt_action)
+   where u.outcome is not null or u.in_doubt_at is not null
+      on conflict (message_id, segment, turn) do update
+     set outcome = coalesce(submissions.outcome, excluded.outcome),
+         carrier_message_id = coalesce(submissions.carrier_message_id, excluded.carrier_message_id),
+         match_id = coalesce(submissions.match_id, excluded.match_id),
+         carrier_code = coalesce(submissions.carrier_code, excluded.carrier_code);
+
+  delete from send_queue q
+   using unnest(s_message, s_step) as u (message_id, step)
+   where q.message_id = u.message_id and u.step in ('sent', 'failed') and q.message_id = any (held);
+
+  update send_queue q
+     set leased_by = null,
+         carrier_id = coalesce(u.next_carrier, q.carrier_id),
+         due_at = clock_timestamp() + make_interval(secs => u.delay_ms / 1000.0)
+    from unnest(s_message, s_step, s_delay_ms, s_next_carrier) as u (message_id, step, delay_ms, next_carrier)
+   where q.message_id = u.message_id and u.step = 'again' and q.message_id = any (held);
+
+  return query select unnest(held);
+end $$;

@@ -1,0 +1,149 @@
+import type { Carrier } from "#carriers";
+import type { MessageRow, Routing } from "#messages";
+import { type Clock, type Database, type Log, type RunningLoop, runLoop } from "#platform";
+import { claimDueSends, type DueSend } from "./due-send.ts";
+import { handOver } from "./hand-over.ts";
+import type { Recorder } from "./recorder.ts";
+
+/** A dead node's claims return after this long; a living one renews its own. */
+export const LEASE_MS = 30_000;
+/** Without a renewal for this long, nothing more may leave: others may think this node is dead. */
+const FRESH_MS = 20_000;
+/** How long a stop waits for answers of carriers. */
+const DRAIN_MS = 5_000;
+const MAX_CLAIM = 500;
+/** How often the queue is looked at when nothing is known to wait, for what other nodes accepted. */
+const IDLE_MS = 300;
+
+const FIRST_ACCOUNT = "00000000-0000-0000-0000-000000000000";
+
+export type CarrierRun = {
+  carrier: Carrier;
+  /** Keeps a place for a message about to be accepted; false where it must wait its turn. */
+  reserve(message: MessageRow): boolean;
+  take(message: MessageRow): void;
+  release(message: MessageRow): void;
+  /** What is being handed over now. */
+  inFlight: ReadonlySet<DueSend>;
+  setPaused(isPaused: boolean): void;
+  /** Claims no more, gives back what has not left, waits for what has. */
+  stop(): Promise<void>;
+};
+
+type Deps = {
+  db: Database;
+  carrier: Carrier;
+  recorder: Recorder;
+  routing: () => Promise<Routing>;
+  nodeId: string;
+  clock: Clock;
+  log: Log;
+};
+
+/** One carrier at work on this node: takes what is due for it, as much as it has room for. */
+export function runCarrier(deps: Deps): CarrierRun {
+  const { db, carrier, recorder, routing, nodeId, clock, log } = deps;
+  const inFlight = new Set<DueSend>();
+  const reserved = new Map<MessageRow, number>();
+  const stopping = new AbortController();
+  let isPaused = false;
+  // Until the queue has been seen empty, somebody may be waiting longer than who comes now.
+  let hasBacklog = true;
+  let afterAccount = FIRST_ACCOUNT;
+
+  const room = () => (isPaused || stopping.signal.aborted ? 0 : carrier.room() - reserved.size);
+  const handOverDeps = {
+    carrier,
+    recorder,
+    routing,
+    clock,
+    log,
+    isLeaseFresh: ({ leasedAtMs }: DueSend) => clock.monotonicMs() - leasedAtMs < FRESH_MS,
+  };
+
+  function begin(due: DueSend): void {
+    inFlight.add(due);
+    handOver(handOverDeps, due, stopping.signal)
+      // The lease brings it back, in doubt: nobody knows how far it came.
+      .catch((error: unknown) =>
+        log.error(
+          { error, messageId: due.message.message_id },
+          `handing over ${due.message.message_id} failed`,
+        ),
+      )
+      .finally(() => inFlight.delete(due));
+  }
+
+  async function pass(): Promise<number> {
+    const limit = Math.min(MAX_CLAIM, room());
+    if (limit <= 0) return 0;
+    const nowMs = clock.monotonicMs();
+    const due = await claimDueSends(db, {
+      carrierId: carrier.carrierId,
+      nodeId,
+      leaseMs: LEASE_MS,
+      room: limit,
+      afterAccount,
+      nowMs,
+    });
+    for (const each of due) begin(each);
+    const isWholeTurn = afterAccount === FIRST_ACCOUNT;
+    hasBacklog = due.length > 0 || !isWholeTurn;
+    afterAccount = nextAccount(due, limit);
+    // A turn that began amid the accounts has not seen the first of them: look again at once.
+    return due.length === 0 && !isWholeTurn ? 1 : due.length;
+  }
+
+  const loop: RunningLoop = runLoop(
+    { name: `send to ${carrier.name}`, idleMs: IDLE_MS, pass },
+    { clock, log },
+  );
+  carrier.onRoom(() => {
+    if (hasBacklog) loop.wake();
+  });
+
+  async function quiet(untilMs: number): Promise<void> {
+    while (inFlight.size > 0 && clock.monotonicMs() < untilMs) await clock.sleep(10);
+  }
+
+  return {
+    carrier,
+    inFlight,
+    reserve(message) {
+      const isFree = !hasBacklog && room() >= message.segments;
+      if (isFree) reserved.set(message, clock.monotonicMs());
+      else hasBacklog = true;
+      return isFree;
+    },
+    take(message) {
+      const leasedAtMs = reserved.get(message) ?? clock.monotonicMs();
+      reserved.delete(message);
+      begin({ message, epoch: 1, attempt: 1, wasLeased: false, earlier: new Map(), leasedAtMs });
+    },
+    release(message) {
+      reserved.delete(message);
+    },
+    setPaused(paused) {
+      isPaused = paused;
+      if (!paused) loop.wake();
+    },
+    async stop() {
+      stopping.abort();
+      await loop.stop();
+      await quiet(clock.monotonicMs() + DRAIN_MS);
+      // What is still unanswered is in doubt from here on, and recorded as that.
+      await carrier.stop();
+      await quiet(clock.monotonicMs() + DRAIN_MS);
+    },
+  };
+}
+
+/** Where the next turn goes on, so that no account is served twice before all were served once. */
+function nextAccount(due: DueSend[], limit: number): string {
+  if (due.length < limit) return FIRST_ACCOUNT;
+  const last = due
+    .map(({ message }) => message.account_id)
+    .toSorted()
+    .at(-1);
+  return last ?? FIRST_ACCOUNT;
+}

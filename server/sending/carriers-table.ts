@@ -1,0 +1,142 @@
+import { type Actor, recordAudit } from "#accounts";
+import { type Database, newId, type Queryable, type SecretBox, sql, violates } from "#platform";
+
+export type CarrierRow = {
+  carrier_id: string;
+  name: string;
+  kind: "simulator" | "smpp";
+  /** As they were given: names of the settings with dashes, values as text or JSON. */
+  settings: Record<string, unknown>;
+  password: Buffer | null;
+  paused: boolean;
+  version: number;
+  created_at: Date;
+};
+
+type Change = { actor: Actor; now: Date };
+
+const columns = sql`carrier_id, name, kind, settings, password, paused, version, created_at`;
+
+export function listCarriers(db: Queryable): Promise<CarrierRow[]> {
+  return db.query<CarrierRow>(
+    sql`select ${columns} from carriers where removed_at is null order by carrier_id`,
+  );
+}
+
+export async function findCarrier(db: Queryable, name: string): Promise<CarrierRow | undefined> {
+  const [carrier] = await db.query<CarrierRow>(sql`
+    select ${columns} from carriers where name = ${name} and removed_at is null`);
+  return carrier;
+}
+
+/** Names also of carriers that were removed, for the history. */
+export async function carrierNames(
+  db: Queryable,
+  carrierIds: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await db.query<{ carrier_id: string; name: string }>(sql`
+    select carrier_id, name from carriers where carrier_id = any (${carrierIds}::uuid[])`);
+  return new Map(rows.map(({ carrier_id, name }) => [carrier_id, name]));
+}
+
+export type NewCarrier = Change & {
+  name: string;
+  settings: Record<string, unknown>;
+  password: string;
+  secrets: SecretBox;
+};
+
+export async function addCarrier(
+  db: Database,
+  wish: NewCarrier,
+): Promise<{ outcome: "added"; carrierId: string } | { outcome: "name_taken" }> {
+  const { name, settings, password, secrets, actor, now } = wish;
+  const carrierId = newId(now.getTime());
+  try {
+    await db.transaction(async (tx) => {
+      await tx.query(sql`
+        insert into carriers (carrier_id, name, kind, settings, password, created_at)
+        values (${carrierId}, ${name}, 'smpp', ${JSON.stringify(settings)},
+                ${secrets.seal(password, passwordContext(carrierId))}, ${now})`);
+      await recordAudit(tx, {
+        at: now,
+        accountId: null,
+        actor,
+        action: "carrier.added",
+        objectId: carrierId,
+        details: { name, settings },
+      });
+    });
+  } catch (error) {
+    if (violates(error, "carrier_name_is_unique")) return { outcome: "name_taken" };
+    throw error;
+  }
+  return { outcome: "added", carrierId };
+}
+
+export type CarrierChange = Change & {
+  carrierId: string;
+  paused?: boolean;
+  settings?: Record<string, unknown>;
+  password?: string;
+  secrets: SecretBox;
+};
+
+/** Changes what is given; in force on every node within a second. */
+export async function changeCarrier(db: Database, change: CarrierChange): Promise<boolean> {
+  const { carrierId, paused = null, settings = null, password, secrets, actor, now } = change;
+  const sealed = password === undefined ? null : secrets.seal(password, passwordContext(carrierId));
+  return db.transaction(async (tx) => {
+    const changed = await tx.query(sql`
+      update carriers
+         set paused = coalesce(${paused}, paused),
+             settings = coalesce(${settings === null ? null : JSON.stringify(settings)}::jsonb, settings),
+             password = coalesce(${sealed}, password),
+             version = version + 1
+       where carrier_id = ${carrierId} and removed_at is null
+      returning carrier_id`);
+    if (changed.length === 0) return false;
+    const details = { paused, settings, passwordChanged: password !== undefined };
+    await recordAudit(tx, {
+      at: now,
+      accountId: null,
+      actor,
+      action: "carrier.changed",
+      objectId: carrierId,
+      details,
+    });
+    return true;
+  });
+}
+
+/** The row stays for the history. What waits for it goes to the next carrier of its route. */
+export async function removeCarrier(
+  db: Database,
+  { carrierId, actor, now }: Change & { carrierId: string },
+): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    const removed = await tx.query<{ name: string }>(sql`
+      update carriers
+         set removed_at = ${now}, password = null, version = version + 1
+       where carrier_id = ${carrierId} and removed_at is null
+      returning name`);
+    if (removed.length === 0) return false;
+    await recordAudit(tx, {
+      at: now,
+      accountId: null,
+      actor,
+      action: "carrier.removed",
+      objectId: carrierId,
+      details: { name: removed[0]?.name },
+    });
+    return true;
+  });
+}
+
+export function openPassword({ carrier_id, password }: CarrierRow, secrets: SecretBox): string {
+  return password === null ? "" : secrets.open(password, passwordContext(carrier_id));
+}
+
+function passwordContext(carrierId: string): string {
+  return `password of carrier ${carrierId}`;
+}

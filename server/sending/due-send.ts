@@ -1,0 +1,90 @@
+import { findMessagesOf, type MessageRow } from "#messages";
+import { type Queryable, sql } from "#platform";
+
+/** What is known of one segment's earlier submissions. */
+export type SegmentState = { segment: number; turns: number; isAccepted: boolean; doubts: number };
+
+/** A message that this node holds the lease of. */
+export type DueSend = {
+  message: MessageRow;
+  epoch: number;
+  /** Claims so far, this one included. */
+  attempt: number;
+  /** It was in somebody's hands when the lease ran out: what is not answered is in doubt. */
+  wasLeased: boolean;
+  /** Segments that were submitted before. */
+  earlier: Map<number, SegmentState>;
+  /** When the lease was taken, by the monotonic clock. */
+  leasedAtMs: number;
+};
+
+type Claim = {
+  message_id: string;
+  account_id: string;
+  lease_epoch: number;
+  attempt: number;
+  was_leased: boolean;
+};
+type Earlier = {
+  message_id: string;
+  segment: number;
+  turns: number;
+  is_accepted: boolean;
+  doubts: number;
+};
+
+export type ClaimWish = {
+  carrierId: string;
+  nodeId: string;
+  leaseMs: number;
+  room: number;
+  afterAccount: string;
+  nowMs: number;
+};
+
+/** Takes what is due for a carrier. The lease is committed before anything leaves. */
+export async function claimDueSends(db: Queryable, wish: ClaimWish): Promise<DueSend[]> {
+  const { carrierId, nodeId, leaseMs, room, afterAccount, nowMs } = wish;
+  const claims = await db.query<Claim>(sql`
+    select message_id, account_id, lease_epoch, attempt, was_leased
+      from claim_sends(${carrierId}, ${nodeId}, make_interval(secs => ${leaseMs / 1000}), ${room}, ${afterAccount})`);
+  if (claims.length === 0) return [];
+  const [messages, earlier] = await Promise.all([
+    findMessagesOf(db, claims),
+    readEarlier(db, claims),
+  ]);
+  return claims.flatMap(({ message_id, lease_epoch, attempt, was_leased }) => {
+    const message = messages.get(message_id);
+    if (!message) return [];
+    const states = new Map(
+      (earlier.get(message_id) ?? []).map((state) => [state.segment, stateOf(state)]),
+    );
+    return [
+      {
+        message,
+        epoch: lease_epoch,
+        attempt,
+        wasLeased: was_leased,
+        earlier: states,
+        leasedAtMs: nowMs,
+      },
+    ];
+  });
+}
+
+/** A first claim has no history, unless it was leased at birth and its node died. */
+async function readEarlier(db: Queryable, claims: Claim[]): Promise<Map<string, Earlier[]>> {
+  const again = claims.filter(({ attempt }) => attempt > 1).map(({ message_id }) => message_id);
+  if (again.length === 0) return new Map();
+  const rows = await db.query<Earlier>(sql`
+    select message_id, segment, max(turn) as turns, coalesce(bool_or(outcome = 'accepted'), false) as is_accepted,
+           count(in_doubt_at) as doubts
+      from submissions
+     where message_id = any (${again}::uuid[])
+     group by message_id, segment`);
+  return Map.groupBy(rows, ({ message_id }) => message_id);
+}
+
+function stateOf({ segment, turns, is_accepted, doubts }: Earlier): SegmentState {
+  return { segment, turns, isAccepted: is_accepted, doubts };
+}

@@ -1,0 +1,179 @@
+import type { Carrier, OutgoingSegment, SubmitOutcome } from "#carriers";
+import { splitText } from "#contract/segments";
+import type { MessageRow, Routing } from "#messages";
+import type { Clock, Log } from "#platform";
+import type { DueSend } from "./due-send.ts";
+import { afterDoubt, nextStep } from "./next-step.ts";
+import type { Submission } from "./record.ts";
+import type { Recorder } from "./recorder.ts";
+
+export type HandOverDeps = {
+  carrier: Carrier;
+  recorder: Recorder;
+  routing: () => Promise<Routing>;
+  clock: Clock;
+  log: Log;
+  /** Whether the lease surely holds: renewed lately, by the monotonic clock. */
+  isLeaseFresh: (due: DueSend) => boolean;
+};
+
+/**
+ * Hands the segments of one message to the carrier, one after the other, and records each answer as
+ * it comes. From the moment a segment is written until its answer is recorded, a crash leaves it in
+ * doubt: the lease runs out, and the next claim says so before anything else happens.
+ */
+export async function handOver(
+  deps: HandOverDeps,
+  due: DueSend,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock } = deps;
+  const { message } = due;
+  if (due.wasLeased && !(await recordLostProcess(deps, due))) return;
+  if (clock.now() >= message.expires_at)
+    return giveUp(deps, due, { next: "fail", code: "EXPIRED", carrierCode: null });
+
+  const parts = partsOf(message, deps.carrier.wholeMessages);
+  const open = parts.filter(({ segment }) => !due.earlier.get(segment)?.isAccepted);
+  if (open.length === 0) return giveUp(deps, due, { next: "sent" });
+  for (const [position, part] of open.entries()) {
+    if (!deps.isLeaseFresh(due)) return;
+    const isLast = position === open.length - 1;
+    const goesOn = await handOverSegment(
+      deps,
+      due,
+      { part, isLast, isBegun: parts.length > open.length - position },
+      signal,
+    );
+    if (!goesOn) return;
+  }
+}
+
+type Part = Pick<OutgoingSegment, "segment" | "segments" | "text">;
+
+/** The segments as they were counted and priced: cut by the same function. */
+function partsOf(message: MessageRow, isWhole: boolean): Part[] {
+  if (isWhole || message.segments === 1) return [{ segment: 1, segments: 1, text: message.text }];
+  const split = splitText(message.text, message.encoding);
+  const parts = split.outcome === "split" ? split.parts : [message.text];
+  return parts.map((text, position) => ({ segment: position + 1, segments: parts.length, text }));
+}
+
+async function handOverSegment(
+  deps: HandOverDeps,
+  due: DueSend,
+  { part, isLast, isBegun }: { part: Part; isLast: boolean; isBegun: boolean },
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { carrier, clock, recorder } = deps;
+  const { message } = due;
+  const before = due.earlier.get(part.segment);
+  const turn = (before?.turns ?? 0) + 1;
+  const doubts = before?.doubts ?? 0;
+  const segment: OutgoingSegment = {
+    messageId: message.message_id,
+    recipient: message.recipient,
+    sender: message.sender,
+    encoding: message.encoding,
+    ...part,
+    concatReference: message.concat_reference,
+    validitySeconds: Math.max(
+      1,
+      Math.round((message.expires_at.getTime() - clock.now().getTime()) / 1000),
+    ),
+    attempt: turn,
+    resent: doubts > 0,
+  };
+  const answer = await carrier.submit(segment, signal);
+  const at = clock.now();
+  const route = (await deps.routing()).carriersFor(message.recipient) ?? [];
+  const step = nextStep(answer, {
+    carrierId: carrier.carrierId,
+    inDoubt: carrier.inDoubt,
+    route,
+    attempt: due.attempt,
+    doubts,
+    isBegun,
+    now: at,
+    expiresAt: message.expires_at,
+  });
+  const submission: Submission = {
+    message,
+    epoch: due.epoch,
+    carrierId: carrier.carrierId,
+    segment: part.segment,
+    turn,
+    // What a stop kept from leaving goes back without a trace.
+    answer: answer.kind === "unsent" && signal.aborted ? { kind: "none" } : answer,
+    step: step.next === "done" ? (isLast ? { next: "sent" } : null) : step,
+    at,
+  };
+  if (answer.kind === "in_doubt" && answer.lateAnswer)
+    followLateAnswer(deps, submission, answer.lateAnswer);
+  // The next segment leaves after this answer is stored, so at most one of a message is ever in doubt.
+  await recorder.submission(submission);
+  return step.next === "done" && !isLast;
+}
+
+/** A late answer fills in the doubt; what follows from it is for whoever resends to find out. */
+function followLateAnswer(
+  { recorder, log, clock }: HandOverDeps,
+  submission: Submission,
+  late: Promise<SubmitOutcome>,
+): void {
+  late
+    .then(async (answer) => {
+      if (answer.kind === "accepted")
+        await recorder.submission({ ...submission, answer, step: null, at: clock.now() });
+    })
+    .catch((error: unknown) =>
+      log.error({ error, messageId: submission.message.message_id }, "a late answer was lost"),
+    );
+}
+
+/**
+ * Whoever held this message never told what became of it. The first segment without a recorded
+ * answer is in doubt: that stands in the history before anything leaves again. Answers whether to go on.
+ */
+async function recordLostProcess(deps: HandOverDeps, due: DueSend): Promise<boolean> {
+  const { carrier, clock, recorder } = deps;
+  const parts = partsOf(due.message, carrier.wholeMessages);
+  const part = parts.find(({ segment }) => !due.earlier.get(segment)?.isAccepted);
+  if (!part) return true;
+  const { segment } = part;
+  const before = due.earlier.get(segment) ?? { segment, turns: 0, isAccepted: false, doubts: 0 };
+  const turn = before.turns + 1;
+  const step = afterDoubt({
+    inDoubt: carrier.inDoubt,
+    doubts: before.doubts,
+    carrierId: carrier.carrierId,
+  });
+  await recorder.submission({
+    message: due.message,
+    epoch: due.epoch,
+    carrierId: carrier.carrierId,
+    segment,
+    turn,
+    answer: { kind: "process_lost" },
+    step: step.next === "fail" ? step : null,
+    at: clock.now(),
+  });
+  due.earlier.set(segment, { ...before, turns: turn, doubts: before.doubts + 1 });
+  return step.next !== "fail";
+}
+
+/** Ends or finishes a message without a further submission. */
+async function giveUp(
+  { carrier, clock, recorder }: HandOverDeps,
+  due: DueSend,
+  step: NonNullable<Submission["step"]>,
+): Promise<void> {
+  const submission = {
+    message: due.message,
+    epoch: due.epoch,
+    carrierId: carrier.carrierId,
+    segment: 1,
+    turn: 0,
+  };
+  await recorder.submission({ ...submission, answer: { kind: "none" }, step, at: clock.now() });
+}

@@ -1,0 +1,17 @@
+/**
+ * Sending: hands queued messages to their carriers and applies what comes back. Routing, the send
+ * loop, receipts, doubts, and the share of each node in the binds of a carrier.
+ * Decides what an answer means; how a message changes is the messages room's.
+ */
+export {
+  addCarrier,
+  type CarrierRow,
+  changeCarrier,
+  findCarrier,
+  listCarriers,
+  openPassword,
+  removeCarrier,
+} from "./carriers-table.ts";
+export { carrierFleet } from "./fleet.ts";
+export { submissionHistory } from "./history.ts";
+export type { NodeInfo } from "./nodes.ts";

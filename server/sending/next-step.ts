@@ -1,0 +1,89 @@
+import type { SubmitOutcome } from "#carriers";
+import type { DeliveryErrorCode } from "#contract";
+
+/** What follows for a message after one of its segments was answered, or was not. */
+export type Step =
+  /** The carrier has this segment: the next one, or SENT with the last. */
+  | { next: "done" }
+  | { next: "fail"; code: DeliveryErrorCode; carrierCode: string | null }
+  | { next: "again"; delayMs: number; carrierId: string };
+
+export type StepContext = {
+  carrierId: string;
+  inDoubt: "resend" | "fail";
+  /** The carriers of the message's route, in order of preference. */
+  route: readonly string[];
+  /** Claims of this message so far, this one included. */
+  attempt: number;
+  /** Doubts about this segment before this submission. */
+  doubts: number;
+  /** Whether a carrier has another segment of the message: then it stays with that carrier. */
+  isBegun: boolean;
+  now: Date;
+  expiresAt: Date;
+};
+
+const FIRST_BACKOFF_MS = 500;
+const LONGEST_BACKOFF_MS = 60_000;
+
+/** A segment that never left goes again soon: the link that lost it needs a moment to come back. */
+const UNSENT_DELAY_MS = 200;
+
+/** The whole policy of retries and doubt. */
+export function nextStep(answer: SubmitOutcome, context: StepContext): Step {
+  switch (answer.kind) {
+    case "accepted":
+      return { next: "done" };
+    case "unsent":
+      return { next: "again", delayMs: UNSENT_DELAY_MS, carrierId: otherCarrier(context) };
+    case "refused": {
+      const { code, carrierCode } = answer;
+      if (!answer.temporary) return refusedForGood(code, carrierCode, context);
+      const delayMs = backoffMs(context);
+      if (context.now.getTime() + delayMs >= context.expiresAt.getTime()) {
+        return { next: "fail", code: "EXPIRED", carrierCode };
+      }
+      return { next: "again", delayMs, carrierId: otherCarrier(context) };
+    }
+    case "in_doubt":
+      return afterDoubt(context);
+  }
+}
+
+/** In doubt once: again, where the carrier's setting allows it. In doubt twice: nobody may go on. */
+export function afterDoubt({
+  inDoubt,
+  doubts,
+  carrierId,
+}: Pick<StepContext, "inDoubt" | "doubts" | "carrierId">): Step {
+  if (inDoubt === "resend" && doubts === 0) return { next: "again", delayMs: 0, carrierId };
+  return { next: "fail", code: "UNKNOWN", carrierCode: null };
+}
+
+/** A text that only this carrier's alphabet cannot hold may still suit another. */
+function refusedForGood(
+  code: DeliveryErrorCode,
+  carrierCode: string | null,
+  context: StepContext,
+): Step {
+  const other = otherCarrier(context);
+  const isOurRefusal = carrierCode === null && code === "CONTENT_REJECTED";
+  const isUntried = context.attempt < context.route.length;
+  if (isOurRefusal && isUntried && other !== context.carrierId)
+    return { next: "again", delayMs: 0, carrierId: other };
+  return { next: "fail", code, carrierCode };
+}
+
+/** At once on the next carrier of the route; with growing waits once all have been tried. */
+function backoffMs({ attempt, route, isBegun }: StepContext): number {
+  const carriers = isBegun ? 1 : Math.max(1, route.length);
+  const round = Math.floor(attempt / carriers);
+  if (attempt % carriers !== 0) return 0;
+  return Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** Math.min(16, round - 1));
+}
+
+function otherCarrier({ carrierId, route, isBegun }: StepContext): string {
+  if (isBegun || route.length === 0) return carrierId;
+  const position = route.indexOf(carrierId);
+  return route[(position + 1) % route.length] ?? carrierId;
+}

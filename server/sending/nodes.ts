@@ -1,0 +1,75 @@
+import { type Database, sql } from "#platform";
+
+export type NodeInfo = {
+  nodeId: string;
+  roles: string[];
+  host: string;
+  pid: number;
+  version: string;
+  startedAt: Date;
+};
+
+/** A node that has not been heard of for this long is gone, and its share goes to the others. */
+const GONE_MS = 30_000;
+
+/** Says that this node lives; answers the ids of all living nodes that send, in order. */
+export async function heartbeat(
+  db: Database,
+  { nodeId, roles, host, pid, version, startedAt }: NodeInfo,
+): Promise<string[]> {
+  await db.query(sql`
+    insert into nodes (node_id, roles, host, pid, version, started_at, heard_at)
+    values (${nodeId}, ${roles}, ${host}, ${pid}, ${version}, ${startedAt}, clock_timestamp())
+        on conflict (node_id) do update set heard_at = clock_timestamp()`);
+  const rows = await db.query<{ node_id: string }>(sql`
+    select node_id
+      from nodes
+     where heard_at > clock_timestamp() - make_interval(secs => ${GONE_MS / 1000}) and 'sender' = any (roles)
+     order by node_id`);
+  return rows.map(({ node_id }) => node_id);
+}
+
+export async function signOff(db: Database, nodeId: string): Promise<void> {
+  await db.query(sql`delete from nodes where node_id = ${nodeId}`);
+  await db.query(sql`delete from bind_leases where node_id = ${nodeId}`);
+  await db.query(sql`delete from carrier_states where node_id = ${nodeId}`);
+}
+
+/** Forgets nodes that are long gone, with what they reported. */
+export async function forgetNodes(db: Database): Promise<void> {
+  await db.query(sql`delete from nodes where heard_at < clock_timestamp() - interval '1 day'`);
+  await db.query(
+    sql`delete from carrier_states where at < clock_timestamp() - interval '1 minute'`,
+  );
+}
+
+/**
+ * The binds of a carrier that this node may hold: every nth of them for n nodes. A bind that a dead
+ * node held is free when its lease ends, so that never more are open than the carrier allows.
+ */
+export async function leaseBinds(
+  db: Database,
+  {
+    carrierId,
+    nodeId,
+    nodes,
+    binds,
+  }: { carrierId: string; nodeId: string; nodes: string[]; binds: number },
+): Promise<number> {
+  const position = Math.max(0, nodes.indexOf(nodeId));
+  const wanted = Array.from({ length: binds }, (_, slot) => slot).filter(
+    (slot) => slot % Math.max(1, nodes.length) === position,
+  );
+  await db.query(sql`
+    delete from bind_leases
+     where carrier_id = ${carrierId} and node_id = ${nodeId} and slot <> all (${wanted}::smallint[])`);
+  const held = await db.query(sql`
+    insert into bind_leases as b (carrier_id, slot, node_id, leased_until)
+    select ${carrierId}, slot, ${nodeId}, clock_timestamp() + make_interval(secs => ${GONE_MS / 1000})
+      from unnest(${wanted}::smallint[]) as slot
+        on conflict (carrier_id, slot) do update
+       set node_id = excluded.node_id, leased_until = excluded.leased_until
+     where b.node_id = excluded.node_id or b.leased_until < clock_timestamp()
+    returning slot`);
+  return held.length;
+}

@@ -1,0 +1,116 @@
+import {
+  batcher,
+  type Clock,
+  type Database,
+  DatabaseUnavailable,
+  type Log,
+  type Metrics,
+} from "#platform";
+import { type ArrivedReceipt, applyReceipts, type MatchRules, takeParked } from "./receipts.ts";
+import { recordSubmissions, type Submission } from "./record.ts";
+
+type Item = { submission: Submission } | { receipt: ArrivedReceipt };
+
+export type Recorder = {
+  /** Resolves once stored, however long the database is away: the carrier's answer must not be lost. */
+  submission(submission: Submission): Promise<void>;
+  /** Rejects when it cannot be stored now: the carrier repeats it. */
+  receipt(receipt: ArrivedReceipt): Promise<void>;
+  /** Applies receipts that were parked and match by now; answers how many. */
+  sweepParked(): Promise<number>;
+  idle(): Promise<void>;
+};
+
+type Deps = {
+  db: Database;
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+  nodeId: string;
+  rules: MatchRules;
+};
+
+const MAX_ITEMS = 500;
+/** More than all windows of all carriers together; receipts beyond it are repeated by their carrier. */
+const MAX_WAITING = 100_000;
+const RETRY_MS = 500;
+const PARKED_PAGE = 500;
+
+/**
+ * Writes what carriers answer and report. Submissions and receipts share one queue and one batch at
+ * a time: a receipt never overtakes the answer that came before it, and both are one transaction.
+ */
+export function recorder(deps: Deps): Recorder {
+  const { db, clock, log, metrics } = deps;
+  const record = batcher<Item, "stored" | "full">({
+    async run(items) {
+      metrics.batchSize.labels("record").observe(items.length);
+      return recordOrEach(deps, items);
+    },
+    whenFull: () => "full",
+    maxItems: MAX_ITEMS,
+    maxRunning: 1,
+    maxWaiting: MAX_WAITING,
+  });
+
+  return {
+    async submission(submission) {
+      for (;;) {
+        const stored = await record({ submission }).catch((error: unknown) => {
+          if (!(error instanceof DatabaseUnavailable)) throw error;
+          return "full" as const;
+        });
+        if (stored === "stored") return;
+        log.warn(
+          { messageId: submission.message.message_id },
+          "an answer of a carrier waits for the database",
+        );
+        await clock.sleep(RETRY_MS);
+      }
+    },
+    async receipt(receipt) {
+      if ((await record({ receipt })) === "full")
+        throw new Error("More receipts arrive than can be stored.");
+    },
+    sweepParked: () =>
+      db.transaction(async (tx) => {
+        const parked = await takeParked(tx, null, PARKED_PAGE);
+        await applyReceipts(tx, parked, deps.rules);
+        return parked.length;
+      }),
+    idle: () => record.idle(),
+  };
+}
+
+async function recordOrEach(deps: Deps, items: Item[]): Promise<("stored" | Error)[]> {
+  try {
+    await recordBatch(deps, items);
+    return items.map(() => "stored");
+  } catch (error) {
+    if (error instanceof DatabaseUnavailable) throw error;
+    if (items.length === 1) return [error as Error];
+    // One that cannot be stored harms only itself: each once more, alone, in order.
+    deps.log.error(
+      { error },
+      `a batch of ${items.length} answers and receipts failed; each is tried alone`,
+    );
+    const results: ("stored" | Error)[] = [];
+    for (const item of items) results.push(...(await recordOrEach(deps, [item])));
+    return results;
+  }
+}
+
+async function recordBatch({ db, nodeId, rules }: Deps, items: Item[]): Promise<void> {
+  const submissions = items.flatMap((item) => ("submission" in item ? [item.submission] : []));
+  const receipts = items.flatMap((item) => ("receipt" in item ? [item.receipt] : []));
+  await db.transaction(async (tx) => {
+    await recordSubmissions(tx, { nodeId, submissions, rules });
+    const accepted = submissions.flatMap(({ answer, carrierId }) =>
+      answer.kind === "accepted" && answer.matchId !== ""
+        ? [{ carrierId, matchId: answer.matchId }]
+        : [],
+    );
+    const parked = accepted.length > 0 ? await takeParked(tx, accepted, PARKED_PAGE) : [];
+    await applyReceipts(tx, [...parked, ...receipts], rules);
+  });
+}
