@@ -2,7 +2,14 @@
 import { operations } from "#contract";
 import { authenticator } from "#accounts";
 import { createHttpServer, failedAuthentications, serveOperations } from "#http";
-import { acceptor, concatReferences, cursors, messageHandlers, routingTable, sendRefinements } from "#messages";
+import {
+  acceptor,
+  concatReferences,
+  cursors,
+  messageHandlers,
+  routingTable,
+  sendRefinements,
+} from "#messages";
 import { createMetrics, newId, openDatabase, silentLog, systemClock as clock } from "#platform";
 import { egressPolicy, judgeUrl } from "#webhooks";
 
@@ -10,18 +17,32 @@ const [mode = "posthorn", url = ""] = process.argv.slice(2);
 const metrics = createMetrics();
 const log = silentLog;
 const limits = { sends: 1e9, sendsBurst: 1e9, reads: 1e9, readsBurst: 1e9 };
-const app = createHttpServer({ publicUrl: "http://127.0.0.1", bodyLimit: 1_048_576, trustProxy: [], clock, log, metrics });
+const app = createHttpServer({
+  publicUrl: "http://127.0.0.1",
+  bodyLimit: 1_048_576,
+  trustProxy: [],
+  clock,
+  log,
+  metrics,
+});
 
 if (mode === "bare") {
   const { body, success } = operations.sendMessage;
   const answer = success.body as unknown as { examples: object[] };
   app.setValidatorCompiler(() => () => true);
-  app.post("/v1/messages", { schema: { body, response: { 202: success.body } } }, (_request, reply) =>
-    reply.code(202).send(answer.examples[0]),
+  app.post(
+    "/v1/messages",
+    { schema: { body, response: { 202: success.body } } },
+    (_request, reply) => reply.code(202).send(answer.examples[0]),
   );
 } else {
   const db = openDatabase({ url, log, maxConnections: 10 });
-  const acceptDb = openDatabase({ url, log, maxConnections: mode === "single" ? 64 : 3, genericPlans: true });
+  const acceptDb = openDatabase({
+    url,
+    log,
+    maxConnections: mode === "single" ? 64 : 3,
+    genericPlans: true,
+  });
   const policy = egressPolicy({ allowCidrs: [], allowHttp: false, ownPorts: [] });
   const judge = (raw: string) => judgeUrl(raw, policy);
   const batching = mode === "single" ? { maxItems: 1, maxRunning: 64 } : {};
@@ -30,12 +51,23 @@ if (mode === "bare") {
     handlers: messageHandlers({
       db,
       clock,
-      accept: acceptor({ db: acceptDb, clock, log, metrics, settings: { nodeId: newId(Date.now()), leaseMs: 30_000, ...limits }, intake: undefined, ...batching }),
+      accept: acceptor({
+        db: acceptDb,
+        clock,
+        log,
+        metrics,
+        settings: { nodeId: newId(Date.now()), leaseMs: 30_000, ...limits },
+        intake: undefined,
+        ...batching,
+      }),
       routing: routingTable(db),
       judgeUrl: judge,
       concatReference: concatReferences(),
       cursors: cursors(Buffer.alloc(32)),
-      sources: { submissions: () => Promise.resolve([]), webhooks: () => Promise.resolve(new Map()) },
+      sources: {
+        submissions: () => Promise.resolve([]),
+        webhooks: () => Promise.resolve(new Map()),
+      },
       limits,
     }),
     refinements: sendRefinements({ clock, judgeUrl: judge }),

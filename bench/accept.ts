@@ -11,7 +11,16 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { createAccount, createKey } from "#accounts";
 import { bookCredits } from "#credits";
-import { lockDataDir, migrate, openDatabase, secretBox, silentLog, sql, startEmbeddedPostgres, systemClock } from "#platform";
+import {
+  lockDataDir,
+  migrate,
+  openDatabase,
+  secretBox,
+  silentLog,
+  sql,
+  startEmbeddedPostgres,
+  systemClock,
+} from "#platform";
 import type { Job, Result } from "./load.ts";
 
 const { values } = parseArgs({
@@ -23,7 +32,11 @@ const { values } = parseArgs({
   },
 });
 const seconds = Number(values.seconds);
-const BODY = { recipient: "4915112345678", text: "Your code is 123456. It is valid for ten minutes.", reference: "order-4711" };
+const BODY = {
+  recipient: "4915112345678",
+  text: "Your code is 123456. It is valid for ten minutes.",
+  reference: "order-4711",
+};
 
 const folder = await mkdtemp(join(tmpdir(), "posthorn-bench-"));
 const lock = lockDataDir(folder);
@@ -52,27 +65,52 @@ async function compare(keys: string[], connections: number): Promise<void> {
     const after = await walAndRows();
     rates[mode] = result.perSecond;
     const count = result.statuses["202"] ?? 0;
-    const wal = mode === "posthorn" ? `, ${Math.round((after.wal - before.wal) / count)} WAL octets a message` : "";
+    const wal =
+      mode === "posthorn"
+        ? `, ${Math.round((after.wal - before.wal) / count)} WAL octets a message`
+        : "";
     console.log(
       `  ${mode.padEnd(9)} ${Math.round(result.perSecond).toString().padStart(6)}/s  p50 ${result.p50Ms.toFixed(1)} ms  p99 ${result.p99Ms.toFixed(1)} ms  max ${result.maxMs.toFixed(0)} ms  ${JSON.stringify(result.statuses)}${wal}`,
     );
   }
   const ratio = (a: string, b: string) => ((rates[a] ?? 0) / (rates[b] ?? Number.NaN)).toFixed(2);
-  console.log(`  posthorn / bare ${ratio("posthorn", "bare")}   posthorn / single ${ratio("posthorn", "single")}\n`);
+  console.log(
+    `  posthorn / bare ${ratio("posthorn", "bare")}   posthorn / single ${ratio("posthorn", "single")}\n`,
+  );
 }
 
 async function measure(mode: string, keys: string[], connections: number): Promise<Result> {
-  const server = fork(new URL("./accept-server.ts", import.meta.url), [mode, postgres.url], { stdio: ["ignore", "inherit", "inherit", "ipc"] });
+  const server = fork(new URL("./accept-server.ts", import.meta.url), [mode, postgres.url], {
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
   const [port] = (await once(server, "message")) as [number];
-  await load({ port, connections, seconds: 2, path: "/v1/messages", keys, bodies: [JSON.stringify(BODY)] });
-  const result = await load({ port, connections, seconds, path: "/v1/messages", keys, bodies: [JSON.stringify(BODY)] });
+  await load({
+    port,
+    connections,
+    seconds: 2,
+    path: "/v1/messages",
+    keys,
+    bodies: [JSON.stringify(BODY)],
+  });
+  const result = await load({
+    port,
+    connections,
+    seconds,
+    path: "/v1/messages",
+    keys,
+    bodies: [JSON.stringify(BODY)],
+  });
   server.kill("SIGTERM");
   await once(server, "exit");
   return result;
 }
 
 async function load(job: Job): Promise<Result> {
-  const child = spawn(process.execPath, [new URL("./load.ts", import.meta.url).pathname, "--job", JSON.stringify(job)], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(
+    process.execPath,
+    [new URL("./load.ts", import.meta.url).pathname, "--job", JSON.stringify(job)],
+    { stdio: ["ignore", "pipe", "inherit"] },
+  );
   let output = "";
   child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
   await once(child, "exit");
@@ -81,7 +119,9 @@ async function load(job: Job): Promise<Result> {
 
 async function walAndRows(): Promise<{ wal: number }> {
   const db = openDatabase({ url: postgres.url, log: silentLog, maxConnections: 1 });
-  const [row] = await db.query<{ wal: number }>(sql`select (pg_current_wal_lsn() - '0/0')::bigint as wal`);
+  const [row] = await db.query<{ wal: number }>(
+    sql`select (pg_current_wal_lsn() - '0/0')::bigint as wal`,
+  );
   await db.close();
   return row ?? { wal: 0 };
 }
@@ -92,9 +132,28 @@ async function makeKeys(url: string, count: number): Promise<string[]> {
   const keys: string[] = [];
   for (let n = 0; n < count; n += 1) {
     const now = systemClock.now();
-    const { accountId } = await createAccount(db, { name: `bench ${n}`, actor: "bench", now, secrets });
-    await bookCredits(db, { accountId, kind: "topup", amount: 1_000_000_000, note: "bench", actor: "bench", now });
-    const made = await createKey(db, { accountId, name: "bench", scopes: ["messages:send"], expiresAt: null, actor: "bench", now });
+    const { accountId } = await createAccount(db, {
+      name: `bench ${n}`,
+      actor: "bench",
+      now,
+      secrets,
+    });
+    await bookCredits(db, {
+      accountId,
+      kind: "topup",
+      amount: 1_000_000_000,
+      note: "bench",
+      actor: "bench",
+      now,
+    });
+    const made = await createKey(db, {
+      accountId,
+      name: "bench",
+      scopes: ["messages:send"],
+      expiresAt: null,
+      actor: "bench",
+      now,
+    });
     if (made.outcome === "created") keys.push(made.key);
   }
   await db.close();

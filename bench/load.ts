@@ -46,7 +46,14 @@ async function run(job: Job): Promise<Result> {
   const seconds = (performance.now() - began) / 1000;
   latencies.sort((a, b) => a - b);
   const at = (share: number) => latencies[Math.floor(share * (latencies.length - 1))] ?? 0;
-  return { perSecond: latencies.length / seconds, statuses, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1), errors };
+  return {
+    perSecond: latencies.length / seconds,
+    statuses,
+    p50Ms: at(0.5),
+    p99Ms: at(0.99),
+    maxMs: at(1),
+    errors,
+  };
 
   function client(): Promise<void> {
     return new Promise((resolve) => {

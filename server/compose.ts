@@ -40,8 +40,8 @@ import { version } from "./version.ts";
 
 export type Service = {
   app: FastifyInstance;
-  /** Begins the background work. */
-  start(): void;
+  /** Begins the background work; the carriers are known when it resolves. */
+  start(): Promise<void>;
   /** Ends it, finishing what is in flight; the database is closed by then. */
   stop(): Promise<void>;
 };
@@ -162,7 +162,8 @@ export function compose({ config, storage, secretKey, publicUrl, clock, log }: P
   let running: RunningLoop[] = [];
   return {
     app,
-    start() {
+    async start() {
+      await fleet?.start();
       running = loops.map((loop) => runLoop(loop, { clock, log }));
     },
     async stop() {

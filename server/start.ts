@@ -20,7 +20,7 @@ export async function start(): Promise<void> {
     const service = compose({ config, storage, secretKey, publicUrl, clock: systemClock, log });
     try {
       await service.app.listen({ host: config.host, port: config.port });
-      service.start();
+      await service.start();
       greet(config, storage.isEmbedded, publicUrl);
       await stopSignal;
       process.stdout.write("Stopping: finishing what is in flight.\n");
