@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+
+const ROOT = join(import.meta.dirname, "..");
+
+/** The arrows of ARCHITECTURE.md. A room also sees what the rooms it names can see. */
+const sees: Record<string, string[]> = {
+  contract: [],
+  platform: ["contract"],
+  http: ["platform"],
+  accounts: ["platform"],
+  credits: ["accounts"],
+  carriers: ["platform"],
+  messages: ["http", "credits"],
+  sending: ["messages", "carriers"],
+  webhooks: ["messages"],
+  console: ["sending", "webhooks"],
+  cli: ["console"],
+};
+
+/** The room whose SQL may name a table. */
+const owners: Record<string, string> = {
+  accounts: "accounts",
+  keys: "accounts",
+  key_usage: "accounts",
+  read_allowances: "accounts",
+  signing_secrets: "accounts",
+  audit_log: "accounts",
+  ledger: "credits",
+  bookings: "credits",
+  messages: "messages",
+  send_queue: "messages",
+  events: "messages",
+  idempotency: "messages",
+  routes: "messages",
+  prices: "messages",
+  carriers: "sending",
+  submissions: "sending",
+  parked_receipts: "sending",
+  nodes: "sending",
+  bind_leases: "sending",
+  carrier_states: "sending",
+  webhook_deliveries: "webhooks",
+  webhook_attempts: "webhooks",
+  webhook_hosts: "webhooks",
+};
+
+type Source = { path: string; room: string; text: string };
+
+/** Everything that is shipped, tests left out. Files directly in server/ tie the rooms together. */
+const sources: Source[] = globSync("{contract,server}/**/*.ts", { cwd: ROOT })
+  .filter((path) => !path.endsWith(".test.ts"))
+  .map((path) => ({ path, room: roomOf(path), text: readFileSync(join(ROOT, path), "utf8") }));
+
+function roomOf(path: string): string {
+  const [top = "", second = ""] = path.split("/");
+  if (top === "contract") return "contract";
+  return second.endsWith(".ts") ? "compose" : second;
+}
+
+test("a room is entered by its door, and only from rooms above it", () => {
+  const problems = sources.flatMap((source) => strangeImports(source));
+  assert.deepEqual(problems, []);
+});
+
+test("no file leaves its folder upwards by a relative path", () => {
+  const problems = sources.filter(({ text }) => /from "\.\.\//.test(text)).map(({ path }) => path);
+  assert.deepEqual(problems, []);
+});
+
+/** Proves that the rooms agree, so it reads the tables of all of them, and writes none. */
+const AUDIT = "server/cli/audit/";
+
+test("a table is named only in the SQL of the room that owns it", () => {
+  const guarded = sources.filter(({ path, room }) => room !== "compose" && !path.startsWith(AUDIT));
+  const problems = guarded.flatMap(({ path, room, text }) =>
+    sqlTexts(text).flatMap((sql) =>
+      [...sql.matchAll(/\b(?:from|join|into|update|delete from) ([a-z_]+)\b/g)]
+        .map(([, table = ""]) => table)
+        .filter((table) => owners[table] !== undefined && owners[table] !== room)
+        .map((table) => `${path} names ${table}, which belongs to ${owners[table]}`),
+    ),
+  );
+  assert.deepEqual([...new Set(problems)], []);
+});
+
+test("every table has an owner", () => {
+  const tables = globSync("migrations/0*.sql", { cwd: ROOT })
+    .flatMap((path) => [
+      ...readFileSync(join(ROOT, path), "utf8").matchAll(/^create (?:unlogged )?table ([a-z_]+)/gm),
+    ])
+    .map(([, table = ""]) => table);
+  const known = new Set([...Object.keys(owners), "routing_version"]);
+  assert.deepEqual(
+    tables.filter((table) => !known.has(table)),
+    [],
+  );
+});
+
+test("only the clock reads the clock", () => {
+  const reads =
+    /\bnew Date\(\)|\bDate\.now\(\)|\bperformance\.now\(\)|\bsetTimeout\(|\bsetInterval\(|\bprocess\.hrtime/;
+  const problems = sources
+    .filter(({ path, text }) => path !== "server/platform/clock.ts" && reads.test(text))
+    .map(({ path }) => path);
+  assert.deepEqual(problems, []);
+});
+
+test("only the configuration reads the environment", () => {
+  const problems = sources
+    .filter(({ path, text }) => path !== "server/config.ts" && /process\.env/.test(text))
+    .map(({ path }) => path);
+  assert.deepEqual(problems, []);
+});
+
+test("no file is named after a kind of code instead of an idea", () => {
+  const banned = /(^|\/)(utils?|helpers?|common|core|services?|types|misc)(\.ts|\/)/;
+  assert.deepEqual(
+    sources.filter(({ path }) => banned.test(path)).map(({ path }) => path),
+    [],
+  );
+});
+
+function strangeImports({ path, room, text }: Source): string[] {
+  if (room === "compose") return [];
+  const reachable = reach(room);
+  return [...text.matchAll(/from "#([\w-]+)(?:\/[\w-]+)?"/g)]
+    .map(([, target = ""]) => target)
+    .filter((target) => target !== room && !reachable.has(target))
+    .map((target) => `${path} must not import #${target}`);
+}
+
+function reach(room: string): Set<string> {
+  const below =
+    sees[room] ??
+    assert.fail(`The room ${room} has no arrows; add it to test/tidy.test.ts and ARCHITECTURE.md.`);
+  return new Set([...below, ...below.flatMap((name) => [...reach(name)])]);
+}
+
+/** The texts of `sql` templates: prose in comments may speak of any table. */
+function sqlTexts(text: string): string[] {
+  return [...text.matchAll(/sql`([^`]*)`/g)].map(([, sql = ""]) => sql);
+}
