@@ -128,13 +128,13 @@ function parametersOf(operation: Operation): Json {
       name,
       in: "path",
       required: true,
-      schema: plain(schema as object),
+      schema: plain(schema),
     })),
     ...Object.entries(operation.query?.properties ?? {}).map(([name, schema]) => ({
       name,
       in: "query",
       required: false,
-      schema: plain(schema as object),
+      schema: plain(schema),
     })),
     ...Object.entries(operation.headers ?? {}).map(([name, description]) => ({
       name: name.replaceAll(/(^|-)[a-z]/g, (letter) => letter.toUpperCase()),

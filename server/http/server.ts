@@ -33,8 +33,8 @@ export function createHttpServer(options: HttpOptions): FastifyInstance {
     // A request that arrives while the server closes is still answered; only new connections are refused.
     return503OnClosing: false,
     forceCloseConnections: "idle",
-    frameworkErrors: (error, request, reply) => sendError(options, error, request, reply),
-    clientErrorHandler: (error, socket) => answerRaw(options, error, socket as Socket),
+    frameworkErrors: (error, request, reply) => void sendError(options, error, request, reply),
+    clientErrorHandler: (error, socket) => answerRaw(options, error, socket),
     serverFactory: (handler) =>
       createNodeServer(
         {

@@ -17,7 +17,7 @@ export function shapeCheck(schema: TSchema, part: Part): ShapeCheck {
   return (value) => {
     if (compiled.Check(value)) return [];
     const [, errors] = compiled.Errors(value);
-    return explain(errors as ShapeError[], schema, part).slice(0, MAX_DETAILS);
+    return explain(errors, schema, part).slice(0, MAX_DETAILS);
   };
 }
 

@@ -148,7 +148,7 @@ export function judgeFields(
 const NONE: ReadonlySet<string> = new Set();
 
 /** White space, controls, zero-width characters and blanks that only look like letters. */
-const VISIBLE = /[^\s\p{C}\p{Z}\u034F\u115F\u1160\u17B4\u17B5\u2800\u3164\uFFA0\uFE00-\uFE0F]/u;
+const VISIBLE = /[^\s\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u;
 const PRINTABLE_ASCII = /[!-~]/;
 
 type JudgedText =

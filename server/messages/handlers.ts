@@ -48,7 +48,7 @@ export function messageHandlers(deps: Deps): Handlers<typeof operations> {
     },
 
     async previewMessage({ caller, body }) {
-      const context = await draftContext(deps, await deps.routing.reload());
+      const context = draftContext(deps, await deps.routing.reload());
       const [draft] = draftAll([body], context, () => "");
       const account = await findAccount(db, caller.accountId);
       if (!draft || !account) throw new Problem("INTERNAL");
@@ -146,7 +146,7 @@ export function sendRefinements(deps: { clock: Clock; judgeUrl: JudgeUrl }) {
 }
 
 type Query = {
-  status?: Filter["statuses"] & unknown;
+  status?: readonly Status[];
   recipient?: string;
   reference?: string;
   createdAfter?: string;
