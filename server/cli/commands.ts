@@ -1,4 +1,5 @@
 import { accountCommands } from "./account-commands.ts";
+import { auditCommands } from "./audit-command.ts";
 import type { AnyCommand } from "./command.ts";
 import { creditCommands } from "./credit-commands.ts";
 import { keyCommands } from "./key-commands.ts";
@@ -12,4 +13,5 @@ export const commands: readonly AnyCommand[] = [
   ...keyCommands,
   ...creditCommands,
   ...priceCommands,
+  ...auditCommands,
 ];

@@ -1,0 +1,69 @@
+import { type Database, type Queryable, rawSql, sql, type Transaction } from "#platform";
+import { access } from "./access.ts";
+import type { Invariant } from "./invariant.ts";
+import { liveness } from "./liveness.ts";
+import { messages } from "./messages.ts";
+import { money } from "./money.ts";
+import { webhooks } from "./webhooks.ts";
+
+export type Violation = { invariant: string; rule: string } & Record<string, unknown>;
+
+export type Audit = {
+  /** How many rows of each kind were looked at. */
+  checked: Record<string, number>;
+  violations: Violation[];
+};
+
+/** Whether load has stopped and everything due should be done. */
+export type AuditOptions = { isDrained: boolean };
+
+const always = [...money, ...messages, ...webhooks, ...access];
+export const invariants: readonly Invariant[] = [...always, ...liveness];
+
+/** Shown per rule: a broken rule often breaks for every row, and the first ones tell as much. */
+const MAX_SHOWN = 100;
+
+/**
+ * Proves from the tables that ledger, balances, messages, refunds and events agree. All in one
+ * snapshot, so it may run under load: what a transaction changes is seen whole or not at all.
+ * The database must have no statement time limit. Nothing is ever repaired.
+ */
+export function audit(db: Database, options: AuditOptions): Promise<Audit> {
+  return db.transaction(async (tx) => {
+    await tx.query(rawSql("set transaction isolation level repeatable read, read only"));
+    return auditWithin(tx, options);
+  });
+}
+
+/** The same as the transaction sees it. */
+export async function auditWithin(tx: Transaction, { isDrained }: AuditOptions): Promise<Audit> {
+  const checked = await countRows(tx);
+  const violations: Violation[] = [];
+  for (const invariant of isDrained ? invariants : always) {
+    violations.push(...(await findViolations(tx, invariant)));
+  }
+  return { checked, violations };
+}
+
+async function findViolations(
+  tx: Queryable,
+  { name, rule, violations }: Invariant,
+): Promise<Violation[]> {
+  const rows = await tx.query<Record<string, unknown>>(sql`
+    select * from (${violations}) v limit ${MAX_SHOWN}`);
+  return rows.map((row) => ({ invariant: name, rule, ...row }));
+}
+
+async function countRows(tx: Queryable): Promise<Record<string, number>> {
+  const [counts] = await tx.query<Record<string, number>>(sql`
+    select (select count(*) from accounts) as accounts,
+           (select count(*) from ledger) as "ledgerEntries",
+           (select count(*) from ledger where kind = 'refund') as refunds,
+           (select count(*) from messages) as messages,
+           (select count(*) from send_queue) as queued,
+           (select count(*) from submissions) as submissions,
+           (select count(*) from events) as events,
+           (select count(*) from webhook_deliveries) as "webhookDeliveries",
+           (select count(*) from keys) as keys`);
+  return counts ?? {};
+}

@@ -1,0 +1,92 @@
+import { sql } from "#platform";
+import type { Invariant } from "./invariant.ts";
+
+/** Messages, their history, their hand-overs and their queue agree. QUEUED is the message row itself. */
+export const messages: readonly Invariant[] = [
+  {
+    name: "I5",
+    rule: "a message's history is a path through the statuses, numbered without a gap from 2",
+    violations: sql`
+      select message_id as "messageId", sequence, was, status
+        from (select message_id, sequence, status, lag(status, 1, 'QUEUED') over w as was, row_number() over w + 1 as n
+                from events
+              window w as (partition by message_id order by sequence)) e
+       where sequence <> n
+          or (was, status) not in (('QUEUED', 'SENT'), ('QUEUED', 'FAILED'), ('SENT', 'DELIVERED'),
+                                   ('SENT', 'UNDELIVERED'), ('SENT', 'FAILED'))`,
+  },
+  {
+    name: "I6",
+    rule: "a message is where its history ends, and its times and error say the same",
+    violations: sql`
+      select m.account_id as "accountId", m.message_id as "messageId", m.status, m.sequence, e.status as "lastEvent"
+        from messages m
+        left join events e on e.message_id = m.message_id and e.sequence = m.sequence
+        left join events s on s.message_id = m.message_id and s.status = 'SENT'
+       where m.status <> coalesce(e.status, 'QUEUED')
+          or (m.sequence > 1) <> (e.message_id is not null)
+          or m.sent_at is distinct from s.at
+          or m.final_at is distinct from case when m.status in ('DELIVERED', 'UNDELIVERED', 'FAILED') then e.at end
+          or (m.status in ('FAILED', 'UNDELIVERED')) <> (m.error_code is not null)`,
+  },
+  {
+    name: "I6",
+    rule: "every event has its message, and none is later than the message says",
+    violations: sql`
+      select e.message_id as "messageId", e.sequence, m.sequence as "lastSequence"
+        from events e
+        left join messages m on m.account_id = e.account_id and m.message_id = e.message_id
+       where e.sequence > m.sequence
+          or (m.message_id is null
+              and e.message_id > (select message_id from messages order by message_id limit 1))`,
+  },
+  {
+    name: "I7",
+    rule: "a message stands in the send queue exactly while it is QUEUED",
+    violations: sql`
+      select coalesce(m.message_id, q.message_id) as "messageId", m.status, q.message_id is not null as "isInQueue"
+        from messages m
+        full join send_queue q on q.message_id = m.message_id and q.account_id = m.account_id
+       where (m.status = 'QUEUED') is distinct from (q.message_id is not null)`,
+  },
+  {
+    // A carrier that takes whole messages (long_messages = payload) accepts them as one segment.
+    name: "I8",
+    rule: "SENT means that the carrier accepted every segment",
+    violations: sql`
+      select m.account_id as "accountId", m.message_id as "messageId", m.segments, coalesce(s.accepted, 0) as accepted
+        from messages m
+        left join (select s.message_id, count(distinct s.segment) as accepted,
+                          bool_or(c.settings ->> 'long_messages' = 'payload') as is_whole
+                     from submissions s
+                     left join carriers c using (carrier_id)
+                    where s.outcome = 'accepted'
+                    group by s.message_id) s using (message_id)
+       where m.sent_at is not null
+         and m.segments > case when s.is_whole then s.accepted * m.segments else coalesce(s.accepted, 0) end`,
+  },
+  {
+    // A refusal without a carrier's code was ours: the text does not fit the carrier's alphabet.
+    name: "I9",
+    rule: "a segment is handed over again only after a doubt or a temporary refusal, and in doubt at most twice",
+    violations: sql`
+      select message_id as "messageId", segment, count(*) as submissions, count(in_doubt_at) as doubts
+        from submissions
+       group by message_id, segment
+      having count(in_doubt_at) > 2
+          or count(*) - 1 > count(*) filter (
+               where in_doubt_at is not null
+                  or outcome in ('refused_temporarily', 'unsent')
+                  or (outcome = 'refused' and carrier_code is null))`,
+  },
+  {
+    name: "I12",
+    rule: "an idempotency key names messages of its own account, and no message has two",
+    violations: sql`
+      select i.message_id as "messageId", count(*) as keys
+        from (select account_id, unnest(message_ids) as message_id from idempotency) i
+        left join messages m on m.message_id = i.message_id and m.account_id = i.account_id
+       group by i.message_id
+      having count(*) > 1 or count(m.message_id) = 0`,
+  },
+];

@@ -1,0 +1,413 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { bookCredits } from "#credits";
+import { createAccount, createKey, lockAccounts, revokeKey, rotateSigningSecret } from "#accounts";
+import {
+  acceptor,
+  concatReferences,
+  type MessageRow,
+  moveMessages,
+  routingTable,
+  sendMessages,
+} from "#messages";
+import {
+  createMetrics,
+  newId,
+  rawSql,
+  secretBox,
+  silentLog,
+  sql,
+  systemClock,
+  type Transaction,
+} from "#platform";
+import { audit, auditWithin, invariants } from "../../server/cli/audit/audit.ts";
+import { type TestDatabase, testDatabase } from "../support/postgres.ts";
+
+const SIMULATOR = "01900000-0000-7000-8000-000000000001";
+const clock = systemClock;
+
+let db: TestDatabase;
+
+before(async () => {
+  db = await testDatabase();
+  await fillWithGoodData(db);
+});
+after(() => db[Symbol.asyncDispose]());
+
+test("a good data set has no violation, and the audit says how much it looked at", async () => {
+  const { checked, violations } = await audit(db, { isDrained: true });
+
+  assert.deepEqual(violations, []);
+  assert.partialDeepStrictEqual(checked, {
+    accounts: 2,
+    messages: 6,
+    refunds: 2,
+    events: 8,
+    queued: 1,
+  });
+});
+
+const OTHER = "(select account_id from accounts where name = 'Other')";
+
+/** Changes that no code of ours would make; what the database forbids, a hand with enough rights can do. */
+const planted: { what: string; breaks: string; by: string }[] = [
+  {
+    what: "a balance above its ledger",
+    breaks: "I1",
+    by: "update accounts set balance = balance + 1",
+  },
+  {
+    what: "a counter ahead of its ledger",
+    breaks: "I1",
+    by: "update accounts set ledger_seq = ledger_seq + 1",
+  },
+  {
+    what: "an entry of nobody",
+    breaks: "I1",
+    by: `update ledger set account_id = '${newId(1)}' where seq = 1`,
+  },
+  {
+    what: "a wrong balance in the chain",
+    breaks: "I2",
+    by: "update ledger set balance_after = balance_after + 1 where seq = 2",
+  },
+  {
+    what: "a gap in the chain",
+    breaks: "I2",
+    by: "update ledger set seq = seq + 1 where seq = (select max(seq) from ledger)",
+  },
+  {
+    what: "a top-up by nobody",
+    breaks: "I2",
+    by: "alter table ledger drop constraint topups_and_adjustments_name_an_actor; update ledger set actor = null where kind = 'topup'",
+  },
+  {
+    what: "a charge below the price",
+    breaks: "I3",
+    by: "update messages set credits = credits + 1 where status = 'DELIVERED'",
+  },
+  {
+    what: "a message without a charge",
+    breaks: "I3",
+    by: "delete from ledger where kind = 'charge' and seq = (select max(seq) from ledger where kind = 'charge')",
+  },
+  {
+    what: "a charge without a message",
+    breaks: "I3",
+    by: "delete from messages where status = 'DELIVERED'",
+  },
+  { what: "a dropped refund", breaks: "I4", by: "delete from ledger where kind = 'refund'" },
+  {
+    what: "a refund above the price",
+    breaks: "I4",
+    by: "update ledger set amount = amount + 1 where kind = 'refund'",
+  },
+  {
+    what: "a refund of a delivered message",
+    breaks: "I4",
+    by: `insert into ledger (account_id, seq, message_id, kind, amount, balance_after, created_at)
+         select account_id, 1000, message_id, 'refund', credits, 0, now() from messages where status = 'DELIVERED'`,
+  },
+  {
+    what: "a gap in a history",
+    breaks: "I5",
+    by: "delete from events where sequence = 2 and status = 'SENT'",
+  },
+  {
+    what: "a step that no status takes",
+    breaks: "I5",
+    by: "update events set status = 'DELIVERED' where sequence = 2 and status = 'FAILED'",
+  },
+  {
+    what: "a message behind its history",
+    breaks: "I6",
+    by: "update messages set status = 'SENT', sequence = 2, final_at = null where status = 'DELIVERED'",
+  },
+  {
+    what: "a failure without an error",
+    breaks: "I6",
+    by: "update messages set error_code = null where status = 'FAILED'",
+  },
+  {
+    what: "a time that its event does not have",
+    breaks: "I6",
+    by: "update messages set final_at = final_at + interval '1 s' where status = 'DELIVERED'",
+  },
+  {
+    what: "a sent message without its time",
+    breaks: "I6",
+    by: "update messages set sent_at = null where status = 'SENT'",
+  },
+  {
+    what: "an event without a message",
+    breaks: "I6",
+    by: "delete from messages where status = 'FAILED'",
+  },
+  { what: "a QUEUED message that nobody will send", breaks: "I7", by: "delete from send_queue" },
+  {
+    what: "a SENT message that waits to be sent",
+    breaks: "I7",
+    by: `insert into send_queue (message_id, account_id, carrier_id, due_at, expires_at)
+         select message_id, account_id, carrier_id, now(), expires_at from messages where status = 'SENT'`,
+  },
+  {
+    what: "a SENT message with a segment missing",
+    breaks: "I8",
+    by: "delete from submissions where segment = 2",
+  },
+  {
+    what: "a segment handed over twice without a doubt",
+    breaks: "I9",
+    by: `insert into submissions
+         select message_id, segment, turn + 1, account_id, carrier_id, at, outcome from submissions where outcome = 'accepted'`,
+  },
+  {
+    what: "a segment in doubt three times",
+    breaks: "I9",
+    by: `insert into submissions (message_id, segment, turn, account_id, carrier_id, at, in_doubt_at)
+         select message_id, 1, n, account_id, carrier_id, now(), now()
+           from messages cross join generate_series(10, 12) n where status = 'QUEUED'`,
+  },
+  {
+    what: "a body that nobody asked for",
+    breaks: "I10",
+    by: "update messages set callback_url = null",
+  },
+  {
+    what: "an event without its body",
+    breaks: "I10",
+    by: "update events set body = null, callback_url = null",
+  },
+  {
+    what: "an idempotency key of another account",
+    breaks: "I12",
+    by: `update idempotency set account_id = ${OTHER}`,
+  },
+  {
+    what: "a message with two idempotency keys",
+    breaks: "I12",
+    by: "insert into idempotency select account_id, key || ' again', fingerprint, message_ids, now() from idempotency",
+  },
+  {
+    what: "a message by a revoked key",
+    breaks: "I13",
+    by: "update keys set revoked_at = now(), revoked_seq = 0",
+  },
+  {
+    what: "a message by an expired key",
+    breaks: "I13",
+    by: "update keys set expires_at = now() - interval '1 hour'",
+  },
+  {
+    what: "a message by a key without the scope",
+    breaks: "I13",
+    by: "update keys set scopes = array['messages:read']",
+  },
+  {
+    what: "a message by another account's key",
+    breaks: "I13",
+    by: `update keys set account_id = ${OTHER}`,
+  },
+  ...["events", "submissions", "send_queue", "webhook_deliveries"].map((table) => ({
+    what: `a row of ${table} that crosses accounts`,
+    breaks: "I14",
+    by: `update ${table} set account_id = ${OTHER}`,
+  })),
+  {
+    what: "51 active keys",
+    breaks: "I15",
+    by: `insert into keys
+         select gen_random_uuid(), account_id, name, sha256(n::text::bytea), prefix, scopes, created_at, created_by
+           from (select * from keys limit 1) k cross join generate_series(1, 51) n`,
+  },
+  {
+    what: "an account that nothing signs for",
+    breaks: "I15",
+    by: "update signing_secrets set not_after = now()",
+  },
+  {
+    what: "a key made unseen",
+    breaks: "I16",
+    by: "delete from audit_log where action = 'key.created'",
+  },
+  {
+    what: "a key revoked unseen",
+    breaks: "I16",
+    by: "delete from audit_log where action = 'key.revoked'",
+  },
+  {
+    what: "a secret rotated unseen",
+    breaks: "I16",
+    by: "delete from audit_log where action = 'secret.rotated'",
+  },
+  {
+    what: "credits booked unseen",
+    breaks: "I16",
+    by: "delete from audit_log where action = 'credits.booked'",
+  },
+  {
+    what: "a message left lying",
+    breaks: "I17",
+    by: "update send_queue set due_at = now() - interval '2 minutes'",
+  },
+  {
+    what: "a message QUEUED past its expiry",
+    breaks: "I17",
+    by: "update messages set expires_at = now() - interval '2 minutes' where status = 'QUEUED'",
+  },
+  {
+    what: "a parked receipt that was never applied",
+    breaks: "I17",
+    by: `insert into parked_receipts
+         select gen_random_uuid(), carrier_id, array[match_id], '{}', null, now() - interval '2 minutes'
+           from submissions where match_id is not null`,
+  },
+  {
+    what: "a webhook left lying",
+    breaks: "I17",
+    by: "update webhook_deliveries set next_at = now() - interval '2 minutes'",
+  },
+];
+
+const provenRules = new Set<string>();
+
+for (const { what, breaks, by } of planted) {
+  test(`the audit finds ${what}`, async () => {
+    const { violations } = await afterPlanting(by);
+
+    for (const { rule } of violations) provenRules.add(rule);
+    const broken = new Set(violations.map(({ invariant }) => invariant));
+    assert.ok(broken.has(breaks), `found ${[...broken].join(", ") || "nothing"}`);
+  });
+}
+
+test("every rule of the audit was broken by some change above", () => {
+  const unproven = invariants.map(({ rule }) => rule).filter((rule) => !provenRules.has(rule));
+
+  assert.deepEqual(unproven, []);
+});
+
+/** The audit as it is after a change, which is then taken back. */
+async function afterPlanting(statements: string) {
+  const taken = new Error("taken back");
+  let found: Awaited<ReturnType<typeof auditWithin>> | undefined;
+  await db
+    .transaction(async (tx) => {
+      await tx.query(rawSql("set local session_replication_role = replica"));
+      for (const statement of statements.split(";")) await tx.query(rawSql(statement));
+      found = await auditWithin(tx, { isDrained: true });
+      throw taken;
+    })
+    .catch((error: unknown) => {
+      if (error !== taken) throw error;
+    });
+  return found ?? assert.fail("the audit did not run");
+}
+
+/** One message in each way of life, made by the code that makes them in the service. */
+async function fillWithGoodData(db: TestDatabase): Promise<void> {
+  const now = clock.now();
+  const secrets = secretBox(Buffer.alloc(32, 1));
+  const actor = "test";
+  const { accountId } = await createAccount(db, { name: "Acme", actor, now, secrets });
+  await createAccount(db, { name: "Other", actor, now, secrets });
+  await bookCredits(db, { accountId, kind: "topup", amount: 100, note: "test", actor, now });
+  await rotateSigningSecret(db, { accountId, overlapHours: 24, actor, now, secrets });
+  const wish = { accountId, scopes: ["messages:send"], expiresAt: null, actor, now };
+  const used = await createKey(db, { ...wish, name: "used" });
+  const dropped = await createKey(db, { ...wish, name: "dropped" });
+  assert.ok(used.outcome === "created" && dropped.outcome === "created");
+  await revokeKey(db, { keyId: dropped.keyId, actor, now });
+
+  const send = sender(accountId, used.keyId);
+  await send({ text: "waits" });
+  const delivered = await send({ text: "arrives", callbackUrl: "http://127.0.0.1:9/hook" });
+  const refused = await send({ text: "is refused" });
+  const undelivered = await send({ text: "is in doubt" });
+  const long = await send({ text: "a".repeat(200) });
+  const rejected = await send({ text: "is rejected later" });
+
+  const handedOver = [delivered, undelivered, long, rejected];
+  await db.transaction(async (tx) => {
+    await submit(tx, undelivered, { turn: 1, inDoubt: true });
+    await submit(tx, refused, { outcome: "refused" });
+    for (const message of handedOver) {
+      const turn = message === undelivered ? 2 : 1;
+      for (let segment = 1; segment <= message.segments; segment += 1) {
+        await submit(tx, message, { segment, turn, outcome: "accepted" });
+      }
+    }
+  });
+  await move(handedOver, "QUEUED", { to: "SENT" });
+  await move([delivered], "SENT", { to: "DELIVERED" });
+  const error = { code: "UNKNOWN", carrierCode: "0x0B" } as const;
+  await move([undelivered], "SENT", { to: "UNDELIVERED", error });
+  await move([rejected], "SENT", { to: "FAILED", error });
+  await move([refused], "QUEUED", { to: "FAILED", error });
+}
+
+function sender(accountId: string, keyId: string) {
+  const limits = { sends: 1000, sendsBurst: 1000 };
+  const settings = { nodeId: newId(1), leaseMs: 30_000, ...limits };
+  const metrics = createMetrics();
+  const accept = acceptor({ db, clock, log: silentLog, metrics, settings, intake: undefined });
+  const routing = routingTable(db);
+  const judgeUrl = () => ({ allowed: true }) as const;
+  const deps = {
+    db,
+    clock,
+    accept,
+    routing,
+    judgeUrl,
+    concatReference: concatReferences(),
+    limits,
+  };
+  return async (body: { text: string; callbackUrl?: string }): Promise<MessageRow> => {
+    const message = { recipient: "4915112345678", ...body };
+    const operation = "sendMessage";
+    const wish = {
+      operation,
+      body: message,
+      messages: [message],
+      idempotencyKey: body.text,
+      prefix: () => "",
+    };
+    const { rows } = await sendMessages(deps, { accountId, keyId }, wish);
+    return rows[0] ?? assert.fail("nothing was accepted");
+  };
+}
+
+type Handover = { segment?: number; turn?: number; outcome?: string; inDoubt?: boolean };
+
+async function submit(tx: Transaction, message: MessageRow, handover: Handover): Promise<void> {
+  const { segment = 1, turn = 1, outcome = null, inDoubt = false } = handover;
+  const code = outcome === "refused" ? "0x45" : null;
+  await tx.query(sql`
+    insert into submissions (message_id, segment, turn, account_id, carrier_id, at, outcome, match_id, carrier_code, in_doubt_at)
+    values (${message.message_id}, ${segment}, ${turn}, ${message.account_id}, ${SIMULATOR}, ${clock.now()}, ${outcome},
+            ${outcome === "accepted" ? `${message.message_id}/${segment}` : null}, ${code}, ${inDoubt ? clock.now() : null})`);
+}
+
+type Step = Parameters<typeof moveMessages>[1][number];
+type To = { to: "SENT" | "DELIVERED" } | Pick<Extract<Step, { error: unknown }>, "to" | "error">;
+
+async function move(messages: MessageRow[], from: "QUEUED" | "SENT", to: To): Promise<void> {
+  await db.transaction(async (tx) => {
+    await lockAccounts(
+      tx,
+      messages.map(({ account_id }) => account_id),
+    );
+    const ids = messages.map(({ message_id }) => message_id);
+    await tx.query(sql`delete from send_queue where message_id = any (${ids}::uuid[])`);
+    const steps = messages.map((message): Step => ({
+      accountId: message.account_id,
+      messageId: message.message_id,
+      recipient: message.recipient,
+      callbackUrl: message.callback_url,
+      from,
+      at: clock.now(),
+      ...to,
+    }));
+    await moveMessages(tx, steps);
+  });
+}
