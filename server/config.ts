@@ -189,15 +189,16 @@ function readFile(folder: string, faults: string[]): Given {
         );
     }
     return Object.fromEntries(
-      entries.map(([name, value]) => [
-        name,
-        Array.isArray(value) ? value.join(",") : String(value),
-      ]),
+      entries.map(([name, value]) => [name, [value].flat().map(asText).join(",")]),
     );
   } catch (error) {
     faults.push(`posthorn.toml: ${error instanceof Error ? error.message : String(error)}`);
     return {};
   }
+}
+
+function asText(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 function text(value: string): string {

@@ -1,4 +1,4 @@
-import type { Detail, NewMessage, operations } from "#contract";
+import type { Detail, NewMessage, operations, Status } from "#contract";
 import { nonGsmCharacters } from "#contract/segments";
 import { type Handlers, Problem, type Refinement } from "#http";
 import type { Clock } from "#platform";

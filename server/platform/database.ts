@@ -127,12 +127,14 @@ export function poolConfig(options: DatabaseOptions): pg.PoolConfig {
   };
 }
 
-const INT8 = 20;
-const NUMERIC = 1700;
+const INT8: number = 20;
+const NUMERIC: number = 1700;
 
 /** Counts and credits stay below 2^53 by their constraints, so they are plain numbers here. */
-const getTypeParser: typeof pg.types.getTypeParser = (oid: number, format?: unknown) =>
-  oid === INT8 || oid === NUMERIC ? Number : pg.types.getTypeParser(oid, format as "text");
+const getTypeParser = ((oid: number, format: "text") =>
+  oid === INT8 || oid === NUMERIC
+    ? Number
+    : pg.types.getTypeParser(oid as never, format)) as typeof pg.types.getTypeParser;
 
 const UNAVAILABLE_STATES = new Set([
   "57P01", // admin shutdown

@@ -39,7 +39,7 @@ function takeLock(dataDir: string): DatabaseSync {
   let file: DatabaseSync | undefined;
   try {
     file = new DatabaseSync(path, { timeout: 0 });
-    file.exec("pragma locking_mode = exclusive; begin exclusive");
+    file.exec("pragma locking_mode = exclusive; pragma journal_mode = memory; begin exclusive");
     return file;
   } catch (error) {
     file?.close();

@@ -1,3 +1,4 @@
+import { errors } from "undici";
 import type { ConnectTrace, Egress } from "./egress/connect.ts";
 import { codeOf, type Failure, failed } from "./egress/failure.ts";
 import { judgeUrl } from "./egress/judge-url.ts";
@@ -107,7 +108,7 @@ function hasDied({ exchange, end }: Result): boolean {
 
 function outcomeOf({ exchange, end }: Result): Outcome {
   const { status, headers } = exchange;
-  if (end.kind === "error") return failureOf(end.error);
+  if (end.kind === "error") return failureOf(end.error, status);
   if (end.kind === "headers_too_large") return failed("headers_too_large", "no status in 16 KiB");
   if (end.kind === "timeout") {
     return failed("timeout", status === null ? "no answer" : `${status}, but not complete`);
@@ -115,12 +116,17 @@ function outcomeOf({ exchange, end }: Result): Outcome {
   return { kind: "answered", status: end.status, retryAfter: first(headers["retry-after"]) };
 }
 
-function failureOf(error: Error): Failure {
+function failureOf(error: Error, status: number | null): Failure {
   if (error instanceof Unreached) return error.failure;
   const code = codeOf(error);
-  if (code === "UND_ERR_HEADERS_OVERFLOW") return failed("headers_too_large", code);
-  if (code.startsWith("HPE_") || error.message.startsWith("bad "))
-    return failed("http_broken", `${code} ${error.message}`);
+  if (error instanceof errors.HeadersOverflowError) return failed("headers_too_large", code);
+  // "bad response" and "bad upgrade" are its words for an answer that has no place here.
+  const isMisplaced = error.message.startsWith("bad ");
+  // Of a body it means that the end is missing, of headers that two lengths contradict each other.
+  const isContradiction = status === null && code === "UND_ERR_RES_CONTENT_LENGTH_MISMATCH";
+  if (error instanceof errors.HTTPParserError || isMisplaced || isContradiction) {
+    return failed("http_broken", error.message);
+  }
   if (code.startsWith("ERR_SSL_")) return failed("tls_failed", code);
   if (code === "UND_ERR_DESTROYED")
     return { kind: "our_fault", detail: "this service is stopping" };

@@ -12,11 +12,11 @@ export type Authority = {
 const DAY_MS = 86_400_000;
 
 /** An authority of our own for tests: its certificates are made in memory and trusted by nobody else. */
-export function makeAuthority(): Authority {
+export function makeAuthority(name = "Test authority"): Authority {
   const authority = generateKeyPairSync("ec", { namedCurve: "P-256" });
-  const issuer = { name: "Test authority", key: authority.privateKey };
+  const issuer = { name, key: authority.privateKey };
   const cert = certificate({
-    subject: issuer.name,
+    subject: name,
     publicKey: authority.publicKey,
     issuer,
     isAuthority: true,

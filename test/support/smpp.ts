@@ -59,10 +59,10 @@ export type SmppWorld = {
   carrier: SmppCarrier;
   /** Every receipt that the sink took. */
   receipts: Receipt[];
-  submit(recipient?: string, given?: Partial<OutgoingSegment>): Promise<SubmitOutcome>;
+  submit: (recipient?: string, given?: Partial<OutgoingSegment>) => Promise<SubmitOutcome>;
   /** Resolves when the carrier has room for a submission. */
-  ready(): Promise<void>;
-  receiptArrived(nth?: number): Promise<Receipt>;
+  ready: () => Promise<void>;
+  receiptArrived: (nth?: number) => Promise<Receipt>;
   [Symbol.asyncDispose](): Promise<void>;
 };
 

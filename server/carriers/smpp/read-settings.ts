@@ -73,9 +73,12 @@ function unreadable(
   pem: { ca: string } | { cert: string; key: string },
 ): SettingFault[] {
   try {
-    if ("ca" in pem)
-      for (const certificate of certificates(pem.ca)) new X509Certificate(certificate);
-    else createSecureContext(pem);
+    if ("ca" in pem) {
+      // Node passes over an authority that it cannot read, and then trusts nobody.
+      certificates(pem.ca).forEach((certificate) => new X509Certificate(certificate));
+    } else {
+      createSecureContext(pem);
+    }
     return [];
   } catch {
     const what =

@@ -31,7 +31,7 @@ function keyBefore(text: string, colon: number): string {
     if (colon - start > LONGEST_KEY) return "";
   }
   // "msg_id:" is a key of its own, and not the id.
-  const isWhole = start === 0 || isSpace(text.charCodeAt(start - 1)) || isBreak(text, start - 1);
+  const isWhole = start === 0 || !isWordCharacter(text.charCodeAt(start - 1));
   return isWhole ? text.slice(start, colon).toLowerCase() : "";
 }
 
@@ -59,6 +59,11 @@ const BARE_STATE =
 
 function isLetter(code: number): boolean {
   return (code >= 97 && code <= 122) || (code >= 65 && code <= 90);
+}
+
+function isWordCharacter(code: number): boolean {
+  const isDigit = code >= 48 && code <= 57;
+  return isDigit || isLetter(code) || code === 95;
 }
 
 /** Also NUL and the other controls: texts arrive with a terminator that is not theirs. */

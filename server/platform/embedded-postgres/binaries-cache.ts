@@ -10,10 +10,13 @@ const CACHE = "/var/cache/posthorn";
  * is closed to the user that root lends to PostgreSQL, such as root's home. One copy per version,
  * made once.
  */
-export async function cachedCopy(native: string, { anew = false } = {}): Promise<string> {
-  await mkdir(CACHE, { recursive: true, mode: 0o755 });
-  await refuseForeign(CACHE);
-  const copy = join(CACHE, await copyName(native));
+export async function cachedCopy(
+  native: string,
+  { cache = CACHE, anew = false } = {},
+): Promise<string> {
+  await mkdir(cache, { recursive: true, mode: 0o755 });
+  await refuseForeign(cache);
+  const copy = join(cache, await copyName(native));
   if (anew) await rm(copy, { recursive: true, force: true });
   if (!(await exists(copy))) await makeCopy(native, copy);
   await refuseForeign(copy);

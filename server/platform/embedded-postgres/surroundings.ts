@@ -30,12 +30,12 @@ async function checkWritable(dataDir: string): Promise<void> {
   });
 }
 
-async function checkFreeSpace(dataDir: string): Promise<void> {
+export async function checkFreeSpace(dataDir: string, neededBytes = NEEDED_BYTES): Promise<void> {
   const { bavail, bsize } = await statfs(await nearestExisting(dataDir));
   const freeBytes = bavail * bsize;
-  if (freeBytes < NEEDED_BYTES) {
+  if (freeBytes < neededBytes) {
     throw new Unfit(
-      `The disk that holds ${dataDir} is nearly full: ${megabytes(freeBytes)} MB are free, ${megabytes(NEEDED_BYTES)} MB are needed. Make room, or set DATA_DIR to another disk.`,
+      `The disk that holds ${dataDir} is nearly full: ${megabytes(freeBytes)} MB are free, ${megabytes(neededBytes)} MB are needed. Make room, or set DATA_DIR to another disk.`,
     );
   }
 }

@@ -87,6 +87,7 @@ const tlsClasses: Record<string, FailureClass> = {
   UNABLE_TO_GET_ISSUER_CERT: "tls_certificate_untrusted",
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "tls_certificate_untrusted",
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: "tls_certificate_untrusted",
+  CERT_SIGNATURE_FAILURE: "tls_certificate_untrusted",
   CERT_UNTRUSTED: "tls_certificate_untrusted",
   CERT_REVOKED: "tls_certificate_untrusted",
 };

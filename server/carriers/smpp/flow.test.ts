@@ -1,0 +1,355 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import type { OutgoingSegment, Reply, SubmitOutcome } from "#carriers";
+import { systemClock } from "#platform";
+
+import { type ManualClock, manualClock } from "../../../test/support/manual-clock.ts";
+import { boundWorld, segmentTo, smppWorld, type SmppWorld } from "../../../test/support/smpp.ts";
+import { until } from "../../../test/support/until.ts";
+import { command } from "./codec/header.ts";
+
+const recipients = (count: number) =>
+  Array.from({ length: count }, (_, n) => String(4_915_100_001_000 + n * 10_000 + 99));
+
+for (const window of [1, 10, 100]) {
+  test(`a window of ${window} is used whole and never exceeded`, async () => {
+    let [unanswered, most] = [0, 0];
+    const answer = (): Reply => {
+      unanswered += 1;
+      most = Math.max(most, unanswered);
+      return { afterMs: 1, reply: { raw: (right) => ((unanswered -= 1), right) } };
+    };
+    await using world = await boundWorld({ settings: { window }, smsc: { answer } });
+
+    const outcomes = await Promise.all(recipients(window * 5).map((to) => world.submit(to)));
+
+    assert.ok(outcomes.every(({ kind }) => kind === "accepted"));
+    assert.equal(most, window);
+  });
+}
+
+test("two binds share the work, each with a window of its own", async () => {
+  await using world = await smppWorld({
+    share: { binds: 2, rate: 0 },
+    settings: { window: 5 },
+    smsc: { answer: "never" },
+  });
+  await until("both have room", () => world.carrier.room() === 10);
+
+  const submits = recipients(10).map((to) => world.submit(to));
+  await world.smsc.submitArrived(10);
+
+  const byConnection = Map.groupBy(world.smsc.received(), ({ connection }) => connection);
+  assert.deepEqual(
+    [...byConnection.values()].map(({ length }) => length),
+    [5, 5],
+  );
+  assert.equal(world.carrier.room(), 0);
+  world.smsc.dropConnections();
+  await Promise.all(submits);
+});
+
+test("segments leave evenly at the share of the rate, whatever was handed over at once", async () => {
+  const clock = manualClock();
+  await using world = await boundWorld({
+    clock,
+    share: { binds: 1, rate: 50 },
+    settings: { window: 1000 },
+  });
+
+  const submits = recipients(100).map((to) => world.submit(to));
+  for (const [ms, sent] of [
+    [0, 1],
+    [99, 5],
+    [1, 6],
+    [900, 51],
+    [980, 100],
+  ] as const) {
+    clock.advance(ms);
+    await world.smsc.submitArrived(sent);
+    await new Promise(setImmediate);
+    assert.equal(world.smsc.submitCount(), sent);
+  }
+
+  await Promise.all(submits);
+});
+
+test("on a real clock no tenth of a second has more than its share and what a late timer made up", async () => {
+  await using world = await boundWorld({
+    share: { binds: 1, rate: 1000 },
+    settings: { window: 1000 },
+  });
+  const settledAtMs: number[] = [];
+
+  await Promise.all(
+    recipients(300).map(async (to) => {
+      await world.submit(to);
+      settledAtMs.push(systemClock.monotonicMs());
+    }),
+  );
+
+  const lastedMs = Math.max(...settledAtMs) - Math.min(...settledAtMs);
+  assert.ok(lastedMs >= 300 - 1 - 20 * 3, `300 segments in ${lastedMs} ms`);
+});
+
+test("room is what leaves within a tenth of a second, not a second's worth", async () => {
+  const clock = manualClock();
+  await using world = await boundWorld({
+    clock,
+    share: { binds: 1, rate: 50 },
+    settings: { window: 100 },
+  });
+
+  assert.equal(world.carrier.room(), 5);
+});
+
+/** Hands over a list as a send loop does: oldest first, as much as there is room, what comes back again. */
+function handOver({ carrier }: SmppWorld, segments: OutgoingSegment[]) {
+  const { signal } = new AbortController();
+  const waiting = [...segments];
+  const accepted: string[] = [];
+  let open = segments.length;
+
+  async function submit(segment: OutgoingSegment): Promise<void> {
+    const outcome = await carrier.submit(segment, signal);
+    if (outcome.kind === "accepted") {
+      accepted.push(segment.recipient);
+      open -= 1;
+      return;
+    }
+    assert.ok(outcome.kind === "unsent" || (outcome.kind === "refused" && outcome.throttled));
+    waiting.push(segment);
+    waiting.sort((a, b) => Number(a.recipient) - Number(b.recipient));
+  }
+
+  return {
+    accepted,
+    isDone: () => open === 0,
+    pass() {
+      for (const segment of waiting.splice(0, carrier.room())) void submit(segment);
+    },
+  };
+}
+
+async function runUntilDone(clock: ManualClock, loop: ReturnType<typeof handOver>): Promise<void> {
+  await until("everything is accepted", () => {
+    loop.pass();
+    clock.advance(10);
+    return loop.isDone();
+  });
+}
+
+test("a throttling carrier is slowed down and nothing is lost, doubled or out of order", async () => {
+  const clock = manualClock();
+  let seen = 0;
+  await using world = await boundWorld({
+    clock,
+    share: { binds: 1, rate: 50 },
+    settings: { window: 1 },
+    smsc: { answer: () => (++seen >= 4 && seen <= 6 ? "throttle" : "accept") },
+  });
+  const segments = recipients(12).map((to) => segmentTo(to));
+
+  const loop = handOver(world, segments);
+  await runUntilDone(clock, loop);
+
+  assert.deepEqual(
+    loop.accepted,
+    segments.map(({ recipient }) => recipient),
+  );
+  assert.equal(world.smsc.submitCount(), 15, "twelve, and three that were throttled");
+  assert.equal(world.carrier.state().counts.throttled, 3);
+});
+
+test("a queue-full answer slows down like a throttled one", async () => {
+  const clock = manualClock();
+  await using world = await boundWorld({
+    clock,
+    smsc: { answer: "queue_full" },
+    share: { binds: 1, rate: 50 },
+  });
+
+  const outcome = await world.submit();
+
+  assert.partialDeepStrictEqual(outcome, {
+    kind: "refused",
+    temporary: true,
+    throttled: true,
+    carrierCode: "0x14",
+  });
+  assert.equal(world.carrier.room(), 0);
+  assert.equal(world.carrier.state().links[0]?.state, "throttled");
+  clock.advance(1000);
+  assert.equal(world.carrier.room(), 1, "one probe");
+});
+
+test("what waits its turn when the carrier throttles goes back unsent", async () => {
+  const clock = manualClock();
+  await using world = await boundWorld({
+    clock,
+    smsc: { answer: "throttle" },
+    share: { binds: 1, rate: 10 },
+  });
+
+  const outcomes = await Promise.all(recipients(3).map((to) => world.submit(to)));
+
+  assert.deepEqual(
+    outcomes.map(({ kind }) => kind),
+    ["refused", "unsent", "unsent"],
+  );
+});
+
+test("what waits its turn goes back unsent when its signal aborts or the last link is lost", async () => {
+  const clock = manualClock();
+  await using world = await boundWorld({ clock, share: { binds: 1, rate: 1 } });
+  const aborting = new AbortController();
+  await world.submit();
+
+  const aborted = world.carrier.submit(segmentTo("4915112345678"), aborting.signal);
+  const lost = world.submit();
+  aborting.abort();
+  assert.deepEqual(await aborted, { kind: "unsent" });
+  world.smsc.dropConnections();
+
+  assert.deepEqual(await lost, { kind: "unsent" });
+  assert.equal(world.smsc.submitCount(), 1);
+});
+
+test("the carrier is told to be asked again when room grows", async () => {
+  await using world = await boundWorld({
+    smsc: { answer: { afterMs: 1, reply: "accept" } },
+    settings: { window: 1 },
+  });
+  let calls = 0;
+  world.carrier.onRoom(() => (calls += 1));
+
+  await world.submit();
+  await until("the listener is called", () => calls > 0);
+
+  assert.equal(world.carrier.room(), 1);
+});
+
+test("a SMSC that does not read stops us from sending, and memory does not grow with it", async () => {
+  await using world = await boundWorld({
+    settings: { window: 10_000 },
+    smsc: { remember: 20_000 },
+  });
+  world.smsc.pauseReading();
+  const long = { text: "漢".repeat(67), encoding: "ucs2" } as const;
+
+  const submits: Promise<SubmitOutcome>[] = [];
+  for (let turn = 0; turn < 100_000 && world.carrier.room() > 0; turn += 1) {
+    if (submits.length === 10_000) break;
+    submits.push(world.submit("4915112345678", long));
+    if (turn % 500 === 0) await new Promise(setImmediate);
+  }
+  assert.ok(submits.length < 10_000, "the socket asked for a pause before the window was full");
+  world.smsc.resumeReading();
+  const outcomes = await Promise.all(submits);
+
+  assert.ok(outcomes.every(({ kind }) => kind === "accepted"));
+});
+
+test("reading stops while too many receipts wait for the database, and no answer is called late for it", async () => {
+  const clock = manualClock();
+  const stored = Promise.withResolvers<void>();
+  let answer: Reply = "accept";
+  await using world = await boundWorld({
+    clock,
+    sink: () => stored.promise,
+    smsc: {
+      answer: () => answer,
+      receipts: { states: Array.from({ length: 6000 }, () => "ENROUTE") },
+    },
+  });
+  await world.submit();
+  await until("too many are held", () => world.carrier.state().counts.receipts >= 5000);
+  const held = world.carrier.state().counts.receipts;
+  answer = "never";
+  const waiting = world.submit();
+  await world.smsc.submitArrived(2);
+
+  clock.advance(4999);
+  stored.resolve();
+  await world.receiptArrived(6000);
+  clock.advance(29_999);
+  await new Promise(setImmediate);
+  assert.equal(world.carrier.state().counts.inDoubt, 0, "the pause does not count");
+  clock.advance(1);
+
+  assert.partialDeepStrictEqual(await waiting, { kind: "in_doubt", why: "timeout" });
+  assert.ok(held < 6000, `${held} were read before the pause`);
+});
+
+test("stopping waits for answers and receipts in hand, unbinds and closes", async () => {
+  const clock = manualClock();
+  await using world = await boundWorld({
+    smsc: { clock, answer: { afterMs: 1000, reply: "accept" }, receipts: { when: "with_answer" } },
+  });
+  const submitted = world.submit();
+  await world.smsc.submitArrived();
+
+  const stopped = world.carrier.stop();
+  assert.deepEqual(await world.submit(), { kind: "unsent" }, "nothing more is taken");
+  assert.equal(world.smsc.pduCount(command.unbind), 0);
+  clock.advance(1000);
+  await stopped;
+
+  assert.equal((await submitted).kind, "accepted");
+  assert.equal(world.receipts.length, 1);
+  assert.deepEqual(
+    world.smsc.deliveryAnswers().map(({ status }) => status),
+    [0],
+  );
+  assert.equal(world.smsc.pduCount(command.unbind), 1);
+  assert.equal(world.carrier.state().state, "down");
+});
+
+test("a SMSC that does not answer the unbind holds up the stop only so long", async () => {
+  const clock = manualClock();
+  await using world = await boundWorld({ clock });
+  world.smsc.pauseReading();
+
+  const stopped = world.carrier.stop();
+  await until("the unbind is on its way", () => clock.waiting() > 0);
+  await new Promise(setImmediate);
+  clock.advance(5000);
+  await stopped;
+});
+
+test("a new share adds binds and ends them in good order", async () => {
+  await using world = await boundWorld();
+
+  world.carrier.setShare({ binds: 3, rate: 0 });
+  await world.smsc.bound(3);
+  world.carrier.setShare({ binds: 1, rate: 0 });
+  await world.smsc.pduArrived(command.unbind, 2);
+  await until("one is left", () => world.smsc.openConnections() === 1);
+  world.carrier.setShare({ binds: 0, rate: 0 });
+  await until("none is left", () => world.smsc.openConnections() === 0);
+
+  assert.equal(world.carrier.room(), 0);
+});
+
+test("the state shows each bind, its window and what was counted", async () => {
+  await using world = await boundWorld({ smsc: { answer: "never" } });
+  world.smsc.answer("accept");
+  await world.submit();
+  await world.receiptArrived();
+  world.smsc.answer("never");
+  const open = world.submit();
+  await world.smsc.submitArrived(2);
+
+  const state = world.carrier.state();
+
+  assert.partialDeepStrictEqual(state, {
+    state: "up",
+    links: [{ bind: "transceiver", state: "bound", windowInUse: 1, problem: null }],
+    counts: { accepted: 1, receipts: 1, inDoubt: 0 },
+  });
+  assert.ok(state.submitsPerSecond > 0 && state.receiptsPerSecond > 0);
+  assert.ok((state.responseMs?.p50 ?? 0) > 0);
+  world.smsc.dropConnections();
+  await open;
+});

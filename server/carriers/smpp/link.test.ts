@@ -1,0 +1,278 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { startSmsc } from "#carriers";
+import { type Log, Secret, systemClock } from "#platform";
+
+import { manualClock } from "../../../test/support/manual-clock.ts";
+import { boundWorld, smppSettings, smppWorld, type SmppWorld } from "../../../test/support/smpp.ts";
+import { until } from "../../../test/support/until.ts";
+import { command } from "./codec/header.ts";
+import { testBind } from "./test-bind.ts";
+
+function stateOf({ carrier }: SmppWorld): string | undefined {
+  return carrier.state().links[0]?.state;
+}
+
+function ignore(): void {}
+
+function recordingLog(): { log: Log; errors: string[] } {
+  const errors: string[] = [];
+  const error = (_fields: object, sentence: string) => errors.push(sentence);
+  return { errors, log: { debug: ignore, info: ignore, warn: ignore, error } };
+}
+
+test("a bind carries the credentials and fields of the carrier's settings", async () => {
+  const binds: unknown[] = [];
+  await using world = await boundWorld({
+    password: "s3cret",
+    settings: { system_type: "VMA", addr_ton: 1, addr_npi: 2, address_range: "^49" },
+    smsc: {
+      bind: (bind) => {
+        binds.push(bind);
+        return 0;
+      },
+    },
+  });
+
+  assert.equal(world.carrier.state().state, "up");
+  assert.deepEqual(binds, [
+    {
+      systemId: "user",
+      password: "s3cret",
+      systemType: "VMA",
+      interfaceVersion: 0x34,
+      addrTon: 1,
+      addrNpi: 2,
+      addressRange: "^49",
+    },
+  ]);
+});
+
+test("a lost connection comes back after a wait that doubles while it fails", async () => {
+  const clock = manualClock();
+  await using world = await boundWorld({ clock });
+  world.smsc.answerBinds(0x08);
+
+  for (const waitMs of [1000, 2000, 4000]) {
+    const connections = world.smsc.connectionCount();
+    world.smsc.dropConnections();
+    await until("the link waits", () => stateOf(world) === "connection_lost");
+    clock.advance(waitMs - 1);
+    assert.equal(stateOf(world), "connection_lost");
+    clock.advance(1);
+    await until("it connects again", () => world.smsc.connectionCount() > connections);
+  }
+});
+
+test("a bind that lasted makes the next wait short again", async () => {
+  const clock = manualClock();
+  await using world = await boundWorld({ clock });
+
+  for (let round = 0; round < 3; round += 1) {
+    clock.advance(10_000);
+    world.smsc.dropConnections();
+    await until("the link waits", () => stateOf(world) === "connection_lost");
+    clock.advance(1000);
+    await world.ready();
+  }
+
+  assert.equal(world.carrier.state().counts.reconnects, 3);
+});
+
+test("a SMSC that still holds our old bind is given half a minute, then bound", async () => {
+  const clock = manualClock();
+  await using world = await smppWorld({ clock, smsc: { bind: 0x05 } });
+  await until("the link waits", () => stateOf(world) === "connection_lost");
+
+  world.smsc.answerBinds(0);
+  clock.advance(29_999);
+  assert.equal(world.smsc.connectionCount(), 1, "not before");
+  clock.advance(1);
+  await world.ready();
+
+  assert.equal(stateOf(world), "bound");
+});
+
+test("refused credentials raise an alarm and are not tried again for five minutes", async () => {
+  const clock = manualClock();
+  const { log, errors } = recordingLog();
+  await using world = await smppWorld({
+    clock,
+    log,
+    password: "wrong",
+    smsc: { credentials: { systemId: "user", password: "right" } },
+  });
+
+  await until("the bind is refused", () => stateOf(world) === "refused");
+  clock.advance(299_999);
+
+  assert.equal(world.smsc.connectionCount(), 1);
+  assert.equal(errors.length, 1);
+  assert.equal(world.carrier.state().state, "down");
+  assert.match(world.carrier.state().links[0]?.problem ?? "", /ESME_RINVPASWD \(0x0E\)/);
+  clock.advance(1);
+  await until("it is tried again", () => world.smsc.connectionCount() === 2);
+});
+
+test("a bind that is not answered is given up in time and tried again", async () => {
+  const clock = manualClock();
+  await using world = await smppWorld({ clock, smsc: { bind: "never" } });
+  await until("the bind is on its way", () => stateOf(world) === "binding");
+  await world.smsc.pduArrived(command.bindTransceiver);
+
+  clock.advance(15_000);
+  await until("it is given up", () => stateOf(world) === "connection_lost");
+
+  assert.match(world.carrier.state().links[0]?.problem ?? "", /did not answer the bind/);
+});
+
+test("an unbind from the SMSC is answered, and a new bind made", async () => {
+  const clock = manualClock();
+  await using world = await boundWorld({ clock });
+
+  world.smsc.unbindAll();
+  await world.smsc.pduArrived(command.unbindResp);
+  await until("the link waits", () => stateOf(world) === "connection_lost");
+  clock.advance(1000);
+  await world.ready();
+
+  assert.equal((await world.submit()).kind, "accepted");
+});
+
+test("an idle link is asked whether anyone is there, a busy one is not", async () => {
+  const clock = manualClock();
+  await using world = await boundWorld({ clock });
+
+  clock.advance(29_000);
+  await world.submit();
+  clock.advance(29_000);
+  assert.equal(world.smsc.pduCount(command.enquireLink), 0);
+  clock.advance(1000);
+  await world.smsc.pduArrived(command.enquireLink);
+
+  assert.equal(stateOf(world), "bound");
+});
+
+test("a link that does not answer enquire_link is dead, though its connection stands", async () => {
+  const clock = manualClock();
+  await using world = await boundWorld({ clock });
+  world.smsc.pauseReading();
+
+  clock.advance(30_000);
+  clock.advance(10_000);
+  await until("the link is given up", () => stateOf(world) === "connection_lost");
+
+  assert.match(world.carrier.state().links[0]?.problem ?? "", /enquire_link/);
+});
+
+test("a submit without an answer is in doubt after its time, and the window is free again", async () => {
+  const clock = manualClock();
+  await using world = await boundWorld({
+    clock,
+    smsc: { answer: "never" },
+    settings: { window: 1 },
+  });
+  const submitted = world.submit();
+  await world.smsc.submitArrived();
+  assert.equal(world.carrier.room(), 0);
+
+  clock.advance(30_000);
+
+  assert.partialDeepStrictEqual(await submitted, { kind: "in_doubt", why: "timeout" });
+  assert.equal(world.carrier.room(), 1);
+  assert.equal(stateOf(world), "bound");
+});
+
+test("an answer that comes after the time-out is handed on", async () => {
+  const clock = manualClock();
+  await using world = await boundWorld({
+    clock,
+    smsc: { clock, answer: { afterMs: 31_000, reply: "accept" } },
+  });
+  const submitted = world.submit();
+  await world.smsc.submitArrived();
+  clock.advance(30_000);
+  const doubt = await submitted;
+  assert.ok(doubt.kind === "in_doubt");
+
+  clock.advance(1000);
+
+  assert.partialDeepStrictEqual(await doubt.lateAnswer, { kind: "accepted" });
+  assert.equal(world.carrier.state().counts.lateAnswers, 1);
+});
+
+test("three time-outs in a row end the link, and the rest of the window is in doubt with it", async () => {
+  const clock = manualClock();
+  await using world = await boundWorld({ clock, smsc: { answer: "never" } });
+  const early = [world.submit(), world.submit(), world.submit()];
+  await world.smsc.submitArrived(3);
+  clock.advance(1000);
+  const late = world.submit();
+  await world.smsc.submitArrived(4);
+
+  clock.advance(29_000);
+  const outcomes = await Promise.all([...early, late]);
+
+  assert.deepEqual(
+    outcomes.map((outcome) => outcome.kind === "in_doubt" && outcome.why),
+    ["timeout", "timeout", "timeout", "link_lost"],
+  );
+  await until("the link waits", () => stateOf(world) === "connection_lost");
+});
+
+test("a time-out is not declared for an answer that lies in our own buffer", async () => {
+  const clock = manualClock();
+  await using world = await boundWorld({
+    clock,
+    smsc: {
+      answer: () => {
+        // When the answer has left the SMSC and before we come to read it, the timer falls due.
+        queueMicrotask(() => setImmediate(() => clock.advance(30_000)));
+        return "accept";
+      },
+    },
+  });
+
+  assert.equal((await world.submit()).kind, "accepted");
+});
+
+test("a connection lost after the submit leaves it in doubt, and the link comes back", async () => {
+  const clock = manualClock();
+  await using world = await boundWorld({ clock, smsc: { answer: "drop" } });
+
+  assert.deepEqual(await world.submit(), { kind: "in_doubt", why: "link_lost" });
+
+  world.smsc.answer("accept");
+  await until("the link waits", () => stateOf(world) === "connection_lost");
+  clock.advance(1000);
+  await world.ready();
+  assert.equal((await world.submit()).kind, "accepted");
+});
+
+test("without a bind a submit goes back unsent, at once", async () => {
+  await using world = await smppWorld({ smsc: { bind: "never" } });
+
+  assert.deepEqual(await world.submit(), { kind: "unsent" });
+  assert.equal(world.carrier.room(), 0);
+});
+
+test("a test of the bind says in words what happened", async () => {
+  await using smsc = await startSmsc({ credentials: { systemId: "user", password: "right" } });
+  const settings = smppSettings({ port: smsc.port, bind: "pair" });
+  const test = (password: string) =>
+    testBind({ settings, password: new Secret(password), clock: systemClock });
+
+  const good = await test("right");
+  const bad = await test("wrong");
+  const { port } = smsc;
+  await smsc.stop();
+  const gone = await test("right");
+
+  assert.equal(good.isBound, true);
+  assert.match(good.sentence, new RegExp(`^Bound to 127.0.0.1:${port} as receiver user`));
+  assert.equal(bad.isBound, false);
+  assert.match(bad.sentence, /refused the bind: ESME_RINVPASWD/);
+  assert.equal(gone.isBound, false);
+  assert.match(gone.sentence, /ECONNREFUSED/);
+});

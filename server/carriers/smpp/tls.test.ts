@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { startSmsc } from "#carriers";
+import { Secret, systemClock } from "#platform";
+
+import { type Authority, makeAuthority, selfSigned } from "../../../test/support/certificates.ts";
+import { smppSettings } from "../../../test/support/smpp.ts";
+import { type BindTest, testBind } from "./test-bind.ts";
+
+async function bindTo(
+  server: { key: string; cert: string; ca?: string; requestCert?: boolean },
+  given: Record<string, unknown>,
+): Promise<BindTest> {
+  await using smsc = await startSmsc({ tls: server });
+  const settings = smppSettings({ port: smsc.port, tls: true, ...given });
+  return testBind({ settings, password: new Secret("secret"), clock: systemClock });
+}
+
+const authority: Authority = makeAuthority();
+const server = authority.issue({ names: ["smsc.example", "127.0.0.1"] });
+
+test("a certificate of an authority that the carrier's settings name is trusted", async () => {
+  const { isBound, sentence } = await bindTo(server, { tls_ca: authority.cert });
+
+  assert.ok(isBound, sentence);
+});
+
+test("the name in the certificate may be given apart from the host", async () => {
+  const named = authority.issue({ names: ["smsc.example"] });
+
+  const wrong = await bindTo(named, { tls_ca: authority.cert });
+  const right = await bindTo(named, { tls_ca: authority.cert, tls_server_name: "smsc.example" });
+
+  assert.equal(wrong.isBound, false, "the certificate does not bear the address");
+  assert.ok(right.isBound, right.sentence);
+});
+
+test("a certificate that nobody vouches for is refused, and the password never sent", async () => {
+  const { isBound, sentence } = await bindTo(selfSigned(["127.0.0.1"]), {});
+
+  assert.equal(isBound, false);
+  assert.match(sentence, /self-signed certificate/);
+});
+
+test("an expired certificate is refused", async () => {
+  const expired = authority.issue({
+    names: ["127.0.0.1"],
+    notBefore: new Date("2020-01-01T00:00:00Z"),
+    notAfter: new Date("2021-01-01T00:00:00Z"),
+  });
+
+  const { isBound, sentence } = await bindTo(expired, { tls_ca: authority.cert });
+
+  assert.equal(isBound, false);
+  assert.match(sentence, /expired/);
+});
+
+test("only a setting that says so lets an untrusted certificate pass", async () => {
+  const { isBound, sentence } = await bindTo(selfSigned(["127.0.0.1"]), { tls_verify: "off" });
+
+  assert.ok(isBound, sentence);
+});
+
+test("a SMSC that asks for our certificate gets it", async () => {
+  const client = authority.issue({ names: ["posthorn.example"] });
+  const asking = { ...server, ca: authority.cert, requestCert: true };
+  const given = { tls_ca: authority.cert };
+
+  const without = await bindTo(asking, given);
+  const withIt = await bindTo(asking, { ...given, tls_cert: client.cert, tls_key: client.key });
+
+  assert.equal(without.isBound, false);
+  assert.ok(withIt.isBound, withIt.sentence);
+});

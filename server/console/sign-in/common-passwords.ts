@@ -1,0 +1,92 @@
+/** Fewer different characters than this make a pattern, not a password. */
+const LEAST_DIFFERENT = 5;
+
+/**
+ * Whether a password of sufficient length is still among the first that anybody would try: a common
+ * one, also when it is repeated, padded with digits or written with the usual replacements; a run
+ * along the keyboard; or the person's own e-mail.
+ */
+export function isCommonPassword(password: string, email: string): boolean {
+  const plain = password.toLowerCase().replaceAll(/[\s_.-]/g, "");
+  const withoutEnds = plain.replaceAll(/^[^a-z]+|[^a-z]+$/g, "");
+  if (new Set(plain).size < LEAST_DIFFERENT) return true;
+  if (isRun(plain)) return true;
+  if (isOwnAddress(plain, email)) return true;
+  const candidates = [plain, withoutEnds, ...repeated(plain), ...repeated(withoutEnds)];
+  return candidates.some((candidate) => COMMON.has(fold(candidate)));
+}
+
+const REPLACED: Record<string, string> = {
+  "@": "a",
+  "4": "a",
+  "3": "e",
+  "1": "i",
+  "!": "i",
+  "0": "o",
+  $: "s",
+  "5": "s",
+};
+
+/** With the replacements that everyone knows undone. */
+function fold(text: string): string {
+  return text.replaceAll(/[@431!0$5]/g, (sign) => REPLACED[sign] ?? sign);
+}
+
+/** The piece of which a text is a repetition, where it is one. */
+function repeated(text: string): string[] {
+  const [, piece] = /^(.+?)\1+.{0,3}$/.exec(text) ?? [];
+  return piece === undefined ? [] : [piece, piece.replaceAll(/[^a-z]+$/g, "")];
+}
+
+const ROWS = ["1234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm", "abcdefghijklmnopqrstuvwxyz"];
+const LINES = ROWS.flatMap((row) => [row.repeat(3), [...row].toReversed().join("").repeat(3)]);
+
+/** A run along a row of keys or the alphabet, or a few such runs put together. */
+function isRun(text: string): boolean {
+  let rest = text;
+  for (let runs = 0; runs < 4 && rest !== ""; runs += 1) {
+    let length = rest.length;
+    while (length > 2 && !isOnLine(rest.slice(0, length))) length -= 1;
+    if (length <= 2) return false;
+    rest = rest.slice(length);
+  }
+  return rest === "";
+}
+
+function isOnLine(text: string): boolean {
+  return LINES.some((line) => line.includes(text));
+}
+
+function isOwnAddress(plain: string, email: string): boolean {
+  const address = email.toLowerCase().replaceAll(/[\s_.-]/g, "");
+  const local = address.split("@")[0] ?? "";
+  if (address.length >= 6 && plain.includes(address)) return true;
+  return local.length >= 5 && plain.includes(local) && plain.length - local.length < 6;
+}
+
+/** Words and phrases that head every published list. Digits around them do not count. */
+const COMMON = new Set(
+  `password passwords passwordpassword passw0rd passwort motdepasse contrasena changeme changemenow
+  changethis letmein letmeinnow letmeinplease welcome welcometo welcomeback iloveyou iloveyouso
+  iloveyouforever trustno trustnoone administrator adminadmin administration superuser superman
+  batman starwars pokemon football baseball basketball sunshine princess princessa dragon dragonball
+  monkey monkeymonkey shadow master masterkey michael jennifer jordan whatever nothing anything
+  everything computer computers internet samsung iphone google facebook microsoft windows linux
+  qwerty qwertyqwerty qwertyuiop qwertyuiopasdfghjkl asdfghjkl asdfasdf zxcvbnm qazwsx qazwsxedc
+  qazwsxedcrfv onetwothree onetwothreefour correcthorsebatterystaple correcthorse thisismypassword
+  mypassword mypasswordis mysecretpassword secret secretpassword topsecret secretsecret default
+  defaultpassword guest guestguest test testtest testing testpassword testtesttest temp temporary
+  temppassword temporarypassword newpassword oldpassword yourpassword companyname company
+  posthorn posthornposthorn posthornpassword posthornadmin textmessage textmessages messages
+  abc abcabc abcdef abcdefgh abcdefghijkl alexander christopher elizabeth charlotte liverpool
+  manchesterunited barcelona realmadrid chelsea arsenal england germany deutschland france america
+  summer winter autumn spring january february september october november december monday friday
+  spring summersummer winterwinter hello helloworld helloo hellohello hellokitty goodbye freedom
+  jesus jesuschrist jesusislord godisgood blessed loveyou lovelove lovely forever foreverandever
+  killer hunter ranger harley ferrari porsche mercedes mustang corvette charlie thomas daniel
+  babygirl chocolate butterfly buttercup blink slipknot metallica nirvana eminem tinkerbell
+  rockyou security securitysecurity openup opensesame pleaseletmein letmeinletmein access
+  accessdenied nopassword nopasswd passwordless mustchange pleasechange pleasechangeme`
+    .split(/\s+/)
+    .map(fold),
+);

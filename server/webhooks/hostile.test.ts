@@ -1,0 +1,467 @@
+import assert from "node:assert/strict";
+import type { Socket } from "node:net";
+import { test } from "node:test";
+import type { TlsOptions } from "node:tls";
+import { gzipSync } from "node:zlib";
+import { makeAuthority, selfSigned } from "../../test/support/certificates.ts";
+import { testEgress } from "../../test/support/egress.ts";
+import { onRequests, type RawServer, startRawServer } from "../../test/support/raw-server.ts";
+import { outcomeClass } from "./outcome.ts";
+import { type Attempt, poster, type Poster } from "./post.ts";
+
+// Receivers that do everything wrong. Each must end in its own class, by the deadline, with its
+// connection gone, and none may keep a healthy receiver waiting.
+
+type Hostile = {
+  name: string;
+  receive: (socket: Socket) => void;
+  /** The class expected; null where the receiver's 2xx counts all the same. */
+  expected: string | null;
+  tls?: TlsOptions;
+};
+
+const authority = makeAuthority();
+const EMPTY = Buffer.from("{}");
+const DAY_MS = 86_400_000;
+const lastWeek = {
+  notBefore: new Date(Date.now() - 8 * DAY_MS),
+  notAfter: new Date(Date.now() - DAY_MS),
+};
+const nextWeek = {
+  notBefore: new Date(Date.now() + DAY_MS),
+  notAfter: new Date(Date.now() + 8 * DAY_MS),
+};
+const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+const hostiles: Hostile[] = [
+  { name: "accepts and is silent", receive: () => {}, expected: "timeout" },
+  { name: "reads and is silent", receive: (socket) => socket.resume(), expected: "timeout" },
+  {
+    name: "drips its headers",
+    receive: answering(drip("HTTP/1.1 200 OK\r\nX-Slow: ", "a")),
+    expected: "timeout",
+  },
+  {
+    name: "drips its status line",
+    receive: answering(drip("", "HTTP/1.1 200 OK".repeat(9))),
+    expected: "timeout",
+  },
+  {
+    name: "drips 1xx answers",
+    receive: answering(drip("", "HTTP/1.1 103 Early\r\n\r\n")),
+    expected: "timeout",
+  },
+  {
+    name: "drips its body",
+    receive: answering(drip("HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n", "a")),
+    expected: "timeout",
+  },
+  {
+    name: "never ends a chunked body",
+    receive: answering(write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n")),
+    expected: "timeout",
+  },
+  {
+    name: "floods 1xx answers",
+    receive: answering(flood("", "HTTP/1.1 103 Early\r\n\r\n")),
+    expected: "headers_too_large",
+  },
+  {
+    name: "has a status line without end",
+    receive: answering(flood("HTTP/1.1 200 ", "a")),
+    expected: "headers_too_large",
+  },
+  {
+    name: "has headers without end",
+    receive: answering(flood("HTTP/1.1 200 OK\r\n", "X-Flood: a\r\n")),
+    expected: "headers_too_large",
+  },
+  {
+    name: "sends 17 KiB of headers",
+    receive: answering(
+      write(`HTTP/1.1 200 OK\r\nX-Large: ${"a".repeat(17 * 1024)}\r\nContent-Length: 0\r\n\r\n`),
+    ),
+    expected: "headers_too_large",
+  },
+  {
+    name: "has a body without end",
+    receive: answering(flood("HTTP/1.1 200 OK\r\n\r\n", "a")),
+    expected: null,
+  },
+  {
+    name: "fails with a body without end",
+    receive: answering(flood("HTTP/1.1 500 No\r\n\r\n", "a")),
+    expected: "http_500",
+  },
+  {
+    name: "announces 100 MB",
+    receive: answering(flood("HTTP/1.1 200 OK\r\nContent-Length: 104857600\r\n\r\n", "a")),
+    expected: null,
+  },
+  {
+    name: "has chunks that are all extension",
+    receive: answering(flood("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;", "a")),
+    expected: null,
+  },
+  {
+    name: "has trailers without end",
+    receive: answering(
+      flood("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", "X-Flood: a\r\n"),
+    ),
+    expected: "headers_too_large",
+  },
+  { name: "sends a gzip bomb", receive: answering(gzipBomb), expected: null },
+  {
+    name: "speaks another protocol",
+    receive: (socket) => socket.write("SSH-2.0-OpenSSH_9.9\r\n"),
+    expected: "http_broken",
+  },
+  {
+    name: "answers with rubbish",
+    receive: answering(write("\0\u00ff rubbish \r\n\r\n")),
+    expected: "http_broken",
+  },
+  {
+    name: "contradicts itself about the length",
+    receive: answering(
+      write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok!"),
+    ),
+    expected: "http_broken",
+  },
+  {
+    name: "switches protocols unasked",
+    receive: answering(
+      write("HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"),
+    ),
+    expected: "http_broken",
+  },
+  {
+    name: "says 100 Continue unasked",
+    receive: answering(write(`HTTP/1.1 100 Continue\r\n\r\n${OK}`)),
+    expected: "http_broken",
+  },
+  {
+    name: "answers 204 with a body",
+    receive: answering(write("HTTP/1.1 204 No Content\r\nContent-Length: 9\r\n\r\nunwelcome")),
+    expected: null,
+  },
+  { name: "answers twice", receive: answering(write(OK + OK)), expected: null },
+  {
+    name: "answers before it was asked",
+    receive: (socket) => socket.write(OK),
+    expected: null,
+  },
+  {
+    name: "speaks HTTP/1.0 and closes",
+    receive: answering(end("HTTP/1.0 200 OK\r\n\r\nok")),
+    expected: null,
+  },
+  {
+    name: "closes before the request",
+    receive: (socket) => socket.destroy(),
+    expected: "connection_lost",
+  },
+  {
+    name: "resets amid the request",
+    receive: (socket) => socket.once("data", () => socket.resetAndDestroy()),
+    expected: "connection_lost",
+  },
+  {
+    name: "closes amid the headers",
+    receive: answering(end("HTTP/1.1 200 OK\r\nX-Cut")),
+    expected: "connection_lost",
+  },
+  {
+    name: "closes amid the body",
+    receive: answering(end("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok")),
+    expected: "connection_lost",
+  },
+  ...[301, 302, 303, 307, 308].map((status) => ({
+    name: `redirects with ${status} to the metadata service`,
+    receive: answering(
+      write(
+        `HTTP/1.1 ${status} Go\r\nLocation: http://169.254.169.254/\r\nContent-Length: 0\r\n\r\n`,
+      ),
+    ),
+    expected: `http_${status}`,
+  })),
+  { name: "speaks no TLS", receive: () => {}, expected: "tls_timeout" },
+  {
+    name: "answers TLS with HTTP",
+    receive: (socket) => socket.end("HTTP/1.1 400 Bad\r\n\r\n"),
+    expected: "tls_failed",
+  },
+  {
+    name: "closes during the TLS handshake",
+    receive: (socket) => socket.once("data", () => socket.destroy()),
+    expected: "tls_failed",
+  },
+  {
+    name: "has an expired certificate",
+    receive: answering(write(OK)),
+    tls: authority.issue({ names: ["localhost"], ...lastWeek }),
+    expected: "tls_certificate_expired",
+  },
+  {
+    name: "has a certificate of next week",
+    receive: answering(write(OK)),
+    tls: authority.issue({ names: ["localhost"], ...nextWeek }),
+    expected: "tls_certificate_expired",
+  },
+  {
+    name: "has a certificate for another name",
+    receive: answering(write(OK)),
+    tls: authority.issue({ names: ["other.example"] }),
+    expected: "tls_certificate_name",
+  },
+  {
+    name: "has a self-signed certificate",
+    receive: answering(write(OK)),
+    tls: selfSigned(["localhost"]),
+    expected: "tls_certificate_untrusted",
+  },
+  {
+    name: "has a certificate of an unknown authority",
+    receive: answering(write(OK)),
+    tls: makeAuthority("Another authority").issue({ names: ["localhost"] }),
+    expected: "tls_certificate_untrusted",
+  },
+  {
+    name: "has a certificate that forges a known authority's name",
+    receive: answering(write(OK)),
+    tls: makeAuthority().issue({ names: ["localhost"] }),
+    expected: "tls_certificate_untrusted",
+  },
+  {
+    name: "speaks TLS 1.1 at most",
+    receive: answering(write(OK)),
+    tls: oldTls(),
+    expected: "tls_failed",
+  },
+  {
+    name: "demands a client certificate",
+    receive: answering(write(OK)),
+    tls: {
+      ...authority.issue({ names: ["localhost"] }),
+      requestCert: true,
+      rejectUnauthorized: true,
+    },
+    expected: "connection_lost",
+  },
+];
+
+const onTls = new Set([
+  "speaks no TLS",
+  "answers TLS with HTTP",
+  "closes during the TLS handshake",
+]);
+
+function newPoster({ deadlineMs = 600 } = {}): Poster {
+  const egress = testEgress({ certificates: [authority.cert], budgets: { tlsMs: 300 } });
+  return poster({ ...egress, showPrivateAnswers: true, deadlineMs });
+}
+
+async function attack(
+  sender: Poster,
+  { name, receive, tls }: Hostile,
+  hostKey: bigint,
+): Promise<[Attempt, RawServer]> {
+  const server = await startRawServer(receive, tls === undefined ? {} : { tls });
+  const scheme = tls !== undefined || onTls.has(name) ? "https" : "http";
+  const url = `${scheme}://localhost:${server.port}/hook`;
+  return [await sender.post({ hostKey, url, headers: {}, body: EMPTY }), server];
+}
+
+test("every hostile receiver ends in its own class, and none keeps its connection", async (context) => {
+  const sender = newPoster();
+  const attacks = await Promise.all(
+    hostiles.map((hostile, n) => attack(sender, hostile, BigInt(n))),
+  );
+  for (const [n, { name, expected }] of hostiles.entries()) {
+    await context.test(`a receiver that ${name}: ${expected ?? "delivered"}`, () => {
+      const { outcome, answer } = attacks[n]?.[0] ?? assert.fail();
+      assert.equal(outcomeClass(outcome), expected, JSON.stringify(outcome));
+      assert.ok((answer?.body.length ?? 0) <= 2_048);
+    });
+  }
+  assert.equal(sender.connections().busy, 0);
+  await sender.close();
+  for (const [, server] of attacks) await server[Symbol.asyncDispose]();
+});
+
+test("a healthy receiver is answered while every hostile one still hangs", async () => {
+  const sender = newPoster({ deadlineMs: 60_000 });
+  await using healthy = await startRawServer(answering(write(OK)));
+  const settled: string[] = [];
+  const hanging = hostiles.filter(({ expected }) => expected === "timeout");
+  const attacks = hanging.map(async (hostile, n) => {
+    const [, server] = await attack(sender, hostile, BigInt(n));
+    settled.push(hostile.name);
+    await server[Symbol.asyncDispose]();
+  });
+
+  for (let n = 0; n < 20; n += 1) {
+    const url = `http://127.0.0.1:${healthy.port}/`;
+    const { status } = await sender.post({ hostKey: 1_000n, url, headers: {}, body: EMPTY });
+    assert.equal(status, 200);
+  }
+
+  assert.deepEqual(settled, []);
+  await sender.close();
+  await Promise.all(attacks);
+});
+
+test("what is read is bounded: a flood is cut off after 64 KiB, give or take what was on the way", async () => {
+  const sender = newPoster();
+  let sent = 0;
+  const closed = Promise.withResolvers<void>();
+  await using server = await startRawServer((socket) => {
+    answering(flood("HTTP/1.1 200 OK\r\n\r\n", "a"))(socket);
+    socket.on("close", () => {
+      sent = socket.bytesWritten;
+      closed.resolve();
+    });
+  });
+
+  const url = `http://127.0.0.1:${server.port}/`;
+  const { status, answer } = await sender.post({
+    hostKey: 1n,
+    url,
+    headers: {},
+    body: EMPTY,
+  });
+  await closed.promise;
+
+  assert.equal(status, 200);
+  assert.equal(answer?.body.length, 2_048);
+  // The kernel's buffers on both sides hold a few megabytes; without a limit it would be gigabytes.
+  assert.ok(sent < 32 * 1024 * 1024, `${sent} octets`);
+  await sender.close();
+});
+
+test("nothing is ever decompressed", async () => {
+  const sender = newPoster();
+  await using server = await startRawServer(answering(gzipBomb));
+
+  const url = `http://127.0.0.1:${server.port}/`;
+  const { answer } = await sender.post({ hostKey: 1n, url, headers: {}, body: EMPTY });
+
+  assert.deepEqual(answer?.body, bomb.subarray(0, 2_048));
+  await sender.close();
+});
+
+test("what a receiver sends beside its answer is not taken for the next one", async () => {
+  const sender = newPoster();
+  let requests = 0;
+  await using server = await startRawServer((socket) => {
+    onRequests(socket, () => {
+      requests += 1;
+      socket.write(requests === 1 ? `${OK}HTTP/1.1 500 Forged\r\nContent-Length: 0\r\n\r\n` : OK);
+    });
+  });
+  const statuses = [];
+  for (let n = 0; n < 3; n += 1) {
+    const url = `http://127.0.0.1:${server.port}/`;
+    statuses.push((await sender.post({ hostKey: 1n, url, headers: {}, body: EMPTY })).status);
+  }
+  await sender.close();
+
+  assert.deepEqual(statuses, [200, 200, 200]);
+});
+
+test("a redirect is not followed, wherever it leads", async () => {
+  const sender = newPoster();
+  await using target = await startRawServer(answering(write(OK)));
+  const location = `http://127.0.0.1:${target.port}/v1/messages`;
+  await using server = await startRawServer(
+    answering(write(`HTTP/1.1 307 Go\r\nLocation: ${location}\r\nContent-Length: 0\r\n\r\n`)),
+  );
+
+  const url = `http://127.0.0.1:${server.port}/`;
+  const { outcome } = await sender.post({ hostKey: 1n, url, headers: {}, body: EMPTY });
+
+  assert.equal(outcomeClass(outcome), "http_307");
+  assert.equal(target.connections, 0);
+  await sender.close();
+});
+
+test("no environment variable turns off the check of certificates", async () => {
+  const sender = newPoster();
+  await using server = await startRawServer(answering(write(OK)), {
+    tls: selfSigned(["localhost"]),
+  });
+  process.env["NODE_TLS_REJECT_UNAUTHORIZED"] = "0";
+
+  const url = `https://localhost:${server.port}/`;
+  const { outcome } = await sender.post({ hostKey: 1n, url, headers: {}, body: EMPTY });
+  delete process.env["NODE_TLS_REJECT_UNAUTHORIZED"];
+
+  assert.equal(outcomeClass(outcome), "tls_certificate_untrusted");
+  await sender.close();
+});
+
+test("a receiver with a certificate of the operator's own authority is called, by name and by address", async () => {
+  const sender = newPoster();
+  const tls = authority.issue({ names: ["localhost", "127.0.0.1"] });
+  await using server = await startRawServer(answering(write(OK)), { tls });
+  for (const host of ["localhost", "127.0.0.1"]) {
+    const url = `https://${host}:${server.port}/`;
+    const attempt = await sender.post({ hostKey: 1n, url, headers: {}, body: EMPTY });
+    assert.equal(attempt.status, 200, JSON.stringify(attempt.outcome));
+    assert.notEqual(attempt.timings.tlsMs, null);
+  }
+  await sender.close();
+});
+
+/** Waits for the request, then lets `write` answer it. */
+function answering(reply: (socket: Socket) => void): (socket: Socket) => void {
+  return (socket) => onRequests(socket, () => reply(socket));
+}
+
+function write(text: string): (socket: Socket) => void {
+  return (socket) => void socket.write(text, "latin1");
+}
+
+function end(text: string): (socket: Socket) => void {
+  return (socket) => void socket.end(text);
+}
+
+/** One piece every 50 ms, for as long as somebody listens. */
+function drip(start: string, piece: string): (socket: Socket) => void {
+  return (socket) => {
+    socket.write(start);
+    const timer = setInterval(() => socket.write(piece), 50);
+    socket.on("close", () => clearInterval(timer));
+  };
+}
+
+/** As fast as the other side takes it, for as long as it does. */
+function flood(start: string, piece: string): (socket: Socket) => void {
+  const block = piece.repeat(Math.ceil(16_384 / piece.length));
+  return (socket) => {
+    socket.write(start);
+    const pour = (): void => {
+      while (!socket.destroyed && socket.write(block));
+    };
+    socket.on("drain", pour);
+    pour();
+  };
+}
+
+const bomb = gzipSync(Buffer.alloc(10 * 1024 * 1024));
+
+function gzipBomb(socket: Socket): void {
+  socket.write(
+    `HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${bomb.length}\r\n\r\n`,
+  );
+  socket.write(bomb);
+}
+
+function oldTls(): TlsOptions {
+  const old = {
+    minVersion: "TLSv1",
+    maxVersion: "TLSv1.1",
+    ciphers: "DEFAULT@SECLEVEL=0",
+  } as const;
+  return { ...authority.issue({ names: ["localhost"] }), ...old };
+}
