@@ -256,8 +256,8 @@ const onTls = new Set([
   "closes during the TLS handshake",
 ]);
 
-function newPoster({ deadlineMs = 600 } = {}): Poster {
-  const egress = testEgress({ certificates: [authority.cert], budgets: { tlsMs: 300 } });
+function newPoster({ deadlineMs = 3_000 } = {}): Poster {
+  const egress = testEgress({ certificates: [authority.cert], budgets: { tlsMs: 2_000 } });
   return poster({ ...egress, showPrivateAnswers: true, deadlineMs });
 }
 
