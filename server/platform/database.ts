@@ -43,6 +43,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   const pool = new pg.Pool(poolConfig(options));
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
   pool.on("error", (error) => options.log.warn({ error }, "an idle database connection was lost"));
+  // One that breaks while it is lent out fails the statements on it; here too, silence would end the process.
+  pool.on("connect", (client) => client.on("error", () => {}));
   return {
     query: (statement) => onConnection(pool, (client) => run(client, statement)),
     transaction: (work) => onConnection(pool, (client) => inTransaction(client, work)),

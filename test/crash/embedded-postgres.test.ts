@@ -1,0 +1,150 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { Client } from "pg";
+import { DatabaseUnavailable, findRunningPostgres, openDatabase, silentLog, sql } from "#platform";
+import { ask, type DataFolder, dataFolder } from "../support/data-folder.ts";
+
+/** A cluster that was started and stopped once; copies of it spare the others their initdb. */
+let made: DataFolder;
+
+before(async () => {
+  made = await dataFolder();
+  await using first = await made.start();
+  await ask(first.url, "create table kept (value int not null)");
+});
+after(() => made[Symbol.asyncDispose]());
+
+test("PostgreSQL killed under load comes back with every commit and no other", async () => {
+  await using folder = await dataFolder({ copyOf: made.path });
+  await using load = new AsyncDisposableStack();
+  {
+    await using first = await folder.start();
+    const open = load.use(await connection(first.url));
+    await open.query("begin");
+    await open.query("insert into kept values (1)");
+    await ask(first.url, "insert into kept values (2)");
+    const busyPid = await keepBusy(load.use(await connection(first.url)));
+
+    await killed(first);
+    assert.ok(isAlive(busyPid), "a busy process outlives its postmaster");
+  }
+  await using second = await folder.start();
+
+  assert.deepEqual(await ask(second.url, "select value from kept"), [{ value: 2 }]);
+});
+
+test("the PostgreSQL of a killed service is taken over by the next start", async () => {
+  await using folder = await dataFolder({ copyOf: made.path });
+  await using load = new AsyncDisposableStack();
+  const holder = await folder.hold();
+  assert.ok("url" in holder.answer);
+  await ask(holder.answer.url, "insert into kept values (3)");
+  await keepBusy(load.use(await connection(holder.answer.url)));
+
+  await holder.kill();
+  assert.ok(isAlive(holder.answer.pid), "PostgreSQL outlives its service");
+  await using next = await folder.start();
+
+  await assert.rejects(ask(holder.answer.url, "select"), { code: "ECONNREFUSED" });
+  assert.deepEqual(await ask(next.url, "select value from kept"), [{ value: 3 }]);
+});
+
+test("a crash does not hinder the start when another program has got the dead one's pid", async () => {
+  await using folder = await dataFolder({ copyOf: made.path });
+  const file = join(folder.path, "postgresql", "postmaster.pid");
+  let owner;
+  {
+    await using first = await folder.start();
+    owner = await stat(file);
+    await killed(first);
+  }
+  // PostgreSQL itself asks only whether the pid is alive and its own user's.
+  const stranger = spawn("sleep", ["60"], { uid: owner.uid, gid: owner.gid });
+  const lines = (await readFile(file, "utf8")).split("\n");
+  await writeFile(file, [stranger.pid, ...lines.slice(1)].join("\n"));
+
+  try {
+    await using second = await folder.start();
+    assert.deepEqual(await ask(second.url, "select 1 as one"), [{ one: 1 }]);
+  } finally {
+    stranger.kill();
+  }
+});
+
+test("PostgreSQL that dies under a running service comes back at the same address", async () => {
+  await using folder = await dataFolder({ copyOf: made.path });
+  await using postgres = await folder.supervise();
+  await using stack = new AsyncDisposableStack();
+  const db = openDatabase({ url: postgres.url, log: silentLog, maxConnections: 2 });
+  stack.defer(() => db.close());
+  await db.query(sql`insert into kept values (5)`);
+  const firstPid = postgres.pid();
+
+  process.kill(firstPid, "SIGKILL");
+  const rows = await onceAvailable(() => db.query(sql`select value from kept`));
+
+  assert.deepEqual(rows, [{ value: 5 }]);
+  const running = await findRunningPostgres(folder.path);
+  assert.equal(running?.url, postgres.url);
+  assert.notEqual(running?.pid, firstPid);
+});
+
+test("of two services started at once on one folder, one runs and the other is refused", async () => {
+  await using folder = await dataFolder({ copyOf: made.path });
+  await using stack = new AsyncDisposableStack();
+
+  const holders = await Promise.all([folder.hold(), folder.hold()]);
+  for (const holder of holders) stack.use(holder);
+
+  const refusals = holders.flatMap(({ answer }) => ("unfit" in answer ? [answer.unfit] : []));
+  assert.equal(refusals.length, 1);
+  assert.match(refusals.join(), /^The data folder .* is in use by /);
+});
+
+type Dying = { pid: number; onExit(listener: (how: string) => void): void };
+
+async function killed(postgres: Dying): Promise<void> {
+  const exited = new Promise((resolve) => postgres.onExit(resolve));
+  process.kill(postgres.pid, "SIGKILL");
+  assert.equal(await exited, "SIGKILL");
+}
+
+async function connection(url: string) {
+  const client = new Client({ connectionString: url });
+  // The test cuts it: that is the point.
+  client.on("error", () => {});
+  await client.connect();
+  return Object.assign(client, {
+    [Symbol.asyncDispose]: () => client.end().catch(() => undefined),
+  });
+}
+
+/** A statement that never looks whether its postmaster lives; it ends by itself after a minute. */
+async function keepBusy(client: Client): Promise<number> {
+  const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
+  const statement =
+    "do $$ begin while clock_timestamp() < now() + interval '60 s' loop end loop; end $$";
+  client.query(statement).catch(() => undefined);
+  return rows[0]?.pid ?? 0;
+}
+
+async function onceAvailable<Result>(query: () => Promise<Result>): Promise<Result> {
+  for (;;) {
+    try {
+      return await query();
+    } catch (error) {
+      if (!(error instanceof DatabaseUnavailable)) throw error;
+    }
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,198 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { after, before, test } from "node:test";
+import { findRunningPostgres, Unfit } from "#platform";
+import { ask, type DataFolder, dataFolder } from "./support/data-folder.ts";
+
+const IS_ROOT = process.geteuid?.() === 0;
+const NOBODY = { uid: 65_534, gid: 65_534 };
+
+/** A cluster that was started and stopped once; copies of it spare the others their initdb. */
+let made: DataFolder;
+
+before(async () => {
+  made = await dataFolder();
+  await using first = await made.start();
+  assert.equal(first.isNew, true);
+  await ask(first.url, "create table kept as select 42 as value");
+});
+after(() => made[Symbol.asyncDispose]());
+
+test("what was committed is there after a stop and a start", async () => {
+  await using folder = await dataFolder({ copyOf: made.path });
+
+  await using again = await folder.start();
+
+  assert.equal(again.isNew, false);
+  assert.deepEqual(await ask(again.url, "select value from kept"), [{ value: 42 }]);
+});
+
+test("commits are durable, pages are checked, and only loopback is listened on", async () => {
+  await using folder = await dataFolder({ copyOf: made.path });
+  await using postgres = await folder.start();
+
+  const settings = await ask<{ name: string; setting: string }>(
+    postgres.url,
+    `select name, setting from pg_settings
+      where name in ('fsync', 'full_page_writes', 'synchronous_commit', 'data_checksums',
+                     'listen_addresses', 'unix_socket_directories', 'server_encoding')
+      order by name`,
+  );
+
+  assert.deepEqual(
+    settings.map(({ name, setting }) => `${name}=${setting}`),
+    [
+      "data_checksums=on",
+      "fsync=on",
+      "full_page_writes=on",
+      "listen_addresses=127.0.0.1",
+      "server_encoding=UTF8",
+      "synchronous_commit=on",
+      "unix_socket_directories=",
+    ],
+  );
+});
+
+test("nobody connects without the password, which only the service's user can read", async () => {
+  await using folder = await dataFolder({ copyOf: made.path });
+  await using postgres = await folder.start();
+  const wrong = new URL(postgres.url);
+  wrong.password = "guessed";
+
+  await assert.rejects(ask(wrong.href, "select 1"), /password authentication failed/);
+  const { mode } = await stat(join(folder.path, "postgresql.password"));
+  assert.equal(mode & 0o777, 0o600);
+});
+
+test("a lost password is replaced, and the data is still there", async () => {
+  await using folder = await dataFolder({ copyOf: made.path });
+  await rm(join(folder.path, "postgresql.password"));
+
+  await using postgres = await folder.start();
+
+  assert.deepEqual(await ask(postgres.url, "select value from kept"), [{ value: 42 }]);
+});
+
+test("a start that was cut short while it made the cluster does not hinder the next", async () => {
+  await using folder = await dataFolder();
+  await mkdir(join(folder.path, "postgresql.new", "base"), { recursive: true });
+
+  await using postgres = await folder.start();
+
+  assert.equal(postgres.isNew, true);
+  assert.deepEqual(
+    await readdir(folder.path).then((names) => names.filter((it) => /new/.test(it))),
+    [],
+  );
+});
+
+test("a folder with spaces and a path of 400 letters will do", async () => {
+  const within = join("with a space", "l".repeat(180), "o".repeat(180));
+  await using folder = await dataFolder({ copyOf: made.path, within });
+
+  await using postgres = await folder.start();
+
+  assert.deepEqual(await ask(postgres.url, "select value from kept"), [{ value: 42 }]);
+});
+
+test("those who work beside the service find its database while it runs, and only then", async () => {
+  await using folder = await dataFolder({ copyOf: made.path });
+  assert.equal(await findRunningPostgres(folder.path), undefined);
+
+  {
+    await using postgres = await folder.start();
+    const { url, port, pid } = postgres;
+    assert.deepEqual(await findRunningPostgres(folder.path), { url, port, pid });
+  }
+
+  assert.equal(await findRunningPostgres(folder.path), undefined);
+});
+
+test("a copied folder is not taken for the original that runs", async () => {
+  await using original = await dataFolder({ copyOf: made.path });
+  await using first = await original.start();
+  await using copy = await dataFolder({ copyOf: original.path });
+
+  assert.equal(await findRunningPostgres(copy.path), undefined);
+  await using second = await copy.start();
+
+  assert.deepEqual(await ask(first.url, "select 1 as one"), [{ one: 1 }]);
+  assert.notEqual(second.pid, first.pid);
+});
+
+test("a data folder of another major version is refused and left as it is", async () => {
+  await using folder = await dataFolder({ copyOf: made.path });
+  const version = join(folder.path, "postgresql", "PG_VERSION");
+  await writeFile(version, "17\n");
+
+  await assert.rejects(folder.start(), (error) => {
+    assert.ok(error instanceof Unfit);
+    assert.match(error.message, /made by PostgreSQL 17, .* brings PostgreSQL 18\. .*DATA_DIR/);
+    return true;
+  });
+  assert.equal(await readFile(version, "utf8"), "17\n");
+});
+
+test(
+  "root lends PostgreSQL another user, also in a folder which that user cannot reach",
+  { skip: !IS_ROOT && "not root" },
+  async () => {
+    await using folder = await dataFolder({ copyOf: made.path });
+    assert.equal((await stat(join(folder.path, ".."))).mode & 0o777, 0o700);
+
+    await using postgres = await folder.start();
+
+    assert.notEqual((await stat(`/proc/${postgres.pid}`)).uid, 0);
+  },
+);
+
+test(
+  "root runs PostgreSQL as the owner of the data folder",
+  { skip: !IS_ROOT && "not root" },
+  async () => {
+    const owner = { uid: 4321, gid: 4321 };
+    await using folder = await dataFolder({ copyOf: made.path, owner });
+
+    await using postgres = await folder.start();
+
+    assert.equal((await stat(`/proc/${postgres.pid}`)).uid, owner.uid);
+  },
+);
+
+test(
+  "an ordinary user starts with nothing",
+  { skip: !canBeNobody() && "cannot become nobody here" },
+  async () => {
+    await using folder = await dataFolder({ owner: NOBODY });
+
+    await using holder = await folder.hold(NOBODY);
+
+    assert.ok("url" in holder.answer);
+    assert.deepEqual(await ask(holder.answer.url, "select 1 as one"), [{ one: 1 }]);
+    assert.equal((await stat(`/proc/${holder.answer.pid}`)).uid, NOBODY.uid);
+  },
+);
+
+test(
+  "a folder the user may not write to is refused in a sentence",
+  { skip: !canBeNobody() && "cannot become nobody here" },
+  async () => {
+    await using folder = await dataFolder();
+    await chmod(dirname(folder.path), 0o755);
+
+    await using holder = await folder.hold(NOBODY);
+
+    assert.deepEqual(holder.answer, {
+      unfit: `The data folder ${folder.path} is not writable. Give this user the right to write to ${folder.path}, or set DATA_DIR to another folder.`,
+    });
+  },
+);
+
+/** Only root can, and only where the checkout is open to others. */
+function canBeNobody(): boolean {
+  if (!IS_ROOT) return false;
+  const { status } = spawnSync(process.execPath, ["--check", import.meta.filename], { ...NOBODY });
+  return status === 0;
+}

@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { once } from "node:events";
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { text } from "node:stream/consumers";
+import { test } from "node:test";
+
+const ROOT = join(import.meta.dirname, "..");
+
+/** The program, reduced to what the launcher must get right. */
+const PROGRAM = `
+  process.on("SIGTERM", () => console.log("SIGTERM"));
+  if (process.argv[2] === "wait") {
+    process.once("SIGTERM", () => setTimeout(() => process.exit(3), 200));
+    setInterval(() => {}, 1000);
+    console.log("waiting", process.pid);
+  } else {
+    const { pid, version, argv, env } = process;
+    console.log(JSON.stringify({ pid, version, args: argv.slice(2), threads: env.UV_THREADPOOL_SIZE }));
+    process.exitCode = 7;
+  }
+`;
+
+/** Makes the launcher believe that it runs on this version. */
+function pretend(version: string): string[] {
+  const code = `Object.defineProperty(process, "versions", { value: { ...process.versions, node: "${version}" } })`;
+  return ["--import", `data:text/javascript,${encodeURIComponent(code)}`];
+}
+
+test("on the Node it is made for, the program runs in the launcher's own process", async () => {
+  await using project = await smallProject();
+
+  const launcher = project.launch(["doctor", "--json"]);
+
+  const said = JSON.parse(await text(launcher.stdout));
+  assert.deepEqual(said.args, ["doctor", "--json"]);
+  assert.equal(said.pid, launcher.pid);
+  assert.equal(said.threads, "32");
+});
+
+test("on another Node, the program runs on the one installed with it and its exit code is passed on", async () => {
+  await using project = await smallProject();
+
+  const launcher = project.launch(["send", "a text"], { node: pretend("20.0.0") });
+  const [said, [code]] = await Promise.all([text(launcher.stdout), once(launcher, "exit")]);
+
+  const { args, version, threads, pid } = JSON.parse(said);
+  assert.deepEqual(args, ["send", "a text"]);
+  assert.notEqual(pid, launcher.pid);
+  assert.equal(version, process.version);
+  assert.equal(threads, "32");
+  assert.equal(code, 7);
+});
+
+test("a stop signal to the launcher reaches the program once, and the launcher waits for its end", async () => {
+  await using project = await smallProject();
+  const launcher = project.launch(["wait"], { node: pretend("20.0.0") });
+  await once(launcher.stdout, "data");
+  const said = text(launcher.stdout);
+
+  launcher.kill("SIGTERM");
+  const [code] = await once(launcher, "exit");
+
+  assert.equal(code, 3);
+  assert.equal(await said, "SIGTERM\n");
+});
+
+test("a program killed by a signal makes the launcher end by that signal", async () => {
+  await using project = await smallProject();
+  const launcher = project.launch(["wait"], { node: pretend("20.0.0") });
+  const [line] = await once(launcher.stdout, "data");
+
+  process.kill(Number(/\d+/.exec(String(line))?.[0]), "SIGKILL");
+  const [, signal] = await once(launcher, "exit");
+
+  assert.equal(signal, "SIGKILL");
+});
+
+test("when npm is told to stop and takes only its shell along, the program stops in order", async () => {
+  await using project = await smallProject();
+  const shell = project.launch(["wait"], { throughShell: true });
+  await once(shell.stdout, "data");
+  const said = text(shell.stdout);
+
+  shell.kill("SIGTERM");
+
+  assert.equal(await said, "SIGTERM\n");
+});
+
+test("an old Node without the right one beside it gets a sentence that says what to do", async () => {
+  await using project = await smallProject({ hasNode: false });
+
+  const launcher = project.launch(["start"], { node: pretend("20.0.0") });
+  const [said, [code]] = await Promise.all([text(launcher.stderr), once(launcher, "exit")]);
+
+  assert.match(
+    said,
+    /^Posthorn needs Node 26 and this is 20\.0\.0\..*npm ci without --omit=optional.*\n$/,
+  );
+  assert.equal(code, 1);
+});
+
+type LaunchOptions = { node?: string[]; throughShell?: boolean };
+/** The launcher with a program of one file, in a folder of its own. */
+async function smallProject({ hasNode = true } = {}) {
+  const folder = await mkdtemp(join(tmpdir(), "posthorn launcher "));
+  const nodeFolder = join(dirname(process.execPath), "..");
+  const { name, version } = JSON.parse(await readFile(join(nodeFolder, "package.json"), "utf8"));
+  await cp(join(ROOT, "bin"), join(folder, "bin"), { recursive: true });
+  await mkdir(join(folder, "server"));
+  await writeFile(join(folder, "server/main.ts"), PROGRAM);
+  const manifest = { type: "module", optionalDependencies: { [name]: version } };
+  await writeFile(join(folder, "package.json"), JSON.stringify(manifest));
+  await mkdir(join(folder, "node_modules"));
+  if (hasNode) await symlink(nodeFolder, join(folder, "node_modules", name));
+  return {
+    launch(
+      args: string[],
+      { node = [], throughShell = false }: LaunchOptions = {},
+    ): ChildProcessWithoutNullStreams {
+      const command = [process.execPath, ...node, join(folder, "bin/posthorn.mjs"), ...args];
+      if (!throughShell) return spawn(command[0] ?? "", command.slice(1));
+      const env = { ...process.env, npm_lifecycle_event: "start" };
+      // Something to do afterwards keeps every shell from becoming the program.
+      return spawn("sh", ["-c", '"$@"; true', "sh", ...command], { env });
+    },
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  };
+}

@@ -1,0 +1,101 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chown, cp, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { Client } from "pg";
+import {
+  type DataDirLock,
+  lockDataDir,
+  silentLog,
+  startEmbeddedPostgres,
+  superviseEmbeddedPostgres,
+  systemClock,
+} from "#platform";
+
+const HOLDER = join(import.meta.dirname, "postgres-holder.ts");
+const SETTINGS = { shared_buffers: "16MB" };
+
+type User = { uid: number; gid: number };
+
+export type DataFolder = Awaited<ReturnType<typeof dataFolder>>;
+
+/** A data folder of the test's own, and the ways to run PostgreSQL on it. */
+export async function dataFolder({
+  copyOf = "",
+  within = "",
+  owner = undefined as User | undefined,
+} = {}) {
+  const folder = await mkdtemp(join(tmpdir(), "posthorn-data-"));
+  const path = join(folder, within, "data");
+  await mkdir(path, { recursive: true });
+  if (copyOf !== "") await cp(copyOf, path, { recursive: true });
+  if (owner !== undefined) for (const it of [folder, path]) await chown(it, owner.uid, owner.gid);
+  return {
+    path,
+    /** PostgreSQL on it as a child of this process. */
+    start: () => locked(path, startEmbeddedPostgres),
+    /** The same, started again when it dies. */
+    supervise: () => locked(path, superviseEmbeddedPostgres),
+    /** PostgreSQL on it as a child of a process that can be killed. */
+    hold: (user?: User) => hold(path, user),
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+type Deps = Parameters<typeof startEmbeddedPostgres>[0];
+
+async function locked<Postgres extends { stop(): Promise<void> }>(
+  path: string,
+  start: (deps: Deps) => Promise<Postgres>,
+) {
+  const lock: DataDirLock = lockDataDir(path);
+  try {
+    const postgres = await start({ lock, clock: systemClock, log: silentLog, settings: SETTINGS });
+    return {
+      ...postgres,
+      async [Symbol.asyncDispose]() {
+        await postgres.stop();
+        lock.release();
+      },
+    };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+type Answer = { url: string; pid: number; isNew: boolean } | { unfit: string };
+
+async function hold(path: string, user: User | undefined) {
+  const child = spawn(process.execPath, [HOLDER, path], {
+    stdio: ["pipe", "pipe", "inherit"],
+    ...user,
+  });
+  const exited = once(child, "exit");
+  const [line] = await once(createInterface(child.stdout), "line");
+  return {
+    pid: child.pid,
+    answer: JSON.parse(line) as Answer,
+    async kill() {
+      child.kill("SIGKILL");
+      await exited;
+    },
+    async [Symbol.asyncDispose]() {
+      child.stdin.end();
+      await exited;
+    },
+  };
+}
+
+/** Rows of one statement, on a connection of its own. */
+export async function ask<Row extends object>(url: string, statement: string): Promise<Row[]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Row>(statement)).rows;
+  } finally {
+    await client.end();
+  }
+}
