@@ -1,4 +1,4 @@
-import { createServer as createNodeServer, STATUS_CODES } from "node:http";
+import { createServer as createNodeServer, type RequestListener, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { isUtf8 } from "node:buffer";
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
@@ -17,66 +17,81 @@ export type HttpOptions = {
 
 /** Headers and body must have arrived by then: a slow client holds no slot for longer. */
 const REQUEST_TIMEOUT_MS = 10_000;
+const MAX_HEADER_OCTETS = 16_384;
 
 /**
  * An HTTP server that gives every answer a request id and every error the one shape, whatever goes
  * wrong. What it serves is registered on it afterwards.
  */
 export function createHttpServer(options: HttpOptions): FastifyInstance {
-  const { clock, publicUrl } = options;
+  const { clock } = options;
   const app = fastify({
     bodyLimit: options.bodyLimit,
     trustProxy: options.trustProxy.length > 0 ? options.trustProxy : false,
     genReqId: () => newId(clock.now().getTime()),
     requestIdHeader: false,
-    routerOptions: { maxParamLength: 500 },
+    routerOptions: { maxParamLength: MAX_HEADER_OCTETS },
     // A request that arrives while the server closes is still answered; only new connections are refused.
     return503OnClosing: false,
     forceCloseConnections: "idle",
     frameworkErrors: (error, request, reply) => void sendError(options, error, request, reply),
     clientErrorHandler: (error, socket) => answerRaw(options, error, socket),
-    serverFactory: (handler) =>
-      createNodeServer(
-        {
-          requestTimeout: REQUEST_TIMEOUT_MS,
-          headersTimeout: REQUEST_TIMEOUT_MS,
-          connectionsCheckingInterval: 1_000,
-          keepAliveTimeout: 72_000,
-          maxHeaderSize: 16_384,
-        },
-        handler,
-      ),
+    serverFactory: listener,
   });
   const routes = noteRoutes(app);
   readJson(app);
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", request.id);
     reply.header("x-content-type-options", "nosniff");
-    done();
+    // Before a body is read: what is wrong with it does not matter where nothing takes it.
+    if (request.is404) return done(nothingThere(request, routes));
+    done(isWithoutHost(request) ? new Problem("REQUEST_INVALID") : undefined);
   });
   app.setErrorHandler((error, request, reply) => sendError(options, error, request, reply));
-  app.setNotFoundHandler((request, reply) => {
-    const path = request.url.split("?", 1)[0] ?? "/";
-    const allowed = routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
-    const problem =
-      allowed.length > 0
-        ? new Problem("METHOD_NOT_ALLOWED", [], { allow: allowed.join(", ") })
-        : new Problem("ROUTE_NOT_FOUND");
-    return reply
-      .code(problem.status)
-      .headers(problem.headers)
-      .send(problemBody(problem, request.id, publicUrl));
+  app.setNotFoundHandler((request) => {
+    throw nothingThere(request, routes);
   });
   return app;
 }
 
+function listener(handler: RequestListener) {
+  const server = createNodeServer(
+    {
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      headersTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: 1_000,
+      keepAliveTimeout: 72_000,
+      maxHeaderSize: MAX_HEADER_OCTETS,
+      // Node would answer these two by itself, without our shape and request id.
+      requireHostHeader: false,
+    },
+    handler,
+  );
+  return server.on("checkExpectation", handler);
+}
+
+/** HTTP/1.1 asks for the header; earlier versions do not know it. */
+function isWithoutHost({ raw }: FastifyRequest): boolean {
+  return raw.httpVersionMajor === 1 && raw.httpVersionMinor >= 1 && raw.headers.host === undefined;
+}
+
 type KnownRoute = { method: string; pattern: RegExp };
 
-/** Notes each route as it is registered, to tell a wrong method from an unknown path. */
+/** Tells a wrong method from an unknown path. */
+function nothingThere(request: FastifyRequest, routes: KnownRoute[]): Problem {
+  const path = request.url.split("?", 1)[0] ?? "/";
+  const allowed = routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
+  return allowed.length > 0 && !allowed.includes(request.method)
+    ? new Problem("METHOD_NOT_ALLOWED", [], { allow: allowed.join(", ") })
+    : new Problem("ROUTE_NOT_FOUND");
+}
+
+/** Notes each route as it is registered. */
 function noteRoutes(app: FastifyInstance): KnownRoute[] {
   const routes: KnownRoute[] = [];
   app.addHook("onRoute", ({ method, url }) => {
-    const pattern = new RegExp(`^${url.replaceAll(/:\w+/g, "[^/]+").replaceAll("*", ".*")}$`);
+    const literal = url.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`);
+    const pattern = new RegExp(`^${literal.replaceAll(/:\w+/g, "[^/]+").replaceAll("*", ".*")}$`);
     for (const each of [method].flat()) routes.push({ method: each, pattern });
   });
   return routes;
@@ -146,7 +161,7 @@ export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof DatabaseUnavailable)
     return new Problem("UNAVAILABLE", [], { "retry-after": "1" });
-  const { code = "", statusCode = 500 } = error as { code?: string; statusCode?: number };
+  const { code = "", statusCode = 500 } = (error ?? {}) as { code?: string; statusCode?: number };
   if (code === "FST_ERR_CTP_BODY_TOO_LARGE") return new Problem("BODY_TOO_LARGE");
   if (code === "FST_ERR_CTP_INVALID_MEDIA_TYPE") return new Problem("CONTENT_TYPE_UNSUPPORTED");
   if (statusCode >= 400 && statusCode < 500) return new Problem("REQUEST_INVALID");
