@@ -12,13 +12,12 @@ import { newId, systemClock } from "#platform";
 import {
   connectBudgets,
   egressPolicy,
-  eventBody,
-  hostKey,
   poster,
   systemResolve,
   trust,
   webhookHeaders,
 } from "#webhooks";
+import { eventBody, hostKey } from "#messages";
 
 const SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 const ROUNDS = 5;

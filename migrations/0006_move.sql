@@ -39,6 +39,11 @@ begin
            c.host_key, clock_timestamp()
       from changed c
      where c.body is not null
+  ), followed as (
+    insert into followed_events (account_id, message_id, sequence, at)
+    select c.account_id, c.message_id, c.sequence, c.at
+      from changed c
+     where exists (select from followers f where f.account_id = c.account_id and f.until > clock_timestamp())
   ), refunded as (
     insert into ledger (account_id, seq, message_id, kind, amount, balance_after, created_at)
     select c.account_id, a.ledger_seq + row_number() over w, c.message_id, 'refund', c.credits,

@@ -33,7 +33,17 @@ import {
   sql,
 } from "#platform";
 import { carrierFleet, submissionHistory } from "#sending";
-import { egressPolicy, judgeUrl } from "#webhooks";
+import {
+  connectBudgets,
+  deliveryLoop,
+  egressPolicy,
+  judgeUrl,
+  laneKeeper,
+  poster,
+  systemResolve,
+  trust,
+  webhookHistory,
+} from "#webhooks";
 import type { Config } from "./config.ts";
 import type { Storage } from "./storage.ts";
 import { version } from "./version.ts";
@@ -101,7 +111,36 @@ export function compose({ config, storage, secretKey, publicUrl, clock, log }: P
     startedAt: clock.now(),
   };
   const fleet = config.roles.has("sender")
-    ? carrierFleet({ db, recordDb, clock, log, metrics, secrets, node })
+    ? carrierFleet({
+        db,
+        recordDb,
+        clock,
+        log,
+        metrics,
+        secrets,
+        node,
+        onEvents: () => wakeWebhooks(),
+      })
+    : undefined;
+  const webhooks = config.roles.has("webhooks")
+    ? deliveryLoop({
+        db,
+        clock,
+        log,
+        metrics,
+        secrets,
+        lanes: laneKeeper({ clock }),
+        poster: poster({
+          policy,
+          clock,
+          resolve: systemResolve({ clock }),
+          trust: trust(),
+          budgets: connectBudgets,
+          showPrivateAnswers: storage.isEmbedded,
+        }),
+        policy,
+        version,
+      })
     : undefined;
   const accept = acceptor({
     db: acceptDb,
@@ -135,7 +174,8 @@ export function compose({ config, storage, secretKey, publicUrl, clock, log }: P
         cursors: cursors(deriveKey(secretKey, "posthorn cursors")),
         sources: {
           submissions: ({ message_id }) => submissionHistory(db, message_id),
-          webhooks: () => Promise.resolve(new Map()),
+          webhooks: ({ account_id, message_id }) =>
+            webhookHistory(db, { accountId: account_id, messageId: message_id }),
         },
         limits,
       }),
@@ -159,16 +199,25 @@ export function compose({ config, storage, secretKey, publicUrl, clock, log }: P
     expireMessages({ db, clock }),
     ...(fleet?.loops ?? []),
   ];
+  /** Set once the loop runs; before, there is nothing to wake. */
+  let wakeWebhooks: () => void = () => undefined;
   let running: RunningLoop[] = [];
   return {
     app,
     async start() {
       await fleet?.start();
       running = loops.map((loop) => runLoop(loop, { clock, log }));
+      if (webhooks) {
+        const delivering = runLoop(webhooks.loop, { clock, log });
+        webhooks.onWake(() => delivering.wake());
+        wakeWebhooks = () => delivering.wake();
+        running.push(delivering);
+      }
     },
     async stop() {
       await app.close();
       await fleet?.stop();
+      await webhooks?.stop();
       await Promise.all(running.map((loop) => loop.stop()));
       await usage
         .flush()

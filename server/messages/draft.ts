@@ -76,7 +76,7 @@ function timeOf(messageId: string): Date {
   return new Date(Number.parseInt(messageId.slice(0, 8) + messageId.slice(9, 13), 16));
 }
 
-/** Judges each field that has the right shape; those in `wrong` are named already. */
+/** Judges each field that has the right type; those in `wrong` are named already. */
 export function judgeFields(
   body: NewMessage,
   { now, judgeUrl }: Pick<DraftContext, "now" | "judgeUrl">,
@@ -85,8 +85,7 @@ export function judgeFields(
   const details: Detail[] = [];
   const refuse = (field: string, code: DetailCode, message: string) =>
     void details.push({ field, code, message });
-  const given = (field: keyof NewMessage) =>
-    !wrong.has(field) && body[field] !== undefined && body[field] !== null;
+  const given = (field: keyof NewMessage) => !wrong.has(field) && typeof body[field] === "string";
 
   let [recipient, country]: [string, string | null] = ["", null];
   if (given("recipient")) {
@@ -122,8 +121,8 @@ export function judgeFields(
       "A reference has 1 to 128 characters and no control characters.",
     );
   }
-  if (given("metadata")) {
-    const fault = judgeMetadata(body.metadata as Record<string, string>);
+  if (!wrong.has("metadata") && isTextMap(body.metadata)) {
+    const fault = judgeMetadata(body.metadata);
     if (fault) refuse("metadata", "METADATA_INVALID", fault);
   }
 
@@ -188,6 +187,11 @@ function judgeText(text: string, choice: "auto" | "gsm7" | "ucs2"): JudgedText {
 function isReference(text: string): boolean {
   const length = text.length > 256 ? text.length : [...text].length;
   return length >= 1 && length <= 128 && isStorable(text) && !/\p{Cc}/u.test(text);
+}
+
+function isTextMap(value: unknown): value is Record<string, string> {
+  const isMap = typeof value === "object" && value !== null && !Array.isArray(value);
+  return isMap && Object.values(value).every((entry) => typeof entry === "string");
 }
 
 function judgeMetadata(metadata: Record<string, string>): string | undefined {

@@ -10,9 +10,10 @@ export { cursors } from "./cursor.ts";
 export type { JudgeUrl } from "./draft.ts";
 export { messageHandlers, sendRefinements } from "./handlers.ts";
 export type { HistorySources } from "./history.ts";
-export { sweepIdempotency } from "./idempotency.ts";
+export { isIdempotencyKey, sweepIdempotency } from "./idempotency.ts";
 export { type MessageRow, present } from "./message-row.ts";
 export { type Move, moveMessages } from "./move.ts";
+export { findEvents, type OutgoingEvent } from "./events.ts";
 export { findMessage, findMessagesOf, lockMessagesOf } from "./read.ts";
 export { loadRouting, longestPrefix, type Routing, routingTable } from "./routing.ts";
 export {
@@ -31,6 +32,9 @@ export {
   type Route,
   setPrice,
   setRoute,
+  takeOutOfRoutes,
 } from "./routing-changes.ts";
 export { type SendDeps, sendMessages } from "./send.ts";
 export { readTime } from "./time.ts";
+export { carrierText, eventBody, type StatusChange } from "./event-body.ts";
+export { accountOf, hostKey } from "./host-key.ts";

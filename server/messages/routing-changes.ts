@@ -42,6 +42,25 @@ export function removeRoute(db: Database, prefix: string, change: Change): Promi
   });
 }
 
+/** Routes go on without a carrier that is removed; one that had no other is gone. */
+export async function takeOutOfRoutes(
+  tx: Transaction,
+  carrierId: string,
+  change: Change,
+): Promise<void> {
+  for (const { prefix, carrierIds } of await listRoutes(tx)) {
+    const after = carrierIds.filter((each) => each !== carrierId);
+    if (after.length === carrierIds.length) continue;
+    await tx.query(
+      after.length > 0
+        ? sql`update routes set carrier_ids = ${after}::uuid[] where prefix = ${prefix}`
+        : sql`delete from routes where prefix = ${prefix}`,
+    );
+    const action = after.length > 0 ? "route.set" : "route.removed";
+    await record(tx, { action, prefix, details: { before: carrierIds, after } }, change);
+  }
+}
+
 export function listRoutes(db: Queryable): Promise<Route[]> {
   return selectRoutes(db, null);
 }

@@ -1,4 +1,5 @@
 import { type Actor, recordAudit } from "#accounts";
+import { takeOutOfRoutes } from "#messages";
 import { type Database, newId, type Queryable, type SecretBox, sql, violates } from "#platform";
 
 export type CarrierRow = {
@@ -109,7 +110,10 @@ export async function changeCarrier(db: Database, change: CarrierChange): Promis
   });
 }
 
-/** The row stays for the history. What waits for it goes to the next carrier of its route. */
+/**
+ * The row stays for the history; its routes go on without it. What waits for it goes to the next
+ * carrier of its route.
+ */
 export async function removeCarrier(
   db: Database,
   { carrierId, actor, now }: Change & { carrierId: string },
@@ -129,6 +133,7 @@ export async function removeCarrier(
       objectId: carrierId,
       details: { name: removed[0]?.name },
     });
+    await takeOutOfRoutes(tx, carrierId, { actor, now });
     return true;
   });
 }

@@ -40,6 +40,8 @@ type Deps = {
   metrics: Metrics;
   secrets: SecretBox;
   node: NodeInfo;
+  /** Statuses have changed: there may be webhooks to deliver. */
+  onEvents?: () => void;
 };
 
 type Member = {
@@ -73,7 +75,16 @@ export function carrierFleet(deps: Deps) {
     const { per, windowMs } = carrier.receiptRules;
     return { windowMs, per: carrier.wholeMessages ? "message" : per };
   };
-  const record = recorder({ db: deps.recordDb, clock, log, metrics: deps.metrics, nodeId, rules });
+  const { onEvents } = deps;
+  const record = recorder({
+    ...(onEvents ? { onEvents } : {}),
+    db: deps.recordDb,
+    clock,
+    log,
+    metrics: deps.metrics,
+    nodeId,
+    rules,
+  });
   const receipts = async (arrived: Parameters<typeof record.receipt>[0]["receipt"][]) => {
     const at = clock.now();
     await Promise.all(arrived.map((receipt) => record.receipt({ receipt, at })));

@@ -3,6 +3,7 @@
  * loop, receipts, doubts, and the share of each node in the binds of a carrier.
  * Decides what an answer means; how a message changes is the messages room's.
  */
+export { readCarrierStates, type SeenCarrier } from "./carrier-states.ts";
 export {
   addCarrier,
   type CarrierRow,
@@ -14,4 +15,4 @@ export {
 } from "./carriers-table.ts";
 export { carrierFleet } from "./fleet.ts";
 export { submissionHistory } from "./history.ts";
-export type { NodeInfo } from "./nodes.ts";
+export { livingSenders, type NodeInfo } from "./nodes.ts";

@@ -1,4 +1,4 @@
-import { type Database, sql } from "#platform";
+import { type Database, type Queryable, sql } from "#platform";
 
 export type NodeInfo = {
   nodeId: string;
@@ -21,12 +21,18 @@ export async function heartbeat(
     insert into nodes (node_id, roles, host, pid, version, started_at, heard_at)
     values (${nodeId}, ${roles}, ${host}, ${pid}, ${version}, ${startedAt}, clock_timestamp())
         on conflict (node_id) do update set heard_at = clock_timestamp()`);
-  const rows = await db.query<{ node_id: string }>(sql`
-    select node_id
+  return (await livingSenders(db)).map(({ node_id }) => node_id);
+}
+
+export type LivingNode = { node_id: string; host: string; pid: number; version: string };
+
+/** The nodes that hand messages over, in order of their ids. */
+export function livingSenders(db: Queryable): Promise<LivingNode[]> {
+  return db.query<LivingNode>(sql`
+    select node_id, host, pid, version
       from nodes
      where heard_at > clock_timestamp() - make_interval(secs => ${GONE_MS / 1000}) and 'sender' = any (roles)
      order by node_id`);
-  return rows.map(({ node_id }) => node_id);
 }
 
 export async function signOff(db: Database, nodeId: string): Promise<void> {

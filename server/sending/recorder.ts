@@ -28,6 +28,7 @@ type Deps = {
   metrics: Metrics;
   nodeId: string;
   rules: MatchRules;
+  onEvents?: () => void;
 };
 
 const MAX_ITEMS = 500;
@@ -85,6 +86,7 @@ export function recorder(deps: Deps): Recorder {
 async function recordOrEach(deps: Deps, items: Item[]): Promise<("stored" | Error)[]> {
   try {
     await recordBatch(deps, items);
+    deps.onEvents?.();
     return items.map(() => "stored");
   } catch (error) {
     if (error instanceof DatabaseUnavailable) throw error;

@@ -4,7 +4,6 @@
  * receiver from delaying another.
  * Never changes a message: what is told was decided and written elsewhere.
  */
-export { type EventError, eventBody, type StatusChange } from "./body.ts";
 export { connectBudgets, type Egress } from "./egress/connect.ts";
 export { type FailureClass, failureClasses } from "./egress/failure.ts";
 export { type CallbackUrl, judgeUrl, type Refusal, type UrlVerdict } from "./egress/judge-url.ts";
@@ -12,7 +11,6 @@ export { type EgressPolicy, egressPolicy, type EgressSettings } from "./egress/p
 export { type Resolve, systemResolve } from "./egress/resolve.ts";
 export { trust } from "./egress/trust.ts";
 export { type WebhookRequest, webhookHeaders } from "./headers.ts";
-export { hostKey } from "./host-key.ts";
 export type { LaneReport } from "./lane.ts";
 export type { Health } from "./lane-health.ts";
 export {
@@ -34,3 +32,5 @@ export {
   type Timings,
 } from "./post.ts";
 export { type Ended, isTooOldToWait, type NextStep, nextStep } from "./schedule.ts";
+export { deliveryLoop } from "./delivery-loop.ts";
+export { webhookHistory } from "./history.ts";

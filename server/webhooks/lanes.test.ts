@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { type ManualClock, manualClock } from "../../test/support/manual-clock.ts";
-import { accountOf } from "./host-key.ts";
+import { accountOf } from "#messages";
 import { caps, type Kind, laneKeeper, type Lanes } from "./lanes.ts";
 import type { Outcome } from "./outcome.ts";
 

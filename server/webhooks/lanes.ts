@@ -1,7 +1,7 @@
 import type { Clock } from "#platform";
-import { accountOf } from "./host-key.ts";
+import { accountOf } from "#messages";
 import { type Account, type Lane, type LaneReport, newLane, note, report } from "./lane.ts";
-import { capOf, healthNow, learn } from "./lane-health.ts";
+import { capOf, type Health, healthNow, learn } from "./lane-health.ts";
 import type { Outcome } from "./outcome.ts";
 
 /** First attempts have slots of their own, which retries and replays never take. */
@@ -36,6 +36,7 @@ export type Lanes = {
   end(attempt: EndedAttempt): void;
   /** Lets an open lane be tried at once: somebody asked for it. */
   probe(hostKey: bigint): void;
+  healthOf(hostKey: bigint): Health;
   /** The lanes whose health changed since the last call. */
   takeChanges(): LaneReport[];
   inFlight(): { all: number; again: number; unproven: number };
@@ -192,6 +193,10 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
     probe(hostKey) {
       const lane = laneOf(hostKey);
       lane.state = { ...lane.state, probeAtMs: clock.monotonicMs() };
+    },
+    healthOf(hostKey) {
+      const lane = lanes.get(hostKey);
+      return lane === undefined ? "unproven" : healthNow(lane.state, clock.monotonicMs());
     },
     takeChanges() {
       const nowMs = clock.monotonicMs();

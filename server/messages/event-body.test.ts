@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { deliveryErrors } from "#contract";
-import { carrierText, eventBody, type StatusChange } from "./body.ts";
+import { carrierText, eventBody, type StatusChange } from "./event-body.ts";
 
 const message = {
   messageId: "01936f2a-7c00-7000-8000-000000000001",

@@ -1,0 +1,61 @@
+import type { WebhookState } from "#contract";
+import { eventId, type Queryable, sql } from "#platform";
+
+type AttemptEntry = {
+  attempt: number;
+  at: string;
+  durationMs: number;
+  httpStatus: number | null;
+  error: string | null;
+};
+export type WebhookHistory = { eventId: string; state: WebhookState; attempts: AttemptEntry[] };
+
+type Row = {
+  sequence: number;
+  attempt: number | null;
+  at: Date;
+  http_status: number | null;
+  error_class: string | null;
+  total_ms: number;
+  ended: WebhookState | null;
+};
+
+/** What became of the webhooks of a message, by the sequence of their status change. */
+export async function webhookHistory(
+  db: Queryable,
+  { accountId, messageId }: { accountId: string; messageId: string },
+): Promise<Map<number, WebhookHistory>> {
+  const [waiting, rows] = await Promise.all([
+    db.query<{ sequence: number }>(sql`
+      select sequence from webhook_deliveries where message_id = ${messageId} and replay_id is null`),
+    db.query<Row>(sql`
+      select sequence, attempt, at, http_status, error_class, total_ms, ended
+        from webhook_attempts
+       where account_id = ${accountId} and message_id = ${messageId}
+       order by sequence, attempt`),
+  ]);
+  const history = new Map<number, WebhookHistory>();
+  const of = (sequence: number) => {
+    const known = history.get(sequence) ?? {
+      eventId: eventId(messageId, sequence),
+      state: "pending",
+      attempts: [],
+    };
+    history.set(sequence, known);
+    return known;
+  };
+  for (const { sequence } of waiting) of(sequence);
+  for (const { sequence, attempt, at, http_status, error_class, total_ms, ended } of rows) {
+    const entry = of(sequence);
+    const durationMs = Math.round(total_ms);
+    entry.attempts.push({
+      attempt: attempt ?? 0,
+      at: at.toISOString(),
+      durationMs,
+      httpStatus: http_status,
+      error: error_class,
+    });
+    if (ended) entry.state = ended;
+  }
+  return history;
+}
