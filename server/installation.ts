@@ -33,6 +33,7 @@ export async function openInstallation(
       db,
       log,
       applied,
+      missingMigrations: () => findMissing(url),
       async secrets() {
         const secrets = secretBox(await readSecretKey(config));
         if (!(await isSecretKeyRight(db, secrets))) throw new Unfit(OTHER_KEY);

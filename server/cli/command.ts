@@ -37,7 +37,7 @@ export type AnyCommand = Omit<Command, "run"> & {
 export function command<const Arguments extends Inputs, const Options extends Inputs>(
   declared: Command<Arguments, Options>,
 ): AnyCommand {
-  return declared as unknown as AnyCommand;
+  return declared;
 }
 
 export type Context = {
@@ -92,6 +92,7 @@ export type Installation = {
   log: Log;
   /** What opening it has applied. */
   applied: readonly string[];
+  missingMigrations(): Promise<string[]>;
   /** Seals and opens secrets; fails where the key at hand is not the one this database is used with. */
   secrets(): Promise<SecretBox>;
   close(): Promise<void>;

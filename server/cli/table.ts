@@ -23,7 +23,7 @@ function cell(value: unknown): string {
   if (value === null || value === undefined) return "–";
   if (value instanceof Date) return value.toISOString();
   if (Array.isArray(value)) return value.map(cell).join(", ");
-  return typeof value === "object" ? JSON.stringify(value) : String(value as string | number);
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 function width(text: string): number {

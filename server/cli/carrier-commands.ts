@@ -1,0 +1,185 @@
+import {
+  passwordFault,
+  passwordWarnings,
+  readSmppSettings,
+  type SmppSettings,
+  testBind,
+} from "#carriers";
+import { Secret } from "#platform";
+import {
+  addCarrier,
+  type CarrierRow,
+  listCarriers,
+  livingSenders,
+  openPassword,
+  readCarrierStates,
+  removeCarrier,
+} from "#sending";
+import { carrierOptions, givenSettings, smscAddress } from "./carrier-options.ts";
+import { ACTOR, command, CommandFailure, type Context } from "./command.ts";
+import { flag, required } from "./input.ts";
+import { text } from "./input-values.ts";
+import { requireCarrier } from "./route-commands.ts";
+import { facts, table } from "./table.ts";
+
+const nameArgument = required("NAME", carrierName, "The carrier's name.");
+
+function carrierName(value: string): string {
+  const length = [...text(value)].length;
+  if (length > 60) throw new Error(`must have at most 60 characters, not ${length}.`);
+  return value;
+}
+
+const add = command({
+  name: "carrier add",
+  summary:
+    "Adds an SMPP carrier, in force without a restart. Its password comes from standard input.",
+  arguments: { name: nameArgument },
+  options: {
+    smpp: required(
+      "HOST:PORT",
+      smscAddress,
+      "Where its SMSC listens; 2775 unless a port is given.",
+    ),
+    passwordStdin: { ...flag("Read the password from standard input."), isRequired: true },
+    ...carrierOptions,
+  },
+  examples: [
+    "carrier add acme --smpp smsc.example.com:2775 --system-id posthorn --password-stdin < password.txt",
+    "carrier add acme --smpp smsc.example.com:3550 --tls --system-id posthorn --password-stdin --window 20 --rate 100 --in-doubt fail < password.txt",
+  ],
+  async run({ name, smpp, ...given }, context) {
+    const password = await readPassword(context);
+    const settings = { ...smpp, ...givenSettings(given) };
+    const { warnings } = requireSettings(settings);
+    for (const warning of [...warnings, ...passwordWarnings(password)])
+      context.terminal.say(warning);
+    const { db, secrets } = await context.installation();
+    const change = { actor: ACTOR, now: context.clock.now(), secrets: await secrets() };
+    const added = await addCarrier(db, { name, settings, password, ...change });
+    if (added.outcome === "name_taken") {
+      throw new CommandFailure(
+        `There is a carrier ${name} already. Choose another name, or remove it first: npx posthorn carrier remove ${name}`,
+      );
+    }
+    const state = await firstState(context, added.carrierId);
+    const json = { carrierId: added.carrierId, name, state };
+    context.terminal.say(
+      `Messages take it once a route names it: npx posthorn route set "" ${name}`,
+    );
+    return { json, text: facts(json) };
+  },
+});
+
+async function readPassword({ terminal }: Context): Promise<string> {
+  const password = (await terminal.readInput()).replace(/\r?\n$/, "");
+  const fault = passwordFault(password);
+  if (fault !== undefined) throw new CommandFailure(`The ${fault}.`);
+  return password;
+}
+
+function requireSettings(given: Record<string, unknown>): {
+  settings: SmppSettings;
+  warnings: string[];
+} {
+  const read = readSmppSettings(given);
+  if (read.outcome === "read") return read;
+  const faults = read.faults.map(
+    ({ setting, message }) => `--${setting.replaceAll("_", "-")} ${message}.`,
+  );
+  throw new CommandFailure(faults.join("\n"));
+}
+
+/** Nodes take a new carrier up within a second and say how it goes soon after. */
+const FIRST_STATE_MS = 5_000;
+
+/** How the carrier does on the nodes that run; `unknown` where none does. */
+async function firstState(context: Context, carrierId: string): Promise<string> {
+  const { db } = await context.installation();
+  const { clock, signal } = context;
+  const until = clock.monotonicMs() + FIRST_STATE_MS;
+  if ((await livingSenders(db)).length === 0) return "unknown";
+  for (;;) {
+    const carrier = { carrier_id: carrierId, paused: false };
+    const seen = (await readCarrierStates(db, [carrier])).get(carrierId);
+    const isSettled = seen !== undefined && (seen.state === "up" || seen.problems.length > 0);
+    if (isSettled || clock.monotonicMs() > until || signal.aborted) return seen?.state ?? "unknown";
+    await clock.sleep(100, signal);
+  }
+}
+
+const list = command({
+  name: "carrier list",
+  summary: "Lists the carriers with their state on the nodes that run.",
+  arguments: {},
+  options: {},
+  examples: ["carrier list"],
+  async run(_given, context) {
+    const { db } = await context.installation();
+    const carriers = await listCarriers(db);
+    const states = await readCarrierStates(db, carriers);
+    const data = carriers.map((carrier) => presentCarrier(carrier, states.get(carrier.carrier_id)));
+    const lines = data.map(({ carrierId, name, kind, state, problems }) => [
+      carrierId,
+      name,
+      kind,
+      state,
+      problems.join("; "),
+    ]);
+    return { json: { data }, text: table(["CARRIER", "NAME", "KIND", "STATE", "PROBLEM"], lines) };
+  },
+});
+
+type Seen =
+  Awaited<ReturnType<typeof readCarrierStates>> extends Map<string, infer State> ? State : never;
+
+function presentCarrier({ carrier_id, name, kind, settings }: CarrierRow, seen: Seen | undefined) {
+  const { state = "unknown", problems = [] } = seen ?? {};
+  return { carrierId: carrier_id, name, state, kind, problems, settings: withoutKeys(settings) };
+}
+
+/** Private keys are settings too, and shown nowhere. */
+function withoutKeys(settings: Record<string, unknown>): Record<string, unknown> {
+  const { tls_key: key, ...rest } = settings;
+  return key === undefined ? rest : { ...rest, tls_key: "[secret]" };
+}
+
+const test = command({
+  name: "carrier test",
+  summary: "Binds to a carrier once, asks whether it is there, and unbinds; no message is sent.",
+  arguments: { name: nameArgument },
+  options: {},
+  examples: ["carrier test acme"],
+  async run({ name }, context) {
+    const { db, secrets } = await context.installation();
+    const carrier = requireCarrier(await listCarriers(db), name);
+    const { isBound, sentence } =
+      carrier.kind === "simulator"
+        ? { isBound: true, sentence: "The simulator is always there." }
+        : await testBind({
+            settings: requireSettings(carrier.settings).settings,
+            password: new Secret(openPassword(carrier, await secrets())),
+            clock: context.clock,
+          });
+    const state = isBound ? "up" : "down";
+    const json = { carrierId: carrier.carrier_id, name, state, message: sentence };
+    return { json, text: sentence, isFault: !isBound };
+  },
+});
+
+const remove = command({
+  name: "carrier remove",
+  summary: "Removes a carrier, in force without a restart; its routes go on without it.",
+  arguments: { name: nameArgument },
+  options: {},
+  examples: ["carrier remove acme"],
+  async run({ name }, context) {
+    const { db } = await context.installation();
+    const { carrier_id: carrierId } = requireCarrier(await listCarriers(db), name);
+    await removeCarrier(db, { carrierId, actor: ACTOR, now: context.clock.now() });
+    const json = { carrierId, name, state: "removed" };
+    return { json, text: facts(json) };
+  },
+});
+
+export const carrierCommands = [add, list, test, remove];

@@ -1,0 +1,62 @@
+import { readFileSync } from "node:fs";
+import { describeSmppSettings, type SettingDescription } from "#carriers";
+import type { Input, Inputs } from "./input.ts";
+
+/** Host and port are one option, `--smpp HOST:PORT`. */
+const described = describeSmppSettings().filter(({ name }) => name !== "host" && name !== "port");
+
+const PLACEHOLDERS = { value: "VALUE", flag: null, file: "FILE", json: "JSON" } as const;
+
+/** Every setting of an SMPP carrier as an option: its name with dashes. */
+export const carrierOptions: Inputs = Object.fromEntries(
+  described.map((setting) => [setting.name, asInput(setting)]),
+);
+
+/** The settings that were given, by their names; what was left out keeps its default. */
+export function givenSettings(given: Record<string, unknown>): Record<string, unknown> {
+  const entries = described.map(({ name }) => [name, given[name]] as const);
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+}
+
+function asInput(setting: SettingDescription): Input {
+  const { kind, fallback, isRequired, meaning } = setting;
+  return {
+    placeholder: PLACEHOLDERS[kind],
+    meaning,
+    isRequired,
+    isRepeatable: false,
+    fallback: kind === "flag" ? null : fallback,
+    read: ([text]) => (text === undefined ? undefined : readSetting(setting, text)),
+  };
+}
+
+/** Kept as it was given, once it is known to be right. */
+function readSetting({ kind, parse }: SettingDescription, text: string): unknown {
+  const value = kind === "flag" ? "on" : kind === "file" ? readFile(text) : text;
+  try {
+    parse(value);
+  } catch (error) {
+    throw new Error(`${error instanceof Error ? error.message : String(error)}.`, { cause: error });
+  }
+  return kind === "json" ? (JSON.parse(text) as unknown) : value;
+}
+
+function readFile(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new Error(`names ${path}, which cannot be read (${code}).`, { cause: error });
+  }
+}
+
+/** `smsc.example.com:2775`, `[::1]:2775`; the port may be left out. */
+export function smscAddress(value: string): { host: string; port: string } {
+  const [, bracketed, plain, port = "2775"] =
+    /^(?:\[([0-9a-f:.]+)\]|([^\s:/[\]]+))(?::(\d{1,5}))?$/i.exec(value) ?? [];
+  const host = bracketed ?? plain;
+  if (host === undefined || Number(port) < 1 || Number(port) > 65_535) {
+    throw new Error(`must be HOST:PORT, such as smsc.example.com:2775, not "${value}".`);
+  }
+  return { host, port };
+}

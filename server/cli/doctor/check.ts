@@ -1,0 +1,33 @@
+/** What doctor found about one thing, and what to do about it. */
+export type Check = {
+  name: string;
+  state: "ok" | "warning" | "fault";
+  message: string;
+  /** Null where there is nothing to do. */
+  fix: string | null;
+};
+
+export function ok(name: string, message: string): Check {
+  return { name, state: "ok", message, fix: null };
+}
+
+export function warning(name: string, message: string, fix: string): Check {
+  return { name, state: "warning", message, fix };
+}
+
+export function fault(name: string, message: string, fix: string): Check {
+  return { name, state: "fault", message, fix };
+}
+
+/** A check that fails is a finding of its own, never the end of the others. */
+export async function attempt(
+  name: string,
+  check: () => Promise<Check | Check[]>,
+): Promise<Check[]> {
+  try {
+    return [await check()].flat();
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return [fault(name, message, `Mend that, then run doctor again.`)];
+  }
+}

@@ -1,0 +1,84 @@
+import { type Clock, type Queryable, sql } from "#platform";
+import { type Check, fault, ok, warning } from "./check.ts";
+
+type Server = {
+  version: string;
+  fsync: string;
+  full_page_writes: string;
+  synchronous_commit: string;
+  data_checksums: string;
+  is_standby: boolean;
+};
+
+/** Version, and the settings without which what was accepted could be lost. */
+export async function checkDatabase(db: Queryable): Promise<Check[]> {
+  const [server] = await db.query<Server>(sql`
+    select current_setting('server_version') as version, current_setting('fsync') as fsync,
+           current_setting('full_page_writes') as full_page_writes,
+           current_setting('synchronous_commit') as synchronous_commit,
+           current_setting('data_checksums') as data_checksums, pg_is_in_recovery() as is_standby`);
+  if (!server) throw new Error("The database did not say what it is.");
+  if (server.is_standby) {
+    return [
+      fault(
+        "database",
+        "DATABASE_URL leads to a standby, which takes no writes.",
+        "Point it at the primary, or name all hosts.",
+      ),
+    ];
+  }
+  return [ok("database", `PostgreSQL ${server.version} answers.`), durability(server)];
+}
+
+function durability(server: Server): Check {
+  const needed = ["fsync", "full_page_writes", "synchronous_commit"] as const;
+  const off = needed.filter((name) => server[name] === "off");
+  if (off.length > 0) {
+    const message = `${off.join(", ")} off: a crash can lose what was accepted.`;
+    return fault("durability", message, `Switch on in postgresql.conf: ${off.join(", ")}.`);
+  }
+  if (server.data_checksums !== "on") {
+    const message = "Data checksums are off: a failing disk may go unnoticed.";
+    return warning("durability", message, "Stop PostgreSQL and run: pg_checksums --enable");
+  }
+  return ok("durability", "Every commit is on disk before it is answered.");
+}
+
+/** A standby that lags behind loses accepted messages when it takes over. */
+export async function checkStandbys(db: Queryable): Promise<Check> {
+  const standbys = await db.query<{ name: string; sync_state: string }>(sql`
+    select application_name as name, sync_state from pg_stat_replication`);
+  if (standbys.length === 0)
+    return ok("standby", "There is none; a backup is what saves the data.");
+  const names = standbys.map(({ name, sync_state }) => `${name} (${sync_state})`).join(", ");
+  if (standbys.some(({ sync_state }) => sync_state === "sync" || sync_state === "quorum"))
+    return ok("standby", `Commits wait for a standby: ${names}.`);
+  return warning(
+    "standby",
+    `All standbys are asynchronous: ${names}. A failover could lose accepted messages.`,
+    "Name them in synchronous_standby_names.",
+  );
+}
+
+/** Leases go by the database's clock, expiry and schedules by the nodes': they should agree. */
+const SMALL_SKEW_MS = 1_000;
+const LARGE_SKEW_MS = 30_000;
+
+export async function checkClock(db: Queryable, clock: Clock): Promise<Check> {
+  const before = clock.now().getTime();
+  const [row] = await db.query<{ now: Date }>(sql`select clock_timestamp() as now`);
+  const after = clock.now().getTime();
+  const theirs = row?.now.getTime() ?? before;
+  // Anywhere within the round trip is agreement.
+  const skewMs = theirs < before ? theirs - before : Math.max(0, theirs - after);
+  const message = `This machine's clock and the database's differ by ${Math.abs(skewMs)} ms.`;
+  const fix = "Keep both machines' clocks by NTP.";
+  if (Math.abs(skewMs) > LARGE_SKEW_MS) return fault("clock", message, fix);
+  return Math.abs(skewMs) > SMALL_SKEW_MS ? warning("clock", message, fix) : ok("clock", message);
+}
+
+export function judgeMigrations(missing: readonly string[]): Check {
+  return missing.length === 0
+    ? ok("migrations", "The database is up to date.")
+    : fault("migrations", `Not applied yet: ${missing.join(", ")}.`, "Run: npx posthorn migrate");
+}

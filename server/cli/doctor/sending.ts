@@ -1,0 +1,88 @@
+import { readSmppSettings } from "#carriers";
+import { listRoutes } from "#messages";
+import type { Queryable, SecretBox } from "#platform";
+import {
+  type CarrierRow,
+  listCarriers,
+  livingSenders,
+  openPassword,
+  readCarrierStates,
+  type SeenCarrier,
+} from "#sending";
+import { type Check, fault, ok, warning } from "./check.ts";
+
+export async function checkSenders(db: Queryable): Promise<Check> {
+  const nodes = await livingSenders(db);
+  const names = nodes.map(({ host, pid, version }) => `${host} (pid ${pid}, ${version})`);
+  return nodes.length > 0
+    ? ok("senders", `Messages are sent by ${names.join(", ")}.`)
+    : warning("senders", "No node is sending: messages wait in the queue.", "Start one: npm start");
+}
+
+/** One finding per carrier: its settings, its password, and how it does on the nodes that run. */
+export async function checkCarriers(
+  db: Queryable,
+  secrets: SecretBox | undefined,
+): Promise<Check[]> {
+  const carriers = await listCarriers(db);
+  const states = await readCarrierStates(db, carriers);
+  return carriers.map((carrier) => {
+    const name = `carrier ${carrier.name}`;
+    const wrong = wrongSettings(carrier) ?? wrongPassword(carrier, secrets);
+    if (wrong !== undefined) {
+      const fix = `Remove it and add it again: npx posthorn carrier remove ${carrier.name}`;
+      return fault(name, wrong, fix);
+    }
+    return judgeState(name, carrier, states.get(carrier.carrier_id));
+  });
+}
+
+function wrongSettings({ kind, settings }: CarrierRow): string | undefined {
+  if (kind === "simulator") return undefined;
+  const read = readSmppSettings(settings);
+  if (read.outcome === "read") return undefined;
+  return read.faults.map(({ setting, message }) => `${setting} ${message}.`).join(" ");
+}
+
+function wrongPassword(carrier: CarrierRow, secrets: SecretBox | undefined): string | undefined {
+  try {
+    if (secrets) openPassword(carrier, secrets);
+    return undefined;
+  } catch {
+    return "Its password cannot be opened.";
+  }
+}
+
+function judgeState(name: string, { name: own }: CarrierRow, seen: SeenCarrier | undefined): Check {
+  const { state = "unknown", problems = [] } = seen ?? {};
+  const why = problems.length > 0 ? `: ${problems.join("; ")}` : "";
+  const test = `See what it answers: npx posthorn carrier test ${own}`;
+  switch (state) {
+    case "up":
+      return ok(name, "It is up.");
+    case "unknown":
+      return ok(name, "Its settings are right; no node reports its state.");
+    case "paused":
+      return warning(name, "It is paused: its messages wait.", "Resume it in the dashboard.");
+    case "degraded":
+      return warning(name, `Some of its binds are down${why}.`, test);
+    case "down":
+      return fault(name, `It is down${why}.`, test);
+  }
+}
+
+export async function checkRoutes(db: Queryable): Promise<Check> {
+  const routes = await listRoutes(db);
+  const known = new Set((await listCarriers(db)).map(({ carrier_id }) => carrier_id));
+  const dead = routes.filter(({ carrierIds }) => !carrierIds.some((each) => known.has(each)));
+  const fix = 'Set one: npx posthorn route set "" CARRIER';
+  if (routes.length === 0) return warning("routes", "No number is served: there is no route.", fix);
+  if (dead.length > 0) {
+    const prefixes = dead.map(({ prefix }) => JSON.stringify(prefix)).join(", ");
+    return fault("routes", `The routes for ${prefixes} name no carrier that exists.`, fix);
+  }
+  return ok(
+    "routes",
+    `${routes.length} ${routes.length === 1 ? "route leads" : "routes lead"} to carriers.`,
+  );
+}

@@ -1,0 +1,87 @@
+import { nearest } from "#http";
+import { listRoutes, removeRoute, setRoute } from "#messages";
+import { type CarrierRow, listCarriers } from "#sending";
+import { ACTOR, command, CommandFailure } from "./command.ts";
+import { required, several } from "./input.ts";
+import { prefix, text } from "./input-values.ts";
+import { facts, table } from "./table.ts";
+
+const prefixArgument = required(
+  "PREFIX",
+  prefix,
+  'First digits of the numbers, such as 49; "" for all.',
+);
+
+const set = command({
+  name: "route set",
+  summary:
+    "Sets the carriers for numbers with a prefix, in order of preference; the longest prefix wins.",
+  arguments: {
+    prefix: prefixArgument,
+    carriers: several("CARRIER", text, "Names of carriers; carrier list shows them."),
+  },
+  options: {},
+  examples: ["route set 49 acme simulator", 'route set "" acme'],
+  async run({ prefix, carriers: names }, context) {
+    const { db } = await context.installation();
+    const known = await listCarriers(db);
+    const carriers = [...new Set(names)];
+    const carrierIds = carriers.map((name) => requireCarrier(known, name).carrier_id);
+    await setRoute(db, { prefix, carrierIds }, { actor: ACTOR, now: context.clock.now() });
+    return { json: { prefix, carriers }, text: facts({ prefix: shown(prefix), carriers }) };
+  },
+});
+
+export function requireCarrier(known: readonly CarrierRow[], name: string): CarrierRow {
+  const carrier = known.find((each) => each.name === name);
+  if (carrier) return carrier;
+  const names = known.map((each) => each.name);
+  const near = nearest(name, names);
+  const hint = near === undefined ? "" : ` Did you mean ${near}?`;
+  throw new CommandFailure(
+    `There is no carrier ${name}.${hint} List them with: npx posthorn carrier list`,
+  );
+}
+
+function shown(prefix: string): string {
+  return prefix === "" ? '""' : prefix;
+}
+
+const remove = command({
+  name: "route remove",
+  summary: "Removes a prefix's route; the next shorter prefix then holds, if there is one.",
+  arguments: { prefix: prefixArgument },
+  options: {},
+  examples: ["route remove 49"],
+  async run({ prefix }, context) {
+    const { db } = await context.installation();
+    const isGone = await removeRoute(db, prefix, { actor: ACTOR, now: context.clock.now() });
+    if (!isGone) {
+      throw new CommandFailure(
+        `No route is set for ${shown(prefix)}. List them with: npx posthorn route list`,
+      );
+    }
+    return { json: { prefix }, text: facts({ removed: shown(prefix) }) };
+  },
+});
+
+const list = command({
+  name: "route list",
+  summary: "Lists the routes by prefix.",
+  arguments: {},
+  options: {},
+  examples: ["route list"],
+  async run(_given, context) {
+    const { db } = await context.installation();
+    const carriers = await listCarriers(db);
+    const names = new Map(carriers.map(({ carrier_id, name }) => [carrier_id, name]));
+    const data = (await listRoutes(db)).map(({ prefix, carrierIds }) => ({
+      prefix,
+      carriers: carrierIds.map((carrierId) => names.get(carrierId) ?? carrierId),
+    }));
+    const lines = data.map((route) => [shown(route.prefix), route.carriers]);
+    return { json: { data }, text: table(["PREFIX", "CARRIERS"], lines) };
+  },
+});
+
+export const routeCommands = [set, remove, list];

@@ -1,0 +1,79 @@
+import type { NewMessage } from "#contract";
+import { present } from "#messages";
+import { accountOption, requireAccount } from "./accounts.ts";
+import { command } from "./command.ts";
+import { flag, optional, required, withFallback } from "./input.ts";
+import { durationMs, oneOf, text, wholeNumber } from "./input-values.ts";
+import { facts } from "./table.ts";
+import { sendFromTerminal } from "./terminal-sender.ts";
+import { isFinal, watchMessage } from "./watch-message.ts";
+
+const send = command({
+  name: "send",
+  summary: "Sends a message; it is charged, stored and sent as one that came by the API.",
+  arguments: {},
+  options: {
+    account: accountOption,
+    to: required("RECIPIENT", text, "The number, in E.164 form."),
+    text: required("TEXT", (value) => value, "What to send, at most 10 segments."),
+    sender: optional("SENDER", text, "Instead of the account's default."),
+    callbackUrl: optional("URL", text, "Receives a signed webhook on every change of status."),
+    reference: optional("TEXT", text, "Your own id for the message."),
+    metadata: optional("JSON", stringMap, 'An object of strings, such as {"order":"17"}.'),
+    encoding: optional("ENCODING", oneOf(["auto", "gsm7", "ucs2"]), "auto, gsm7 or ucs2."),
+    maxCredits: optional("N", wholeNumber(1), "Refuse the message if it costs more."),
+    sendAt: optional("TIME", text, "Send at this time, at most 35 days ahead."),
+    validitySeconds: optional(
+      "N",
+      wholeNumber(60, 259_200),
+      "How long it may wait to be handed over; a day if left out.",
+    ),
+    idempotencyKey: optional("KEY", text, "Repeated with the same key, it is sent once."),
+    watch: flag("Follow it until it has ended, and print it as it ended."),
+    timeout: withFallback("DURATION", durationMs, {
+      meaning: "How long to watch at most.",
+      fallback: "2m",
+    }),
+  },
+  examples: [
+    'send --account 019a85c2-5b00-7abc-8def-0123456789ab --to 4915112345678 --text "Hello" --watch',
+  ],
+  async run({ account, to, watch, timeout, idempotencyKey, ...fields }, context) {
+    const { db } = await context.installation();
+    await requireAccount(db, account);
+    const body = { recipient: to, ...given(fields) };
+    const row = await sendFromTerminal(context, { accountId: account, body, idempotencyKey });
+    const message = watch ? await watchMessage(context, row, timeout) : present(row);
+    return { json: message, text: facts(message), isFault: watch && !isFinal(message) };
+  },
+});
+
+type Fields = { text: string } & { [Name in keyof NewMessage]?: NewMessage[Name] | undefined };
+
+function given(fields: Fields): Omit<NewMessage, "recipient"> {
+  const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as Omit<NewMessage, "recipient">;
+}
+
+function stringMap(value: string): Record<string, string> {
+  const parsed = parseJson(value);
+  const isMap =
+    typeof parsed === "object" &&
+    parsed !== null &&
+    !Array.isArray(parsed) &&
+    Object.values(parsed).every((each) => typeof each === "string") &&
+    Object.keys(parsed).length <= 20;
+  if (!isMap)
+    throw new Error('must be a JSON object of at most 20 strings, such as {"order":"17"}.');
+  return parsed as Record<string, string>;
+}
+
+function parseJson(value: string): unknown {
+  try {
+    return JSON.parse(value);
+  } catch {
+    return undefined;
+  }
+}
+
+export const sendCommands = [send];

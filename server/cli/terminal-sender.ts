@@ -1,0 +1,71 @@
+import { errors, type NewMessage } from "#contract";
+import { Problem } from "#http";
+import { acceptor, concatReferences, type MessageRow, routingTable, sendMessages } from "#messages";
+import { createMetrics, newId } from "#platform";
+import { egressPolicy, judgeUrl } from "#webhooks";
+import { CommandFailure, type Context, type Installation } from "./command.ts";
+import { optionName } from "./input.ts";
+
+type Wish = { accountId: string; body: NewMessage; idempotencyKey: string | undefined };
+
+/** Never used: without a sender of its own, this process leases nothing. */
+const LEASE_MS = 30_000;
+
+/** Accepts a message by the same way as the API; whichever node sends takes it from the queue. */
+export async function sendFromTerminal(
+  context: Context,
+  { accountId, body, idempotencyKey }: Wish,
+): Promise<MessageRow> {
+  const deps = sendDeps(context, await context.installation());
+  const wish = {
+    operation: "sendMessage",
+    body,
+    messages: [body],
+    idempotencyKey,
+    prefix: () => "",
+  };
+  try {
+    const sent = await sendMessages(deps, { accountId, keyId: null }, wish);
+    if (sent.isReplayed)
+      context.terminal.say("It was sent before with this key; nothing was sent.");
+    return sent.rows[0] as MessageRow;
+  } catch (error) {
+    throw error instanceof Problem ? new CommandFailure(sentences(error)) : error;
+  }
+}
+
+function sendDeps({ clock }: Context, { db, log, settings, isEmbedded }: Installation) {
+  const limits = { sends: settings.rateLimitSends, sendsBurst: settings.rateLimitSendsBurst };
+  const nodeId = newId(clock.now().getTime());
+  const policy = egressPolicy({
+    allowCidrs: settings.webhookAllowCidrs ?? (isEmbedded ? ["127.0.0.0/8", "::1/128"] : []),
+    allowHttp: settings.webhookAllowHttp ?? isEmbedded,
+    ownPorts: [settings.port],
+  });
+  const accept = acceptor({
+    db,
+    clock,
+    log,
+    metrics: createMetrics(),
+    settings: { nodeId, leaseMs: LEASE_MS, ...limits },
+    intake: undefined,
+  });
+  return {
+    db,
+    clock,
+    accept,
+    routing: routingTable(db),
+    judgeUrl: (raw: string) => judgeUrl(raw, policy),
+    concatReference: concatReferences(),
+    limits,
+  };
+}
+
+/** What the API would answer, with the names of options instead of fields. */
+function sentences({ code, message, details }: Problem): string {
+  const lines = details.map(({ field, message }) =>
+    field === null ? message : `--${field === "recipient" ? "to" : optionName(field)}: ${message}`,
+  );
+  const fix = code === "VALIDATION_FAILED" ? [] : [errors[code].fix.replaceAll("`", "")];
+  return [...(lines.length > 0 ? lines : [message]), ...fix].join("\n");
+}

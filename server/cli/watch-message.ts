@@ -1,0 +1,58 @@
+import type { HistoryEntry, Message } from "#contract";
+import { findMessage, type MessageRow, present } from "#messages";
+import { livingSenders, submissionHistory } from "#sending";
+import type { Context } from "./command.ts";
+
+const LOOK_EVERY_MS = 100;
+
+/** Says on standard error what happens to a message, until it has ended or time is up. */
+export async function watchMessage(
+  context: Context,
+  { account_id, message_id }: MessageRow,
+  timeoutMs: number,
+): Promise<Message> {
+  const { db } = await context.installation();
+  const { clock, terminal, signal } = context;
+  const until = clock.monotonicMs() + timeoutMs;
+  const told = new Set<string>();
+  if ((await livingSenders(db)).length === 0)
+    terminal.say("No service is sending now; the message waits. Start one with: npm start");
+  for (;;) {
+    const row = await findMessage(db, account_id, message_id);
+    if (!row) throw new Error(`Message ${message_id} is gone.`);
+    const message = present(row);
+    const history = await submissionHistory(db, message_id);
+    for (const line of [...history.map(lineOf), statusLine(message)]) {
+      if (!told.has(line)) terminal.say(line);
+      told.add(line);
+    }
+    if (isFinal(message)) return message;
+    if (clock.monotonicMs() > until || signal.aborted) {
+      terminal.say(`It is still ${message.status}; a receipt may yet come.`);
+      return message;
+    }
+    await clock.sleep(LOOK_EVERY_MS, signal);
+  }
+}
+
+export function isFinal({ status }: Message): boolean {
+  return status === "DELIVERED" || status === "UNDELIVERED" || status === "FAILED";
+}
+
+function statusLine({ updatedAt, status, error }: Message): string {
+  const reason = error === null ? "" : `: ${error.code}, ${error.message}`;
+  return `${updatedAt}  ${status}${reason}`;
+}
+
+function lineOf(entry: HistoryEntry): string {
+  switch (entry.type) {
+    case "submission":
+      return `${entry.at}    segment ${entry.segment} to ${entry.carrier}: ${entry.outcome.replaceAll("_", " ")}`;
+    case "doubt":
+      return `${entry.at}    segment ${entry.segment} in doubt: ${entry.reason} Next: ${entry.action}.`;
+    case "receipt":
+      return `${entry.at}    receipt for segment ${entry.segment} from ${entry.carrier}: ${entry.state}`;
+    case "status":
+      return `${entry.at}  ${entry.status}`;
+  }
+}
