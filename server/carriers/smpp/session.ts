@@ -188,7 +188,7 @@ export class Session {
     this.#pausedAtMs = null;
     this.#socket.resume();
     this.#armResponseTimer(nowMs);
-    if (this.#state === "bound") this.#armEnquire(nowMs);
+    this.#armEnquire(nowMs);
   }
 
   /** Submits no more, waits for the answers and for `settled`, unbinds, closes. */
@@ -366,6 +366,7 @@ export class Session {
   }
 
   #armEnquire(nowMs: number): void {
+    if (this.#state !== "bound") return;
     const { clock, settings } = this.#deps;
     const idleAtMs = this.#lastPduMs + settings.enquireLinkMs;
     this.#cancelEnquire = clock.timer(Math.max(0, idleAtMs - nowMs), () => {
