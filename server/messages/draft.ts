@@ -96,7 +96,11 @@ export function judgeFields(
 
   let text: { encoding: "gsm7" | "ucs2"; segments: number } = { encoding: "gsm7", segments: 0 };
   if (given("text")) {
-    const judged = judgeText(body.text, wrong.has("encoding") ? "auto" : (body.encoding ?? "auto"));
+    const { encoding } = body;
+    const judged = judgeText(
+      body.text,
+      encoding === "gsm7" || encoding === "ucs2" ? encoding : "auto",
+    );
     if ("code" in judged) refuse("text", judged.code, judged.message);
     else text = judged;
   }
@@ -146,8 +150,8 @@ export function judgeFields(
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** White space, controls, zero-width characters and blanks that only look like letters. */
-const VISIBLE = /[^\s\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u;
+/** Anything but white space, controls, what is ignored when it is shown, and the blank of Braille. */
+const VISIBLE = /[^\s\p{Z}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
 const PRINTABLE_ASCII = /[!-~]/;
 
 type JudgedText =
