@@ -1,0 +1,99 @@
+import type { ConsoleRoutes, ConsoleSuccess } from "#contract";
+import type { Static, TSchema } from "typebox";
+import { offline, readFailure } from "./failure.ts";
+
+/**
+ * The typed client of `/console`. An operation is called by method and path as the contract declares
+ * them, `call("GET /console/me", {})`: the compiler knows them all, and no schema is in the bundle.
+ */
+export type Route = keyof ConsoleRoutes;
+export type ReadRoute = Extract<Route, `GET ${string}`>;
+
+type Part<O, Name extends string> =
+  O extends Record<Name, infer Schema extends TSchema> ? { [K in Name]: Static<Schema> } : object;
+
+type OptionalPart<O, Name extends string> =
+  O extends Record<Name, infer Schema extends TSchema> ? { [K in Name]?: Static<Schema> } : object;
+
+/** What an operation takes: `params` of its path, `query` and `body`, each as declared. */
+export type Input<R extends Route> = Part<ConsoleRoutes[R], "params"> &
+  OptionalPart<ConsoleRoutes[R], "query"> &
+  Part<ConsoleRoutes[R], "body">;
+
+export type Answer<R extends Route> = ConsoleSuccess<ConsoleRoutes[R]>;
+
+export type CallOptions = { signal?: AbortSignal; idempotencyKey?: string };
+
+type Parts = {
+  params?: Record<string, string>;
+  query?: Record<string, unknown>;
+  body?: unknown;
+};
+
+/** Calls an operation; throws a `Failure` where the answer is not a success, or none comes. */
+export async function call<R extends Route>(
+  route: R,
+  input: Input<R>,
+  options: CallOptions = {},
+): Promise<Answer<R>> {
+  const method = route.slice(0, route.indexOf(" "));
+  const { body } = input as Parts;
+  const headers = new Headers();
+  if (body !== undefined) headers.set("content-type", "application/json");
+  if (options.idempotencyKey) headers.set("idempotency-key", options.idempotencyKey);
+  const answer = await request(addressOf(route, input), {
+    method,
+    headers,
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(options.signal ? { signal: options.signal } : {}),
+  });
+  return answer as Answer<R>;
+}
+
+async function request(address: string, init: RequestInit): Promise<unknown> {
+  const response = await fetch(address, init).catch((error: unknown) => {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    throw offline();
+  });
+  const text = await response.text().catch(() => {
+    throw offline();
+  });
+  const body = readJson(text);
+  if (!response.ok) throw readFailure(response.status, response.headers, body);
+  return body;
+}
+
+function readJson(text: string): unknown {
+  try {
+    return text === "" ? null : (JSON.parse(text) as unknown);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The address of an operation: for links to CSV files and for the stream. */
+export function addressOf<R extends Route>(route: R, input: Input<R>): string {
+  const { params = {}, query = {} } = input as Parts;
+  const path = route.slice(route.indexOf(" ") + 1);
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(params[name] ?? ""),
+  );
+  return `${filled}${queryOf(query)}`;
+}
+
+function queryOf(query: Record<string, unknown>): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    for (const each of [value].flat()) {
+      if (each !== undefined) parameters.append(name, String(each));
+    }
+  }
+  const text = parameters.toString();
+  return text === "" ? "" : `?${text}`;
+}
+
+/** One per form, made when it opens. `crypto.randomUUID` is missing on plain http, this is not. */
+export function newIdempotencyKey(): string {
+  const octets = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(octets, (octet) => octet.toString(16).padStart(2, "0")).join("");
+}

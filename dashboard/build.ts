@@ -1,0 +1,88 @@
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { brotliCompress, constants, gzip } from "node:zlib";
+import { holdBuildLock } from "./build-lock.ts";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const HOME = join(ROOT, "dashboard");
+const DIST = join(HOME, "dist");
+const CACHE = join(ROOT, "node_modules/.cache");
+const STAMP = "sources.sha256";
+
+export type Built = { folder: string; wasBuilt: boolean };
+
+/**
+ * Builds the dashboard where `dist` is missing or was made from other sources, and says where it is.
+ * Sources are compared by content: a checkout changes times, not what is built.
+ */
+export async function buildDashboard(): Promise<Built> {
+  const sources = await hashSources();
+  if (await isBuiltFrom(sources)) return { folder: DIST, wasBuilt: false };
+  await mkdir(CACHE, { recursive: true });
+  await using _lock = await holdBuildLock(join(CACHE, "dashboard.building"));
+  // Whoever held the lock before may have built it.
+  if (await isBuiltFrom(sources)) return { folder: DIST, wasBuilt: false };
+  await build(sources);
+  return { folder: DIST, wasBuilt: true };
+}
+
+/** Built aside and put in place whole: a build that is killed leaves the old one. */
+async function build(sources: string): Promise<void> {
+  const aside = await mkdtemp(join(CACHE, "dashboard-"));
+  const { build: viteBuild } = await import("vite");
+  await viteBuild({
+    configFile: join(HOME, "vite.config.ts"),
+    logLevel: "warn",
+    build: { outDir: aside, emptyOutDir: true },
+  });
+  await compressAll(aside);
+  await writeFile(join(aside, STAMP), sources);
+  await rm(DIST, { recursive: true, force: true });
+  await rename(aside, DIST);
+}
+
+async function isBuiltFrom(sources: string): Promise<boolean> {
+  const stamp = join(DIST, STAMP);
+  return existsSync(stamp) && (await readFile(stamp, "utf8")) === sources;
+}
+
+/** Everything that goes into the bundle: our sources, the contract, and which packages are installed. */
+async function hashSources(): Promise<string> {
+  const folders = [HOME, join(ROOT, "contract")];
+  const lists = await Promise.all(folders.map((folder) => filesUnder(folder)));
+  const paths = [...lists.flat(), join(ROOT, "package-lock.json")].filter(isSource).toSorted();
+  const hash = createHash("sha256");
+  for (const path of paths) hash.update(`${relative(ROOT, path)}\n`).update(await readFile(path));
+  return hash.digest("hex");
+}
+
+function isSource(path: string): boolean {
+  return !path.startsWith(DIST) && !path.endsWith(".test.ts");
+}
+
+async function filesUnder(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((each) => join(each.parentPath, each.name));
+}
+
+/** Fonts and images are compressed already. */
+const COMPRESSED = /\.(?:js|css|svg)$/;
+
+async function compressAll(folder: string): Promise<void> {
+  const paths = (await filesUnder(folder)).filter((path) => COMPRESSED.test(path));
+  await Promise.all(paths.map((path) => compress(path)));
+}
+
+async function compress(path: string): Promise<void> {
+  const content = await readFile(path);
+  const params = { [constants.BROTLI_PARAM_SIZE_HINT]: content.length };
+  const [br, gz] = await Promise.all([
+    promisify(brotliCompress)(content, { params }),
+    promisify(gzip)(content, { level: 9 }),
+  ]);
+  await Promise.all([writeFile(`${path}.br`, br), writeFile(`${path}.gz`, gz)]);
+}

@@ -1,0 +1,92 @@
+import type { Detail, ErrorCode } from "#contract";
+
+/** What the API answered that is not a success, or that it did not answer at all. */
+export class Failure extends Error {
+  override name = "Failure";
+  /** `OFFLINE` is ours: no answer came. */
+  readonly code: ErrorCode | "OFFLINE";
+  /** 0 where no answer came. */
+  readonly status: number;
+  readonly details: readonly Detail[];
+  readonly requestId: string | undefined;
+  readonly docUrl: string | undefined;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(message: string, known: Omit<Failure, keyof Error>) {
+    super(message);
+    this.code = known.code;
+    this.status = known.status;
+    this.details = known.details;
+    this.requestId = known.requestId;
+    this.docUrl = known.docUrl;
+    this.retryAfterSeconds = known.retryAfterSeconds;
+  }
+}
+
+type ErrorBody = {
+  error?: {
+    code?: ErrorCode;
+    message?: string;
+    details?: Detail[];
+    docUrl?: string;
+    requestId?: string;
+  };
+};
+
+const NO_ANSWER =
+  "No answer came. Check the connection; what you did may or may not have happened.";
+const NOT_OURS = "The answer did not come from Posthorn. Is something between you and it?";
+
+export function offline(): Failure {
+  return localFailure("OFFLINE", NO_ANSWER);
+}
+
+/** A failure that no answer told. */
+export function localFailure(code: Failure["code"], message: string): Failure {
+  return new Failure(message, {
+    code,
+    status: 0,
+    details: [],
+    requestId: undefined,
+    docUrl: undefined,
+    retryAfterSeconds: undefined,
+  });
+}
+
+/** Reads the one error shape of the API; an answer of something in between is told as that. */
+export function readFailure(status: number, headers: Headers, body: unknown): Failure {
+  const { error } = (typeof body === "object" && body !== null ? body : {}) as ErrorBody;
+  const seconds = Number(headers.get("retry-after") ?? Number.NaN);
+  return new Failure(error?.message ?? NOT_OURS, {
+    code: error?.code ?? "INTERNAL",
+    status,
+    details: error?.details ?? [],
+    requestId: error?.requestId ?? headers.get("x-request-id") ?? undefined,
+    docUrl: error?.code ? `/docs/errors/${error.code}` : undefined,
+    retryAfterSeconds: Number.isFinite(seconds) ? seconds : undefined,
+  });
+}
+
+export function toFailure(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  return localFailure("INTERNAL", error instanceof Error ? error.message : String(error));
+}
+
+/** What is wrong with each field of a form, and what is wrong besides. */
+export type FieldErrors = { fields: Record<string, string>; general: string | undefined };
+
+/**
+ * Maps `details[].field` to the fields of a form. A detail of a field that the form does not have is
+ * told in general, so that nothing the server says is lost.
+ */
+export function fieldErrors(failure: Failure, known: readonly string[]): FieldErrors {
+  const fields: Record<string, string> = {};
+  const others: string[] = [];
+  for (const { field, message } of failure.details) {
+    const name = known.find((each) => field === each || field?.startsWith(`${each}.`));
+    if (name === undefined) others.push(message);
+    else fields[name] ??= message;
+  }
+  if (others.length > 0) return { fields, general: others.join(" ") };
+  return { fields, general: Object.keys(fields).length > 0 ? undefined : failure.message };
+}

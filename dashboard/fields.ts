@@ -1,0 +1,23 @@
+import { fieldText } from "./text/sign-in.ts";
+
+/** The checks of forms. The server checks again; these only spare a round trip. */
+export function checkName(value: string): string | null {
+  const name = value.trim();
+  if (name === "") return fieldText.nameNeeded;
+  return [...name].length > 60 ? fieldText.nameLong : null;
+}
+
+export function checkEmail(value: string): string | null {
+  return /^[^\s@]+@[^\s@]+$/.test(value.trim()) ? null : fieldText.emailNeeded;
+}
+
+/** Characters as the server counts them, after NFKC. */
+export function checkNewPassword(value: string): string | null {
+  const { length } = [...value.normalize("NFKC")];
+  if (length < 12) return fieldText.passwordShort;
+  return length > 128 ? fieldText.passwordLong : null;
+}
+
+export function checkPresent(words: string): (value: string) => string | null {
+  return (value) => (value.trim() === "" ? words : null);
+}

@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  countOf,
+  formatClock,
+  formatDay,
+  formatDuration,
+  formatNumber,
+  formatRate,
+  formatRelative,
+  formatSigned,
+  formatTime,
+  zoneName,
+} from "./format.ts";
+
+test("numbers have thousands separators, and signs where a ledger needs them", () => {
+  assert.equal(formatNumber(184_220), "184,220");
+  assert.equal(formatSigned(1_000), "+1,000");
+  assert.equal(formatSigned(-2), "-2");
+  assert.equal(countOf(1, "message"), "1 message");
+  assert.equal(countOf(2, "reply", "replies"), "2 replies");
+});
+
+test("a rate of fewer than 20 says nothing", () => {
+  assert.equal(formatRate(9_713, 10_000), "97.13 %");
+  assert.equal(formatRate(19, 19), undefined);
+});
+
+test("a duration is told in its two largest units", () => {
+  const cases: [number, string][] = [
+    [0, "0 ms"],
+    [820.4, "820 ms"],
+    [2_449, "2.4 s"],
+    [59_999, "59.9 s"],
+    [72_000, "1 min 12 s"],
+    [3_600_000, "1 h"],
+    [11_100_000, "3 h 5 min"],
+    [187_200_000, "2 d 4 h"],
+  ];
+  for (const [ms, expected] of cases) assert.equal(formatDuration(ms), expected);
+});
+
+test("a time is shown in the zone asked for", () => {
+  const iso = "2026-11-15T23:30:00.123Z";
+
+  assert.equal(formatTime(iso, "UTC"), "15 Nov 2026, 23:30:00");
+  assert.equal(formatTime(iso, "Europe/Paris"), "16 Nov 2026, 00:30:00");
+  assert.equal(formatDay(iso, "Asia/Kathmandu"), "16 Nov 2026");
+  assert.equal(formatClock(iso, "UTC"), "23:30:00.123");
+  assert.equal(zoneName("Asia/Kathmandu"), "Kathmandu time");
+});
+
+test("a time near now is told in words", () => {
+  const now = Date.parse("2026-11-15T12:00:00.000Z");
+
+  assert.equal(formatRelative("2026-11-15T11:59:30.000Z", now), "just now");
+  assert.equal(formatRelative("2026-11-15T11:57:00.000Z", now), "3 minutes ago");
+  assert.equal(formatRelative("2026-11-14T11:00:00.000Z", now), "yesterday");
+  assert.equal(formatRelative("2026-11-17T13:00:00.000Z", now), "in 2 days");
+  assert.equal(formatRelative("2026-11-15T12:00:30.000Z", now), "in under a minute");
+});

@@ -1,0 +1,141 @@
+/** Numbers, dates and durations as people read them. English; the zone is the reader's choice. */
+const LOCALE = "en-GB";
+
+const wholeNumbers = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 0 });
+const signedNumbers = new Intl.NumberFormat(LOCALE, {
+  maximumFractionDigits: 0,
+  signDisplay: "exceptZero",
+});
+const compactNumbers = new Intl.NumberFormat(LOCALE, {
+  notation: "compact",
+  maximumFractionDigits: 1,
+});
+
+export function formatNumber(value: number): string {
+  return wholeNumbers.format(value);
+}
+
+/** With a sign, as in a ledger: +1,000 and -2. */
+export function formatSigned(value: number): string {
+  return signedNumbers.format(value);
+}
+
+/** For the axis of a chart: 12K. */
+export function formatCompact(value: number): string {
+  return compactNumbers.format(value);
+}
+
+/** One message, two messages; the plural is the singular with an s unless given. */
+export function countOf(count: number, one: string, many: string = `${one}s`): string {
+  return `${formatNumber(count)} ${count === 1 ? one : many}`;
+}
+
+/** Below this many a rate says little. */
+export const ENOUGH_FOR_A_RATE = 20;
+
+/** "97.13 %", or undefined where there is not enough to speak of a rate. */
+export function formatRate(part: number, whole: number): string | undefined {
+  if (whole < ENOUGH_FOR_A_RATE) return undefined;
+  return `${((part / whole) * 100).toFixed(2)} %`;
+}
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/** The two largest units: 820 ms, 2.4 s, 1 min 12 s, 3 h 5 min, 2 d 4 h. */
+export function formatDuration(ms: number): string {
+  const whole = Math.max(0, Math.round(ms));
+  if (whole < SECOND_MS) return `${whole} ms`;
+  if (whole < MINUTE_MS) return `${(Math.floor(whole / 100) / 10).toFixed(1)} s`;
+  if (whole < HOUR_MS) return inTwo(whole, [MINUTE_MS, "min"], [SECOND_MS, "s"]);
+  if (whole < DAY_MS) return inTwo(whole, [HOUR_MS, "h"], [MINUTE_MS, "min"]);
+  return inTwo(whole, [DAY_MS, "d"], [HOUR_MS, "h"]);
+}
+
+function inTwo(ms: number, [large, largeName]: Unit, [small, smallName]: Unit): string {
+  const rest = Math.floor((ms % large) / small);
+  const first = `${Math.floor(ms / large)} ${largeName}`;
+  return rest === 0 ? first : `${first} ${rest} ${smallName}`;
+}
+
+type Unit = [ms: number, name: string];
+
+const relativeTimes = new Intl.RelativeTimeFormat(LOCALE, { numeric: "auto" });
+const RELATIVE_UNITS = [
+  [DAY_MS, "day"],
+  [HOUR_MS, "hour"],
+  [MINUTE_MS, "minute"],
+] as const;
+
+/** "3 minutes ago", "in 2 days"; under a minute "just now". */
+export function formatRelative(iso: string, nowMs: number): string {
+  const awayMs = Date.parse(iso) - nowMs;
+  for (const [unitMs, unit] of RELATIVE_UNITS) {
+    if (Math.abs(awayMs) >= unitMs) return relativeTimes.format(Math.trunc(awayMs / unitMs), unit);
+  }
+  return awayMs > SECOND_MS ? "in under a minute" : "just now";
+}
+
+export type Zone = string;
+
+const formatters = new Map<string, Intl.DateTimeFormat>();
+
+function formatterOf(zone: Zone, name: string, options: Intl.DateTimeFormatOptions) {
+  const key = `${name} ${zone}`;
+  const made =
+    formatters.get(key) ?? new Intl.DateTimeFormat(LOCALE, { ...options, timeZone: zone });
+  formatters.set(key, made);
+  return made;
+}
+
+/** "15 Nov 2026, 09:30:00" in the zone. */
+export function formatTime(iso: string, zone: Zone): string {
+  const options = { dateStyle: "medium", timeStyle: "medium" } as const;
+  return formatterOf(zone, "time", options).format(new Date(iso));
+}
+
+/** With milliseconds, where the order of things within a second matters: "09:30:00.123". */
+export function formatClock(iso: string, zone: Zone): string {
+  const options = {
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    fractionalSecondDigits: 3,
+  } as const;
+  return formatterOf(zone, "clock", options).format(new Date(iso));
+}
+
+/** "15 Nov 2026" in the zone. */
+export function formatDay(iso: string, zone: Zone): string {
+  return formatterOf(zone, "day", { dateStyle: "medium" }).format(new Date(iso));
+}
+
+/** "15 Nov, 09:30": the axis of a chart. */
+export function formatMinute(iso: string, zone: Zone): string {
+  const options = { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" } as const;
+  return formatterOf(zone, "minute", options).format(new Date(iso));
+}
+
+/** "15 Nov": the axis of a chart of days. */
+export function formatShortDay(iso: string, zone: Zone): string {
+  return formatterOf(zone, "short day", { day: "numeric", month: "short" }).format(new Date(iso));
+}
+
+/** ISO 8601 UTC with milliseconds, as the API writes it. */
+export function toIso(iso: string): string {
+  return new Date(iso).toISOString();
+}
+
+/** The zone of this browser, such as Europe/Paris. */
+export function browserZone(): Zone {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
+
+/** "Europe/Paris" reads "Paris time"; UTC is UTC. */
+export function zoneName(zone: Zone): string {
+  if (zone === "UTC") return "UTC";
+  const city = zone.split("/").at(-1) ?? zone;
+  return `${city.replaceAll("_", " ")} time`;
+}

@@ -1,0 +1,68 @@
+import "@fontsource-variable/inter/wght.css";
+import "@fontsource-variable/jetbrains-mono/wght.css";
+import "@mantine/core/styles.layer.css";
+import "./main.css";
+import { MantineProvider } from "@mantine/core";
+import { QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { RouterProvider } from "@tanstack/react-router";
+import { setNonce } from "get-nonce";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { toFailure } from "./failure.ts";
+import { takeLinkToken } from "./link-token.ts";
+import { createSiteRouter } from "./routes.tsx";
+import { goToSignIn } from "./session.ts";
+import { resolver, theme } from "./theme.ts";
+import { Toasts } from "./ui/toasts.tsx";
+
+takeLinkToken();
+addEventListener("hashchange", takeLinkToken);
+
+const nonce = document.querySelector<HTMLMetaElement>("meta[property=csp-nonce]")?.nonce ?? "";
+setNonce(nonce);
+
+const client = new QueryClient({
+  queryCache: new QueryCache({
+    onError: (error) => {
+      if (toFailure(error).code === "SESSION_REQUIRED") goToSignIn(router);
+    },
+  }),
+  defaultOptions: {
+    queries: {
+      // Only what may pass by itself is tried again.
+      retry: (count, error) => count < 1 && [0, 500, 502, 503].includes(toFailure(error).status),
+      retryDelay: 500,
+      staleTime: 2_000,
+      refetchOnWindowFocus: true,
+    },
+  },
+});
+const router = createSiteRouter(client);
+
+const RELOADED = "posthorn-reloaded";
+/** A deploy removed the chunk that this tab was about to load: once, the page is loaded anew. */
+addEventListener("vite:preloadError", (event) => {
+  if (sessionStorage.getItem(RELOADED)) return;
+  sessionStorage.setItem(RELOADED, "1");
+  event.preventDefault();
+  location.reload();
+});
+router.subscribe("onResolved", () => sessionStorage.removeItem(RELOADED));
+
+const root = document.querySelector("#root");
+if (!root) throw new Error("The page has no #root.");
+createRoot(root).render(
+  <StrictMode>
+    <MantineProvider
+      theme={theme}
+      cssVariablesResolver={resolver}
+      defaultColorScheme="auto"
+      getStyleNonce={() => nonce}
+    >
+      <QueryClientProvider client={client}>
+        <Toasts />
+        <RouterProvider router={router} />
+      </QueryClientProvider>
+    </MantineProvider>
+  </StrictMode>,
+);

@@ -1,0 +1,3 @@
+export function ComposePage() {
+  return <h1>Compose</h1>;
+}

@@ -1,0 +1,3 @@
+export function CreditsPage() {
+  return <h1>Credits</h1>;
+}

@@ -1,0 +1,114 @@
+import { Button, PasswordInput, Stack, Text, TextInput } from "@mantine/core";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { type Answer, call } from "../api.ts";
+import { checkEmail, checkName, checkNewPassword } from "../fields.ts";
+import { forgetLinkToken } from "../link-token.ts";
+import { meOptions } from "../session.ts";
+import { linkText as text, setupText } from "../text/sign-in.ts";
+import { words } from "../text/words.ts";
+import { FailureLine } from "../ui/failure-panel.tsx";
+import { ButtonLink } from "../ui/link.tsx";
+import { PublicPage } from "../ui/public-page.tsx";
+import { useFields } from "../ui/use-fields.ts";
+import { useAction } from "../use-action.ts";
+import { OneTimeLink } from "./one-time-link.tsx";
+
+/** An invitation: as a new user, or as the one who is signed in. */
+export function JoinPage() {
+  return (
+    <OneTimeLink kind="invitation" title={text.joinTitle}>
+      {(token, link) => <Invitation token={token} link={link} />}
+    </OneTimeLink>
+  );
+}
+
+type Link = Answer<"POST /console/links/read">;
+type NewUser = { name: string; email: string; password: string };
+
+function Invitation({ token, link }: { token: string; link: Link }) {
+  const me = useQuery({ ...meOptions, retry: false, gcTime: 0 });
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const join = useAction((user: Partial<NewUser>) =>
+    call("POST /console/links/join", { body: { token, ...user } }),
+  );
+
+  async function send(user: Partial<NewUser>) {
+    const outcome = await join.run(user);
+    if (!outcome?.ok) return outcome?.failure;
+    forgetLinkToken();
+    client.clear();
+    await navigate({ to: "/", search: { account: outcome.result.accountId }, replace: true });
+    return undefined;
+  }
+  const lead = text.joinLead(link.inviter ?? "", link.accountName ?? "", link.role ?? "");
+  return (
+    <PublicPage title={text.joinTitle} lead={lead}>
+      {join.failure && <FailureLine failure={join.failure} />}
+      {me.data ? (
+        <Stack gap="md">
+          <Button loading={join.isRunning} onClick={() => void send({})}>
+            {text.joinAs(me.data.name)}
+          </Button>
+          <Text size="sm" c="dimmed">
+            {text.otherUser}
+          </Text>
+        </Stack>
+      ) : (
+        <NewUserForm isSending={join.isRunning} send={send} />
+      )}
+    </PublicPage>
+  );
+}
+
+type FormProps = {
+  isSending: boolean;
+  send: (user: NewUser) => Promise<Parameters<ReturnType<typeof useFields>["take"]>[0] | undefined>;
+};
+
+function NewUserForm({ isSending, send }: FormProps) {
+  const fields = useFields<NewUser>(
+    { name: "", email: "", password: "" },
+    { name: checkName, email: checkEmail, password: checkNewPassword },
+  );
+  async function submit(user: NewUser): Promise<void> {
+    const failure = await send(user);
+    if (failure) fields.take(failure);
+  }
+  return (
+    <form onSubmit={fields.submit((values) => void submit(values))} noValidate>
+      <Stack gap="md">
+        <TextInput
+          label={setupText.name}
+          name="name"
+          autoComplete="name"
+          autoFocus
+          {...fields.getInputProps("name")}
+        />
+        <TextInput
+          label={setupText.email}
+          description={setupText.emailHint}
+          name="email"
+          type="email"
+          autoComplete="username"
+          {...fields.getInputProps("email")}
+        />
+        <PasswordInput
+          label={setupText.password}
+          description={setupText.passwordHint}
+          name="password"
+          autoComplete="new-password"
+          visibilityToggleButtonProps={{ "aria-label": words.showPassword }}
+          {...fields.getInputProps("password")}
+        />
+        <Button type="submit" loading={isSending}>
+          {text.join}
+        </Button>
+        <ButtonLink to="/sign-in" search={{ next: "/join" }} variant="subtle">
+          {text.haveUser}
+        </ButtonLink>
+      </Stack>
+    </form>
+  );
+}

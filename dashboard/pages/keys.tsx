@@ -1,0 +1,291 @@
+import { Badge, Group, NativeSelect, Stack, Text } from "@mantine/core";
+import { IconKey, IconPlus } from "@tabler/icons-react";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import type { ApiKey } from "#contract";
+import { nowMs } from "../clock.ts";
+import { formatNumber } from "../format.ts";
+import { present } from "../search.ts";
+import { useAccount, useDenial } from "../session.ts";
+import { keysText as text } from "../text/keys.ts";
+import { words } from "../text/words.ts";
+import { Empty } from "../ui/empty.tsx";
+import { type Column, Listing } from "../ui/listing.tsx";
+import { Page } from "../ui/page.tsx";
+import { Pager } from "../ui/pager.tsx";
+import { ReasonedButton } from "../ui/reasoned.tsx";
+import { Time } from "../ui/time.tsx";
+import { useRead } from "../use-read.ts";
+import { KEY_STATES } from "../vocabulary.ts";
+import { CreateKey } from "./keys/create-key.tsx";
+import { RevokeKey } from "./keys/revoke-key.tsx";
+import { useCursorFallback } from "../ui/use-cursor-fallback.ts";
+
+const ROUTE = "/signed-in/keys";
+
+export function KeysPage() {
+  const account = useAccount();
+  const search = useSearch({ from: ROUTE });
+  const navigate = useNavigate({ from: "/keys" });
+  const denial = useDenial("developer");
+  const keys = useRead(
+    "GET /console/accounts/{accountId}/keys",
+    {
+      params: { accountId: account.accountId },
+      query: present({
+        cursor: search.cursor,
+        limit: search.limit && Number(search.limit),
+        state: search.state && [search.state],
+      }),
+    },
+    { keepsOld: true },
+  );
+  useCursorFallback(keys.failure, () =>
+    navigate({ search: ({ cursor: _, ...rest }) => rest, replace: true }),
+  );
+  const createButton = (
+    <ReasonedButton
+      reason={denial}
+      leftSection={<IconPlus size={16} aria-hidden />}
+      onClick={() => void navigate({ search: (old) => ({ ...old, dialog: "create" as const }) })}
+    >
+      {text.create}
+    </ReasonedButton>
+  );
+  const empty = search.state ? (
+    <Empty
+      icon={<IconKey aria-hidden />}
+      title={text.noMatch(text.states[search.state])}
+      description={text.noMatchHint}
+    >
+      <ReasonedButton
+        reason={undefined}
+        variant="default"
+        onClick={() => void navigate({ search: {} })}
+      >
+        {words.clearFilters}
+      </ReasonedButton>
+    </Empty>
+  ) : (
+    <Empty icon={<IconKey aria-hidden />} title={text.noneYet} description={text.noneYetHint}>
+      {createButton}
+    </Empty>
+  );
+  const hasKeys = (keys.data?.totalCount ?? 0) > 0;
+  return (
+    <Page
+      title={text.title}
+      account={account.name}
+      lead={text.lead}
+      actions={hasKeys ? createButton : undefined}
+    >
+      {hasKeys && (
+        <Group justify="space-between" align="flex-end">
+          <StateFilter
+            state={search.state}
+            onChange={(state) => void navigate({ search: present({ state, limit: search.limit }) })}
+          />
+          {keys.data && (
+            <Text c="dimmed" size="sm">
+              {text.activeOf(
+                formatNumber(keys.data.activeCount),
+                formatNumber(keys.data.maxActive),
+              )}
+            </Text>
+          )}
+        </Group>
+      )}
+      <Listing
+        label={text.title}
+        columns={COLUMNS}
+        rows={keys.data?.data}
+        rowId={(key) => key.keyId}
+        failure={keys.failure}
+        onRetry={keys.retry}
+        empty={empty}
+        isStale={keys.isStale}
+        compact={(key) => <CompactKey apiKey={key} />}
+      />
+      <Pager
+        page={keys.data}
+        search={search}
+        onTurn={(turn) => void navigate({ search: { ...search, ...turn } })}
+      />
+      <KeyDialogs keys={keys.data?.data ?? []} />
+    </Page>
+  );
+}
+
+type StateChoice = ApiKey["state"] | undefined;
+
+function StateFilter({
+  state,
+  onChange,
+}: {
+  state: StateChoice;
+  onChange: (state: StateChoice) => void;
+}) {
+  return (
+    <NativeSelect
+      label={text.state}
+      value={state ?? ""}
+      data={[
+        { value: "", label: text.allStates },
+        ...KEY_STATES.map((value) => ({ value, label: text.states[value] })),
+      ]}
+      onChange={(event) => onChange((event.currentTarget.value || undefined) as StateChoice)}
+    />
+  );
+}
+
+const COLUMNS: Column<ApiKey>[] = [
+  {
+    name: "name",
+    header: text.columns.name,
+    isLong: true,
+    cell: (key) => (
+      <Text span fw={550} size="sm" title={key.name}>
+        {key.name}
+      </Text>
+    ),
+  },
+  { name: "mask", header: text.columns.mask, cell: (key) => <Mask mask={key.mask} /> },
+  { name: "scopes", header: text.columns.scopes, cell: (key) => <Scopes apiKey={key} /> },
+  {
+    name: "created",
+    header: text.columns.created,
+    cell: (key) => (
+      <Stack gap={0}>
+        <Time at={key.createdAt} form="relative" />
+        <Text span size="xs" c="dimmed">
+          {text.by(key.createdBy.name)}
+        </Text>
+      </Stack>
+    ),
+  },
+  { name: "lastUsed", header: text.columns.lastUsed, cell: (key) => <LastUsed apiKey={key} /> },
+  {
+    name: "expires",
+    header: text.columns.expires,
+    cell: (key) => (key.expiresAt ? <Time at={key.expiresAt} form="relative" /> : words.never),
+  },
+  { name: "state", header: text.columns.state, cell: (key) => <KeyState state={key.state} /> },
+  { name: "actions", header: text.columns.actions, cell: (key) => <KeyActions apiKey={key} /> },
+];
+
+function Mask({ mask }: { mask: string }) {
+  return <code className="mono">{mask}</code>;
+}
+
+function Scopes({ apiKey }: { apiKey: ApiKey }) {
+  return (
+    <Stack gap={2} align="flex-start">
+      {apiKey.scopes.map((scope) => (
+        <code key={scope} className="mono">
+          {scope}
+        </code>
+      ))}
+    </Stack>
+  );
+}
+
+const STATE_COLOR: Record<ApiKey["state"], string> = {
+  active: "teal",
+  expires_soon: "yellow",
+  expired: "gray",
+  revoked: "red",
+};
+
+function KeyState({ state }: { state: ApiKey["state"] }) {
+  return (
+    <Badge variant="dot" color={STATE_COLOR[state]}>
+      {text.states[state]}
+    </Badge>
+  );
+}
+
+const UNUSED_MS = 30 * 86_400_000;
+
+function LastUsed({ apiKey }: { apiKey: ApiKey }) {
+  const isActive = apiKey.state === "active" || apiKey.state === "expires_soon";
+  const since = Date.parse(apiKey.lastUsedAt ?? apiKey.createdAt);
+  return (
+    <Stack gap={0}>
+      {apiKey.lastUsedAt ? <Time at={apiKey.lastUsedAt} form="relative" /> : words.never}
+      {isActive && nowMs() - since > UNUSED_MS && (
+        <Text span size="xs" c="dimmed">
+          {text.unused}
+        </Text>
+      )}
+    </Stack>
+  );
+}
+
+function KeyActions({ apiKey }: { apiKey: ApiKey }) {
+  const navigate = useNavigate({ from: "/keys" });
+  const denial = useDenial("developer");
+  if (apiKey.state === "revoked") return null;
+  const open = (dialog: "create" | "revoke") =>
+    void navigate({ search: (old) => ({ ...old, dialog, id: apiKey.keyId }) });
+  return (
+    <Group gap="xs" wrap="nowrap">
+      <ReasonedButton
+        reason={denial}
+        variant="default"
+        size="compact-sm"
+        aria-label={text.replaceNamed(apiKey.name)}
+        onClick={() => open("create")}
+      >
+        {text.replace}
+      </ReasonedButton>
+      <ReasonedButton
+        reason={denial}
+        variant="default"
+        size="compact-sm"
+        c="var(--mantine-color-error)"
+        aria-label={text.revokeNamed(apiKey.name)}
+        onClick={() => open("revoke")}
+      >
+        {text.revoke}
+      </ReasonedButton>
+    </Group>
+  );
+}
+
+function CompactKey({ apiKey }: { apiKey: ApiKey }) {
+  return (
+    <Stack gap={6}>
+      <Group justify="space-between" wrap="nowrap" gap="xs">
+        <Text span fw={550} truncate>
+          {apiKey.name}
+        </Text>
+        <KeyState state={apiKey.state} />
+      </Group>
+      <Group justify="space-between" gap="xs">
+        <Mask mask={apiKey.mask} />
+        <Text span size="sm" c="dimmed">
+          {apiKey.lastUsedAt ? <Time at={apiKey.lastUsedAt} form="relative" /> : words.never}
+        </Text>
+      </Group>
+      <Group justify="space-between" gap="xs" align="flex-end">
+        <Scopes apiKey={apiKey} />
+        <KeyActions apiKey={apiKey} />
+      </Group>
+    </Stack>
+  );
+}
+
+/** The dialog that the address names. */
+function KeyDialogs({ keys }: { keys: ApiKey[] }) {
+  const { dialog, id } = useSearch({ from: ROUTE });
+  const navigate = useNavigate({ from: "/keys" });
+  const denial = useDenial("developer");
+  const chosen = keys.find(({ keyId }) => keyId === id);
+  const close = () =>
+    void navigate({ search: ({ dialog: _, id: __, ...rest }) => rest, ignoreBlocker: true });
+  if (denial !== undefined) return null;
+  if (dialog === "create" && (id === undefined || chosen)) {
+    return <CreateKey replaces={chosen} onClose={close} key={id ?? "new"} />;
+  }
+  if (dialog === "revoke" && chosen) return <RevokeKey apiKey={chosen} onClose={close} />;
+  return null;
+}

@@ -1,0 +1,169 @@
+import {
+  Button,
+  Checkbox,
+  Group,
+  Input,
+  Modal,
+  SegmentedControl,
+  Stack,
+  Text,
+  TextInput,
+} from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import type { ApiKey, Scope } from "#contract";
+import { type Answer, call, newIdempotencyKey } from "../../api.ts";
+import { useDraft } from "../../drafts.ts";
+import { isProofFailure, useProof } from "../../proof.tsx";
+import { useAccount } from "../../session.ts";
+import { createKeyText as text } from "../../text/keys.ts";
+import { words } from "../../text/words.ts";
+import { FailureLine } from "../../ui/failure-panel.tsx";
+import { useFields } from "../../ui/use-fields.ts";
+import { useAction } from "../../use-action.ts";
+import { askAgain } from "../../use-read.ts";
+import { SCOPES } from "../../vocabulary.ts";
+import { ShownKey, useUnsavedGate } from "./shown-key.tsx";
+
+export type CreatedKey = Answer<"POST /console/accounts/{accountId}/keys">;
+
+type Props = {
+  /** The key that this one replaces: its scopes are taken over. */
+  replaces: ApiKey | undefined;
+  onClose: () => void;
+};
+
+/** One dialog: first the form, then the key, this once. */
+export function CreateKey({ replaces, onClose }: Props) {
+  // Held here and nowhere else: gone when the dialog closes.
+  const [created, setCreated] = useState<CreatedKey>();
+  const [isSaved, setIsSaved] = useState(false);
+  const gate = useUnsavedGate({ isUnsaved: created !== undefined && !isSaved, onClose });
+  const formTitle = replaces ? text.replaceTitle(replaces.name) : text.title;
+  return (
+    <Modal.Stack>
+      <Modal
+        opened
+        onClose={gate.close}
+        stackId="create-key"
+        title={created ? text.shownTitle : formTitle}
+        size="lg"
+      >
+        {created ? (
+          <ShownKey created={created} onSaved={() => setIsSaved(true)} onDone={gate.close} />
+        ) : (
+          <KeyForm replaces={replaces} onCreated={setCreated} onCancel={onClose} />
+        )}
+      </Modal>
+      {gate.dialog}
+    </Modal.Stack>
+  );
+}
+
+type Values = { name: string; scopes: Scope[]; expiry: keyof typeof text.expiries };
+
+function KeyForm(props: {
+  replaces: ApiKey | undefined;
+  onCreated: (created: CreatedKey) => void;
+  onCancel: () => void;
+}) {
+  const { replaces, onCreated, onCancel } = props;
+  const { accountId } = useAccount();
+  const client = useQueryClient();
+  const proof = useProof();
+  const [idempotencyKey] = useState(newIdempotencyKey);
+  const [draft, keep, forget] = useDraft<Values>(`create-key ${replaces?.keyId ?? ""}`, {
+    name: replaces?.name ?? "",
+    scopes: replaces?.scopes ?? ["messages:send"],
+    expiry: "never",
+  });
+  const fields = useFields<Values>(draft, {
+    name: checkKeyName,
+    scopes: (scopes) => (scopes.length === 0 ? text.scopeNeeded : null),
+  });
+  fields.watch("name", ({ value }) => keep({ ...fields.getValues(), name: value }));
+
+  const create = useAction(({ name, scopes, expiry }: Values) =>
+    proof.guard(() =>
+      call(
+        "POST /console/accounts/{accountId}/keys",
+        {
+          params: { accountId },
+          body: {
+            name: name.trim(),
+            scopes,
+            expiresInDays: expiry === "never" ? null : Number(expiry),
+          },
+        },
+        { idempotencyKey },
+      ),
+    ),
+  );
+
+  async function send(values: Values): Promise<void> {
+    const outcome = await create.run(values);
+    if (outcome?.ok === false) fields.take(outcome.failure);
+    if (!outcome?.ok) return;
+    forget();
+    onCreated(outcome.result);
+    askAgain(client, ["GET /console/accounts/{accountId}/keys"]);
+  }
+  const { scopes } = fields.values;
+  const summary = text.summaries[SCOPES.filter((scope) => scopes.includes(scope)).join(" ")];
+  return (
+    <form onSubmit={fields.submit((values) => void send(values))} noValidate>
+      <Stack gap="md">
+        {replaces && <Text size="sm">{text.replaceHint(replaces.mask)}</Text>}
+        {create.failure && !isProofFailure(create.failure) && (
+          <FailureLine failure={create.failure} />
+        )}
+        <TextInput
+          label={text.name}
+          description={text.nameHint}
+          autoComplete="off"
+          data-autofocus
+          withAsterisk
+          {...fields.getInputProps("name")}
+        />
+        <Checkbox.Group label={text.scopes} {...fields.getInputProps("scopes")}>
+          <Stack gap="xs" mt="xs">
+            {SCOPES.map((scope) => (
+              <Checkbox
+                key={scope}
+                value={scope}
+                label={<code>{scope}</code>}
+                description={text.scopeHints[scope]}
+              />
+            ))}
+          </Stack>
+        </Checkbox.Group>
+        <Input.Wrapper label={text.expiry} labelElement="div" id="expiry">
+          <SegmentedControl
+            fullWidth
+            aria-label={text.expiry}
+            data={Object.entries(text.expiries).map(([value, label]) => ({ value, label }))}
+            {...fields.getInputProps("expiry")}
+          />
+        </Input.Wrapper>
+        <Text size="sm" role="status">
+          {summary}
+        </Text>
+        {proof.fields}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onCancel}>
+            {words.cancel}
+          </Button>
+          <Button type="submit" loading={create.isRunning}>
+            {text.submit}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+function checkKeyName(value: string): string | null {
+  const name = value.trim();
+  if (name === "") return text.nameNeeded;
+  return [...name].length > 60 ? text.nameLong : null;
+}

@@ -1,0 +1,74 @@
+import { Button, DataList, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import type { ApiKey } from "#contract";
+import { call } from "../../api.ts";
+import { useAccount } from "../../session.ts";
+import { revokeKeyText as text } from "../../text/keys.ts";
+import { words } from "../../text/words.ts";
+import { FailureLine } from "../../ui/failure-panel.tsx";
+import { Time } from "../../ui/time.tsx";
+import { toast } from "../../ui/toasts.tsx";
+import { useFields } from "../../ui/use-fields.ts";
+import { useAction } from "../../use-action.ts";
+import { askAgain } from "../../use-read.ts";
+
+/** Revoking is irreversible, so the name is typed; it is urgent, so no proof is asked. */
+export function RevokeKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
+  const { accountId } = useAccount();
+  const client = useQueryClient();
+  const fields = useFields(
+    { name: "" },
+    { name: (value) => (value.trim() === apiKey.name ? null : text.mismatch) },
+  );
+  const revoke = useAction(() =>
+    call("POST /console/accounts/{accountId}/keys/{keyId}/revoke", {
+      params: { accountId, keyId: apiKey.keyId },
+    }),
+  );
+
+  async function send(): Promise<void> {
+    const outcome = await revoke.run(undefined);
+    if (!outcome?.ok) return;
+    askAgain(client, ["GET /console/accounts/{accountId}/keys"]);
+    toast({ title: text.done(apiKey.name), message: text.doneHint });
+    onClose();
+  }
+  return (
+    <Modal opened onClose={onClose} title={text.title}>
+      <form onSubmit={fields.submit(() => void send())} noValidate>
+        <Stack gap="md">
+          <Text size="sm">{text.consequence}</Text>
+          <DataList labelWidth="6rem">
+            <DataList.Item>
+              <DataList.ItemLabel>{text.mask}</DataList.ItemLabel>
+              <DataList.ItemValue>
+                <code className="mono">{apiKey.mask}</code>
+              </DataList.ItemValue>
+            </DataList.Item>
+            <DataList.Item>
+              <DataList.ItemLabel>{text.lastUsed}</DataList.ItemLabel>
+              <DataList.ItemValue>
+                {apiKey.lastUsedAt ? <Time at={apiKey.lastUsedAt} /> : words.never}
+              </DataList.ItemValue>
+            </DataList.Item>
+          </DataList>
+          {revoke.failure && <FailureLine failure={revoke.failure} />}
+          <TextInput
+            label={text.typeName(apiKey.name)}
+            autoComplete="off"
+            data-autofocus
+            {...fields.getInputProps("name")}
+          />
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              {words.cancel}
+            </Button>
+            <Button type="submit" color="red.9" loading={revoke.isRunning}>
+              {text.submit}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}

@@ -1,0 +1,3 @@
+export function MessagePage() {
+  return <h1>Message</h1>;
+}

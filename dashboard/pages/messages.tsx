@@ -1,0 +1,3 @@
+export function MessagesPage() {
+  return <h1>Messages</h1>;
+}

@@ -1,0 +1,85 @@
+import { type RangeSearch, readRange } from "../../range.ts";
+import {
+  type PageSearch,
+  present,
+  type RawSearch,
+  readChoice,
+  readChoices,
+  readId,
+  readPage,
+  readText,
+} from "../../search.ts";
+import { ERROR_CODES, STATUSES } from "../../vocabulary.ts";
+
+export type MessagesSearch = PageSearch &
+  RangeSearch & {
+    status?: (typeof STATUSES)[number][];
+    errorCode?: (typeof ERROR_CODES)[number][];
+    /** A key's id, or `console` for what people sent from here. */
+    key?: string;
+    sender?: string;
+    recipient?: string;
+    reference?: string;
+    /** The message open in the drawer. */
+    id?: string;
+    live?: "on";
+  };
+
+export function readMessages(raw: RawSearch): MessagesSearch {
+  return {
+    ...readPage(raw),
+    ...readRange(raw),
+    ...present({
+      status: readChoices(raw["status"], STATUSES),
+      errorCode: readChoices(raw["errorCode"], ERROR_CODES),
+      key: readChoice(raw["key"], ["console"]) ?? readId(raw["key"]),
+      sender: readText(raw["sender"], 20),
+      recipient: readText(raw["recipient"], 20),
+      reference: readText(raw["reference"]),
+      id: readId(raw["id"]),
+      live: readChoice(raw["live"], ["on"]),
+    }),
+  };
+}
+
+/** What a person looks for: a message by its id, a number, or their own reference. */
+export type Wanted =
+  | { kind: "id"; id: string }
+  | { kind: "recipient"; recipient: string }
+  | { kind: "reference"; reference: string };
+
+/** Digits, with what people put between them; 7 or more are a number, fewer a reference. */
+const NUMBER = /^\+?[\d\s().-]+$/;
+
+export function recognise(typed: string): Wanted | undefined {
+  const text = typed.trim();
+  const id = readId(text);
+  if (id !== undefined) return { kind: "id", id };
+  const digits = text.replaceAll(/\D/g, "");
+  if (NUMBER.test(text) && digits.length >= 7 && digits.length <= 15) {
+    return { kind: "recipient", recipient: digits };
+  }
+  const reference = readText(text);
+  return reference === undefined ? undefined : { kind: "reference", reference };
+}
+
+const FILTERS = [
+  "status",
+  "errorCode",
+  "key",
+  "sender",
+  "recipient",
+  "reference",
+  "range",
+  "from",
+  "to",
+] as const;
+
+export function isFiltered(search: MessagesSearch): boolean {
+  return FILTERS.some((name) => search[name] !== undefined);
+}
+
+/** Without filters: what is kept when they are cleared. */
+export function cleared({ limit, live }: MessagesSearch): MessagesSearch {
+  return present({ limit, live });
+}

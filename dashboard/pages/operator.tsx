@@ -1,0 +1,3 @@
+export function OperatorPage() {
+  return <h1>Operator</h1>;
+}

@@ -1,0 +1,3 @@
+export function PricesPage() {
+  return <h1>Prices</h1>;
+}

@@ -1,0 +1,3 @@
+export function RoutesPage() {
+  return <h1>Routes</h1>;
+}

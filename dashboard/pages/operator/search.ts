@@ -1,0 +1,31 @@
+import { type RangeSearch, readRange } from "../../range.ts";
+import {
+  type PageSearch,
+  present,
+  type RawSearch,
+  readId,
+  readPage,
+  readText,
+} from "../../search.ts";
+
+export type QuerySearch = PageSearch & { q?: string };
+
+export function readQuery(raw: RawSearch): QuerySearch {
+  return { ...readPage(raw), ...present({ q: readText(raw["q"], 60) }) };
+}
+
+export type AuditSearch = PageSearch &
+  RangeSearch & { action?: string; actor?: string; accountId?: string; objectId?: string };
+
+export function readAudit(raw: RawSearch): AuditSearch {
+  return {
+    ...readPage(raw),
+    ...readRange(raw),
+    ...present({
+      action: readText(raw["action"], 60),
+      actor: readText(raw["actor"], 100),
+      accountId: readId(raw["accountId"]),
+      objectId: readText(raw["objectId"], 100),
+    }),
+  };
+}

@@ -1,0 +1,46 @@
+import { type RangeSearch, readRange } from "../../range.ts";
+import {
+  type PageSearch,
+  present,
+  type RawSearch,
+  readChoice,
+  readChoices,
+  readId,
+  readPage,
+  readText,
+} from "../../search.ts";
+import { DELIVERY_STATES, EVENTS } from "../../vocabulary.ts";
+
+export const TABS = ["deliveries", "hosts", "secret", "verify"] as const;
+
+export type WebhooksSearch = PageSearch &
+  RangeSearch & {
+    /** Deliveries where it is left out. */
+    tab?: Exclude<(typeof TABS)[number], "deliveries">;
+    state?: (typeof DELIVERY_STATES)[number][];
+    event?: (typeof EVENTS)[number][];
+    host?: string;
+    messageId?: string;
+    httpStatus?: string;
+    /** The delivery open in the drawer. */
+    id?: string;
+    dialog?: "test" | "replay";
+  };
+
+export function readWebhooks(raw: RawSearch): WebhooksSearch {
+  const httpStatus = readText(raw["httpStatus"], 3);
+  return {
+    ...readPage(raw),
+    ...readRange(raw),
+    ...present({
+      tab: readChoice(raw["tab"], ["hosts", "secret", "verify"]),
+      state: readChoices(raw["state"], DELIVERY_STATES),
+      event: readChoices(raw["event"], EVENTS),
+      host: readText(raw["host"], 300),
+      messageId: readId(raw["messageId"]),
+      httpStatus: httpStatus && /^[1-9]\d\d$/.test(httpStatus) ? httpStatus : undefined,
+      id: readId(raw["id"]),
+      dialog: readChoice(raw["dialog"], ["test", "replay"]),
+    }),
+  };
+}

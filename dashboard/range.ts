@@ -1,0 +1,32 @@
+import { present, type RawSearch, readChoice, readTime } from "./search.ts";
+
+/** A relative range stays relative in the address; a custom one is two times. */
+export const RANGES = ["15m", "1h", "24h", "7d", "30d"] as const;
+export type RelativeRange = (typeof RANGES)[number];
+
+export type RangeSearch = { range?: RelativeRange; from?: string; to?: string };
+
+const MINUTE_MS = 60_000;
+export const RANGE_MS: Record<RelativeRange, number> = {
+  "15m": 15 * MINUTE_MS,
+  "1h": 60 * MINUTE_MS,
+  "24h": 1_440 * MINUTE_MS,
+  "7d": 10_080 * MINUTE_MS,
+  "30d": 43_200 * MINUTE_MS,
+};
+
+/** Two times in order are a custom range; else a relative one counts; else there is none. */
+export function readRange(raw: RawSearch): RangeSearch {
+  const [from, to] = [readTime(raw["from"]), readTime(raw["to"])];
+  if (from !== undefined && to !== undefined && from < to) return { from, to };
+  return present({ range: readChoice(raw["range"], RANGES) });
+}
+
+/** The first and the last instant, exclusive, that the range means now; undefined is unbounded. */
+export function boundsOf(search: RangeSearch, nowMs: number): { from?: string; to?: string } {
+  if (search.from !== undefined && search.to !== undefined) {
+    return { from: search.from, to: search.to };
+  }
+  if (search.range === undefined) return {};
+  return { from: new Date(nowMs - RANGE_MS[search.range]).toISOString() };
+}

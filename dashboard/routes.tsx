@@ -1,0 +1,257 @@
+import type { QueryClient } from "@tanstack/react-query";
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  redirect,
+  retainSearchParams,
+} from "@tanstack/react-router";
+import { readCompose } from "./pages/compose/search.ts";
+import { readCredits } from "./pages/credits/search.ts";
+import { readKeys } from "./pages/keys/search.ts";
+import { readMessages } from "./pages/messages/search.ts";
+import { readAudit, readQuery } from "./pages/operator/search.ts";
+import { readOverview } from "./pages/overview/search.ts";
+import { readWebhooks } from "./pages/webhooks/search.ts";
+import { parseSearch, present, type RawSearch, readChoice, readId, readNext } from "./search.ts";
+import { stringifySearch } from "./search.ts";
+import { requireUser, waitsForSetup } from "./session.ts";
+import { NotFound, RouteFailure } from "./shell/not-found.tsx";
+
+/** The whole site map. Each page is a file of its own, loaded when it is first opened. */
+const root = createRootRouteWithContext<{ client: QueryClient }>()({
+  validateSearch: (raw: RawSearch): { account?: string } =>
+    present({ account: readId(raw["account"]) }),
+  search: { middlewares: [retainSearchParams(["account"])] },
+  notFoundComponent: NotFound,
+});
+
+const setup = createRoute({
+  getParentRoute: () => root,
+  path: "/setup",
+  beforeLoad: async () => {
+    if (!(await waitsForSetup())) throw redirect({ to: "/sign-in" });
+  },
+  component: lazyRouteComponent(() => import("./pages/setup.tsx"), "SetupPage"),
+});
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: "/sign-in",
+  validateSearch: (raw: RawSearch): { next?: string } => present({ next: readNext(raw["next"]) }),
+  beforeLoad: async () => {
+    if (await waitsForSetup()) throw redirect({ to: "/setup" });
+  },
+  component: lazyRouteComponent(() => import("./pages/sign-in.tsx"), "SignInPage"),
+});
+
+const join = createRoute({
+  getParentRoute: () => root,
+  path: "/join",
+  component: lazyRouteComponent(() => import("./pages/join.tsx"), "JoinPage"),
+});
+
+const reset = createRoute({
+  getParentRoute: () => root,
+  path: "/reset",
+  component: lazyRouteComponent(() => import("./pages/reset.tsx"), "ResetPage"),
+});
+
+/** Every page below needs somebody signed in. */
+const signedIn = createRoute({
+  getParentRoute: () => root,
+  id: "signed-in",
+  beforeLoad: async ({ context, location, search }) => {
+    const me = await requireUser(context.client, location.href);
+    const [first] = me.accounts;
+    // With several accounts every address names its own, so that a pasted link opens the right one.
+    const isNameless = search.account === undefined && me.accounts.length > 1 && first;
+    if (isNameless) {
+      throw redirect({
+        to: location.pathname,
+        search: { ...parseSearch(location.searchStr), account: first.accountId },
+        replace: true,
+      });
+    }
+  },
+  component: lazyRouteComponent(() => import("./shell/signed-in.tsx"), "SignedIn"),
+});
+
+const overview = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/",
+  validateSearch: readOverview,
+  component: lazyRouteComponent(() => import("./pages/overview.tsx"), "OverviewPage"),
+});
+
+const messages = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/messages",
+  validateSearch: readMessages,
+  component: lazyRouteComponent(() => import("./pages/messages.tsx"), "MessagesPage"),
+});
+
+const message = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/messages/$messageId",
+  validateSearch: (raw: RawSearch): { tab?: "json" } =>
+    present({ tab: readChoice(raw["tab"], ["json"]) }),
+  component: lazyRouteComponent(() => import("./pages/message.tsx"), "MessagePage"),
+});
+
+const compose = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/compose",
+  validateSearch: readCompose,
+  component: lazyRouteComponent(() => import("./pages/compose.tsx"), "ComposePage"),
+});
+
+const webhooks = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/webhooks",
+  validateSearch: readWebhooks,
+  component: lazyRouteComponent(() => import("./pages/webhooks.tsx"), "WebhooksPage"),
+});
+
+const keys = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/keys",
+  validateSearch: readKeys,
+  component: lazyRouteComponent(() => import("./pages/keys.tsx"), "KeysPage"),
+});
+
+const credits = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/credits",
+  validateSearch: readCredits,
+  component: lazyRouteComponent(() => import("./pages/credits.tsx"), "CreditsPage"),
+});
+
+const team = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/team",
+  component: lazyRouteComponent(() => import("./pages/team.tsx"), "TeamPage"),
+});
+
+const settings = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/settings",
+  component: lazyRouteComponent(() => import("./pages/settings.tsx"), "SettingsPage"),
+});
+
+const profile = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/profile",
+  component: lazyRouteComponent(() => import("./pages/profile.tsx"), "ProfilePage"),
+});
+
+const operator = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/operator",
+  component: lazyRouteComponent(() => import("./pages/operator.tsx"), "OperatorPage"),
+});
+
+const operatorHome = createRoute({
+  getParentRoute: () => operator,
+  path: "/",
+  beforeLoad: () => {
+    throw redirect({ to: "/operator/accounts" });
+  },
+});
+
+const operatorAccounts = createRoute({
+  getParentRoute: () => operator,
+  path: "/accounts",
+  validateSearch: readQuery,
+  component: lazyRouteComponent(() => import("./pages/operator/accounts.tsx"), "AccountsPage"),
+});
+
+const operatorUsers = createRoute({
+  getParentRoute: () => operator,
+  path: "/users",
+  validateSearch: readQuery,
+  component: lazyRouteComponent(() => import("./pages/operator/users.tsx"), "UsersPage"),
+});
+
+const operatorCarriers = createRoute({
+  getParentRoute: () => operator,
+  path: "/carriers",
+  component: lazyRouteComponent(() => import("./pages/operator/carriers.tsx"), "CarriersPage"),
+});
+
+const operatorRoutes = createRoute({
+  getParentRoute: () => operator,
+  path: "/routes",
+  component: lazyRouteComponent(() => import("./pages/operator/routes.tsx"), "RoutesPage"),
+});
+
+const operatorPrices = createRoute({
+  getParentRoute: () => operator,
+  path: "/prices",
+  component: lazyRouteComponent(() => import("./pages/operator/prices.tsx"), "PricesPage"),
+});
+
+const operatorQueue = createRoute({
+  getParentRoute: () => operator,
+  path: "/queue",
+  component: lazyRouteComponent(() => import("./pages/operator/queue.tsx"), "QueuePage"),
+});
+
+const operatorAudit = createRoute({
+  getParentRoute: () => operator,
+  path: "/audit",
+  validateSearch: readAudit,
+  component: lazyRouteComponent(() => import("./pages/operator/audit.tsx"), "AuditPage"),
+});
+
+const tree = root.addChildren([
+  setup,
+  signIn,
+  join,
+  reset,
+  signedIn.addChildren([
+    overview,
+    messages,
+    message,
+    compose,
+    webhooks,
+    keys,
+    credits,
+    team,
+    settings,
+    profile,
+    operator.addChildren([
+      operatorHome,
+      operatorAccounts,
+      operatorUsers,
+      operatorCarriers,
+      operatorRoutes,
+      operatorPrices,
+      operatorQueue,
+      operatorAudit,
+    ]),
+  ]),
+]);
+
+export function createSiteRouter(client: QueryClient) {
+  return createRouter({
+    routeTree: tree,
+    context: { client },
+    parseSearch,
+    stringifySearch,
+    // Unknown parameters leave the address.
+    search: { strict: true },
+    defaultPreload: "intent",
+    defaultPendingMs: 150,
+    scrollRestoration: true,
+    defaultNotFoundComponent: NotFound,
+    defaultErrorComponent: RouteFailure,
+  });
+}
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: ReturnType<typeof createSiteRouter>;
+  }
+}

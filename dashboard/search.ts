@@ -1,0 +1,92 @@
+/**
+ * The query string as data. Pages read theirs with the small functions below: a value that is
+ * unknown or wrong reads as undefined, and so leaves the address.
+ */
+export type RawSearch = Record<string, unknown>;
+
+/** `?status=SENT&status=FAILED` is a list, everything else a text; nothing is guessed to be a number. */
+export function parseSearch(query: string): Record<string, string | string[]> {
+  const found: Record<string, string | string[]> = {};
+  for (const [name, value] of new URLSearchParams(query)) {
+    const before = found[name];
+    found[name] = before === undefined ? value : [before, value].flat();
+  }
+  return found;
+}
+
+export function stringifySearch(search: RawSearch): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(search)) {
+    for (const each of [value].flat()) {
+      if (each !== undefined && each !== null && each !== "") parameters.append(name, String(each));
+    }
+  }
+  const text = parameters.toString();
+  return text === "" ? "" : `?${text}`;
+}
+
+/** Leaves out what is undefined, so that it leaves the address too. */
+export function present<T extends object>(search: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  const entries = Object.entries(search).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
+}
+
+export function readText(value: unknown, maxLength = 128): string | undefined {
+  const text = typeof value === "string" ? value.trim() : "";
+  return text === "" || text.length > maxLength ? undefined : text;
+}
+
+export function readChoice<const Choice extends string>(
+  value: unknown,
+  choices: readonly Choice[],
+): Choice | undefined {
+  return choices.find((choice) => choice === value);
+}
+
+/** The chosen ones in the order of the choices; undefined where there is none. */
+export function readChoices<const Choice extends string>(
+  value: unknown,
+  choices: readonly Choice[],
+): Choice[] | undefined {
+  const given = new Set([value].flat());
+  const chosen = choices.filter((choice) => given.has(choice));
+  return chosen.length === 0 ? undefined : chosen;
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+export function readId(value: unknown): string | undefined {
+  const text = typeof value === "string" ? value.trim().toLowerCase() : "";
+  return UUID.test(text) ? text : undefined;
+}
+
+export function readTime(value: unknown): string | undefined {
+  if (typeof value !== "string" || !/^\d{4}-\d\d-\d\dT.*(?:Z|[+-]\d\d:?\d\d)$/.test(value)) {
+    return undefined;
+  }
+  const time = Date.parse(value);
+  return Number.isNaN(time) ? undefined : new Date(time).toISOString();
+}
+
+/** Own paths only: a link that leads elsewhere after sign-in is somebody's trick. */
+export function readNext(value: unknown): string | undefined {
+  if (typeof value !== "string" || !value.startsWith("/") || value.length > 2_000) return undefined;
+  const base = "http://own.invalid";
+  const url = URL.parse(value, base);
+  const isOwn = url !== null && url.origin === base && !value.startsWith("//");
+  return isOwn && !value.includes("\\") ? `${url.pathname}${url.search}` : undefined;
+}
+
+export const LIMITS = ["25", "50", "100"] as const;
+export type Limit = (typeof LIMITS)[number];
+
+export type PageSearch = { cursor?: string; limit?: Limit };
+
+/** 25 rows are what a page shows unless asked, so they do not stand in the address. */
+export function readPage(raw: RawSearch): PageSearch {
+  const limit = readChoice(raw["limit"], LIMITS);
+  return present({
+    cursor: readText(raw["cursor"], 1_000),
+    limit: limit === "25" ? undefined : limit,
+  });
+}

@@ -1,0 +1,69 @@
+import { type QueryClient, useSuspenseQuery } from "@tanstack/react-query";
+import { type AnyRouter, redirect } from "@tanstack/react-router";
+import { createContext, use } from "react";
+import type { MemberRole } from "#contract";
+import { type Answer, call } from "./api.ts";
+import { Failure } from "./failure.ts";
+import { readOptions } from "./use-read.ts";
+
+export type Me = Answer<"GET /console/me">;
+export type Membership = Me["accounts"][number];
+
+export const meOptions = { ...readOptions("GET /console/me", {}), staleTime: 30_000 };
+
+/** Who is signed in; leads to sign-in, or to set-up on a fresh installation, where nobody is. */
+export async function requireUser(client: QueryClient, href: string): Promise<Me> {
+  try {
+    return await client.ensureQueryData(meOptions);
+  } catch (error) {
+    const isOut = error instanceof Failure && error.status === 401;
+    if (!isOut) throw error;
+    if (await waitsForSetup()) throw redirect({ to: "/setup" });
+    throw redirect({ to: "/sign-in", search: nextOf(href) });
+  }
+}
+
+/** Where the start page is meant, sign-in leads there anyway. */
+function nextOf(href: string): { next?: string } {
+  return href === "/" ? {} : { next: href };
+}
+
+export async function waitsForSetup(): Promise<boolean> {
+  try {
+    await call("GET /console/setup", {});
+    return true;
+  } catch (error) {
+    if (error instanceof Failure && error.status === 404) return false;
+    throw error;
+  }
+}
+
+/** The session ended while a page was open: back here after signing in again. */
+export function goToSignIn(router: AnyRouter): void {
+  const { pathname, href } = router.state.location;
+  if (["/sign-in", "/setup", "/join", "/reset"].includes(pathname)) return;
+  void router.navigate({ to: "/sign-in", search: nextOf(href), replace: true });
+}
+
+export function useMe(): Me {
+  return useSuspenseQuery(meOptions).data;
+}
+
+const AccountContext = createContext<Membership | undefined>(undefined);
+export const AccountProvider = AccountContext;
+
+/** The account of the page. */
+export function useAccount(): Membership {
+  const account = use(AccountContext);
+  if (!account) throw new Error("This page stands outside an account.");
+  return account;
+}
+
+const RANK: Record<MemberRole, number> = { viewer: 0, developer: 1, owner: 2 };
+
+/** Why this person may not do what needs the role; undefined where they may. The server decides. */
+export function useDenial(needed: MemberRole): string | undefined {
+  const { role } = useAccount();
+  if (RANK[role] >= RANK[needed]) return undefined;
+  return `Needs the role ${needed}; yours is ${role}. An owner can change it on the Team page.`;
+}

@@ -1,0 +1,96 @@
+import { useQueryClient, type QueryClient } from "@tanstack/react-query";
+import { createContext, type ReactNode, use, useEffect, useEffectEvent, useRef } from "react";
+import type { StreamEvent } from "#contract";
+import { addressOf, type ReadRoute } from "../api.ts";
+import { useAccount } from "../session.ts";
+import { askAgain } from "../use-read.ts";
+import { useStream } from "./stream.ts";
+
+type Listener = (events: StreamEvent[]) => void;
+type Live = { isOn: boolean; listeners: Set<Listener> };
+
+const LiveContext = createContext<Live>({ isOn: true, listeners: new Set() });
+
+/** The account's stream: whatever is shown of what changed is asked again. */
+export function LiveProvider({ children }: { children: ReactNode }) {
+  const client = useQueryClient();
+  const { accountId } = useAccount();
+  const listeners = useRef(new Set<Listener>()).current;
+  const address = addressOf("GET /console/accounts/{accountId}/stream", { params: { accountId } });
+  const isOn = useStream<StreamEvent>(address, (events) => {
+    refresh(client, events);
+    for (const listener of listeners) listener(events);
+  });
+  return <LiveContext value={{ isOn, listeners }}>{children}</LiveContext>;
+}
+
+export function useIsLive(): boolean {
+  return use(LiveContext).isOn;
+}
+
+/** For pages that do more than ask again, such as the list of messages, which moves no row. */
+export function useLiveEvents(onEvents: Listener): void {
+  const { listeners } = use(LiveContext);
+  const tell = useEffectEvent(onEvents);
+  useEffect(() => {
+    const listener: Listener = (events) => tell(events);
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  }, [listeners]);
+}
+
+const A = "GET /console/accounts/{accountId}";
+const STATS = [
+  `${A}/stats/summary`,
+  `${A}/stats/statuses`,
+  `${A}/stats/latency`,
+  `${A}/stats/credits`,
+  `${A}/stats/errors`,
+] as const satisfies ReadRoute[];
+const CREDITS = [
+  "GET /console/me",
+  `${A}/credits`,
+  `${A}/ledger`,
+  `${A}/stats/credits`,
+] as const satisfies ReadRoute[];
+
+/** What is asked again when something of that type changes; a message's own page is found by its id. */
+const SHOWS: Record<StreamEvent["type"], readonly ReadRoute[]> = {
+  message: [...STATS, `${A}/progress`],
+  messages: [
+    ...STATS,
+    `${A}/progress`,
+    `${A}/messages/{messageId}`,
+    `${A}/messages/{messageId}/events`,
+  ],
+  key: [`${A}/keys`, `${A}/progress`],
+  delivery: [
+    `${A}/webhook-deliveries`,
+    `${A}/webhook-deliveries/{deliveryId}`,
+    `${A}/webhook-hosts`,
+    `${A}/replays/{replayId}`,
+    `${A}/messages/{messageId}/events`,
+    `${A}/stats/webhooks`,
+    `${A}/progress`,
+  ],
+  credits: CREDITS,
+  member: [`${A}/members`, `${A}/invitations`, "GET /console/me", `${A}/progress`],
+  account: [A, "GET /console/me"],
+  all: [],
+  ended: ["GET /console/me"],
+};
+
+function refresh(client: QueryClient, events: StreamEvent[]): void {
+  const types = new Set(events.map(({ type }) => type));
+  // The list of messages refreshes itself: it must not move rows.
+  if (types.has("all")) {
+    void client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== `${A}/messages` });
+    return;
+  }
+  askAgain(client, [...new Set([...types].flatMap((type) => SHOWS[type]))]);
+  for (const event of events) {
+    if (event.type !== "message") continue;
+    const own = [`${A}/messages/{messageId}`, `${A}/messages/{messageId}/events`] as const;
+    askAgain(client, own, { messageId: event.id });
+  }
+}

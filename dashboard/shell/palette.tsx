@@ -1,0 +1,3 @@
+export default function Palette(_: { onClose: () => void }) {
+  return null;
+}

@@ -1,0 +1,88 @@
+import { VisuallyHidden } from "@mantine/core";
+import { useDisclosure, useNetwork } from "@mantine/hooks";
+import { Outlet, useRouterState } from "@tanstack/react-router";
+import { lazy, Suspense, useEffect, useRef, useState } from "react";
+import { AccountProvider, type Membership } from "../session.ts";
+import { shellText } from "../text/shell.ts";
+import { words } from "../text/words.ts";
+import { Header } from "./header.tsx";
+import { LiveProvider, useIsLive } from "./live.tsx";
+import { Navigation } from "./navigation.tsx";
+import classes from "./shell.module.css";
+import { useSiteShortcuts } from "./site-shortcuts.ts";
+
+const NavigationDrawer = lazy(() => import("./navigation-drawer.tsx"));
+const Palette = lazy(() => import("./palette.tsx"));
+const ShortcutList = lazy(() => import("./shortcut-list.tsx"));
+
+/** What surrounds every page of an account. */
+export function Shell({ account }: { account: Membership }) {
+  return (
+    <AccountProvider value={account}>
+      <LiveProvider key={account.accountId}>
+        <Frame />
+      </LiveProvider>
+    </AccountProvider>
+  );
+}
+
+function Frame() {
+  const [isDrawerOpen, drawer] = useDisclosure(false);
+  const [overlay, setOverlay] = useState<"palette" | "shortcuts">();
+  const openPalette = () => setOverlay("palette");
+  const openShortcuts = () => setOverlay("shortcuts");
+  useSiteShortcuts({ openPalette, openShortcuts });
+  return (
+    <>
+      <a href="#main" className={classes["skip"]}>
+        {shellText.skip}
+      </a>
+      <Header onMenu={drawer.open} onSearch={openPalette} onShortcuts={openShortcuts} />
+      <nav className={classes["side"]} aria-label={shellText.navigation}>
+        <Navigation />
+      </nav>
+      <Main />
+      <Suspense>
+        {isDrawerOpen && <NavigationDrawer onClose={drawer.close} />}
+        {overlay === "palette" && <Palette onClose={() => setOverlay(undefined)} />}
+        {overlay === "shortcuts" && <ShortcutList onClose={() => setOverlay(undefined)} />}
+      </Suspense>
+    </>
+  );
+}
+
+function Main() {
+  const main = useFocusOnNewPage();
+  return (
+    <main id="main" tabIndex={-1} ref={main} className={classes["main"]}>
+      <div className={classes["content"]}>
+        <ConnectionBanner />
+        <Outlet />
+      </div>
+    </main>
+  );
+}
+
+/** A new page takes the focus, so that a keyboard or a screen reader starts at its beginning. */
+function useFocusOnNewPage() {
+  const main = useRef<HTMLElement>(null);
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  const before = useRef(path);
+  useEffect(() => {
+    if (before.current !== path) main.current?.focus();
+    before.current = path;
+  }, [path]);
+  return main;
+}
+
+function ConnectionBanner() {
+  const { online } = useNetwork();
+  const isLive = useIsLive();
+  const text = online ? (isLive ? undefined : words.liveOff) : words.offline;
+  if (text === undefined) return <VisuallyHidden role="status" />;
+  return (
+    <div role="status" className={classes["banner"]}>
+      {text}
+    </div>
+  );
+}

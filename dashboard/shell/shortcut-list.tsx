@@ -1,0 +1,3 @@
+export default function ShortcutList(_: { onClose: () => void }) {
+  return null;
+}

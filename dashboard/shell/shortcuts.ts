@@ -1,0 +1,56 @@
+import { useEffect, useEffectEvent } from "react";
+import { useMe } from "../session.ts";
+
+/** Where single letters are text, or belong to the widget that has the focus. */
+const TAKES_KEYS = "input, textarea, select, [contenteditable], [role=listbox], [role=menu]";
+
+function isTyping({ target }: KeyboardEvent): boolean {
+  return target instanceof Element && target.closest(TAKES_KEYS) !== null;
+}
+
+function hasOpenDialog(): boolean {
+  return document.querySelector("[role=dialog]") !== null;
+}
+
+/** After `g`, the second letter must follow within this time. */
+const SEQUENCE_MS = 1_500;
+
+/**
+ * Single-letter shortcuts such as `n`, `/` or `g k`. Off while typing, under a dialog, with a modifier,
+ * and where the profile says so.
+ */
+export function useShortcuts(actions: Record<string, () => void>): void {
+  const { preferences } = useMe();
+  const act = useEffectEvent((keys: string) => {
+    actions[keys]?.();
+    return Object.hasOwn(actions, keys);
+  });
+  useEffect(() => {
+    if (!preferences.shortcuts) return;
+    let first: { key: string; at: number } | undefined;
+    function onKey(event: KeyboardEvent): void {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.defaultPrevented || isTyping(event) || hasOpenDialog()) return;
+      const before = first && event.timeStamp - first.at < SEQUENCE_MS ? `${first.key} ` : "";
+      first = before === "" ? { key: event.key, at: event.timeStamp } : undefined;
+      if (act(`${before}${event.key}`)) {
+        event.preventDefault();
+        first = undefined;
+      }
+    }
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, [preferences.shortcuts]);
+}
+
+/** Moves the focus to the next or the previous row of the page's list. */
+export function stepRow(step: 1 | -1): void {
+  const rows = [...document.querySelectorAll<HTMLElement>("main [data-row] :is(a, button)")].filter(
+    (link, index, all) =>
+      all.findIndex((each) => each.closest("[data-row]") === link.closest("[data-row]")) === index,
+  );
+  const row = document.activeElement?.closest("[data-row]");
+  const at = rows.findIndex((link) => link.closest("[data-row]") === row);
+  const next = at === -1 ? (step === 1 ? 0 : rows.length - 1) : at + step;
+  rows[Math.max(0, Math.min(rows.length - 1, next))]?.focus();
+}

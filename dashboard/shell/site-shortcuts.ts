@@ -1,0 +1,40 @@
+import { useHotkeys } from "@mantine/hooks";
+import { useNavigate } from "@tanstack/react-router";
+import { stepRow, useShortcuts } from "./shortcuts.ts";
+
+type Overlays = { openPalette: () => void; openShortcuts: () => void };
+
+/** The shortcuts that hold on every page. */
+export function useSiteShortcuts({ openPalette, openShortcuts }: Overlays): void {
+  const navigate = useNavigate();
+  // Also while typing: with a modifier it is no text.
+  useHotkeys([["mod+K", openPalette]], []);
+  useShortcuts({
+    "?": openShortcuts,
+    "/": () => focusSearch() || openPalette(),
+    j: () => stepRow(1),
+    k: () => stepRow(-1),
+    "[": () => press("newer"),
+    "]": () => press("older"),
+    ".": () => press("new-rows"),
+    "g o": () => void navigate({ to: "/" }),
+    "g m": () => void navigate({ to: "/messages" }),
+    "g p": () => void navigate({ to: "/compose" }),
+    "g w": () => void navigate({ to: "/webhooks" }),
+    "g k": () => void navigate({ to: "/keys" }),
+    "g c": () => void navigate({ to: "/credits" }),
+    "g t": () => void navigate({ to: "/team" }),
+    n: () => void navigate({ to: "/keys", search: { dialog: "create" } }),
+  });
+}
+
+function focusSearch(): boolean {
+  const search = document.querySelector<HTMLInputElement>("main input[type=search]");
+  search?.focus();
+  return search !== null;
+}
+
+/** Presses the button of the page that has this shortcut, if there is one. */
+function press(name: string): void {
+  document.querySelector<HTMLElement>(`main [data-shortcut="${name}"]`)?.click();
+}

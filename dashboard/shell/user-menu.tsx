@@ -1,0 +1,131 @@
+import { Text, useMantineColorScheme } from "@mantine/core";
+import {
+  IconCheck,
+  IconDeviceDesktop,
+  IconKeyboard,
+  IconLogout,
+  IconMoon,
+  IconSun,
+  IconUser,
+} from "@tabler/icons-react";
+import { useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { call } from "../api.ts";
+import { clearDrafts } from "../drafts.ts";
+import { useMe } from "../session.ts";
+import { shellText } from "../text/shell.ts";
+import {
+  closeMenuOf,
+  menuDividerClass,
+  menuItemClass,
+  menuLabelClass,
+  PopoverMenu,
+} from "../ui/popover-menu.tsx";
+import { useAction } from "../use-action.ts";
+import classes from "./shell.module.css";
+
+const THEMES = [
+  { theme: "system", scheme: "auto", Icon: IconDeviceDesktop },
+  { theme: "light", scheme: "light", Icon: IconSun },
+  { theme: "dark", scheme: "dark", Icon: IconMoon },
+] as const;
+
+export function UserMenu({ onShortcuts }: { onShortcuts: () => void }) {
+  const { name, email } = useMe();
+  const signOut = useSignOut();
+  return (
+    <PopoverMenu label={shellText.userMenu(name)} button={<Initials name={name} />}>
+      <div className={menuLabelClass}>{email}</div>
+      <Link
+        to="/profile"
+        className={menuItemClass}
+        onClick={(event) => closeMenuOf(event.currentTarget)}
+      >
+        <IconUser size={16} aria-hidden />
+        {shellText.profile}
+      </Link>
+      <hr className={menuDividerClass} />
+      <ThemeItems />
+      <hr className={menuDividerClass} />
+      <button
+        type="button"
+        className={menuItemClass}
+        onClick={(event) => {
+          closeMenuOf(event.currentTarget);
+          onShortcuts();
+        }}
+      >
+        <IconKeyboard size={16} aria-hidden />
+        {shellText.shortcuts}
+      </button>
+      <button type="button" className={menuItemClass} onClick={signOut}>
+        <IconLogout size={16} aria-hidden />
+        {shellText.signOut}
+      </button>
+    </PopoverMenu>
+  );
+}
+
+function Initials({ name }: { name: string }) {
+  return (
+    <Text span size="sm" className={classes["initials"]} aria-hidden>
+      {initialsOf(name)}
+    </Text>
+  );
+}
+
+function ThemeItems() {
+  const { colorScheme } = useMantineColorScheme();
+  const choose = useThemeChoice();
+  return (
+    <div role="group" aria-label={shellText.theme}>
+      <div className={menuLabelClass} aria-hidden>
+        {shellText.theme}
+      </div>
+      {THEMES.map(({ theme, scheme, Icon }) => (
+        <button
+          key={theme}
+          type="button"
+          className={menuItemClass}
+          aria-pressed={colorScheme === scheme}
+          onClick={() => choose(theme)}
+        >
+          <Icon size={16} aria-hidden />
+          {shellText.themes[theme]}
+          {colorScheme === scheme && <IconCheck size={16} aria-hidden />}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+export type Theme = (typeof THEMES)[number]["theme"];
+
+/** In force at once in this browser, and kept in the profile for the next one. */
+export function useThemeChoice(): (theme: Theme) => void {
+  const { setColorScheme } = useMantineColorScheme();
+  const client = useQueryClient();
+  const { version } = useMe();
+  const save = useAction((theme: Theme) =>
+    call("PATCH /console/me", { body: { version, preferences: { theme } } }),
+  );
+  return (theme) => {
+    setColorScheme(theme === "system" ? "auto" : theme);
+    void save.run(theme).then(() => client.invalidateQueries({ queryKey: ["GET /console/me"] }));
+  };
+}
+
+/** Loads the page anew, so that nothing of what was seen stays in memory or behind the Back button. */
+function useSignOut(): () => void {
+  const signOut = useAction(() => call("POST /console/auth/sign-out", {}));
+  return () =>
+    void signOut.run(undefined).then(() => {
+      clearDrafts();
+      location.replace("/sign-in");
+    });
+}
+
+function initialsOf(name: string): string {
+  const letters = name.split(/\s+/).map((word) => [...word][0] ?? "");
+  return `${letters[0] ?? ""}${letters.length > 1 ? letters.at(-1) : ""}`.toUpperCase();
+}

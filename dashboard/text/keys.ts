@@ -1,0 +1,91 @@
+import type { ApiKey, Scope } from "#contract";
+
+export const keysText = {
+  title: "API keys",
+  lead: "A key lets a server of yours use the API. It is shown once, when it is created.",
+  create: "Create key",
+  activeOf: (active: string, max: string) => `${active} of ${max} active`,
+  state: "State",
+  allStates: "All",
+  columns: {
+    name: "Name",
+    mask: "Key",
+    scopes: "Scopes",
+    created: "Created",
+    lastUsed: "Last used",
+    expires: "Expires",
+    state: "State",
+    actions: "Actions",
+  },
+  by: (name: string) => `by ${name}`,
+  unused: "Unused for 30 days",
+  replace: "Replace",
+  revoke: "Revoke",
+  replaceNamed: (name: string) => `Replace ${name}`,
+  revokeNamed: (name: string) => `Revoke ${name}`,
+  noneYet: "Create your first key",
+  noneYetHint: "Keys appear here, masked, with what they may do and when they were last used.",
+  noMatch: (state: string) => `No ${state.toLowerCase()} keys`,
+  noMatchHint: "No key of this account is in that state.",
+  states: {
+    active: "Active",
+    expires_soon: "Expires soon",
+    expired: "Expired",
+    revoked: "Revoked",
+  } satisfies Record<ApiKey["state"], string>,
+} as const;
+
+export const createKeyText = {
+  title: "Create a key",
+  replaceTitle: (name: string) => `Replace ${name}`,
+  replaceHint: (mask: string) =>
+    `The new key has the same scopes. Both keys work until you revoke ${mask}.`,
+  name: "Name",
+  nameHint: "Where the key will be used, such as “Web shop”.",
+  nameNeeded: "Enter a name, so that you know later where the key is used.",
+  nameLong: "At most 60 characters.",
+  scopes: "What the key may do",
+  scopeNeeded: "Choose at least one.",
+  scopeHints: {
+    "messages:send": "Send, send many, price and cancel messages",
+    "messages:read": "List and read messages, their history and the credits",
+  } satisfies Record<Scope, string>,
+  summaries: {
+    "": "This key may do nothing yet.",
+    "messages:send": "This key may send messages. It cannot read them.",
+    "messages:read": "This key may read messages. It cannot send them.",
+    "messages:send messages:read": "This key may send messages and read them.",
+  } as Record<string, string>,
+  expiry: "Expires",
+  expiries: { never: "Never", "30": "30 days", "90": "90 days", "365": "1 year" },
+  submit: "Create key",
+  shownTitle: "Save your key",
+  shownLead: "This is the only time it is shown. Posthorn keeps only a hash of it.",
+  key: "Your key",
+  copyKey: "Copy key",
+  download: "Download .env",
+  hide: "Hide for screen sharing",
+  show: "Show the key",
+  try: "Try it",
+  copyCurl: "Copy cURL",
+  serverOnly: "Keep it on your server. Never put it into a web page or an app.",
+  done: "Done",
+  gateTitle: "Close without copying?",
+  gateText:
+    "The key cannot be shown again. If you have not saved it, you will have to create another.",
+  goBack: "Go back",
+  closeAnyway: "Close without copying",
+} as const;
+
+export const revokeKeyText = {
+  title: "Revoke this key?",
+  consequence:
+    "Requests with it are refused from this moment on, on every node. This cannot be undone.",
+  lastUsed: "Last used",
+  mask: "Key",
+  typeName: (name: string) => `Type ${name} to confirm`,
+  mismatch: "This is not the name of the key.",
+  submit: "Revoke key",
+  done: (name: string) => `${name} is revoked`,
+  doneHint: "The very next request with it is refused.",
+} as const;

@@ -1,0 +1,69 @@
+import { Alert, Anchor, Button, Code, Group, Stack, Text } from "@mantine/core";
+import { IconAlertTriangle } from "@tabler/icons-react";
+import { useState } from "react";
+import { useNow } from "../clock.ts";
+import type { Failure } from "../failure.ts";
+import { words } from "../text/words.ts";
+import { CopyIcon } from "./copy-button.tsx";
+
+/** What went wrong, in words; the request id to quote; and a way to try again. */
+export function FailurePanel({ failure, onRetry }: { failure: Failure; onRetry?: () => void }) {
+  return (
+    <Alert
+      color="red"
+      variant="outline"
+      icon={<IconAlertTriangle aria-hidden />}
+      title={failure.message}
+      role="alert"
+    >
+      <Stack gap="sm" align="flex-start">
+        <RequestId failure={failure} />
+        <Group gap="md">
+          {onRetry && (
+            <Button variant="default" size="xs" onClick={onRetry}>
+              {words.retry}
+            </Button>
+          )}
+          {failure.docUrl && (
+            <Anchor href={failure.docUrl} size="sm">
+              {words.meaning}
+            </Anchor>
+          )}
+        </Group>
+      </Stack>
+    </Alert>
+  );
+}
+
+/** The same in one line, for forms and dialogs. */
+export function FailureLine({ failure }: { failure: Failure }) {
+  const wait = useCountdown(failure.retryAfterSeconds);
+  return (
+    <Alert color="red" variant="outline" icon={<IconAlertTriangle aria-hidden />} role="alert">
+      <Text size="sm">{failure.message}</Text>
+      {wait !== undefined && wait > 0 && <Text size="sm">{words.waitSeconds(wait)}</Text>}
+      {failure.status >= 500 && <RequestId failure={failure} />}
+    </Alert>
+  );
+}
+
+function RequestId({ failure }: { failure: Failure }) {
+  if (failure.requestId === undefined) return null;
+  return (
+    <Group gap={4}>
+      <Text size="sm" c="dimmed">
+        {words.requestId}
+      </Text>
+      <Code>{failure.requestId}</Code>
+      <CopyIcon text={failure.requestId} label={words.copyRequestId} />
+    </Group>
+  );
+}
+
+/** Whole seconds left of a wait that begins when the component is first shown. */
+function useCountdown(seconds: number | undefined): number | undefined {
+  const now = useNow(1_000);
+  const [start] = useState(now);
+  if (seconds === undefined) return undefined;
+  return Math.max(0, Math.ceil(seconds - (now - start) / 1_000));
+}

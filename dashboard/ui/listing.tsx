@@ -1,0 +1,137 @@
+import { Skeleton, Table } from "@mantine/core";
+import { type ReactNode, useEffect, useState } from "react";
+import type { Failure } from "../failure.ts";
+import { words } from "../text/words.ts";
+import { FailurePanel } from "./failure-panel.tsx";
+import classes from "./listing.module.css";
+import { useIsPhone } from "./use-phone.ts";
+
+export type Column<Row> = {
+  name: string;
+  header: ReactNode;
+  cell: (row: Row) => ReactNode;
+  /** Numbers stand at the right. */
+  isNumber?: boolean;
+  /** Text that may be cut with an ellipsis; ids, dates and numbers never wrap. */
+  isLong?: boolean;
+};
+
+export type ListingProps<Row> = {
+  label: string;
+  columns: Column<Row>[];
+  rows: Row[] | undefined;
+  rowId: (row: Row) => string;
+  failure: Failure | undefined;
+  onRetry: () => void;
+  /** Shown where the list has no rows: nothing yet, or nothing that matches. */
+  empty: ReactNode;
+  /** The row on a phone: two lines. */
+  compact: (row: Row) => ReactNode;
+  /** Old rows, while the next page loads. */
+  isStale?: boolean;
+  onOpen?: (row: Row) => void;
+};
+
+/** A list in its four states: loading, failed, empty, filled. */
+export function Listing<Row>(props: ListingProps<Row>) {
+  const isPhone = useIsPhone();
+  const { rows, failure, onRetry, empty } = props;
+  if (failure && !rows) return <FailurePanel failure={failure} onRetry={onRetry} />;
+  if (!rows) return <LoadingRows columns={props.columns.length} isPhone={isPhone} />;
+  if (rows.length === 0) return empty;
+  return (
+    <>
+      {failure && <FailurePanel failure={failure} onRetry={onRetry} />}
+      {isPhone ? <CompactRows {...props} rows={rows} /> : <TableRows {...props} rows={rows} />}
+    </>
+  );
+}
+
+type Filled<Row> = ListingProps<Row> & { rows: Row[] };
+
+function TableRows<Row>({ label, columns, rows, rowId, isStale, onOpen }: Filled<Row>) {
+  return (
+    <section className={classes["scroll"]} aria-label={label} tabIndex={0} data-stale={isStale}>
+      <Table highlightOnHover={onOpen !== undefined} verticalSpacing="sm" tabularNums>
+        <Table.Thead>
+          <Table.Tr>
+            {columns.map((column) => (
+              <Table.Th key={column.name} className={classOf(column)} scope="col">
+                {column.header}
+              </Table.Th>
+            ))}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {rows.map((row) => (
+            <Table.Tr
+              key={rowId(row)}
+              data-row={rowId(row)}
+              className={onOpen && classes["opens"]}
+              onClick={onOpen && (() => openUnlessSelecting(() => onOpen(row)))}
+            >
+              {columns.map((column) => (
+                <Table.Td key={column.name} className={classOf(column)}>
+                  {column.cell(row)}
+                </Table.Td>
+              ))}
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </section>
+  );
+}
+
+/** A click that ends a selection is meant for copying, not for opening. */
+function openUnlessSelecting(open: () => void): void {
+  if ((getSelection()?.toString() ?? "") === "") open();
+}
+
+function classOf<Row>({ isNumber, isLong }: Column<Row>): string | undefined {
+  if (isNumber) return classes["number"];
+  return isLong ? classes["long"] : classes["plain"];
+}
+
+function CompactRows<Row>({ label, rows, rowId, compact, isStale }: Filled<Row>) {
+  return (
+    <ul className={classes["list"]} aria-label={label} data-stale={isStale}>
+      {rows.map((row) => (
+        <li key={rowId(row)} data-row={rowId(row)} className={classes["item"]}>
+          {compact(row)}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Shorter waits show nothing, so that a quick answer does not flicker. */
+const SKELETON_AFTER_MS = 150;
+const SKELETON_ROWS = 8;
+
+function LoadingRows({ columns, isPhone }: { columns: number; isPhone: boolean }) {
+  const isShown = useIsLate();
+  const cells = Array.from({ length: isPhone ? 1 : columns }, (_, n) => n);
+  const rows = Array.from({ length: SKELETON_ROWS }, (_, n) => n);
+  return (
+    <div role="status" aria-label={words.loading} className={classes["skeleton"]}>
+      {isShown &&
+        rows.map((row) => (
+          <div key={row} className={classes["skeletonRow"]}>
+            {cells.map((cell) => (
+              <Skeleton key={cell} height={isPhone ? 40 : 16} radius="sm" />
+            ))}
+          </div>
+        ))}
+    </div>
+  );
+}
+
+export function useIsLate(): boolean {
+  const [isLate, setIsLate] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setIsLate(true), SKELETON_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  return isLate;
+}

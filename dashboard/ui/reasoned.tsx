@@ -1,0 +1,24 @@
+import { Button, type ButtonProps, Tooltip } from "@mantine/core";
+import type { ComponentProps } from "react";
+
+type Props = ButtonProps &
+  Omit<ComponentProps<"button">, keyof ButtonProps> & {
+    /** Why this cannot be done now; undefined where it can. */
+    reason: string | undefined;
+  };
+
+/** A button that, where it may not be pressed, stays focusable and says why. */
+export function ReasonedButton({ reason, onClick, ...props }: Props) {
+  if (reason === undefined) return <Button {...props} onClick={onClick} />;
+  return (
+    <Tooltip label={reason} multiline maw={320} events={{ hover: true, focus: true, touch: true }}>
+      <Button
+        {...props}
+        data-disabled
+        aria-disabled
+        aria-description={reason}
+        onClick={(event) => event.preventDefault()}
+      />
+    </Tooltip>
+  );
+}

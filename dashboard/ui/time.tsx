@@ -1,0 +1,38 @@
+import { Tooltip, UnstyledButton } from "@mantine/core";
+import { nowMs } from "../clock.ts";
+import { formatClock, formatRelative, formatTime, toIso } from "../format.ts";
+import { words } from "../text/words.ts";
+import { copyText } from "./copy.ts";
+import classes from "./time.module.css";
+import { useZone } from "./zone.tsx";
+
+type Props = {
+  at: string;
+  /** `clock` shows milliseconds and no day, `relative` "3 minutes ago". */
+  form?: "full" | "clock" | "relative";
+};
+
+/** A time in the reader's zone. Hover or focus tells it in full, a click copies it as ISO 8601. */
+export function Time({ at, form = "full" }: Props) {
+  const zone = useZone();
+  const shown = {
+    full: () => formatTime(at, zone),
+    clock: () => formatClock(at, zone),
+    relative: () => formatRelative(at, nowMs()),
+  }[form]();
+  const hint = words.timeHint(formatTime(at, zone), toIso(at), formatRelative(at, nowMs()));
+  return (
+    <Tooltip label={hint} multiline events={{ hover: true, focus: true, touch: true }}>
+      <UnstyledButton
+        className={classes["time"]}
+        aria-label={words.copyTime(shown)}
+        onClick={(event) => {
+          event.stopPropagation();
+          void copyText(toIso(at));
+        }}
+      >
+        <time dateTime={toIso(at)}>{shown}</time>
+      </UnstyledButton>
+    </Tooltip>
+  );
+}

@@ -1,0 +1,37 @@
+import { lazy, Suspense, useSyncExternalStore } from "react";
+
+export type Toast = { title: string; message: string };
+
+/** Loaded with the first toast, so that no page waits for it. */
+const ToastStack = lazy(() => import("./toast-stack.tsx"));
+
+const waiting: Toast[] = [];
+const listeners = new Set<() => void>();
+let shown = 0;
+
+/** Says politely that something was done. */
+export function toast(content: Toast): void {
+  waiting.push(content);
+  shown += 1;
+  for (const listener of listeners) listener();
+}
+
+/** What was said and not yet shown. */
+export function takeToasts(): Toast[] {
+  return waiting.splice(0);
+}
+
+export function Toasts() {
+  const count = useSyncExternalStore(subscribe, () => shown);
+  if (count === 0) return null;
+  return (
+    <Suspense>
+      <ToastStack count={count} />
+    </Suspense>
+  );
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}

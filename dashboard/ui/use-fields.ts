@@ -1,0 +1,40 @@
+import { type FormErrors, useForm, type UseFormReturnType } from "@mantine/form";
+import { type Failure, fieldErrors } from "../failure.ts";
+
+type Checks<Values> = {
+  [Name in keyof Values]?: (value: Values[Name], all: Values) => string | null;
+};
+
+export type Fields<Values extends Record<string, unknown>> = UseFormReturnType<Values> & {
+  /** Sends the form; with a wrong field the focus goes to the first of them. */
+  submit: (send: (values: Values) => void) => (event?: React.SubmitEvent<HTMLFormElement>) => void;
+  /** Puts what the server says at the fields; answers what is left to be said in general. */
+  take: (failure: Failure) => string | undefined;
+};
+
+/** The fields of a form, their checks, and where the focus goes when one of them is wrong. */
+export function useFields<Values extends Record<string, unknown>>(
+  initialValues: Values,
+  checks: Checks<Values> = {},
+): Fields<Values> {
+  const form = useForm<Values>({
+    mode: "controlled",
+    initialValues,
+    // The checks are by field; the library's type also allows nested ones.
+    validate: checks as never,
+  });
+  const focusFirst = (errors: FormErrors) => {
+    const [name] = Object.keys(errors);
+    if (name !== undefined) form.getInputNode(name)?.focus();
+  };
+  return {
+    ...form,
+    submit: (send) => form.onSubmit(send, focusFirst),
+    take: (failure) => {
+      const { fields, general } = fieldErrors(failure, Object.keys(initialValues));
+      form.setErrors(fields);
+      focusFirst(fields);
+      return general;
+    },
+  };
+}

@@ -1,0 +1,77 @@
+import type {
+  ApiKey,
+  DeliveryErrorCode,
+  EventName,
+  LedgerEntry,
+  MemberRole,
+  Scope,
+  Status,
+  WebhookDelivery,
+} from "#contract";
+
+/**
+ * The contract's words as values. Its own lists come with their schemas, which the bundle does not
+ * need; `every` does not compile when a word is missing or too many.
+ */
+function every<Word extends string>(words: Record<Word, true>): Word[] {
+  return Object.keys(words) as Word[];
+}
+
+export const STATUSES = every<Status>({
+  QUEUED: true,
+  SENT: true,
+  DELIVERED: true,
+  UNDELIVERED: true,
+  FAILED: true,
+});
+
+export const FINAL_STATUSES: readonly Status[] = ["DELIVERED", "UNDELIVERED", "FAILED"];
+
+export const ERROR_CODES = every<DeliveryErrorCode>({
+  REJECTED_BY_CARRIER: true,
+  RECIPIENT_UNREACHABLE: true,
+  RECIPIENT_UNKNOWN: true,
+  BLOCKED: true,
+  CONTENT_REJECTED: true,
+  SENDER_REJECTED: true,
+  EXPIRED: true,
+  CANCELED: true,
+  CARRIER_UNAVAILABLE: true,
+  NO_ROUTE: true,
+  UNKNOWN: true,
+});
+
+export const SCOPES = every<Scope>({ "messages:send": true, "messages:read": true });
+
+export const KEY_STATES = every<ApiKey["state"]>({
+  active: true,
+  expires_soon: true,
+  expired: true,
+  revoked: true,
+});
+
+export const DELIVERY_STATES = every<WebhookDelivery["state"]>({
+  waiting: true,
+  retrying: true,
+  delivered: true,
+  exhausted: true,
+  gone: true,
+  forbidden: true,
+});
+
+export const EVENTS = every<EventName>({
+  "message.queued": true,
+  "message.sent": true,
+  "message.delivered": true,
+  "message.undelivered": true,
+  "message.failed": true,
+});
+
+export const LEDGER_KINDS = every<LedgerEntry["kind"]>({
+  charge: true,
+  refund: true,
+  topup: true,
+  adjustment: true,
+});
+
+export const ROLES = every<MemberRole>({ viewer: true, developer: true, owner: true });
