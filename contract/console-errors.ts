@@ -136,6 +136,12 @@ export const consoleErrors = {
     meaning: "The same `Idempotency-Key` came before. A key is shown once and kept nowhere.",
     fix: "If you did not save the key, revoke it and create another.",
   },
+  LINK_ALREADY_MADE: {
+    status: 409,
+    message: "This form has made its link already; it cannot be shown again.",
+    meaning: "The same `Idempotency-Key` came before. A link is shown once and kept nowhere.",
+    fix: "If you did not save the link, withdraw it and make another.",
+  },
   EMAIL_TAKEN: {
     status: 409,
     message: "There is a user with this e-mail already.",

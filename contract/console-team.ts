@@ -198,7 +198,7 @@ export const teamOperations = {
       status: 201,
       body: Type.Object({ invitation: Invitation, ...OneTimeLink }, { title: "NewInvitation" }),
     },
-    errors: [],
+    errors: ["IDEMPOTENCY_KEY_INVALID", "LINK_ALREADY_MADE"],
   }),
   withdrawInvitation: consoleOperation({
     method: "DELETE",

@@ -271,7 +271,13 @@ export const operations = {
     rate: "reads",
     params: MessageId,
     success: { status: 200, body: Message },
-    errors: ["MESSAGE_NOT_FOUND", "MESSAGE_NOT_CANCELABLE"],
+    errors: [
+      "JSON_INVALID",
+      "MESSAGE_NOT_FOUND",
+      "MESSAGE_NOT_CANCELABLE",
+      "BODY_TOO_LARGE",
+      "CONTENT_TYPE_UNSUPPORTED",
+    ],
   }),
   retrieveCredits: operation({
     method: "GET",

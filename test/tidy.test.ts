@@ -45,6 +45,14 @@ const owners: Record<string, string> = {
   webhook_deliveries: "webhooks",
   webhook_attempts: "webhooks",
   webhook_hosts: "webhooks",
+  users: "console",
+  recovery_codes: "console",
+  memberships: "console",
+  sessions: "console",
+  sign_in_tries: "console",
+  links: "console",
+  installation: "console",
+  form_keys: "console",
 };
 
 type Source = { path: string; room: string; text: string };

@@ -15,8 +15,14 @@ export type AccountRow = {
   name: string;
   balance: number;
   default_sender: string | null;
+  /** At or below this balance, credits are low. */
+  low_credits: number;
+  /** Of the settings; a change names the one it was made from. */
+  version: number;
   created_at: Date;
 };
+
+const columns = sql`account_id, name, balance, default_sender, low_credits, version, created_at`;
 
 /** Makes an account with its signing secret; credits are booked by whoever gives them. */
 export function createAccount(
@@ -47,10 +53,7 @@ export function judgeAccountName(name: string): string[] {
 
 export function listAccounts(db: Queryable): Promise<AccountRow[]> {
   return db.query<AccountRow>(sql`
-    select account_id, name, balance, default_sender, created_at
-      from accounts
-     order by account_id
-     limit 10000`);
+    select ${columns} from accounts order by account_id limit 10000`);
 }
 
 export async function findAccount(
@@ -58,11 +61,13 @@ export async function findAccount(
   accountId: string,
 ): Promise<AccountRow | undefined> {
   if (!isId(accountId)) return undefined;
-  const [account] = await db.query<AccountRow>(sql`
-    select account_id, name, balance, default_sender, created_at
-      from accounts
-     where account_id = ${accountId}`);
+  const [account] = await findAccounts(db, [accountId]);
   return account;
+}
+
+export function findAccounts(db: Queryable, accountIds: readonly string[]): Promise<AccountRow[]> {
+  return db.query<AccountRow>(sql`
+    select ${columns} from accounts where account_id = any (${accountIds}::uuid[]) order by account_id`);
 }
 
 /**
@@ -76,4 +81,42 @@ export async function lockAccounts(tx: Transaction, accountIds: readonly string[
      where account_id = any (${accountIds}::uuid[])
      order by account_id
        for no key update`);
+}
+
+export type AccountChange = { name?: string; defaultSender?: string | null; lowCredits?: number };
+
+/** False where the settings changed since `version`: nothing is written over unseen. */
+export function updateAccount(
+  db: Database,
+  {
+    accountId,
+    version,
+    change,
+    actor,
+    now,
+  }: { accountId: string; version: number; change: AccountChange; actor: Actor; now: Date },
+): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    await lockAccounts(tx, [accountId]);
+    const before = await findAccount(tx, accountId);
+    if (!before || before.version !== version) return false;
+    const { name = before.name, lowCredits = before.low_credits } = change;
+    const defaultSender =
+      change.defaultSender === undefined ? before.default_sender : change.defaultSender;
+    await tx.query(sql`
+      update accounts
+         set name = ${name}, default_sender = ${defaultSender}, low_credits = ${lowCredits}, version = version + 1
+       where account_id = ${accountId}`);
+    const details = {
+      before: {
+        name: before.name,
+        defaultSender: before.default_sender,
+        lowCredits: before.low_credits,
+      },
+      after: { name, defaultSender, lowCredits },
+    };
+    const entry = { at: now, accountId, actor, objectId: accountId, details };
+    await recordAudit(tx, { ...entry, action: "account.changed" });
+    return true;
+  });
 }

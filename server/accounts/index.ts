@@ -6,14 +6,17 @@ export {
   type AccountRow,
   createAccount,
   findAccount,
+  findAccounts,
   judgeAccountName,
   listAccounts,
   lockAccounts,
+  updateAccount,
 } from "./accounts.ts";
-export { type Actor, type AuditEntry, recordAudit } from "./audit-log.ts";
+export { type Actor, actorName, type AuditEntry, recordAudit } from "./audit-log.ts";
 export { authenticator, type Limits } from "./authenticator.ts";
 export { maskKey } from "./key.ts";
 export { keyUsage } from "./key-usage.ts";
+export { browseKeys, countKeys, findKeyNames, type KeyState } from "./browse-keys.ts";
 export {
   createKey,
   judgeNewKey,

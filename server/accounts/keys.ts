@@ -1,6 +1,6 @@
 import { scopes as knownScopes, type Scope } from "#contract";
 import { type Database, isId, newId, type Queryable, sql } from "#platform";
-import { type Actor, recordAudit } from "./audit-log.ts";
+import { type Actor, actorName, recordAudit } from "./audit-log.ts";
 import { hashKey, keyPrefix, makeKey } from "./key.ts";
 
 /** What keeps a forgotten script from filling the table; also what the dashboard counts against. */
@@ -64,7 +64,7 @@ export function createKey(db: Database, wish: NewKey): Promise<CreatedKey> {
     await tx.query(sql`
       insert into keys (key_id, account_id, name, hash, prefix, scopes, created_at, created_by, expires_at)
       values (${keyId}, ${accountId}, ${name}, ${hashKey(key)}, ${keyPrefix(key)}, ${scopes}, ${now},
-              ${actor}, ${expiresAt})`);
+              ${actorName(actor)}, ${expiresAt})`);
     const details = { name, scopes, prefix: keyPrefix(key), expiresAt };
     await recordAudit(tx, {
       at: now,

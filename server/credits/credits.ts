@@ -1,4 +1,4 @@
-import { type Actor, recordAudit } from "#accounts";
+import { type Actor, actorName, recordAudit } from "#accounts";
 import { type Database, isId, type Queryable, sql } from "#platform";
 
 export type Booking = {
@@ -24,7 +24,7 @@ export function bookCredits(db: Database, booking: Booking): Promise<Booked> {
   return db.transaction(async (tx) => {
     const [booked] = await tx.query<Booked>(sql`
       select outcome, balance
-        from book_credits(${accountId}, ${kind}, ${amount}, ${actor}, ${note}, ${reference}, ${now})`);
+        from book_credits(${accountId}, ${kind}, ${amount}, ${actorName(actor)}, ${note}, ${reference}, ${now})`);
     if (booked?.outcome === "booked") {
       const details = { kind, amount, note, reference, balance: booked.balance };
       await recordAudit(tx, {

@@ -27,8 +27,8 @@ export function failedAuthentications(perMinute: number, clock: Clock): FailedAu
   };
 }
 
-/** One subscriber usually holds a whole /64 of IPv6. */
-function networkOf(address: string): string {
+/** Whom an address stands for: one subscriber usually holds a whole /64 of IPv6. */
+export function networkOf(address: string): string {
   if (!isIPv6(address)) return address;
   if (address.startsWith("::ffff:")) return address.slice(7);
   const [head = "", tail = ""] = address.split("::");

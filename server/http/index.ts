@@ -3,7 +3,7 @@
  * errors and health live here; no module is known by name.
  */
 export { serveDocs } from "./docs.ts";
-export { failedAuthentications } from "./failed-authentications.ts";
+export { failedAuthentications, networkOf } from "./failed-authentications.ts";
 export { serveHealth } from "./health.ts";
 export { nearest } from "./nearest.ts";
 export type {
@@ -15,5 +15,5 @@ export type {
   Refinement,
 } from "./operation-route.ts";
 export { Problem } from "./problem.ts";
-export { rateLimited, serveOperations } from "./serve-operations.ts";
+export { bodyAndQueryCheck, rateLimited, serveOperations } from "./serve-operations.ts";
 export { createHttpServer } from "./server.ts";

@@ -150,7 +150,10 @@ function admission(
 }
 
 /** Reads body and query by the declared schemas, or throws a problem that names all that is wrong. */
-function bodyAndQueryCheck(operation: Operation, refine: Refinement | undefined) {
+export function bodyAndQueryCheck(
+  operation: Pick<Operation, "body" | "query">,
+  refine: Refinement | undefined,
+) {
   const checkBody = operation.body && shapeCheck(operation.body, "body");
   const checkQuery = operation.query && shapeCheck(operation.query, "query");
   return (request: FastifyRequest) => {

@@ -153,7 +153,8 @@ type Query = {
   createdBefore?: string;
 };
 
-function readFilter(query: Query): Filter {
+/** The filters of a list, or one problem that names every wrong parameter. */
+export function readFilter(query: Query): Filter {
   const details: Detail[] = [];
   const refuse = (field: string, message: string) =>
     void details.push({ field, code: "PARAMETER_INVALID", message });

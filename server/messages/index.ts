@@ -5,10 +5,11 @@
  */
 export { type Accepted, acceptor, type Intake } from "./acceptor.ts";
 export type { AcceptRequest } from "./accept.ts";
+export { type BrowseFilter, browseMessages } from "./browse.ts";
 export { concatReferences } from "./concat-reference.ts";
 export { cursors } from "./cursor.ts";
 export type { JudgeUrl } from "./draft.ts";
-export { messageHandlers, sendRefinements } from "./handlers.ts";
+export { messageHandlers, readFilter, sendRefinements } from "./handlers.ts";
 export type { HistorySources } from "./history.ts";
 export { isIdempotencyKey, sweepIdempotency } from "./idempotency.ts";
 export { type MessageRow, present } from "./message-row.ts";
@@ -34,6 +35,7 @@ export {
   setRoute,
   takeOutOfRoutes,
 } from "./routing-changes.ts";
+export { judgeSender } from "./sender.ts";
 export { type SendDeps, sendMessages } from "./send.ts";
 export { readTime } from "./time.ts";
 export { carrierText, eventBody, type StatusChange } from "./event-body.ts";

@@ -29,3 +29,4 @@ export { migrate, missingMigrations } from "./migrate.ts";
 export { deriveKey, Secret, type SecretBox, secretBox } from "./secret.ts";
 export { rawSql, type Sql, sql } from "./sql.ts";
 export { type SupervisedPostgres, superviseEmbeddedPostgres } from "./supervised-postgres.ts";
+export { within } from "./within.ts";

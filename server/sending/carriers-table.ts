@@ -40,6 +40,17 @@ export async function carrierNames(
   return new Map(rows.map(({ carrier_id, name }) => [carrier_id, name]));
 }
 
+export type CarrierName = Pick<CarrierRow, "carrier_id" | "name" | "kind">;
+
+/** Also carriers that were removed: messages remember who carried them. */
+export function findCarrierNames(
+  db: Queryable,
+  carrierIds: readonly string[],
+): Promise<CarrierName[]> {
+  return db.query<CarrierName>(sql`
+    select carrier_id, name, kind from carriers where carrier_id = any (${carrierIds}::uuid[])`);
+}
+
 export type NewCarrier = Change & {
   name: string;
   settings: Record<string, unknown>;

@@ -6,9 +6,11 @@
 export { readCarrierStates, type SeenCarrier } from "./carrier-states.ts";
 export {
   addCarrier,
+  type CarrierName,
   type CarrierRow,
   changeCarrier,
   findCarrier,
+  findCarrierNames,
   listCarriers,
   openPassword,
   removeCarrier,

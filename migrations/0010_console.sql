@@ -1,0 +1,115 @@
+-- The dashboard: who may sign in, what they are members of, and their sessions, links and forms.
+
+create table users (
+  user_id          uuid        primary key,
+  -- In lower case, trimmed.
+  email            text        not null,
+  name             text        not null,
+  -- argon2id, as a PHC string.
+  password         text        not null,
+  is_operator      boolean     not null default false,
+  -- The seed of the second factor, sealed; the pending one waits for its first code.
+  totp             bytea,
+  totp_pending     bytea,
+  -- The last time step a code was accepted for: no code works twice.
+  totp_step        bigint      not null default 0,
+  preferences      jsonb       not null default '{}',
+  version          integer     not null default 1,
+  created_at       timestamptz not null,
+  last_seen_at     timestamptz
+);
+create unique index user_email_is_unique on users (email);
+
+-- Ten at a time; a used one stays until they are renewed, so that it is never given out again.
+create table recovery_codes (
+  user_id uuid        not null references users,
+  hash    bytea       not null,
+  used_at timestamptz,
+
+  primary key (user_id, hash)
+);
+
+create table memberships (
+  account_id uuid        not null references accounts,
+  user_id    uuid        not null references users,
+  role       text        not null,
+  version    integer     not null default 1,
+  joined_at  timestamptz not null,
+
+  primary key (account_id, user_id),
+  constraint role_is_known check (role in ('viewer', 'developer', 'owner'))
+);
+create index memberships_of_user on memberships (user_id);
+
+-- A row is a session; ending it deletes the row, so nothing can go on with it. Neither the token nor
+-- the key that signs the cookie is here: reading this table is no sign-in.
+create table sessions (
+  session_id  uuid        primary key,
+  token_hash  bytea       not null,
+  user_id     uuid        not null references users,
+  -- The password was right, the second factor is still to come.
+  is_pending  boolean     not null,
+  created_at  timestamptz not null,
+  seen_at     timestamptz not null,
+  -- When the person last proved who they are.
+  proven_at   timestamptz not null,
+  address     text,
+  user_agent  text
+);
+create unique index session_token_is_unique on sessions (token_hash);
+create index sessions_of_user on sessions (user_id);
+create index sessions_by_age on sessions (seen_at);
+
+-- Tries at signing in, counted before they are judged, so that a hundred at once are a hundred. Not
+-- logged: after a crash everyone starts anew.
+create unlogged table sign_in_tries (
+  -- user:<hash of e-mail>, factor:<user id>, address:<network>
+  subject       text             primary key,
+  tries         double precision not null,
+  at            timestamptz      not null,
+  blocked_until timestamptz      not null
+);
+
+-- Links that work once: set-up, invitation, reset. The token is kept nowhere.
+create table links (
+  link_id      uuid        primary key,
+  kind         text        not null,
+  token_hash   bytea       not null,
+  created_at   timestamptz not null,
+  created_by   text        not null,
+  expires_at   timestamptz not null,
+  -- Of an invitation.
+  account_id   uuid        references accounts,
+  role         text,
+  -- Of a reset.
+  user_id      uuid        references users,
+  used_at      timestamptz,
+  withdrawn_at timestamptz,
+
+  constraint link_kind_is_known check (kind in ('setup', 'invitation', 'reset')),
+  constraint invitations_name_account_and_role check (
+    (kind = 'invitation') = (account_id is not null and role is not null)
+  ),
+  constraint resets_name_a_user check ((kind = 'reset') = (user_id is not null))
+);
+create unique index link_token_is_unique on links (token_hash);
+create index links_of_account on links (account_id) where account_id is not null;
+
+-- The row is there once there is an operator: of many who finish the set-up at once, one inserts it.
+create table installation (
+  only_row     boolean     primary key default true check (only_row),
+  completed_at timestamptz not null
+);
+
+-- A form that is sent twice does its work once. Swept after 24 hours.
+create table form_keys (
+  user_id    uuid        not null,
+  key        text        not null,
+  operation  text        not null,
+  -- What the first time made, where the answer may be given again.
+  made_id    uuid,
+  created_at timestamptz not null,
+
+  primary key (user_id, key)
+);
+create index form_keys_by_age on form_keys (created_at);

@@ -1,0 +1,71 @@
+import { type Queryable, rawSql, sql } from "#platform";
+import type { KeyRow } from "./keys.ts";
+
+export type KeyState = "active" | "expires_soon" | "expired" | "revoked";
+
+type Position = { direction: "older" | "newer"; id: string } | null;
+
+/** A key's state at a moment; one that expires soon is active too. */
+function stateAt(now: Date, soonDays: number) {
+  return sql`
+    case when k.revoked_at is not null then 'revoked'
+         when k.expires_at <= ${now} then 'expired'
+         when k.expires_at <= ${now}::timestamptz + make_interval(days => ${soonDays}) then 'expires_soon'
+         else 'active'
+    end`;
+}
+
+/** Keys on one side of a position, nearest first; one more than `limit` tells that there are more. */
+export function browseKeys(
+  db: Queryable,
+  {
+    accountId,
+    states,
+    position,
+    limit,
+    now,
+    soonDays,
+  }: {
+    accountId: string;
+    states: readonly KeyState[] | null;
+    position: Position;
+    limit: number;
+    now: Date;
+    soonDays: number;
+  },
+): Promise<(KeyRow & { state: KeyState })[]> {
+  const isNewer = position?.direction === "newer";
+  return db.query(sql`
+    select k.key_id, k.account_id, k.name, k.prefix, k.scopes, k.created_at, k.created_by, k.expires_at,
+           k.revoked_at, u.last_used_at, ${stateAt(now, soonDays)} as state
+      from keys k
+      left join key_usage u on u.key_id = k.key_id
+     where k.account_id = ${accountId}
+       and (${position?.id ?? null}::uuid is null or k.key_id ${rawSql(isNewer ? ">" : "<")} ${position?.id ?? null})
+       and (${states}::text[] is null or ${stateAt(now, soonDays)} = any (${states}::text[]))
+     order by k.key_id ${rawSql(isNewer ? "asc" : "desc")}
+     limit ${limit + 1}`);
+}
+
+export async function countKeys(
+  db: Queryable,
+  { accountId, now }: { accountId: string; now: Date },
+): Promise<{ active: number; total: number }> {
+  const [counts] = await db.query<{ active: number; total: number }>(sql`
+    select count(*) filter (where revoked_at is null and (expires_at is null or expires_at > ${now})) as active,
+           count(*) as total
+      from keys
+     where account_id = ${accountId}`);
+  return counts ?? { active: 0, total: 0 };
+}
+
+/** Names of keys of an account, revoked ones too. */
+export async function findKeyNames(
+  db: Queryable,
+  accountId: string,
+  keyIds: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await db.query<{ key_id: string; name: string }>(sql`
+    select key_id, name from keys where account_id = ${accountId} and key_id = any (${keyIds}::uuid[])`);
+  return new Map(rows.map(({ key_id, name }) => [key_id, name]));
+}

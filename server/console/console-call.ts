@@ -1,0 +1,83 @@
+import type {
+  ConsoleBody,
+  ConsoleErrors,
+  ConsoleOperation,
+  ConsoleOperations,
+  ConsoleParams,
+  ConsoleQuery,
+  ConsoleSuccess,
+  Detail,
+  MemberRole,
+} from "#contract";
+import type { Problem } from "#http";
+
+/** Who is signed in. */
+export type Person = {
+  sessionId: string;
+  userId: string;
+  name: string;
+  email: string;
+  isOperator: boolean;
+  isPending: boolean;
+  provenAt: Date;
+};
+
+/** Where a request comes from, as the audit log keeps it. */
+export type Actor = { name: string; address: string | null; requestId: string };
+
+type PersonOf<O extends ConsoleOperation> = O["access"] extends "public"
+  ? Person | undefined
+  : Person;
+
+type AccountOf<O extends ConsoleOperation> = O["access"] extends MemberRole
+  ? { accountId: string; role: MemberRole }
+  : undefined;
+
+export type ConsoleCall<O extends ConsoleOperation> = {
+  person: PersonOf<O>;
+  /** The account of the path, and the person's role in it. */
+  account: AccountOf<O>;
+  actor: Actor;
+  params: ConsoleParams<O>;
+  query: ConsoleQuery<O>;
+  body: ConsoleBody<O>;
+  /** The raw `Idempotency-Key` header. */
+  idempotencyKey: string | undefined;
+  address: string;
+  userAgent: string | null;
+  /** Makes an error that this operation declares. */
+  problem: (
+    code: ConsoleErrors<O>,
+    details?: Detail[],
+    headers?: Record<string, string>,
+  ) => Problem;
+  header: (name: string, value: string) => void;
+};
+
+/** Lines of a CSV file, written as they come. */
+export type CsvAnswer = { fileName: string; lines: AsyncIterable<string> };
+
+/** An open stream: what is written goes to the browser until either side ends it. */
+export type StreamAnswer = (sink: StreamSink) => void;
+export type StreamSink = {
+  /** False where the browser does not keep up. */
+  write(text: string): boolean;
+  end(): void;
+  onClose(listener: () => void): void;
+  lastEventId: string | undefined;
+};
+
+type AnswerOf<O extends ConsoleOperation> = O["success"] extends { type: "text/csv" }
+  ? CsvAnswer
+  : O["success"] extends { type: "text/event-stream" }
+    ? StreamAnswer
+    : ConsoleSuccess<O>;
+
+export type ConsoleHandler<O extends ConsoleOperation> = (
+  call: ConsoleCall<O>,
+) => Promise<AnswerOf<O>>;
+
+/** Handlers of some of the dashboard's operations; all of them together must be complete. */
+export type ConsoleHandlers<Names extends keyof ConsoleOperations = keyof ConsoleOperations> = {
+  [Name in Names]: ConsoleHandler<ConsoleOperations[Name]>;
+};

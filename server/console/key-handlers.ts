@@ -1,0 +1,125 @@
+import {
+  browseKeys,
+  countKeys,
+  createKey,
+  judgeNewKey,
+  type KeyRow,
+  type KeyState,
+  maskKey,
+  MAX_ACTIVE_KEYS,
+  revokeKey,
+} from "#accounts";
+import { type ApiKey, EXPIRES_SOON_DAYS } from "#contract";
+import { type Clock, type Database, within } from "#platform";
+import { type ActorNames, findActors } from "./actors.ts";
+import type { ConsoleHandlers } from "./console-call.ts";
+import { refuseFields } from "./field-problems.ts";
+import { takeFormKey } from "./form-keys.ts";
+import type { Pager } from "./paging.ts";
+
+const DAY_MS = 86_400_000;
+
+/** API keys: made, listed and revoked by people, never by a key. */
+export function keyHandlers({ db, clock, pager }: { db: Database; clock: Clock; pager: Pager }) {
+  return {
+    async listKeys({ account: { accountId }, query }) {
+      const now = clock.now();
+      const states = query.state ? [...new Set(query.state.flatMap(widen))].toSorted() : null;
+      const boundTo = ["keys", accountId, states];
+      const { limit, position } = pager.read(query, boundTo);
+      const asked = { accountId, states, position, limit, now, soonDays: EXPIRES_SOON_DAYS };
+      const [found, counts] = await Promise.all([
+        browseKeys(db, asked),
+        countKeys(db, { accountId, now }),
+      ]);
+      const { rows, ...cursors } = pager.page(
+        found,
+        { limit, position, boundTo },
+        (row) => row.key_id,
+      );
+      const actors = await findActors(
+        db,
+        rows.map(({ created_by }) => created_by),
+      );
+      return {
+        data: rows.map((row) => presentKey(row, row.state, actors)),
+        ...cursors,
+        activeCount: counts.active,
+        maxActive: MAX_ACTIVE_KEYS,
+        totalCount: counts.total,
+      };
+    },
+
+    async createKey({ account: { accountId }, person, body, actor, idempotencyKey, problem }) {
+      const now = clock.now();
+      const days = body.expiresInDays ?? null;
+      const expiresAt = days === null ? null : new Date(now.getTime() + days * DAY_MS);
+      const name = body.name.trim();
+      const wish = { accountId, name, scopes: body.scopes, expiresAt, actor, now };
+      refuseFields({
+        name: judgeNewKey({ ...wish, scopes: ["messages:send"] }),
+        scopes: body.scopes.length === 0 ? ["Choose at least one scope."] : [],
+      });
+      const created = await db.transaction(async (tx) => {
+        const form = { userId: person.userId, key: idempotencyKey, operation: "createKey", now };
+        if (!(await takeFormKey(tx, form)).isFirst) throw problem("KEY_ALREADY_CREATED");
+        const made = await createKey(within(tx), wish);
+        if (made.outcome === "limit_reached") throw problem("KEY_LIMIT_REACHED");
+        if (made.outcome === "account_unknown") throw problem("ACCOUNT_NOT_FOUND");
+        return made;
+      });
+      const { keyId, key } = created;
+      const row: KeyRow = {
+        key_id: keyId,
+        account_id: accountId,
+        name,
+        prefix: key.slice(0, 8),
+        scopes: [...new Set(body.scopes)],
+        created_at: now,
+        created_by: actor.name,
+        expires_at: expiresAt,
+        revoked_at: null,
+        last_used_at: null,
+      };
+      const actors = await findActors(db, [actor.name]);
+      return { ...presentKey(row, stateOf(row, now), actors), key };
+    },
+
+    async revokeKey({ account: { accountId }, params, actor, problem }) {
+      const now = clock.now();
+      const revoked = await revokeKey(db, { keyId: params.keyId, accountId, actor, now });
+      if (revoked.outcome === "unknown") throw problem("KEY_NOT_FOUND");
+      const actors = await findActors(db, [revoked.key.created_by]);
+      return presentKey(revoked.key, stateOf(revoked.key, now), actors);
+    },
+  } satisfies Partial<ConsoleHandlers>;
+}
+
+/** Who asks for active keys means also those that expire soon. */
+function widen(state: KeyState): KeyState[] {
+  return state === "active" ? ["active", "expires_soon"] : [state];
+}
+
+export function stateOf({ revoked_at, expires_at }: KeyRow, now: Date): KeyState {
+  if (revoked_at) return "revoked";
+  if (!expires_at) return "active";
+  if (expires_at <= now) return "expired";
+  return expires_at.getTime() <= now.getTime() + EXPIRES_SOON_DAYS * DAY_MS
+    ? "expires_soon"
+    : "active";
+}
+
+function presentKey(row: KeyRow, state: KeyState, actors: ActorNames): ApiKey {
+  return {
+    keyId: row.key_id,
+    name: row.name,
+    mask: maskKey(row.prefix),
+    scopes: row.scopes,
+    state,
+    createdAt: row.created_at.toISOString(),
+    createdBy: actors(row.created_by),
+    lastUsedAt: row.last_used_at?.toISOString() ?? null,
+    expiresAt: row.expires_at?.toISOString() ?? null,
+    revokedAt: row.revoked_at?.toISOString() ?? null,
+  };
+}

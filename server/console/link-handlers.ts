@@ -1,0 +1,209 @@
+import { findAccount, judgeAccountName, recordAudit } from "#accounts";
+import { Problem } from "#http";
+import { type Transaction, within } from "#platform";
+import type { Actor, ConsoleHandlers } from "./console-call.ts";
+import { refuseFields, required } from "./field-problems.ts";
+import { type FoundLink, findLink, type LinkKind, type LinkRow, takeLink } from "./links.ts";
+import { completeSetup, FIRST_CREDITS } from "./setup.ts";
+import type { SignInDeps } from "./sign-in-handlers.ts";
+import { judgePassword } from "./sign-in/password.ts";
+import { endSessionsOf, insertSession } from "./sign-in/sessions.ts";
+import { forgive } from "./sign-in/tries.ts";
+import {
+  findUser,
+  findUserByEmail,
+  insertMembership,
+  insertUser,
+  isInstalled,
+  judgeEmail,
+  judgePersonName,
+  setPassword,
+} from "./users.ts";
+
+type NewPerson = { name: string; email: string; password: string };
+type Joined = { accountId: string; setCookie: string | undefined };
+
+/** The set-up of the installation, and the links that a person passes on: invitations and resets. */
+export function linkHandlers(deps: SignInDeps) {
+  const { db, clock, cookie, passwords } = deps;
+  return {
+    async readSetup({ problem }) {
+      if (await isInstalled(db)) throw problem("ROUTE_NOT_FOUND");
+      return { credits: FIRST_CREDITS };
+    },
+
+    async completeSetup({ body, actor, address, userAgent, header, problem }) {
+      const now = clock.now();
+      if (await isInstalled(db)) throw problem("ROUTE_NOT_FOUND");
+      // A stranger without the link makes us hash nothing.
+      openOrRefuse(await findLink(db, body.token, now), "setup");
+      refuseFields({ ...judgePerson(body), accountName: judgeAccountName(body.accountName) });
+      const passwordHash = await passwords.hash(body.password);
+      const done = await completeSetup(deps, { ...body, passwordHash, actor, now });
+      if (done.outcome === "installed") throw problem("ROUTE_NOT_FOUND");
+      if (done.outcome !== "done") throw linkProblem(done.outcome);
+      const { userId, accountId } = done;
+      const issued = cookie.issue();
+      // A crash before this line leaves an operator who signs in with the password just chosen.
+      await insertSession(db, {
+        userId,
+        tokenHash: issued.tokenHash,
+        isPending: false,
+        address,
+        userAgent,
+        now,
+      });
+      header("set-cookie", issued.header);
+      return { userId, accountId };
+    },
+
+    async readLink({ body }) {
+      const found = await findLink(db, body.token, clock.now());
+      if (found.outcome !== "open") throw linkProblem(found.outcome);
+      const { link } = found;
+      const [account, inviter, user] = await Promise.all([
+        link.account_id === null ? undefined : findAccount(db, link.account_id),
+        findUser(db, link.created_by.replace(/^user:/, "")),
+        link.user_id === null ? undefined : findUser(db, link.user_id),
+      ]);
+      const isInvitation = link.kind === "invitation";
+      return {
+        kind: link.kind,
+        expiresAt: link.expires_at.toISOString(),
+        inviter: isInvitation ? (inviter?.name ?? "Posthorn") : null,
+        accountName: account?.name ?? null,
+        role: link.role,
+        email: user?.email ?? null,
+      };
+    },
+
+    async joinAccount({ body, person, actor, address, userAgent, header, problem }) {
+      const now = clock.now();
+      const open = openOrRefuse(await findLink(db, body.token, now), "invitation");
+      if (person && !person.isPending) {
+        const { accountId } = await db.transaction((tx) =>
+          join(tx, {
+            token: body.token,
+            userId: person.userId,
+            actor,
+            now,
+            keep: person.sessionId,
+          }),
+        );
+        return { accountId };
+      }
+      const wish = newPerson(body);
+      refuseFields(judgePerson(wish));
+      if (await findUserByEmail(db, wish.email)) throw problem("EMAIL_TAKEN");
+      const passwordHash = await passwords.hash(wish.password);
+      const issued = cookie.issue();
+      const joined = await db.transaction(async (tx): Promise<Joined | undefined> => {
+        const userId = await insertUser(tx, { ...wish, passwordHash, isOperator: false, now });
+        if (userId === undefined) return undefined;
+        const by = { ...actor, name: `user:${userId}` };
+        await join(tx, { token: body.token, userId, actor: by, now, keep: null });
+        await insertSession(tx, {
+          userId,
+          tokenHash: issued.tokenHash,
+          isPending: false,
+          address,
+          userAgent,
+          now,
+        });
+        return { accountId: open.account_id ?? "", setCookie: issued.header };
+      });
+      if (!joined) throw problem("EMAIL_TAKEN");
+      if (joined.setCookie) header("set-cookie", joined.setCookie);
+      return { accountId: joined.accountId };
+    },
+
+    async resetPassword({ body, actor }) {
+      const now = clock.now();
+      const open = openOrRefuse(await findLink(db, body.token, now), "reset");
+      const user = await findUser(db, open.user_id ?? "");
+      if (!user) throw linkProblem("unknown");
+      refuseFields({ password: judgePassword(body.password, user.email) });
+      const passwordHash = await passwords.hash(body.password);
+      await db.transaction(async (tx) => {
+        openOrRefuse(await takeLink(tx, { token: body.token, kind: "reset", now }), "reset");
+        await setPassword(tx, user.user_id, passwordHash);
+        await endSessionsOf(tx, user.user_id);
+        const by = { ...actor, name: `user:${user.user_id}` };
+        const action = "user.password_reset";
+        await recordAudit(tx, {
+          at: now,
+          accountId: null,
+          actor: by,
+          action,
+          objectId: user.user_id,
+        });
+      });
+      await forgive(db, { userTries: user.email });
+      return null;
+    },
+  } satisfies Partial<ConsoleHandlers>;
+}
+
+/** Uses the invitation up and makes the member; a throw rolls back both. */
+async function join(
+  tx: Transaction,
+  {
+    token,
+    userId,
+    actor,
+    now,
+    keep,
+  }: { token: string; userId: string; actor: Actor; now: Date; keep: string | null },
+): Promise<{ accountId: string }> {
+  const link = openOrRefuse(await takeLink(tx, { token, kind: "invitation", now }), "invitation");
+  const [accountId, role] = [link.account_id ?? "", link.role ?? "viewer"];
+  // One who is a member already keeps the role an owner gave; the link is used up all the same.
+  const isNew = await insertMembership(tx, { accountId, userId, role, now });
+  if (isNew) await endSessionsOf(tx, userId, { except: keep });
+  const details = { role, invitation: link.link_id, wasMember: !isNew };
+  await recordAudit(within(tx), {
+    at: now,
+    accountId,
+    actor,
+    action: "member.joined",
+    objectId: userId,
+    details,
+  });
+  return { accountId };
+}
+
+function newPerson(body: Partial<NewPerson>): NewPerson {
+  const { name, email, password } = body;
+  if (name === undefined) throw required("name");
+  if (email === undefined) throw required("email");
+  if (password === undefined) throw required("password");
+  return { name, email, password };
+}
+
+function judgePerson({ name, email, password }: NewPerson) {
+  return {
+    name: judgePersonName(name),
+    email: judgeEmail(email),
+    password: judgePassword(password, email),
+  };
+}
+
+/** The link, if it is open and for this; otherwise the problem that says what became of it. */
+function openOrRefuse(found: FoundLink, kind: LinkKind): LinkRow {
+  if (found.outcome !== "open") throw linkProblem(found.outcome);
+  if (found.link.kind !== kind) throw linkProblem("unknown");
+  return found.link;
+}
+
+const LINK_WORDS = {
+  unknown: "This link is not known here. Check that it was copied whole.",
+  used: "This link was used already; it works once.",
+  withdrawn: "This link was withdrawn.",
+  expired: "This link is out of date.",
+} as const;
+
+function linkProblem(outcome: keyof typeof LINK_WORDS): Problem {
+  return new Problem("LINK_INVALID", [
+    { field: "token", code: "FIELD_INVALID", message: LINK_WORDS[outcome] },
+  ]);
+}

@@ -1,0 +1,111 @@
+import { hash, randomBytes } from "node:crypto";
+import type { MemberRole } from "#contract";
+import { isId, newId, type Queryable, sql, type Transaction } from "#platform";
+
+export type LinkKind = "setup" | "invitation" | "reset";
+
+export type LinkRow = {
+  link_id: string;
+  kind: LinkKind;
+  created_at: Date;
+  created_by: string;
+  expires_at: Date;
+  account_id: string | null;
+  role: MemberRole | null;
+  user_id: string | null;
+  used_at: Date | null;
+  withdrawn_at: Date | null;
+};
+
+/** What a token leads to, or why it leads nowhere. Who holds a token may know what became of it. */
+export type FoundLink =
+  | { outcome: "open"; link: LinkRow }
+  | { outcome: "unknown" | "used" | "withdrawn" | "expired" };
+
+const LIFE_HOURS: Record<LinkKind, number> = { setup: 24, invitation: 48, reset: 48 };
+const PAGES: Record<LinkKind, string> = { setup: "/setup", invitation: "/join", reset: "/reset" };
+
+const columns = sql`
+  link_id, kind, created_at, created_by, expires_at, account_id, role, user_id, used_at, withdrawn_at`;
+
+export type NewLink = {
+  kind: LinkKind;
+  createdBy: string;
+  now: Date;
+  publicUrl: string;
+  accountId?: string;
+  role?: MemberRole;
+  userId?: string;
+};
+
+/** The token is in the answer and nowhere else. It stands in the fragment, which is never sent. */
+export async function insertLink(
+  tx: Queryable,
+  wish: NewLink,
+): Promise<{ linkId: string; link: string; expiresAt: Date }> {
+  const { kind, createdBy, now, publicUrl, accountId = null, role = null, userId = null } = wish;
+  const token = randomBytes(32).toString("base64url");
+  const linkId = newId(now.getTime());
+  const expiresAt = new Date(now.getTime() + LIFE_HOURS[kind] * 3_600_000);
+  await tx.query(sql`
+    insert into links (link_id, kind, token_hash, created_at, created_by, expires_at, account_id, role, user_id)
+    values (${linkId}, ${kind}, ${hashToken(token)}, ${now}, ${createdBy}, ${expiresAt}, ${accountId}, ${role},
+            ${userId})`);
+  return { linkId, link: `${publicUrl}${PAGES[kind]}#token=${token}`, expiresAt };
+}
+
+export async function findLink(db: Queryable, token: string, now: Date): Promise<FoundLink> {
+  const [link] = await db.query<LinkRow>(sql`
+    select ${columns} from links where token_hash = ${hashToken(token)}`);
+  return judge(link, now);
+}
+
+/** Uses a link up; of several who try at once, one finds it open. */
+export async function takeLink(
+  tx: Transaction,
+  { token, kind, now }: { token: string; kind: LinkKind; now: Date },
+): Promise<FoundLink> {
+  const [link] = await tx.query<LinkRow>(sql`
+    select ${columns} from links where token_hash = ${hashToken(token)} for update`);
+  const found = judge(link, now);
+  if (found.outcome !== "open") return found;
+  if (found.link.kind !== kind) return { outcome: "unknown" };
+  await tx.query(sql`update links set used_at = ${now} where link_id = ${found.link.link_id}`);
+  return found;
+}
+
+export function listInvitations(db: Queryable, accountId: string, now: Date): Promise<LinkRow[]> {
+  return db.query<LinkRow>(sql`
+    select ${columns}
+      from links
+     where account_id = ${accountId} and used_at is null and withdrawn_at is null and expires_at > ${now}
+     order by link_id desc
+     limit 500`);
+}
+
+export async function withdrawInvitation(
+  tx: Transaction,
+  { linkId, accountId, now }: { linkId: string; accountId: string; now: Date },
+): Promise<LinkRow | undefined> {
+  if (!isId(linkId)) return undefined;
+  const [link] = await tx.query<LinkRow>(sql`
+    update links
+       set withdrawn_at = ${now}
+     where link_id = ${linkId} and account_id = ${accountId} and used_at is null and withdrawn_at is null
+       and expires_at > ${now}
+    returning ${columns}`);
+  return link;
+}
+
+function judge(link: LinkRow | undefined, now: Date): FoundLink {
+  if (!link) return { outcome: "unknown" };
+  if (link.used_at) return { outcome: "used" };
+  if (link.withdrawn_at) return { outcome: "withdrawn" };
+  if (link.expires_at <= now) return { outcome: "expired" };
+  return { outcome: "open", link };
+}
+
+/** 256 random bits need no slow hash. */
+function hashToken(token: string): Buffer {
+  return hash("sha256", token, "buffer");
+}

@@ -1,0 +1,15 @@
+import type { ConsoleMessage, MemberRole } from "#contract";
+import type { MessageRow } from "#messages";
+import { present } from "#messages";
+
+/** What a viewer sees of a number. */
+export function maskRecipient(digits: string): string {
+  return `${"•".repeat(Math.max(0, digits.length - 4))}${digits.slice(-4)}`;
+}
+
+/** A message as a role may see it: here, and nowhere else, is decided what a viewer is not shown. */
+export function showMessage(row: MessageRow, role: MemberRole): ConsoleMessage["message"] {
+  const message = present(row);
+  if (role !== "viewer") return message;
+  return { ...message, recipient: maskRecipient(message.recipient), text: null, metadata: null };
+}

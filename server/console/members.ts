@@ -1,0 +1,92 @@
+import { findAccounts } from "#accounts";
+import type { MemberRole } from "#contract";
+import { type Queryable, sql, type Transaction } from "#platform";
+
+export type MemberRow = {
+  user_id: string;
+  name: string;
+  email: string;
+  role: MemberRole;
+  has_second_factor: boolean;
+  last_seen_at: Date | null;
+  joined_at: Date;
+  version: number;
+};
+
+/** Accounts of a user with what the shell shows of each, by name. */
+export async function listMembershipsOf(db: Queryable, userId: string) {
+  const roles = await db.query<{ account_id: string; role: MemberRole }>(sql`
+    select account_id, role from memberships where user_id = ${userId}`);
+  const byId = new Map(roles.map(({ account_id, role }) => [account_id, role]));
+  const accounts = await findAccounts(db, [...byId.keys()]);
+  return accounts
+    .map(({ account_id, name, balance, low_credits }) => ({
+      accountId: account_id,
+      name,
+      role: byId.get(account_id) ?? ("viewer" as const),
+      balance,
+      lowCredits: low_credits,
+    }))
+    .toSorted((a, b) => a.name.localeCompare(b.name, "en") || (a.accountId < b.accountId ? -1 : 1));
+}
+
+export function listMembers(db: Queryable, accountId: string): Promise<MemberRow[]> {
+  return db.query<MemberRow>(sql`
+    select u.user_id, u.name, u.email, m.role, u.totp is not null as has_second_factor, u.last_seen_at,
+           m.joined_at, m.version
+      from memberships m
+      join users u on u.user_id = m.user_id
+     where m.account_id = ${accountId}
+     order by m.joined_at, u.user_id
+     limit 1000`);
+}
+
+export type MemberChange =
+  | { outcome: "changed"; before: MemberRole }
+  | { outcome: "unknown" | "conflict" | "last_owner" };
+
+/** Under the lock of all members of the account: two owners who demote each other leave one. */
+export async function changeRole(
+  tx: Transaction,
+  {
+    accountId,
+    userId,
+    role,
+    version,
+  }: { accountId: string; userId: string; role: MemberRole; version: number },
+): Promise<MemberChange> {
+  const { member, owners } = await lockMembers(tx, accountId, userId);
+  if (!member) return { outcome: "unknown" };
+  if (member.version !== version) return { outcome: "conflict" };
+  if (member.role === "owner" && role !== "owner" && owners === 1) return { outcome: "last_owner" };
+  await tx.query(sql`
+    update memberships
+       set role = ${role}, version = version + 1
+     where account_id = ${accountId} and user_id = ${userId}`);
+  return { outcome: "changed", before: member.role };
+}
+
+export async function removeMember(
+  tx: Transaction,
+  { accountId, userId }: { accountId: string; userId: string },
+): Promise<MemberChange> {
+  const { member, owners } = await lockMembers(tx, accountId, userId);
+  if (!member) return { outcome: "unknown" };
+  if (member.role === "owner" && owners === 1) return { outcome: "last_owner" };
+  await tx.query(sql`
+    delete from memberships where account_id = ${accountId} and user_id = ${userId}`);
+  return { outcome: "changed", before: member.role };
+}
+
+async function lockMembers(tx: Transaction, accountId: string, userId: string) {
+  const members = await tx.query<{ user_id: string; role: MemberRole; version: number }>(sql`
+    select user_id, role, version
+      from memberships
+     where account_id = ${accountId}
+     order by user_id
+       for update`);
+  return {
+    member: members.find(({ user_id }) => user_id === userId),
+    owners: members.filter(({ role }) => role === "owner").length,
+  };
+}

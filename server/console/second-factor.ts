@@ -1,0 +1,93 @@
+import { type Queryable, type SecretBox, sql, type Transaction } from "#platform";
+import { hashRecoveryCode, makeRecoveryCodes, plainCode } from "./sign-in/recovery-codes.ts";
+import { acceptedStep, makeSeed } from "./sign-in/totp.ts";
+import type { UserRow } from "./users.ts";
+
+export type FactorDeps = {
+  secrets: SecretBox;
+  /** Keys the hashes of recovery codes. */
+  recoveryKey: Buffer;
+};
+
+function context(userId: string): string {
+  return `second factor of ${userId}`;
+}
+
+/** The user's row is locked: the step is compared and remembered as one, so a code works once. */
+export async function acceptCode(
+  tx: Transaction,
+  { secrets, recoveryKey }: FactorDeps,
+  { user, code, now }: { user: UserRow; code: string; now: Date },
+): Promise<boolean> {
+  if (!user.totp) return false;
+  const plain = plainCode(code);
+  const seed = secrets.open(user.totp, context(user.user_id));
+  const step = acceptedStep(plain, { seed, lastStep: user.totp_step, now });
+  if (step !== undefined) {
+    await tx.query(sql`update users set totp_step = ${step} where user_id = ${user.user_id}`);
+    return true;
+  }
+  const used = await tx.query(sql`
+    update recovery_codes
+       set used_at = ${now}
+     where user_id = ${user.user_id} and hash = ${hashRecoveryCode(plain, recoveryKey)} and used_at is null
+    returning user_id`);
+  return used.length > 0;
+}
+
+/** A new seed waits beside the present one, if any, until a code of it was given. */
+export async function beginSecondFactor(
+  tx: Transaction,
+  { secrets }: FactorDeps,
+  userId: string,
+): Promise<string> {
+  const seed = makeSeed();
+  await tx.query(sql`
+    update users set totp_pending = ${secrets.seal(seed, context(userId))} where user_id = ${userId}`);
+  return seed;
+}
+
+/** The recovery codes, or undefined where the code is not one of the pending seed. */
+export async function switchOnSecondFactor(
+  tx: Transaction,
+  deps: FactorDeps,
+  { user, code, now }: { user: UserRow; code: string; now: Date },
+): Promise<string[] | undefined> {
+  if (!user.totp_pending) return undefined;
+  const seed = deps.secrets.open(user.totp_pending, context(user.user_id));
+  const step = acceptedStep(plainCode(code), { seed, lastStep: 0, now });
+  if (step === undefined) return undefined;
+  await tx.query(sql`
+    update users
+       set totp = totp_pending, totp_pending = null, totp_step = ${step}, version = version + 1
+     where user_id = ${user.user_id}`);
+  return renewRecoveryCodes(tx, deps, user.user_id);
+}
+
+export async function switchOffSecondFactor(tx: Transaction, userId: string): Promise<void> {
+  await tx.query(sql`
+    update users
+       set totp = null, totp_pending = null, totp_step = 0, version = version + 1
+     where user_id = ${userId}`);
+  await tx.query(sql`delete from recovery_codes where user_id = ${userId}`);
+}
+
+/** Shown this once; only their hashes are kept. */
+export async function renewRecoveryCodes(
+  tx: Transaction,
+  { recoveryKey }: FactorDeps,
+  userId: string,
+): Promise<string[]> {
+  const codes = makeRecoveryCodes();
+  await tx.query(sql`delete from recovery_codes where user_id = ${userId}`);
+  await tx.query(sql`
+    insert into recovery_codes (user_id, hash)
+    select ${userId}, hash from unnest(${codes.map((code) => hashRecoveryCode(code, recoveryKey))}::bytea[]) as hash`);
+  return codes;
+}
+
+export async function recoveryCodesLeft(db: Queryable, userId: string): Promise<number> {
+  const [left] = await db.query<{ count: number }>(sql`
+    select count(*) as count from recovery_codes where user_id = ${userId} and used_at is null`);
+  return left?.count ?? 0;
+}

@@ -1,0 +1,88 @@
+import { createAccount, recordAudit } from "#accounts";
+import { bookCredits } from "#credits";
+import { type Clock, type Database, type SecretBox, type Transaction, within } from "#platform";
+import type { Actor } from "./console-call.ts";
+import { type FoundLink, insertLink, takeLink } from "./links.ts";
+import { completeInstallation, insertMembership, insertUser, isInstalled } from "./users.ts";
+
+/** What the first account starts with: enough to try everything on the simulator. */
+export const FIRST_CREDITS = 1_000;
+
+/**
+ * The link by which the operator is made, while there is none. Each start prints a new one; those
+ * printed before hold until their day is over, so that several nodes may start at once.
+ */
+export async function setupLink({
+  db,
+  clock,
+  publicUrl,
+}: {
+  db: Database;
+  clock: Clock;
+  publicUrl: string;
+}): Promise<string | undefined> {
+  if (await isInstalled(db)) return undefined;
+  const wish = { kind: "setup", createdBy: "system", now: clock.now(), publicUrl } as const;
+  return (await insertLink(db, wish)).link;
+}
+
+export type SetupWish = {
+  token: string;
+  name: string;
+  email: string;
+  passwordHash: string;
+  accountName: string;
+  actor: Actor;
+  now: Date;
+};
+
+export type SetupOutcome =
+  | { outcome: "done"; userId: string; accountId: string }
+  | { outcome: "installed" }
+  | { outcome: Exclude<FoundLink["outcome"], "open"> };
+
+/** The operator and the first account, all or nothing; of many at once, one makes the singleton row. */
+export async function completeSetup(
+  { db, secrets }: { db: Database; secrets: SecretBox },
+  wish: SetupWish,
+): Promise<SetupOutcome> {
+  try {
+    return await db.transaction((tx) => setUp(tx, secrets, wish));
+  } catch (error) {
+    if (error instanceof SetupRefused) return { outcome: error.outcome };
+    throw error;
+  }
+}
+
+async function setUp(
+  tx: Transaction,
+  secrets: SecretBox,
+  { token, name, email, passwordHash, accountName, actor, now }: SetupWish,
+): Promise<SetupOutcome> {
+  // Inserting first makes the others wait here until this transaction ends, one way or the other.
+  if (!(await completeInstallation(tx, now))) return { outcome: "installed" };
+  const link = await takeLink(tx, { token, kind: "setup", now });
+  if (link.outcome !== "open") throw new SetupRefused(link.outcome);
+  const userId = await insertUser(tx, { email, name, passwordHash, isOperator: true, now });
+  if (userId === undefined) throw new Error("The set-up found a user with this e-mail.");
+  const by = { ...actor, name: `user:${userId}` };
+  const account = { name: accountName.trim(), actor: by, now, secrets };
+  const { accountId } = await createAccount(within(tx), account);
+  await insertMembership(tx, { accountId, userId, role: "owner", now });
+  const note = "Credits to start with";
+  const topup = { accountId, kind: "topup", amount: FIRST_CREDITS, note, actor: by, now } as const;
+  await bookCredits(within(tx), topup);
+  const action = "setup.completed";
+  await recordAudit(tx, { at: now, accountId, actor: by, action, objectId: userId });
+  return { outcome: "done", userId, accountId };
+}
+
+/** Rolls back the singleton row: a wrong token must not close the set-up. */
+class SetupRefused extends Error {
+  readonly outcome: Exclude<FoundLink["outcome"], "open">;
+
+  constructor(outcome: Exclude<FoundLink["outcome"], "open">) {
+    super(`The set-up was refused: ${outcome}.`);
+    this.outcome = outcome;
+  }
+}

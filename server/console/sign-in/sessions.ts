@@ -1,0 +1,156 @@
+import type { MemberRole } from "#contract";
+import { newId, type Queryable, sql, type Transaction } from "#platform";
+
+const IDLE_HOURS = 12;
+const LIFE_DAYS = 7;
+/** A password without its second factor opens nothing, and not for long. */
+const PENDING_MINUTES = 10;
+/** A session is noted as seen at most this often. */
+const TOUCH_MINUTES = 5;
+
+export type SessionRow = {
+  session_id: string;
+  user_id: string;
+  is_pending: boolean;
+  created_at: Date;
+  seen_at: Date;
+  proven_at: Date;
+  address: string | null;
+  user_agent: string | null;
+};
+
+/** A session with its user, and the user's role in the account asked about. */
+export type FoundSession = SessionRow & {
+  name: string;
+  email: string;
+  is_operator: boolean;
+  role: MemberRole | null;
+};
+
+export type NewSession = {
+  userId: string;
+  tokenHash: Buffer;
+  isPending: boolean;
+  address: string | null;
+  userAgent: string | null;
+  now: Date;
+};
+
+export async function insertSession(tx: Queryable, session: NewSession): Promise<string> {
+  const { userId, tokenHash, isPending, address, userAgent, now } = session;
+  const sessionId = newId(now.getTime());
+  await tx.query(sql`
+    insert into sessions (session_id, token_hash, user_id, is_pending, created_at, seen_at, proven_at, address, user_agent)
+    values (${sessionId}, ${tokenHash}, ${userId}, ${isPending}, ${now}, ${now}, ${now}, ${address},
+            ${userAgent?.slice(0, 300) ?? null})`);
+  return sessionId;
+}
+
+/** Nothing in memory decides: a session that was ended is refused by the next request, on every node. */
+export async function findSession(
+  db: Queryable,
+  { tokenHash, accountId, now }: { tokenHash: Buffer; accountId: string | null; now: Date },
+): Promise<FoundSession | undefined> {
+  const [session] = await db.query<FoundSession>(sql`
+    select s.session_id, s.user_id, s.is_pending, s.created_at, s.seen_at, s.proven_at, s.address, s.user_agent,
+           u.name, u.email, u.is_operator, m.role
+      from sessions s
+      join users u on u.user_id = s.user_id
+      left join memberships m on m.user_id = s.user_id and m.account_id = ${accountId}
+     where s.token_hash = ${tokenHash} and ${isAlive(now)}`);
+  if (session && isUntouched(session, now)) await touchSession(db, session, now);
+  return session;
+}
+
+export function isAlive(now: Date) {
+  return sql`
+    s.seen_at > ${now}::timestamptz - make_interval(hours => ${IDLE_HOURS})
+    and s.created_at > ${now}::timestamptz - make_interval(days => ${LIFE_DAYS})
+    and (not s.is_pending or s.created_at > ${now}::timestamptz - make_interval(mins => ${PENDING_MINUTES}))`;
+}
+
+function isUntouched({ seen_at }: SessionRow, now: Date): boolean {
+  return now.getTime() - seen_at.getTime() > TOUCH_MINUTES * 60_000;
+}
+
+async function touchSession(db: Queryable, session: SessionRow, now: Date): Promise<void> {
+  await db.query(sql`
+    with touched as (
+      update sessions set seen_at = ${now} where session_id = ${session.session_id} returning user_id
+    )
+    update users u set last_seen_at = ${now} from touched t where u.user_id = t.user_id`);
+}
+
+/** The session goes on under a new token: the old cookie, wherever it is, is worth nothing. */
+export async function renewSession(
+  tx: Transaction,
+  { sessionId, tokenHash, now }: { sessionId: string; tokenHash: Buffer; now: Date },
+): Promise<void> {
+  await tx.query(sql`
+    update sessions
+       set token_hash = ${tokenHash}, is_pending = false, seen_at = ${now}, proven_at = ${now}
+     where session_id = ${sessionId}`);
+}
+
+export async function noteProof(db: Queryable, sessionId: string, now: Date): Promise<void> {
+  await db.query(sql`update sessions set proven_at = ${now} where session_id = ${sessionId}`);
+}
+
+export async function endSession(
+  db: Queryable,
+  { sessionId, userId }: { sessionId: string; userId: string },
+): Promise<boolean> {
+  const ended = await db.query(sql`
+    delete from sessions where session_id = ${sessionId} and user_id = ${userId} returning session_id`);
+  return ended.length > 0;
+}
+
+/** In the transaction of the change that calls for it: password, second factor, role, membership. */
+export async function endSessionsOf(
+  tx: Queryable,
+  userId: string,
+  { except = null }: { except?: string | null } = {},
+): Promise<number> {
+  const ended = await tx.query(sql`
+    delete from sessions
+     where user_id = ${userId} and session_id is distinct from ${except}::uuid
+    returning session_id`);
+  return ended.length;
+}
+
+export function listSessions(db: Queryable, userId: string, now: Date): Promise<SessionRow[]> {
+  return db.query<SessionRow>(sql`
+    select s.session_id, s.user_id, s.is_pending, s.created_at, s.seen_at, s.proven_at, s.address, s.user_agent
+      from sessions s
+     where s.user_id = ${userId} and not s.is_pending and ${isAlive(now)}
+     order by s.seen_at desc, s.session_id desc
+     limit 100`);
+}
+
+/** Of these sessions, those that are still alive and have this role; for streams that stay open. */
+export async function stillAllowed(
+  db: Queryable,
+  asked: { sessionId: string; accountId: string | null; role: MemberRole | null }[],
+  now: Date,
+): Promise<Set<string>> {
+  const rows = await db.query<{ session_id: string; account_id: string | null }>(sql`
+    select s.session_id, a.account_id
+      from unnest(${asked.map(({ sessionId }) => sessionId)}::uuid[], ${asked.map(({ accountId }) => accountId)}::uuid[],
+                  ${asked.map(({ role }) => role)}::text[]) as a (session_id, account_id, role)
+      join sessions s on s.session_id = a.session_id
+      join users u on u.user_id = s.user_id
+      left join memberships m on m.user_id = s.user_id and m.account_id = a.account_id
+     where ${isAlive(now)} and case when a.account_id is null then u.is_operator else m.role = a.role end`);
+  return new Set(rows.map(({ session_id, account_id }) => `${session_id} ${account_id ?? ""}`));
+}
+
+/** Deletes what is over, a page at a time. */
+export async function sweepSessions(db: Queryable, now: Date): Promise<number> {
+  const gone = await db.query(sql`
+    delete from sessions
+     where session_id in (
+             select s.session_id from sessions s where not (${isAlive(now)}) order by s.seen_at limit 1000
+           )
+    returning session_id`);
+  return gone.length;
+}

@@ -1,0 +1,32 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+
+type Sink = {
+  write(text: string): boolean;
+  end(): void;
+  onClose(listener: () => void): void;
+  lastEventId: string | undefined;
+};
+
+/** Hands the connection over to whoever writes the events; headers set so far are kept. */
+export function openEventStream(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  start: (sink: Sink) => void,
+): void {
+  reply.hijack();
+  const { raw } = reply;
+  raw.writeHead(200, {
+    ...(reply.getHeaders() as Record<string, string>),
+    "content-type": "text/event-stream; charset=utf-8",
+    // Proxies that gather answers would hold the events back.
+    "x-accel-buffering": "no",
+  });
+  raw.flushHeaders();
+  const lastEventId = request.headers["last-event-id"];
+  start({
+    write: (text) => !raw.destroyed && raw.write(text),
+    end: () => void raw.end(),
+    onClose: (listener) => void raw.once("close", listener),
+    lastEventId: typeof lastEventId === "string" ? lastEventId : undefined,
+  });
+}

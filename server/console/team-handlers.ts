@@ -1,0 +1,205 @@
+import { findAccount, judgeAccountName, recordAudit, updateAccount } from "#accounts";
+import type { Account, Invitation, Member, MemberRole } from "#contract";
+import { Problem } from "#http";
+import { judgeSender } from "#messages";
+import type { Clock, Database } from "#platform";
+import { type ActorNames, findActors } from "./actors.ts";
+import type { ConsoleHandlers } from "./console-call.ts";
+import { refuseFields } from "./field-problems.ts";
+import { takeFormKey } from "./form-keys.ts";
+import { insertLink, type LinkRow, listInvitations, withdrawInvitation } from "./links.ts";
+import { changeRole, listMembers, type MemberRow, removeMember } from "./members.ts";
+import { endSessionsOf } from "./sign-in/sessions.ts";
+
+type Deps = { db: Database; clock: Clock; publicUrl: string };
+
+/** The account's settings, its members and invitations. */
+export function teamHandlers({ db, clock, publicUrl }: Deps) {
+  return {
+    readAccount: ({ account }) => readAccount(db, account),
+
+    async updateAccount({ account, body, actor, problem }) {
+      const { defaultSender } = body;
+      const judged = typeof defaultSender === "string" ? judgeSender(defaultSender) : undefined;
+      if (judged?.outcome === "invalid")
+        throw problem("VALIDATION_FAILED", [
+          { field: "defaultSender", code: "SENDER_INVALID", message: judged.message },
+        ]);
+      if (body.name !== undefined) refuseFields({ name: judgeAccountName(body.name) });
+      const change = {
+        ...(body.name === undefined ? {} : { name: body.name.trim() }),
+        ...(defaultSender === undefined ? {} : { defaultSender: judged?.sender ?? null }),
+        ...(body.lowCredits === undefined ? {} : { lowCredits: body.lowCredits }),
+      };
+      const { accountId } = account;
+      const { version } = body;
+      const isChanged = await updateAccount(db, {
+        accountId,
+        version,
+        change,
+        actor,
+        now: clock.now(),
+      });
+      if (!isChanged) throw problem("VERSION_CONFLICT");
+      return readAccount(db, account);
+    },
+
+    async listMembers({ account: { accountId }, person }) {
+      const rows = await listMembers(db, accountId);
+      return { data: rows.map((row) => presentMember(row, person.userId)) };
+    },
+
+    async changeRole({ account: { accountId }, params: { userId }, person, body, actor, problem }) {
+      const now = clock.now();
+      const { role, version } = body;
+      await db.transaction(async (tx) => {
+        const changed = await changeRole(tx, { accountId, userId, role, version });
+        const before = refuseUnchanged(changed);
+        // Their pages show what the old role may see: every session of theirs ends with it, and of
+        // one's own all but this one.
+        const except = userId === person.userId ? person.sessionId : null;
+        await endSessionsOf(tx, userId, { except });
+        const details = { before, after: role };
+        const action = "member.role_changed";
+        await recordAudit(tx, { at: now, accountId, actor, action, objectId: userId, details });
+      });
+      const row = (await listMembers(db, accountId)).find((member) => member.user_id === userId);
+      if (!row) throw problem("MEMBER_NOT_FOUND");
+      return presentMember(row, person.userId);
+    },
+
+    async removeMember({ account: { accountId }, params: { userId }, person, actor }) {
+      const now = clock.now();
+      await db.transaction(async (tx) => {
+        const role = refuseUnchanged(await removeMember(tx, { accountId, userId }));
+        const except = userId === person.userId ? person.sessionId : null;
+        await endSessionsOf(tx, userId, { except });
+        const entry = { at: now, accountId, actor, objectId: userId, details: { role } };
+        await recordAudit(tx, { ...entry, action: "member.removed" });
+      });
+      return null;
+    },
+
+    async leaveAccount({ account: { accountId }, person, actor }) {
+      const now = clock.now();
+      await db.transaction(async (tx) => {
+        const role = refuseUnchanged(await removeMember(tx, { accountId, userId: person.userId }));
+        await endSessionsOf(tx, person.userId, { except: person.sessionId });
+        const entry = { at: now, accountId, actor, objectId: person.userId, details: { role } };
+        await recordAudit(tx, { ...entry, action: "member.left" });
+      });
+      return null;
+    },
+
+    async listInvitations({ account: { accountId } }) {
+      const rows = await listInvitations(db, accountId, clock.now());
+      const actors = await findActors(
+        db,
+        rows.map(({ created_by }) => created_by),
+      );
+      return { data: rows.map((row) => presentInvitation(row, actors)) };
+    },
+
+    async invite({
+      account: { accountId },
+      person,
+      body: { role },
+      actor,
+      idempotencyKey,
+      problem,
+    }) {
+      const now = clock.now();
+      const made = await db.transaction(async (tx) => {
+        const form = { userId: person.userId, key: idempotencyKey, operation: "invite", now };
+        if (!(await takeFormKey(tx, form)).isFirst) throw problem("LINK_ALREADY_MADE");
+        const wish = {
+          kind: "invitation",
+          createdBy: actor.name,
+          now,
+          publicUrl,
+          accountId,
+          role,
+        } as const;
+        const link = await insertLink(tx, wish);
+        const entry = { at: now, accountId, actor, objectId: link.linkId, details: { role } };
+        await recordAudit(tx, { ...entry, action: "member.invited" });
+        return link;
+      });
+      const createdBy = (await findActors(db, [actor.name]))(actor.name);
+      const [createdAt, expiresAt] = [now.toISOString(), made.expiresAt.toISOString()];
+      const invitation = { invitationId: made.linkId, role, createdBy, createdAt, expiresAt };
+      return { invitation, link: made.link, expiresAt };
+    },
+
+    async withdrawInvitation({ account: { accountId }, params, actor, problem }) {
+      const now = clock.now();
+      await db.transaction(async (tx) => {
+        const link = await withdrawInvitation(tx, { linkId: params.invitationId, accountId, now });
+        if (!link) throw problem("INVITATION_NOT_FOUND");
+        const entry = {
+          at: now,
+          accountId,
+          actor,
+          objectId: link.link_id,
+          details: { role: link.role },
+        };
+        await recordAudit(tx, { ...entry, action: "member.invitation_withdrawn" });
+      });
+      return null;
+    },
+  } satisfies Partial<ConsoleHandlers>;
+}
+
+function refuseUnchanged(change: Awaited<ReturnType<typeof removeMember>>): MemberRole {
+  switch (change.outcome) {
+    case "changed":
+      return change.before;
+    case "unknown":
+      throw new Problem("MEMBER_NOT_FOUND");
+    case "conflict":
+      throw new Problem("VERSION_CONFLICT");
+    case "last_owner":
+      throw new Problem("LAST_OWNER");
+  }
+}
+
+async function readAccount(
+  db: Database,
+  { accountId, role }: { accountId: string; role: MemberRole },
+): Promise<Account> {
+  const account = await findAccount(db, accountId);
+  if (!account) throw new Problem("ACCOUNT_NOT_FOUND");
+  return {
+    accountId,
+    name: account.name,
+    role,
+    defaultSender: account.default_sender,
+    lowCredits: account.low_credits,
+    createdAt: account.created_at.toISOString(),
+    version: account.version,
+  };
+}
+
+function presentMember(row: MemberRow, ownId: string): Member {
+  return {
+    userId: row.user_id,
+    name: row.name,
+    email: row.email,
+    role: row.role,
+    hasSecondFactor: row.has_second_factor,
+    lastSeenAt: row.last_seen_at?.toISOString() ?? null,
+    joinedAt: row.joined_at.toISOString(),
+    isYou: row.user_id === ownId,
+    version: row.version,
+  };
+}
+
+function presentInvitation(row: LinkRow, actors: ActorNames): Invitation {
+  return {
+    invitationId: row.link_id,
+    role: row.role ?? "viewer",
+    createdBy: actors(row.created_by),
+    createdAt: row.created_at.toISOString(),
+    expiresAt: row.expires_at.toISOString(),
+  };
+}

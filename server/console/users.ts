@@ -1,0 +1,196 @@
+import { type Actor, recordAudit } from "#accounts";
+import { type MemberRole, memberRoles } from "#contract";
+import {
+  type Database,
+  isId,
+  newId,
+  type Queryable,
+  sql,
+  type Transaction,
+  violates,
+} from "#platform";
+import { judgePassword, type Passwords } from "./sign-in/password.ts";
+
+export type UserRow = {
+  user_id: string;
+  email: string;
+  name: string;
+  password: string;
+  is_operator: boolean;
+  totp: Buffer | null;
+  totp_pending: Buffer | null;
+  totp_step: number;
+  preferences: Partial<Preferences>;
+  version: number;
+  created_at: Date;
+  last_seen_at: Date | null;
+};
+
+export type Preferences = {
+  theme: "system" | "light" | "dark";
+  zone: "browser" | "utc";
+  shortcuts: boolean;
+};
+
+const columns = sql`
+  user_id, email, name, password, is_operator, totp, totp_pending, totp_step, preferences, version, created_at,
+  last_seen_at`;
+
+/** One spelling per address: people do not remember which letters they capitalised. */
+export function plainEmail(email: string): string {
+  return email.trim().normalize("NFKC").toLowerCase();
+}
+
+export function judgeEmail(email: string): string[] {
+  const plain = plainEmail(email);
+  const isAddress = /^[^\s@,;<>()[\]\\"]+@[^\s@,;<>()[\]\\"]+\.?[^\s@.,;<>()[\]\\"]+$/.test(plain);
+  return isAddress && plain.length <= 254 && !/\p{C}/u.test(plain)
+    ? []
+    : ["This is not an e-mail address such as ada@example.com."];
+}
+
+export function judgePersonName(name: string): string[] {
+  const length = [...name.trim()].length;
+  if (length < 1 || length > 60) return ["The name must have 1 to 60 characters."];
+  return /\p{Cc}|\p{Cs}/u.test(name) ? ["The name must not hold control characters."] : [];
+}
+
+export async function findUserByEmail(db: Queryable, email: string): Promise<UserRow | undefined> {
+  const [user] = await db.query<UserRow>(
+    sql`select ${columns} from users where email = ${plainEmail(email)}`,
+  );
+  return user;
+}
+
+export async function findUser(db: Queryable, userId: string): Promise<UserRow | undefined> {
+  if (!isId(userId)) return undefined;
+  const [user] = await db.query<UserRow>(
+    sql`select ${columns} from users where user_id = ${userId}`,
+  );
+  return user;
+}
+
+/** Holds the user's row, so that two changes of a password or second factor come one after the other. */
+export async function lockUser(tx: Transaction, userId: string): Promise<UserRow | undefined> {
+  const [user] = await tx.query<UserRow>(sql`
+    select ${columns} from users where user_id = ${userId} for no key update`);
+  return user;
+}
+
+export type NewUser = {
+  email: string;
+  name: string;
+  passwordHash: string;
+  isOperator: boolean;
+  now: Date;
+};
+
+/** Undefined where the e-mail is taken. */
+export async function insertUser(tx: Transaction, user: NewUser): Promise<string | undefined> {
+  const { name, passwordHash, isOperator, now } = user;
+  const userId = newId(now.getTime());
+  const inserted = await tx.query(sql`
+    insert into users (user_id, email, name, password, is_operator, created_at)
+    values (${userId}, ${plainEmail(user.email)}, ${name.trim()}, ${passwordHash}, ${isOperator}, ${now})
+        on conflict (email) do nothing
+    returning user_id`);
+  return inserted.length > 0 ? userId : undefined;
+}
+
+export async function setPassword(
+  tx: Queryable,
+  userId: string,
+  passwordHash: string,
+): Promise<void> {
+  await tx.query(sql`
+    update users set password = ${passwordHash}, version = version + 1 where user_id = ${userId}`);
+}
+
+export type UserWish = {
+  email: string;
+  /** The part of the e-mail before the @ where it is left out. */
+  name?: string;
+  password: string;
+  accountId: string;
+  role: string;
+  isOperator: boolean;
+  actor: Actor;
+  now: Date;
+};
+
+export type CreatedUser =
+  | { outcome: "created"; userId: string }
+  | { outcome: "invalid"; problems: string[] }
+  | { outcome: "email_taken" | "account_unknown" };
+
+/** Makes a user who is a member of an account; what a terminal does without the dashboard. */
+export async function createUser(
+  { db, passwords }: { db: Database; passwords: Passwords },
+  wish: UserWish,
+): Promise<CreatedUser> {
+  const { email, password, accountId, role, isOperator, actor, now } = wish;
+  const name = wish.name ?? plainEmail(email).split("@")[0] ?? "";
+  const problems = [
+    ...judgeEmail(email),
+    ...judgePersonName(name),
+    ...judgePassword(password, email),
+    ...(isRole(role) ? [] : [`There is no role ${role}; known are ${memberRoles.join(", ")}.`]),
+  ];
+  if (problems.length > 0) return { outcome: "invalid", problems };
+  if (!isId(accountId)) return { outcome: "account_unknown" };
+  const passwordHash = await passwords.hash(password);
+  try {
+    return await db.transaction(async (tx) => {
+      const userId = await insertUser(tx, { email, name, passwordHash, isOperator, now });
+      if (userId === undefined) return { outcome: "email_taken" };
+      await insertMembership(tx, { accountId, userId, role: role as MemberRole, now });
+      // With an operator there is nothing left to set up.
+      if (isOperator) await completeInstallation(tx, now);
+      const details = { email: plainEmail(email), role, isOperator };
+      await recordAudit(tx, {
+        at: now,
+        accountId,
+        actor,
+        action: "user.created",
+        objectId: userId,
+        details,
+      });
+      return { outcome: "created", userId };
+    });
+  } catch (error) {
+    if (violates(error, "memberships_account_id_fkey")) return { outcome: "account_unknown" };
+    throw error;
+  }
+}
+
+function isRole(role: string): role is MemberRole {
+  return (memberRoles as readonly string[]).includes(role);
+}
+
+export async function insertMembership(
+  tx: Transaction,
+  {
+    accountId,
+    userId,
+    role,
+    now,
+  }: { accountId: string; userId: string; role: MemberRole; now: Date },
+): Promise<boolean> {
+  const inserted = await tx.query(sql`
+    insert into memberships (account_id, user_id, role, joined_at) values (${accountId}, ${userId}, ${role}, ${now})
+        on conflict (account_id, user_id) do nothing
+    returning user_id`);
+  return inserted.length > 0;
+}
+
+/** True for the one who makes the row; everybody else comes too late. */
+export async function completeInstallation(tx: Transaction, now: Date): Promise<boolean> {
+  const inserted = await tx.query(sql`
+    insert into installation (completed_at) values (${now}) on conflict (only_row) do nothing returning only_row`);
+  return inserted.length > 0;
+}
+
+export async function isInstalled(db: Queryable): Promise<boolean> {
+  const rows = await db.query(sql`select only_row from installation`);
+  return rows.length > 0;
+}

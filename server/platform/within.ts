@@ -1,0 +1,13 @@
+import type { Database, Transaction } from "./database.ts";
+
+/**
+ * An open transaction as a database: what a function does in a transaction of its own becomes part
+ * of this one, and commits with it or not at all.
+ */
+export function within(tx: Transaction): Database {
+  return {
+    query: tx.query,
+    transaction: (work) => work(tx),
+    close: () => Promise.resolve(),
+  };
+}
