@@ -38,6 +38,8 @@ export type DatabaseOptions = {
 
 /** How long a caller waits for a free connection before it is told that there is none. */
 const CONNECT_TIMEOUT_MS = 2_000;
+/** The server ends a statement by itself; one that is silent for this much longer is cut off from us. */
+const SILENCE_MS = 2_000;
 
 export function openDatabase(options: DatabaseOptions): Database {
   const pool = new pg.Pool(poolConfig(options));
@@ -86,8 +88,10 @@ async function inTransaction<Result>(
     await client.query("commit");
     return result;
   } catch (error) {
-    await client.query("rollback").catch(() => undefined);
-    throw error;
+    // A lost connection rolls back by itself, and asking it to would only wait once more.
+    const lost = asUnavailable(error);
+    if (!lost || isServerError(lost.cause)) await client.query("rollback").catch(() => undefined);
+    throw lost ?? error;
   }
 }
 
@@ -122,6 +126,7 @@ export function poolConfig(options: DatabaseOptions): pg.PoolConfig {
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     statement_timeout: statementTimeoutMs,
+    ...(statementTimeoutMs === 0 ? {} : { query_timeout: statementTimeoutMs + SILENCE_MS }),
     lock_timeout: statementTimeoutMs === 0 ? 0 : 2_000,
     idle_in_transaction_session_timeout: 10_000,
     ...(options.genericPlans ? { options: "-c plan_cache_mode=force_generic_plan" } : {}),
@@ -153,7 +158,7 @@ const UNAVAILABLE_STATES = new Set([
   "58030", // I/O error
 ]);
 const UNAVAILABLE_WORDS =
-  /connection terminated|connection timeout|timeout exceeded when trying to connect|client has encountered a connection error|not queryable|server closed the connection|cannot use a pool after/i;
+  /query read timeout|connection terminated|connection timeout|timeout exceeded when trying to connect|client has encountered a connection error|not queryable|server closed the connection|cannot use a pool after/i;
 const UNAVAILABLE_CALLS = new Set([
   "ECONNREFUSED",
   "ECONNRESET",

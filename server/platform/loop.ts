@@ -28,7 +28,7 @@ export function runLoop(loop: Loop, { clock, log }: { clock: Clock; log: Log }):
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
       isWoken = false;
-      const found = await loop.pass(stopping.signal).catch((error: unknown) => {
+      const found = await Promise.try(() => loop.pass(stopping.signal)).catch((error: unknown) => {
         if (!stopping.signal.aborted)
           log.error({ error, loop: loop.name }, `${loop.name} failed; it goes on after a rest`);
         return 0;
