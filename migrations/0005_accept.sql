@@ -18,7 +18,7 @@ create function accept_messages(
   n integer, outcome text, available bigint, tokens double precision, message_ids uuid[], default_sender text
 ) language plpgsql as $$
 declare
-  moment   constant timestamptz := clock_timestamp();
+  moment   timestamptz;
   current_routing bigint;
   account  uuid;
   purse    bigint;
@@ -28,6 +28,9 @@ declare
   r        record;
 begin
   perform from accounts a where a.account_id = any (g_account) order by a.account_id for no key update;
+  -- Read after the lock was granted, so that moments follow each other in the order of the locks: a
+  -- second waited for never fills an allowance twice, and a key that expired meanwhile is seen.
+  moment := clock_timestamp();
 
   select v.version into current_routing from routing_version v;
 
@@ -130,7 +133,7 @@ begin
          send_tokens = least(send_burst, coalesce(
            a.send_tokens + send_rate * greatest(0, extract(epoch from moment - a.send_tokens_at)), send_burst
          )) - s.count,
-         send_tokens_at = moment
+         send_tokens_at = greatest(a.send_tokens_at, moment)
     from (select m.account_id, sum(m.credits) as credits, count(*) as count from m group by m.account_id) s
    where a.account_id = s.account_id;
 end $$;

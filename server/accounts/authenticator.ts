@@ -1,4 +1,4 @@
-import { batcher, type Database, sql } from "#platform";
+import { batcher, type Database, DatabaseUnavailable, sql } from "#platform";
 import { hashKey, isWellFormed } from "./key.ts";
 
 export type Limits = { sends: number; sendsBurst: number; reads: number; readsBurst: number };
@@ -59,7 +59,7 @@ export function authenticator({
       if (!isWellFormed(key)) return { outcome: "unknown" };
       const verdict = await ask({ key, takesRead });
       if (verdict === "full")
-        throw new Error("More keys are waiting to be looked up than can be held.");
+        throw new DatabaseUnavailable("More keys are waiting to be looked up than can be held.");
       remembered.delete(key);
       if (verdict.outcome === "valid") {
         remembered.set(key, verdict.caller);
@@ -125,7 +125,8 @@ function selectKeys(
          set tokens = ${refilled(readRate, readsBurst)} - least(excluded.asked, floor(${refilled(readRate, readsBurst)})),
              granted = least(excluded.asked, floor(${refilled(readRate, readsBurst)})),
              asked = excluded.asked,
-             tokens_at = excluded.tokens_at
+             -- Whoever waited for the row brings an older time: it must not refill the same second twice.
+             tokens_at = greatest(r.tokens_at, excluded.tokens_at)
       returning key_id, tokens, granted
     )
     select f.hash, f.key_id, f.account_id, f.scopes, f.outcome, coalesce(t.granted, 0) as granted,

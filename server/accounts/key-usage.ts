@@ -11,14 +11,24 @@ export function keyUsage({ db, clock }: { db: Database; clock: Clock }) {
     const entries = [...used].toSorted(([a], [b]) => (a < b ? -1 : 1));
     used.clear();
     if (entries.length === 0) return 0;
-    await db.query(sql`
-      insert into key_usage as u (key_id, last_used_at)
-      select * from unnest(${entries.map(([keyId]) => keyId)}::uuid[], ${entries.map(([, at]) => at)}::timestamptz[])
-          on conflict (key_id) do update
-         set last_used_at = greatest(u.last_used_at, excluded.last_used_at)`);
+    try {
+      await upsertUsage(db, entries);
+    } catch (error) {
+      // Kept for the next time, where nothing newer came meanwhile.
+      for (const [keyId, at] of entries) if (!used.has(keyId)) used.set(keyId, at);
+      throw error;
+    }
     return 0;
   }
 
   const loop: Loop = { name: "note the use of keys", idleMs: FLUSH_MS, pass: flush };
   return { note: (keyId: string) => void used.set(keyId, clock.now()), flush, loop };
+}
+
+async function upsertUsage(db: Database, entries: [string, Date][]): Promise<void> {
+  await db.query(sql`
+    insert into key_usage as u (key_id, last_used_at)
+    select * from unnest(${entries.map(([keyId]) => keyId)}::uuid[], ${entries.map(([, at]) => at)}::timestamptz[])
+        on conflict (key_id) do update
+       set last_used_at = greatest(u.last_used_at, excluded.last_used_at)`);
 }
