@@ -1,6 +1,6 @@
 import type { TObject } from "typebox";
 
-type Property = { type?: string };
+type Property = { type?: string; format?: string };
 
 /**
  * Query strings carry only text: where the schema wants a whole number or a list, and the text is
@@ -10,14 +10,16 @@ export function readQuery(raw: Record<string, unknown>, schema: TObject): Record
   const properties = schema.properties as unknown as Record<string, Property>;
   const entries = Object.entries(raw).map(([name, value]) => [
     name,
-    readValue(value, Object.hasOwn(properties, name) ? properties[name]?.type : undefined),
+    readValue(value, Object.hasOwn(properties, name) ? properties[name] : undefined),
   ]);
   return Object.fromEntries(entries) as Record<string, unknown>;
 }
 
-function readValue(value: unknown, type: string | undefined): unknown {
-  if (type === "array" && typeof value === "string") return [value];
-  if (type === "integer" && typeof value === "string" && /^\d{1,9}$/.test(value))
-    return Number(value);
+function readValue(value: unknown, { type, format }: Property = {}): unknown {
+  if (typeof value !== "string") return value;
+  if (type === "array") return [value];
+  if (type === "integer" && /^\d{1,9}$/.test(value)) return Number(value);
+  // In a query a plus stands for a space: whoever wrote a zone of +02:00 meant the plus.
+  if (format === "date-time") return value.replace(/ (?=\d{2}:?\d{2}$)/, "+");
   return value;
 }

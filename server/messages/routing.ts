@@ -1,4 +1,4 @@
-import { type Database, type Queryable, sql } from "#platform";
+import { batcher, type Database, DatabaseUnavailable, type Queryable, sql } from "#platform";
 
 /** Which carriers serve a number and what a segment costs, as of one version of the tables. */
 export type Routing = {
@@ -11,23 +11,35 @@ export type Routing = {
 
 const DEFAULT_PRICE = 1;
 
+/** Requests that may wait for the tables at once. */
+const MAX_WAITING = 10_000;
+
 /**
  * The node's copy of the routing tables. It may be old: the statement that accepts a message
- * compares the version, and one priced by an old copy is priced again.
+ * compares the version, and one priced by an old copy is priced again. Whoever asks for a reload gets
+ * tables read after the question: it never joins one that is under way.
  */
 export function routingTable(db: Database) {
   let current: Routing | undefined;
-  let loading: Promise<Routing> | undefined;
 
-  async function reload(): Promise<Routing> {
-    loading ??= loadRouting(db).finally(() => {
-      loading = undefined;
-    });
-    current = await loading;
-    return current;
-  }
+  const reload = batcher<undefined, Routing>({
+    async run(asked) {
+      const loaded = await loadRouting(db);
+      current = loaded;
+      return asked.map(() => loaded);
+    },
+    whenFull() {
+      throw new DatabaseUnavailable("More requests wait for the routing tables than can be held.");
+    },
+    maxItems: MAX_WAITING,
+    maxRunning: 1,
+    maxWaiting: MAX_WAITING,
+  });
 
-  return { current: () => (current ? Promise.resolve(current) : reload()), reload };
+  return {
+    current: async () => current ?? (await reload(undefined)),
+    reload: async () => reload(undefined),
+  };
 }
 
 type Loaded = { version: number; routes: Record<string, string[]>; prices: Record<string, number> };

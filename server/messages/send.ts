@@ -32,6 +32,8 @@ export type Wish = {
   prefix: (n: number) => string;
 };
 
+/** A version that the routing tables never have. */
+const NO_ROUTING = -1;
 /** The routes may change while a message is priced; more than this in a row is not chance. */
 const MAX_ROUTING_CHANGES = 5;
 
@@ -44,22 +46,62 @@ export async function sendMessages(deps: SendDeps, sender: Sender, wish: Wish): 
   if (idempotencyKey !== undefined && !isIdempotencyKey(idempotencyKey))
     throw new Problem("IDEMPOTENCY_KEY_INVALID");
   const print = idempotencyKey === undefined ? null : fingerprint(wish.operation, wish.body);
+  const blank: AcceptRequest = {
+    accountId: sender.accountId,
+    keyId: sender.keyId,
+    routingVersion: NO_ROUTING,
+    idempotencyKey: idempotencyKey ?? null,
+    fingerprint: print,
+    messages: [],
+  };
   let routing = await deps.routing.current();
   for (let turn = 0; turn < MAX_ROUTING_CHANGES; turn += 1) {
-    const drafts = draftAll(wish.messages, draftContext(deps, routing), wish.prefix);
-    const request: AcceptRequest = {
-      accountId: sender.accountId,
-      keyId: sender.keyId,
-      routingVersion: routing.version,
-      idempotencyKey: idempotencyKey ?? null,
-      fingerprint: print,
-      messages: drafts.map(({ message }) => message),
-    };
-    const accepted = await deps.accept(request);
-    if (accepted.outcome !== "routing_changed") return conclude(deps, request, accepted);
+    const sent = await sendBy(routing, deps, wish, blank);
+    if (sent !== "routing_changed") return sent;
     routing = await deps.routing.reload();
   }
   throw new Problem("UNAVAILABLE", [], { "retry-after": "1" });
+}
+
+/** One try, by one state of the routing tables. */
+async function sendBy(
+  routing: Routing,
+  deps: SendDeps,
+  wish: Wish,
+  blank: AcceptRequest,
+): Promise<Sent | "routing_changed"> {
+  let drafts;
+  try {
+    drafts = draftAll(wish.messages, draftContext(deps, routing), wish.prefix);
+  } catch (problem) {
+    if (await isOutdated(routing, deps, problem)) return "routing_changed";
+    return await replayOr(problem, deps, blank);
+  }
+  const messages = drafts.map(({ message }) => message);
+  const request = { ...blank, routingVersion: routing.version, messages };
+  const accepted = await deps.accept(request);
+  return accepted.outcome === "routing_changed"
+    ? "routing_changed"
+    : conclude(deps, request, accepted);
+}
+
+/** Whether the tables have changed since a message was refused by them: memory never decides. */
+async function isOutdated(routing: Routing, deps: SendDeps, problem: unknown): Promise<boolean> {
+  const isByRouting = problem instanceof Problem && BY_ROUTING.has(problem.code);
+  return isByRouting && (await deps.routing.reload()).version !== routing.version;
+}
+
+const BY_ROUTING: ReadonlySet<ErrorCode> = new Set(["RECIPIENT_NOT_SERVED", "PRICE_ABOVE_LIMIT"]);
+
+/**
+ * What was accepted once is answered again, though it would be refused by now: its `sendAt` has
+ * passed, a route is gone, a price has risen. A request of no version is never accepted anew.
+ */
+async function replayOr(problem: unknown, deps: SendDeps, blank: AcceptRequest): Promise<Sent> {
+  if (blank.idempotencyKey === null) throw problem;
+  const accepted = await deps.accept(blank);
+  if (accepted.outcome === "replayed") return conclude(deps, blank, accepted);
+  throw problem;
 }
 
 async function conclude(
