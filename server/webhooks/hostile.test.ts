@@ -94,6 +94,16 @@ const hostiles: Hostile[] = [
     expected: "http_500",
   },
   {
+    name: "falls silent at 64 KiB of its body",
+    receive: answering(write(`HTTP/1.1 200 OK\r\n\r\n${"a".repeat(65_536)}`)),
+    expected: null,
+  },
+  {
+    name: "falls silent before 64 KiB of its body",
+    receive: answering(write(`HTTP/1.1 200 OK\r\n\r\n${"a".repeat(65_535)}`)),
+    expected: "timeout",
+  },
+  {
     name: "announces 100 MB",
     receive: answering(flood("HTTP/1.1 200 OK\r\nContent-Length: 104857600\r\n\r\n", "a")),
     expected: null,

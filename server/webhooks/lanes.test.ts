@@ -98,7 +98,7 @@ test("proven hosts have 128 slots whatever strangers do", () => {
 
 test("retries and replays get 192 slots together; 64 stay for first attempts", () => {
   const lanes = keeper();
-  const proven = [1, 2, 3, 4, 5, 6, 7, 8].map((account) => prove(lanes, key(account)));
+  const proven = Array.from({ length: 12 }, (_, account) => prove(lanes, key(account)));
 
   assert.equal(sum(fill(lanes, proven, "again")), 192);
   assert.equal(sum(fill(lanes, proven, "first")), 64);
@@ -181,7 +181,25 @@ test("when slots are scarce every account gets its share, however many hosts ano
   assert.equal(accounts.size, 28);
 });
 
-test("the account that was served least recently comes first, then its host served least recently", () => {
+test("the account that was served least recently comes first", () => {
+  const lanes = keeper();
+  const accounts = Array.from({ length: 56 }, (_, n) => key(1 + n));
+  // 28 slots for strangers are left.
+  fill(
+    lanes,
+    Array.from({ length: 50 }, (_, n) => key(1_000 + n)),
+  );
+  const first = fill(lanes, accounts);
+  for (const hostKey of first.keys()) end(lanes, hostKey, broken);
+
+  const second = fill(lanes, accounts);
+
+  assert.equal(sum(first), 28);
+  assert.equal(sum(second), 28);
+  assert.ok(second.keys().every((hostKey) => !first.has(hostKey)));
+});
+
+test("within an account the host that was served least recently comes first", () => {
   const lanes = keeper();
   const hosts = Array.from({ length: 40 }, (_, host) => key(1, host));
   const served = new Set<bigint>();

@@ -183,6 +183,17 @@ test("a receiver that closes after each answer is called anew, without a failed 
   assert.deepEqual(new Set(statuses), new Set([200]));
 });
 
+test("a line whose attempt ran out of time before it was connected is not used again", async () => {
+  const egress = testEgress({ resolve: () => new Promise(() => {}), budgets: { dnsMs: 60_000 } });
+  await using sender = newPoster({ ...egress, deadlineMs: 20 });
+
+  const url = "http://hooks.example.com/";
+  const { outcome } = await sender.post({ hostKey: 1n, url, headers: {}, body: Buffer.from("{}") });
+
+  assert.ok(outcome.kind === "failed");
+  assert.equal(sender.connections().idle, 0);
+});
+
 test("answers from private addresses are kept to oneself unless the operator shows them", async () => {
   await using server = await startRawServer((socket) => {
     onRequests(socket, () =>
