@@ -5,7 +5,6 @@
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { createRequire } from "node:module";
 
 import { type OutgoingSegment, readSmppSettings, smppCarrier, type SmppSettings } from "#carriers";
 import { Secret, silentLog, systemClock } from "#platform";
@@ -19,22 +18,7 @@ import {
 import { command } from "../server/carriers/smpp/codec/header.ts";
 import { readDelivered } from "../server/carriers/smpp/receipt.ts";
 import { submission } from "../server/carriers/smpp/submission.ts";
-
-/** npm `smpp` has no types; this is as much of it as is used here. */
-type NpmSmpp = {
-  connect(options: { host: string; port: number }): NpmSession;
-  PDU: {
-    new (command: string, fields: object): { toBuffer(): Buffer };
-    fromBuffer(octets: Buffer): unknown;
-  };
-};
-type NpmSession = {
-  on(event: "connect", run: () => void): void;
-  bind_transceiver(fields: object, run: () => void): void;
-  submit_sm(fields: object, run: () => void): void;
-  destroy(): void;
-};
-const npmSmpp = createRequire(import.meta.url)("smpp") as NpmSmpp;
+import { npmSmpp } from "../test/support/npm-smpp.ts";
 
 const RUN_MS = 2000;
 const TEXT = "Your code is 482913. It is valid for ten minutes; share it with nobody.";
@@ -161,13 +145,13 @@ async function benchCarrier(port: number, window: number): Promise<number> {
 
 async function benchNpm(port: number, window: number): Promise<number> {
   const session = npmSmpp.connect({ host: "127.0.0.1", port });
-  await new Promise<void>((resolve) => session.on("connect", resolve));
+  await new Promise<void>((resolve) => session.on("connect", () => resolve()));
   await new Promise<void>((resolve) => {
-    session.bind_transceiver({ system_id: "bench", password: "bench" }, resolve);
+    session.bind_transceiver({ system_id: "bench", password: "bench" }, () => resolve());
   });
   const perSecond = await keepBusy(
     window,
-    () => new Promise<void>((resolve) => session.submit_sm(npmFields, resolve)),
+    () => new Promise<void>((resolve) => session.submit_sm(npmFields, () => resolve())),
   );
   session.destroy();
   return perSecond;

@@ -1,20 +1,20 @@
-import { createServer as createTcpServer, type Server } from "node:net";
+import { createServer as createTcpServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 
 import { type Clock, systemClock } from "#platform";
 
-import { behaviourOf, isSpecial, REFUSED_STATUS, SILENCE_MS } from "./behaviour.ts";
 import { type Bind, encodeId, type ShortMessage } from "./smpp/codec/body.ts";
 import { bare, command, responseTo } from "./smpp/codec/header.ts";
 import { status } from "./smpp/codec/status.ts";
+import { SubmitAnswers } from "./smsc-answer.ts";
 import { Connection, type PduSeen } from "./smsc-connection.ts";
-import { type OwedReceipt, receiptPdu } from "./smsc-receipt.ts";
+import { isDeliveryAnswer, OwedReceipts } from "./smsc-receipts.ts";
+import { SmscRecord } from "./smsc-record.ts";
 import {
   type BindReply,
   defaultReceipts,
   type ReceiptScript,
   type ReceivedSubmit,
-  type Reply,
   type SmscOptions,
 } from "./smsc-script.ts";
 import { readSubmit } from "./smsc-submit.ts";
@@ -41,8 +41,6 @@ export type Smsc = {
   deliveryAnswers(): { sequence: number; status: number }[];
   /** Sends octets as they are on the connection that bound last. */
   sendRaw(octets: Buffer): void;
-  /** Sends what `make` makes with the next sequence number. */
-  send(make: (sequence: number) => Buffer): number;
   openConnections(): number;
   connectionCount(): number;
   /** The connections stay open and nothing is read from them. */
@@ -60,43 +58,24 @@ export async function startSmsc(options: SmscOptions = {}): Promise<Smsc> {
   return smsc;
 }
 
-/** Counts of one kind are kept for ever; PDUs and submits only so many. */
-const REMEMBERED = 100_000;
-
-/** How many segments it can tell apart by how often they came. */
-const SEEN = 10_000;
-
-/** Receipts that wait for a bind that can receive. */
-const OWED = 100_000;
-
 const REPEAT_MS = 1000;
-
-type Waiting = { isMet: () => boolean; resolve: () => void };
 
 class ScriptedSmsc implements Smsc {
   readonly #options: SmscOptions;
   readonly #clock: Clock;
   readonly #server: Server;
   readonly #connections = new Set<Connection>();
-  readonly #received: ReceivedSubmit[] = [];
-  readonly #deliveryAnswers: { sequence: number; status: number }[] = [];
-  readonly #pduCounts = new Map<number, number>();
-  readonly #lastPdus = new Map<number, PduSeen>();
-  readonly #seen = new Map<string, number>();
-  readonly #owed: OwedReceipt[] = [];
-  /** Receipts that were sent and not answered, by connection and sequence number. */
-  readonly #unanswered = new Map<Connection, Map<number, OwedReceipt>>();
+  readonly #record: SmscRecord;
+  readonly #receipts: OwedReceipts;
+  readonly #answers: SubmitAnswers;
   readonly #timers = new Set<() => void>();
   readonly #firstId: bigint;
-  #waiting: Waiting[] = [];
   #answer: NonNullable<SmscOptions["answer"]>;
   #bind: NonNullable<SmscOptions["bind"]>;
   #script: ReceiptScript;
-  #submits = 0;
   #ids = 0;
   #connectionCount = 0;
-  #turn = 0;
-  host: string;
+  readonly host: string;
   port = 0;
 
   constructor(options: SmscOptions) {
@@ -105,14 +84,25 @@ class ScriptedSmsc implements Smsc {
     this.#answer = options.answer ?? "by_recipient";
     this.#bind = options.bind ?? status.ok;
     this.#script = { ...defaultReceipts, ...options.receipts };
+    this.#record = new SmscRecord(options.remember);
     this.host = options.host ?? "127.0.0.1";
     // Ids of two runs differ, as those of a real SMSC should.
     this.#firstId = BigInt(this.#clock.now().getTime()) * 1000n;
-    this.#server = options.tls === undefined ? createTcpServer() : createTlsServer(options.tls);
-    const event = options.tls === undefined ? "connection" : "secureConnection";
-    this.#server.on(event, (socket: import("node:net").Socket) => this.#accept(socket));
-    // A client that breaks off its handshake is its own problem.
-    this.#server.on("tlsClientError", () => {});
+    const script = () => this.#script;
+    const later = (ms: number, run: () => void) => this.#later(ms, run);
+    this.#receipts = new OwedReceipts({
+      connections: this.#connections,
+      script,
+      later,
+      repeatMs: options.repeatMs ?? REPEAT_MS,
+    });
+    this.#answers = new SubmitAnswers({
+      script,
+      later,
+      newId: () => this.#newId(),
+      report: (connection, submit, id, by) => this.#report(connection, submit, id, by),
+    });
+    this.#server = this.#createServer();
   }
 
   listen(): Promise<void> {
@@ -139,46 +129,40 @@ class ScriptedSmsc implements Smsc {
   }
 
   received(): ReceivedSubmit[] {
-    return this.#received;
+    return this.#record.received;
   }
 
   submitCount(): number {
-    return this.#submits;
+    return this.#record.submits;
   }
 
   async submitArrived(nth = 1): Promise<ReceivedSubmit> {
-    await this.#until(() => this.#submits >= nth);
-    const submit = this.#received[nth - 1];
+    await this.#record.until(() => this.#record.submits >= nth);
+    const submit = this.#record.received[nth - 1];
     if (submit === undefined) throw new Error(`submit ${nth} is not remembered`);
     return submit;
   }
 
   bound(binds = 1): Promise<void> {
-    return this.#until(() => [...this.#connections].filter(({ bound }) => bound).length >= binds);
+    const isBound = ({ bound }: Connection) => bound !== null;
+    return this.#record.until(() => [...this.#connections].filter(isBound).length >= binds);
   }
 
   async pduArrived(commandId: number, nth = 1): Promise<PduSeen> {
-    await this.#until(() => this.pduCount(commandId) >= nth);
-    return this.#lastPdus.get(commandId) as PduSeen;
+    await this.#record.until(() => this.pduCount(commandId) >= nth);
+    return this.#record.lastPdu(commandId) as PduSeen;
   }
 
   pduCount(commandId: number): number {
-    return this.#pduCounts.get(commandId) ?? 0;
+    return this.#record.pduCount(commandId);
   }
 
   deliveryAnswers(): { sequence: number; status: number }[] {
-    return this.#deliveryAnswers;
+    return this.#record.deliveryAnswers;
   }
 
   sendRaw(octets: Buffer): void {
     this.#last().send(octets);
-  }
-
-  send(make: (sequence: number) => Buffer): number {
-    const connection = this.#last();
-    const sequence = connection.nextSequence();
-    connection.send(make(sequence));
-    return sequence;
   }
 
   openConnections(): number {
@@ -218,30 +202,31 @@ class ScriptedSmsc implements Smsc {
     return this.stop();
   }
 
-  #accept(socket: import("node:net").Socket): void {
+  #createServer(): Server {
+    const { tls } = this.#options;
+    const server = tls === undefined ? createTcpServer() : createTlsServer(tls);
+    const event = tls === undefined ? "connection" : "secureConnection";
+    server.on(event, (socket: Socket) => this.#onConnection(socket));
+    // A client that breaks off its handshake is its own problem.
+    server.on("tlsClientError", () => {});
+    return server;
+  }
+
+  #onConnection(socket: Socket): void {
     const connection = new Connection(++this.#connectionCount, socket, {
       onBind: (from, bind, commandId, sequence) => this.#onBind(from, bind, commandId, sequence),
       onSubmit: (from, message, sequence) => this.#onSubmit(from, message, sequence),
       onResponse: (from, pdu) => this.#onResponse(from, pdu),
-      onPdu: (_from, pdu) => this.#onPdu(pdu),
+      onPdu: (_from, pdu) => this.#record.pdu(pdu),
       onClose: (from) => this.#onClose(from),
     });
     this.#connections.add(connection);
-    this.#unanswered.set(connection, new Map());
-  }
-
-  #onPdu(pdu: PduSeen): void {
-    this.#pduCounts.set(pdu.commandId, this.pduCount(pdu.commandId) + 1);
-    this.#lastPdus.set(pdu.commandId, pdu);
-    if (this.#waiting.length > 0) queueMicrotask(() => this.#notify());
   }
 
   #onClose(connection: Connection): void {
     this.#connections.delete(connection);
-    // What was not answered is owed still: an SMSC sends it again, on whatever bind comes next.
-    for (const owed of this.#unanswered.get(connection)?.values() ?? []) this.#owe(owed);
-    this.#unanswered.delete(connection);
-    this.#notify();
+    this.#receipts.onClose(connection);
+    this.#record.announce();
   }
 
   #onBind(connection: Connection, bind: Bind, commandId: number, sequence: number): void {
@@ -255,183 +240,40 @@ class ScriptedSmsc implements Smsc {
       canSubmit: commandId !== command.bindReceiver,
       canReceive: commandId !== command.bindTransmitter,
     };
-    for (const owed of this.#owed.splice(0)) this.#sendReceipt(owed, connection);
-    this.#notify();
+    this.#receipts.onBound(connection);
+    this.#record.announce();
   }
 
   #judgeBind(bind: Bind): BindReply {
-    const { credentials } = this.#options;
-    if (credentials !== undefined && bind.systemId !== credentials.systemId)
-      return status.invalidSystemId;
-    if (credentials !== undefined && bind.password !== credentials.password)
-      return status.invalidPassword;
+    const { systemId, password } = this.#options.credentials ?? bind;
+    if (bind.systemId !== systemId) return status.invalidSystemId;
+    if (bind.password !== password) return status.invalidPassword;
     return typeof this.#bind === "function" ? this.#bind(bind) : this.#bind;
   }
 
   #onSubmit(connection: Connection, message: ShortMessage<Buffer>, sequence: number): void {
     const submit = readSubmit(message, { connection: connection.number, sequence });
-    this.#submits += 1;
-    if (this.#received.length < (this.#options.remember ?? REMEMBERED)) this.#received.push(submit);
+    this.#record.submit(submit);
     const reply = typeof this.#answer === "function" ? this.#answer(submit) : this.#answer;
-    this.#reply(connection, submit, reply);
-    if (this.#waiting.length > 0) this.#notify();
-  }
-
-  #reply(connection: Connection, submit: ReceivedSubmit, reply: Reply): void {
-    const { sequence } = submit;
-    if (typeof reply === "object") return this.#replyAsScripted(connection, submit, reply);
-    switch (reply) {
-      case "accept":
-        return this.#acceptSubmit(connection, submit, this.#script);
-      case "accept_twice":
-        this.#acceptSubmit(connection, submit, this.#script);
-        return connection.send(submitResp(status.ok, sequence, this.#newId()));
-      case "never":
-        return;
-      case "throttle":
-        return connection.send(submitResp(status.throttled, sequence));
-      case "queue_full":
-        return connection.send(submitResp(status.queueFull, sequence));
-      case "refuse":
-        return connection.send(submitResp(REFUSED_STATUS, sequence));
-      case "drop":
-        return connection.drop();
-      case "unbind":
-        return connection.send(bare(command.unbind, 0, connection.nextSequence()));
-      case "by_recipient":
-        return this.#replyByRecipient(connection, submit);
-    }
-  }
-
-  #replyAsScripted(
-    connection: Connection,
-    submit: ReceivedSubmit,
-    reply: Exclude<Reply, string>,
-  ): void {
-    const { sequence } = submit;
-    if ("afterMs" in reply) {
-      return this.#later(reply.afterMs, () => this.#reply(connection, submit, reply.reply));
-    }
-    if ("nack" in reply) return connection.send(bare(command.genericNack, reply.nack, sequence));
-    if ("raw" in reply) {
-      return connection.send(reply.raw(submitResp(status.ok, sequence, this.#newId())));
-    }
-    const { withBody = true } = reply;
-    const bodiless = bare(command.submitSmResp, reply.status, sequence);
-    connection.send(withBody ? submitResp(reply.status, sequence) : bodiless);
-  }
-
-  #replyByRecipient(connection: Connection, submit: ReceivedSubmit): void {
-    if (!isSpecial(submit.recipient)) return this.#acceptSubmit(connection, submit, this.#script);
-    const attempt = this.#timesSeen(submit);
-    const { answer, receipt } = behaviourOf(submit.recipient, { attempt, resent: attempt > 1 });
-    switch (answer) {
-      case "accept": {
-        const { delayMs } = this.#script;
-        const script: ReceiptScript =
-          receipt === null
-            ? { ...this.#script, when: "never" }
-            : {
-                ...this.#script,
-                ...receipt,
-                states: [receipt.state],
-                delayMs: receipt.delayMs || delayMs,
-              };
-        return this.#acceptSubmit(connection, submit, script);
-      }
-      case "refuse":
-        return connection.send(submitResp(REFUSED_STATUS, submit.sequence));
-      case "throttle":
-        return connection.send(submitResp(status.throttled, submit.sequence));
-      case "silence":
-        // Over a network nobody can say "in doubt": the connection goes, and with it the answer.
-        return this.#later(SILENCE_MS, () => connection.drop());
-    }
-  }
-
-  /** How often this very segment has come, this time included. */
-  #timesSeen({ recipient, octets }: ReceivedSubmit): number {
-    const key = `${recipient} ${octets.toString("latin1")}`;
-    const times = (this.#seen.get(key) ?? 0) + 1;
-    this.#seen.delete(key);
-    this.#seen.set(key, times);
-    const [oldest] = this.#seen.keys();
-    if (this.#seen.size > SEEN && oldest !== undefined) this.#seen.delete(oldest);
-    return times;
-  }
-
-  #acceptSubmit(connection: Connection, submit: ReceivedSubmit, script: ReceiptScript): void {
-    const id = this.#newId();
-    const answer = () => connection.send(submitResp(status.ok, submit.sequence, id));
-    const report = () => this.#report(connection, submit, id, script);
-    const isWanted = script.when !== "never" && (submit.registeredDelivery & 3) !== 0;
-    if (!isWanted) return answer();
-    switch (script.when) {
-      case "before":
-        report();
-        return this.#later(script.delayMs, answer);
-      case "with_answer":
-        answer();
-        return report();
-      case "after":
-      case "never":
-        answer();
-        return this.#later(script.delayMs, report);
-    }
+    this.#answers.reply(connection, submit, reply);
   }
 
   #report(connection: Connection, submit: ReceivedSubmit, id: string, script: ReceiptScript): void {
     const { recipient, source, text } = submit;
+    const { err } = script;
     for (const state of script.states) {
-      const owed = {
-        id,
-        recipient,
-        sender: source.address,
-        state,
-        err: script.err,
-        at: this.#clock.now(),
-        text,
-      };
-      this.#sendReceipt(owed, this.#receiverFor(connection, script));
+      const at = this.#clock.now();
+      this.#receipts.send(
+        { id, recipient, sender: source.address, state, err, at, text },
+        connection,
+      );
     }
-  }
-
-  /** The connection that submitted, if it can receive; else any that can. */
-  #receiverFor(connection: Connection, { onAnyConnection }: ReceiptScript): Connection | undefined {
-    const isOwn = connection.bound?.canReceive === true && !connection.isClosed;
-    if (isOwn && !onAnyConnection) return connection;
-    const receivers = [...this.#connections].filter(({ bound }) => bound?.canReceive === true);
-    this.#turn += 1;
-    return receivers[this.#turn % Math.max(1, receivers.length)];
-  }
-
-  #sendReceipt(owed: OwedReceipt, connection: Connection | undefined): void {
-    if (connection?.bound?.canReceive !== true || connection.isClosed) return this.#owe(owed);
-    const sequence = connection.nextSequence();
-    this.#unanswered.get(connection)?.set(sequence, owed);
-    connection.send(receiptPdu(owed, this.#script, sequence));
-  }
-
-  #owe(owed: OwedReceipt): void {
-    if (this.#owed.length < OWED) this.#owed.push(owed);
   }
 
   #onResponse(connection: Connection, pdu: PduSeen): void {
-    const isDelivery =
-      pdu.commandId === command.deliverSmResp || pdu.commandId === command.dataSmResp;
-    if (!isDelivery) return;
-    const { sequence, status: code } = pdu;
-    const { remember = REMEMBERED } = this.#options;
-    if (this.#deliveryAnswers.length < remember)
-      this.#deliveryAnswers.push({ sequence, status: code });
-    const unanswered = this.#unanswered.get(connection);
-    const owed = unanswered?.get(sequence);
-    unanswered?.delete(sequence);
-    if (owed !== undefined && code === status.temporaryAppError) {
-      this.#later(this.#options.repeatMs ?? REPEAT_MS, () =>
-        this.#sendReceipt(owed, this.#receiverFor(connection, this.#script)),
-      );
-    }
+    if (!isDeliveryAnswer(pdu)) return;
+    this.#record.deliveryAnswer(pdu);
+    this.#receipts.onAnswer(connection, pdu);
   }
 
   #newId(): string {
@@ -453,19 +295,4 @@ class ScriptedSmsc implements Smsc {
     if (last === undefined) throw new Error("nobody is bound");
     return last;
   }
-
-  #until(isMet: () => boolean): Promise<void> {
-    if (isMet()) return Promise.resolve();
-    return new Promise((resolve) => this.#waiting.push({ isMet, resolve }));
-  }
-
-  #notify(): void {
-    const met = this.#waiting.filter(({ isMet }) => isMet());
-    this.#waiting = this.#waiting.filter((waiting) => !met.includes(waiting));
-    for (const { resolve } of met) resolve();
-  }
-}
-
-function submitResp(code: number, sequence: number, id = ""): Buffer {
-  return encodeId({ commandId: command.submitSmResp, status: code, sequence }, id);
 }
