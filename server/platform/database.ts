@@ -44,7 +44,10 @@ const SILENCE_MS = 2_000;
 export function openDatabase(options: DatabaseOptions): Database {
   const pool = new pg.Pool(poolConfig(options));
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
-  pool.on("error", (error) => options.log.warn({ error }, "an idle database connection was lost"));
+  // Only its words are logged: the error carries the whole client. A closing pool loses them all, as asked.
+  pool.on("error", ({ message }) => {
+    if (!pool.ending) options.log.warn({ reason: message }, "an idle database connection was lost");
+  });
   // One that breaks while it is lent out fails the statements on it; here too, silence would end the process.
   pool.on("connect", (client) => client.on("error", () => {}));
   return {
