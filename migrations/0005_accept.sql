@@ -126,6 +126,20 @@ begin
       from unnest(g_account, g_idempotency_key, g_fingerprint)
            with ordinality as g (account_id, key, fingerprint, n)
      where accepted[g.n] and g.key is not null
+  ), tallied as (
+    insert into stat_changes (account_id, changes)
+    select t.account_id, array_agg((t.minute, null, 'QUEUED', null, null, t.count, t.credits)::stat_change)
+      from (select m.account_id, date_bin('1 minute', m.created_at, 'epoch') as minute, count(*) as count,
+                   sum(m.credits) as credits
+              from m
+             group by m.account_id, minute) t
+     group by t.account_id
+  ), told as (
+    insert into watched_changes (account_id, kind, ids, versions, is_charged)
+    select m.account_id, 'message', array_agg(m.id::text), array_agg(1::smallint), true
+      from m
+      join watched_accounts w on w.account_id = m.account_id and w.until > moment
+     group by m.account_id
   )
   update accounts a
      set balance = a.balance - s.credits,

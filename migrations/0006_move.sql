@@ -28,7 +28,8 @@ begin
            error_carrier_code = u.carrier_code
       from u
      where m.account_id = u.account_id and m.message_id = u.id and m.status = u.was
-    returning m.account_id, m.message_id, m.sequence, m.status, u.at, m.callback_url, m.credits, u.body, u.host_key
+    returning m.account_id, m.message_id, m.sequence, m.status, u.at, m.callback_url, m.credits, u.body, u.host_key,
+              u.was, m.error_code, m.created_at, coalesce(m.send_at, m.created_at) as due_at
   ), noted as (
     insert into events (message_id, sequence, account_id, status, at, callback_url, body)
     select c.message_id, c.sequence, c.account_id, c.status, c.at, case when c.body is not null then c.callback_url end, c.body
@@ -44,6 +45,22 @@ begin
     select c.account_id, c.message_id, c.sequence, c.at
       from changed c
      where exists (select from followers f where f.account_id = c.account_id and f.until > clock_timestamp())
+  ), tallied as (
+    insert into stat_changes (account_id, changes)
+    select t.account_id,
+           array_agg((t.minute, t.was, t.status, t.error_code, t.latency, t.count, t.credits)::stat_change)
+      from (select c.account_id, date_bin('1 minute', c.created_at, 'epoch') as minute, c.was, c.status, c.error_code,
+                   case c.status when 'DELIVERED' then latency_class(c.at - c.due_at) end as latency,
+                   count(*) as count, sum(c.credits) as credits
+              from changed c
+             group by c.account_id, minute, c.was, c.status, c.error_code, latency) t
+     group by t.account_id
+  ), told as (
+    insert into watched_changes (account_id, kind, ids, versions, is_charged)
+    select c.account_id, 'message', array_agg(c.message_id::text), array_agg(c.sequence), bool_or(c.status = 'FAILED')
+      from changed c
+      join watched_accounts w on w.account_id = c.account_id and w.until > clock_timestamp()
+     group by c.account_id
   ), refunded as (
     insert into ledger (account_id, seq, message_id, kind, amount, balance_after, created_at)
     select c.account_id, a.ledger_seq + row_number() over w, c.message_id, 'refund', c.credits,

@@ -53,6 +53,12 @@ const owners: Record<string, string> = {
   links: "console",
   installation: "console",
   form_keys: "console",
+  stat_changes: "console",
+  stat_spans: "console",
+  stat_errors: "console",
+  stat_latencies: "console",
+  watched_accounts: "console",
+  watched_changes: "console",
 };
 
 type Source = { path: string; room: string; text: string };

@@ -1,5 +1,5 @@
 import { type Actor, actorName, recordAudit } from "#accounts";
-import { type Database, isId, type Queryable, sql } from "#platform";
+import { type Database, isId, sql } from "#platform";
 
 export type Booking = {
   accountId: string;
@@ -50,17 +50,3 @@ export type LedgerRow = {
   note: string | null;
   created_at: Date;
 };
-
-/** A page of the ledger, newest first, before the entry `beforeSeq`. */
-export function listLedger(
-  db: Queryable,
-  { accountId, beforeSeq, limit }: { accountId: string; beforeSeq: number | null; limit: number },
-): Promise<LedgerRow[]> {
-  return db.query<LedgerRow>(sql`
-    select seq, message_id, kind, amount, balance_after, actor, note, created_at
-      from ledger
-     where account_id = ${accountId}
-       and seq < ${beforeSeq ?? Number.MAX_SAFE_INTEGER}
-     order by seq desc
-     limit ${limit}`);
-}

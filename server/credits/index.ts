@@ -2,4 +2,10 @@
  * Credits: the ledger and what may be booked by hand. Charging and refunding happen in the
  * statements that accept and move messages, under the same account lock.
  */
-export { type Booked, bookCredits, type LedgerRow, listLedger } from "./credits.ts";
+export { type Booked, bookCredits, type LedgerRow } from "./credits.ts";
+export {
+  type BrowsedLedger,
+  browseLedger,
+  type LedgerFilter,
+  ledgerOfMonth,
+} from "./browse-ledger.ts";

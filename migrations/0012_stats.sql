@@ -1,0 +1,126 @@
+-- Statistics: what became of messages, summed per account and span of time, never scanned.
+
+-- Messages of one account that took the same step, out of one batch.
+create type stat_change as (
+  -- In which the messages were accepted.
+  minute  timestamptz,
+  -- Null for messages just accepted.
+  was     text,
+  now_is  text,
+  error   text,
+  -- Class of the time to delivery, where they were delivered.
+  latency smallint,
+  count   integer,
+  -- Charged by acceptance, refunded by failure.
+  credits bigint
+);
+
+-- One row per batch and account, written by the transaction that changes the statuses, so that no
+-- counter is hot and none is wrong. Folded into the sums below soon after, and gone.
+create table stat_changes (
+  change_id  bigint        generated always as identity primary key,
+  account_id uuid          not null,
+  changes    stat_change[] not null
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
+
+-- The class of a time to delivery: each is a tenth wider than the one before, so that its middle is
+-- within 5 % of all it holds.
+create function latency_class(taken interval) returns smallint
+  language sql immutable parallel safe
+  return floor(ln(greatest(1, extract(epoch from taken) * 1000)) / ln(1.1))::smallint;
+
+-- Of each minute (kept 48 hours) and quarter of an hour (kept), by when the messages were accepted:
+-- where they stand now. Quarters, because the day of every zone is a whole number of them.
+create table stat_spans (
+  account_id  uuid        not null,
+  -- 1 or 15 minutes.
+  width       smallint    not null,
+  start       timestamptz not null,
+  queued      bigint      not null,
+  sent        bigint      not null,
+  delivered   bigint      not null,
+  undelivered bigint      not null,
+  failed      bigint      not null,
+  charged     bigint      not null,
+  refunded    bigint      not null,
+
+  primary key (account_id, width, start)
+) with (fillfactor = 70);
+
+create table stat_errors (
+  account_id uuid        not null,
+  width      smallint    not null,
+  start      timestamptz not null,
+  code       text        not null,
+  count      bigint      not null,
+
+  primary key (account_id, width, start, code)
+) with (fillfactor = 70);
+
+create table stat_latencies (
+  account_id uuid        not null,
+  width      smallint    not null,
+  start      timestamptz not null,
+  class      smallint    not null,
+  count      bigint      not null,
+
+  primary key (account_id, width, start, class) include (count)
+) with (fillfactor = 70);
+
+-- Folds what batches noted into the sums; one node at a time, the others find nothing to do.
+create function fold_stats(most integer) returns integer language plpgsql as $$
+declare
+  folded integer;
+begin
+  if not pg_try_advisory_xact_lock(hashtext('posthorn fold statistics')) then
+    return 0;
+  end if;
+
+  with taken as (
+    delete from stat_changes s
+     where s.change_id in (select t.change_id from stat_changes t order by t.change_id limit most)
+    returning s.account_id, s.changes
+  ), each as materialized (
+    select t.account_id, w.width, date_bin(make_interval(mins => w.width), c.minute, 'epoch') as start,
+           c.was, c.now_is, c.error, c.latency, c.count, c.credits
+      from taken t
+     cross join lateral unnest(t.changes) c
+     cross join (values (1), (15)) as w (width)
+  ), summed as (
+    insert into stat_spans as s (account_id, width, start, queued, sent, delivered, undelivered, failed, charged, refunded)
+    select e.account_id, e.width, e.start,
+           coalesce(sum(e.count) filter (where e.now_is = 'QUEUED'), 0) - coalesce(sum(e.count) filter (where e.was = 'QUEUED'), 0),
+           coalesce(sum(e.count) filter (where e.now_is = 'SENT'), 0) - coalesce(sum(e.count) filter (where e.was = 'SENT'), 0),
+           coalesce(sum(e.count) filter (where e.now_is = 'DELIVERED'), 0),
+           coalesce(sum(e.count) filter (where e.now_is = 'UNDELIVERED'), 0),
+           coalesce(sum(e.count) filter (where e.now_is = 'FAILED'), 0),
+           coalesce(sum(e.credits) filter (where e.now_is = 'QUEUED'), 0),
+           coalesce(sum(e.credits) filter (where e.now_is = 'FAILED'), 0)
+      from each e
+     group by e.account_id, e.width, e.start
+        on conflict (account_id, width, start) do update
+       set queued = s.queued + excluded.queued,
+           sent = s.sent + excluded.sent,
+           delivered = s.delivered + excluded.delivered,
+           undelivered = s.undelivered + excluded.undelivered,
+           failed = s.failed + excluded.failed,
+           charged = s.charged + excluded.charged,
+           refunded = s.refunded + excluded.refunded
+  ), blamed as (
+    insert into stat_errors as s (account_id, width, start, code, count)
+    select e.account_id, e.width, e.start, e.error, sum(e.count)
+      from each e
+     where e.error is not null
+     group by e.account_id, e.width, e.start, e.error
+        on conflict (account_id, width, start, code) do update set count = s.count + excluded.count
+  ), timed as (
+    insert into stat_latencies as s (account_id, width, start, class, count)
+    select e.account_id, e.width, e.start, e.latency, sum(e.count)
+      from each e
+     where e.latency is not null
+     group by e.account_id, e.width, e.start, e.latency
+        on conflict (account_id, width, start, class) do update set count = s.count + excluded.count
+  )
+  select count(*) into folded from taken;
+  return folded;
+end $$;

@@ -1,0 +1,81 @@
+-- Watching: what changes in an account while somebody looks at it. For an account that nobody
+-- watches nothing is written. Not logged: after a crash those who watch are told to read anew.
+create unlogged table watched_accounts (
+  -- All zeros stands for what concerns the operator.
+  account_id uuid        primary key,
+  -- Since when nothing was missed.
+  since      timestamptz not null,
+  until      timestamptz not null
+);
+
+-- Ids of what changed, never what it is. Whoever reads goes by the transaction: all changes of
+-- transactions below the oldest that still runs are there, and none can come to it later. A number
+-- given out before the commit could not promise that.
+create unlogged table watched_changes (
+  xid        xid8        not null default pg_current_xact_id(),
+  at         timestamptz not null default clock_timestamp(),
+  account_id uuid        not null,
+  -- message, key, delivery, member, credits, account; of the operator audit, accounts, carriers, routing
+  kind       text        not null,
+  ids        text[]      not null default '{}',
+  -- Of messages: the number of the status change.
+  versions   smallint[]  not null default '{}',
+  -- The balance changed with it.
+  is_charged boolean     not null default false
+);
+create index watched_changes_by_transaction on watched_changes (xid);
+create index watched_changes_by_age on watched_changes (at);
+
+create function is_watched(account uuid) returns boolean language sql stable
+  return exists (select from watched_accounts w where w.account_id = account and w.until > clock_timestamp());
+
+-- Every change of a key, member, credit or setting has its row in the audit log: that row tells.
+create function tell_watchers_of_audit() returns trigger language plpgsql as $$
+declare
+  operator constant uuid := '00000000-0000-0000-0000-000000000000';
+  subject  constant text := split_part(new.action, '.', 1);
+begin
+  if new.account_id is not null and subject in ('key', 'member', 'credits', 'account', 'secret') and is_watched(new.account_id) then
+    insert into watched_changes (account_id, kind, ids, is_charged)
+    values (new.account_id, case subject when 'secret' then 'account' else subject end,
+            array_remove(array[new.object_id], null), subject = 'credits');
+  end if;
+  if is_watched(operator) then
+    insert into watched_changes (account_id, kind)
+    select operator, k.kind
+      from unnest(array['audit', case when subject in ('account', 'credits', 'setup') then 'accounts'
+                                      when subject = 'carrier' then 'carriers'
+                                      when subject in ('route', 'price') then 'routing' end]) as k (kind)
+     where k.kind is not null;
+  end if;
+  return null;
+end $$;
+create trigger watchers_hear_of_audit after insert on audit_log
+  for each row execute function tell_watchers_of_audit();
+
+create function tell_watchers_of_attempts() returns trigger language plpgsql as $$
+begin
+  insert into watched_changes (account_id, kind, ids)
+  select n.account_id, 'delivery', array_agg(distinct n.delivery_id::text)
+    from noted n
+    join watched_accounts w on w.account_id = n.account_id and w.until > clock_timestamp()
+   group by n.account_id;
+  return null;
+end $$;
+create trigger watchers_hear_of_attempts after insert on webhook_attempts referencing new table as noted
+  for each statement execute function tell_watchers_of_attempts();
+
+create function tell_watchers_of_key_usage() returns trigger language plpgsql as $$
+begin
+  insert into watched_changes (account_id, kind, ids)
+  select k.account_id, 'key', array_agg(k.key_id::text)
+    from used u
+    join keys k on k.key_id = u.key_id
+    join watched_accounts w on w.account_id = k.account_id and w.until > clock_timestamp()
+   group by k.account_id;
+  return null;
+end $$;
+create trigger watchers_hear_of_first_use after insert on key_usage referencing new table as used
+  for each statement execute function tell_watchers_of_key_usage();
+create trigger watchers_hear_of_use after update on key_usage referencing new table as used
+  for each statement execute function tell_watchers_of_key_usage();

@@ -1,0 +1,89 @@
+import { type Queryable, rawSql, type Sql, sql } from "#platform";
+import type { LedgerRow } from "./credits.ts";
+
+export type LedgerFilter = {
+  kinds: readonly LedgerRow["kind"][] | null;
+  messageId: string | null;
+  /** The first moment of the month, and that of the next. */
+  month: { from: Date; to: Date } | null;
+};
+
+type Position = { direction: "older" | "newer"; seq: number } | null;
+
+/** Entries looked at for one page of a kind that no index holds. */
+const MAX_LOOKED_AT = 10_000;
+
+const columns = sql`
+  l.seq, l.message_id, l.kind, l.amount, l.balance_after, l.actor, l.note, l.created_at`;
+
+export type BrowsedLedger = {
+  /** Nearest to the position first; one more than `limit` if there are more. */
+  rows: LedgerRow[];
+  /** Where to go on when the look ended without a full page; null where the end was reached. */
+  lookedUntil: number | null;
+};
+
+/** Entries of the ledger on one side of a position; the cost of a page does not grow with the ledger. */
+export async function browseLedger(
+  db: Queryable,
+  {
+    accountId,
+    filter,
+    position,
+    limit,
+  }: { accountId: string; filter: LedgerFilter; position: Position; limit: number },
+): Promise<BrowsedLedger> {
+  const isNewer = position?.direction === "newer";
+  const order = sql`order by l.seq ${rawSql(isNewer ? "asc" : "desc")}`;
+  const window = windowOf(accountId, filter, position);
+  const rows = await db.query<LedgerRow>(sql`
+    select ${columns}
+      from (select * from ledger l where ${window} ${order} limit ${MAX_LOOKED_AT}) l
+     where ${filter.kinds}::text[] is null or l.kind = any (${filter.kinds}::text[])
+     ${order}
+     limit ${limit + 1}`);
+  if (rows.length > limit || filter.kinds === null) return { rows, lookedUntil: null };
+  const [edge] = await db.query<{ seq: number }>(sql`
+    select l.seq from ledger l where ${window} ${order} offset ${MAX_LOOKED_AT - 1} limit 1`);
+  return { rows, lookedUntil: edge?.seq ?? null };
+}
+
+function windowOf(accountId: string, filter: LedgerFilter, position: Position): Sql {
+  const { kinds, messageId, month } = filter;
+  const side = position?.direction === "newer" ? ">" : "<";
+  const isByPeople = kinds?.every((kind) => kind === "topup" || kind === "adjustment") ?? false;
+  const conditions = [
+    sql`l.account_id = ${accountId}`,
+    ...(position ? [sql`l.seq ${rawSql(side)} ${position.seq}`] : []),
+    ...(messageId === null ? [] : [sql`l.message_id = ${messageId}`]),
+    // In these words the planner knows the index of what people booked.
+    ...(isByPeople ? [sql`l.kind in ('topup', 'adjustment')`] : []),
+    ...(month ? [inMonth(accountId, month)] : []),
+  ];
+  return conditions.reduce((all, condition) => sql`${all} and ${condition}`);
+}
+
+function inMonth(accountId: string, { from, to }: { from: Date; to: Date }): Sql {
+  return sql`
+    l.seq >= (select ledger_seq_at(${accountId}, ${from}))
+    and l.seq < (select ledger_seq_at(${accountId}, ${to}))`;
+}
+
+/** The ledger of a month, oldest first, a page at a time. */
+export async function* ledgerOfMonth(
+  db: Queryable,
+  { accountId, month }: { accountId: string; month: { from: Date; to: Date } },
+): AsyncGenerator<LedgerRow[]> {
+  let after = 0;
+  for (;;) {
+    const rows = await db.query<LedgerRow>(sql`
+      select ${columns}
+        from ledger l
+       where l.account_id = ${accountId} and l.seq > ${after} and ${inMonth(accountId, month)}
+       order by l.seq
+       limit 1000`);
+    if (rows.length === 0) return;
+    yield rows;
+    after = rows.at(-1)?.seq ?? after;
+  }
+}
