@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { findRunningPostgres } from "#platform";
+import { posthornJson, runPosthorn, startPosthorn } from "../support/cli.ts";
+import { type DataFolder, dataFolder } from "../support/data-folder.ts";
+import { freePort } from "../support/process.ts";
+
+/** One for all: every test leaves a folder behind on which the service starts again. */
+let folder: DataFolder;
+let environment: Record<string, string>;
+let base = "";
+
+before(async () => {
+  folder = await dataFolder();
+  const port = await freePort();
+  base = `http://127.0.0.1:${port}`;
+  environment = { DATA_DIR: folder.path, PORT: String(port), LOG_LEVEL: "warn" };
+});
+after(() => folder[Symbol.asyncDispose]());
+
+test("a killed service starts again beside its orphaned PostgreSQL and has everything", async () => {
+  const first = await start();
+  const accountId = await createAccount();
+  await first.stop("SIGKILL");
+  assert.ok(await findRunningPostgres(folder.path), "PostgreSQL outlives the service");
+
+  await using _second = await start();
+
+  const { data } = await command<{ data: { accountId: string }[] }>("account", "list");
+  assert.ok(data.some((account) => account.accountId === accountId));
+});
+
+test("while its PostgreSQL is down the service answers 503, and works again by itself", async () => {
+  await using _service = await start();
+  const account = ["--account", await createAccount()];
+  const scope = ["--name", "reader", "--scope", "messages:read"];
+  const { key } = await command<{ key: string }>("key", "create", ...account, ...scope);
+  const answer = async () =>
+    (await fetch(`${base}/v1/messages`, { headers: { "x-api-key": key } })).status;
+  assert.equal(await answer(), 200);
+
+  const killedPid = (await findRunningPostgres(folder.path))?.pid ?? 0;
+  process.kill(killedPid, "SIGKILL");
+  const answers = new Set<number>();
+  while (!(await isBack(killedPid))) answers.add(await answer());
+
+  // Connections that are open already are answered until their process notices.
+  assert.deepEqual(answers.difference(new Set([200, 503])), new Set());
+  assert.equal(await answer(), 200);
+});
+
+test("a second service on the folder is refused in one sentence that names the first", async () => {
+  await using service = await start();
+  const port = String(await freePort());
+
+  const { code, stderr } = await runPosthorn(["start"], {
+    environment: { ...environment, PORT: port },
+  });
+
+  assert.notEqual(code, 0);
+  assert.match(
+    stderr,
+    new RegExp(`^\\S*.*${folder.path} is in use by process ${service.pid}\\. .*\n$`),
+  );
+});
+
+test("a stop signal ends the service with PostgreSQL, which needs no recovery afterwards", async () => {
+  await using service = await start();
+
+  assert.equal(await service.stop("SIGTERM"), 0);
+
+  assert.equal(await findRunningPostgres(folder.path), undefined);
+  const log = await readFile(join(folder.path, "postgresql.log"), "utf8");
+  assert.match(log, /database system is shut down\n$/);
+});
+
+async function start() {
+  const service = startPosthorn(["start"], environment);
+  await service.line(/is running/);
+  return service;
+}
+
+async function isBack(killedPid: number): Promise<boolean> {
+  const running = await findRunningPostgres(folder.path);
+  return running !== undefined && running.pid !== killedPid;
+}
+
+function command<Json>(...args: string[]): Promise<Json> {
+  return posthornJson<Json>(args, { environment });
+}
+
+async function createAccount(): Promise<string> {
+  return (await command<{ accountId: string }>("account", "create", "--name", "Acme")).accountId;
+}
