@@ -48,8 +48,9 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-const RANKS = { status: 4, submission: 1, doubt: 2, receipt: 3 } as const;
+const RANKS = { doubt: 1, submission: 2, receipt: 4 } as const;
+const STATUS_RANKS = { QUEUED: 0, SENT: 3, DELIVERED: 5, UNDELIVERED: 5, FAILED: 5 } as const;
 
 function rank(entry: HistoryEntry): number {
-  return entry.type === "status" && entry.status === "QUEUED" ? 0 : RANKS[entry.type];
+  return entry.type === "status" ? STATUS_RANKS[entry.status] : RANKS[entry.type];
 }

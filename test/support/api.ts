@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { FastifyInstance, InjectOptions } from "fastify";
 import { createAccount, createKey, listKeys, revokeKey } from "#accounts";
 import { bookCredits } from "#credits";
-import { type Clock, type Log, secretBox, silentLog, systemClock } from "#platform";
+import { type Clock, type Log, type SecretBox, secretBox, silentLog, systemClock } from "#platform";
 import { compose, type Service } from "../../server/compose.ts";
 import { readConfig } from "../../server/config.ts";
 import { type TestDatabase, testDatabase } from "./postgres.ts";
@@ -18,6 +18,8 @@ type Options = {
   log?: Log;
   /** Another node on the same database. */
   db?: TestDatabase;
+  /** What must be there before the service starts, such as carriers. */
+  prepare?: (db: TestDatabase, secrets: SecretBox) => Promise<void>;
 };
 
 export type TestKey = { key: string; keyId: string; accountId: string };
@@ -69,9 +71,10 @@ export async function startApi(options: Options = {}): Promise<TestApi> {
     clock,
     log,
   });
-  await service.start();
   const { app } = service;
   const secrets = secretBox(secretKey);
+  await options.prepare?.(db, secrets);
+  await service.start();
 
   async function makeKey({
     accountId = first.accountId,

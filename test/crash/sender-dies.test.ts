@@ -1,0 +1,228 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Smsc, type SmscOptions, startSmsc } from "#carriers";
+import { setRoute } from "#messages";
+import { secretBox, sql, systemClock } from "#platform";
+import { addCarrier } from "#sending";
+import { startApi, type TestApi } from "../support/api.ts";
+import { type TestDatabase, testDatabase } from "../support/postgres.ts";
+import { startService, TEST_SECRET_KEY } from "../support/process.ts";
+
+/** The SMSC chooses the moment of the crash: it has the submit and will not answer. */
+async function world(script: SmscOptions, settings: Record<string, unknown> = {}) {
+  const db = await testDatabase();
+  const smsc = await startSmsc(script);
+  const now = systemClock.now();
+  const secrets = secretBox(Buffer.from(TEST_SECRET_KEY, "base64"));
+  const given = {
+    host: "127.0.0.1",
+    port: smsc.port,
+    system_id: "test",
+    rate: 0,
+    window: 100,
+    ...settings,
+  };
+  const added = await addCarrier(db, {
+    name: "c1",
+    settings: given,
+    password: "secret",
+    secrets,
+    actor: "test",
+    now,
+  });
+  if (added.outcome !== "added") throw new Error("The carrier was not added.");
+  await setRoute(db, { prefix: "", carrierIds: [added.carrierId] }, { actor: "test", now });
+  const api = await startApi({ db });
+  return {
+    db,
+    smsc,
+    api,
+    async [Symbol.asyncDispose]() {
+      await api[Symbol.asyncDispose]();
+      await smsc.stop();
+      await db[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function acceptMany(api: TestApi, count: number): Promise<string[]> {
+  const messages = Array.from({ length: count }, (_, n) => ({
+    recipient: "4915112345678",
+    text: `Message ${n}`,
+  }));
+  const answer = await api.post("/v1/messages/batch", { messages });
+  return (answer.json() as { data: { messageId: string }[] }).data.map(
+    ({ messageId }) => messageId,
+  );
+}
+
+test("a sender killed before the carrier answers loses nothing and hides nothing", async () => {
+  await using run = await world({ answer: "never" });
+  const { db, smsc, api } = run;
+  await acceptMany(api, 20);
+  await using first = await startService(db.url, { ROLES: "sender" });
+
+  await smsc.submitArrived(20);
+  first.kill("SIGKILL");
+  await first.exited;
+  smsc.answer("accept");
+  await expireClaims(db);
+  await using _second = await startService(db.url, { ROLES: "sender" });
+  await statusIs(db, { DELIVERED: 20 });
+
+  const received = timesReceived(smsc);
+  assert.equal(received.size, 20, "every message reached the carrier");
+  assert.ok(
+    [...received.values()].every((times) => times <= 2),
+    "and none more than twice",
+  );
+  const doubts = await db.query(
+    sql`select message_id from submissions where in_doubt_at is not null`,
+  );
+  assert.equal(doubts.length, 20, "each that was in somebody's hands is on record as a doubt");
+  await moneyAgrees(db);
+});
+
+test("with in_doubt = fail, what a killed sender held fails and is refunded, and is never sent twice", async () => {
+  await using run = await world({ answer: "never" }, { in_doubt: "fail" });
+  const { db, smsc, api } = run;
+  await acceptMany(api, 5);
+  await using first = await startService(db.url, { ROLES: "sender" });
+
+  await smsc.submitArrived(5);
+  first.kill("SIGKILL");
+  await first.exited;
+  smsc.answer("accept");
+  await expireClaims(db);
+  await using _second = await startService(db.url, { ROLES: "sender" });
+  await statusIs(db, { FAILED: 5 });
+
+  assert.equal(smsc.submitCount(), 5);
+  await moneyAgrees(db);
+});
+
+test("a receipt that was not stored before the crash is taken when the carrier repeats it", async () => {
+  await using run = await world({ receipts: { delayMs: 200 } });
+  const { db, smsc, api } = run;
+  await acceptMany(api, 1);
+  const first = await startService(db.url, { ROLES: "sender" });
+  await statusIs(db, { SENT: 1 });
+
+  // The test holds the message, so the receipt is in the sender's hands and cannot be stored.
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const holding = db.transaction(async (tx) => {
+    await tx.query(sql`select message_id from messages for update`);
+    await waitForLock(db);
+    first.kill("SIGKILL");
+    await first.exited;
+    await released;
+  });
+  await first.exited;
+  release();
+  await holding;
+  await expireClaims(db);
+  await using _second = await startService(db.url, { ROLES: "sender" });
+
+  await statusIs(db, { DELIVERED: 1 });
+  assert.equal(smsc.submitCount(), 1);
+  const [submission] = await db.query<{ receipts: object[] }>(
+    sql`select receipts from submissions`,
+  );
+  assert.equal(submission?.receipts.length, 1, "stored once");
+});
+
+test("a stop signal lets answers in, unbinds, gives back what has not left, and leaves no doubt", async () => {
+  await using run = await world({ answer: { afterMs: 300, reply: "accept" } }, { window: 5 });
+  const { db, smsc, api } = run;
+  await acceptMany(api, 30);
+  await using first = await startService(db.url, { ROLES: "sender" });
+
+  await smsc.submitArrived(5);
+  first.kill("SIGTERM");
+  const { code } = await first.exited;
+
+  assert.equal(code, 0, first.output());
+  assert.deepEqual(
+    await db.query(sql`select message_id from submissions where in_doubt_at is not null`),
+    [],
+  );
+  assert.deepEqual(
+    await db.query(sql`select message_id from send_queue where leased_by is not null`),
+    [],
+  );
+  await using _second = await startService(db.url, { ROLES: "sender" });
+  await statusIs(db, { DELIVERED: 30 });
+  assert.equal(smsc.submitCount(), 30);
+});
+
+test("a sender that slept past its lease submits nothing more of what others have taken over", async () => {
+  await using run = await world({ answer: "never" }, { response_timeout: "2s" });
+  const { db, smsc, api } = run;
+  await acceptMany(api, 1);
+  await using first = await startService(db.url, { ROLES: "sender" });
+  await smsc.submitArrived();
+
+  first.kill("SIGSTOP");
+  await expireClaims(db);
+  smsc.answer("accept");
+  await using _second = await startService(db.url, { ROLES: "sender" });
+  await statusIs(db, { DELIVERED: 1 });
+  first.kill("SIGCONT");
+  first.kill("SIGTERM");
+  await first.exited;
+
+  assert.equal(smsc.submitCount(), 2, "the one in doubt, and its resend");
+  await statusIs(db, { DELIVERED: 1 });
+  await moneyAgrees(db);
+});
+
+/** As if 30 seconds had passed: leases are the database's, and so is their end. */
+async function expireClaims(db: TestDatabase): Promise<void> {
+  await db.query(sql`update send_queue set due_at = clock_timestamp() where leased_by is not null`);
+  await db.query(sql`update nodes set heard_at = heard_at - interval '1 minute'`);
+  await db.query(sql`update bind_leases set leased_until = clock_timestamp()`);
+}
+
+/** Resolves when somebody waits for what this test has locked. */
+async function waitForLock(db: TestDatabase): Promise<void> {
+  for (let look = 0; look < 500; look += 1) {
+    const waiting = await db.query(sql`select pid from pg_locks where not granted`);
+    if (waiting.length > 0) return;
+    await systemClock.sleep(10);
+  }
+  assert.fail("nobody waits for the lock");
+}
+
+function timesReceived(smsc: Smsc): Map<string, number> {
+  const times = new Map<string, number>();
+  for (const { text } of smsc.received()) times.set(text, (times.get(text) ?? 0) + 1);
+  return times;
+}
+
+async function statusIs(db: TestDatabase, wanted: Record<string, number>): Promise<void> {
+  let seen: Record<string, number> = {};
+  for (let look = 0; look < 1_500; look += 1) {
+    const rows = await db.query<{ status: string; count: number }>(
+      sql`select status, count(*) as count from messages group by status`,
+    );
+    seen = Object.fromEntries(rows.map(({ status, count }) => [status, count]));
+    if (
+      JSON.stringify(Object.entries(seen).toSorted()) ===
+      JSON.stringify(Object.entries(wanted).toSorted())
+    )
+      return;
+    await systemClock.sleep(20);
+  }
+  assert.deepEqual(seen, wanted);
+}
+
+async function moneyAgrees(db: TestDatabase): Promise<void> {
+  const wrong = await db.query(sql`
+    select a.account_id
+      from accounts a
+     where a.balance <> (select coalesce(sum(amount), 0) from ledger l where l.account_id = a.account_id)
+        or exists (select from messages m
+                    where m.account_id = a.account_id
+                      and (m.status = 'FAILED') <> exists (select from ledger l where l.message_id = m.message_id and l.kind = 'refund'))`);
+  assert.deepEqual(wrong, [], "balances, ledger and refunds agree");
+}

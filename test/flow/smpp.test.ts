@@ -1,0 +1,205 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { sql } from "#platform";
+import { startSending } from "../support/sending.ts";
+
+const TO = { recipient: "4915112345678", text: "Hello" };
+
+test("a long Unicode message arrives whole, in order, with one reference, and a receipt for every segment", async () => {
+  await using world = await startSending({ smscs: [{}] });
+  const text = "Grüße aus München 😀 ".repeat(12).trim();
+
+  const { messageId } = await world.send({ ...TO, text });
+  await world.reached(messageId, "DELIVERED");
+
+  const submits = world.smscs[0]?.received() ?? [];
+  assert.equal(submits.map((submit) => submit.text).join(""), text);
+  assert.deepEqual(
+    submits.map(({ concatenation }) => concatenation?.number),
+    submits.map((_, n) => n + 1),
+  );
+  assert.equal(new Set(submits.map(({ concatenation }) => concatenation?.reference)).size, 1);
+  assert.ok(submits.every(({ registeredDelivery }) => registeredDelivery === 1));
+});
+
+test("a receipt that overtakes its answer is parked and applied after SENT", async () => {
+  await using world = await startSending({
+    smscs: [{ receipts: { when: "before", delayMs: 50 } }],
+  });
+
+  const { messageId } = await world.send(TO);
+  await world.reached(messageId, "DELIVERED");
+
+  const statuses = (await world.history(messageId)).filter(({ type }) => type === "status");
+  assert.deepEqual(
+    statuses.map((entry) => entry.type === "status" && entry.status),
+    ["QUEUED", "SENT", "DELIVERED"],
+  );
+  assert.deepEqual(await world.api.db.query(sql`select parked_id from parked_receipts`), []);
+});
+
+test("repeated and contradicting receipts are kept in the history and change nothing", async () => {
+  await using world = await startSending({
+    smscs: [{ receipts: { states: ["ENROUTE", "DELIVRD", "DELIVRD", "UNDELIV"] } }],
+  });
+
+  const { messageId } = await world.send(TO);
+  await world.reached(messageId, "DELIVERED");
+  await allReceipts(world, messageId, 4);
+
+  const receipts = (await world.history(messageId)).filter((entry) => entry.type === "receipt");
+  assert.deepEqual(
+    receipts.map(({ state, applied }) => [state, applied]),
+    [
+      ["ENROUTE", false],
+      ["DELIVRD", true],
+      ["DELIVRD", false],
+      ["UNDELIV", false],
+    ],
+  );
+  assert.equal((await world.read(messageId)).status, "DELIVERED");
+});
+
+test("hex ids in answers match padded decimal ids in receipts, by the carrier's rule", async () => {
+  const spellId = (id: string) => Number.parseInt(id, 16).toString().padStart(12, "0");
+  await using world = await startSending({
+    smscs: [{ newId: (n) => (n + 0xabc0).toString(16), receipts: { spellId } }],
+    settings: [{ receipt_id: "hex_to_decimal+strip_zeros" }],
+  });
+
+  const { messageId } = await world.send(TO);
+
+  assert.equal((await world.reached(messageId, "DELIVERED", "FAILED")).status, "DELIVERED");
+});
+
+test("two carriers that give the same id never get each other's receipts", async () => {
+  await using world = await startSending({
+    smscs: [
+      { newId: () => "same", receipts: { states: ["DELIVRD"], delayMs: 100 } },
+      { newId: () => "same", receipts: { states: ["UNDELIV"], delayMs: 100 } },
+    ],
+  });
+  const [, second] = await world.api.db.query<{ carrier_id: string }>(
+    sql`select carrier_id from carriers where kind = 'smpp' order by name`,
+  );
+  await world.api.db.query(
+    sql`insert into routes (prefix, carrier_ids) values ('33', array[${second?.carrier_id}]::uuid[])`,
+  );
+
+  const first = await world.send(TO);
+  const other = await world.send({ ...TO, recipient: "33612345678" });
+
+  assert.equal(
+    (await world.reached(first.messageId, "DELIVERED", "UNDELIVERED")).status,
+    "DELIVERED",
+  );
+  assert.equal(
+    (await world.reached(other.messageId, "DELIVERED", "UNDELIVERED")).status,
+    "UNDELIVERED",
+  );
+});
+
+test("a temporary refusal is handed to the next carrier of the route", async () => {
+  await using world = await startSending({ smscs: [{ answer: "queue_full" }, {}] });
+
+  const { messageId } = await world.send(TO);
+  await world.reached(messageId, "DELIVERED");
+
+  const carriers = (await world.history(messageId))
+    .filter((entry) => entry.type === "submission")
+    .map(({ carrier, outcome }) => [carrier, outcome]);
+  assert.deepEqual(carriers, [
+    ["c1", "refused_temporarily"],
+    ["c2", "accepted"],
+  ]);
+});
+
+test("a permanent refusal fails the message with the carrier's own code, and refunds it once", async () => {
+  await using world = await startSending({ smscs: [{ answer: { status: 0x0b } }, {}] });
+
+  const { messageId } = await world.send(TO);
+  const message = await world.reached(messageId, "FAILED");
+
+  assert.deepEqual(message.error, {
+    code: "RECIPIENT_UNKNOWN",
+    message: "The carrier does not know the recipient's number.",
+    carrierCode: "0x0B",
+  });
+  const ledger = await world.api.db.query(
+    sql`select kind, amount from ledger where message_id = ${messageId} order by seq`,
+  );
+  assert.deepEqual(ledger, [
+    { kind: "charge", amount: -1 },
+    { kind: "refund", amount: 1 },
+  ]);
+});
+
+test("a link that drops before the answer leaves a recorded doubt, and one resend", async () => {
+  await using world = await startSending({ smscs: [{ answer: "drop" }] });
+  const [smsc] = world.smscs;
+
+  const { messageId } = await world.send(TO);
+  await smsc?.submitArrived();
+  smsc?.answer("accept");
+  await world.reached(messageId, "DELIVERED");
+
+  const doubts = (await world.history(messageId)).filter(({ type }) => type === "doubt");
+  assert.deepEqual(
+    doubts.map((entry) => entry.type === "doubt" && entry.action),
+    ["resend"],
+  );
+  assert.equal(smsc?.submitCount(), 2);
+});
+
+test("in doubt a second time, the message fails as UNKNOWN and is not sent a third time", async () => {
+  await using world = await startSending({ smscs: [{ answer: "drop" }] });
+
+  const { messageId } = await world.send(TO);
+  const message = await world.reached(messageId, "FAILED");
+
+  assert.equal(message.error?.code, "UNKNOWN");
+  assert.equal(message.creditsRefunded, 1);
+  assert.equal(world.smscs[0]?.submitCount(), 2);
+});
+
+test("with in_doubt = fail nothing is ever sent twice", async () => {
+  await using world = await startSending({
+    smscs: [{ answer: "drop" }],
+    settings: [{ in_doubt: "fail" }],
+  });
+
+  const { messageId } = await world.send(TO);
+  const message = await world.reached(messageId, "FAILED");
+
+  assert.equal(message.error?.code, "UNKNOWN");
+  assert.equal(world.smscs[0]?.submitCount(), 1);
+});
+
+test("what waits for a carrier that is away goes to the next one of its route", async () => {
+  await using world = await startSending({ smscs: [{}, {}] });
+  await world.smscs[0]?.stop();
+
+  const { messageId } = await world.send(TO);
+  await world.reached(messageId, "DELIVERED");
+
+  assert.equal(world.smscs[1]?.submitCount(), 1);
+});
+
+test("ten messages in flight at once each get their own receipt", async () => {
+  await using world = await startSending({ smscs: [{}] });
+
+  const sent = await Promise.all(Array.from({ length: 10 }, () => world.send(TO)));
+
+  for (const { messageId } of sent) await world.reached(messageId, "DELIVERED");
+  assert.equal(world.smscs[0]?.submitCount(), 10);
+});
+
+type World = Awaited<ReturnType<typeof startSending>>;
+
+async function allReceipts(world: World, messageId: string, count: number): Promise<void> {
+  for (let look = 0; look < 500; look += 1) {
+    const receipts = (await world.history(messageId)).filter(({ type }) => type === "receipt");
+    if (receipts.length === count) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

@@ -1,0 +1,90 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "#platform";
+
+const MAIN = join(import.meta.dirname, "../../server/main.ts");
+const LIMIT_MS = 30_000;
+export const TEST_SECRET_KEY = Buffer.alloc(32, 7).toString("base64");
+
+export type ServiceProcess = AsyncDisposable & {
+  pid: number;
+  url: string;
+  output(): string;
+  kill(signal: NodeJS.Signals): void;
+  exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+};
+
+/** The real service as a process of its own, on a database of the test: to be killed at the worst moment. */
+export async function startService(
+  databaseUrl: string,
+  settings: Record<string, string> = {},
+): Promise<ServiceProcess> {
+  const folder = await mkdtemp(join(tmpdir(), "posthorn-process-"));
+  const port = await freePort();
+  const child = spawn(process.execPath, [MAIN, "start"], {
+    env: {
+      ...process.env,
+      DATABASE_URL: databaseUrl,
+      SECRET_KEY: TEST_SECRET_KEY,
+      DATA_DIR: folder,
+      PORT: String(port),
+      WEBHOOK_ALLOW_CIDRS: "127.0.0.0/8",
+      WEBHOOK_ALLOW_HTTP: "true",
+      LOG_LEVEL: "warn",
+      ...settings,
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  const exited = once(child, "exit").then(([code, signal]) => ({
+    code: code as number | null,
+    signal: signal as NodeJS.Signals | null,
+  }));
+  const url = `http://127.0.0.1:${port}`;
+  await ready(child, url, () => output);
+  return {
+    pid: child.pid ?? 0,
+    url,
+    output: () => output,
+    kill: (signal) => void child.kill(signal),
+    exited,
+    async [Symbol.asyncDispose]() {
+      if (child.exitCode === null && child.signalCode === null) {
+        child.kill("SIGCONT");
+        child.kill("SIGKILL");
+      }
+      await exited;
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function ready(child: ChildProcess, url: string, output: () => string): Promise<void> {
+  const began = performance.now();
+  for (;;) {
+    const isReady = await fetch(`${url}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+    if (isReady) return;
+    if (child.exitCode !== null || performance.now() - began > LIMIT_MS) {
+      throw new Error(`The service does not start:\n${output()}`);
+    }
+    await systemClock.sleep(20);
+  }
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, "close");
+  return port;
+}

@@ -1,0 +1,115 @@
+import { type Smsc, type SmscOptions, startSmsc } from "#carriers";
+import type { HistoryEntry, Message } from "#contract";
+import { systemClock } from "#platform";
+import { addCarrier } from "#sending";
+import { setRoute } from "#messages";
+import { startApi, type TestApi } from "./api.ts";
+
+type Wish = {
+  /** The SMSCs behind the carriers `c1`, `c2` …, in the order of the default route. */
+  smscs?: SmscOptions[];
+  /** Settings of each carrier. */
+  settings?: Record<string, unknown>[];
+  api?: Parameters<typeof startApi>[0];
+};
+
+export type SendingWorld = AsyncDisposable & {
+  api: TestApi;
+  smscs: Smsc[];
+  /** Sends and answers the message as it was accepted. */
+  send(body: object): Promise<Message>;
+  read(messageId: string): Promise<Message>;
+  history(messageId: string): Promise<HistoryEntry[]>;
+  /** Resolves with the message once it has one of these statuses. */
+  reached(messageId: string, ...statuses: string[]): Promise<Message>;
+};
+
+const LIMIT_MS = 20_000;
+
+/** API and sender in one process; carriers over SMPP to SMSCs on loopback, or the simulator. */
+export async function startSending({
+  smscs: scripts = [],
+  settings = [],
+  api: wish = {},
+}: Wish = {}): Promise<SendingWorld> {
+  const smscs = await Promise.all(scripts.map((script) => startSmsc(script)));
+  const api = await startApi({
+    ...wish,
+    settings: {
+      ROLES: "api,sender,webhooks",
+      RATE_LIMIT_READS: "100000",
+      RATE_LIMIT_READS_BURST: "100000",
+      ...wish.settings,
+    },
+    async prepare(db, secrets) {
+      await wish.prepare?.(db, secrets);
+      const carrierIds: string[] = [];
+      for (const [position, { port }] of smscs.entries()) {
+        const given = {
+          host: "127.0.0.1",
+          port,
+          system_id: "test",
+          rate: 0,
+          reconnect: "100ms-200ms",
+          ...settings[position],
+        };
+        const added = await addCarrier(db, {
+          name: `c${position + 1}`,
+          settings: given,
+          password: "secret",
+          secrets,
+          actor: "test",
+          now: systemClock.now(),
+        });
+        if (added.outcome === "added") carrierIds.push(added.carrierId);
+      }
+      if (carrierIds.length > 0)
+        await setRoute(db, { prefix: "", carrierIds }, { actor: "test", now: systemClock.now() });
+    },
+  });
+  await within("a carrier binds", Promise.all(smscs.map((smsc) => smsc.bound())));
+
+  const read = async (messageId: string) =>
+    (await api.get(`/v1/messages/${messageId}`)).json() as Message;
+  return {
+    api,
+    smscs,
+    read,
+    async send(body) {
+      const answer = await api.send(body);
+      if (answer.statusCode !== 202) throw new Error(`The message was refused: ${answer.body}`);
+      return answer.json() as Message;
+    },
+    history: async (messageId) =>
+      ((await api.get(`/v1/messages/${messageId}/events`)).json() as { data: HistoryEntry[] }).data,
+    async reached(messageId, ...statuses) {
+      const began = performance.now();
+      for (;;) {
+        const message = await read(messageId);
+        if (statuses.includes(message.status)) return message;
+        if (performance.now() - began > LIMIT_MS)
+          throw new Error(
+            `waited in vain for ${statuses.join(" or ")}; it is ${JSON.stringify(message)}`,
+          );
+        await systemClock.sleep(10);
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await api[Symbol.asyncDispose]();
+      await Promise.all(smscs.map((smsc) => smsc.stop()));
+    },
+  };
+}
+
+/** Fails by the name of what it waits for, instead of hanging for ever. */
+async function within<Result>(what: string, promise: Promise<Result>): Promise<Result> {
+  const late = Promise.withResolvers<never>();
+  const cancel = systemClock.timer(LIMIT_MS, () =>
+    late.reject(new Error(`waited in vain until ${what}`)),
+  );
+  try {
+    return await Promise.race([promise, late.promise]);
+  } finally {
+    cancel();
+  }
+}
