@@ -25,12 +25,16 @@ const ROUNDS = 5;
 if (process.argv[2] === "receive") receive();
 else await main(Number(process.argv[2] ?? 2), Number(process.argv[3] ?? 32));
 
+type Rate = { perSecond: number; cpuMicroseconds: number };
+type Rates = { bare: Rate[]; signed: Rate[] };
+type Load = { seconds: number; inFlight: number };
+
 async function main(seconds: number, inFlight: number): Promise<void> {
   const receiver = fork(import.meta.filename, ["receive"]);
   const [port] = (await once(receiver, "message")) as [number];
   const bare = barePost(port, inFlight);
   const signed = signedPost(port);
-  const rates: { bare: number[]; signed: number[] } = { bare: [], signed: [] };
+  const rates: Rates = { bare: [], signed: [] };
   await measure(bare.post, { seconds: 1, inFlight });
   await measure(signed.post, { seconds: 1, inFlight });
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -41,11 +45,8 @@ async function main(seconds: number, inFlight: number): Promise<void> {
   report(rates, inFlight);
 }
 
-/** Keeps `inFlight` posts going for a while; posts per second of our own processor time and of the clock. */
-async function measure(
-  post: () => Promise<void>,
-  { seconds, inFlight }: { seconds: number; inFlight: number },
-): Promise<number> {
+/** Keeps `inFlight` posts going for a while. Processor time tells the truth on a busy machine too. */
+async function measure(post: () => Promise<void>, { seconds, inFlight }: Load): Promise<Rate> {
   const endMs = systemClock.monotonicMs() + seconds * 1_000;
   let posts = 0;
   async function loop(): Promise<void> {
@@ -55,8 +56,11 @@ async function measure(
     }
   }
   const startedMs = systemClock.monotonicMs();
+  const before = process.cpuUsage();
   await Promise.all(Array.from({ length: inFlight }, loop));
-  return (posts * 1_000) / (systemClock.monotonicMs() - startedMs);
+  const { user, system } = process.cpuUsage(before);
+  const perSecond = (posts * 1_000) / (systemClock.monotonicMs() - startedMs);
+  return { perSecond, cpuMicroseconds: (user + system) / posts };
 }
 
 function barePost(port: number, connections: number) {
@@ -110,15 +114,26 @@ function newBody(): Buffer {
   return eventBody({ messageId, recipient: "447700900123", status: "DELIVERED", at });
 }
 
-function report(rates: { bare: number[]; signed: number[] }, inFlight: number): void {
+function report(rates: Rates, inFlight: number): void {
   const [bare, signed] = [median(rates.bare), median(rates.signed)];
-  console.log(`bare undici pool   ${bare.toFixed(0)} posts/s, ${inFlight} in flight`);
-  console.log(`signed, guarded    ${signed.toFixed(0)} posts/s`);
-  console.log(`ratio              ${(signed / bare).toFixed(2)}`);
+  console.log(`${inFlight} in flight    posts/s   processor µs/post`);
+  for (const [name, { perSecond, cpuMicroseconds }] of Object.entries({ bare, signed })) {
+    console.log(
+      `${name.padEnd(14)} ${perSecond.toFixed(0).padStart(7)} ${cpuMicroseconds.toFixed(1).padStart(19)}`,
+    );
+  }
+  console.log(
+    `signed / bare    ${(signed.perSecond / bare.perSecond).toFixed(2)} by the clock, ${(bare.cpuMicroseconds / signed.cpuMicroseconds).toFixed(2)} by processor time`,
+  );
 }
 
-function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+function median(rates: Rate[]): Rate {
+  const middle = (values: number[]) =>
+    values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+  return {
+    perSecond: middle(rates.map(({ perSecond }) => perSecond)),
+    cpuMicroseconds: middle(rates.map(({ cpuMicroseconds }) => cpuMicroseconds)),
+  };
 }
 
 async function stop(receiver: ChildProcess): Promise<void> {

@@ -15,7 +15,7 @@ export type ExchangeEnd =
   | { kind: "headers_too_large" }
   | { kind: "error"; error: Error };
 
-export type ExchangeRequest = { path: string; headers: Record<string, string>; body: Buffer };
+type ExchangeRequest = { path: string; headers: Record<string, string>; body: Buffer };
 
 export type Headers = Record<string, string | string[] | undefined>;
 

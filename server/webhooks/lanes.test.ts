@@ -334,7 +334,7 @@ test("in no interleaving of claims and answers is a cap exceeded", () => {
         lanes.end({ ...slot, place: sharedPlace(slot.hostKey), outcome: ok, durationMs: 5 });
       assert.deepEqual(lanes.inFlight(), { all: 0, again: 0, unproven: 0 });
     }),
-    { numRuns: 150 },
+    { numRuns: 60 },
   );
 });
 

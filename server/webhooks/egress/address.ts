@@ -3,9 +3,9 @@ import { globalIpv6Range, neverRanges, privateRanges } from "./address-table.ts"
 import type { EgressPolicy } from "./policy.ts";
 
 /** "allowed" is a private address that the operator named; "public" needs nobody's leave. */
-export type AddressVerdict = "public" | "allowed" | "forbidden";
+type AddressVerdict = "public" | "allowed" | "forbidden";
 
-export type AddressTier = "public" | "private" | "never";
+type AddressTier = "public" | "private" | "never";
 
 /** Whether we may connect to `ip`. Whatever is not plainly an address is forbidden. */
 export function judgeAddress(ip: string, policy: EgressPolicy): AddressVerdict {

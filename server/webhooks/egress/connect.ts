@@ -18,7 +18,7 @@ export type Egress = {
   budgets: ConnectBudgets;
 };
 
-export type ConnectBudgets = { dnsMs: number; tcpMs: number; tlsMs: number };
+type ConnectBudgets = { dnsMs: number; tcpMs: number; tlsMs: number };
 
 /** Together less than the deadline of an attempt, so that the slow part is named, not just "late". */
 export const connectBudgets: ConnectBudgets = { dnsMs: 2_000, tcpMs: 3_000, tlsMs: 3_000 };
@@ -31,8 +31,8 @@ export type ConnectTrace = {
   tlsMs: number | null;
 };
 
-export type Connected = { socket: Socket; trace: ConnectTrace };
-export type Unconnected = { failure: Failure; trace: ConnectTrace };
+type Connected = { socket: Socket; trace: ConnectTrace };
+type Unconnected = { failure: Failure; trace: ConnectTrace };
 
 /**
  * The only way out: resolves, judges every address, connects to one of those it judged, and judges

@@ -24,7 +24,7 @@ export type Refusal = {
   message: string;
 };
 
-export const MAX_URL_LENGTH = 2048;
+const MAX_URL_LENGTH = 2048;
 
 /** More origins than one installation meets in a day; beyond it they are judged anew. */
 const MAX_VERDICTS = 4096;
