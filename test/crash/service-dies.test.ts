@@ -26,14 +26,15 @@ test("a killed service starts again beside its orphaned PostgreSQL and has every
   await first.stop("SIGKILL");
   assert.ok(await findRunningPostgres(folder.path), "PostgreSQL outlives the service");
 
-  await using _second = await start();
+  await using second = await start();
 
+  assert.notEqual(second.pid, first.pid);
   const { data } = await command<{ data: { accountId: string }[] }>("account", "list");
   assert.ok(data.some((account) => account.accountId === accountId));
 });
 
 test("while its PostgreSQL is down the service answers 503, and works again by itself", async () => {
-  await using _service = await start();
+  await using service = await start();
   const account = ["--account", await createAccount()];
   const scope = ["--name", "reader", "--scope", "messages:read"];
   const { key } = await command<{ key: string }>("key", "create", ...account, ...scope);
@@ -49,6 +50,7 @@ test("while its PostgreSQL is down the service answers 503, and works again by i
   // Connections that are open already are answered until their process notices.
   assert.deepEqual(answers.difference(new Set([200, 503])), new Set());
   assert.equal(await answer(), 200);
+  assert.ok(process.kill(service.pid, 0), "it is the same process");
 });
 
 test("a second service on the folder is refused in one sentence that names the first", async () => {
