@@ -6,7 +6,6 @@ import type { Clock, Log } from "#platform";
 import { type Behaviour, behaviourOf, REFUSED_STATUS, SILENCE_MS } from "./behaviour.ts";
 import type {
   Carrier,
-  CarrierCounts,
   CarrierState,
   OutgoingSegment,
   Receipt,
@@ -16,6 +15,7 @@ import type {
 import { status, statusCode } from "./smpp/codec/status.ts";
 import { Meter } from "./smpp/meter.ts";
 import { ReceiptIntake } from "./smpp/receipt-intake.ts";
+import { Tally } from "./smpp/tally.ts";
 
 export type SimulatorCarrier = Carrier & {
   /**
@@ -87,7 +87,7 @@ class Simulator implements SimulatorCarrier {
   readonly #roomListeners: (() => void)[] = [];
   /** Receipts that wait for their time, and how to send them before it. */
   readonly #delayed = new Map<() => void, () => void>();
-  readonly #counts: CarrierCounts;
+  readonly #tally = new Tally();
   #ids = 0;
   #silent = 0;
   #isFull = false;
@@ -101,7 +101,6 @@ class Simulator implements SimulatorCarrier {
     this.inDoubt = deps.inDoubt ?? "resend";
     this.#since = deps.clock.now();
     this.#idPrefix = `${this.#since.getTime().toString(36)}${randomBytes(4).toString("hex")}`;
-    this.#counts = noCounts();
     this.#intake = new ReceiptIntake({
       carrier: deps.name,
       sink: deps.receipts,
@@ -154,11 +153,10 @@ class Simulator implements SimulatorCarrier {
       case "accept":
         return this.#accept(segment, behaviour.receipt);
       case "refuse":
-        this.#counts.refused += 1;
+        this.#tally.refused(REFUSED_STATUS, false);
         return Promise.resolve(REFUSED);
       case "throttle":
-        this.#counts.refused += 1;
-        this.#counts.throttled += 1;
+        this.#tally.refused(status.throttled, true);
         return Promise.resolve(THROTTLED);
       case "silence":
         return this.#keepSilent();
@@ -178,7 +176,6 @@ class Simulator implements SimulatorCarrier {
   state(): CarrierState {
     const nowMs = this.#deps.clock.monotonicMs();
     const reading = this.#meter.read(nowMs);
-    const { refused, throttled } = this.#counts;
     return {
       state: this.#isStarted ? "up" : "down",
       links: [
@@ -192,11 +189,8 @@ class Simulator implements SimulatorCarrier {
         },
       ],
       ...reading,
-      counts: { ...this.#counts },
-      statuses: {
-        [statusCode(REFUSED_STATUS)]: refused - throttled,
-        [statusCode(status.throttled)]: throttled,
-      },
+      counts: { ...this.#tally.counts },
+      statuses: this.#tally.statuses(),
     };
   }
 
@@ -207,7 +201,7 @@ class Simulator implements SimulatorCarrier {
       carrierMessageId,
       matchId: carrierMessageId,
     };
-    this.#counts.accepted += 1;
+    this.#tally.accepted(carrierMessageId);
     if (owed === null) return Promise.resolve(outcome);
     const receipt = this.#receipt(carrierMessageId, segment.recipient, owed);
     if (owed.when === "before") {
@@ -223,7 +217,7 @@ class Simulator implements SimulatorCarrier {
     this.#silent += 1;
     await this.#deps.clock.sleep(SILENCE_MS);
     this.#silent -= 1;
-    this.#counts.inDoubt += 1;
+    this.#tally.counts.inDoubt += 1;
     if (this.#silent === 0) for (const listener of this.#onQuiet.splice(0)) listener();
     return { kind: "in_doubt", why: "timeout" };
   }
@@ -244,7 +238,7 @@ class Simulator implements SimulatorCarrier {
       if (code === status.ok) onStored();
       else this.#deps.clock.timer(REPEAT_MS, () => this.#send(receipt, onStored));
     };
-    this.#counts.receipts += 1;
+    this.#tally.counts.receipts += 1;
     this.#meter.receipt(nowMs);
     this.#intake.take(receipt, respond, nowMs);
   }
@@ -264,20 +258,4 @@ class Simulator implements SimulatorCarrier {
       raw: null,
     };
   }
-}
-
-function noCounts(): CarrierCounts {
-  return {
-    accepted: 0,
-    acceptedWithoutId: 0,
-    refused: 0,
-    inDoubt: 0,
-    lateAnswers: 0,
-    receipts: 0,
-    unknownStates: 0,
-    unreadable: 0,
-    throttled: 0,
-    reconnects: 0,
-    inboundTexts: 0,
-  };
 }

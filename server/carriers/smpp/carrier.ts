@@ -1,11 +1,4 @@
-import type {
-  Carrier,
-  CarrierCounts,
-  CarrierState,
-  OutgoingSegment,
-  ReceiptSink,
-  SubmitOutcome,
-} from "#carriers";
+import type { Carrier, CarrierState, OutgoingSegment, ReceiptSink, SubmitOutcome } from "#carriers";
 import type { Clock, Log, Secret } from "#platform";
 
 import { classify, status, statusCode } from "./codec/status.ts";
@@ -14,10 +7,12 @@ import { Link } from "./link.ts";
 import { Meter } from "./meter.ts";
 import { Pace } from "./pace.ts";
 import { ReceiptIntake } from "./receipt-intake.ts";
-import { readDelivered } from "./receipt.ts";
+import { type Delivered, readDelivered } from "./receipt.ts";
 import type { BindKind, Delivery, Session } from "./session.ts";
 import type { SmppSettings } from "./settings.ts";
+import { Slots } from "./slots.ts";
 import { canEncode, submission } from "./submission.ts";
+import { Tally } from "./tally.ts";
 import type { SubmitAnswer } from "./window.ts";
 
 /** What this process may use of the carrier: bind slots, and segments a second (0: no limit). */
@@ -41,14 +36,6 @@ type Deps = {
   random?: () => number;
 };
 
-/** The binds that make up one slot. */
-const slotBinds: Record<SmppSettings["bind"], BindKind[]> = {
-  transceiver: ["transceiver"],
-  pair: ["transmitter", "receiver"],
-  transmitter: ["transmitter"],
-  receiver: ["receiver"],
-};
-
 type Waiter = {
   segment: OutgoingSegment;
   signal: AbortSignal;
@@ -57,7 +44,19 @@ type Waiter = {
   onAbort: (() => void) | null;
 };
 
+/** A submission on its way: when it left, and on which connection. */
+type Sent = { atMs: number; session: Session };
+
 const UNSENT: SubmitOutcome = { kind: "unsent" };
+
+/** Ours and not the carrier's: the text does not fit its alphabet. */
+const CANNOT_CARRY: SubmitOutcome = {
+  kind: "refused",
+  temporary: false,
+  throttled: false,
+  code: "CONTENT_REJECTED",
+  carrierCode: null,
+};
 
 /** Several loops may ask for room at the same moment; what they bring beyond this goes back. */
 const MOST_WAITING = 20_000;
@@ -75,21 +74,15 @@ class LinkedCarrier implements SmppCarrier {
   readonly receiptRules: Carrier["receiptRules"];
   readonly #deps: Deps;
   readonly #meter = new Meter();
+  readonly #tally = new Tally();
   readonly #pace: Pace;
   readonly #intake: ReceiptIntake;
+  readonly #slots: Slots;
   readonly #waiting = new Set<Waiter>();
   readonly #roomListeners: (() => void)[] = [];
-  readonly #stopping = new Set<Promise<void>>();
-  readonly #statuses = new Map<number, number>();
-  readonly #counts: CarrierCounts = noCounts();
-  #slots: Link[][] = [];
-  #links: Link[] = [];
-  #turn = 0;
   #share: Share;
   #isStarted = false;
   #isRoomAnnounced = false;
-  /** Of links that are gone. */
-  #formerReconnects = 0;
 
   constructor(deps: Deps) {
     const { settings, clock, log, name: carrier } = deps;
@@ -114,34 +107,38 @@ class LinkedCarrier implements SmppCarrier {
       sink: deps.receipts,
       clock,
       log,
-      onFull: () => this.#links.forEach((link) => link.pause()),
-      onRelieved: () => this.#links.forEach((link) => link.resume()),
+      onFull: () => this.#slots.pause(),
+      onRelieved: () => this.#slots.resume(),
+    });
+    this.#slots = new Slots({
+      bind: settings.bind,
+      newLink: (bind) => this.#newLink(bind),
+      settled: () => this.#intake.settled(),
     });
   }
 
   start(): void {
     this.#isStarted = true;
-    this.#fillSlots();
+    this.#slots.resize(this.#share.binds);
   }
 
   async stop(): Promise<void> {
     this.#isStarted = false;
     this.#giveBack();
-    this.#fillSlots();
     this.#pace.stop();
-    await Promise.all(this.#stopping);
+    this.#slots.resize(0);
+    await this.#slots.stopped();
   }
 
   setShare(share: Share): void {
     this.#share = share;
     this.#pace.setRate(share.rate);
-    this.#fillSlots();
+    if (this.#isStarted) this.#slots.resize(share.binds);
   }
 
   room(): number {
-    const free = this.#freeWindow();
-    if (free === 0) return 0;
-    return Math.max(0, Math.min(free, this.#pace.ahead()) - this.#waiting.size);
+    if (!this.#isStarted) return 0;
+    return Math.max(0, Math.min(this.#slots.room, this.#pace.ahead()) - this.#waiting.size);
   }
 
   onRoom(listener: () => void): void {
@@ -153,8 +150,7 @@ class LinkedCarrier implements SmppCarrier {
   }
 
   submit(segment: OutgoingSegment, signal: AbortSignal): Promise<SubmitOutcome> {
-    const isPossible =
-      this.#isStarted && !signal.aborted && this.#links.some((link) => link.isBound);
+    const isPossible = this.#isStarted && !signal.aborted && this.#slots.bound > 0;
     if (!isPossible || this.#waiting.size >= MOST_WAITING) return Promise.resolve(UNSENT);
     return new Promise((resolve, reject) => {
       const waiter: Waiter = { segment, signal, resolve, reject, onAbort: null };
@@ -167,44 +163,14 @@ class LinkedCarrier implements SmppCarrier {
   }
 
   state(): CarrierState {
-    const bound = this.#links.filter((link) => link.isBound).length;
-    const isAllBound = bound > 0 && bound === this.#links.length;
-    const statuses = [...this.#statuses].map(([code, count]) => [statusCode(code), count]);
-    const reconnects = this.#links.reduce((sum, link) => sum + link.reconnects, 0);
+    const { bound, size, reconnects } = this.#slots;
     return {
-      state: isAllBound ? "up" : bound > 0 ? "degraded" : "down",
-      links: this.#links.map((link) => link.state(this.#pace.isThrottled)),
+      state: bound === 0 ? "down" : bound < size ? "degraded" : "up",
+      links: this.#slots.states(this.#pace.isThrottled),
       ...this.#meter.read(this.#deps.clock.monotonicMs()),
-      counts: { ...this.#counts, reconnects: reconnects + this.#formerReconnects },
-      statuses: Object.fromEntries(statuses) as Record<string, number>,
+      counts: { ...this.#tally.counts, reconnects },
+      statuses: this.#tally.statuses(),
     };
-  }
-
-  #freeWindow(): number {
-    let free = 0;
-    if (this.#isStarted) for (const link of this.#links) free += link.room;
-    return free;
-  }
-
-  /** As many slots as the share allows, and none once stopped. */
-  #fillSlots(): void {
-    const wanted = this.#isStarted ? this.#share.binds : 0;
-    while (this.#slots.length > wanted) this.#slots.pop()?.forEach((link) => this.#retire(link));
-    const added: Link[] = [];
-    while (this.#slots.length < wanted) {
-      const slot = slotBinds[this.#deps.settings.bind].map((bind) => this.#newLink(bind));
-      this.#slots.push(slot);
-      added.push(...slot);
-    }
-    this.#links = this.#slots.flat();
-    for (const link of added) link.start();
-  }
-
-  #retire(link: Link): void {
-    this.#formerReconnects += link.reconnects;
-    const stopping = link.stop(() => this.#intake.settled());
-    this.#stopping.add(stopping);
-    void stopping.finally(() => this.#stopping.delete(stopping));
   }
 
   #newLink(bind: BindKind): Link {
@@ -221,7 +187,9 @@ class LinkedCarrier implements SmppCarrier {
       events: {
         onRoom: () => this.#onRoom(),
         onDelivery: (delivery, session, meter) => this.#onDelivery(delivery, session, meter),
-        onLost: () => this.#onLost(),
+        onLost: () => {
+          if (this.#slots.bound === 0) this.#giveBack();
+        },
       },
     });
   }
@@ -236,10 +204,6 @@ class LinkedCarrier implements SmppCarrier {
       this.#isRoomAnnounced = false;
       for (const listener of this.#roomListeners) listener();
     });
-  }
-
-  #onLost(): void {
-    if (!this.#links.some((link) => link.isBound)) this.#giveBack();
   }
 
   /** Nothing of what waits has left: it goes back, and the order is made anew by whoever claims. */
@@ -263,25 +227,15 @@ class LinkedCarrier implements SmppCarrier {
     let due = this.#pace.due(nowMs);
     for (const waiter of this.#waiting) {
       if (due < 1) return this.#pace.wake(nowMs);
-      const session = this.#freestSession();
+      const session = this.#slots.freest();
       if (session === null) return;
       this.#leave(waiter);
-      if (this.#send(waiter, session, nowMs)) due -= 1;
+      if (this.#send(waiter, { atMs: nowMs, session })) due -= 1;
     }
   }
 
-  /** The link with the most room, in turn where they are equal. */
-  #freestSession(): Session | null {
-    let best: Link | undefined;
-    this.#turn += 1;
-    for (let step = 0; step < this.#links.length; step += 1) {
-      const link = this.#links[(this.#turn + step) % this.#links.length];
-      if (link !== undefined && link.room > (best?.room ?? 0)) best = link;
-    }
-    return best?.session ?? null;
-  }
-
-  #send({ segment, resolve, reject }: Waiter, session: Session, nowMs: number): boolean {
+  /** False where nothing left, and nothing of the rate was used. */
+  #send({ segment, resolve, reject }: Waiter, sent: Sent): boolean {
     const { clock, settings } = this.#deps;
     try {
       const message = submission(segment, settings, () => clock.now());
@@ -289,8 +243,8 @@ class LinkedCarrier implements SmppCarrier {
         resolve(CANNOT_CARRY);
         return false;
       }
-      this.#pace.took(nowMs);
-      session.submit(message, (answer) => resolve(this.#settle(answer, nowMs, session)));
+      this.#pace.took(sent.atMs);
+      sent.session.submit(message, (answer) => resolve(this.#settle(answer, sent)));
       return true;
     } catch (error) {
       reject(error);
@@ -298,101 +252,73 @@ class LinkedCarrier implements SmppCarrier {
     }
   }
 
-  #settle(answer: SubmitAnswer, sentAtMs: number, session: Session): SubmitOutcome {
+  #settle(answer: SubmitAnswer, sent: Sent): SubmitOutcome {
     switch (answer.kind) {
       case "answered":
-        return this.#judge(answer, sentAtMs, session);
-      case "in_doubt":
-        this.#counts.inDoubt += 1;
-        this.#pace.answered(sentAtMs, false);
-        return {
-          kind: "in_doubt",
-          why: answer.why,
-          ...this.#expectLate(answer, sentAtMs, session),
-        };
+        return this.#judge(answer, sent);
+      case "in_doubt": {
+        const { why, lateAnswer } = answer;
+        this.#tally.counts.inDoubt += 1;
+        this.#pace.answered(sent.atMs, false);
+        if (lateAnswer === undefined) return { kind: "in_doubt", why };
+        return { kind: "in_doubt", why, lateAnswer: this.#judgeLate(lateAnswer, sent) };
+      }
       case "unsent":
-        this.#pace.answered(sentAtMs, false);
+        this.#pace.answered(sent.atMs, false);
         return UNSENT;
     }
   }
 
-  #expectLate(
-    { lateAnswer }: Extract<SubmitAnswer, { kind: "in_doubt" }>,
-    sentAtMs: number,
-    session: Session,
-  ): { lateAnswer?: Promise<SubmitOutcome> } {
-    if (lateAnswer === undefined) return {};
-    const judged = lateAnswer.then((answer): SubmitOutcome => {
-      if (answer.kind !== "answered") return { kind: "in_doubt", why: "link_lost" };
-      this.#counts.lateAnswers += 1;
-      return this.#judge(answer, sentAtMs, session);
-    });
-    return { lateAnswer: judged };
+  async #judgeLate(lateAnswer: Promise<SubmitAnswer>, sent: Sent): Promise<SubmitOutcome> {
+    const answer = await lateAnswer;
+    if (answer.kind !== "answered") return { kind: "in_doubt", why: "link_lost" };
+    this.#tally.counts.lateAnswers += 1;
+    return this.#judge(answer, sent);
   }
 
-  #judge(
-    { status: code, messageId }: Extract<SubmitAnswer, { kind: "answered" }>,
-    sentAtMs: number,
-    session: Session,
-  ): SubmitOutcome {
-    if (code === status.ok) {
-      this.#pace.answered(sentAtMs, false);
-      this.#counts.accepted += 1;
-      if (messageId === "") this.#counts.acceptedWithoutId += 1;
-      const { receiptId } = this.#deps.settings;
-      return {
-        kind: "accepted",
-        carrierMessageId: messageId,
-        matchId: matchId(messageId, receiptId),
-      };
-    }
-    const { kind, code: errorCode } = classify(code, this.#deps.settings.statusClasses);
-    this.#countRefusal(code, kind === "throttled");
-    this.#pace.answered(sentAtMs, kind === "throttled");
-    if (kind === "throttled") this.#giveBack();
-    if (kind === "rebind") this.#rebind(session);
-    const temporary = kind !== "permanent";
+  #judge(answer: Extract<SubmitAnswer, { kind: "answered" }>, sent: Sent): SubmitOutcome {
+    if (answer.status !== status.ok) return this.#judgeRefusal(answer.status, sent);
+    const { messageId: carrierMessageId } = answer;
+    this.#pace.answered(sent.atMs, false);
+    this.#tally.accepted(carrierMessageId);
+    const rule = this.#deps.settings.receiptId;
+    return { kind: "accepted", carrierMessageId, matchId: matchId(carrierMessageId, rule) };
+  }
+
+  #judgeRefusal(code: number, { atMs, session }: Sent): SubmitOutcome {
+    const refusal = classify(code, this.#deps.settings.statusClasses);
+    const isThrottled = refusal.kind === "throttled";
+    this.#tally.refused(code, isThrottled);
+    this.#pace.answered(atMs, isThrottled);
+    if (isThrottled) this.#giveBack();
+    if (refusal.kind === "rebind") this.#slots.rebind(session);
     return {
       kind: "refused",
-      temporary,
-      throttled: kind === "throttled",
-      code: errorCode,
+      temporary: refusal.kind !== "permanent",
+      throttled: isThrottled,
+      code: refusal.code,
       carrierCode: statusCode(code),
     };
   }
 
-  #countRefusal(code: number, isThrottled: boolean): void {
-    this.#counts.refused += 1;
-    if (isThrottled) this.#counts.throttled += 1;
-    // A hostile peer could invent statuses for ever.
-    if (this.#statuses.size < 1000 || this.#statuses.has(code)) {
-      this.#statuses.set(code, (this.#statuses.get(code) ?? 0) + 1);
-    }
-  }
-
-  #rebind(session: Session): void {
-    const link = this.#links.find((candidate) => candidate.session === session);
-    link?.rebind(() => this.#intake.settled());
-  }
-
   #onDelivery(delivery: Delivery, session: Session, meter: Meter): void {
-    const { carrierId, clock, settings } = this.#deps;
     const { commandId, sequence, message, frame } = delivery;
-    const read =
-      message === undefined ? { kind: "unreadable" as const } : readDelivered(message, settings);
+    const { counts } = this.#tally;
     const respond = (code: number) => session.respond({ commandId, sequence }, code);
+    const read = message === undefined ? UNREADABLE : readDelivered(message, this.#deps.settings);
     switch (read.kind) {
       case "unreadable":
-        this.#counts.unreadable += 1;
+        counts.unreadable += 1;
         return respond(status.permanentAppError);
       case "inbound_text":
-        this.#counts.inboundTexts += 1;
+        counts.inboundTexts += 1;
         return respond(status.ok);
       case "receipt": {
-        const nowMs = clock.monotonicMs();
-        this.#counts.receipts += 1;
-        if (!read.isStateKnown) this.#counts.unknownStates += 1;
+        const nowMs = this.#deps.clock.monotonicMs();
+        counts.receipts += 1;
+        if (!read.isStateKnown) counts.unknownStates += 1;
         meter.receipt(nowMs);
+        const { carrierId } = this;
         const receipt = { carrierId, ...read.receipt, raw: Uint8Array.from(frame) };
         return this.#intake.take(receipt, respond, nowMs);
       }
@@ -400,27 +326,4 @@ class LinkedCarrier implements SmppCarrier {
   }
 }
 
-/** Ours and not the carrier's: the text does not fit its alphabet. */
-const CANNOT_CARRY: SubmitOutcome = {
-  kind: "refused",
-  temporary: false,
-  throttled: false,
-  code: "CONTENT_REJECTED",
-  carrierCode: null,
-};
-
-function noCounts(): CarrierCounts {
-  return {
-    accepted: 0,
-    acceptedWithoutId: 0,
-    refused: 0,
-    inDoubt: 0,
-    lateAnswers: 0,
-    receipts: 0,
-    unknownStates: 0,
-    unreadable: 0,
-    throttled: 0,
-    reconnects: 0,
-    inboundTexts: 0,
-  };
-}
+const UNREADABLE: Delivered = { kind: "unreadable" };

@@ -12,7 +12,7 @@ import {
   shortMessageOctets,
   writeShortMessage,
 } from "./codec/body.ts";
-import { framer } from "./codec/frame.ts";
+import { type Framer, framer } from "./codec/frame.ts";
 import {
   bare,
   command,
@@ -24,9 +24,12 @@ import {
 } from "./codec/header.ts";
 import { status, statusName } from "./codec/status.ts";
 import { dial } from "./connect.ts";
+import { Liveness } from "./liveness.ts";
 import type { Meter } from "./meter.ts";
 import { Outbox } from "./outbox.ts";
+import { Patience } from "./patience.ts";
 import type { Trace } from "./pdu-log.ts";
+import { ResponseTimer } from "./response-timer.ts";
 import type { SmppSettings } from "./settings.ts";
 import { type SubmitAnswer, Window } from "./window.ts";
 
@@ -37,10 +40,11 @@ export type SessionEnd =
   | { why: "bind_refused"; status: number; problem: string }
   | { why: "lost" | "stopped"; problem: string };
 
-/** A request of the peer that waits for `respond`; undefined where its body cannot be read. */
+/** A request of the peer that waits for `respond`. */
 export type Delivery = {
   commandId: number;
   sequence: number;
+  /** Undefined where the body cannot be read. */
   message: ShortMessage<Buffer> | undefined;
   /** Only lent, like the views in the message: copy what is kept. */
   frame: Buffer;
@@ -71,12 +75,6 @@ const bindCommands = {
   transceiver: command.bindTransceiver,
 };
 
-/** A bind that answers nothing is dead, though its connection stands. */
-const TIMEOUTS_IN_A_ROW = 3;
-
-/** Turns of the event loop in which what was already received is read before a time-out is judged. */
-const READING_TURNS = { atLeast: 2, atMost: 32 };
-
 /** How long the last octets of a connection may take to leave. */
 const LINGER_MS = 1000;
 
@@ -91,54 +89,56 @@ export class Session {
   readonly #deps: Deps;
   readonly #socket: Socket;
   readonly #outbox: Outbox;
+  readonly #push: Framer;
   readonly #window = new Window();
-  readonly #push: (chunk: Buffer) => boolean;
+  readonly #patience = new Patience();
+  readonly #liveness: Liveness;
+  readonly #responseTimer: ResponseTimer;
   #state: "connecting" | "binding" | "bound" | "unbinding" | "closed" = "connecting";
   #isStopping = false;
-  /** Our own requests that are not submits; 0 where none waits. */
+  /** Our own requests that are neither submit nor enquire_link; 0 where none waits. */
   #bindSequence = 0;
-  #enquireSequence = 0;
   #unbindSequence = 0;
   /** Submits handed to the outbox, and how many of them it has handed to the socket. */
   #submitted = 0;
   #written = 0;
-  #timeoutsInARow = 0;
-  #chunks = 0;
-  #nowMs: number;
-  #lastPduMs: number;
+  #nowMs = 0;
   #pausedAtMs: number | null = null;
   #problem = "the carrier closed the connection";
   #cancelPhase = () => {};
-  #cancelEnquire = () => {};
-  #cancelResponse: (() => void) | null = null;
   #onDrained: (() => void)[] = [];
 
   constructor(deps: Deps) {
+    const { clock, settings } = deps;
+    const [patience, window] = [this.#patience, this.#window];
     this.#deps = deps;
-    this.#nowMs = deps.clock.monotonicMs();
-    this.#lastPduMs = this.#nowMs;
-    const { socket, readyEvent } = dial(deps.settings);
+    this.#responseTimer = new ResponseTimer({
+      clock,
+      patience,
+      window,
+      onTimeout: () => this.#onWindow(),
+      onDead: () => this.abandon("the carrier does not answer submissions"),
+    });
+    this.#liveness = new Liveness({
+      clock,
+      patience,
+      idleMs: settings.enquireLinkMs,
+      timeoutMs: settings.enquireLinkTimeoutMs,
+      ask: () => this.#request(command.enquireLink),
+      onDead: () => this.abandon("the carrier does not answer enquire_link"),
+    });
+    this.#push = framer(settings.maxPdu, (frame) => this.#read(frame));
+    const { socket, readyEvent } = dial(settings);
     this.#socket = socket;
     this.#outbox = new Outbox(socket, () => {
       this.#written = this.#submitted;
     });
-    this.#push = framer(deps.settings.maxPdu, (frame) => this.#read(frame));
-    socket.on(readyEvent, () => this.#sendBind());
-    socket.on("data", (chunk: Buffer) => this.#onData(chunk));
-    socket.on("drain", () => this.#onDrain());
-    socket.on("error", (error) => {
-      this.#problem = error.message;
-    });
-    socket.on("close", () => this.#end({ why: "lost", problem: this.#problem }));
-    this.#limit(deps.settings.connectTimeoutMs, "the connection could not be made in time");
+    this.#listen(readyEvent);
+    this.#limit(settings.connectTimeoutMs, "the connection could not be made in time");
   }
 
   get inFlight(): number {
     return this.#window.size;
-  }
-
-  get isClosed(): boolean {
-    return this.#state === "closed";
   }
 
   /** How many submits it takes now. */
@@ -162,11 +162,11 @@ export class Session {
     this.#outbox.advance(end);
     trace?.("sent", slab.subarray(start, end));
     meter.submitted(sentAtMs);
-    if (this.#cancelResponse === null) this.#armResponseTimer(sentAtMs);
+    if (this.#pausedAtMs === null) this.#responseTimer.arm();
   }
 
   /** Answers a delivery; without effect once the connection is closed: the peer repeats it. */
-  respond({ commandId, sequence }: Omit<Delivery, "message" | "frame">, code: number): void {
+  respond({ commandId, sequence }: Pick<Delivery, "commandId" | "sequence">, code: number): void {
     this.#put(encodeId({ commandId: responseTo(commandId), status: code, sequence }, ""));
   }
 
@@ -175,20 +175,18 @@ export class Session {
     if (this.#pausedAtMs !== null || this.#state !== "bound") return;
     this.#pausedAtMs = this.#deps.clock.monotonicMs();
     this.#socket.pause();
-    this.#cancelEnquire();
-    this.#cancelResponse?.();
-    this.#cancelResponse = null;
+    this.#liveness.stop();
+    this.#responseTimer.stop();
   }
 
   resume(): void {
     if (this.#pausedAtMs === null || this.#state === "closed") return;
-    const nowMs = this.#deps.clock.monotonicMs();
-    this.#window.extend(nowMs - this.#pausedAtMs);
-    this.#lastPduMs += nowMs - this.#pausedAtMs;
+    const pausedMs = this.#deps.clock.monotonicMs() - this.#pausedAtMs;
     this.#pausedAtMs = null;
     this.#socket.resume();
-    this.#armResponseTimer(nowMs);
-    this.#armEnquire(nowMs);
+    this.#window.extend(pausedMs);
+    this.#responseTimer.arm();
+    if (this.#state === "bound") this.#liveness.watchAfterPause(pausedMs);
   }
 
   /** Submits no more, waits for the answers and for `settled`, unbinds, closes. */
@@ -200,38 +198,35 @@ export class Session {
     }
     if (this.#state !== "bound") return this.#end({ why: "stopped", problem: "stopped" });
     this.#state = "unbinding";
-    this.#cancelEnquire();
-    this.#unbindSequence = this.#window.nextSequence();
-    this.#put(bare(command.unbind, 0, this.#unbindSequence));
-    await new Promise<void>((resolve) => {
-      this.#onDrained.push(resolve);
-      const { clock, settings } = this.#deps;
-      this.#cancelPhase = clock.timer(settings.unbindTimeoutMs, () =>
-        this.#end({ why: "stopped", problem: "stopped; the carrier did not answer the unbind" }),
-      );
-    });
+    this.#liveness.stop();
+    this.#unbindSequence = this.#request(command.unbind);
+    const { clock, settings } = this.#deps;
+    const problem = "stopped; the carrier did not answer the unbind";
+    this.#cancelPhase = clock.timer(settings.unbindTimeoutMs, () =>
+      this.#end({ why: "stopped", problem }),
+    );
+    await new Promise<void>((resolve) => this.#onDrained.push(resolve));
   }
 
-  /** Our idea of the connection is wrong, or nobody needs it: in doubt is what was written. */
+  /** The connection is of no use any more: what was written and not answered is in doubt. */
   abandon(problem: string): void {
     this.#end({ why: "lost", problem });
   }
 
-  #drained(): Promise<void> {
-    if (this.#window.size === 0) return Promise.resolve();
-    return new Promise((resolve) => this.#onDrained.push(resolve));
-  }
-
-  #announceDrained(): void {
-    const listeners = this.#onDrained;
-    this.#onDrained = [];
-    for (const listener of listeners) listener();
+  #listen(readyEvent: string): void {
+    this.#socket.on(readyEvent, () => this.#sendBind());
+    this.#socket.on("data", (chunk: Buffer) => this.#onData(chunk));
+    this.#socket.on("drain", () => this.#onDrain());
+    this.#socket.on("error", (error) => {
+      this.#problem = error.message;
+    });
+    this.#socket.on("close", () => this.abandon(this.#problem));
   }
 
   #limit(ms: number, problem: string): void {
     this.#cancelPhase();
     this.#cancelPhase = this.#deps.clock.timer(ms, () =>
-      this.#afterReading(() => this.#end({ why: "lost", problem })),
+      this.#patience.thenJudge(() => this.abandon(problem)),
     );
   }
 
@@ -248,17 +243,18 @@ export class Session {
 
   #onData(chunk: Buffer): void {
     if (this.#state === "closed") return;
-    this.#chunks += 1;
+    this.#patience.heard();
     this.#nowMs = this.#deps.clock.monotonicMs();
     const isReadable = this.#push(chunk);
     if (!isReadable) return this.#breakOff();
+    // A peer that does not read its answers gets no more of them.
     if (this.#outbox.isStuck) this.#socket.pause();
   }
 
   /** After an impossible length nobody knows where the next PDU begins. */
   #breakOff(): void {
     this.#put(bare(command.genericNack, status.invalidCommandLength, 0));
-    this.#end({ why: "lost", problem: "the carrier sent a PDU of impossible length" });
+    this.abandon("the carrier sent a PDU of impossible length");
   }
 
   #onDrain(): void {
@@ -268,8 +264,8 @@ export class Session {
 
   #read(frame: Buffer): void {
     // A bind can end in the middle of a read; what stands behind it is not ours any more.
-    if (this.isClosed) return;
-    this.#lastPduMs = this.#nowMs;
+    if (this.#state === "closed") return;
+    this.#liveness.heard(this.#nowMs);
     this.#deps.trace?.("received", frame);
     const [commandId, sequence] = [readCommandId(frame), readSequence(frame)];
     switch (commandId) {
@@ -297,44 +293,43 @@ export class Session {
       case command.bindTransceiverResp:
       case command.enquireLinkResp:
       case command.unbindResp:
-        return this.#onOwnAnswer(sequence, code);
+        return void this.#onOwnAnswer(sequence, code);
       // These two have no response.
       case command.alertNotification:
       case command.outbind:
         return;
       default:
-        if (!isResponse(commandId)) {
-          this.#put(bare(command.genericNack, status.invalidCommandId, sequence));
-        }
+        if (isResponse(commandId)) return;
+        this.#put(bare(command.genericNack, status.invalidCommandId, sequence));
     }
   }
 
   #onNack(sequence: number, code: number): void {
-    const isOwn = [this.#bindSequence, this.#enquireSequence, this.#unbindSequence].includes(
-      sequence,
-    );
-    if (isOwn) this.#onOwnAnswer(sequence, code);
-    else this.#onAnswer(sequence, code, "");
+    if (!this.#onOwnAnswer(sequence, code)) this.#onAnswer(sequence, code, "");
   }
 
   #onAnswer(sequence: number, code: number, messageId: string): void {
     const answered = this.#window.answer(sequence, code, messageId);
     if (answered === undefined) return;
-    this.#timeoutsInARow = 0;
+    this.#responseTimer.answered();
     if (answered === "late") return;
     this.#deps.meter.answered(this.#nowMs, this.#nowMs - answered.sentAtMs);
+    this.#onWindow();
+  }
+
+  /** There is more room in the window than a moment ago. */
+  #onWindow(): void {
     this.#deps.events.onRoom();
     if (this.#isStopping && this.#window.size === 0) this.#announceDrained();
   }
 
-  #onOwnAnswer(sequence: number, code: number): void {
-    if (sequence === 0) return;
-    if (sequence === this.#bindSequence) return this.#onBindAnswer(code);
-    if (sequence === this.#unbindSequence) return this.#end({ why: "stopped", problem: "stopped" });
-    if (sequence !== this.#enquireSequence) return;
-    this.#enquireSequence = 0;
-    this.#cancelEnquire();
-    this.#armEnquire(this.#nowMs);
+  /** Whether that answers a bind, an enquire_link or an unbind of ours. */
+  #onOwnAnswer(sequence: number, code: number): boolean {
+    if (sequence === 0) return false;
+    if (sequence === this.#bindSequence) this.#onBindAnswer(code);
+    else if (sequence === this.#unbindSequence) this.#end({ why: "stopped", problem: "stopped" });
+    else return this.#liveness.takeAnswer(sequence);
+    return true;
   }
 
   #onBindAnswer(code: number): void {
@@ -346,7 +341,7 @@ export class Session {
     }
     this.#cancelPhase();
     this.#state = "bound";
-    this.#armEnquire(this.#nowMs);
+    this.#liveness.watch();
     this.#deps.events.onBound();
   }
 
@@ -356,7 +351,14 @@ export class Session {
 
   #onUnbind(sequence: number): void {
     this.#put(bare(command.unbindResp, status.ok, sequence));
-    this.#end({ why: "lost", problem: "the carrier ended the bind" });
+    this.abandon("the carrier ended the bind");
+  }
+
+  /** Sends a request without a body; says its sequence number. */
+  #request(commandId: number): number {
+    const sequence = this.#window.nextSequence();
+    this.#put(bare(commandId, 0, sequence));
+    return sequence;
   }
 
   #put(pdu: Buffer): void {
@@ -365,74 +367,23 @@ export class Session {
     this.#deps.trace?.("sent", pdu);
   }
 
-  #armEnquire(nowMs: number): void {
-    if (this.#state !== "bound") return;
-    const { clock, settings } = this.#deps;
-    const idleAtMs = this.#lastPduMs + settings.enquireLinkMs;
-    this.#cancelEnquire = clock.timer(Math.max(0, idleAtMs - nowMs), () => {
-      const laterMs = clock.monotonicMs();
-      if (this.#lastPduMs + settings.enquireLinkMs > laterMs) this.#armEnquire(laterMs);
-      else this.#enquire();
-    });
+  #drained(): Promise<void> {
+    if (this.#window.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#onDrained.push(resolve));
   }
 
-  #enquire(): void {
-    const { clock, settings } = this.#deps;
-    const sequence = this.#window.nextSequence();
-    this.#enquireSequence = sequence;
-    this.#put(bare(command.enquireLink, 0, sequence));
-    this.#cancelEnquire = clock.timer(settings.enquireLinkTimeoutMs, () =>
-      this.#afterReading(() => {
-        if (this.#enquireSequence !== sequence || this.#pausedAtMs !== null) return;
-        this.#end({ why: "lost", problem: "the carrier does not answer enquire_link" });
-      }),
-    );
-  }
-
-  #armResponseTimer(nowMs: number): void {
-    const deadlineMs = this.#window.nextDeadlineMs();
-    if (deadlineMs === undefined || this.#pausedAtMs !== null) return;
-    const { clock } = this.#deps;
-    this.#cancelResponse = clock.timer(Math.max(0, deadlineMs - nowMs), () => {
-      const firedAtMs = clock.monotonicMs();
-      this.#afterReading(() => this.#judgeTimeouts(firedAtMs));
-    });
-  }
-
-  #judgeTimeouts(firedAtMs: number): void {
-    // Paused meanwhile: the deadlines are about to move.
-    if (this.#pausedAtMs !== null) return;
-    this.#cancelResponse = null;
-    const expired = this.#window.expire(firedAtMs);
-    this.#timeoutsInARow += expired;
-    if (this.#timeoutsInARow >= TIMEOUTS_IN_A_ROW) {
-      return this.#end({ why: "lost", problem: "the carrier does not answer submissions" });
-    }
-    this.#armResponseTimer(this.#deps.clock.monotonicMs());
-    if (expired > 0) this.#deps.events.onRoom();
-    if (this.#isStopping && this.#window.size === 0) this.#announceDrained();
-  }
-
-  /**
-   * A busy process finds the timer due before it has read the answer that lies in its own buffer.
-   * So the reads come first, until a turn brings nothing more.
-   */
-  #afterReading(judge: () => void, turn = 1, seen = -1): void {
-    setImmediate(() => {
-      if (this.#state === "closed") return;
-      const isQuiet = seen === this.#chunks && turn >= READING_TURNS.atLeast;
-      if (isQuiet || turn >= READING_TURNS.atMost) judge();
-      else this.#afterReading(judge, turn + 1, this.#chunks);
-    });
+  #announceDrained(): void {
+    for (const listener of this.#onDrained.splice(0)) listener();
   }
 
   #end(end: SessionEnd): void {
     if (this.#state === "closed") return;
     this.#outbox.flush();
     this.#state = "closed";
+    this.#patience.end();
     this.#cancelPhase();
-    this.#cancelEnquire();
-    this.#cancelResponse?.();
+    this.#liveness.stop();
+    this.#responseTimer.stop();
     this.#close();
     this.#window.close(this.#written);
     this.#announceDrained();

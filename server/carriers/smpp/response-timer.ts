@@ -1,0 +1,59 @@
+import type { Clock } from "#platform";
+
+import type { Patience } from "./patience.ts";
+import type { Window } from "./window.ts";
+
+type Deps = {
+  clock: Clock;
+  patience: Patience;
+  window: Window;
+  /** So many submits have just been put in doubt. */
+  onTimeout: () => void;
+  /** A bind that answers nothing is dead, though its connection stands. */
+  onDead: () => void;
+};
+
+const TIMEOUTS_IN_A_ROW = 3;
+
+/** One timer for all submits in flight: their deadlines are in the order they were sent. */
+export class ResponseTimer {
+  readonly #deps: Deps;
+  #timeoutsInARow = 0;
+  #cancel: (() => void) | null = null;
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+  }
+
+  answered(): void {
+    this.#timeoutsInARow = 0;
+  }
+
+  /** Cheap where it is armed already: the oldest submit is the first to time out. */
+  arm(): void {
+    if (this.#cancel !== null) return;
+    const { clock, patience, window } = this.#deps;
+    const deadlineMs = window.nextDeadlineMs();
+    if (deadlineMs === undefined) return;
+    this.#cancel = clock.timer(Math.max(0, deadlineMs - clock.monotonicMs()), () => {
+      const firedAtMs = clock.monotonicMs();
+      patience.thenJudge(() => this.#judge(firedAtMs));
+    });
+  }
+
+  stop(): void {
+    this.#cancel?.();
+    this.#cancel = null;
+  }
+
+  #judge(firedAtMs: number): void {
+    // Stopped meanwhile: nothing is read, and the deadlines are about to move.
+    if (this.#cancel === null) return;
+    this.#cancel = null;
+    const expired = this.#deps.window.expire(firedAtMs);
+    this.#timeoutsInARow += expired;
+    if (this.#timeoutsInARow >= TIMEOUTS_IN_A_ROW) return this.#deps.onDead();
+    this.arm();
+    if (expired > 0) this.#deps.onTimeout();
+  }
+}

@@ -1,0 +1,106 @@
+import type { LinkState } from "#carriers";
+
+import type { Link } from "./link.ts";
+import type { BindKind, Session } from "./session.ts";
+import type { SmppSettings } from "./settings.ts";
+
+/** The binds that make up one slot. */
+const slotBinds: Record<SmppSettings["bind"], BindKind[]> = {
+  transceiver: ["transceiver"],
+  pair: ["transmitter", "receiver"],
+  transmitter: ["transmitter"],
+  receiver: ["receiver"],
+};
+
+type Deps = {
+  bind: SmppSettings["bind"];
+  newLink: (bind: BindKind) => Link;
+  /** Resolves when the receipts in hand are answered; a link waits for it before it unbinds. */
+  settled: () => Promise<void>;
+};
+
+/** The links of a carrier in this process: as many slots as its share allows. */
+export class Slots {
+  readonly #deps: Deps;
+  readonly #stopping = new Set<Promise<void>>();
+  #slots: Link[][] = [];
+  #links: Link[] = [];
+  #turn = 0;
+  /** Of links that are gone. */
+  #formerReconnects = 0;
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+  }
+
+  /** Adds slots, or ends the last ones in good order. */
+  resize(wanted: number): void {
+    while (this.#slots.length > wanted) this.#slots.pop()?.forEach((link) => this.#retire(link));
+    const added: Link[] = [];
+    while (this.#slots.length < wanted) {
+      const slot = slotBinds[this.#deps.bind].map((bind) => this.#deps.newLink(bind));
+      this.#slots.push(slot);
+      added.push(...slot);
+    }
+    this.#links = this.#slots.flat();
+    for (const link of added) link.start();
+  }
+
+  /** Resolves when every link that was to end has ended. */
+  async stopped(): Promise<void> {
+    await Promise.all(this.#stopping);
+  }
+
+  get bound(): number {
+    return this.#links.reduce((sum, link) => sum + (link.isBound ? 1 : 0), 0);
+  }
+
+  get size(): number {
+    return this.#links.length;
+  }
+
+  get reconnects(): number {
+    return this.#links.reduce((sum, link) => sum + link.reconnects, this.#formerReconnects);
+  }
+
+  /** Free window over all links. */
+  get room(): number {
+    let room = 0;
+    for (const link of this.#links) room += link.room;
+    return room;
+  }
+
+  /** The link with the most room, in turn where they are equal. */
+  freest(): Session | null {
+    let best: Link | undefined;
+    this.#turn += 1;
+    for (let step = 0; step < this.#links.length; step += 1) {
+      const link = this.#links[(this.#turn + step) % this.#links.length];
+      if (link !== undefined && link.room > (best?.room ?? 0)) best = link;
+    }
+    return best?.session ?? null;
+  }
+
+  pause(): void {
+    for (const link of this.#links) link.pause();
+  }
+
+  resume(): void {
+    for (const link of this.#links) link.resume();
+  }
+
+  rebind(session: Session): void {
+    this.#links.find((link) => link.session === session)?.rebind(this.#deps.settled);
+  }
+
+  states(isThrottled: boolean): LinkState[] {
+    return this.#links.map((link) => link.state(isThrottled));
+  }
+
+  #retire(link: Link): void {
+    this.#formerReconnects += link.reconnects;
+    const stopping = link.stop(this.#deps.settled);
+    this.#stopping.add(stopping);
+    void stopping.finally(() => this.#stopping.delete(stopping));
+  }
+}
