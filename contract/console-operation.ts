@@ -74,8 +74,8 @@ export const IDEMPOTENCY = {
 } as const;
 
 /** Parameters of a path inside an account. */
-export function inAccount<const Name extends string = never>(...names: Name[]) {
-  type Properties = Record<Name | "accountId", typeof Id>;
+export function inAccount<const Names extends string[]>(...names: Names) {
+  type Properties = Record<Names[number] | "accountId", typeof Id>;
   const properties = Object.fromEntries(["accountId", ...names].map((name) => [name, Id]));
   return Type.Object(properties as Properties, { additionalProperties: false });
 }
@@ -98,7 +98,7 @@ export const paging = {
 const Cursor = Type.Union([Type.String(), Type.Null()]);
 
 /** A page of a list: older entries are behind `nextCursor`, newer ones behind `previousCursor`. */
-export function pageOf<T extends TSchema, P extends Record<string, TSchema>>(
+export function pageOf<T extends TSchema, P extends Record<string, TSchema> = Record<never, never>>(
   entry: T,
   beside: P = {} as P,
 ) {
