@@ -1,3 +1,58 @@
+import { Group, Skeleton } from "@mantine/core";
+import { IconMessageOff } from "@tabler/icons-react";
+import { useParams } from "@tanstack/react-router";
+import { useAccount } from "../session.ts";
+import { messageText as text } from "../text/message.ts";
+import { Empty } from "../ui/empty.tsx";
+import { FailurePanel } from "../ui/failure-panel.tsx";
+import { ButtonLink } from "../ui/link.tsx";
+import { Page } from "../ui/page.tsx";
+import { StatusBadge } from "../ui/status-badge.tsx";
+import { useRead } from "../use-read.ts";
+import { MessageActions } from "./message/message-actions.tsx";
+import { MessageView } from "./message/message-view.tsx";
+
 export function MessagePage() {
-  return <h1>Message</h1>;
+  const account = useAccount();
+  const { messageId } = useParams({ from: "/signed-in/messages/$messageId" });
+  const message = useRead("GET /console/accounts/{accountId}/messages/{messageId}", {
+    params: { accountId: account.accountId, messageId },
+  });
+  const { data, failure } = message;
+  return (
+    <Page
+      title={data ? `${text.title} to ${data.message.recipient}` : text.title}
+      account={account.name}
+      lead={data && <StatusBadge status={data.message.status} />}
+      actions={data && <MessageActions shown={data} />}
+    >
+      {data ? (
+        <MessageView shown={data} />
+      ) : failure ? (
+        failure.status === 404 || failure.status === 422 ? (
+          <NoSuchMessage />
+        ) : (
+          <FailurePanel failure={failure} onRetry={message.retry} />
+        )
+      ) : (
+        <Skeleton height={480} />
+      )}
+    </Page>
+  );
+}
+
+export function NoSuchMessage() {
+  return (
+    <Empty
+      icon={<IconMessageOff aria-hidden />}
+      title={text.notFound}
+      description={text.notFoundHint}
+    >
+      <Group justify="center">
+        <ButtonLink to="/messages" variant="default">
+          {text.searchMessages}
+        </ButtonLink>
+      </Group>
+    </Empty>
+  );
 }

@@ -1,3 +1,302 @@
+import { Button, Group, Stack, Switch, Text } from "@mantine/core";
+import { IconArrowUp, IconDownload, IconMessages } from "@tabler/icons-react";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useState } from "react";
+import type { ConsoleMessage } from "#contract";
+import { addressOf, type Input } from "../api.ts";
+import { nowMs } from "../clock.ts";
+import { formatNumber, zoneName } from "../format.ts";
+import { boundsOf } from "../range.ts";
+import { present } from "../search.ts";
+import { useAccount } from "../session.ts";
+import { messagesText as text } from "../text/messages.ts";
+import { words } from "../text/words.ts";
+import { Empty } from "../ui/empty.tsx";
+import { ButtonLink, TextLink } from "../ui/link.tsx";
+import { type Column, Listing } from "../ui/listing.tsx";
+import { Page } from "../ui/page.tsx";
+import { Pager } from "../ui/pager.tsx";
+import { StatusBadge } from "../ui/status-badge.tsx";
+import { Time } from "../ui/time.tsx";
+import { useCursorFallback } from "../ui/use-cursor-fallback.ts";
+import { useZone } from "../ui/zone.tsx";
+import { useRead } from "../use-read.ts";
+import { MessageFilters, useFiltersInWords } from "./messages/filters.tsx";
+import { useLiveRows } from "./messages/live-rows.ts";
+import { MessageDrawer } from "./messages/message-drawer.tsx";
+import { cleared, isFiltered, type MessagesSearch } from "./messages/search.ts";
+
+const LIST = "GET /console/accounts/{accountId}/messages";
+
 export function MessagesPage() {
-  return <h1>Messages</h1>;
+  const account = useAccount();
+  const search = useSearch({ from: "/signed-in/messages" });
+  const navigate = useNavigate({ from: "/messages" });
+  const input = useListInput(account.accountId, search);
+  const messages = useRead(LIST, input, { keepsOld: true });
+  const isFirstPage = search.cursor === undefined;
+  const live = useLiveRows({
+    input,
+    rows: messages.data?.data,
+    isFirstPage,
+    isLive: search.live === "on",
+  });
+  const open = (id: string) =>
+    void navigate({ search: (old) => ({ ...old, id }), resetScroll: false });
+  useCursorFallback(messages.failure, () =>
+    navigate({ search: ({ cursor: _, ...rest }) => rest, replace: true }),
+  );
+  return (
+    <Page title={text.title} account={account.name} actions={<CsvButton input={input} />}>
+      <MessageFilters
+        search={search}
+        onChange={(change, isTyping = false) =>
+          void navigate({
+            search: (old) => present({ ...old, cursor: undefined, ...change }),
+            replace: isTyping,
+            resetScroll: false,
+          })
+        }
+      />
+      <ListBar search={search} newCount={live.newCount} onShowNew={live.showNew} />
+      <Listing
+        label={text.title}
+        columns={COLUMNS}
+        rows={messages.data?.data}
+        rowId={({ message }) => message.messageId}
+        failure={messages.failure}
+        onRetry={messages.retry}
+        isStale={messages.isStale}
+        empty={<NoMessages search={search} nextCursor={messages.data?.nextCursor ?? null} />}
+        compact={(row) => <CompactMessage row={row} />}
+        onOpen={({ message }) => open(message.messageId)}
+      />
+      <Pager
+        page={messages.data}
+        search={search}
+        onTurn={(turn) => void navigate({ search: (old) => present({ ...old, ...turn }) })}
+      />
+      {search.id && (
+        <MessageDrawer
+          messageId={search.id}
+          onClose={() =>
+            void navigate({ search: ({ id: _, ...rest }) => rest, resetScroll: false })
+          }
+        />
+      )}
+    </Page>
+  );
+}
+
+/** A relative range is counted from when it was chosen, so that its pages fit together. */
+function useListInput(accountId: string, search: MessagesSearch): Input<typeof LIST> {
+  const [chosen, setChosen] = useState({ range: search.range, at: nowMs() });
+  if (chosen.range !== search.range) setChosen({ range: search.range, at: nowMs() });
+  const { from, to } = boundsOf(search, chosen.at);
+  const { status, errorCode, key, sender, recipient, reference, cursor, limit } = search;
+  return {
+    params: { accountId },
+    query: present({
+      status,
+      errorCode,
+      keyId: key,
+      sender,
+      recipient,
+      reference,
+      createdAfter: from,
+      createdBefore: to,
+      cursor,
+      limit: limit && Number(limit),
+    }),
+  };
+}
+
+function CsvButton({ input }: { input: Input<typeof LIST> }) {
+  const { cursor: _, limit: __, ...filters } = input.query ?? {};
+  const address = addressOf("GET /console/accounts/{accountId}/messages.csv", {
+    params: input.params,
+    query: filters,
+  });
+  return (
+    <Button
+      component="a"
+      href={address}
+      download
+      variant="default"
+      leftSection={<IconDownload size={16} aria-hidden />}
+    >
+      {words.downloadCsv}
+    </Button>
+  );
+}
+
+type BarProps = { search: MessagesSearch; newCount: number; onShowNew: () => void };
+
+function ListBar({ search, newCount, onShowNew }: BarProps) {
+  const zone = useZone();
+  const navigate = useNavigate({ from: "/messages" });
+  const shownCount = newCount >= 100 ? "99+" : formatNumber(newCount);
+  return (
+    <Group justify="space-between" gap="sm" mih={30}>
+      <Text size="sm" c="dimmed">
+        {words.allTimesIn(zoneName(zone))}
+      </Text>
+      <Group gap="md" role="status">
+        {newCount > 0 && search.live !== "on" && (
+          <Button
+            size="compact-sm"
+            radius="xl"
+            data-shortcut="new-rows"
+            leftSection={<IconArrowUp size={14} aria-hidden />}
+            aria-label={text.showNew(shownCount)}
+            onClick={onShowNew}
+          >
+            {words.newRows(shownCount)}
+          </Button>
+        )}
+        {search.cursor === undefined && (
+          <Switch
+            label={text.live}
+            title={text.liveHint}
+            checked={search.live === "on"}
+            onChange={(event) => {
+              const live = event.currentTarget.checked ? ("on" as const) : undefined;
+              void navigate({ search: (old) => present({ ...old, live }), resetScroll: false });
+            }}
+          />
+        )}
+      </Group>
+    </Group>
+  );
+}
+
+function MessageLink({ row, children }: { row: ConsoleMessage; children: React.ReactNode }) {
+  return (
+    <TextLink
+      to="/messages"
+      search={(old: MessagesSearch) => ({ ...old, id: row.message.messageId })}
+      resetScroll={false}
+      underline="never"
+      aria-label={`${text.open}: ${row.message.status}, ${row.message.recipient}`}
+      onClick={(event) => event.stopPropagation()}
+    >
+      {children}
+    </TextLink>
+  );
+}
+
+function FirstWords({ row }: { row: ConsoleMessage }) {
+  if (row.message.text === null) {
+    return (
+      <Text span size="sm" c="dimmed" fs="italic">
+        {text.withheld}
+      </Text>
+    );
+  }
+  return row.message.text.slice(0, 120);
+}
+
+const COLUMNS: Column<ConsoleMessage>[] = [
+  {
+    name: "status",
+    header: text.columns.status,
+    cell: (row) => (
+      <MessageLink row={row}>
+        <StatusBadge status={row.message.status} />
+      </MessageLink>
+    ),
+  },
+  {
+    name: "recipient",
+    header: text.columns.recipient,
+    cell: (row) => <span className="mono">{row.message.recipient}</span>,
+  },
+  {
+    name: "text",
+    header: text.columns.text,
+    isLong: true,
+    cell: (row) => <FirstWords row={row} />,
+  },
+  {
+    name: "segments",
+    header: text.columns.segments,
+    cell: ({ message }) =>
+      text.segments(formatNumber(message.segments), text.encodings[message.encoding]),
+  },
+  {
+    name: "credits",
+    header: text.columns.credits,
+    isNumber: true,
+    cell: ({ message }) => formatNumber(message.credits),
+  },
+  {
+    name: "carrier",
+    header: text.columns.carrier,
+    cell: ({ carrier }) => carrier?.name ?? words.none,
+  },
+  {
+    name: "created",
+    header: text.columns.created,
+    cell: ({ message }) => <Time at={message.createdAt} />,
+  },
+];
+
+function CompactMessage({ row }: { row: ConsoleMessage }) {
+  return (
+    <Stack gap={4}>
+      <Group justify="space-between" wrap="nowrap" gap="xs">
+        <MessageLink row={row}>
+          <StatusBadge status={row.message.status} />
+        </MessageLink>
+        <Text span size="sm">
+          <Time at={row.message.createdAt} />
+        </Text>
+      </Group>
+      <Group gap="xs" wrap="nowrap">
+        <span className="mono">{row.message.recipient}</span>
+        <Text span size="sm" truncate>
+          <FirstWords row={row} />
+        </Text>
+      </Group>
+    </Stack>
+  );
+}
+
+function NoMessages({ search, nextCursor }: { search: MessagesSearch; nextCursor: string | null }) {
+  const filters = useFiltersInWords(search);
+  const navigate = useNavigate({ from: "/messages" });
+  if (nextCursor !== null) {
+    return (
+      <Empty
+        icon={<IconMessages aria-hidden />}
+        title={text.noMatchYet}
+        description={text.noMatchYetHint}
+      >
+        <ButtonLink to="/messages" search={{ ...search, cursor: nextCursor }} variant="default">
+          {text.lookFurther}
+        </ButtonLink>
+      </Empty>
+    );
+  }
+  if (isFiltered(search) || search.cursor) {
+    return (
+      <Empty
+        icon={<IconMessages aria-hidden />}
+        title={text.noMatch}
+        description={text.noMatchOf(filters)}
+      >
+        <Button variant="default" onClick={() => void navigate({ search: cleared(search) })}>
+          {words.clearFilters}
+        </Button>
+      </Empty>
+    );
+  }
+  return (
+    <Empty icon={<IconMessages aria-hidden />} title={text.noneYet} description={text.noneYetHint}>
+      <ButtonLink to="/compose">{text.composeOne}</ButtonLink>
+      <ButtonLink to="/keys" search={{ dialog: "create" }} variant="default">
+        {text.createKey}
+      </ButtonLink>
+    </Empty>
+  );
 }

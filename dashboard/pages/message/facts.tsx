@@ -1,0 +1,100 @@
+import { Code, DataList, Group } from "@mantine/core";
+import type { ReactNode } from "react";
+import type { ConsoleMessage } from "#contract";
+import { countOf, formatNumber } from "../../format.ts";
+import { messageText as text } from "../../text/message.ts";
+import { messagesText } from "../../text/messages.ts";
+import { words } from "../../text/words.ts";
+import { CopyIcon } from "../../ui/copy-button.tsx";
+import { TextLink } from "../../ui/link.tsx";
+import { Time } from "../../ui/time.tsx";
+import classes from "./message-view.module.css";
+
+/** Every field of a message, named as in the API. */
+export function MessageFacts({ shown }: { shown: ConsoleMessage }) {
+  return (
+    <DataList withDivider labelWidth="8.5rem" className={classes["facts"]}>
+      {factsOf(shown).map(([name, value]) => (
+        <DataList.Item key={name}>
+          <DataList.ItemLabel>{text.labels[name]}</DataList.ItemLabel>
+          <DataList.ItemValue>{value}</DataList.ItemValue>
+        </DataList.Item>
+      ))}
+    </DataList>
+  );
+}
+
+type Fact = [name: keyof typeof text.labels, value: ReactNode];
+
+function factsOf(shown: ConsoleMessage): Fact[] {
+  const { message, key, carrier } = shown;
+  return [
+    ["messageId", <MessageId key="id" id={message.messageId} />],
+    [
+      "recipient",
+      <span key="to" className="mono">
+        {message.recipient}
+      </span>,
+    ],
+    ["sender", message.sender ?? text.senderDefault],
+    ["encoding", messagesText.encodings[message.encoding]],
+    ["segments", formatNumber(message.segments)],
+    ["credits", <InLedger key="charge" shown={shown} credits={message.credits} />],
+    ["creditsRefunded", <InLedger key="refund" shown={shown} credits={message.creditsRefunded} />],
+    ["reference", message.reference ?? words.none],
+    [
+      "metadata",
+      message.metadata ? (
+        <Code block>{JSON.stringify(message.metadata, null, 2)}</Code>
+      ) : (
+        words.none
+      ),
+    ],
+    ["callbackUrl", <Callback key="callback" shown={shown} />],
+    ["key", key?.name ?? text.fromConsole],
+    ["carrier", carrier?.name ?? words.none],
+    ["createdAt", <Time key="created" at={message.createdAt} />],
+    ["sendAt", <TimeOrNone key="sendAt" at={message.sendAt} />],
+    ["sentAt", <TimeOrNone key="sent" at={message.sentAt} />],
+    ["deliveredAt", <TimeOrNone key="delivered" at={message.deliveredAt} />],
+    ["expiresAt", <Time key="expires" at={message.expiresAt} />],
+    ["updatedAt", <Time key="updated" at={message.updatedAt} />],
+  ];
+}
+
+function MessageId({ id }: { id: string }) {
+  return (
+    <Group gap={4} wrap="nowrap">
+      <code>{id}</code>
+      <CopyIcon text={id} label={text.copyId} />
+    </Group>
+  );
+}
+
+function InLedger({ shown, credits }: { shown: ConsoleMessage; credits: number }) {
+  if (credits === 0) return countOf(0, "credit");
+  return (
+    <>
+      {countOf(credits, "credit")}{" "}
+      <TextLink to="/credits" search={{ messageId: shown.message.messageId }}>
+        {text.inLedger}
+      </TextLink>
+    </>
+  );
+}
+
+function Callback({ shown: { message } }: { shown: ConsoleMessage }) {
+  if (message.callbackUrl === null) return words.none;
+  return (
+    <>
+      <span>{message.callbackUrl}</span>{" "}
+      <TextLink to="/webhooks" search={{ messageId: message.messageId }}>
+        {text.webhooks}
+      </TextLink>
+    </>
+  );
+}
+
+function TimeOrNone({ at }: { at: string | null }) {
+  return at === null ? words.none : <Time at={at} />;
+}

@@ -1,0 +1,93 @@
+import { Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { IconBan, IconRepeat } from "@tabler/icons-react";
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import type { ConsoleMessage } from "#contract";
+import { call } from "../../api.ts";
+import { sendSamples } from "../../samples.ts";
+import { useAccount, useDenial, useMe } from "../../session.ts";
+import { messageText as text } from "../../text/message.ts";
+import { CopyButton } from "../../ui/copy-button.tsx";
+import { FailureLine } from "../../ui/failure-panel.tsx";
+import { ButtonLink } from "../../ui/link.tsx";
+import { ReasonedButton } from "../../ui/reasoned.tsx";
+import { useAction } from "../../use-action.ts";
+import { askAgain } from "../../use-read.ts";
+
+/** What can be done with a message: cancel while it waits, send again, copy as a request. */
+export function MessageActions({ shown }: { shown: ConsoleMessage }) {
+  const { publicUrl } = useMe();
+  const denial = useDenial("developer");
+  const [isAsked, setIsAsked] = useState(false);
+  const { message, isMasked } = shown;
+  return (
+    <Group gap="xs">
+      {message.status === "QUEUED" && (
+        <ReasonedButton
+          reason={denial}
+          variant="default"
+          leftSection={<IconBan size={16} aria-hidden />}
+          onClick={() => setIsAsked(true)}
+        >
+          {text.cancel}
+        </ReasonedButton>
+      )}
+      {denial === undefined && !isMasked && (
+        <ButtonLink
+          to="/compose"
+          search={{ again: message.messageId }}
+          variant="default"
+          leftSection={<IconRepeat size={16} aria-hidden />}
+        >
+          {text.sendAgain}
+        </ButtonLink>
+      )}
+      {!isMasked && (
+        <CopyButton text={sendSamples(publicUrl, fieldsOf(shown)).cURL} label={text.copyCurl} />
+      )}
+      {isAsked && <CancelDialog shown={shown} onClose={() => setIsAsked(false)} />}
+    </Group>
+  );
+}
+
+/** The fields that make the same message again; what was left out stays out. */
+export function fieldsOf({ message }: ConsoleMessage): Record<string, unknown> {
+  const { recipient, text: content, sender, callbackUrl, reference, metadata } = message;
+  const fields = { recipient, text: content, sender, callbackUrl, reference, metadata };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+}
+
+function CancelDialog({ shown, onClose }: { shown: ConsoleMessage; onClose: () => void }) {
+  const { accountId } = useAccount();
+  const client = useQueryClient();
+  const { messageId } = shown.message;
+  const cancel = useAction(() =>
+    call("POST /console/accounts/{accountId}/messages/{messageId}/cancel", {
+      params: { accountId, messageId },
+    }),
+  );
+  async function send(): Promise<void> {
+    const outcome = await cancel.run(undefined);
+    askAgain(client, [
+      "GET /console/accounts/{accountId}/messages/{messageId}",
+      "GET /console/accounts/{accountId}/messages/{messageId}/events",
+    ]);
+    if (outcome?.ok) onClose();
+  }
+  return (
+    <Modal opened onClose={onClose} title={text.cancelTitle}>
+      <Stack gap="md">
+        <Text size="sm">{text.cancelText}</Text>
+        {cancel.failure && <FailureLine failure={cancel.failure} />}
+        <Group justify="flex-end">
+          <Button variant="default" data-autofocus onClick={onClose}>
+            {text.keepIt}
+          </Button>
+          <Button color="red.9" loading={cancel.isRunning} onClick={() => void send()}>
+            {text.cancelConfirm}
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}

@@ -1,0 +1,124 @@
+import { Alert, Code, Grid, SegmentedControl, Skeleton, Stack, Text, Title } from "@mantine/core";
+import { IconInfoCircle } from "@tabler/icons-react";
+import { useState } from "react";
+import type { ConsoleMessage } from "#contract";
+import { deliveryErrors } from "../../../contract/errors.ts";
+import { nowMs } from "../../clock.ts";
+import { formatTime } from "../../format.ts";
+import { useAccount } from "../../session.ts";
+import { messageText as text } from "../../text/message.ts";
+import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { SegmentRuler } from "../../ui/segment-ruler.tsx";
+import { useZone } from "../../ui/zone.tsx";
+import { useRead } from "../../use-read.ts";
+import { MessageFacts } from "./facts.tsx";
+import classes from "./message-view.module.css";
+import { tellStory } from "./story.ts";
+import { MessageTimeline } from "./timeline.tsx";
+
+type Props = { shown: ConsoleMessage; isNarrow?: boolean };
+
+/** A message whole: its story, its text as it is cut, its fields, and the same as JSON. */
+export function MessageView({ shown, isNarrow = false }: Props) {
+  const [view, setView] = useState("story");
+  return (
+    <Stack gap="md">
+      <ErrorExplained shown={shown} />
+      <SegmentedControl
+        className={classes["views"]}
+        aria-label={text.view}
+        value={view}
+        onChange={setView}
+        data={[
+          { value: "story", label: text.viewStory },
+          { value: "json", label: text.json },
+        ]}
+      />
+      {view === "json" ? (
+        <Code block tabIndex={0} className={classes["json"]} data-json>
+          {JSON.stringify(shown.message, null, 2)}
+        </Code>
+      ) : (
+        <Grid gap="xl">
+          <Grid.Col span={isNarrow ? 12 : { base: 12, md: 7 }}>
+            <Stack gap="lg">
+              <MessageTextPart shown={shown} />
+              <Story shown={shown} />
+            </Stack>
+          </Grid.Col>
+          <Grid.Col span={isNarrow ? 12 : { base: 12, md: 5 }}>
+            <Title order={2} size="h5" mb="xs">
+              {text.facts}
+            </Title>
+            <MessageFacts shown={shown} />
+          </Grid.Col>
+        </Grid>
+      )}
+    </Stack>
+  );
+}
+
+function MessageTextPart({ shown: { message } }: { shown: ConsoleMessage }) {
+  return (
+    <div>
+      <Title order={2} size="h5" mb="xs">
+        {text.text}
+      </Title>
+      {message.text === null ? (
+        <Text c="dimmed" size="sm">
+          {text.textWithheld}
+        </Text>
+      ) : (
+        <SegmentRuler text={message.text} encoding={message.encoding} />
+      )}
+    </div>
+  );
+}
+
+/** The timeline by itself, also for the compose page, where it runs after sending. */
+export function Story({ shown: { message } }: { shown: ConsoleMessage }) {
+  const { accountId } = useAccount();
+  const zone = useZone();
+  const history = useRead("GET /console/accounts/{accountId}/messages/{messageId}/events", {
+    params: { accountId, messageId: message.messageId },
+  });
+  if (!history.data && history.failure) {
+    return <FailurePanel failure={history.failure} onRetry={history.retry} />;
+  }
+  const steps = history.data && tellStory(history.data.data, message);
+  const isDueLater = message.sendAt !== null && Date.parse(message.sendAt) > nowMs();
+  const waitsFor =
+    message.status !== "QUEUED"
+      ? undefined
+      : isDueLater
+        ? text.dueAt(formatTime(message.sendAt ?? "", zone))
+        : text.waitingForWorker;
+  return (
+    <section aria-label={text.timeline}>
+      <Title order={2} size="h5" mb="sm">
+        {text.timeline}
+      </Title>
+      {steps ? <MessageTimeline steps={steps} waitsFor={waitsFor} /> : <Skeleton height={200} />}
+    </section>
+  );
+}
+
+/** What a delivery error code means and what to do, with the carrier's own code beside it. */
+function ErrorExplained({ shown: { message } }: { shown: ConsoleMessage }) {
+  const { error } = message;
+  if (!error) return null;
+  const { message: meaning, fix } = deliveryErrors[error.code];
+  return (
+    <Alert
+      color="orange"
+      variant="outline"
+      icon={<IconInfoCircle aria-hidden />}
+      title={`${error.code}${error.carrierCode ? ` (${text.carrierCode(error.carrierCode)})` : ""}`}
+    >
+      <Text size="sm">{meaning}</Text>
+      <Text size="sm">
+        {text.whatToDo}: {fix}
+      </Text>
+    </Alert>
+  );
+}

@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { HistoryEntry } from "#contract";
+import { tellStory } from "./story.ts";
+
+const queued: HistoryEntry = {
+  type: "status",
+  at: "2026-11-15T09:30:00.000Z",
+  sequence: 1,
+  event: "message.queued",
+  status: "QUEUED",
+  error: null,
+  webhook: null,
+};
+
+test("each step tells the time since the one before", () => {
+  const steps = tellStory([queued, { ...queued, at: "2026-11-15T09:30:02.500Z", status: "SENT" }], {
+    segments: 1,
+    credits: 1,
+    creditsRefunded: 0,
+  });
+
+  assert.deepEqual(
+    steps.map(({ sinceMs }) => sinceMs),
+    [undefined, 2_500],
+  );
+});
+
+test("segments are named only where there are several", () => {
+  const submission: HistoryEntry = {
+    type: "submission",
+    at: "2026-11-15T09:30:00.100Z",
+    carrier: "simulator",
+    segment: 2,
+    outcome: "accepted",
+    carrierMessageId: "17",
+    carrierCode: null,
+  };
+  const title = (segments: number) =>
+    tellStory([submission], { segments, credits: segments, creditsRefunded: 0 })[0]?.title;
+
+  assert.equal(title(3), "Segment 2 of 3 handed to simulator");
+  assert.equal(title(1), "The message handed to simulator");
+});
+
+test("a late receipt says that it changed nothing", () => {
+  const receipt: HistoryEntry = {
+    type: "receipt",
+    at: "2026-11-15T09:31:00.000Z",
+    carrier: "simulator",
+    segment: 1,
+    state: "DELIVRD",
+    carrierCode: "000",
+    applied: false,
+  };
+
+  const [step] = tellStory([receipt], { segments: 1, credits: 1, creditsRefunded: 0 });
+
+  assert.equal(step?.tone, "quiet");
+  assert.deepEqual(step?.lines, ["Carrier's code 000", "Kept, changed nothing."]);
+});
+
+test("a failure tells its code, the carrier's own, the refund and the webhook's attempts", () => {
+  const [step] = tellStory(
+    [
+      {
+        ...queued,
+        event: "message.failed",
+        status: "FAILED",
+        error: { code: "REJECTED_BY_CARRIER", message: "Refused.", carrierCode: "0x0B" },
+        webhook: {
+          eventId: "e1",
+          state: "delivered",
+          attempts: [
+            { attempt: 1, at: queued.at, durationMs: 30, httpStatus: 500, error: "http_500" },
+            { attempt: 2, at: queued.at, durationMs: 41, httpStatus: 200, error: null },
+          ],
+        },
+      },
+    ],
+    { segments: 2, credits: 2, creditsRefunded: 2 },
+  );
+
+  assert.equal(step?.title, "FAILED, 2 credits refunded");
+  assert.deepEqual(step?.lines, [
+    "REJECTED_BY_CARRIER: Refused.",
+    "Carrier's code 0x0B",
+    "Webhook message.failed: delivered, 2 attempts",
+    "Attempt 1: HTTP 500, 30 ms",
+    "Attempt 2: HTTP 200, 41 ms",
+  ]);
+});

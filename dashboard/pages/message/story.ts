@@ -1,0 +1,117 @@
+import type { HistoryEntry } from "#contract";
+import { countOf, formatDuration } from "../../format.ts";
+import { timelineText as text } from "../../text/message.ts";
+
+export type Tone = "plain" | "good" | "bad" | "doubt" | "quiet";
+
+/** One thing that happened to a message, as the timeline tells it. */
+export type Step = {
+  key: string;
+  at: string;
+  /** Since the step before; undefined for the first. */
+  sinceMs: number | undefined;
+  tone: Tone;
+  title: string;
+  lines: string[];
+};
+
+type Told = Pick<Step, "tone" | "title" | "lines">;
+type About = { segments: number; credits: number; creditsRefunded: number };
+
+/** The history in the words of the timeline, oldest first, with the time between. */
+export function tellStory(history: readonly HistoryEntry[], about: About): Step[] {
+  return history.map((entry, index) => {
+    const before = history[index - 1];
+    return {
+      key: `${index} ${entry.type} ${entry.at}`,
+      at: entry.at,
+      sinceMs: before && Date.parse(entry.at) - Date.parse(before.at),
+      ...tell(entry, about),
+    };
+  });
+}
+
+function tell(entry: HistoryEntry, about: About): Told {
+  switch (entry.type) {
+    case "status":
+      return { ...tellStatus(entry, about), lines: linesOfStatus(entry) };
+    case "submission":
+      return tellSubmission(entry, about);
+    case "doubt":
+      return {
+        tone: "doubt",
+        title: text.doubt(segmentName(entry.segment, about), entry.carrier),
+        lines: [entry.reason, entry.action === "resend" ? text.resent : text.failedInDoubt],
+      };
+    case "receipt":
+      return {
+        tone: entry.applied ? "plain" : "quiet",
+        title: text.receipt(entry.state, entry.carrier, segmentName(entry.segment, about)),
+        lines: [
+          ...(entry.carrierCode ? [text.carrierCode(entry.carrierCode)] : []),
+          ...(entry.applied ? [] : [text.keptOnly]),
+        ],
+      };
+  }
+}
+
+type Entry<Type extends HistoryEntry["type"]> = Extract<HistoryEntry, { type: Type }>;
+
+function tellStatus({ status }: Entry<"status">, about: About): Omit<Told, "lines"> {
+  switch (status) {
+    case "QUEUED":
+      return { tone: "plain", title: text.accepted(countOf(about.credits, "credit")) };
+    case "SENT":
+      return { tone: "plain", title: text.becameSent };
+    case "DELIVERED":
+      return { tone: "good", title: text.becameDelivered };
+    case "UNDELIVERED":
+      return { tone: "bad", title: text.becameUndelivered };
+    case "FAILED": {
+      const refunded = countOf(about.creditsRefunded, "credit");
+      return { tone: "bad", title: text.becameFailed(refunded) };
+    }
+  }
+}
+
+function linesOfStatus({ error, webhook, event }: Entry<"status">): string[] {
+  const lines: string[] = [];
+  if (error) lines.push(`${error.code}: ${error.message}`);
+  if (error?.carrierCode) lines.push(text.carrierCode(error.carrierCode));
+  if (webhook) {
+    const attempts = countOf(webhook.attempts.length, "attempt");
+    lines.push(text.webhook(event, webhook.state, attempts));
+    for (const { attempt, httpStatus, error: why, durationMs } of webhook.attempts) {
+      const says = [httpStatus ? `HTTP ${httpStatus}` : why, formatDuration(durationMs)];
+      lines.push(text.attempt(attempt, says.filter(Boolean).join(", ")));
+    }
+  }
+  return lines;
+}
+
+function tellSubmission(entry: Entry<"submission">, about: About): Told {
+  const segment = segmentName(entry.segment, about);
+  const code = entry.carrierCode ? [text.carrierCode(entry.carrierCode)] : [];
+  switch (entry.outcome) {
+    case "accepted":
+      return {
+        tone: "plain",
+        title: capital(text.submitted(segment, entry.carrier)),
+        lines: entry.carrierMessageId ? [text.carrierId(entry.carrierMessageId)] : [],
+      };
+    case "refused_temporarily":
+      return { tone: "doubt", title: text.refusedForNow(segment, entry.carrier), lines: code };
+    case "refused":
+      return { tone: "bad", title: text.refused(segment, entry.carrier), lines: code };
+    case "unsent":
+      return { tone: "quiet", title: capital(text.unsent(segment, entry.carrier)), lines: code };
+  }
+}
+
+function segmentName(segment: number, { segments }: About): string {
+  return segments === 1 ? text.theMessage : text.segmentOf(segment, segments);
+}
+
+function capital(sentence: string): string {
+  return sentence.charAt(0).toUpperCase() + sentence.slice(1);
+}

@@ -1,0 +1,65 @@
+import { Group, Stack, Text, Timeline } from "@mantine/core";
+import { IconAlertTriangle, IconCheck, IconCircleDot, IconClock, IconX } from "@tabler/icons-react";
+import { formatDuration } from "../../format.ts";
+import { timelineText as text } from "../../text/message.ts";
+import { Time } from "../../ui/time.tsx";
+import type { Step, Tone } from "./story.ts";
+
+const LOOKS: Record<Tone, { color: string; Icon: typeof IconCheck }> = {
+  plain: { color: "blue", Icon: IconCircleDot },
+  good: { color: "teal", Icon: IconCheck },
+  bad: { color: "red", Icon: IconX },
+  doubt: { color: "orange", Icon: IconAlertTriangle },
+  quiet: { color: "gray", Icon: IconClock },
+};
+
+/** What happened to a message, oldest first, and what it waits for. */
+export function MessageTimeline({ steps, waitsFor }: { steps: Step[]; waitsFor?: string }) {
+  return (
+    <Timeline bulletSize={22} lineWidth={2} active={steps.length}>
+      {steps.map((step) => (
+        <TimelineStep key={step.key} step={step} />
+      ))}
+      {waitsFor && (
+        <Timeline.Item
+          bullet={<IconClock size={13} aria-hidden />}
+          title={<Text size="sm">{waitsFor}</Text>}
+        />
+      )}
+    </Timeline>
+  );
+}
+
+function TimelineStep({ step: { tone, title, at, sinceMs, lines }, ...rest }: { step: Step }) {
+  const { color, Icon } = LOOKS[tone];
+  return (
+    <Timeline.Item
+      {...rest}
+      color={color}
+      bullet={<Icon size={13} aria-hidden />}
+      title={
+        <Text size="sm" fw={550}>
+          {title}
+        </Text>
+      }
+    >
+      <Stack gap={2}>
+        <Group gap="xs">
+          <Text span size="xs" c="dimmed">
+            <Time at={at} form="clock" />
+          </Text>
+          {sinceMs !== undefined && (
+            <Text span size="xs" c="dimmed">
+              {text.after(formatDuration(sinceMs))}
+            </Text>
+          )}
+        </Group>
+        {lines.map((line) => (
+          <Text key={line} size="xs">
+            {line}
+          </Text>
+        ))}
+      </Stack>
+    </Timeline.Item>
+  );
+}

@@ -1,0 +1,210 @@
+import { Chip, Group, NativeSelect, Stack, Text, TextInput } from "@mantine/core";
+import { useDebouncedCallback } from "@mantine/hooks";
+import { IconSearch } from "@tabler/icons-react";
+import { useState } from "react";
+import { useAccount } from "../../session.ts";
+import { messagesText as text } from "../../text/messages.ts";
+import { type ActiveFilter, FilterPills } from "../../ui/filter-pills.tsx";
+import { RangePicker, rangeInWords } from "../../ui/range-picker.tsx";
+import { useZone } from "../../ui/zone.tsx";
+import { useRead } from "../../use-read.ts";
+import { ERROR_CODES, STATUSES } from "../../vocabulary.ts";
+import { cleared, type MessagesSearch, recognise } from "./search.ts";
+
+type Props = {
+  search: MessagesSearch;
+  /** A changed filter begins at the first page. Typing replaces the address, clicking adds to it. */
+  onChange: (change: Partial<MessagesSearch>, isTyping?: boolean) => void;
+};
+
+const TYPING_MS = 400;
+
+export function MessageFilters({ search, onChange }: Props) {
+  const keys = useKeyNames();
+  return (
+    <Stack gap="sm">
+      <Group gap="sm" align="flex-start">
+        <SearchBox search={search} onChange={onChange} />
+        <RangePicker
+          range={search}
+          onChange={(range) =>
+            onChange({ range: undefined, from: undefined, to: undefined, ...range })
+          }
+        />
+        <NativeSelect
+          label={text.errorCode}
+          value={search.errorCode?.[0] ?? ""}
+          data={[{ value: "", label: text.any }, ...ERROR_CODES]}
+          onChange={(event) => {
+            const code = ERROR_CODES.find((each) => each === event.currentTarget.value);
+            onChange({ errorCode: code && [code] });
+          }}
+        />
+        <NativeSelect
+          label={text.key}
+          value={search.key ?? ""}
+          data={[
+            { value: "", label: text.any },
+            { value: "console", label: text.fromConsole },
+            ...[...keys].map(([value, label]) => ({ value, label })),
+          ]}
+          onChange={(event) => onChange({ key: event.currentTarget.value || undefined })}
+        />
+        <SenderBox search={search} onChange={onChange} />
+      </Group>
+      <Chip.Group
+        multiple
+        value={search.status ?? []}
+        onChange={(chosen) => {
+          const status = STATUSES.filter((each) => chosen.includes(each));
+          onChange({ status: status.length > 0 ? status : undefined });
+        }}
+      >
+        <Group gap="xs" role="group" aria-label={text.status}>
+          {STATUSES.map((status) => (
+            <Chip key={status} value={status} size="xs" variant="outline">
+              {status}
+            </Chip>
+          ))}
+        </Group>
+      </Chip.Group>
+      <FilterPills
+        filters={useActiveFilters({ search, onChange }, keys)}
+        onClear={() => onChange({ ...emptyFilters, ...cleared(search) })}
+      />
+    </Stack>
+  );
+}
+
+/** One box for an id, a number or a reference; what was typed is recognised and named. */
+function SearchBox({ search, onChange }: Props) {
+  const inAddress = search.recipient ?? search.reference ?? "";
+  const [typed, setTyped] = useState(inAddress);
+  const [before, setBefore] = useState(inAddress);
+  if (before !== inAddress) {
+    setBefore(inAddress);
+    setTyped(inAddress);
+  }
+  const wanted = recognise(typed);
+  const apply = useDebouncedCallback((value: string) => {
+    const found = recognise(value);
+    onChange(
+      {
+        recipient: found?.kind === "recipient" ? found.recipient : undefined,
+        reference: found?.kind === "reference" ? found.reference : undefined,
+        id: found?.kind === "id" ? found.id : undefined,
+      },
+      true,
+    );
+  }, TYPING_MS);
+  const named =
+    wanted &&
+    {
+      id: text.foundId,
+      recipient: text.foundRecipient,
+      reference: text.foundReference,
+    }[wanted.kind];
+  return (
+    <TextInput
+      type="search"
+      label={text.search}
+      placeholder={text.searchHint}
+      miw={260}
+      value={typed}
+      leftSection={<IconSearch size={16} aria-hidden />}
+      rightSectionWidth={96}
+      rightSection={
+        named && (
+          <Text span size="xs" c="dimmed" role="status">
+            {named}
+          </Text>
+        )
+      }
+      onChange={(event) => {
+        setTyped(event.currentTarget.value);
+        apply(event.currentTarget.value);
+      }}
+    />
+  );
+}
+
+function SenderBox({ search, onChange }: Props) {
+  const [typed, setTyped] = useState(search.sender ?? "");
+  const [before, setBefore] = useState(search.sender);
+  if (before !== search.sender) {
+    setBefore(search.sender);
+    setTyped(search.sender ?? "");
+  }
+  const apply = useDebouncedCallback(
+    (value: string) => onChange({ sender: value.trim() || undefined }, true),
+    TYPING_MS,
+  );
+  return (
+    <TextInput
+      label={text.sender}
+      w={140}
+      value={typed}
+      onChange={(event) => {
+        setTyped(event.currentTarget.value);
+        apply(event.currentTarget.value);
+      }}
+    />
+  );
+}
+
+function useKeyNames(): Map<string, string> {
+  const { accountId } = useAccount();
+  const keys = useRead("GET /console/accounts/{accountId}/keys", {
+    params: { accountId },
+    query: { limit: 100 },
+  });
+  return new Map(keys.data?.data.map(({ keyId, name }) => [keyId, name]));
+}
+
+const emptyFilters = {
+  status: undefined,
+  errorCode: undefined,
+  key: undefined,
+  sender: undefined,
+  recipient: undefined,
+  reference: undefined,
+  range: undefined,
+  from: undefined,
+  to: undefined,
+} satisfies Partial<MessagesSearch>;
+
+function useActiveFilters({ search, onChange }: Props, keys: Map<string, string>): ActiveFilter[] {
+  const zone = useZone();
+  const { status, errorCode, key, sender, recipient, reference } = search;
+  const keyName = key === "console" ? text.fromConsole : key && (keys.get(key) ?? key);
+  const pills: [name: string, value: string | undefined, without: Partial<MessagesSearch>][] = [
+    [text.status, status?.join(", "), { status: undefined }],
+    [text.errorCode, errorCode?.join(", "), { errorCode: undefined }],
+    [text.key, keyName, { key: undefined }],
+    [text.sender, sender, { sender: undefined }],
+    [text.foundRecipient, recipient, { recipient: undefined }],
+    [text.foundReference, reference, { reference: undefined }],
+    ["Range", rangeInWords(search, zone), { range: undefined, from: undefined, to: undefined }],
+  ];
+  return pills.flatMap(([name, value, without]) =>
+    value === undefined
+      ? []
+      : [{ name, label: `${name}: ${value}`, onRemove: () => onChange(without) }],
+  );
+}
+
+/** The filters in one phrase, for "no match". */
+export function useFiltersInWords(search: MessagesSearch): string {
+  const zone = useZone();
+  const { status, errorCode, sender, recipient, reference } = search;
+  return [
+    status?.join(" or "),
+    errorCode?.join(" or "),
+    sender,
+    recipient,
+    reference,
+    rangeInWords(search, zone),
+  ]
+    .filter(Boolean)
+    .join(", ");
+}

@@ -1,0 +1,50 @@
+import { Drawer, Group, Skeleton, Stack } from "@mantine/core";
+import { IconExternalLink } from "@tabler/icons-react";
+import { useAccount } from "../../session.ts";
+import { messageText } from "../../text/message.ts";
+import { messagesText as text } from "../../text/messages.ts";
+import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { ButtonLink } from "../../ui/link.tsx";
+import { StatusBadge } from "../../ui/status-badge.tsx";
+import { useRead } from "../../use-read.ts";
+import { NoSuchMessage } from "../message.tsx";
+import { MessageActions } from "../message/message-actions.tsx";
+import { MessageView } from "../message/message-view.tsx";
+
+/** A message beside the list; Esc gives the focus back to its row. */
+export function MessageDrawer({ messageId, onClose }: { messageId: string; onClose: () => void }) {
+  const { accountId } = useAccount();
+  const message = useRead("GET /console/accounts/{accountId}/messages/{messageId}", {
+    params: { accountId, messageId },
+  });
+  const { data, failure } = message;
+  const title = data ? `${messageText.title} to ${data.message.recipient}` : text.drawer;
+  return (
+    <Drawer opened onClose={onClose} position="right" size="xl" title={title}>
+      {data ? (
+        <Stack gap="md">
+          <Group justify="space-between">
+            <StatusBadge status={data.message.status} />
+            <ButtonLink
+              to="/messages/$messageId"
+              params={{ messageId }}
+              variant="default"
+              size="compact-sm"
+              leftSection={<IconExternalLink size={14} aria-hidden />}
+            >
+              {text.openPage}
+            </ButtonLink>
+          </Group>
+          <MessageActions shown={data} />
+          <MessageView shown={data} isNarrow />
+        </Stack>
+      ) : failure?.status === 404 ? (
+        <NoSuchMessage />
+      ) : failure ? (
+        <FailurePanel failure={failure} onRetry={message.retry} />
+      ) : (
+        <Skeleton height={400} />
+      )}
+    </Drawer>
+  );
+}

@@ -1,0 +1,88 @@
+export const rulerText = {
+  segmentEnds: (number: number) => `Segment ${number} ends here`,
+  forces: (character: string) => {
+    const point = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
+    return `U+${point} is not in the GSM alphabet`;
+  },
+} as const;
+
+export const messageText = {
+  title: "Message",
+  notFound: "No such message",
+  notFoundHint: "No message of this account has this id. It may belong to another account.",
+  searchMessages: "Search the messages",
+  cancel: "Cancel message",
+  cancelTitle: "Cancel this message?",
+  cancelText: "It ends FAILED with CANCELED, and its credits are refunded.",
+  cancelConfirm: "Cancel message",
+  keepIt: "Keep it",
+  sendAgain: "Send again",
+  copyCurl: "Copy as cURL",
+  copyId: "Copy message id",
+  text: "Text",
+  textWithheld: "Your role does not see the text.",
+  timeline: "Timeline",
+  facts: "Details",
+  json: "JSON",
+  view: "View",
+  viewStory: "Story",
+  webhooks: "Webhook deliveries",
+  allDeliveries: "Show them",
+  waitingForWorker: "Waiting for the send worker.",
+  dueAt: (time: string) => `Due at ${time}.`,
+  labels: {
+    messageId: "Message id",
+    recipient: "Recipient",
+    sender: "Sender",
+    status: "Status",
+    encoding: "Encoding",
+    segments: "Segments",
+    credits: "Charged",
+    creditsRefunded: "Refunded",
+    reference: "Reference",
+    metadata: "Metadata",
+    callbackUrl: "Callback address",
+    key: "Key",
+    carrier: "Carrier",
+    createdAt: "Created",
+    sendAt: "Send at",
+    expiresAt: "Expires",
+    sentAt: "Sent",
+    deliveredAt: "Delivered",
+    updatedAt: "Last change",
+    error: "Error",
+  },
+  senderDefault: "the carrier's own",
+  fromConsole: "Dashboard",
+  inLedger: "in the ledger",
+  carrierCode: (code: string) => `carrier code ${code}`,
+  whatToDo: "What to do",
+} as const;
+
+export const timelineText = {
+  accepted: (credits: string) => `Accepted, charged ${credits}`,
+  becameSent: "SENT: the carrier has every segment",
+  becameDelivered: "DELIVERED to the handset",
+  becameUndelivered: "UNDELIVERED",
+  becameFailed: (refunded: string) => `FAILED, ${refunded} refunded`,
+  submitted: (segment: string, carrier: string) => `${segment} handed to ${carrier}`,
+  refusedForNow: (segment: string, carrier: string) =>
+    `${carrier} refused ${segment} for now; it is tried again`,
+  refused: (segment: string, carrier: string) => `${carrier} refused ${segment} for good`,
+  unsent: (segment: string, carrier: string) => `${segment} did not leave for ${carrier}`,
+  doubt: (segment: string, carrier: string) =>
+    `In doubt: ${carrier} may or may not have ${segment}`,
+  resent: "Sent again, by the carrier's setting.",
+  failedInDoubt: "Not sent again, by the carrier's setting.",
+  receipt: (state: string, carrier: string, segment: string) =>
+    `Receipt ${state} of ${carrier} for ${segment}`,
+  keptOnly: "Kept, changed nothing.",
+  theMessage: "the message",
+  segmentOf: (segment: number, all: number) => `segment ${segment} of ${all}`,
+  after: (duration: string) => `after ${duration}`,
+  carrierId: (id: string) => `Carrier's id ${id}`,
+  carrierCode: (code: string) => `Carrier's code ${code}`,
+  webhook: (event: string, state: string, attempts: string) =>
+    `Webhook ${event}: ${state}, ${attempts}`,
+  attempt: (number: number, says: string) => `Attempt ${number}: ${says}`,
+} as const;

@@ -1,0 +1,39 @@
+import { Code, Group, Stack, Tabs } from "@mantine/core";
+import { useState } from "react";
+import { CopyButton } from "./copy-button.tsx";
+import classes from "./code-samples.module.css";
+
+type Props = {
+  label: string;
+  samples: Record<string, string>;
+  copyLabel: (language: string) => string;
+};
+
+/** The same thing in several languages, ready to copy. */
+export function CodeSamples({ label, samples, copyLabel }: Props) {
+  const languages = Object.keys(samples);
+  const [chosen, setChosen] = useState<string | null>(languages[0] ?? null);
+  return (
+    <Tabs value={chosen} onChange={setChosen} keepMounted={false}>
+      <Tabs.List aria-label={label}>
+        {languages.map((language) => (
+          <Tabs.Tab key={language} value={language}>
+            {language}
+          </Tabs.Tab>
+        ))}
+      </Tabs.List>
+      {languages.map((language) => (
+        <Tabs.Panel key={language} value={language} pt="sm">
+          <Stack gap="xs">
+            <Code block className={classes["code"]} tabIndex={0} translate="no">
+              {samples[language]}
+            </Code>
+            <Group>
+              <CopyButton text={samples[language] ?? ""} label={copyLabel(language)} size="xs" />
+            </Group>
+          </Stack>
+        </Tabs.Panel>
+      ))}
+    </Tabs>
+  );
+}

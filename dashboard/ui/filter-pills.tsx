@@ -1,0 +1,39 @@
+import { Button, Group, Pill } from "@mantine/core";
+import { filterText as text } from "../text/messages.ts";
+import { words } from "../text/words.ts";
+
+export type ActiveFilter = { name: string; label: string; onRemove: () => void };
+
+/** The filters in force, each with a way out. */
+export function FilterPills({
+  filters,
+  onClear,
+}: {
+  filters: ActiveFilter[];
+  onClear: () => void;
+}) {
+  if (filters.length === 0) return null;
+  return (
+    <Group gap="xs" role="group" aria-label={text.active}>
+      {filters.map(({ name, label, onRemove }) => (
+        <Pill
+          key={name}
+          size="md"
+          withRemoveButton
+          onRemove={onRemove}
+          removeButtonProps={{
+            "aria-label": text.remove(label),
+            "aria-hidden": false,
+            tabIndex: 0,
+            size: 24,
+          }}
+        >
+          {label}
+        </Pill>
+      ))}
+      <Button variant="subtle" size="compact-sm" onClick={onClear}>
+        {words.clearFilters}
+      </Button>
+    </Group>
+  );
+}

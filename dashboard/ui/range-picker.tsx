@@ -1,0 +1,93 @@
+import { Button, Group, NativeSelect, Stack, TextInput } from "@mantine/core";
+import { useState } from "react";
+import { formatMinute, type Zone } from "../format.ts";
+import { RANGES, type RangeSearch, type RelativeRange } from "../range.ts";
+import { filterText as text } from "../text/messages.ts";
+import { useZone } from "./zone.tsx";
+
+type Props = {
+  range: RangeSearch;
+  /** What no range means: everything, or one of the ranges. */
+  fallback?: RelativeRange;
+  onChange: (range: RangeSearch) => void;
+};
+
+/** Relative ranges, and a custom one in the zone of the page. */
+export function RangePicker({ range, fallback, onChange }: Props) {
+  const [isCustom, setIsCustom] = useState(range.from !== undefined);
+  const value = isCustom || range.from !== undefined ? "custom" : (range.range ?? fallback ?? "");
+  const choices = [
+    ...(fallback ? [] : [{ value: "", label: text.all }]),
+    ...RANGES.map((each) => ({ value: each as string, label: text.ranges[each] })),
+    { value: "custom", label: text.custom },
+  ];
+  function choose(chosen: string): void {
+    setIsCustom(chosen === "custom");
+    if (chosen === "custom") return;
+    onChange(chosen === "" ? {} : { range: chosen as RelativeRange });
+  }
+  return (
+    <Stack gap="xs">
+      <NativeSelect
+        label={text.range}
+        value={value}
+        data={choices}
+        onChange={(event) => choose(event.currentTarget.value)}
+      />
+      {value === "custom" && <CustomRange range={range} onChange={onChange} />}
+    </Stack>
+  );
+}
+
+function CustomRange({ range, onChange }: Pick<Props, "range" | "onChange">) {
+  const zone = useZone();
+  const [from, setFrom] = useState(() => toWall(range.from, zone));
+  const [to, setTo] = useState(() => toWall(range.to, zone));
+  const [error, setError] = useState<string>();
+  function apply(): void {
+    const [begin, end] = [fromWall(from, zone), fromWall(to, zone)];
+    if (begin === undefined || end === undefined || begin >= end) return setError(text.wrongOrder);
+    setError(undefined);
+    onChange({ from: begin, to: end });
+  }
+  return (
+    <Group gap="xs" align="flex-end">
+      <TextInput
+        type="datetime-local"
+        label={text.from}
+        value={from}
+        onChange={(event) => setFrom(event.currentTarget.value)}
+      />
+      <TextInput
+        type="datetime-local"
+        label={text.to}
+        value={to}
+        error={error}
+        onChange={(event) => setTo(event.currentTarget.value)}
+      />
+      <Button variant="default" onClick={apply}>
+        {text.apply}
+      </Button>
+    </Group>
+  );
+}
+
+/** A wall clock time of the page's zone, which is the browser's or UTC, as an instant. */
+function fromWall(wall: string, zone: Zone): string | undefined {
+  const time = Date.parse(zone === "UTC" ? `${wall}Z` : wall);
+  return Number.isNaN(time) ? undefined : new Date(time).toISOString();
+}
+
+function toWall(iso: string | undefined, zone: Zone): string {
+  if (iso === undefined) return "";
+  const time = new Date(iso);
+  const offsetMs = zone === "UTC" ? 0 : time.getTimezoneOffset() * 60_000;
+  return new Date(time.getTime() - offsetMs).toISOString().slice(0, 16);
+}
+
+/** The range in words, for a pill. */
+export function rangeInWords(range: RangeSearch, zone: Zone): string | undefined {
+  if (range.range) return text.ranges[range.range];
+  if (!range.from || !range.to) return undefined;
+  return text.customOf(formatMinute(range.from, zone), formatMinute(range.to, zone));
+}

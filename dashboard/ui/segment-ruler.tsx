@@ -1,0 +1,55 @@
+import { Fragment } from "react";
+import { type Encoding, nonGsmCharacters, splitText } from "#contract/segments";
+import { rulerText as text } from "../text/message.ts";
+import classes from "./segment-ruler.module.css";
+
+/** The text as it is cut: where each segment ends, and the characters that force UCS-2. */
+export function SegmentRuler({ text: content, encoding }: { text: string; encoding?: Encoding }) {
+  const { parts } = splitText(content, encoding === "ucs2" ? "ucs2" : "auto");
+  const foreign = new Set(nonGsmCharacters(content).map(({ position }) => position));
+  let start = 0;
+  return (
+    <div className={classes["ruler"]} translate="no">
+      {parts.map((part, index) => {
+        const from = start;
+        start += part.length;
+        return (
+          <Fragment key={from}>
+            <span className={classes["part"]} data-odd={index % 2 === 1}>
+              <Characters part={part} from={from} foreign={foreign} />
+            </span>
+            {parts.length > 1 && (
+              <span className={classes["end"]} title={text.segmentEnds(index + 1)}>
+                {index + 1}
+              </span>
+            )}
+          </Fragment>
+        );
+      })}
+    </div>
+  );
+}
+
+type CharacterProps = { part: string; from: number; foreign: Set<number> };
+
+/** Runs of ordinary characters stay one piece, so that a long text is not a thousand elements. */
+function Characters({ part, from, foreign }: CharacterProps) {
+  const pieces: { at: number; content: string; isForeign: boolean }[] = [];
+  let position = from;
+  for (const character of part) {
+    const isForeign = foreign.has(position);
+    const last = pieces.at(-1);
+    if (last && !last.isForeign && !isForeign) last.content += character;
+    else pieces.push({ at: position, content: character, isForeign });
+    position += character.length;
+  }
+  return pieces.map(({ at, content, isForeign }) =>
+    isForeign ? (
+      <mark key={at} className={classes["foreign"]} title={text.forces(content)}>
+        {content}
+      </mark>
+    ) : (
+      <Fragment key={at}>{content}</Fragment>
+    ),
+  );
+}
