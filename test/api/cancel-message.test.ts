@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { moveMessages } from "#messages";
+import { sql } from "#platform";
+import { problemOf } from "../support/answers.ts";
+import { startApi, type TestKey } from "../support/api.ts";
+
+const api = await startApi();
+after(() => api[Symbol.asyncDispose]());
+
+const body = { recipient: "4915112345678", text: "a".repeat(161) };
+
+async function waiting(account: TestKey): Promise<string> {
+  return (await api.send(body, account)).json().messageId as string;
+}
+
+const cancel = (id: string, account: TestKey) =>
+  api.post(`/v1/messages/${id}/cancel`, undefined, account);
+const balance = async (account: TestKey) => (await api.get("/v1/credits", account)).json().balance;
+
+test("a message that waits is canceled: FAILED, refunded, out of the queue, told as an event", async () => {
+  const account = await api.createAccount(5);
+  const messageId = await waiting(account);
+  assert.equal(await balance(account), 3);
+
+  const answer = await cancel(messageId, account);
+
+  assert.equal(answer.statusCode, 200);
+  assert.partialDeepStrictEqual(answer.json(), {
+    messageId,
+    status: "FAILED",
+    credits: 2,
+    creditsRefunded: 2,
+    error: { code: "CANCELED", carrierCode: null },
+    sentAt: null,
+    deliveredAt: null,
+  });
+  assert.equal(await balance(account), 5);
+  assert.deepEqual((await api.get(`/v1/messages/${messageId}`, account)).json(), answer.json());
+  const queue = await api.db.query(sql`select from send_queue where message_id = ${messageId}`);
+  assert.deepEqual(queue, []);
+  const { data } = (await api.get(`/v1/messages/${messageId}/events`, account)).json();
+  assert.partialDeepStrictEqual(data, [
+    { sequence: 1, status: "QUEUED" },
+    { sequence: 2, event: "message.failed", status: "FAILED", error: { code: "CANCELED" } },
+  ]);
+});
+
+test("canceling again changes nothing and refunds nothing", async () => {
+  const account = await api.createAccount(5);
+  const messageId = await waiting(account);
+  const first = await cancel(messageId, account);
+
+  const again = await Promise.all(Array.from({ length: 5 }, () => cancel(messageId, account)));
+
+  for (const answer of again) {
+    assert.equal(answer.statusCode, 200);
+    assert.deepEqual(answer.json(), first.json());
+  }
+  assert.equal(await balance(account), 5);
+});
+
+test("canceled ten times at once on two nodes, a message is refunded once", async () => {
+  await using other = await startApi({ db: api.db });
+  const account = await api.createAccount(5);
+  const messageId = await waiting(account);
+
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, (_, n) =>
+      (n % 2 === 0 ? api : other).post(`/v1/messages/${messageId}/cancel`, undefined, account),
+    ),
+  );
+
+  assert.deepEqual(new Set(answers.map(({ statusCode }) => statusCode)), new Set([200]));
+  const entries = await api.db.query(sql`
+    select kind, amount from ledger where account_id = ${account.accountId} order by seq`);
+  assert.deepEqual(entries, [
+    { kind: "topup", amount: 5 },
+    { kind: "charge", amount: -2 },
+    { kind: "refund", amount: 2 },
+  ]);
+});
+
+test("a message that a sender has leased can no longer be canceled", async () => {
+  const account = await api.createAccount(5);
+  const messageId = await waiting(account);
+  await api.db.query(sql`
+    update send_queue set leased_by = gen_random_uuid() where message_id = ${messageId}`);
+
+  problemOf(await cancel(messageId, account), "MESSAGE_NOT_CANCELABLE");
+
+  assert.equal(await balance(account), 3);
+});
+
+test("a message that was handed over, or is final by another way, cannot be canceled", async () => {
+  const account = await api.createAccount(5);
+  const messageId = await waiting(account);
+  const step = { accountId: account.accountId, messageId, recipient: body.recipient };
+  const at = new Date();
+  await api.db.query(sql`delete from send_queue where message_id = ${messageId}`);
+  await api.db.transaction((tx) =>
+    moveMessages(tx, [{ ...step, callbackUrl: null, from: "QUEUED", to: "SENT", at }]),
+  );
+  problemOf(await cancel(messageId, account), "MESSAGE_NOT_CANCELABLE");
+  await api.db.transaction((tx) =>
+    moveMessages(tx, [{ ...step, callbackUrl: null, from: "SENT", to: "DELIVERED", at }]),
+  );
+
+  problemOf(await cancel(messageId, account), "MESSAGE_NOT_CANCELABLE");
+
+  assert.equal(await balance(account), 3);
+});
+
+test("a message for later can be canceled until it is taken up", async () => {
+  const account = await api.createAccount(5);
+  const sendAt = new Date(Date.now() + 86_400_000).toISOString();
+  const { messageId } = (await api.send({ ...body, sendAt }, account)).json();
+
+  assert.equal((await cancel(messageId, account)).json().status, "FAILED");
+  assert.equal(await balance(account), 5);
+});
+
+test("canceling needs the scope to send", async () => {
+  const account = await api.createAccount(5);
+  const messageId = await waiting(account);
+  const reader = await api.createKey({ ...account, scopes: ["messages:read"] });
+
+  problemOf(await cancel(messageId, reader), "API_KEY_SCOPE_DENIED");
+
+  assert.equal(await balance(account), 3);
+});

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { sql } from "#platform";
+import { problemOf, wrongFields } from "../support/answers.ts";
+import { startApi } from "../support/api.ts";
+
+const api = await startApi({ credits: 42 });
+after(() => api[Symbol.asyncDispose]());
+
+const message = { recipient: "+4915112345678", text: "Hello" };
+const preview = (fields: object) => api.post("/v1/messages/preview", { ...message, ...fields });
+
+test("a preview says what a message would cost, and has every field", async () => {
+  const answer = await preview({});
+
+  assert.equal(answer.statusCode, 200);
+  assert.deepEqual(answer.json(), {
+    recipient: "4915112345678",
+    country: "DE",
+    encoding: "gsm7",
+    segments: 1,
+    credits: 1,
+    balance: 42,
+    nonGsmCharacters: [],
+  });
+});
+
+test("a preview names each character outside the GSM alphabet with its position", async () => {
+  const answer = await preview({ text: "a👍€ж👍" });
+
+  assert.partialDeepStrictEqual(answer.json(), {
+    encoding: "ucs2",
+    nonGsmCharacters: [
+      { character: "👍", position: 1 },
+      { character: "ж", position: 4 },
+      { character: "👍", position: 5 },
+    ],
+  });
+});
+
+test("a preview takes every send field and judges it as a send would", async () => {
+  const fine = {
+    sender: "Posthorn",
+    callbackUrl: "https://example.com/hook",
+    reference: "r",
+    metadata: { a: "b" },
+    encoding: "ucs2",
+    maxCredits: 5,
+    sendAt: new Date(Date.now() + 60_000).toISOString(),
+    validitySeconds: 60,
+  };
+  assert.equal((await preview(fine)).statusCode, 200);
+  const wrong = { recipient: "1", text: "", sender: "", callbackUrl: "x", reference: "", extra: 1 };
+
+  assert.deepEqual(wrongFields(await preview(wrong)), wrongFields(await api.send({ ...wrong })));
+  problemOf(await preview({ text: "a".repeat(161), maxCredits: 1 }), "PRICE_ABOVE_LIMIT");
+});
+
+test("a number of no country has no country; prices are those of now", async () => {
+  await api.db.query(sql`insert into prices (prefix, credits) values ('883', 9)`);
+
+  const answer = await preview({ recipient: "883510012345" });
+
+  assert.partialDeepStrictEqual(answer.json(), { country: null, credits: 9 });
+});
+
+test("a preview of what cannot be paid is answered; nothing is stored or charged by any", async () => {
+  const answer = await preview({ text: "a".repeat(1_530), recipient: "883510012345" });
+
+  assert.equal(answer.statusCode, 200);
+  assert.partialDeepStrictEqual(answer.json(), { credits: 90, balance: 42 });
+  assert.deepEqual(await api.db.query(sql`select message_id from messages`), []);
+  assert.deepEqual(await api.db.query(sql`select kind from ledger`), [{ kind: "topup" }]);
+});

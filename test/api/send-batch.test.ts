@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { sql } from "#platform";
+import { problemOf, UUID_V7, wrongFields } from "../support/answers.ts";
+import { startApi, type TestKey } from "../support/api.ts";
+
+const api = await startApi({ settings: { RATE_LIMIT_SENDS_BURST: "5000" } });
+after(() => api[Symbol.asyncDispose]());
+
+const message = { recipient: "4915112345678", text: "Hello" };
+const many = (count: number) =>
+  Array.from({ length: count }, (_, n) => ({ ...message, reference: `n${n}` }));
+
+async function storedBy({ accountId }: TestKey): Promise<{ messages: number; balance: number }> {
+  const [row] = await api.db.query<{ messages: number; balance: number }>(sql`
+    select (select count(*) from messages m where m.account_id = a.account_id) as messages, balance
+      from accounts a where account_id = ${accountId}`);
+  assert.ok(row);
+  return row;
+}
+
+test("a batch of 1,000 is accepted whole and answered in its order", async () => {
+  const account = await api.createAccount(1_000);
+
+  const answer = await api.post("/v1/messages/batch", { messages: many(1_000) }, account);
+
+  assert.equal(answer.statusCode, 202);
+  assert.deepEqual(Object.keys(answer.json()), ["data"]);
+  const data = answer.json().data as Record<string, unknown>[];
+  assert.deepEqual(
+    data.map(({ reference }) => reference),
+    many(1_000).map(({ reference }) => reference),
+  );
+  assert.equal(new Set(data.map(({ messageId }) => messageId)).size, 1_000);
+  assert.ok(data.every(({ messageId }) => UUID_V7.test(String(messageId))));
+  assert.deepEqual(await storedBy(account), { messages: 1_000, balance: 0 });
+  const read = await api.get(`/v1/messages/${String(data[7]?.["messageId"])}`, account);
+  assert.deepEqual(read.json(), data[7]);
+});
+
+test("a batch holds 1 to 1,000 messages", async () => {
+  for (const body of [{ messages: [] }, { messages: many(1_001) }, { messages: "x" }]) {
+    const answer = await api.post("/v1/messages/batch", body);
+    assert.deepEqual(wrongFields(answer), { messages: "FIELD_INVALID" });
+  }
+  assert.deepEqual(wrongFields(await api.post("/v1/messages/batch", {})), {
+    messages: "FIELD_REQUIRED",
+  });
+  const strange = await api.post("/v1/messages/batch", { messages: [message], message: 1 });
+  assert.match(strange.json().error.details[0].message, /Did you mean messages\?/);
+});
+
+test("a batch with one wrong message is refused whole, and each wrong field is named", async () => {
+  const account = await api.createAccount(100);
+  const messages: unknown[] = many(6);
+  messages[1] = { ...message, recipient: "12" };
+  messages[3] = { text: 5, sender: "", to: "1" };
+  messages[4] = "text";
+  messages[5] = { ...message, metadata: { a: 1 } };
+
+  const answer = await api.post("/v1/messages/batch", { messages }, account);
+
+  assert.deepEqual(wrongFields(answer), {
+    "messages[1].recipient": "RECIPIENT_INVALID",
+    "messages[3].recipient": "FIELD_REQUIRED",
+    "messages[3].text": "TEXT_INVALID",
+    "messages[3].to": "FIELD_UNKNOWN",
+    "messages[3].sender": "SENDER_INVALID",
+    "messages[4]": "FIELD_INVALID",
+    "messages[5].metadata.a": "METADATA_INVALID",
+  });
+  assert.deepEqual(await storedBy(account), { messages: 0, balance: 100 });
+});
+
+test("a batch in which everything is wrong is refused, not a fault", async () => {
+  const messages = Array.from({ length: 1_000 }, () => ({ recipient: 1, text: 2, x: 3, y: 4 }));
+
+  const answer = await api.post("/v1/messages/batch", { messages });
+
+  const { details } = problemOf(answer, "VALIDATION_FAILED");
+  assert.equal(details.length, 1_000, "as many as are ever named");
+  assert.equal(details[0]?.field, "messages[0].recipient");
+});
+
+test("a batch that costs more than there is leaves nothing, and says what it costs", async () => {
+  const account = await api.createAccount(5);
+  const long = { ...message, text: "a".repeat(161) };
+
+  const answer = await api.post("/v1/messages/batch", { messages: [...many(4), long] }, account);
+
+  const { details } = problemOf(answer, "CREDITS_INSUFFICIENT");
+  assert.partialDeepStrictEqual(details, [{ field: null, required: 6, available: 5 }]);
+  assert.deepEqual(await storedBy(account), { messages: 0, balance: 5 });
+  const fits = await api.post("/v1/messages/batch", { messages: many(5) }, account);
+  assert.equal(fits.statusCode, 202);
+  assert.deepEqual(await storedBy(account), { messages: 5, balance: 0 });
+});
+
+test("in a batch too, the message without a route and the one above maxCredits are named", async () => {
+  await using routed = await startApi({ credits: 10 });
+  await routed.db.query(sql`update routes set prefix = '49' where prefix = ''`);
+  const british = { ...message, recipient: "447911123456" };
+
+  const unserved = await routed.post("/v1/messages/batch", { messages: [message, british] });
+  const dear = await routed.post("/v1/messages/batch", {
+    messages: [message, { ...message, text: "a".repeat(161), maxCredits: 1 }],
+  });
+
+  assert.equal(
+    problemOf(unserved, "RECIPIENT_NOT_SERVED").details[0]?.field,
+    "messages[1].recipient",
+  );
+  assert.equal(problemOf(dear, "PRICE_ABOVE_LIMIT").details[0]?.field, "messages[1].maxCredits");
+});
+
+test("a batch counts its messages against the rate", async () => {
+  await using slow = await startApi({
+    credits: 100,
+    settings: { RATE_LIMIT_SENDS: "1", RATE_LIMIT_SENDS_BURST: "10" },
+  });
+
+  const first = await slow.post("/v1/messages/batch", { messages: many(7) });
+  const second = await slow.post("/v1/messages/batch", { messages: many(7) });
+
+  assert.equal(first.headers["ratelimit-remaining"], "3");
+  problemOf(second, "RATE_LIMITED");
+  assert.ok(Number(second.headers["retry-after"]) >= 3);
+});
