@@ -25,12 +25,12 @@ import {
   deriveKey,
   type Log,
   type Loop,
+  missingMigrations,
   newId,
   openDatabase,
   type RunningLoop,
   runLoop,
   secretBox,
-  sql,
 } from "#platform";
 import { carrierFleet, submissionHistory } from "#sending";
 import {
@@ -187,8 +187,8 @@ export function compose({ config, storage, secretKey, publicUrl, clock, log }: P
   }
 
   async function readiness(): Promise<string[]> {
-    return db.query(sql`select 1`).then(
-      () => [],
+    return missingMigrations(db).then(
+      (missing) => missing.map((name) => `the database lacks ${name}`),
       () => ["the database cannot be reached"],
     );
   }

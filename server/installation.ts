@@ -1,4 +1,3 @@
-import { Client } from "pg";
 import { isSecretKeyRight } from "#accounts";
 import {
   type Clock,
@@ -71,11 +70,10 @@ async function bringUpToDate(
 }
 
 async function findMissing(url: string): Promise<string[]> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
-  await client.connect();
+  const db = openDatabase({ url, log: silentLog, maxConnections: 1 });
   try {
-    return await missingMigrations(client);
+    return await missingMigrations(db);
   } finally {
-    await client.end();
+    await db.close();
   }
 }

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { createLog, migrate, systemClock, Unfit } from "#platform";
 import { compose } from "./compose.ts";
 import { type Config, readConfig } from "./config.ts";
@@ -8,9 +8,9 @@ import { version } from "./version.ts";
 
 /** Runs the service until a stop signal: finishes what is in flight, PostgreSQL last. */
 export async function start(): Promise<void> {
-  const config = readConfig();
-  const log = createLog(config.logLevel);
-  await refuseTakenPort(config);
+  const wanted = readConfig();
+  const log = createLog(wanted.logLevel);
+  const config = { ...wanted, port: await refuseTakenPort(wanted) };
   const storage = await openStorage(config, { clock: systemClock, log });
   const stopSignal = waitForStopSignal();
   try {
@@ -32,12 +32,13 @@ export async function start(): Promise<void> {
   }
 }
 
-/** Found out before anything is changed. */
-async function refuseTakenPort({ host, port }: Config): Promise<void> {
+/** Found out before anything is changed. Answers the port, which is a free one where 0 was asked for. */
+async function refuseTakenPort({ host, port }: Config): Promise<number> {
   const probe = createServer();
   try {
     probe.listen({ host, port });
     await once(probe, "listening");
+    return (probe.address() as AddressInfo).port;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new Unfit(

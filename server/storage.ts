@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { Client } from "pg";
 import {
   type Clock,
+  connectToPrimary,
   DataDirInUse,
   findRunningPostgres,
   lockDataDir,
@@ -104,9 +105,9 @@ async function afterOthers(url: string, clock: Clock): Promise<void> {
 }
 
 async function external(url: string): Promise<Storage> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  let client: Client | undefined;
   try {
-    await client.connect();
+    client = await connectToPrimary(url);
     const { rows } = await client.query<{
       server_version_num: string;
       fsync: string;
@@ -132,7 +133,7 @@ async function external(url: string): Promise<Storage> {
       `The database at DATABASE_URL cannot be reached: ${reasonOf(error)}. Check host, port, user and password.`,
     );
   } finally {
-    await client.end().catch(() => undefined);
+    await client?.end().catch(() => undefined);
   }
 }
 

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import pg from "pg";
 import type { Log } from "./log.ts";
+import { isStandby, type Primary, seekPrimary } from "./primary.ts";
 import type { Sql } from "./sql.ts";
 
 export type Queryable = {
@@ -42,7 +43,13 @@ const CONNECT_TIMEOUT_MS = 2_000;
 const SILENCE_MS = 2_000;
 
 export function openDatabase(options: DatabaseOptions): Database {
-  const pool = new pg.Pool(poolConfig(options));
+  const primary = seekPrimary(options.url);
+  const pool = new pg.Pool({
+    ...poolConfig(options),
+    connectionString: primary.url,
+    ...primary.stream,
+    ...(primary.count > 1 ? { onConnect: refuseStandby } : {}),
+  });
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
   // Only its words are logged: the error carries the whole client. A closing pool loses them all, as asked.
   pool.on("error", ({ message }) => {
@@ -51,17 +58,23 @@ export function openDatabase(options: DatabaseOptions): Database {
   // One that breaks while it is lent out fails the statements on it; here too, silence would end the process.
   pool.on("connect", (client) => client.on("error", () => {}));
   return {
-    query: (statement) => onConnection(pool, (client) => run(client, statement)),
-    transaction: (work) => onConnection(pool, (client) => inTransaction(client, work)),
+    query: (statement) => onConnection(pool, primary, (client) => run(client, statement)),
+    transaction: (work) => onConnection(pool, primary, (client) => inTransaction(client, work)),
     close: () => pool.end(),
   };
 }
 
+async function refuseStandby(client: pg.ClientBase): Promise<void> {
+  if (await isStandby(client)) throw new DatabaseUnavailable("this host is a standby");
+}
+
 async function onConnection<Result>(
   pool: pg.Pool,
+  primary: Primary,
   work: (client: pg.PoolClient) => Promise<Result>,
 ) {
   const client = await pool.connect().catch((error: unknown) => {
+    primary.advance();
     throw asUnavailable(error) ?? error;
   });
   let broken: Error | undefined;

@@ -1,6 +1,9 @@
 import { readdir, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import pg from "pg";
+import type pg from "pg";
+import type { Queryable } from "./database.ts";
+import { connectToPrimary } from "./primary.ts";
+import { sql } from "./sql.ts";
 
 const FOLDER = fileURLToPath(new URL("../../migrations/", import.meta.url));
 
@@ -23,8 +26,7 @@ export async function readMigrations(): Promise<Migration[]> {
  */
 export async function migrate(url: string): Promise<string[]> {
   const migrations = await readMigrations();
-  const client = new pg.Client({ connectionString: url, application_name: "posthorn migrate" });
-  await client.connect();
+  const client = await connectToPrimary(url, { application_name: "posthorn migrate" });
   try {
     await client.query("select pg_advisory_lock($1)", [LOCK]);
     const done = await appliedMigrations(client);
@@ -38,12 +40,14 @@ export async function migrate(url: string): Promise<string[]> {
 }
 
 /** The migrations that this version has and the database has not. */
-export async function missingMigrations(client: pg.ClientBase): Promise<string[]> {
-  const { rows } = await client.query<{ exists: boolean }>(
-    "select to_regclass('migrations') is not null as exists",
-  );
-  const done = rows[0]?.exists ? await appliedMigrations(client) : new Set<string>();
-  return (await readMigrations()).map(({ name }) => name).filter((name) => !done.has(name));
+export async function missingMigrations(db: Queryable): Promise<string[]> {
+  const [table] = await db.query<{ exists: boolean }>(sql`
+    select to_regclass('migrations') is not null as exists`);
+  const done = table?.exists
+    ? await db.query<{ name: string }>(sql`select name from migrations`)
+    : [];
+  const names = new Set(done.map(({ name }) => name));
+  return (await readMigrations()).map(({ name }) => name).filter((name) => !names.has(name));
 }
 
 async function appliedMigrations(client: pg.ClientBase): Promise<Set<string>> {
