@@ -18,6 +18,7 @@ import {
 import {
   type Clock,
   type Database,
+  idFloor,
   type Log,
   type Loop,
   type Metrics,
@@ -140,6 +141,8 @@ export function carrierFleet(deps: Deps) {
       run.setPaused(row.paused);
       members.set(row.carrier_id, { row, run, setShare, binds });
       carrier.start();
+      if ("recall" in carrier)
+        carrier.recall(await findUnreported(db, row.carrier_id, clock.now()));
       log.info({ carrier: row.name }, `carrier ${row.name} started`);
     } catch (error) {
       log.error({ error, carrier: row.name }, `carrier ${row.name} cannot be started`);
@@ -281,6 +284,31 @@ function buildCarrier(
       rate: settings.rate === 0 ? 0 : (settings.rate * held) / settings.binds,
     });
   return { carrier, setShare, binds: settings.binds };
+}
+
+/** The simulator's own memory of receipts dies with its process; a real SMSC's would not. */
+const RECALL_MS = 3_600_000;
+/** Later than the slowest ending of the simulator, which another node may still be telling. */
+const RECALL_AFTER_MS = 15_000;
+
+type Unreported = { message_id: string; account_id: string; carrier_message_id: string };
+
+/** What the simulator accepted lately and never reported on. */
+async function findUnreported(db: Database, carrierId: string, now: Date) {
+  const rows = await db.query<Unreported>(sql`
+    select message_id, account_id, carrier_message_id
+      from submissions
+     where message_id >= ${idFloor(new Date(now.getTime() - RECALL_MS))}
+       and carrier_id = ${carrierId}
+       and outcome = 'accepted'
+       and receipt_effect is null
+       and at < ${new Date(now.getTime() - RECALL_AFTER_MS)}
+     limit 10000`);
+  const messages = await findMessagesOf(db, rows);
+  return rows.flatMap(({ message_id, carrier_message_id: carrierMessageId }) => {
+    const recipient = messages.get(message_id)?.recipient;
+    return recipient === undefined ? [] : [{ carrierMessageId, recipient }];
+  });
 }
 
 /** Messages of which a carrier has a segment: they stay with it. */
