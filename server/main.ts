@@ -1,7 +1,6 @@
 import { systemClock } from "#platform";
 import { type Program, runCli } from "./cli/index.ts";
 import { describeSettings, readConfig } from "./config.ts";
-import { openInstallation } from "./installation.ts";
 import { version } from "./version.ts";
 
 const program: Program = {
@@ -9,8 +8,11 @@ const program: Program = {
   clock: systemClock,
   settings: describeSettings(),
   readSettings: () => readConfig(),
-  open: (migrations) => openInstallation(readConfig(), { clock: systemClock, migrations }),
-  // Loaded when it is run: commands need neither HTTP server nor carriers, and start sooner without.
+  // Loaded when they are needed: a command answers sooner without the whole service.
+  async open(migrations) {
+    const { openInstallation } = await import("./installation.ts");
+    return openInstallation(readConfig(), { clock: systemClock, migrations });
+  },
   start: async () => (await import("./start.ts")).start(),
   stopSignal,
 };

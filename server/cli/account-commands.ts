@@ -21,6 +21,7 @@ const create = command({
     name: required("NAME", accountName, "What the account is called, 1 to 60 characters."),
     credits: optional("N", wholeNumber(1), "Credits to begin with."),
   },
+  prints: '{"accountId","name","balance","signingSecret"}',
   examples: ['account create --name "Acme" --credits 1000'],
   async run({ name, credits }, context) {
     const { db, secrets } = await context.installation();
@@ -60,6 +61,7 @@ const list = command({
   summary: "Lists the accounts with their balances.",
   arguments: {},
   options: {},
+  prints: '{"data":[{"accountId","name","balance","defaultSender","createdAt"}]}',
   examples: ["account list"],
   async run(_given, context) {
     const { db } = await context.installation();
@@ -86,6 +88,7 @@ const showSecret = command({
   summary: "Shows the secret that signs an account's webhooks; the audit log notes it.",
   arguments: {},
   options: { account: accountOption },
+  prints: '{"signingSecret","previousUntil"}',
   examples: ["account secret show --account 019a85c2-5b00-7abc-8def-0123456789ab"],
   async run({ account }, context) {
     const { db, secrets } = await context.installation();
@@ -109,6 +112,7 @@ const rotateSecret = command({
       fallback: "24",
     }),
   },
+  prints: '{"signingSecret","previousUntil"}',
   examples: ["account secret rotate --account 019a85c2-5b00-7abc-8def-0123456789ab --overlap 48"],
   async run({ account, overlap }, context) {
     const { db, secrets } = await context.installation();

@@ -11,6 +11,7 @@ const auditCommand = command({
   options: {
     drained: flag("Also that nothing is left undone; for when load has stopped."),
   },
+  prints: '{"checked":{…},"violations":[…]}',
   examples: ["audit"],
   async run({ drained }, context) {
     const { url, log } = await context.installation();

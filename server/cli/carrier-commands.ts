@@ -44,6 +44,7 @@ const add = command({
     passwordStdin: { ...flag("Read the password from standard input."), isRequired: true },
     ...carrierOptions,
   },
+  prints: '{"carrierId","name","state"}',
   examples: [
     "carrier add acme --smpp smsc.example.com:2775 --system-id posthorn --password-stdin < password.txt",
     "carrier add acme --smpp smsc.example.com:3550 --tls --system-id posthorn --password-stdin --window 20 --rate 100 --in-doubt fail < password.txt",
@@ -113,6 +114,7 @@ const list = command({
   summary: "Lists the carriers with their state on the nodes that run.",
   arguments: {},
   options: {},
+  prints: '{"data":[{"carrierId","name","state","kind","problems","settings"}]}',
   examples: ["carrier list"],
   async run(_given, context) {
     const { db } = await context.installation();
@@ -149,6 +151,7 @@ const test = command({
   summary: "Binds to a carrier once, asks whether it is there, and unbinds; no message is sent.",
   arguments: { name: nameArgument },
   options: {},
+  prints: '{"carrierId","name","state","message"}',
   examples: ["carrier test acme"],
   async run({ name }, context) {
     const { db, secrets } = await context.installation();
@@ -172,6 +175,7 @@ const remove = command({
   summary: "Removes a carrier, in force without a restart; its routes go on without it.",
   arguments: { name: nameArgument },
   options: {},
+  prints: '{"carrierId","name","state"}',
   examples: ["carrier remove acme"],
   async run({ name }, context) {
     const { db } = await context.installation();

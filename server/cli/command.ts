@@ -10,6 +10,8 @@ export type Command<Arguments extends Inputs = Inputs, Options extends Inputs = 
   /** Keys are the placeholders' names in `run`; the last may be repeatable. */
   arguments: Arguments;
   options: Options;
+  /** The shape of its JSON; null where it prints none. */
+  prints: string | null;
   /** Without the name of the program. */
   examples: readonly string[];
   /** Further help, such as the list of settings. */

@@ -1,27 +1,27 @@
-import { accountCommands } from "./account-commands.ts";
-import { auditCommands } from "./audit-command.ts";
-import { carrierCommands } from "./carrier-commands.ts";
 import type { AnyCommand } from "./command.ts";
-import { creditCommands } from "./credit-commands.ts";
-import { doctorCommands } from "./doctor-command.ts";
-import { keyCommands } from "./key-commands.ts";
-import { priceCommands } from "./price-commands.ts";
-import { routeCommands } from "./route-commands.ts";
-import { sendCommands } from "./send-command.ts";
-import { serviceCommands } from "./service-commands.ts";
-import { smscCommands } from "./smsc-command.ts";
 
-/** Every command, in the order in which help lists them. */
-export const commands: readonly AnyCommand[] = [
-  ...serviceCommands,
-  ...accountCommands,
-  ...keyCommands,
-  ...creditCommands,
-  ...carrierCommands,
-  ...routeCommands,
-  ...priceCommands,
-  ...sendCommands,
-  ...doctorCommands,
-  ...auditCommands,
-  ...smscCommands,
-];
+/**
+ * Every command by the first word of its name, in the order in which help lists them. Each is loaded
+ * when it is called, with the rooms it asks: a command that books credits needs no carriers.
+ */
+const groups: Record<string, () => Promise<readonly AnyCommand[]>> = {
+  start: async () => (await import("./service-commands.ts")).startCommands,
+  migrate: async () => (await import("./service-commands.ts")).migrateCommands,
+  account: async () => (await import("./account-commands.ts")).accountCommands,
+  key: async () => (await import("./key-commands.ts")).keyCommands,
+  credits: async () => (await import("./credit-commands.ts")).creditCommands,
+  carrier: async () => (await import("./carrier-commands.ts")).carrierCommands,
+  route: async () => (await import("./route-commands.ts")).routeCommands,
+  price: async () => (await import("./price-commands.ts")).priceCommands,
+  send: async () => (await import("./send-command.ts")).sendCommands,
+  doctor: async () => (await import("./doctor-command.ts")).doctorCommands,
+  audit: async () => (await import("./audit-command.ts")).auditCommands,
+  smsc: async () => (await import("./smsc-command.ts")).smscCommands,
+};
+
+/** The commands that begin with a word; all of them where none does. */
+export async function loadCommands(word?: string): Promise<readonly AnyCommand[]> {
+  if (word !== undefined && Object.hasOwn(groups, word)) return groups[word]?.() ?? [];
+  const loaded = await Promise.all(Object.values(groups).map((load) => load()));
+  return loaded.flat();
+}

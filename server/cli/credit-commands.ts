@@ -15,6 +15,7 @@ const add = command({
     note: required("TEXT", text, "Why; it stands in the ledger and the audit log."),
     reference: optional("TEXT", text, "A name for this booking: repeated with it, it books once."),
   },
+  prints: '{"balance"}',
   examples: [
     'credits add --account 019a85c2-5b00-7abc-8def-0123456789ab --amount 500 --note "Invoice 17"',
   ],
@@ -56,6 +57,7 @@ const show = command({
   summary: "Shows an account's balance.",
   arguments: {},
   options: { account: accountOption },
+  prints: '{"balance"}',
   examples: ["credits show --account 019a85c2-5b00-7abc-8def-0123456789ab"],
   async run({ account }, context) {
     const { db } = await context.installation();

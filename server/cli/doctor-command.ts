@@ -12,6 +12,7 @@ const doctor = command({
   summary: "Checks settings, database, clock, carriers and disk, and says what to mend.",
   arguments: {},
   options: {},
+  prints: '{"data":[{"name","state","message","fix"}]}, state: ok, warning or fault',
   examples: ["doctor"],
   async run(_given, context) {
     const data = await examine(context);

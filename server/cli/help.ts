@@ -18,23 +18,29 @@ export function usage({ name, arguments: places, options }: AnyCommand): string 
   return ["posthorn", name, ...words, ...flags].join(" ");
 }
 
-export function optionLabel(key: string, { placeholder }: Input): string {
+function optionLabel(key: string, { placeholder }: Input): string {
   return `--${optionName(key)}${placeholder === null ? "" : ` ${placeholder}`}`;
 }
 
-export function meaningOf({ meaning, fallback }: Input): string {
-  return fallback === null ? meaning : `${meaning} ${fallback} if left out.`;
+/** An argument or option in words, for help and the reference page. */
+export function describeInput(key: string, input: Input, kind: "argument" | "option") {
+  const { meaning, fallback, isRequired } = input;
+  return {
+    label: kind === "argument" ? (input.placeholder ?? key) : optionLabel(key, input),
+    meaning: fallback === null || fallback === "" ? meaning : `${meaning} ${fallback} if left out.`,
+    isRequired,
+  };
 }
 
 export function commandHelp(command: AnyCommand, program: Program): string {
-  const { summary, arguments: places, options, examples, details } = command;
+  const { summary, prints, arguments: places, options, examples, details } = command;
   return joinSections([
     `${summary}\n\nUsage: ${shortUsage(command)}`,
-    section(
-      "Arguments",
-      Object.values(places).map((input) => [input.placeholder ?? "", meaningOf(input)]),
-    ),
-    section("Options", optionRows({ ...options, ...everywhere })),
+    section("Arguments", inputRows(places, "argument")),
+    section("Options", inputRows({ ...options, ...everywhere }, "option")),
+    prints !== null &&
+      `With --json
+  ${prints}`,
     details?.(program),
     examples.length > 0 &&
       `Examples\n${examples.map((line) => `  npx posthorn ${line}`).join("\n")}`,
@@ -66,8 +72,11 @@ function shortUsage(command: AnyCommand): string {
   return `${usage({ ...command, options: Object.fromEntries(needed) })} [options]`;
 }
 
-function optionRows(options: Inputs): [string, string][] {
-  return Object.entries(options).map(([key, input]) => [optionLabel(key, input), meaningOf(input)]);
+function inputRows(inputs: Inputs, kind: "argument" | "option"): [string, string][] {
+  return Object.entries(inputs).map(([key, input]) => {
+    const { label, meaning } = describeInput(key, input, kind);
+    return [label, meaning];
+  });
 }
 
 export function section(title: string, rows: readonly (readonly [string, string])[]): string {

@@ -1,5 +1,4 @@
-import { readTime } from "#messages";
-import { isId } from "#platform";
+import { isId, readTime } from "#platform";
 import type { Parse } from "./input.ts";
 
 /** The forms of values that several commands take. Each throws an Error that goes on from the name. */

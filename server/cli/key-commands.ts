@@ -16,6 +16,7 @@ const create = command({
     scope: several("SCOPE", oneOf(knownScopes), `What it may do: ${knownScopes.join(", ")}.`),
     expires: optional("TIME", moment, "When it ends: an ISO time, or from now such as 90d."),
   },
+  prints: '{"keyId","key","name","scopes"}',
   examples: [
     "key create --account 019a85c2-5b00-7abc-8def-0123456789ab --name Shop --scope messages:send --scope messages:read --expires 90d",
   ],
@@ -49,6 +50,8 @@ const list = command({
   summary: "Lists an account's API keys, newest first, masked.",
   arguments: {},
   options: { account: accountOption },
+  prints:
+    '{"data":[{"keyId","key","name","scopes","createdAt","createdBy","lastUsedAt","expiresAt","revokedAt"}]}',
   examples: ["key list --account 019a85c2-5b00-7abc-8def-0123456789ab"],
   async run({ account }, context) {
     const { db } = await context.installation();
@@ -94,6 +97,7 @@ const revoke = command({
   summary: "Revokes an API key, in force on every node when the command returns.",
   arguments: { key: required("ID", id, "The key's id; key list shows it.") },
   options: {},
+  prints: '{"keyId","name","revokedAt"}',
   examples: ["key revoke 019a85c2-5b00-7abc-8def-0123456789ab"],
   async run({ key: keyId }, context) {
     const { db } = await context.installation();

@@ -18,6 +18,7 @@ const set = command({
     credits: required("CREDITS", wholeNumber(0, 1_000_000), "Credits per segment."),
   },
   options: {},
+  prints: '{"prefix","credits"}',
   examples: ["price set 49 2", 'price set "" 1'],
   async run(price, context) {
     const { db } = await context.installation();
@@ -32,6 +33,7 @@ const remove = command({
   summary: "Removes a prefix's price; the next shorter prefix then holds, at last 1 credit.",
   arguments: { prefix: prefixArgument },
   options: {},
+  prints: '{"prefix"}',
   examples: ["price remove 49"],
   async run({ prefix }, context) {
     const { db } = await context.installation();
@@ -49,6 +51,7 @@ const list = command({
   summary: "Lists the prices by prefix.",
   arguments: {},
   options: {},
+  prints: '{"data":[{"prefix","credits"}]}',
   examples: ["price list"],
   async run(_given, context) {
     const { db } = await context.installation();

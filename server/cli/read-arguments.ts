@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { nearest } from "#http";
+import { nearest } from "#platform";
 import type { AnyCommand } from "./command.ts";
 import { flag, type Input, type Inputs, optionName } from "./input.ts";
 

@@ -1,5 +1,5 @@
-import { nearest } from "#http";
 import { listRoutes, removeRoute, setRoute } from "#messages";
+import { nearest } from "#platform";
 import { type CarrierRow, listCarriers } from "#sending";
 import { ACTOR, command, CommandFailure } from "./command.ts";
 import { required, several } from "./input.ts";
@@ -21,6 +21,7 @@ const set = command({
     carriers: several("CARRIER", text, "Names of carriers; carrier list shows them."),
   },
   options: {},
+  prints: '{"prefix","carriers"}',
   examples: ["route set 49 acme simulator", 'route set "" acme'],
   async run({ prefix, carriers: names }, context) {
     const { db } = await context.installation();
@@ -52,6 +53,7 @@ const remove = command({
   summary: "Removes a prefix's route; the next shorter prefix then holds, if there is one.",
   arguments: { prefix: prefixArgument },
   options: {},
+  prints: '{"prefix"}',
   examples: ["route remove 49"],
   async run({ prefix }, context) {
     const { db } = await context.installation();
@@ -70,6 +72,7 @@ const list = command({
   summary: "Lists the routes by prefix.",
   arguments: {},
   options: {},
+  prints: '{"data":[{"prefix","carriers"}]}',
   examples: ["route list"],
   async run(_given, context) {
     const { db } = await context.installation();

@@ -1,5 +1,4 @@
-import { nearest } from "#http";
-import { DatabaseUnavailable, Unfit } from "#platform";
+import { DatabaseUnavailable, nearest, Unfit } from "#platform";
 import {
   type AnyCommand,
   CommandFailure,
@@ -8,7 +7,7 @@ import {
   type MigrationsWish,
   type Program,
 } from "./command.ts";
-import { commands } from "./commands.ts";
+import { loadCommands } from "./commands.ts";
 import { commandHelp, overview } from "./help.ts";
 import { readArguments } from "./read-arguments.ts";
 import { type Streams, type Terminal, terminalOn } from "./terminal.ts";
@@ -27,8 +26,9 @@ export async function runCli({ program, argv, streams }: Call): Promise<number> 
   const terminal = terminalOn(streams, asked.has("--json") || words.includes("--json"));
 
   if (words[0] === "--version" || words[0] === "-v") return showVersion(program, terminal, words);
-  const command = findCommand(words);
-  if (command === undefined) return explain(program, terminal, words, asked);
+  const commands = await loadCommands(words[0]);
+  const command = findCommand(commands, words);
+  if (command === undefined) return explain({ program, commands, terminal, words, asked });
   const rest = words.slice(command.name.split(" ").length);
   if (asked.has("--help") || asked.has("-h") || asksForHelp(rest)) {
     streams.output.write(`${commandHelp(command, program)}\n`);
@@ -40,7 +40,10 @@ export async function runCli({ program, argv, streams }: Call): Promise<number> 
 }
 
 /** The command with the most words that the line begins with. */
-function findCommand(words: readonly string[]): AnyCommand | undefined {
+function findCommand(
+  commands: readonly AnyCommand[],
+  words: readonly string[],
+): AnyCommand | undefined {
   return commands
     .filter(({ name }) => name.split(" ").every((word, n) => words[n] === word))
     .toSorted((a, b) => b.name.length - a.name.length)[0];
@@ -56,24 +59,26 @@ function showVersion({ version }: Program, terminal: Terminal, words: readonly s
   return EXIT.worked;
 }
 
+type Unclear = Pick<Context, "program" | "terminal"> & {
+  commands: readonly AnyCommand[];
+  words: readonly string[];
+  /** What stood before the first word. */
+  asked: ReadonlySet<string>;
+};
+
 /** No command was named: help where it was asked for, otherwise what is wrong. */
-function explain(
-  { version }: Program,
-  terminal: Terminal,
-  words: readonly string[],
-  asked: ReadonlySet<string>,
-): number {
+function explain({ program, commands, terminal, words, asked }: Unclear): number {
   const end = words.findIndex((word) => word.startsWith("-"));
   const named = (end < 0 ? words : words.slice(0, end)).filter((word) => word !== "help");
-  const group = groupOf(named);
+  const group = groupOf(commands, named);
   const wantsHelp =
     asked.has("--help") || asked.has("-h") || asksForHelp(words) || words[0] === "help";
   if (wantsHelp && group.length === named.length) {
-    terminal.print(overview(commands, group.join(" "), version));
+    terminal.print(overview(commands, group.join(" "), program.version));
     return EXIT.worked;
   }
   if (group.length === named.length) {
-    terminal.say(overview(commands, group.join(" "), version));
+    terminal.say(overview(commands, group.join(" "), program.version));
     return EXIT.wrongCall;
   }
   const names = commands.map(({ name }) => name);
@@ -85,7 +90,7 @@ function explain(
 }
 
 /** The leading words that some command begins with. */
-function groupOf(words: readonly string[]): string[] {
+function groupOf(commands: readonly AnyCommand[], words: readonly string[]): string[] {
   const isStart = (count: number) =>
     commands.some(({ name }) => `${name} `.startsWith(`${words.slice(0, count).join(" ")} `));
   let count = 0;

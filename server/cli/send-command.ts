@@ -35,6 +35,7 @@ const send = command({
       fallback: "2m",
     }),
   },
+  prints: "the message, as the API shows it; with --watch as it ended",
   examples: [
     'send --account 019a85c2-5b00-7abc-8def-0123456789ab --to 4915112345678 --text "Hello" --watch',
   ],

@@ -6,6 +6,7 @@ const start = command({
   summary: "Runs the service until a stop signal.",
   arguments: {},
   options: {},
+  prints: null,
   examples: ["start"],
   details: ({ settings }) =>
     section(
@@ -24,6 +25,7 @@ const migrate = command({
   summary: "Brings the database up to date; start does it too.",
   arguments: {},
   options: {},
+  prints: '{"applied":[…]}',
   examples: ["migrate"],
   async run(_given, context) {
     const { applied } = await context.installation("apply");
@@ -33,4 +35,5 @@ const migrate = command({
   },
 });
 
-export const serviceCommands = [start, migrate];
+export const startCommands = [start];
+export const migrateCommands = [migrate];

@@ -17,6 +17,7 @@ const smsc = command({
     systemId: optional("USER", text, "Let only this user bind; anyone unless given."),
     password: optional("PASSWORD", text, "The password of that user, at most 8 characters."),
   },
+  prints: '{"host","port"}, once it listens',
   examples: ["smsc --port 2775"],
   async run({ host, port, systemId, password = "" }, { terminal, signal }) {
     const credentials = systemId === undefined ? {} : { credentials: { systemId, password } };

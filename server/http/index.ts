@@ -5,7 +5,6 @@
 export { serveDocs } from "./docs.ts";
 export { failedAuthentications, networkOf } from "./failed-authentications.ts";
 export { serveHealth } from "./health.ts";
-export { nearest } from "./nearest.ts";
 export type {
   Allowance,
   Authenticator,

@@ -1,7 +1,7 @@
 import Schema from "typebox/schema";
 import type { TSchema } from "typebox";
 import type { Detail, DetailCode } from "#contract";
-import { nearest } from "./nearest.ts";
+import { nearestField } from "./nearest-field.ts";
 import { whatIsWrong } from "./wrong-value.ts";
 
 /** What a hostile body of 1 MiB can make us say at most. */
@@ -94,7 +94,7 @@ function walkValue(here: Walk, value: unknown, field: string): boolean {
 }
 
 function unknown(field: string, name: string, known: string[], part: Part): Detail {
-  const near = nearest(name, known);
+  const near = nearestField(name, known);
   const hint = near ? ` Did you mean ${near}?` : ` Known are: ${known.join(", ")}.`;
   const [code, noun]: [DetailCode, string] =
     part === "body" ? ["FIELD_UNKNOWN", "field"] : ["PARAMETER_UNKNOWN", "parameter"];

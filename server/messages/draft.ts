@@ -1,11 +1,10 @@
 import type { Detail, DetailCode, NewMessage } from "#contract";
 import { countSegments } from "#contract/segments";
-import { newMessageId } from "#platform";
+import { newMessageId, readTime } from "#platform";
 import type { MessageRow } from "./message-row.ts";
 import { judgeRecipient } from "./recipient.ts";
 import type { Routing } from "./routing.ts";
 import { judgeSender } from "./sender.ts";
-import { readTime } from "./time.ts";
 
 /** Judges a callback address; the egress guard that also judges each connection. */
 export type JudgeUrl = (

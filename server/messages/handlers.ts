@@ -1,7 +1,7 @@
 import type { Detail, NewMessage, operations, Status } from "#contract";
 import { nonGsmCharacters } from "#contract/segments";
 import { type Handlers, Problem, type Refinement } from "#http";
-import type { Clock } from "#platform";
+import { type Clock, readTime } from "#platform";
 import { findAccount } from "#accounts";
 import type { Cursors } from "./cursor.ts";
 import { judgeFields, type JudgeUrl } from "./draft.ts";
@@ -11,7 +11,6 @@ import { type Filter, findMessage, listMessages } from "./read.ts";
 import { digitsOf } from "./recipient.ts";
 import { draftAll, draftContext, type SendDeps, sendMessages } from "./send.ts";
 import { cancelMessage } from "./send-queue.ts";
-import { readTime } from "./time.ts";
 
 type Deps = SendDeps & { cursors: Cursors; sources: HistorySources };
 

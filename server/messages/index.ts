@@ -35,8 +35,8 @@ export {
   setRoute,
   takeOutOfRoutes,
 } from "./routing-changes.ts";
+export { measureQueue, type QueueDepth } from "./queue-depth.ts";
 export { judgeSender } from "./sender.ts";
 export { type SendDeps, sendMessages } from "./send.ts";
-export { readTime } from "./time.ts";
 export { carrierText, eventBody, type StatusChange } from "./event-body.ts";
 export { accountOf, hostKey } from "./host-key.ts";

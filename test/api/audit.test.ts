@@ -47,6 +47,11 @@ test("a good data set has no violation, and the audit says how much it looked at
   });
 });
 
+function attemptThatEnded(ended: string, step: number): string {
+  return `insert into webhook_attempts (account_id, message_id, sequence, attempt, at, step, error_class, total_ms, ended)
+          select account_id, message_id, sequence, 9, now(), ${step}, 'http_500', 0, '${ended}' from webhook_deliveries`;
+}
+
 const OTHER = "(select account_id from accounts where name = 'Other')";
 
 /** Changes that no code of ours would make; what the database forbids, a hand with enough rights can do. */
@@ -208,11 +213,28 @@ const planted: { what: string; breaks: string; by: string }[] = [
     breaks: "I13",
     by: `update keys set account_id = ${OTHER}`,
   },
-  ...["events", "submissions", "send_queue", "webhook_deliveries"].map((table) => ({
-    what: `a row of ${table} that crosses accounts`,
-    breaks: "I14",
-    by: `update ${table} set account_id = ${OTHER}`,
-  })),
+  {
+    what: "a webhook that nobody will deliver",
+    breaks: "I11",
+    by: "delete from webhook_deliveries",
+  },
+  {
+    what: "a webhook that has ended and still waits",
+    breaks: "I11",
+    by: attemptThatEnded("delivered", 0),
+  },
+  {
+    what: "a webhook given up too early",
+    breaks: "I11",
+    by: `${attemptThatEnded("exhausted", 3)}; delete from webhook_deliveries`,
+  },
+  ...["events", "submissions", "send_queue", "webhook_deliveries", "webhook_attempts"].map(
+    (table) => ({
+      what: `a row of ${table} that crosses accounts`,
+      breaks: "I14",
+      by: `update ${table} set account_id = ${OTHER}`,
+    }),
+  ),
   {
     what: "51 active keys",
     breaks: "I15",
@@ -338,6 +360,9 @@ async function fillWithGoodData(db: TestDatabase): Promise<void> {
       }
     }
   });
+  await db.query(sql`
+    insert into webhook_attempts (account_id, message_id, sequence, attempt, at, step, total_ms)
+    values (${accountId}, ${delivered.message_id}, 2, 1, ${now}, 0, 1)`);
   await move(handedOver, "QUEUED", { to: "SENT" });
   await move([delivered], "SENT", { to: "DELIVERED" });
   const error = { code: "UNKNOWN", carrierCode: "0x0B" } as const;

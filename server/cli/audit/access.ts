@@ -20,15 +20,17 @@ export const access: readonly Invariant[] = [
               or k.account_id <> m.account_id
               or not 'messages:send' = any (k.scopes))`,
   },
-  ...["events", "submissions", "send_queue", "webhook_deliveries"].map((table): Invariant => ({
-    name: "I14",
-    rule: `${table} name the account that their message belongs to`,
-    violations: sql`
+  ...["events", "submissions", "send_queue", "webhook_deliveries", "webhook_attempts"].map(
+    (table): Invariant => ({
+      name: "I14",
+      rule: `${table} name the account that their message belongs to`,
+      violations: sql`
         select t.message_id as "messageId", t.account_id as "accountId", m.account_id as "ownerId"
           from ${rawSql(table)} t
           join messages m on m.message_id = t.message_id
          where t.account_id <> m.account_id`,
-  })),
+    }),
+  ),
   {
     name: "I15",
     rule: "an account has at most 50 active keys",

@@ -64,6 +64,7 @@ async function countRows(tx: Queryable): Promise<Record<string, number>> {
            (select count(*) from submissions) as submissions,
            (select count(*) from events) as events,
            (select count(*) from webhook_deliveries) as "webhookDeliveries",
+           (select count(*) from webhook_attempts) as "webhookAttempts",
            (select count(*) from keys) as keys`);
   return counts ?? {};
 }

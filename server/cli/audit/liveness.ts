@@ -33,7 +33,7 @@ export const liveness: readonly Invariant[] = [
     name: "I17",
     rule: "no webhook has been due for a minute",
     violations: sql`
-      select d.delivery_id as "deliveryId", d.message_id as "messageId", d.next_at as "nextAt"
+      select d.message_id as "messageId", d.sequence, d.next_at as "nextAt"
         from webhook_deliveries d
        where d.next_at < now() - interval '60 s'`,
   },

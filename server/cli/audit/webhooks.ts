@@ -13,4 +13,35 @@ export const webhooks: readonly Invariant[] = [
        where (m.callback_url is not null) <> (e.body is not null)
           or e.callback_url is distinct from m.callback_url`,
   },
+  {
+    // Attempts are kept 30 days; a day less leaves out those that are being dropped.
+    name: "I11",
+    rule: "what is to be told is either still waiting or has ended, once",
+    violations: sql`
+      select e.message_id as "messageId", e.sequence, coalesce(d.n, 0) as waiting, coalesce(t.n, 0) as ended
+        from events e
+        left join (select message_id, sequence, count(*) as n
+                     from webhook_deliveries where replay_id is null group by message_id, sequence) d
+               using (message_id, sequence)
+        left join (select message_id, sequence, count(*) as n
+                     from webhook_attempts where replay_id is null and ended is not null
+                    group by message_id, sequence) t using (message_id, sequence)
+       where e.body is not null
+         and e.at > now() - interval '29 days'
+         and coalesce(d.n, 0) + coalesce(t.n, 0) <> 1`,
+  },
+  {
+    // The step counts failures from 0. A host that is only probed ends what waited for a day.
+    name: "I11",
+    rule: "a webhook is exhausted after 7 attempts, or after a day",
+    violations: sql`
+      select t.message_id as "messageId", t.sequence, t.step
+        from webhook_attempts t
+        join events e on e.message_id = t.message_id and e.sequence = t.sequence
+       where t.ended = 'exhausted'
+         and t.replay_id is null
+         and t.step < 6
+         and t.error_class <> 'interrupted'
+         and t.at < e.at + interval '24 hours'`,
+  },
 ];

@@ -1,0 +1,953 @@
+-- Made from the migrations by docs/generate.ts: the schema they add up to, for readers.
+-- Partitions are left out; the service makes them by the month.
+
+create table accounts (
+  account_id uuid not null,
+  name text not null,
+  default_sender text,
+  balance bigint not null default 0,
+  ledger_seq bigint not null default 0,
+  send_tokens double precision,
+  send_tokens_at timestamp with time zone,
+  low_credits bigint not null default 100,
+  version integer not null default 1,
+  created_at timestamp with time zone not null,
+  constraint accounts_pkey PRIMARY KEY (account_id),
+  constraint balance_is_never_negative CHECK ((balance >= 0))
+) with (fillfactor=50);
+
+create table audit_log (
+  audit_id uuid not null,
+  at timestamp with time zone not null,
+  account_id uuid,
+  actor text not null,
+  action text not null,
+  object_id text,
+  details jsonb not null default '{}'::jsonb,
+  address text,
+  request_id text,
+  constraint audit_log_pkey PRIMARY KEY (audit_id)
+);
+CREATE INDEX audit_log_of_account ON public.audit_log USING btree (account_id, audit_id);
+CREATE INDEX audit_log_of_object ON public.audit_log USING btree (object_id);
+
+create table bind_leases (
+  carrier_id uuid not null,
+  slot smallint not null,
+  node_id uuid not null,
+  leased_until timestamp with time zone not null,
+  constraint bind_leases_pkey PRIMARY KEY (carrier_id, slot)
+);
+
+create table bookings (
+  account_id uuid not null,
+  reference text not null,
+  seq bigint not null,
+  constraint bookings_pkey PRIMARY KEY (account_id, reference),
+  constraint bookings_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id)
+);
+
+create table carrier_states (
+  carrier_id uuid not null,
+  node_id uuid not null,
+  state jsonb not null,
+  at timestamp with time zone not null,
+  constraint carrier_states_pkey PRIMARY KEY (carrier_id, node_id)
+);
+
+create table carriers (
+  carrier_id uuid not null,
+  name text not null,
+  kind text not null,
+  settings jsonb not null default '{}'::jsonb,
+  password bytea,
+  paused boolean not null default false,
+  removed_at timestamp with time zone,
+  version integer not null default 1,
+  created_at timestamp with time zone not null,
+  constraint carriers_pkey PRIMARY KEY (carrier_id),
+  constraint carrier_kind_is_known CHECK ((kind = ANY (ARRAY['simulator'::text, 'smpp'::text]))),
+  constraint carrier_name_has_1_to_60_characters CHECK (((char_length(name) >= 1) AND (char_length(name) <= 60)))
+);
+CREATE UNIQUE INDEX carrier_name_is_unique ON public.carriers USING btree (name) WHERE (removed_at IS NULL);
+
+create table events (
+  message_id uuid not null,
+  sequence smallint not null,
+  account_id uuid not null,
+  status text not null,
+  at timestamp with time zone not null,
+  callback_url text,
+  body bytea,
+  constraint events_pkey PRIMARY KEY (message_id, sequence),
+  constraint body_and_address_go_together CHECK (((body IS NULL) = (callback_url IS NULL)))
+) partition by RANGE (message_id);
+
+create table followed_events (
+  "position" bigint not null generated always as identity,
+  account_id uuid not null,
+  message_id uuid not null,
+  sequence smallint not null,
+  at timestamp with time zone not null,
+  constraint followed_events_pkey PRIMARY KEY ("position")
+);
+
+create table followers (
+  account_id uuid not null,
+  until timestamp with time zone not null,
+  constraint followers_pkey PRIMARY KEY (account_id)
+);
+
+create table form_keys (
+  user_id uuid not null,
+  key text not null,
+  operation text not null,
+  made_id uuid,
+  created_at timestamp with time zone not null,
+  constraint form_keys_pkey PRIMARY KEY (user_id, key)
+);
+CREATE INDEX form_keys_by_age ON public.form_keys USING btree (created_at);
+
+create table idempotency (
+  account_id uuid not null,
+  key text not null,
+  fingerprint bytea not null,
+  message_ids uuid[] not null,
+  created_at timestamp with time zone not null,
+  constraint idempotency_pkey PRIMARY KEY (account_id, key)
+);
+CREATE INDEX idempotency_by_age ON public.idempotency USING btree (created_at);
+
+create table installation (
+  only_row boolean not null default true,
+  completed_at timestamp with time zone not null,
+  constraint installation_pkey PRIMARY KEY (only_row),
+  constraint installation_only_row_check CHECK (only_row)
+);
+
+create table key_usage (
+  key_id uuid not null,
+  last_used_at timestamp with time zone not null,
+  constraint key_usage_pkey PRIMARY KEY (key_id),
+  constraint key_usage_key_id_fkey FOREIGN KEY (key_id) REFERENCES keys(key_id)
+);
+
+create table keys (
+  key_id uuid not null,
+  account_id uuid not null,
+  name text not null,
+  hash bytea not null,
+  prefix text not null,
+  scopes text[] not null,
+  created_at timestamp with time zone not null,
+  created_by text not null,
+  expires_at timestamp with time zone,
+  revoked_at timestamp with time zone,
+  revoked_seq bigint,
+  constraint keys_pkey PRIMARY KEY (key_id),
+  constraint keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
+  constraint key_has_known_scopes CHECK (((cardinality(scopes) > 0) AND (scopes <@ ARRAY['messages:send'::text, 'messages:read'::text]))),
+  constraint key_name_has_1_to_60_characters CHECK (((char_length(name) >= 1) AND (char_length(name) <= 60)))
+);
+CREATE UNIQUE INDEX key_hash_is_unique ON public.keys USING btree (hash);
+CREATE INDEX keys_of_account ON public.keys USING btree (account_id, key_id);
+
+create table ledger (
+  account_id uuid not null,
+  seq bigint not null,
+  message_id uuid,
+  kind text not null,
+  amount bigint not null,
+  balance_after bigint not null,
+  actor text,
+  note text,
+  created_at timestamp with time zone not null,
+  constraint ledger_pkey PRIMARY KEY (account_id, seq),
+  constraint charges_and_refunds_name_a_message CHECK (((kind = ANY (ARRAY['charge'::text, 'refund'::text])) = (message_id IS NOT NULL))),
+  constraint ledger_kind_is_known CHECK ((kind = ANY (ARRAY['charge'::text, 'refund'::text, 'topup'::text, 'adjustment'::text]))),
+  constraint ledger_never_goes_below_zero CHECK ((balance_after >= 0)),
+  constraint signs_fit_the_kind CHECK (
+CASE kind
+    WHEN 'charge'::text THEN (amount <= 0)
+    WHEN 'adjustment'::text THEN true
+    ELSE (amount >= 0)
+END),
+  constraint topups_and_adjustments_name_an_actor CHECK (((kind = ANY (ARRAY['topup'::text, 'adjustment'::text])) = (actor IS NOT NULL)))
+);
+CREATE UNIQUE INDEX ledger_once_per_message ON public.ledger USING btree (message_id, kind) WHERE (message_id IS NOT NULL);
+
+create table links (
+  link_id uuid not null,
+  kind text not null,
+  token_hash bytea not null,
+  created_at timestamp with time zone not null,
+  created_by text not null,
+  expires_at timestamp with time zone not null,
+  account_id uuid,
+  role text,
+  user_id uuid,
+  used_at timestamp with time zone,
+  withdrawn_at timestamp with time zone,
+  constraint links_pkey PRIMARY KEY (link_id),
+  constraint links_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
+  constraint links_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id),
+  constraint invitations_name_account_and_role CHECK (((kind = 'invitation'::text) = ((account_id IS NOT NULL) AND (role IS NOT NULL)))),
+  constraint link_kind_is_known CHECK ((kind = ANY (ARRAY['setup'::text, 'invitation'::text, 'reset'::text]))),
+  constraint resets_name_a_user CHECK (((kind = 'reset'::text) = (user_id IS NOT NULL)))
+);
+CREATE UNIQUE INDEX link_token_is_unique ON public.links USING btree (token_hash);
+CREATE INDEX links_of_account ON public.links USING btree (account_id) WHERE (account_id IS NOT NULL);
+
+create table memberships (
+  account_id uuid not null,
+  user_id uuid not null,
+  role text not null,
+  version integer not null default 1,
+  joined_at timestamp with time zone not null,
+  constraint memberships_pkey PRIMARY KEY (account_id, user_id),
+  constraint memberships_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id),
+  constraint memberships_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id),
+  constraint role_is_known CHECK ((role = ANY (ARRAY['viewer'::text, 'developer'::text, 'owner'::text])))
+);
+CREATE INDEX memberships_of_user ON public.memberships USING btree (user_id);
+
+create table messages (
+  account_id uuid not null,
+  message_id uuid not null,
+  key_id uuid,
+  recipient text not null,
+  sender text,
+  text text not null,
+  encoding text not null,
+  segments smallint not null,
+  credits bigint not null,
+  status text not null,
+  sequence smallint not null default 1,
+  reference text,
+  metadata text,
+  callback_url text,
+  concat_reference smallint not null default 0,
+  carrier_id uuid,
+  error_code text,
+  error_carrier_code text,
+  created_at timestamp with time zone not null,
+  send_at timestamp with time zone,
+  expires_at timestamp with time zone not null,
+  sent_at timestamp with time zone,
+  final_at timestamp with time zone,
+  constraint messages_pkey PRIMARY KEY (account_id, message_id)
+) partition by RANGE (message_id);
+CREATE INDEX messages_by_recipient ON public.messages USING btree (account_id, recipient, message_id);
+CREATE INDEX messages_by_reference ON public.messages USING btree (account_id, reference, message_id) WHERE (reference IS NOT NULL);
+
+create table migrations (
+  name text not null,
+  applied_at timestamp with time zone not null default now(),
+  constraint migrations_pkey PRIMARY KEY (name)
+);
+
+create table nodes (
+  node_id uuid not null,
+  roles text[] not null,
+  host text not null,
+  pid integer not null,
+  version text not null,
+  started_at timestamp with time zone not null,
+  heard_at timestamp with time zone not null,
+  constraint nodes_pkey PRIMARY KEY (node_id)
+);
+
+create table parked_receipts (
+  parked_id uuid not null,
+  carrier_id uuid not null,
+  match_ids text[] not null,
+  receipt jsonb not null,
+  raw bytea,
+  at timestamp with time zone not null,
+  constraint parked_receipts_pkey PRIMARY KEY (parked_id)
+);
+CREATE INDEX parked_receipts_by_match_id ON public.parked_receipts USING gin (match_ids);
+
+create table prices (
+  prefix text not null,
+  credits bigint not null,
+  constraint prices_pkey PRIMARY KEY (prefix),
+  constraint price_is_0_to_a_million CHECK (((credits >= 0) AND (credits <= 1000000))),
+  constraint price_prefix_is_digits CHECK ((prefix ~ '^[0-9]{0,15}$'::text))
+);
+
+create unlogged table read_allowances (
+  key_id uuid not null,
+  tokens double precision not null,
+  tokens_at timestamp with time zone not null,
+  asked integer not null,
+  granted integer not null,
+  constraint read_allowances_pkey PRIMARY KEY (key_id)
+) with (fillfactor=50);
+
+create table recovery_codes (
+  user_id uuid not null,
+  hash bytea not null,
+  used_at timestamp with time zone,
+  constraint recovery_codes_pkey PRIMARY KEY (user_id, hash),
+  constraint recovery_codes_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id)
+);
+
+create table routes (
+  prefix text not null,
+  carrier_ids uuid[] not null,
+  constraint routes_pkey PRIMARY KEY (prefix),
+  constraint route_has_a_carrier CHECK ((cardinality(carrier_ids) > 0)),
+  constraint route_prefix_is_digits CHECK ((prefix ~ '^[0-9]{0,15}$'::text))
+);
+
+create table routing_version (
+  only_row boolean not null default true,
+  version bigint not null,
+  constraint routing_version_pkey PRIMARY KEY (only_row),
+  constraint routing_version_only_row_check CHECK (only_row)
+);
+
+create table send_queue (
+  message_id uuid not null,
+  account_id uuid not null,
+  carrier_id uuid not null,
+  due_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  leased_by uuid,
+  lease_epoch integer not null default 0,
+  attempt smallint not null default 0,
+  constraint send_queue_pkey PRIMARY KEY (message_id)
+) with (fillfactor=70, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000);
+CREATE INDEX send_queue_by_expiry ON public.send_queue USING btree (expires_at);
+CREATE INDEX send_queue_in_turn ON public.send_queue USING btree (carrier_id, account_id, due_at);
+
+create table sessions (
+  session_id uuid not null,
+  token_hash bytea not null,
+  user_id uuid not null,
+  is_pending boolean not null,
+  created_at timestamp with time zone not null,
+  seen_at timestamp with time zone not null,
+  proven_at timestamp with time zone not null,
+  address text,
+  user_agent text,
+  constraint sessions_pkey PRIMARY KEY (session_id),
+  constraint sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id)
+);
+CREATE UNIQUE INDEX session_token_is_unique ON public.sessions USING btree (token_hash);
+CREATE INDEX sessions_by_age ON public.sessions USING btree (seen_at);
+CREATE INDEX sessions_of_user ON public.sessions USING btree (user_id);
+
+create unlogged table sign_in_tries (
+  subject text not null,
+  tries double precision not null,
+  at timestamp with time zone not null,
+  blocked_until timestamp with time zone not null,
+  constraint sign_in_tries_pkey PRIMARY KEY (subject)
+);
+
+create table signing_secrets (
+  account_id uuid not null,
+  version integer not null,
+  sealed bytea not null,
+  created_at timestamp with time zone not null,
+  not_after timestamp with time zone,
+  constraint signing_secrets_pkey PRIMARY KEY (account_id, version),
+  constraint signing_secrets_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(account_id)
+);
+CREATE UNIQUE INDEX one_secret_signs ON public.signing_secrets USING btree (account_id) WHERE (not_after IS NULL);
+
+create table submissions (
+  message_id uuid not null,
+  segment smallint not null,
+  turn smallint not null,
+  account_id uuid not null,
+  carrier_id uuid not null,
+  at timestamp with time zone not null,
+  outcome text,
+  carrier_message_id text,
+  match_id text,
+  carrier_code text,
+  in_doubt_at timestamp with time zone,
+  doubt_reason text,
+  doubt_action text,
+  receipt_effect text,
+  receipts jsonb,
+  constraint submissions_pkey PRIMARY KEY (message_id, segment, turn),
+  constraint either_answered_or_in_doubt CHECK (((outcome IS NOT NULL) OR (in_doubt_at IS NOT NULL))),
+  constraint outcome_is_known CHECK ((outcome = ANY (ARRAY['accepted'::text, 'refused_temporarily'::text, 'refused'::text, 'unsent'::text])))
+) partition by RANGE (message_id);
+CREATE INDEX submissions_by_match_id ON public.submissions USING btree (carrier_id, match_id) WHERE (match_id IS NOT NULL);
+
+create table users (
+  user_id uuid not null,
+  email text not null,
+  name text not null,
+  password text not null,
+  is_operator boolean not null default false,
+  totp bytea,
+  totp_pending bytea,
+  totp_step bigint not null default 0,
+  preferences jsonb not null default '{}'::jsonb,
+  version integer not null default 1,
+  created_at timestamp with time zone not null,
+  last_seen_at timestamp with time zone,
+  constraint users_pkey PRIMARY KEY (user_id)
+);
+CREATE UNIQUE INDEX user_email_is_unique ON public.users USING btree (email);
+
+create table webhook_attempts (
+  account_id uuid not null,
+  message_id uuid not null,
+  sequence smallint not null,
+  attempt smallint not null,
+  at timestamp with time zone not null,
+  delivery_id uuid not null,
+  replay_id uuid,
+  step smallint not null,
+  http_status smallint,
+  error_class text,
+  error text,
+  dns_ms real,
+  connect_ms real,
+  tls_ms real,
+  first_byte_ms real,
+  total_ms real not null,
+  address text,
+  answer_headers jsonb,
+  answer bytea,
+  ended text,
+  constraint webhook_attempts_pkey PRIMARY KEY (account_id, message_id, sequence, attempt, at),
+  constraint ended_is_known CHECK ((ended = ANY (ARRAY['delivered'::text, 'exhausted'::text, 'gone'::text, 'forbidden'::text])))
+) partition by RANGE (at);
+
+create table webhook_deliveries (
+  delivery_id uuid not null,
+  message_id uuid not null,
+  sequence smallint not null,
+  account_id uuid not null,
+  host_key bigint not null,
+  replay_id uuid,
+  attempts smallint not null default 0,
+  step smallint not null default 0,
+  next_at timestamp with time zone not null,
+  leased_until timestamp with time zone,
+  lease_epoch integer not null default 0,
+  interrupted smallint not null default 0,
+  constraint webhook_deliveries_pkey PRIMARY KEY (delivery_id)
+) with (fillfactor=70, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000);
+CREATE UNIQUE INDEX one_delivery_in_flight_per_message ON public.webhook_deliveries USING btree (message_id) WHERE (leased_until IS NOT NULL);
+CREATE INDEX webhook_deliveries_in_turn ON public.webhook_deliveries USING btree (host_key, next_at);
+CREATE INDEX webhook_deliveries_of_message ON public.webhook_deliveries USING btree (message_id, sequence);
+
+create table webhook_hosts (
+  host_key bigint not null,
+  account_id uuid,
+  origin text not null,
+  health text not null,
+  since timestamp with time zone not null,
+  ok bigint not null,
+  failed bigint not null,
+  p95_ms real,
+  last_ok_at timestamp with time zone,
+  constraint webhook_hosts_pkey PRIMARY KEY (host_key)
+);
+
+CREATE OR REPLACE FUNCTION public.accept_messages(node uuid, lease interval, send_rate double precision, send_burst double precision, g_account uuid[], g_key uuid[], g_routing bigint[], g_idempotency_key text[], g_fingerprint bytea[], g_count integer[], g_credits bigint[], m_group integer[], m_account uuid[], m_key uuid[], m_id uuid[], m_recipient text[], m_sender text[], m_text text[], m_encoding text[], m_segments smallint[], m_credits bigint[], m_reference text[], m_metadata text[], m_callback_url text[], m_concat_reference smallint[], m_carrier uuid[], m_created_at timestamp with time zone[], m_send_at timestamp with time zone[], m_expires_at timestamp with time zone[], m_leased boolean[])
+ RETURNS TABLE(n integer, outcome text, available bigint, tokens double precision, message_ids uuid[], default_sender text)
+ LANGUAGE plpgsql
+AS $function$
+declare
+  moment   timestamptz;
+  current_routing bigint;
+  account  uuid;
+  purse    bigint;
+  bucket   double precision;
+  accepted boolean[] := array_fill(false, array[cardinality(g_account)]);
+  spent    boolean := false;
+  r        record;
+begin
+  perform from accounts a where a.account_id = any (g_account) order by a.account_id for no key update;
+  -- Read after the lock was granted, so that moments follow each other in the order of the locks: a
+  -- second waited for never fills an allowance twice, and a key that expired meanwhile is seen.
+  moment := clock_timestamp();
+
+  select v.version into current_routing from routing_version v;
+
+  for r in
+    select g.n::integer as n, g.account_id, g.key_id, g.count, g.credits,
+           k.key_id is null or k.revoked_at is not null as is_revoked,
+           k.expires_at <= moment as is_expired, g.routing <> current_routing as is_stale,
+           i.fingerprint = g.fingerprint as is_repeated, i.message_ids,
+           row_number() over (partition by g.account_id, g.idempotency_key order by g.n) as turn,
+           g.idempotency_key, a.balance, a.default_sender,
+           least(send_burst, coalesce(
+             a.send_tokens + send_rate * greatest(0, extract(epoch from moment - a.send_tokens_at)), send_burst
+           )) as tokens
+      from unnest(g_account, g_key, g_routing, g_idempotency_key, g_fingerprint, g_count, g_credits)
+           with ordinality as g (account_id, key_id, routing, idempotency_key, fingerprint, count, credits, n)
+      join accounts a on a.account_id = g.account_id
+      left join keys k on k.key_id = g.key_id and k.account_id = g.account_id
+      left join idempotency i on i.account_id = g.account_id and i.key = g.idempotency_key
+     order by g.account_id, g.n
+  loop
+    if account is distinct from r.account_id then
+      account := r.account_id;
+      purse := r.balance;
+      bucket := r.tokens;
+    end if;
+    n := r.n;
+    message_ids := null;
+    default_sender := r.default_sender;
+    outcome := case
+      when r.key_id is not null and r.is_revoked then 'key_revoked'
+      when r.key_id is not null and r.is_expired then 'key_expired'
+      when r.is_repeated then 'replayed'
+      when not r.is_repeated then 'key_reused'
+      -- The first of two equal keys in one batch decides; the second asks again and sees its record.
+      when r.idempotency_key is not null and r.turn > 1 then 'again'
+      when r.is_stale then 'routing_changed'
+      -- A batch larger than the whole allowance passes when the allowance is full, and leaves a debt.
+      when r.count > bucket and bucket < send_burst then 'rate_limited'
+      when r.credits > purse then 'credits_insufficient'
+      else 'accepted'
+    end;
+    if outcome = 'accepted' then
+      accepted[r.n] := true;
+      spent := true;
+      purse := purse - r.credits;
+      bucket := bucket - r.count;
+    elsif outcome = 'replayed' then
+      message_ids := r.message_ids;
+    end if;
+    available := purse;
+    tokens := bucket;
+    return next;
+  end loop;
+
+  if not spent then
+    return;
+  end if;
+
+  with m as materialized (
+    select u.*
+      from unnest(m_group, m_account, m_key, m_id, m_recipient, m_sender, m_text, m_encoding, m_segments,
+                  m_credits, m_reference, m_metadata, m_callback_url, m_concat_reference, m_carrier, m_created_at,
+                  m_send_at, m_expires_at, m_leased)
+           with ordinality as u (g, account_id, key_id, id, recipient, sender, text, encoding, segments,
+                                 credits, reference, metadata, callback_url, concat_reference, carrier_id, created_at,
+                                 send_at, expires_at, leased, n)
+     where accepted[u.g]
+  ), charged as (
+    insert into ledger (account_id, seq, message_id, kind, amount, balance_after, created_at)
+    select m.account_id, a.ledger_seq + row_number() over w, m.id, 'charge', -m.credits,
+           a.balance - sum(m.credits) over w, m.created_at
+      from m
+      join accounts a on a.account_id = m.account_id
+    window w as (partition by m.account_id order by m.n rows unbounded preceding)
+  ), stored as (
+    insert into messages (account_id, message_id, key_id, recipient, sender, text, encoding, segments, credits,
+                          status, reference, metadata, callback_url, concat_reference, carrier_id, created_at,
+                          send_at, expires_at)
+    select m.account_id, m.id, m.key_id, m.recipient, coalesce(m.sender, a.default_sender), m.text, m.encoding,
+           m.segments, m.credits, 'QUEUED', m.reference, m.metadata, m.callback_url, m.concat_reference,
+           m.carrier_id, m.created_at, m.send_at, m.expires_at
+      from m
+      join accounts a on a.account_id = m.account_id
+  ), queued as (
+    insert into send_queue (message_id, account_id, carrier_id, due_at, expires_at, leased_by, lease_epoch, attempt)
+    select m.id, m.account_id, m.carrier_id,
+           case when m.leased then moment + lease else coalesce(m.send_at, moment) end,
+           m.expires_at, case when m.leased then node end, m.leased::integer, m.leased::integer
+      from m
+  ), remembered as (
+    insert into idempotency (account_id, key, fingerprint, message_ids, created_at)
+    select g.account_id, g.key, g.fingerprint, (select array_agg(m.id order by m.n) from m where m.g = g.n), moment
+      from unnest(g_account, g_idempotency_key, g_fingerprint)
+           with ordinality as g (account_id, key, fingerprint, n)
+     where accepted[g.n] and g.key is not null
+  )
+  update accounts a
+     set balance = a.balance - s.credits,
+         ledger_seq = a.ledger_seq + s.count,
+         send_tokens = least(send_burst, coalesce(
+           a.send_tokens + send_rate * greatest(0, extract(epoch from moment - a.send_tokens_at)), send_burst
+         )) - s.count,
+         send_tokens_at = greatest(a.send_tokens_at, moment)
+    from (select m.account_id, sum(m.credits) as credits, count(*) as count from m group by m.account_id) s
+   where a.account_id = s.account_id;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.book_credits(account uuid, kind text, amount bigint, actor text, note text, reference text, at timestamp with time zone)
+ RETURNS TABLE(outcome text, balance bigint)
+ LANGUAGE plpgsql
+AS $function$
+declare
+  held accounts;
+begin
+  select * into held from accounts a where a.account_id = account for no key update;
+  if not found then
+    return query select 'account_unknown', 0::bigint;
+  elsif exists (select from bookings b where b.account_id = account and b.reference = book_credits.reference) then
+    return query select 'repeated', held.balance;
+  elsif held.balance + amount < 0 then
+    return query select 'below_zero', held.balance;
+  else
+    update accounts a set balance = a.balance + amount, ledger_seq = a.ledger_seq + 1 where a.account_id = account;
+    insert into ledger (account_id, seq, kind, amount, balance_after, actor, note, created_at)
+    values (account, held.ledger_seq + 1, kind, amount, held.balance + amount, actor, note, at);
+    if reference is not null then
+      insert into bookings (account_id, reference, seq) values (account, reference, held.ledger_seq + 1);
+    end if;
+    return query select 'booked', held.balance + amount;
+  end if;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.claim_deliveries(hosts bigint[], free integer[], only_first boolean, lease interval)
+ RETURNS TABLE(delivery_id uuid, message_id uuid, sequence smallint, account_id uuid, host_key bigint, replay_id uuid, attempts smallint, step smallint, lease_epoch integer, interrupted smallint, claimed_at timestamp with time zone)
+ LANGUAGE plpgsql
+AS $function$
+declare
+  moment constant timestamptz := clock_timestamp();
+begin
+  return query
+  with room as (
+    select r.host_key, r.free from unnest(hosts, free) as r (host_key, free)
+  ), picked as materialized (
+    select d.*
+      from room r
+     cross join lateral (
+       select w.delivery_id, w.message_id, w.sequence, w.leased_until
+         from webhook_deliveries w
+        where w.host_key = r.host_key
+          and w.next_at <= moment
+          and (w.attempts = 0) = only_first
+          and not exists (
+                select 1
+                  from webhook_deliveries o
+                 where o.message_id = w.message_id
+                   and o.delivery_id <> w.delivery_id
+                   and (o.leased_until is not null
+                        or (w.attempts = 0 and o.attempts = 0 and w.replay_id is null and o.sequence < w.sequence))
+              )
+        order by w.next_at
+        limit r.free
+          for update of w skip locked
+     ) d
+  ), one as materialized (
+    select distinct on (p.message_id) p.delivery_id, p.leased_until is not null as was_leased
+      from picked p
+     order by p.message_id, p.sequence
+  ), claimed as (
+    update webhook_deliveries w
+       set leased_until = moment + lease,
+           next_at = moment + lease,
+           lease_epoch = w.lease_epoch + 1,
+           attempts = w.attempts + 1,
+           interrupted = case when o.was_leased then w.interrupted + 1 else w.interrupted end
+      from one o
+     where w.delivery_id = o.delivery_id
+    returning w.delivery_id, w.message_id, w.sequence, w.account_id, w.host_key, w.replay_id, w.attempts, w.step,
+              w.lease_epoch, w.interrupted, o.was_leased
+  ), noted as (
+    insert into webhook_attempts (account_id, message_id, sequence, attempt, at, delivery_id, replay_id, step,
+                                  error_class, error, total_ms)
+    select c.account_id, c.message_id, c.sequence, c.attempts - 1, moment, c.delivery_id, c.replay_id, c.step,
+           'interrupted', 'The process that made this attempt ended before its outcome was recorded.', 0
+      from claimed c
+     where c.was_leased
+  )
+  select c.delivery_id, c.message_id, c.sequence, c.account_id, c.host_key, c.replay_id, c.attempts, c.step,
+         c.lease_epoch, c.interrupted, moment
+    from claimed c;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.claim_sends(carrier uuid, node uuid, lease interval, room integer, after uuid)
+ RETURNS TABLE(message_id uuid, account_id uuid, lease_epoch integer, attempt smallint, was_leased boolean)
+ LANGUAGE plpgsql
+AS $function$
+declare
+  moment constant timestamptz := clock_timestamp();
+begin
+  return query
+  with recursive walk as (
+    (select q.account_id, 1 as n
+       from send_queue q
+      where q.carrier_id = carrier and q.account_id > after
+      order by q.account_id
+      limit 1)
+    union all
+    select (select q.account_id
+              from send_queue q
+             where q.carrier_id = carrier and q.account_id > w.account_id
+             order by q.account_id
+             limit 1), w.n + 1
+      from walk w
+     where w.account_id is not null and w.n < 500
+  ), lanes as materialized (
+    select w.account_id from walk w where w.account_id is not null
+  ), picked as materialized (
+    select d.message_id, d.was_leased
+      from lanes l
+     cross join lateral (
+       select q.message_id, q.leased_by is not null as was_leased
+         from send_queue q
+        where q.carrier_id = carrier and q.account_id = l.account_id and q.due_at <= moment
+        order by q.due_at
+        limit greatest(1, room / greatest(1, (select count(*) from lanes)))
+          for update skip locked
+     ) d
+     limit room
+  )
+  update send_queue q
+     set leased_by = node,
+         lease_epoch = q.lease_epoch + 1,
+         attempt = q.attempt + 1,
+         due_at = moment + lease
+    from picked p
+   where q.message_id = p.message_id
+  returning q.message_id, q.account_id, q.lease_epoch, q.attempt, p.was_leased;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.count_routing_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  update routing_version set version = version + 1;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.due_lanes(after bigint, most integer)
+ RETURNS SETOF bigint
+ LANGUAGE sql
+ STABLE
+AS $function$
+  with recursive walk as (
+    (select w.host_key, w.next_at, 1 as n
+       from webhook_deliveries w
+      where w.host_key > after
+      order by w.host_key, w.next_at
+      limit 1)
+    union all
+    select next.host_key, next.next_at, w.n + 1
+      from walk w
+     cross join lateral (
+       select d.host_key, d.next_at
+         from webhook_deliveries d
+        where d.host_key > w.host_key
+        order by d.host_key, d.next_at
+        limit 1
+     ) next
+     where w.n < 500
+  )
+  select host_key from walk where next_at <= clock_timestamp() limit most
+$function$;
+
+CREATE OR REPLACE FUNCTION public.id_floor(at timestamp with time zone)
+ RETURNS uuid
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN ((lpad(to_hex((GREATEST((0)::numeric, floor((EXTRACT(epoch FROM at) * (1000)::numeric))))::bigint), 12, '0'::text) || '00000000000000000000'::text))::uuid;
+
+CREATE OR REPLACE FUNCTION public.make_attempt_partitions(around timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  day date;
+begin
+  for day in select (around at time zone 'UTC')::date + n from generate_series(-1, 3) n loop
+    execute format(
+      'create table if not exists %I partition of webhook_attempts for values from (%L) to (%L)',
+      'webhook_attempts' || to_char(day, '_YYYY_MM_DD'), day::text || ' 00:00+00', (day + 1)::text || ' 00:00+00'
+    );
+  end loop;
+  create table if not exists webhook_attempts_other partition of webhook_attempts default;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.make_partitions(around timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  parent text;
+  month  timestamptz;
+begin
+  foreach parent in array array['messages', 'events', 'submissions'] loop
+    for month in
+      select date_trunc('month', around at time zone 'UTC') at time zone 'UTC' + n * interval '1 month'
+        from generate_series(-1, 2) n
+    loop
+      month := date_trunc('month', month at time zone 'UTC') at time zone 'UTC';
+      execute format(
+        'create table if not exists %I partition of %I for values from (%L) to (%L) with (fillfactor = %s)',
+        parent || to_char(month at time zone 'UTC', '_YYYY_MM'), parent,
+        id_floor(month),
+        id_floor((month at time zone 'UTC' + interval '1 month') at time zone 'UTC'),
+        case parent when 'events' then 100 else 60 end
+      );
+    end loop;
+    execute format('create table if not exists %I partition of %I default', parent || '_other', parent);
+  end loop;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.move_messages(m_account uuid[], m_id uuid[], m_from text[], m_to text[], m_at timestamp with time zone[], m_error text[], m_carrier_code text[], m_body bytea[], m_host_key bigint[])
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+AS $function$
+declare
+  moved uuid[];
+begin
+  perform from messages m
+     join unnest(m_account, m_id) as u (account_id, id) on m.account_id = u.account_id and m.message_id = u.id
+    order by m.message_id for no key update of m;
+
+  with u as materialized (
+    select * from unnest(m_account, m_id, m_from, m_to, m_at, m_error, m_carrier_code, m_body, m_host_key)
+      as u (account_id, id, was, now_is, at, error, carrier_code, body, host_key)
+  ), changed as (
+    update messages m
+       set status = u.now_is,
+           sequence = m.sequence + 1,
+           sent_at = case when u.now_is = 'SENT' then u.at else m.sent_at end,
+           final_at = case when u.now_is = 'SENT' then null else u.at end,
+           error_code = u.error,
+           error_carrier_code = u.carrier_code
+      from u
+     where m.account_id = u.account_id and m.message_id = u.id and m.status = u.was
+    returning m.account_id, m.message_id, m.sequence, m.status, u.at, m.callback_url, m.credits, u.body, u.host_key
+  ), noted as (
+    insert into events (message_id, sequence, account_id, status, at, callback_url, body)
+    select c.message_id, c.sequence, c.account_id, c.status, c.at, case when c.body is not null then c.callback_url end, c.body
+      from changed c
+  ), due as (
+    insert into webhook_deliveries (delivery_id, message_id, sequence, account_id, host_key, next_at)
+    select (left(c.message_id::text, 35) || to_hex(c.sequence::integer))::uuid, c.message_id, c.sequence, c.account_id,
+           c.host_key, clock_timestamp()
+      from changed c
+     where c.body is not null
+  ), followed as (
+    insert into followed_events (account_id, message_id, sequence, at)
+    select c.account_id, c.message_id, c.sequence, c.at
+      from changed c
+     where exists (select from followers f where f.account_id = c.account_id and f.until > clock_timestamp())
+  ), refunded as (
+    insert into ledger (account_id, seq, message_id, kind, amount, balance_after, created_at)
+    select c.account_id, a.ledger_seq + row_number() over w, c.message_id, 'refund', c.credits,
+           a.balance + sum(c.credits) over w, c.at
+      from changed c
+      join accounts a on a.account_id = c.account_id
+     where c.status = 'FAILED'
+    window w as (partition by c.account_id order by c.message_id rows unbounded preceding)
+  ), credited as (
+    update accounts a
+       set balance = a.balance + s.credits, ledger_seq = a.ledger_seq + s.count
+      from (select c.account_id, sum(c.credits) as credits, count(*) as count
+              from changed c where c.status = 'FAILED' group by c.account_id) s
+     where a.account_id = s.account_id
+  )
+  select array_agg(c.message_id) into moved from changed c;
+
+  return query select unnest(moved);
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.record_attempts(a_account uuid[], a_message uuid[], a_sequence smallint[], a_attempt smallint[], a_at timestamp with time zone[], a_delivery uuid[], a_replay uuid[], a_step smallint[], a_status smallint[], a_class text[], a_error text[], a_dns real[], a_connect real[], a_tls real[], a_first_byte real[], a_total real[], a_address text[], a_headers jsonb[], a_answer bytea[], a_epoch integer[], a_next text[], a_ended text[], a_next_step smallint[], a_wait_ms double precision[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  with u as materialized (
+    select *
+      from unnest(a_account, a_message, a_sequence, a_attempt, a_at, a_delivery, a_replay, a_step, a_status, a_class,
+                  a_error, a_dns, a_connect, a_tls, a_first_byte, a_total, a_address, a_headers, a_answer, a_epoch,
+                  a_next, a_ended, a_next_step, a_wait_ms)
+           as u (account_id, message_id, sequence, attempt, at, delivery_id, replay_id, step, status, class, error,
+                 dns, connect, tls, first_byte, total, address, headers, answer, epoch, next, ended, next_step, wait_ms)
+  ), finished as (
+    delete from webhook_deliveries w
+     using u
+     where u.next = 'ended' and w.delivery_id = u.delivery_id and w.lease_epoch = u.epoch
+    returning w.delivery_id
+  ), put_off as (
+    update webhook_deliveries w
+       set leased_until = null,
+           interrupted = 0,
+           step = u.next_step,
+           attempts = case u.next when 'put_back' then w.attempts - 1 else w.attempts end,
+           next_at = clock_timestamp() + make_interval(secs => u.wait_ms / 1000.0)
+      from u
+     where u.next in ('again', 'put_back') and w.delivery_id = u.delivery_id and w.lease_epoch = u.epoch
+    returning w.delivery_id
+  )
+  insert into webhook_attempts (account_id, message_id, sequence, attempt, at, delivery_id, replay_id, step,
+                                http_status, error_class, error, dns_ms, connect_ms, tls_ms, first_byte_ms, total_ms,
+                                address, answer_headers, answer, ended)
+  select u.account_id, u.message_id, u.sequence, u.attempt, u.at, u.delivery_id, u.replay_id, u.step, u.status,
+         u.class, u.error, u.dns, u.connect, u.tls, u.first_byte, u.total, u.address, u.headers, u.answer,
+         case when u.delivery_id in (select f.delivery_id from finished f) then u.ended end
+    from u
+   where u.next <> 'put_back';
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.record_submissions(node uuid, s_message uuid[], s_account uuid[], s_epoch integer[], s_segment smallint[], s_turn smallint[], s_carrier uuid[], s_at timestamp with time zone[], s_outcome text[], s_carrier_message_id text[], s_match_id text[], s_carrier_code text[], s_in_doubt_at timestamp with time zone[], s_doubt_reason text[], s_doubt_action text[], s_step text[], s_delay_ms integer[], s_next_carrier uuid[])
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+AS $function$
+declare
+  held uuid[];
+begin
+  select array_agg(h.message_id) into held
+    from (
+      select q.message_id
+        from send_queue q
+        join (select distinct u.message_id, u.epoch from unnest(s_message, s_epoch) as u (message_id, epoch)) u
+          on u.message_id = q.message_id and u.epoch = q.lease_epoch
+       where q.leased_by = node
+       order by q.message_id
+         for update of q
+    ) h;
+
+  insert into submissions (message_id, segment, turn, account_id, carrier_id, at, outcome, carrier_message_id,
+                           match_id, carrier_code, in_doubt_at, doubt_reason, doubt_action)
+  select u.message_id, u.segment, u.turn, u.account_id, u.carrier_id, u.at, u.outcome, u.carrier_message_id,
+         u.match_id, u.carrier_code, u.in_doubt_at, u.doubt_reason, u.doubt_action
+    from unnest(s_message, s_account, s_segment, s_turn, s_carrier, s_at, s_outcome, s_carrier_message_id, s_match_id,
+                s_carrier_code, s_in_doubt_at, s_doubt_reason, s_doubt_action)
+         as u (message_id, account_id, segment, turn, carrier_id, at, outcome, carrier_message_id, match_id,
+               carrier_code, in_doubt_at, doubt_reason, doubt_action)
+   where u.outcome is not null or u.in_doubt_at is not null
+      on conflict (message_id, segment, turn) do update
+     set outcome = coalesce(submissions.outcome, excluded.outcome),
+         carrier_message_id = coalesce(submissions.carrier_message_id, excluded.carrier_message_id),
+         match_id = coalesce(submissions.match_id, excluded.match_id),
+         carrier_code = coalesce(submissions.carrier_code, excluded.carrier_code);
+
+  delete from send_queue q
+   using unnest(s_message, s_step) as u (message_id, step)
+   where q.message_id = u.message_id and u.step in ('sent', 'failed') and q.message_id = any (held);
+
+  update send_queue q
+     set leased_by = null,
+         carrier_id = coalesce(u.next_carrier, q.carrier_id),
+         due_at = clock_timestamp() + make_interval(secs => u.delay_ms / 1000.0)
+    from unnest(s_message, s_step, s_delay_ms, s_next_carrier) as u (message_id, step, delay_ms, next_carrier)
+   where q.message_id = u.message_id and u.step = 'again' and q.message_id = any (held);
+
+  return query select unnest(held);
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.refuse_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception '% is append-only', tg_table_name;
+end $function$;
+
+CREATE TRIGGER audit_log_is_append_only BEFORE DELETE OR UPDATE ON public.audit_log FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER carriers_change_routing AFTER INSERT OR DELETE OR UPDATE ON public.carriers FOR EACH STATEMENT EXECUTE FUNCTION count_routing_change();
+CREATE TRIGGER ledger_is_append_only BEFORE DELETE OR UPDATE ON public.ledger FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER prices_change_routing AFTER INSERT OR DELETE OR UPDATE ON public.prices FOR EACH STATEMENT EXECUTE FUNCTION count_routing_change();
+CREATE TRIGGER routes_change_routing AFTER INSERT OR DELETE OR UPDATE ON public.routes FOR EACH STATEMENT EXECUTE FUNCTION count_routing_change();

@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { command } from "./command.ts";
+import { flag, optional, required, several, withFallback } from "./input.ts";
+import { prefix, text, wholeNumber } from "./input-values.ts";
+import { readArguments } from "./read-arguments.ts";
+
+const sample = command({
+  name: "sample",
+  summary: "Does nothing.",
+  arguments: {
+    prefix: required("PREFIX", prefix, "Digits."),
+    carriers: several("CARRIER", text, "Names."),
+  },
+  options: {
+    account: required("ID", text, "An account."),
+    credits: optional("N", wholeNumber(-5, 5), "Credits."),
+    forwardTo: optional("URL", text, "A place."),
+    overlap: withFallback("HOURS", wholeNumber(0, 72), { meaning: "Hours.", fallback: "24" }),
+    watch: flag("Look."),
+  },
+  prints: null,
+  examples: [],
+  run: () => Promise.resolve(undefined),
+});
+
+test("arguments and options are read by their names, in any order", () => {
+  const read = readArguments(sample, [
+    "--account=A",
+    "",
+    "one",
+    "--credits",
+    "-5",
+    "two",
+    "--forward-to",
+    "x",
+    "--watch",
+  ]);
+
+  assert.deepEqual(read, {
+    outcome: "read",
+    given: {
+      prefix: "",
+      carriers: ["one", "two"],
+      account: "A",
+      credits: -5,
+      forwardTo: "x",
+      overlap: 24,
+      watch: true,
+      json: false,
+      help: false,
+    },
+  });
+});
+
+test("everything that is wrong is named at once, with the likely meaning", () => {
+  const read = readArguments(sample, ["x", "--acount", "A", "--credits", "9", "--watch=yes"]);
+
+  assert.deepEqual(read, {
+    outcome: "wrong",
+    faults: [
+      "There is no option --acount; did you mean --account?",
+      "--watch takes no value.",
+      'PREFIX must be the first digits of a number, such as 49, or "" for all: not "x".',
+      "CARRIER is missing. Names.",
+      "--account ID is missing. An account.",
+      '--credits must be a whole number from -5 to 5, not "9".',
+    ],
+  });
+});
+
+test("an option that swallowed the next one is known to lack its value", () => {
+  const read = readArguments(sample, ["49", "one", "--account", "--credits", "3"]);
+
+  assert.deepEqual(read, { outcome: "wrong", faults: ["--account needs a value: --account ID."] });
+});
+
+test("an option given twice is refused unless it may be", () => {
+  const read = readArguments(sample, ["49", "one", "--account", "A", "--account", "B"]);
+
+  assert.deepEqual(read, { outcome: "wrong", faults: ["--account is given twice."] });
+});
+
+test("what follows -- is taken as it is", () => {
+  const read = readArguments(sample, ["--account", "A", "--", "49", "--watch"]);
+
+  assert.ok(read.outcome === "read");
+  assert.deepEqual(read.given["carriers"], ["--watch"]);
+});
+
+test("no command line makes the reader throw", () => {
+  const word = fc.oneof(
+    fc.constantFrom("--account", "--credits=1", "--", "-", "-h", "-xyz", "--=", "--watch"),
+    fc.string(),
+  );
+  fc.assert(
+    fc.property(fc.array(word, { maxLength: 8 }), (argv) => {
+      const read = readArguments(sample, argv);
+      assert.ok(read.outcome === "read" || read.faults.every((fault) => fault.length > 0));
+    }),
+  );
+});

@@ -1,0 +1,35 @@
+import { nearest } from "#platform";
+
+/** The known field that a mistyped one most likely means, also by what others call it. */
+export function nearestField(name: string, known: readonly string[]): string | undefined {
+  const near = nearest(name, known);
+  if (near !== undefined) return near;
+  const meant = SYNONYMS[name.toLowerCase().replaceAll(/[_\-\s]/g, "")];
+  return meant !== undefined && known.includes(meant) ? meant : undefined;
+}
+
+/** What other services call the same thing. */
+const SYNONYMS: Record<string, string> = {
+  to: "recipient",
+  phone: "recipient",
+  number: "recipient",
+  phonenumber: "recipient",
+  destination: "recipient",
+  from: "sender",
+  source: "sender",
+  originator: "sender",
+  body: "text",
+  message: "text",
+  content: "text",
+  callback: "callbackUrl",
+  webhook: "callbackUrl",
+  webhookurl: "callbackUrl",
+  statuscallback: "callbackUrl",
+  clientref: "reference",
+  clientreference: "reference",
+  tags: "metadata",
+  scheduledat: "sendAt",
+  scheduleat: "sendAt",
+  validityperiod: "validitySeconds",
+  ttl: "validitySeconds",
+};

@@ -1,0 +1,226 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { sql } from "#platform";
+import { type CliRun, posthornJson, runPosthorn, words } from "../support/cli.ts";
+import { type TestDatabase, testDatabase } from "../support/postgres.ts";
+
+/** One database for the file: each test works on an account of its own, or on its own prefix. */
+let db: TestDatabase;
+let environment: Record<string, string>;
+
+before(async () => {
+  db = await testDatabase();
+  environment = { DATABASE_URL: db.url, SECRET_KEY: Buffer.alloc(32, 3).toString("base64") };
+});
+after(() => db[Symbol.asyncDispose]());
+
+function json<Json>(texts: TemplateStringsArray, ...inserts: (string | number)[]): Promise<Json> {
+  return posthornJson<Json>(words(texts, ...inserts), { environment });
+}
+
+function run(texts: TemplateStringsArray, ...inserts: (string | number)[]): Promise<CliRun> {
+  return runPosthorn(words(texts, ...inserts), { environment });
+}
+
+type Account = { accountId: string; name: string; balance: number; signingSecret: string };
+
+const UNKNOWN = "019a85c2-5b00-7abc-8def-0123456789ab";
+
+test("an account is made with its credits and signing secret, and its changes are audited", async () => {
+  const account = await json<Account>`account create --name ${"Acme Ltd"} --credits 50`;
+
+  assert.deepEqual(Object.keys(account), ["accountId", "name", "balance", "signingSecret"]);
+  assert.equal(account.balance, 50);
+  assert.match(account.signingSecret, /^whsec_[A-Za-z0-9+/]{43}=$/);
+  const { data } = await json<{ data: Account[] }>`account list`;
+  const found = data.find(({ accountId }) => accountId === account.accountId);
+  assert.partialDeepStrictEqual(found, { name: "Acme Ltd", balance: 50 });
+  const audited = await db.query<{ action: string; actor: string }>(sql`
+    select action, actor from audit_log where account_id = ${account.accountId} order by audit_id`);
+  assert.deepEqual(audited, [
+    { action: "account.created", actor: "cli" },
+    { action: "credits.booked", actor: "cli" },
+  ]);
+});
+
+test("credits are added once per reference, and taken, but never below zero", async () => {
+  const { accountId } = await json<Account>`account create --name Purse`;
+  const book = (amount: number) =>
+    run`credits add --account ${accountId} --amount ${amount} --note ${"Invoice 17"} --reference ${amount}`;
+
+  const booked = await book(25);
+  const repeated = await book(25);
+  const taken = await book(-24);
+  const refused = await book(-2);
+
+  assert.deepEqual(
+    [booked, repeated, taken].map(({ stdout }) => JSON.parse(stdout)),
+    [{ balance: 25 }, { balance: 25 }, { balance: 1 }],
+  );
+  assert.deepEqual(
+    [refused.code, refused.stdout, refused.stderr],
+    [1, "", "The account has 1 credits; 2 cannot be taken from it. Take at most 1.\n"],
+  );
+});
+
+test("a key is shown once, listed masked with its expiry, and revoked", async () => {
+  const { accountId } = await json<Account>`account create --name Keys`;
+
+  const key = await json<{ keyId: string; key: string }>`
+    key create --account ${accountId} --name Shop --scope messages:send --scope messages:read --expires 90d`;
+  const revoked = await json`key revoke ${key.keyId}`;
+  const { data } = await json<{ data: Record<string, string>[] }>`key list --account ${accountId}`;
+
+  assert.deepEqual(Object.keys(key), ["keyId", "key", "name", "scopes"]);
+  assert.match(key.key, /^sms_[0-9A-Za-z]{36}$/);
+  assert.partialDeepStrictEqual(revoked, { keyId: key.keyId, name: "Shop" });
+  const [listed] = data;
+  assert.partialDeepStrictEqual(listed, {
+    key: `${key.key.slice(0, 8)}••••••••`,
+    scopes: ["messages:send", "messages:read"],
+    createdBy: "cli",
+  });
+  const livedMs = Date.parse(listed?.["expiresAt"] ?? "") - Date.parse(listed?.["createdAt"] ?? "");
+  assert.equal(livedMs, 90 * 86_400_000);
+  assert.ok(listed?.["revokedAt"]);
+});
+
+test("the signing secret is shown and rotated with an overlap, or without one", async () => {
+  const first = await json<Account>`account create --name Secrets`;
+  const { accountId } = first;
+
+  const shown = await json`account secret show --account ${accountId}`;
+  const rotated = await json<Rotated>`account secret rotate --account ${accountId}`;
+  const dropped = await json<Rotated>`account secret rotate --account ${accountId} --overlap 0`;
+
+  assert.deepEqual(shown, { signingSecret: first.signingSecret, previousUntil: null });
+  assert.notEqual(rotated.signingSecret, first.signingSecret);
+  assert.ok(Date.parse(rotated.previousUntil ?? "") > Date.now() + 23 * 3_600_000);
+  assert.equal(dropped.previousUntil, null);
+});
+
+type Rotated = { signingSecret: string; previousUntil: string | null };
+
+test("prices and routes are set, listed and removed, each with an audit row", async () => {
+  assert.deepEqual(await json`price set 49151 3`, { prefix: "49151", credits: 3 });
+  assert.deepEqual(await json`route set +49151 simulator`, {
+    prefix: "49151",
+    carriers: ["simulator"],
+  });
+
+  const prices = await json<{ data: unknown[] }>`price list`;
+  const routes = await json<{ data: unknown[] }>`route list`;
+  await json`price remove 49151`;
+  await json`route remove 49151`;
+  const again = await run`route remove 49151`;
+
+  assert.deepEqual(prices.data, [{ prefix: "49151", credits: 3 }]);
+  assert.deepEqual(routes.data, [
+    { prefix: "", carriers: ["simulator"] },
+    { prefix: "49151", carriers: ["simulator"] },
+  ]);
+  assert.deepEqual(
+    [again.code, again.stderr],
+    [1, "No route is set for 49151. List them with: npx posthorn route list\n"],
+  );
+  const audited = await db.query<{ action: string }>(sql`
+    select action from audit_log where object_id = '49151' order by action`);
+  assert.deepEqual(
+    audited.map(({ action }) => action),
+    ["price.removed", "price.set", "route.removed", "route.set"],
+  );
+});
+
+test("a message from the terminal is charged and queued, and a refused one leaves no trace", async () => {
+  const { accountId } = await json<Account>`account create --name Sends --credits 2`;
+
+  const message = await json`
+    send --account ${accountId} --to +4915112345678 --text Hello --reference r1 --metadata {"a":"b"}`;
+  const wrong = await run`send --account ${accountId} --to 12 --text ${" "}`;
+  const poor = await run`send --account ${accountId} --to 4915112345678 --text ${"a".repeat(161)}`;
+
+  assert.partialDeepStrictEqual(message, {
+    recipient: "4915112345678",
+    status: "QUEUED",
+    credits: 1,
+    reference: "r1",
+    metadata: { a: "b" },
+  });
+  assert.deepEqual([wrong.code, poor.code], [1, 1]);
+  assert.match(
+    wrong.stderr,
+    /^--to: A number has 7 to 15 digits.*\n--text: The text needs at least/,
+  );
+  assert.match(poor.stderr, /^2 credits are required, 1 are available\./);
+  assert.deepEqual(await json`credits show --account ${accountId}`, { balance: 1 });
+});
+
+test("the audit of what all this has left finds nothing, and says so by its exit code", async () => {
+  const { violations, checked } = await json<{ violations: unknown[]; checked: object }>`audit`;
+
+  assert.deepEqual(violations, []);
+  assert.ok("messages" in checked && "ledgerEntries" in checked);
+});
+
+test("an unknown account is named, with the command that lists them", async () => {
+  const { code, stdout, stderr } = await run`credits show --account ${UNKNOWN}`;
+
+  assert.deepEqual([code, stdout], [1, ""]);
+  assert.equal(
+    stderr,
+    `There is no account ${UNKNOWN}. List them with: npx posthorn account list\n`,
+  );
+});
+
+test("another SECRET_KEY than the service's is refused before anything is sealed, and doctor says so", async () => {
+  const other = { ...environment, SECRET_KEY: Buffer.alloc(32, 4).toString("base64") };
+  await json`account create --name Sealed`;
+
+  const refused = await runPosthorn(words`account create --name x`, { environment: other });
+  const doctor = await runPosthorn(["doctor"], { environment: other });
+
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /is not the key that this database's secrets were sealed with/);
+  assert.equal(doctor.code, 1);
+  const { data } = JSON.parse(doctor.stdout) as { data: Finding[] };
+  const faults = data.filter(({ state }) => state === "fault");
+  assert.deepEqual(
+    faults.map(({ name, fix }) => [name, fix]),
+    [["secret key", "Bring back the key that the secrets were sealed with."]],
+  );
+});
+
+test("doctor finds no fault with a good database", async () => {
+  const { data } = await json<{ data: Finding[] }>`doctor`;
+
+  assert.deepEqual(
+    data.filter(({ state }) => state === "fault"),
+    [],
+  );
+  assert.ok(data.some(({ name }) => name === "clock"));
+});
+
+type Finding = { name: string; state: string; message: string; fix: string | null };
+
+test("every wrong setting is named at once, whatever the command", async () => {
+  const wrong = { ...environment, PORT: "x", LOG_LEVEL: "loud" };
+
+  const { code, stderr } = await runPosthorn(["account", "list"], { environment: wrong });
+
+  assert.equal(code, 1);
+  assert.match(stderr, /^Wrong settings:\n {2}PORT: .*\n {2}LOG_LEVEL: /);
+});
+
+test("a database that lacks migrations is refused with the command that applies them", async () => {
+  await using empty = await testDatabase({ isEmpty: true });
+  const given = { environment: { ...environment, DATABASE_URL: empty.url } };
+
+  const refused = await runPosthorn(["account", "list"], given);
+  const { applied } = await posthornJson<{ applied: string[] }>(["migrate"], given);
+  const repeated = await posthornJson<{ applied: string[] }>(["migrate"], given);
+
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /lacks 0001_.*Bring it up to date with: npx posthorn migrate\n$/);
+  assert.equal(applied[0], "0001_accounts.sql");
+  assert.deepEqual(repeated, { applied: [] });
+});

@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { posthornJson, runPosthorn, startPosthorn, words } from "../support/cli.ts";
+
+/** One data folder for the file: first without a service, then beside one, then without it again. */
+let folder: string;
+let environment: Record<string, string>;
+let accountId: string;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "posthorn-cli-"));
+  environment = { DATA_DIR: join(folder, "data"), PORT: "0", LOG_LEVEL: "warn" };
+});
+after(() => rm(folder, { recursive: true, force: true }));
+
+function json<Json>(texts: TemplateStringsArray, ...inserts: (string | number)[]): Promise<Json> {
+  return posthornJson<Json>(words(texts, ...inserts), { environment });
+}
+
+test("doctor makes nothing where there is nothing yet", async () => {
+  const { data } = await json<{ data: { name: string; message: string }[] }>`doctor`;
+
+  assert.match(data.find(({ name }) => name === "database")?.message ?? "", /^None yet/);
+  await assert.rejects(stat(environment["DATA_DIR"] ?? ""), { code: "ENOENT" });
+});
+
+test("without a service, a command starts the database for the occasion and leaves no process", async () => {
+  const account = await json<{ accountId: string }>`account create --name Acme --credits 100`;
+
+  accountId = account.accountId;
+  assert.equal(await isPostgresRunning(), false);
+});
+
+test("commands at the same time share that database, and the last one out stops it", async () => {
+  const runs = [1, 2, 3].map(
+    (n) => json<{ keyId: string }>`
+    key create --account ${accountId} --name ${`key ${n}`} --scope messages:read`,
+  );
+  const keys = await Promise.all(runs);
+
+  assert.equal(new Set(keys.map(({ keyId }) => keyId)).size, 3);
+  assert.equal(await isPostgresRunning(), false);
+});
+
+test("an interrupted command stops the database that it started", async () => {
+  await using watching = startPosthorn(
+    words`send --account ${accountId} --to 4915112345678 --text Hello --watch`,
+    environment,
+  );
+  await watching.line(/QUEUED/);
+
+  const code = await watching.stop("SIGINT");
+
+  assert.equal(code, 130);
+  assert.equal(await isPostgresRunning(), false);
+});
+
+test("beside a service, a message is followed to its end and carriers come and go without a restart", async (t) => {
+  await using service = startPosthorn(["start"], environment);
+  await using smsc = startPosthorn(
+    words`smsc --port 0 --system-id posthorn --password rehearse`,
+    {},
+  );
+  const { port } = JSON.parse(await smsc.line(/^\{/)) as { port: number };
+  await service.line(/is running/);
+
+  await t.test("a message is drawn to its end", async () => {
+    const { code, stdout, stderr } = await send("4915112340001");
+
+    assert.equal(code, 0);
+    assert.partialDeepStrictEqual(JSON.parse(stdout), { status: "UNDELIVERED", credits: 1 });
+    assert.match(stderr, /segment 1 to simulator: accepted/);
+  });
+
+  await t.test("a carrier added is up, tested, routed to and removed", async () => {
+    const added = await addCarrier(port, "rehearse");
+    const tested = await json`carrier test acme`;
+    await json`route set 49 acme`;
+    const sent = await send("4915112345678");
+    const removed = await json`carrier remove acme`;
+    const routes = await json`route list`;
+
+    assert.partialDeepStrictEqual(added, { name: "acme", state: "up" });
+    assert.partialDeepStrictEqual(tested, { name: "acme", state: "up" });
+    assert.partialDeepStrictEqual(JSON.parse(sent.stdout), { status: "DELIVERED" });
+    assert.match(sent.stderr, /segment 1 to acme: accepted/);
+    assert.partialDeepStrictEqual(removed, { name: "acme", state: "removed" });
+    assert.deepEqual(routes, { data: [{ prefix: "", carriers: ["simulator"] }] });
+  });
+
+  await t.test("a carrier that refuses us is down, and its test says why", async () => {
+    const added = await addCarrier(port, "wrong");
+    const tested = await runPosthorn(words`carrier test acme`, { environment });
+
+    assert.partialDeepStrictEqual(added, { state: "down" });
+    assert.equal(tested.code, 1);
+    assert.match(tested.stdout, /"state":"down","message":"No bind to /);
+    await json`carrier remove acme`;
+  });
+
+  await t.test("the books agree, and nothing is left undone", async () => {
+    const { violations } = await json<{ violations: unknown[] }>`audit --drained`;
+
+    assert.deepEqual(violations, []);
+  });
+
+  assert.equal(await service.stop(), 0);
+  assert.equal(await smsc.stop(), 0);
+  assert.equal(await isPostgresRunning(), false);
+});
+
+function send(recipient: string) {
+  return runPosthorn(
+    words`send --account ${accountId} --to ${recipient} --text Hello --watch --timeout 30s`,
+    { environment },
+  );
+}
+
+function addCarrier(port: number, password: string) {
+  const args = words`carrier add acme --smpp ${`127.0.0.1:${port}`} --system-id posthorn --password-stdin --window 20`;
+  return posthornJson<{ state: string }>(args, { environment, input: `${password}\n` });
+}
+
+/** By the pid in PostgreSQL's own file, which it removes when it ends. */
+async function isPostgresRunning(): Promise<boolean> {
+  const file = join(environment["DATA_DIR"] ?? "", "postgresql", "postmaster.pid");
+  return readFile(file, "utf8").then(
+    () => true,
+    () => false,
+  );
+}

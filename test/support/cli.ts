@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { text } from "node:stream/consumers";
+
+const ROOT = join(import.meta.dirname, "..", "..");
+const PROGRAM = join(ROOT, "bin", "posthorn.mjs");
+
+type Environment = Record<string, string>;
+
+/** The environment of our own process, without what would make a test depend on it. */
+function environmentWith(given: Environment): NodeJS.ProcessEnv {
+  // Compiled code is kept between runs: a test calls the program many times.
+  const cache = join(tmpdir(), `posthorn-test-compiled-${process.getuid?.() ?? 0}`);
+  return { PATH: process.env["PATH"], NODE_COMPILE_CACHE: cache, ...given };
+}
+
+/** A command line as one types it: split at spaces, while each insert stays one argument. */
+export function words(texts: TemplateStringsArray, ...inserts: (string | number)[]): string[] {
+  return texts.flatMap((text, n) => {
+    const insert = inserts[n];
+    return [
+      ...text.split(/\s+/).filter(Boolean),
+      ...(insert === undefined ? [] : [String(insert)]),
+    ];
+  });
+}
+
+export type CliRun = { code: number | null; stdout: string; stderr: string };
+
+/** Runs the real program as a person would, with its output piped. */
+export async function runPosthorn(
+  args: readonly string[],
+  { environment = {}, input = "" }: { environment?: Environment; input?: string } = {},
+): Promise<CliRun> {
+  const child = spawn(process.execPath, [PROGRAM, ...args], {
+    cwd: tmpdir(),
+    env: environmentWith(environment),
+  });
+  // A command that fails before it reads has closed its end.
+  child.stdin.on("error", () => undefined);
+  child.stdin.end(input);
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, "exit"),
+  ]);
+  return { code: code as number | null, stdout, stderr };
+}
+
+/** Runs a command that must work, and reads the one JSON object that it prints. */
+export async function posthornJson<Json>(
+  args: readonly string[],
+  options: { environment?: Environment; input?: string } = {},
+): Promise<Json> {
+  const { code, stdout, stderr } = await runPosthorn(args, options);
+  assert.equal(code, 0, `posthorn ${args.join(" ")} failed: ${stderr}`);
+  return JSON.parse(stdout) as Json;
+}
+
+export type RunningPosthorn = AsyncDisposable & {
+  pid: number;
+  /** The first line of its output that fits. */
+  line(pattern: RegExp): Promise<string>;
+  /** Sends a signal and answers the exit code. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+};
+
+/** A command that runs until it is stopped, such as start, smsc or listen. */
+export function startPosthorn(args: readonly string[], environment: Environment): RunningPosthorn {
+  const child = spawn(process.execPath, [PROGRAM, ...args], {
+    cwd: tmpdir(),
+    env: environmentWith(environment),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const exited = once(child, "exit") as Promise<[number | null]>;
+  const lines: string[] = [];
+  const waiting = new Set<() => void>();
+  for (const stream of [child.stdout, child.stderr]) {
+    createInterface(stream).on("line", (line) => {
+      lines.push(line);
+      for (const look of waiting) look();
+    });
+  }
+  const stop = async (signal: NodeJS.Signals = "SIGTERM") => {
+    child.kill(signal);
+    const [code] = await exited;
+    return code;
+  };
+  return {
+    pid: child.pid ?? assert.fail("the process did not start"),
+    line: (pattern) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          const found = lines.find((line) => pattern.test(line));
+          if (found === undefined) return;
+          waiting.delete(look);
+          resolve(found);
+        };
+        waiting.add(look);
+        look();
+        void exited.then(() =>
+          reject(new Error(`It ended before ${pattern}: ${lines.join("\n")}`)),
+        );
+      }),
+    stop,
+    async [Symbol.asyncDispose]() {
+      if (child.exitCode === null && child.signalCode === null) await stop();
+    },
+  };
+}
