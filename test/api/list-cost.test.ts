@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { type Queryable, rawSql, type Sql, sql } from "#platform";
+import { type Filter, listMessages } from "../../server/messages/read.ts";
+import { startApi } from "../support/api.ts";
+
+const api = await startApi();
+after(() => api[Symbol.asyncDispose]());
+
+const ROWS = 60_000;
+const everything: Filter = {
+  statuses: null,
+  recipient: null,
+  reference: null,
+  createdAfter: null,
+  createdBefore: null,
+};
+
+/** One account with most of the rows, over four months, beside another one. */
+before(async () => {
+  const other = await api.createAccount(0);
+  await api.db.query(sql`
+    insert into messages (account_id, message_id, recipient, text, encoding, segments, credits, status,
+                          reference, created_at, expires_at)
+    select case when n % 10 = 0 then ${other.accountId}::uuid else ${api.accountId}::uuid end,
+           (left(id_floor(at)::text, 24) || lpad(to_hex(n), 12, '0'))::uuid,
+           '49151' || lpad((n % 500)::text, 8, '0'), 'x', 'gsm7', 1, 1, 'SENT', 'ref ' || n % 300, at, at
+      from generate_series(1, ${ROWS}::int) n,
+           lateral (select date_trunc('month', now()) - interval '1 month'
+                           + n * interval '3 months' / ${ROWS}::int) as t (at)`);
+  await api.db.query(rawSql("analyze messages"));
+});
+
+type Node = { "Node Type": string; "Actual Rows": number; "Actual Loops": number; Plans?: Node[] };
+
+/** Every node of the plans that a page was read by, as they ran. */
+async function plansOf(filter: Partial<Filter>, beforeId: string | null): Promise<Node[]> {
+  const nodes: Node[] = [];
+  const explaining: Queryable = {
+    async query<Row extends object>(statement: Sql): Promise<Row[]> {
+      const [row] = await api.db.query<{ "QUERY PLAN": [{ Plan: Node }] }>(
+        sql`explain (analyze, format json) ${statement}`,
+      );
+      nodes.push(...flatten(row?.["QUERY PLAN"][0].Plan as Node));
+      return api.db.query<Row>(statement);
+    },
+  };
+  const page = await listMessages(explaining, {
+    accountId: api.accountId,
+    filter: { ...everything, ...filter },
+    beforeId,
+    limit: 25,
+  });
+  assert.equal(page.rows.length, 25);
+  return nodes;
+}
+
+function flatten(node: Node): Node[] {
+  return [node, ...(node.Plans ?? []).flatMap(flatten)];
+}
+
+async function middle(): Promise<string> {
+  const [row] = await api.db.query<{ message_id: string }>(sql`
+    select message_id from messages where account_id = ${api.accountId} order by message_id offset 30000 limit 1`);
+  return row?.message_id ?? "";
+}
+
+const pages: Record<string, () => Promise<Node[]>> = {
+  "the first page": () => plansOf({}, null),
+  "a page behind a cursor": async () => plansOf({}, await middle()),
+  "a page of one recipient": () => plansOf({ recipient: "4915100000007" }, null),
+  "a page of one recipient behind a cursor": async () =>
+    plansOf({ recipient: "4915100000007" }, await middle()),
+  "a page of one reference": () => plansOf({ reference: "ref 7" }, null),
+  "a page between two times": () =>
+    plansOf({ createdAfter: new Date(0), createdBefore: new Date() }, null),
+  "a page of a common status": () => plansOf({ statuses: ["SENT"] }, null),
+};
+
+for (const [name, read] of Object.entries(pages)) {
+  test(`${name} walks an index in its order: no table is sorted or read through`, async () => {
+    const nodes = await read();
+
+    const kinds = new Set(nodes.map((node) => node["Node Type"]));
+    for (const kind of ["Sort", "Incremental Sort", "Seq Scan", "Bitmap Heap Scan", "Hash"]) {
+      assert.ok(!kinds.has(kind), `${kind} in ${[...kinds].join(", ")}`);
+    }
+    const scans = nodes.filter((node) => node["Node Type"].startsWith("Index"));
+    assert.ok(scans.length > 0);
+    const read_ = scans.reduce((sum, node) => sum + node["Actual Rows"] * node["Actual Loops"], 0);
+    assert.ok(read_ <= 26 + scans.length, `${read_} rows were read for a page of 25`);
+  });
+}
+
+test("one message is found by the primary key", async () => {
+  const [row] = await api.db.query<{ "QUERY PLAN": [{ Plan: Node }] }>(sql`
+    explain (format json)
+    select * from messages where account_id = ${api.accountId} and message_id = ${await middle()}`);
+
+  const kinds = flatten(row?.["QUERY PLAN"][0].Plan as Node).map((node) => node["Node Type"]);
+  assert.deepEqual([...new Set(kinds)], ["Index Scan"]);
+});
