@@ -16,7 +16,7 @@ export type Command<Arguments extends Inputs = Inputs, Options extends Inputs = 
   examples: readonly string[];
   /** Further help, such as the list of settings. */
   details?: (program: Program) => string;
-  /** It answers to stop signals by itself. */
+  /** It runs until a stop signal, and ends by itself when one comes. */
   isService?: boolean;
   /** What it did; undefined where it wrote its own output. */
   run(given: Values<Arguments> & Values<Options>, context: Context): Promise<Result | undefined>;

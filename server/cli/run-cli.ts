@@ -104,19 +104,18 @@ function refuse(terminal: Terminal, { name }: AnyCommand, faults: readonly strin
   return EXIT.wrongCall;
 }
 
-const NEVER = new AbortController().signal;
-
 async function perform(
   command: AnyCommand,
   given: Record<string, unknown>,
   { program, terminal }: Pick<Context, "program" | "terminal">,
 ): Promise<number> {
-  const signal = command.isService ? NEVER : program.stopSignal();
+  const signal = program.stopSignal();
   let opened: Promise<Installation> | undefined;
   const installation = (wish: MigrationsWish = "required") => (opened ??= program.open(wish));
   const context = { program, clock: program.clock, terminal, signal, installation };
   try {
-    const result = await untilAborted(command.run(given, context), signal);
+    const running = command.run(given, context);
+    const result = await (command.isService ? running : untilAborted(running, signal));
     if (result) terminal.print(terminal.isJson ? JSON.stringify(result.json) : result.text);
     return result?.isFault ? EXIT.failed : EXIT.worked;
   } catch (error) {

@@ -19,6 +19,7 @@ const smsc = command({
   },
   prints: '{"host","port"}, once it listens',
   examples: ["smsc --port 2775"],
+  isService: true,
   async run({ host, port, systemId, password = "" }, { terminal, signal }) {
     const credentials = systemId === undefined ? {} : { credentials: { systemId, password } };
     const running = await startSmsc({ host, port, ...credentials }).catch((error: Error) => {

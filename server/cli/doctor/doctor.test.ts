@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { type Queryable, systemClock } from "#platform";
+import { attempt } from "./check.ts";
+import { checkClock, checkDatabase, checkStandbys, judgeMigrations } from "./database.ts";
+import { checkPermissions } from "./folder.ts";
+import { checkService } from "./service.ts";
+
+/** A database that answers every question with these rows. */
+function answering(...rows: object[]): Queryable {
+  return { query: <Row extends object>() => Promise.resolve(rows as Row[]) };
+}
+
+const SOUND = {
+  version: "18.4",
+  fsync: "on",
+  full_page_writes: "on",
+  synchronous_commit: "on",
+  data_checksums: "on",
+  is_standby: false,
+};
+
+test("settings that can lose what was accepted are a fault, and named", async () => {
+  const off = { ...SOUND, fsync: "off", synchronous_commit: "off" };
+
+  const [, durability] = await checkDatabase(answering(off));
+
+  assert.equal(durability?.state, "fault");
+  assert.match(durability?.message ?? "", /^fsync, synchronous_commit off/);
+});
+
+test("a standby instead of the primary is a fault", async () => {
+  const [found] = await checkDatabase(answering({ ...SOUND, is_standby: true }));
+
+  assert.equal(found?.state, "fault");
+});
+
+test("standbys that all lag behind are a warning; one that commits wait for is fine", async () => {
+  const lagging = { name: "b", sync_state: "async" };
+
+  const alone = await checkStandbys(answering(lagging));
+  const together = await checkStandbys(answering(lagging, { name: "c", sync_state: "sync" }));
+
+  assert.deepEqual([alone.state, together.state], ["warning", "ok"]);
+});
+
+for (const [state, skewMs] of [
+  ["ok", 0],
+  ["warning", 5_000],
+  ["warning", -5_000],
+  ["fault", 60_000],
+] as const) {
+  test(`a database clock ${skewMs} ms from ours is: ${state}`, async () => {
+    const clock = { ...systemClock, now: () => new Date(1_000_000) };
+
+    const found = await checkClock(answering({ now: new Date(1_000_000 + skewMs) }), clock);
+
+    assert.equal(found.state, state);
+  });
+}
+
+test("missing migrations are a fault that names the command", () => {
+  const found = judgeMigrations(["0007_sending.sql"]);
+
+  assert.deepEqual([found.state, found.fix], ["fault", "Run: npx posthorn migrate"]);
+});
+
+test("secrets that others may read are a fault, with the command that closes them", async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), "posthorn-doctor-"));
+  const key = join(dataDir, "secret.key");
+  await writeFile(key, "secret", { mode: 0o600 });
+  try {
+    const closed = await checkPermissions({ dataDir });
+    await chmod(key, 0o644);
+    const open = await checkPermissions({ dataDir });
+
+    assert.equal(closed.state, "ok");
+    assert.deepEqual([open.state, open.fix], ["fault", `Close them to others: chmod 600 ${key}`]);
+  } finally {
+    await rm(dataDir, { recursive: true });
+  }
+});
+
+test("a service that does not answer is a warning, not the end", async () => {
+  const found = await checkService({ host: "127.0.0.1", port: 9 });
+
+  assert.equal(found.state, "warning");
+});
+
+test("a check that throws is a finding of its own", async () => {
+  const found = await attempt("disk", () => Promise.reject(new Error("It is gone.")));
+
+  assert.partialDeepStrictEqual(found, [{ name: "disk", state: "fault", message: "It is gone." }]);
+});
