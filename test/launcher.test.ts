@@ -14,7 +14,7 @@ const PROGRAM = `
   process.on("SIGTERM", () => console.log("SIGTERM"));
   if (process.argv[2] === "wait") {
     process.once("SIGTERM", () => setTimeout(() => process.exit(3), 200));
-    setInterval(() => {}, 1000);
+    setTimeout(() => process.exit(9), 30_000);
     console.log("waiting", process.pid);
   } else {
     const { pid, version, argv, env } = process;
