@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { secretBox, sql, systemClock } from "#platform";
+import { changeCarrier } from "#sending";
+import { startApi } from "../support/api.ts";
+import { type SendingWorld, startSending } from "../support/sending.ts";
+
+const TO = { recipient: "4915112345678", text: "Hello" };
+
+test("a message with sendAt stays QUEUED until then, and leaves soon after", async () => {
+  await using world = await startSending();
+  const sendAt = new Date(systemClock.now().getTime() + 1_500).toISOString();
+
+  const { messageId, status } = await world.send({ ...TO, sendAt });
+  const message = await world.reached(messageId, "DELIVERED");
+
+  assert.equal(status, "QUEUED");
+  assert.equal(message.sendAt, sendAt);
+  assert.ok((message.sentAt ?? "") >= sendAt, `sent at ${message.sentAt}, asked for ${sendAt}`);
+});
+
+test("a message not handed over within its validity is FAILED as EXPIRED and refunded", async () => {
+  await using world = await startSending();
+  await pause(world, true);
+  const { messageId } = await world.send({ ...TO, validitySeconds: 60 });
+
+  await world.api.db.query(sql`update send_queue set expires_at = clock_timestamp()`);
+  const message = await world.reached(messageId, "FAILED");
+
+  assert.equal(message.error?.code, "EXPIRED");
+  assert.equal(message.creditsRefunded, message.credits);
+});
+
+test("a paused carrier submits nothing, and goes on where it stopped", async () => {
+  await using world = await startSending({ smscs: [{}] });
+  await pause(world, true);
+  const { messageId } = await world.send(TO);
+  const waiting = await world.read(messageId);
+
+  await pause(world, false);
+  await world.reached(messageId, "DELIVERED");
+
+  assert.equal(waiting.status, "QUEUED");
+  assert.equal(world.smscs[0]?.submitCount(), 1);
+});
+
+test("cancel and hand-over of the same message never both happen", async () => {
+  await using world = await startSending({ smscs: [{}] });
+  await pause(world, true);
+  const sent = await Promise.all(Array.from({ length: 40 }, () => world.send(TO)));
+
+  const [answers] = await Promise.all([
+    Promise.all(sent.map(({ messageId }) => world.api.post(`/v1/messages/${messageId}/cancel`))),
+    pause(world, false),
+  ]);
+
+  const canceled = answers.filter(({ statusCode }) => statusCode === 200).length;
+  for (const { messageId } of sent) await world.reached(messageId, "DELIVERED", "FAILED");
+  assert.equal(world.smscs[0]?.submitCount(), 40 - canceled);
+  const refunds = await world.api.db.query(
+    sql`select message_id from ledger where kind = 'refund'`,
+  );
+  assert.equal(refunds.length, canceled);
+});
+
+test("one account's backlog does not hold back another's single message", async () => {
+  await using world = await startSending({
+    smscs: [{}],
+    settings: [{ rate: 50, window: 5 }],
+    api: { credits: 10_000 },
+  });
+  const other = await world.api.createAccount();
+  const backlog = { messages: Array.from({ length: 500 }, () => TO) };
+  await world.api.post("/v1/messages/batch", backlog);
+
+  const answer = await world.api.send(TO, { key: other.key });
+  const { messageId } = answer.json() as { messageId: string };
+  await delivered(world, messageId, other.key);
+
+  const [left] = await world.api.db.query<{ left: number }>(sql`
+    select count(*) as left from send_queue where account_id = ${world.api.accountId}`);
+  assert.ok((left?.left ?? 0) > 300, `only ${left?.left} of the backlog were left behind it`);
+});
+
+test("two senders on one database share the work without a second send", async () => {
+  await using world = await startSending({
+    smscs: [{}],
+    settings: [{ binds: 2 }],
+    api: { credits: 1_000 },
+  });
+  await using _second = await startApi({ db: world.api.db, settings: { ROLES: "sender" } });
+  const messages = Array.from({ length: 200 }, (_, n) => ({ ...TO, text: `Message ${n}` }));
+
+  const answer = await world.api.post("/v1/messages/batch", { messages });
+  for (const { messageId } of (answer.json() as { data: { messageId: string }[] }).data) {
+    await world.reached(messageId, "DELIVERED");
+  }
+
+  const texts = world.smscs[0]?.received().map(({ text }) => text) ?? [];
+  assert.equal(texts.length, 200);
+  assert.equal(new Set(texts).size, 200);
+});
+
+async function pause(world: SendingWorld, paused: boolean): Promise<void> {
+  const { db, secretKey } = world.api;
+  const carriers = await db.query<{ carrier_id: string }>(
+    sql`select carrier_id from carriers where removed_at is null`,
+  );
+  const secrets = secretBox(secretKey);
+  for (const { carrier_id: carrierId } of carriers) {
+    await changeCarrier(db, { carrierId, paused, secrets, actor: "test", now: systemClock.now() });
+  }
+  // In force within a second: the fleet looks at the tables that often.
+  if (paused) await systemClock.sleep(1_300);
+}
+
+async function delivered(world: SendingWorld, messageId: string, key: string): Promise<void> {
+  for (let look = 0; look < 1_000; look += 1) {
+    const { status } = (await world.api.get(`/v1/messages/${messageId}`, { key })).json() as {
+      status: string;
+    };
+    if (status === "DELIVERED") return;
+    await systemClock.sleep(10);
+  }
+  assert.fail("the single message was not delivered");
+}
