@@ -121,24 +121,33 @@ create table idempotency (
 );
 create index idempotency_by_age on idempotency (created_at);
 
--- A row is an event still to deliver to its callback address. Leases as in send_queue.
+-- A row is an event still to deliver to its callback address; it goes when the delivery has ended, and
+-- comes back when it is replayed. Leases as in send_queue.
 create table webhook_deliveries (
-  -- The event's id, or the replay's.
-  delivery_id uuid        primary key,
-  message_id  uuid        not null,
-  sequence    smallint    not null,
-  account_id  uuid        not null,
-  host_key    bigint      not null,
-  replay_id   uuid,
-  attempts    smallint    not null default 0,
-  step        smallint    not null default 0,
-  next_at     timestamptz not null,
+  message_id   uuid        not null,
+  sequence     smallint    not null,
+  account_id   uuid        not null,
+  -- The lane: one account's way to one host.
+  host_key     bigint      not null,
+  -- The wish that brought it back after it had ended.
+  replay_id    uuid,
+  -- POSTs of the event so far, replays and the one under way included.
+  attempts     smallint    not null default 0,
+  -- Failures that took a step of the schedule.
+  step         smallint    not null default 0,
+  -- Leases in a row that ran out without an outcome.
+  interrupted  smallint    not null default 0,
+  created_at   timestamptz not null,
+  next_at      timestamptz not null,
   leased_until timestamptz,
-  lease_epoch integer     not null default 0,
-  interrupted smallint    not null default 0
-) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
-create index webhook_deliveries_in_turn on webhook_deliveries (host_key, next_at);
-create index webhook_deliveries_of_message on webhook_deliveries (message_id, sequence);
+  lease_epoch  integer     not null default 0,
+  is_first     boolean     not null generated always as (attempts = 0) stored,
+
+  primary key (message_id, sequence)
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
+-- First attempts apart: finding them costs the same behind a backlog of retries.
+create index webhook_deliveries_in_turn on webhook_deliveries (host_key, is_first, next_at);
+create index webhook_deliveries_replayed on webhook_deliveries (replay_id) where replay_id is not null;
 create unique index one_delivery_in_flight_per_message on webhook_deliveries (message_id)
   where leased_until is not null;
 

@@ -35,9 +35,8 @@ begin
     select c.message_id, c.sequence, c.account_id, c.status, c.at, case when c.body is not null then c.callback_url end, c.body
       from changed c
   ), due as (
-    insert into webhook_deliveries (delivery_id, message_id, sequence, account_id, host_key, next_at)
-    select (left(c.message_id::text, 35) || to_hex(c.sequence::integer))::uuid, c.message_id, c.sequence, c.account_id,
-           c.host_key, clock_timestamp()
+    insert into webhook_deliveries (message_id, sequence, account_id, host_key, created_at, next_at)
+    select c.message_id, c.sequence, c.account_id, c.host_key, clock_timestamp(), clock_timestamp()
       from changed c
      where c.body is not null
   ), followed as (

@@ -1,7 +1,13 @@
 -- Webhooks: attempts, the state of receivers, claiming what is due and recording what became of it.
 
--- One row per POST, and per one that was interrupted. Partitioned by day; retention drops days.
--- The attempt that ended its delivery says so: delivered, exhausted, gone or forbidden.
+-- The id of a status change: its message's id with the sequence as last digit. Receivers know it as
+-- `webhook-id`.
+create function event_id(message_id uuid, sequence smallint) returns uuid
+  language sql immutable parallel safe
+  return (left(message_id::text, 35) || to_hex(sequence::integer))::uuid;
+
+-- One row per POST, per one that was interrupted, and per delivery that ended without one.
+-- Partitioned by day; retention drops days.
 create table webhook_attempts (
   account_id     uuid        not null,
   message_id     uuid        not null,
@@ -9,13 +15,13 @@ create table webhook_attempts (
   -- Counts every POST of this event, replays included.
   attempt        smallint    not null,
   at             timestamptz not null,
-  delivery_id    uuid        not null,
   replay_id      uuid,
+  -- Failures before this one that took a step of the schedule.
   step           smallint    not null,
   http_status    smallint,
   -- Null for a success.
   error_class    text,
-  -- In words, for people.
+  -- The particulars, for people.
   error          text,
   dns_ms         real,
   connect_ms     real,
@@ -25,168 +31,354 @@ create table webhook_attempts (
   address        text,
   answer_headers jsonb,
   answer         bytea,
+  -- How this attempt ended its delivery; null where more were to come.
   ended          text,
 
   primary key (account_id, message_id, sequence, attempt, at),
   constraint ended_is_known check (ended in ('delivered', 'exhausted', 'gone', 'forbidden'))
 ) partition by range (at);
+-- The few that ended badly are looked for and replayed; those that were delivered are not in here.
+create index webhook_attempts_undelivered on webhook_attempts (account_id, message_id, sequence)
+  where ended in ('exhausted', 'gone', 'forbidden');
+create index webhook_attempts_replayed on webhook_attempts (replay_id) where replay_id is not null;
+
+-- Makes the days around a moment, where they are missing, and drops those older than `keep`.
+create function keep_attempt_partitions(around timestamptz, keep interval) returns void language plpgsql as $$
+declare
+  day  date;
+  name text;
+begin
+  -- One node at a time; the others have nothing to do.
+  if not pg_try_advisory_xact_lock(hashtext('posthorn attempt partitions')) then
+    return;
+  end if;
+  for day in select (around at time zone 'UTC')::date + n from generate_series(-1, 3) n loop
+    name := 'webhook_attempts' || to_char(day, '_YYYY_MM_DD');
+    begin
+      execute format(
+        'create table if not exists %I partition of webhook_attempts for values from (%L) to (%L)',
+        name, day::text || ' 00:00+00', (day + 1)::text || ' 00:00+00'
+      );
+    exception when check_violation then
+      -- Nobody made the day in time, and its rows went to the default partition: there they stay.
+      raise warning '% cannot be made, webhook_attempts_other holds rows of that day', name;
+    end;
+  end loop;
+  execute 'create table if not exists webhook_attempts_other partition of webhook_attempts default';
+
+  for name in
+    select c.relname
+      from pg_inherits i
+      join pg_class c on c.oid = i.inhrelid
+     where i.inhparent = 'webhook_attempts'::regclass
+       and c.relname ~ '_\d{4}_\d\d_\d\d$'
+       and to_date(right(c.relname, 10), 'YYYY_MM_DD') < ((around - keep) at time zone 'UTC')::date
+  loop
+    execute format('drop table %I', name);
+  end loop;
+  delete from webhook_attempts_other where at < around - keep;
+end $$;
+select keep_attempt_partitions(now(), interval '30 days');
 
 -- How each receiver of each account has been doing; for people to look at, nothing decides by it.
 create table webhook_hosts (
-  host_key   bigint      primary key,
-  account_id uuid,
+  account_id uuid        not null,
+  host_key   bigint      not null,
   origin     text        not null,
   health     text        not null,
   since      timestamptz not null,
+  p95_ms     real,
+  last_at    timestamptz not null,
+  last_ok_at timestamptz,
+
+  primary key (account_id, host_key)
+);
+-- Attempts per hour, kept for a day.
+create table webhook_host_hours (
+  account_id uuid        not null,
+  host_key   bigint      not null,
+  hour       timestamptz not null,
   ok         bigint      not null,
   failed     bigint      not null,
-  p95_ms     real,
-  last_ok_at timestamptz
+
+  primary key (account_id, host_key, hour)
 );
 
-create function make_attempt_partitions(around timestamptz) returns void language plpgsql as $$
-declare
-  day date;
-begin
-  for day in select (around at time zone 'UTC')::date + n from generate_series(-1, 3) n loop
-    execute format(
-      'create table if not exists %I partition of webhook_attempts for values from (%L) to (%L)',
-      'webhook_attempts' || to_char(day, '_YYYY_MM_DD'), day::text || ' 00:00+00', (day + 1)::text || ' 00:00+00'
-    );
-  end loop;
-  create table if not exists webhook_attempts_other partition of webhook_attempts default;
-end $$;
-select make_attempt_partitions(now());
-
--- Lanes with something due, in the order of their keys, beginning after `after`.
-create function due_lanes(after bigint, most integer) returns setof bigint language sql stable as $$
-  with recursive walk as (
-    (select w.host_key, w.next_at, 1 as n
-       from webhook_deliveries w
-      where w.host_key > after
-      order by w.host_key, w.next_at
-      limit 1)
-    union all
-    select next.host_key, next.next_at, w.n + 1
-      from walk w
-     cross join lateral (
-       select d.host_key, d.next_at
-         from webhook_deliveries d
-        where d.host_key > w.host_key
-        order by d.host_key, d.next_at
-        limit 1
-     ) next
-     where w.n < 500
-  )
-  select host_key from walk where next_at <= clock_timestamp() limit most
-$$;
-
--- Leases deliveries that are due in these lanes, at most as many per lane as are free. Of a message
--- never two at once, and the first attempts of its events in their order. A lease that ran out was
--- somebody's attempt: it is noted as interrupted, takes a number but no step.
-create function claim_deliveries(hosts bigint[], free integer[], only_first boolean, lease interval)
-returns table (
-  delivery_id uuid, message_id uuid, sequence smallint, account_id uuid, host_key bigint, replay_id uuid,
-  attempts smallint, step smallint, lease_epoch integer, interrupted smallint, claimed_at timestamptz
-) language plpgsql as $$
+-- Walks lanes in the order of their keys, beginning after `after`, at most `most` of them. Answers
+-- those with something due, and always the last one walked; fewer than `most` walked means the end.
+create function due_lanes(after bigint, most integer)
+returns table (host_key bigint, n integer, first_at timestamptz, again_at timestamptz)
+language plpgsql stable
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
 declare
   moment constant timestamptz := clock_timestamp();
 begin
   return query
-  with room as (
-    select r.host_key, r.free from unnest(hosts, free) as r (host_key, free)
-  ), picked as materialized (
-    select d.*
-      from room r
+  with recursive walk as (
+    (select w.host_key, 1 as n
+       from webhook_deliveries w
+      where w.host_key > after
+      order by w.host_key
+      limit 1)
+    union all
+    select next.host_key, w.n + 1
+      from walk w
      cross join lateral (
-       select w.delivery_id, w.message_id, w.sequence, w.leased_until
+       select d.host_key
+         from webhook_deliveries d
+        where d.host_key > w.host_key
+        order by d.host_key
+        limit 1
+     ) next
+     where w.n < most
+  ), lanes as (
+    select w.host_key, w.n,
+           (select d.next_at
+              from webhook_deliveries d
+             where d.host_key = w.host_key and d.is_first and d.next_at <= moment
+             order by d.next_at
+             limit 1) as first_at,
+           (select d.next_at
+              from webhook_deliveries d
+             where d.host_key = w.host_key and not d.is_first and d.next_at <= moment
+             order by d.next_at
+             limit 1) as again_at
+      from walk w
+  )
+  select l.host_key, l.n, l.first_at, l.again_at
+    from lanes l
+   where l.first_at is not null or l.again_at is not null or l.n = (select max(w.n) from walk w);
+end $$;
+
+-- Leases deliveries that are due in these lanes, at most as many per lane as are free: first attempts,
+-- or all others. Of a message never two at once, and the first attempts of its events in their order.
+-- A lease that ran out was somebody's attempt: it is noted as interrupted, and takes a number but no
+-- step. The third in a row ends the delivery: it may be what ends the processes that try it.
+-- Plans are held to the indexes: this table is empty one minute and huge the next.
+create function claim_deliveries(hosts bigint[], free integer[], firsts boolean, lease interval)
+returns table (
+  message_id uuid, sequence smallint, account_id uuid, host_key bigint, replay_id uuid, attempts smallint,
+  step smallint, lease_epoch integer, created_at timestamptz, is_poison boolean, claimed_at timestamptz,
+  status text, at timestamptz, url text, body bytea
+) language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+#variable_conflict use_column
+declare
+  moment constant timestamptz := clock_timestamp();
+begin
+  return query
+  with picked as materialized (
+    select d.message_id, d.sequence, d.leased_until, d.interrupted
+      from unnest(hosts, free) as r (host_key, free)
+     cross join lateral (
+       select w.message_id, w.sequence, w.leased_until, w.interrupted
          from webhook_deliveries w
         where w.host_key = r.host_key
+          and w.is_first = firsts
           and w.next_at <= moment
-          and (w.attempts = 0) = only_first
+          -- A lease that ran out blocks its siblings too, until the row itself, being due, is claimed:
+          -- else the index that keeps two from being in flight would refuse them for ever.
           and not exists (
-                select 1
+                select
                   from webhook_deliveries o
                  where o.message_id = w.message_id
-                   and o.delivery_id <> w.delivery_id
-                   and (o.leased_until is not null
-                        or (w.attempts = 0 and o.attempts = 0 and w.replay_id is null and o.sequence < w.sequence))
+                   and o.sequence <> w.sequence
+                   and (o.leased_until is not null or (w.is_first and o.is_first and o.sequence < w.sequence))
               )
         order by w.next_at
         limit r.free
           for update of w skip locked
      ) d
-  ), one as materialized (
-    select distinct on (p.message_id) p.delivery_id, p.leased_until is not null as was_leased
+  ), chosen as materialized (
+    select distinct on (p.message_id) p.message_id, p.sequence, p.leased_until as ran_out_at,
+           p.leased_until is not null and p.interrupted >= 2 as is_poison
       from picked p
      order by p.message_id, p.sequence
-  ), claimed as (
+  ), given_up as (
+    delete from webhook_deliveries w
+     using chosen c
+     where c.is_poison and w.message_id = c.message_id and w.sequence = c.sequence
+    returning w.message_id, w.sequence, w.account_id, w.host_key, w.replay_id, w.attempts, w.step, w.lease_epoch,
+              w.created_at, true as is_poison, c.ran_out_at, w.attempts as interrupted_attempt
+  ), leased as (
     update webhook_deliveries w
        set leased_until = moment + lease,
            next_at = moment + lease,
            lease_epoch = w.lease_epoch + 1,
            attempts = w.attempts + 1,
-           interrupted = case when o.was_leased then w.interrupted + 1 else w.interrupted end
-      from one o
-     where w.delivery_id = o.delivery_id
-    returning w.delivery_id, w.message_id, w.sequence, w.account_id, w.host_key, w.replay_id, w.attempts, w.step,
-              w.lease_epoch, w.interrupted, o.was_leased
+           interrupted = case when c.ran_out_at is null then w.interrupted else w.interrupted + 1 end
+      from chosen c
+     where not c.is_poison and w.message_id = c.message_id and w.sequence = c.sequence
+    returning w.message_id, w.sequence, w.account_id, w.host_key, w.replay_id, w.attempts, w.step, w.lease_epoch,
+              w.created_at, false as is_poison, c.ran_out_at, w.attempts - 1 as interrupted_attempt
+  ), taken as (
+    select * from leased union all select * from given_up
   ), noted as (
-    insert into webhook_attempts (account_id, message_id, sequence, attempt, at, delivery_id, replay_id, step,
-                                  error_class, error, total_ms)
-    select c.account_id, c.message_id, c.sequence, c.attempts - 1, moment, c.delivery_id, c.replay_id, c.step,
-           'interrupted', 'The process that made this attempt ended before its outcome was recorded.', 0
-      from claimed c
-     where c.was_leased
+    insert into webhook_attempts (account_id, message_id, sequence, attempt, at, replay_id, step, error_class, error,
+                                  total_ms, ended)
+    select t.account_id, t.message_id, t.sequence, t.interrupted_attempt, t.ran_out_at - lease, t.replay_id, t.step,
+           'interrupted', 'The process that made this attempt ended before its outcome was recorded.', 0,
+           case when t.is_poison then 'exhausted' end
+      from taken t
+     where t.ran_out_at is not null
   )
-  select c.delivery_id, c.message_id, c.sequence, c.account_id, c.host_key, c.replay_id, c.attempts, c.step,
-         c.lease_epoch, c.interrupted, moment
-    from claimed c;
+  select t.message_id, t.sequence, t.account_id, t.host_key, t.replay_id, t.attempts, t.step, t.lease_epoch,
+         t.created_at, t.is_poison, moment, e.status, e.at, e.callback_url, e.body
+    from taken t
+    left join lateral (
+      select e.status, e.at, e.callback_url, e.body
+        from events e
+       where e.message_id = t.message_id and e.sequence = t.sequence and e.body is not null
+       limit 1
+    ) e on true;
 end $$;
 
 -- Stores attempts, and ends or puts off their deliveries where the lease still holds. What somebody
 -- else has taken over meanwhile is kept as an attempt alone: the receiver saw it.
 -- a_next: ended, again, or put_back where nothing was tried.
+-- Answers the lanes in which a first attempt can begin now that those of its message have ended.
 create function record_attempts(
-  a_account uuid[], a_message uuid[], a_sequence smallint[], a_attempt smallint[], a_at timestamptz[],
-  a_delivery uuid[], a_replay uuid[], a_step smallint[], a_status smallint[], a_class text[], a_error text[],
-  a_dns real[], a_connect real[], a_tls real[], a_first_byte real[], a_total real[], a_address text[],
-  a_headers jsonb[], a_answer bytea[], a_epoch integer[], a_next text[], a_ended text[], a_next_step smallint[],
-  a_wait_ms double precision[]
-) returns void language plpgsql as $$
+  a_account uuid[], a_message uuid[], a_sequence smallint[], a_attempt smallint[], a_at timestamptz[], a_replay uuid[],
+  a_step smallint[], a_status smallint[], a_class text[], a_error text[], a_dns real[], a_connect real[], a_tls real[],
+  a_first_byte real[], a_total real[], a_address text[], a_headers text[], a_answer bytea[], a_epoch integer[],
+  a_next text[], a_ended text[], a_next_step smallint[], a_wait_ms double precision[]
+) returns setof bigint language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+declare
+  held integer[];
 begin
   with u as materialized (
     select *
-      from unnest(a_account, a_message, a_sequence, a_attempt, a_at, a_delivery, a_replay, a_step, a_status, a_class,
-                  a_error, a_dns, a_connect, a_tls, a_first_byte, a_total, a_address, a_headers, a_answer, a_epoch,
-                  a_next, a_ended, a_next_step, a_wait_ms)
-           as u (account_id, message_id, sequence, attempt, at, delivery_id, replay_id, step, status, class, error,
-                 dns, connect, tls, first_byte, total, address, headers, answer, epoch, next, ended, next_step, wait_ms)
+      from unnest(a_message, a_sequence, a_epoch, a_next, a_next_step, a_wait_ms) with ordinality
+           as u (message_id, sequence, epoch, next, next_step, wait_ms, n)
   ), finished as (
     delete from webhook_deliveries w
      using u
-     where u.next = 'ended' and w.delivery_id = u.delivery_id and w.lease_epoch = u.epoch
-    returning w.delivery_id
+     where u.next = 'ended' and w.message_id = u.message_id and w.sequence = u.sequence and w.lease_epoch = u.epoch
+    returning u.n
   ), put_off as (
     update webhook_deliveries w
        set leased_until = null,
-           interrupted = 0,
+           interrupted = case u.next when 'put_back' then w.interrupted else 0 end,
            step = u.next_step,
            attempts = case u.next when 'put_back' then w.attempts - 1 else w.attempts end,
            next_at = clock_timestamp() + make_interval(secs => u.wait_ms / 1000.0)
       from u
-     where u.next in ('again', 'put_back') and w.delivery_id = u.delivery_id and w.lease_epoch = u.epoch
-    returning w.delivery_id
+     where u.next in ('again', 'put_back')
+       and w.message_id = u.message_id and w.sequence = u.sequence and w.lease_epoch = u.epoch
+    returning u.n
   )
-  insert into webhook_attempts (account_id, message_id, sequence, attempt, at, delivery_id, replay_id, step,
-                                http_status, error_class, error, dns_ms, connect_ms, tls_ms, first_byte_ms, total_ms,
-                                address, answer_headers, answer, ended)
-  select u.account_id, u.message_id, u.sequence, u.attempt, u.at, u.delivery_id, u.replay_id, u.step, u.status,
-         u.class, u.error, u.dns, u.connect, u.tls, u.first_byte, u.total, u.address, u.headers, u.answer,
-         case when u.delivery_id in (select f.delivery_id from finished f) then u.ended end
-    from u
+  select array_agg(h.n) into held from (select n from finished union all select n from put_off) h;
+
+  -- The claim that took over has noted this attempt as interrupted. It was not, as is known by now.
+  if coalesce(cardinality(held), 0) < cardinality(a_message) then
+    delete from webhook_attempts a
+     using unnest(a_account, a_message, a_sequence, a_attempt, a_at, a_next) with ordinality
+           as u (account_id, message_id, sequence, attempt, at, next, n)
+     where u.next <> 'put_back' and not u.n = any (coalesce(held, '{}'))
+       and a.account_id = u.account_id and a.message_id = u.message_id and a.sequence = u.sequence
+       and a.attempt = u.attempt and a.error_class = 'interrupted' and a.ended is null
+       and a.at between u.at - interval '1 day' and u.at + interval '1 day';
+  end if;
+
+  insert into webhook_attempts (account_id, message_id, sequence, attempt, at, replay_id, step, http_status, error_class,
+                                error, dns_ms, connect_ms, tls_ms, first_byte_ms, total_ms, address, answer_headers,
+                                answer, ended)
+  select u.account_id, u.message_id, u.sequence, u.attempt, u.at, u.replay_id, u.step, u.status, u.class, u.error, u.dns,
+         u.connect, u.tls, u.first_byte, u.total, u.address, u.headers::jsonb, u.answer,
+         case when u.n = any (held) then u.ended end
+    from unnest(a_account, a_message, a_sequence, a_attempt, a_at, a_replay, a_step, a_status, a_class, a_error, a_dns,
+                a_connect, a_tls, a_first_byte, a_total, a_address, a_headers, a_answer, a_next, a_ended)
+         with ordinality
+         as u (account_id, message_id, sequence, attempt, at, replay_id, step, status, class, error, dns, connect, tls,
+               first_byte, total, address, headers, answer, next, ended, n)
    where u.next <> 'put_back';
+
+  perform tell_watchers_of_attempts(a_account, a_message, a_sequence);
+
+  return query
+  select distinct w.host_key
+    from unnest(a_message) as u (message_id)
+    join webhook_deliveries w on w.message_id = u.message_id
+   where w.is_first and w.next_at <= clock_timestamp();
 end $$;
+
+-- Ends what has waited too long for hosts that are only probed: waiting costs no attempt, so nothing
+-- else would end it. What is in somebody's hands is left to them.
+create function give_up_waiting(hosts bigint[], age interval, most integer) returns integer language plpgsql as $$
+declare
+  moment    constant timestamptz := clock_timestamp();
+  given_up  integer;
+  accounts  uuid[];
+  messages  uuid[];
+  sequences smallint[];
+begin
+  with old as materialized (
+    select w.message_id, w.sequence
+      from webhook_deliveries w
+     where w.host_key = any (hosts) and w.created_at <= moment - age and w.leased_until is null
+     limit most
+       for update skip locked
+  ), gone as (
+    delete from webhook_deliveries w
+     using old o
+     where w.message_id = o.message_id and w.sequence = o.sequence
+    returning w.account_id, w.message_id, w.sequence, w.attempts, w.replay_id, w.step
+  ), noted as (
+    insert into webhook_attempts (account_id, message_id, sequence, attempt, at, replay_id, step, error_class, error,
+                                  total_ms, ended)
+    select g.account_id, g.message_id, g.sequence, g.attempts + 1, moment, g.replay_id, g.step, 'host_open',
+           'The receiver let every attempt time out, so it was only probed; after a day this one was given up.', 0,
+           'exhausted'
+      from gone g
+  )
+  select count(*), array_agg(g.account_id), array_agg(g.message_id), array_agg(g.sequence)
+    into given_up, accounts, messages, sequences
+    from gone g;
+
+  perform tell_watchers_of_attempts(accounts, messages, sequences);
+  return given_up;
+end $$;
+
+-- A wish to deliver again. A bulk one goes through what was exhausted, page by page, also after a
+-- crash: after_message and after_sequence say how far it is.
+create table webhook_replays (
+  replay_id       uuid        primary key,
+  account_id      uuid        not null,
+  actor           text        not null,
+  idempotency_key text,
+  created_at      timestamptz not null,
+  -- How many deliveries it found.
+  total           integer     not null,
+  -- How many it has put among those to deliver.
+  queued          integer     not null default 0,
+  -- Of a bulk replay: what was exhausted from then on, up to created_at.
+  since           timestamptz,
+  after_message   uuid,
+  after_sequence  smallint,
+  finished_at     timestamptz,
+  canceled_at     timestamptz
+);
+create unique index replay_key_is_used_once on webhook_replays (account_id, idempotency_key)
+  where idempotency_key is not null;
+create index webhook_replays_unfinished on webhook_replays (replay_id) where finished_at is null;
+
+-- How many test events an account may still send. Not logged: after a crash every allowance is full.
+create unlogged table webhook_test_allowances (
+  account_id uuid             primary key,
+  tokens     double precision not null,
+  at         timestamptz      not null
+);
 
 -- Who follows an account's events now, and what it has to see. Nothing is written here for an
 -- account that nobody follows.
@@ -194,10 +386,14 @@ create table followers (
   account_id uuid        primary key,
   until      timestamptz not null
 );
+-- Positions are given out before the commit, so a slow transaction's row appears behind a later one:
+-- whoever reads goes by what his snapshot sees and the one before it did not.
 create table followed_events (
   position   bigint      generated always as identity primary key,
+  xid        xid8        not null default pg_current_xact_id(),
   account_id uuid        not null,
   message_id uuid        not null,
   sequence   smallint    not null,
   at         timestamptz not null
 );
+create index followed_events_by_transaction on followed_events (xid);

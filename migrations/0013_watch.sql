@@ -53,17 +53,19 @@ end $$;
 create trigger watchers_hear_of_audit after insert on audit_log
   for each row execute function tell_watchers_of_audit();
 
-create function tell_watchers_of_attempts() returns trigger language plpgsql as $$
+-- Called where attempts are stored: a trigger would copy each of them first.
+create function tell_watchers_of_attempts(accounts uuid[], messages uuid[], sequences smallint[]) returns void
+language plpgsql as $$
 begin
+  if not exists (select from watched_accounts w where w.until > clock_timestamp()) then
+    return;
+  end if;
   insert into watched_changes (account_id, kind, ids)
-  select n.account_id, 'delivery', array_agg(distinct n.delivery_id::text)
-    from noted n
+  select n.account_id, 'delivery', array_agg(distinct event_id(n.message_id, n.sequence)::text)
+    from unnest(accounts, messages, sequences) as n (account_id, message_id, sequence)
     join watched_accounts w on w.account_id = n.account_id and w.until > clock_timestamp()
    group by n.account_id;
-  return null;
 end $$;
-create trigger watchers_hear_of_attempts after insert on webhook_attempts referencing new table as noted
-  for each statement execute function tell_watchers_of_attempts();
 
 create function tell_watchers_of_key_usage() returns trigger language plpgsql as $$
 begin

@@ -110,21 +110,16 @@ export function compose({ config, storage, secretKey, publicUrl, clock, log }: P
     version,
     startedAt: clock.now(),
   };
-  const fleet = config.roles.has("sender")
-    ? carrierFleet({
-        db,
-        recordDb,
-        clock,
-        log,
-        metrics,
-        secrets,
-        node,
-        onEvents: () => wakeWebhooks(),
-      })
-    : undefined;
+  const deliverDb = openDatabase({
+    url: storage.url,
+    log,
+    maxConnections: 4,
+    genericPlans: true,
+    applicationName: "posthorn deliver",
+  });
   const webhooks = config.roles.has("webhooks")
     ? deliveryLoop({
-        db,
+        db: deliverDb,
         clock,
         log,
         metrics,
@@ -140,6 +135,18 @@ export function compose({ config, storage, secretKey, publicUrl, clock, log }: P
         }),
         policy,
         version,
+      })
+    : undefined;
+  const fleet = config.roles.has("sender")
+    ? carrierFleet({
+        db,
+        recordDb,
+        clock,
+        log,
+        metrics,
+        secrets,
+        node,
+        outbox: webhooks,
       })
     : undefined;
   const accept = acceptor({
@@ -199,20 +206,13 @@ export function compose({ config, storage, secretKey, publicUrl, clock, log }: P
     expireMessages({ db, clock }),
     ...(fleet?.loops ?? []),
   ];
-  /** Set once the loop runs; before, there is nothing to wake. */
-  let wakeWebhooks: () => void = () => undefined;
   let running: RunningLoop[] = [];
   return {
     app,
     async start() {
       await fleet?.start();
       running = loops.map((loop) => runLoop(loop, { clock, log }));
-      if (webhooks) {
-        const delivering = runLoop(webhooks.loop, { clock, log });
-        webhooks.onWake(() => delivering.wake());
-        wakeWebhooks = () => delivering.wake();
-        running.push(delivering);
-      }
+      webhooks?.start();
     },
     async stop() {
       await app.close();
@@ -222,7 +222,7 @@ export function compose({ config, storage, secretKey, publicUrl, clock, log }: P
       await usage
         .flush()
         .catch((error: unknown) => log.warn({ error }, "the last use of keys could not be noted"));
-      await Promise.all([db.close(), acceptDb.close(), recordDb.close()]);
+      await Promise.all([db.close(), acceptDb.close(), recordDb.close(), deliverDb.close()]);
     },
   };
 }

@@ -13,7 +13,7 @@ export { messageHandlers, readFilter, sendRefinements } from "./handlers.ts";
 export type { HistorySources } from "./history.ts";
 export { isIdempotencyKey, sweepIdempotency } from "./idempotency.ts";
 export { type MessageRow, present } from "./message-row.ts";
-export { type Move, moveMessages } from "./move.ts";
+export { type Move, moveMessages, type Outbox } from "./move.ts";
 export { findEvents, type OutgoingEvent } from "./events.ts";
 export { findMessage, findMessagesOf, lockMessagesOf } from "./read.ts";
 export { loadRouting, longestPrefix, type Routing, routingTable } from "./routing.ts";
@@ -36,6 +36,7 @@ export {
   takeOutOfRoutes,
 } from "./routing-changes.ts";
 export { measureQueue, type QueueDepth } from "./queue-depth.ts";
+export { judgeRecipient } from "./recipient.ts";
 export { judgeSender } from "./sender.ts";
 export { type SendDeps, sendMessages } from "./send.ts";
 export { carrierText, eventBody, type StatusChange } from "./event-body.ts";

@@ -16,13 +16,24 @@ export type Move = {
   | { to: "UNDELIVERED" | "FAILED"; error: { code: DeliveryErrorCode; carrierCode: string | null } }
 );
 
+/** Who delivers webhooks on this node, as far as moving knows it. */
+export type Outbox = {
+  /** There are new events for these lanes. */
+  wake(hostKeys: readonly bigint[]): void;
+};
+
 /**
  * The one way a status changes after acceptance. Each message moves if it still has the status
  * given; with it go its refund, its event and its webhook, so a crash leaves all of a step or none.
  * Answers the ids of those that moved. The caller holds the accounts of messages that are to fail.
  */
-export async function moveMessages(tx: Transaction, moves: Move[]): Promise<Set<string>> {
+export async function moveMessages(
+  tx: Transaction,
+  moves: Move[],
+  outbox?: Outbox,
+): Promise<Set<string>> {
   if (moves.length === 0) return new Set();
+  const lanes = moves.map(laneOf);
   const errorOf = (move: Move) => ("error" in move ? move.error : undefined);
   const rows = await tx.query<{ message_id: string }>(sql`
     select message_id
@@ -32,8 +43,10 @@ export async function moveMessages(tx: Transaction, moves: Move[]): Promise<Set<
         ${moves.map(({ at }) => at.toISOString())}::timestamptz[],
         ${moves.map((move) => errorOf(move)?.code ?? null)}::text[],
         ${moves.map((move) => errorOf(move)?.carrierCode ?? null)}::text[],
-        ${moves.map(bodyOf)}::bytea[], ${moves.map(laneOf)}::bigint[]
+        ${moves.map(bodyOf)}::bytea[], ${lanes.map((lane) => lane?.toString() ?? null)}::bigint[]
       ) as message_id`);
+  const woken = [...new Set(lanes)].filter((lane) => lane !== null);
+  if (woken.length > 0) tx.afterCommit(() => outbox?.wake(woken));
   return new Set(rows.map(({ message_id }) => message_id));
 }
 
@@ -41,8 +54,8 @@ function bodyOf(move: Move): Buffer | null {
   return move.callbackUrl === null ? null : eventBody(changeOf(move));
 }
 
-function laneOf({ callbackUrl, accountId }: Move): string | null {
-  return callbackUrl === null ? null : hostKey(accountId, callbackUrl).toString();
+function laneOf({ callbackUrl, accountId }: Move): bigint | null {
+  return callbackUrl === null ? null : hostKey(accountId, callbackUrl);
 }
 
 function changeOf(move: Move): StatusChange {

@@ -9,7 +9,11 @@ export type Queryable = {
 };
 
 /** Proof that the statements run in one transaction; the caller of `transaction` draws its bounds. */
-export type Transaction = Queryable & { readonly inTransaction: true };
+export type Transaction = Queryable & {
+  readonly inTransaction: true;
+  /** Runs once the transaction is known to be committed, and never otherwise. */
+  afterCommit(run: () => void): void;
+};
 
 export type Database = Queryable & {
   transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
@@ -96,12 +100,15 @@ async function inTransaction<Result>(
   work: (tx: Transaction) => Promise<Result>,
 ): Promise<Result> {
   await client.query("begin");
+  const listeners: (() => void)[] = [];
   try {
     const result = await work({
       inTransaction: true,
       query: (statement) => run(client, statement),
+      afterCommit: (listener) => void listeners.push(listener),
     });
     await client.query("commit");
+    for (const listener of listeners) listener();
     return result;
   } catch (error) {
     // A lost connection rolls back by itself, and asking it to would only wait once more.

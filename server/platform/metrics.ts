@@ -37,6 +37,9 @@ export function createMetrics() {
       buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
       registers,
     }),
+    histogram(name: string, help: string, buckets: number[]): Histogram {
+      return new Histogram({ name: `posthorn_${name}`, help, buckets, registers });
+    },
     gauge(name: string, help: string, labelNames: string[] = []): Gauge {
       return new Gauge({ name: `posthorn_${name}`, help, labelNames, registers });
     },

@@ -11,6 +11,7 @@ import {
   findStranded,
   type Intake,
   loadRouting,
+  type Outbox,
   reassign,
   renewLeases,
   type Routing,
@@ -41,8 +42,8 @@ type Deps = {
   metrics: Metrics;
   secrets: SecretBox;
   node: NodeInfo;
-  /** Statuses have changed: there may be webhooks to deliver. */
-  onEvents?: () => void;
+  /** Who delivers the webhooks of status changes on this node. */
+  outbox?: Outbox | undefined;
 };
 
 type Member = {
@@ -76,9 +77,8 @@ export function carrierFleet(deps: Deps) {
     const { per, windowMs } = carrier.receiptRules;
     return { windowMs, per: carrier.wholeMessages ? "message" : per };
   };
-  const { onEvents } = deps;
   const record = recorder({
-    ...(onEvents ? { onEvents } : {}),
+    outbox: deps.outbox,
     db: deps.recordDb,
     clock,
     log,

@@ -1,7 +1,7 @@
 import { lockAccounts } from "#accounts";
 import type { Receipt } from "#carriers";
 import type { DeliveryErrorCode } from "#contract";
-import { lockMessagesOf, type MessageRow, type Move, moveMessages } from "#messages";
+import { lockMessagesOf, type MessageRow, type Move, moveMessages, type Outbox } from "#messages";
 import { idFloor, newId, sql, type Transaction } from "#platform";
 
 /** A receipt on its way into the tables. */
@@ -9,6 +9,8 @@ export type ArrivedReceipt = { receipt: Receipt; at: Date };
 
 /** How the carriers that receipts come from want them matched. */
 export type MatchRules = (carrierId: string) => { windowMs: number; per: "segment" | "message" };
+
+type Surroundings = { rules: MatchRules; outbox: Outbox | undefined };
 
 /** Longest time between a message's acceptance and its submission: 35 days ahead, 3 days valid. */
 const LONGEST_WAIT_MS = 38 * 86_400_000;
@@ -29,7 +31,7 @@ type Match = {
 export async function applyReceipts(
   tx: Transaction,
   arrived: ArrivedReceipt[],
-  rules: MatchRules,
+  { rules, outbox }: Surroundings,
 ): Promise<void> {
   if (arrived.length === 0) return;
   const matches = await matchReceipts(tx, arrived, rules);
@@ -78,7 +80,7 @@ export async function applyReceipts(
     }
   }
   await noteReceipts(tx, notes);
-  await moveMessages(tx, moves);
+  await moveMessages(tx, moves, outbox);
 }
 
 /** Per segment: what its receipts have decided, and how many submissions of it still await one. */
@@ -299,7 +301,7 @@ export async function settleSent(
   tx: Transaction,
   sent: MessageRow[],
   at: Date,
-  rules: MatchRules,
+  { rules, outbox }: Surroundings,
 ): Promise<void> {
   if (sent.length === 0) return;
   const messages = await lockMessagesOf(tx, sent);
@@ -315,7 +317,7 @@ export async function settleSent(
       finalMove(message, { effect, progress: reached, per, at, errorCode, carrierCode: null }) ?? []
     );
   });
-  await moveMessages(tx, moves);
+  await moveMessages(tx, moves, outbox);
 }
 
 /** Accounts of messages that a receipt has rejected before their last segment was handed over. */

@@ -1,7 +1,7 @@
 import { lockAccounts } from "#accounts";
 import type { SubmitOutcome } from "#carriers";
 import type { SubmissionOutcome } from "#contract";
-import { type MessageRow, type Move, moveMessages } from "#messages";
+import { type MessageRow, type Move, moveMessages, type Outbox } from "#messages";
 import { sql, type Transaction } from "#platform";
 import type { Step } from "./next-step.ts";
 import { findEarlyRejections, type MatchRules, settleSent } from "./receipts.ts";
@@ -21,10 +21,17 @@ export type Submission = {
   at: Date;
 };
 
+type Batch = {
+  nodeId: string;
+  submissions: Submission[];
+  rules: MatchRules;
+  outbox: Outbox | undefined;
+};
+
 /** Stores submissions and moves their messages, all in the caller's transaction. */
 export async function recordSubmissions(
   tx: Transaction,
-  { nodeId, submissions, rules }: { nodeId: string; submissions: Submission[]; rules: MatchRules },
+  { nodeId, submissions, rules, outbox }: Batch,
 ): Promise<void> {
   if (submissions.length === 0) return;
   const ofStep = (next: "sent" | "fail") =>
@@ -39,13 +46,14 @@ export async function recordSubmissions(
   await moveMessages(
     tx,
     submissions.filter(({ message }) => held.has(message.message_id)).flatMap(moveOf),
+    outbox,
   );
   const at = submissions.at(-1)?.at ?? new Date(0);
   await settleSent(
     tx,
     longSent.filter(({ message_id }) => held.has(message_id)),
     at,
-    rules,
+    { rules, outbox },
   );
 }
 

@@ -1,3 +1,4 @@
+import type { Outbox } from "#messages";
 import {
   batcher,
   type Clock,
@@ -28,7 +29,7 @@ type Deps = {
   metrics: Metrics;
   nodeId: string;
   rules: MatchRules;
-  onEvents?: () => void;
+  outbox?: Outbox | undefined;
 };
 
 const MAX_ITEMS = 500;
@@ -76,7 +77,7 @@ export function recorder(deps: Deps): Recorder {
     sweepParked: () =>
       db.transaction(async (tx) => {
         const parked = await takeParked(tx, null, PARKED_PAGE);
-        await applyReceipts(tx, parked, deps.rules);
+        await applyReceipts(tx, parked, { rules: deps.rules, outbox: deps.outbox });
         return parked.length;
       }),
     idle: () => record.idle(),
@@ -86,7 +87,6 @@ export function recorder(deps: Deps): Recorder {
 async function recordOrEach(deps: Deps, items: Item[]): Promise<("stored" | Error)[]> {
   try {
     await recordBatch(deps, items);
-    deps.onEvents?.();
     return items.map(() => "stored");
   } catch (error) {
     if (error instanceof DatabaseUnavailable) throw error;
@@ -102,17 +102,18 @@ async function recordOrEach(deps: Deps, items: Item[]): Promise<("stored" | Erro
   }
 }
 
-async function recordBatch({ db, nodeId, rules }: Deps, items: Item[]): Promise<void> {
+async function recordBatch(deps: Deps, items: Item[]): Promise<void> {
+  const { db, nodeId, rules, outbox } = deps;
   const submissions = items.flatMap((item) => ("submission" in item ? [item.submission] : []));
   const receipts = items.flatMap((item) => ("receipt" in item ? [item.receipt] : []));
   await db.transaction(async (tx) => {
-    await recordSubmissions(tx, { nodeId, submissions, rules });
+    await recordSubmissions(tx, { nodeId, submissions, rules, outbox });
     const accepted = submissions.flatMap(({ answer, carrierId }) =>
       answer.kind === "accepted" && answer.matchId !== ""
         ? [{ carrierId, matchId: answer.matchId }]
         : [],
     );
     const parked = accepted.length > 0 ? await takeParked(tx, accepted, PARKED_PAGE) : [];
-    await applyReceipts(tx, [...parked, ...receipts], rules);
+    await applyReceipts(tx, [...parked, ...receipts], { rules, outbox });
   });
 }

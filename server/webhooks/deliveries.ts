@@ -1,10 +1,9 @@
 import { findSigningSecrets, type SigningSecrets } from "#accounts";
-import { findEvents } from "#messages";
-import { type Database, type SecretBox, sql, violates } from "#platform";
+import { type Database, DatabaseUnavailable, type SecretBox, sql, violates } from "#platform";
+import type { Kind } from "./lanes.ts";
 
-/** A delivery that this node holds the lease of, with everything its POST needs. */
-export type ClaimedDelivery = {
-  deliveryId: string;
+/** A delivery that this node holds the lease of. */
+export type Claim = {
   messageId: string;
   sequence: number;
   accountId: string;
@@ -12,31 +11,36 @@ export type ClaimedDelivery = {
   replayId: string | null;
   /** Counts every POST of the event, this one included. */
   attempt: number;
+  /** Failures so far that took a step of the schedule. */
   step: number;
   epoch: number;
-  /** Leases in a row that ended without an outcome. */
-  interrupted: number;
-  status: "SENT" | "DELIVERED" | "UNDELIVERED" | "FAILED";
   createdAt: Date;
-  url: string;
-  body: Buffer;
-  secrets: SigningSecrets;
   /** By the database's clock, and at what moment of the monotonic one. */
   claimedAt: Date;
   claimedAtMs: number;
 };
 
-export const LEASE_MS = 30_000;
+/** With everything its POST needs. */
+export type ClaimedDelivery = Claim & {
+  status: "SENT" | "DELIVERED" | "UNDELIVERED" | "FAILED";
+  /** When the status changed. */
+  eventAt: Date;
+  url: string;
+  body: Buffer;
+  secrets: SigningSecrets;
+};
 
-/** Lanes with something due, beginning after one; an empty answer means that a turn is complete. */
-export async function findDueLanes(db: Database, after: bigint, most: number): Promise<bigint[]> {
-  const rows = await db.query<{ host_key: string }>(sql`
-    select host_key::text from due_lanes(${after.toString()}, ${most}) as host_key`);
-  return rows.map(({ host_key }) => BigInt(host_key));
-}
+export type Claims = {
+  deliveries: ClaimedDelivery[];
+  /** Interrupted too often in a row: ended by the claim. */
+  poison: Claim[];
+  /** Their event is gone: there is nothing to send. */
+  eventless: Claim[];
+  /** Nothing can sign them now: a fault of ours. */
+  unsigned: Claim[];
+};
 
 type Row = {
-  delivery_id: string;
   message_id: string;
   sequence: number;
   account_id: string;
@@ -45,54 +49,94 @@ type Row = {
   attempts: number;
   step: number;
   lease_epoch: number;
-  interrupted: number;
+  created_at: Date;
+  is_poison: boolean;
   claimed_at: Date;
+  status: ClaimedDelivery["status"] | null;
+  at: Date;
+  url: string;
+  body: Buffer;
 };
 
+/** A dead node's claims return after this long. */
+export const LEASE_MS = 30_000;
+
 export type ClaimWish = {
-  lanes: { hostKey: bigint; slots: number }[];
-  isFirst: boolean;
+  lanes: { hostKey: bigint; most: number }[];
+  kind: Kind;
   nowMs: number;
   secrets: SecretBox;
 };
 
-/**
- * Leases what is due, committed before any HTTP. Two nodes may claim two events of one message in
- * the same instant; the index that forbids it makes one of them start over.
- */
-export async function claimDeliveries(db: Database, wish: ClaimWish): Promise<ClaimedDelivery[]> {
-  const { lanes, isFirst, nowMs } = wish;
-  if (lanes.length === 0) return [];
-  const rows = await db
-    .query<Row>(sql`
-      select delivery_id, message_id, sequence, account_id, host_key::text, replay_id, attempts, step, lease_epoch,
-             interrupted, claimed_at
-        from claim_deliveries(
-          ${lanes.map(({ hostKey }) => hostKey.toString())}::bigint[], ${lanes.map(({ slots }) => slots)}::integer[],
-          ${isFirst}, make_interval(secs => ${LEASE_MS / 1000})
-        )`)
-    .catch((error: unknown) => {
-      if (violates(error, "one_delivery_in_flight_per_message")) return [];
-      throw error;
-    });
-  if (rows.length === 0) return [];
+/** Leases what is due in these lanes, committed before any HTTP. */
+export async function claimDeliveries(db: Database, wish: ClaimWish): Promise<Claims> {
+  const rows = await claimRows(db, wish);
+  const [poison, alive] = split(rows, ({ is_poison }) => is_poison);
+  const [eventless, whole] = split(alive, ({ status }) => status === null);
   // Read by the claim and never kept: a secret that was dropped signs nothing more, on any node.
-  const accountIds = [...new Set(rows.map(({ account_id }) => account_id))];
-  const [secrets, events] = await Promise.all([
-    findSigningSecrets(db, { accountIds, secrets: wish.secrets }),
-    findEvents(db, rows),
-  ]);
-  return rows.flatMap((row) => {
-    const event = events.get(`${row.message_id} ${row.sequence}`);
-    const signing = secrets.get(row.account_id);
-    if (!event || !signing) return [];
-    return [{ ...claimOf(row), ...event, secrets: signing, claimedAtMs: nowMs }];
-  });
+  const secrets = await readSecrets(db, whole, wish.secrets);
+  const [signed, unsigned] = split(whole, ({ account_id }) => secrets.has(account_id));
+  const claim = (row: Row) => claimOf(row, wish.nowMs);
+  return {
+    deliveries: signed.map((row) => ({
+      ...claim(row),
+      status: row.status as ClaimedDelivery["status"],
+      eventAt: row.at,
+      url: row.url,
+      body: row.body,
+      secrets: secrets.get(row.account_id) as SigningSecrets,
+    })),
+    poison: poison.map(claim),
+    eventless: eventless.map(claim),
+    unsigned: unsigned.map(claim),
+  };
 }
 
-function claimOf(row: Row) {
+const TRIES = 5;
+
+/**
+ * Two nodes may claim two events of one message in the same instant; the index that forbids it makes
+ * one of them start over, and by then it sees the other's lease.
+ */
+async function claimRows(db: Database, wish: ClaimWish): Promise<Row[]> {
+  const { lanes, kind } = wish;
+  const statement = sql`
+    select message_id, sequence, account_id, host_key::text, replay_id, attempts, step, lease_epoch, created_at,
+           is_poison, claimed_at, status, at, url, body
+      from claim_deliveries(
+        ${lanes.map(({ hostKey }) => hostKey.toString())}::bigint[], ${lanes.map(({ most }) => most)}::integer[],
+        ${kind === "first"}, make_interval(secs => ${LEASE_MS / 1000})
+      )`;
+  for (let tried = 1; ; tried += 1) {
+    try {
+      return await db.query<Row>(statement);
+    } catch (error) {
+      const isCrossed = violates(error, "one_delivery_in_flight_per_message");
+      if (!isCrossed || tried === TRIES) throw error;
+    }
+  }
+}
+
+/** By account. One account's secret that cannot be opened leaves the others alone. */
+async function readSecrets(
+  db: Database,
+  rows: Row[],
+  box: SecretBox,
+): Promise<Map<string, SigningSecrets>> {
+  const accountIds = [...new Set(rows.map(({ account_id }) => account_id))];
+  if (accountIds.length === 0) return new Map();
+  try {
+    return await findSigningSecrets(db, { accountIds, secrets: box });
+  } catch (error) {
+    if (error instanceof DatabaseUnavailable || accountIds.length === 1) return new Map();
+    const alone = accountIds.map((account_id) => ({ account_id }) as Row);
+    const found = await Promise.all(alone.map((row) => readSecrets(db, [row], box)));
+    return new Map(found.flatMap((secrets) => [...secrets]));
+  }
+}
+
+function claimOf(row: Row, nowMs: number): Claim {
   return {
-    deliveryId: row.delivery_id,
     messageId: row.message_id,
     sequence: row.sequence,
     accountId: row.account_id,
@@ -101,7 +145,15 @@ function claimOf(row: Row) {
     attempt: row.attempts,
     step: row.step,
     epoch: row.lease_epoch,
-    interrupted: row.interrupted,
+    createdAt: row.created_at,
     claimedAt: row.claimed_at,
+    claimedAtMs: nowMs,
   };
+}
+
+function split<Item>(items: Item[], isLeft: (item: Item) => boolean): [Item[], Item[]] {
+  const left: Item[] = [];
+  const right: Item[] = [];
+  for (const item of items) (isLeft(item) ? left : right).push(item);
+  return [left, right];
 }

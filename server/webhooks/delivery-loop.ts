@@ -1,23 +1,25 @@
-import { eventNames } from "#contract";
 import {
   type Clock,
   type Database,
-  eventId,
   type Log,
   type Loop,
   type Metrics,
+  type RunningLoop,
+  runLoop,
   type SecretBox,
 } from "#platform";
-import { claimDeliveries, type ClaimedDelivery, findDueLanes } from "./deliveries.ts";
-import { judgeUrl } from "./egress/judge-url.ts";
+import { claimDeliveries, type Claims } from "./deliveries.ts";
+import { deliveryMetrics } from "./delivery-metrics.ts";
+import { deliveryRunner } from "./delivery-runner.ts";
+import { BEFORE_ALL_LANES, walkLanes } from "./due-lanes.ts";
 import type { EgressPolicy } from "./egress/policy.ts";
-import { webhookHeaders } from "./headers.ts";
+import { hostKeeper } from "./hosts.ts";
 import type { Kind, Lanes } from "./lanes.ts";
-import type { Attempt, Poster } from "./post.ts";
-import { attemptRecorder } from "./record-attempts.ts";
-import { isTooOldToWait, nextStep } from "./schedule.ts";
+import type { Poster } from "./post.ts";
+import { attemptRecorder, idsOf } from "./record-attempts.ts";
 
 type Deps = {
+  /** A few connections with generic plans. */
   db: Database;
   clock: Clock;
   log: Log;
@@ -30,235 +32,159 @@ type Deps = {
   random?: () => number;
 };
 
-/** Also for what other nodes wrote; what this node writes wakes the loop. */
-const IDLE_MS = 250;
+export type DeliveryLoop = {
+  start(): void;
+  /** Something may be due in these lanes: what this node writes need not wait for a walk. */
+  wake(hostKeys: readonly bigint[]): void;
+  /** Claims no more, gives back what has not begun, lets what has begun end. */
+  stop(): Promise<void>;
+};
+
+/** How often all lanes are looked at, for what other nodes wrote and for retries that fall due. */
+const WALK_EVERY_MS = 250;
 const LANES_A_TURN = 500;
-/** Claimed beyond the free slots of a proven lane, so that it need not wait for the next claim. */
-const AHEAD = 64;
-/** A claim not begun by then is given back, so that attempt and record stay well inside the lease. */
-const BEGIN_WITHIN_MS = 5_000;
-/** A delivery interrupted so often in a row is likely what ends the process: it is not tried again. */
-const POISON = 3;
-const FIRST_LANE = -(2n ** 63n);
+/** Beyond it lanes wait for the next walk. */
+const MAX_NAMED = 10_000;
+/** What cannot be signed, by a fault of ours, is tried again after this long. */
+const UNSIGNED_WAIT_MS = 5_000;
 
 /** Claims what is due, posts it, records what became of it. Nothing lives only in memory. */
-export function deliveryLoop(deps: Deps) {
-  const { db, clock, log, lanes, poster, secrets, random = Math.random } = deps;
-  const recorder = attemptRecorder(deps);
-  const ready = new Map<bigint, { kind: Kind; delivery: ClaimedDelivery }[]>();
-  let after = FIRST_LANE;
-  let isStopping = false;
-  let inFlight = 0;
-  let wake: () => void = () => undefined;
+export function deliveryLoop(deps: Deps): DeliveryLoop {
+  const { db, clock, log, lanes, secrets } = deps;
+  const metrics = deliveryMetrics(deps.metrics);
+  const recorder = attemptRecorder({ db, clock, log, metrics: deps.metrics, onFreed: wake });
+  const runner = deliveryRunner({
+    ...deps,
+    metrics,
+    recorder,
+    random: deps.random ?? Math.random,
+    onRoom: () => {
+      if (named.first.size > 0 || named.again.size > 0) running?.wake();
+    },
+  });
+  const hosts = hostKeeper({ db, clock, log, lanes, metrics, inFlight: runner.inFlight });
+  /** Lanes known to have something due, of each kind. */
+  const named: Record<Kind, Set<bigint>> = { first: new Set(), again: new Set() };
+  let after = BEFORE_ALL_LANES;
+  let oldestDueAt: Date | null = null;
+  let walkAtMs = 0;
+  let running: RunningLoop | undefined;
+  let keepingHosts: RunningLoop | undefined;
 
-  async function pass(): Promise<number> {
-    if (isStopping) return 0;
-    const due = await findDueLanes(db, after, LANES_A_TURN);
-    const isWholeTurn = after === FIRST_LANE;
-    after = due.length === LANES_A_TURN ? (due.at(-1) ?? FIRST_LANE) : FIRST_LANE;
-    if (due.length === 0) return isWholeTurn ? 0 : 1;
-    // First attempts before the rest: a backlog that recovers never delays fresh events.
-    const first = await claim(due, "first");
-    const again = await claim(due, "again");
-    return first + again;
+  function wake(hostKeys: readonly bigint[]): void {
+    for (const hostKey of hostKeys) name("first", hostKey);
+    running?.wake();
   }
 
-  async function claim(due: bigint[], kind: Kind): Promise<number> {
+  function name(kind: Kind, hostKey: bigint): void {
+    if (named[kind].size < MAX_NAMED) named[kind].add(hostKey);
+  }
+
+  async function pass(): Promise<number> {
+    runner.sweep();
+    const hasWalked = clock.monotonicMs() >= walkAtMs && (await walk());
+    // First attempts before the rest: a backlog that recovers never delays fresh events.
+    const first = await claim("first");
+    const again = await claim("again");
+    return first + again + (hasWalked && after !== BEFORE_ALL_LANES ? 1 : 0);
+  }
+
+  /** Lanes are looked at in turn, going on where the last walk stopped. */
+  async function walk(): Promise<boolean> {
+    const walked = await walkLanes(db, after, LANES_A_TURN);
+    for (const { hostKey, firstAt, againAt } of walked.due) {
+      if (firstAt !== null) name("first", hostKey);
+      if (againAt !== null) name("again", hostKey);
+      for (const at of [firstAt, againAt])
+        if (at !== null && (oldestDueAt === null || at < oldestDueAt)) oldestDueAt = at;
+    }
+    after = walked.after ?? BEFORE_ALL_LANES;
+    if (walked.after !== null) return true;
+    metrics.oldestDue(oldestDueAt === null ? 0 : clock.now().getTime() - oldestDueAt.getTime());
+    oldestDueAt = null;
+    walkAtMs = clock.monotonicMs() + WALK_EVERY_MS;
+    return true;
+  }
+
+  /** Claims in the lanes that are named and have room; a lane that gave all it had is named no more. */
+  async function claim(kind: Kind): Promise<number> {
+    const hostKeys = [...named[kind]];
     const grants = lanes.grant(
-      due.map((hostKey) => ({ hostKey })),
+      hostKeys.map((hostKey) => ({ hostKey })),
       kind,
     );
-    const wish = grants.map(({ hostKey, slots }) => ({ hostKey, slots: slots + aheadOf(hostKey) }));
     const free = new Map(grants.map(({ hostKey, slots }) => [hostKey, slots]));
+    const wish = hostKeys
+      .map((hostKey) => ({ hostKey, most: (free.get(hostKey) ?? 0) + aheadOf(hostKey, kind) }))
+      .filter(({ most }) => most > 0);
     try {
-      const claimed = await claimDeliveries(db, {
-        lanes: wish,
-        isFirst: kind === "first",
-        nowMs: clock.monotonicMs(),
-        secrets,
-      });
-      for (const delivery of claimed) {
-        const slots = free.get(delivery.hostKey) ?? 0;
-        if (slots > 0) {
-          free.set(delivery.hostKey, slots - 1);
-          begin(delivery, kind);
-        } else {
-          keepReady(delivery, kind);
-        }
+      if (wish.length === 0) return 0;
+      const nowMs = clock.monotonicMs();
+      const claims = await claimDeliveries(db, { lanes: wish, kind, nowMs, secrets });
+      for (const { hostKey, most } of wish) {
+        const taken = claims.deliveries.filter((each) => each.hostKey === hostKey).length;
+        if (taken < most) named[kind].delete(hostKey);
       }
-      return claimed.length;
+      hand(claims, kind, free);
+      return claims.deliveries.length;
     } finally {
       for (const [hostKey, slots] of free) if (slots > 0) lanes.giveBack({ hostKey, slots }, kind);
     }
   }
 
-  /** Only where answers are known to come fast: elsewhere a claim would wait in vain. */
-  function aheadOf(hostKey: bigint): number {
-    return lanes.healthOf(hostKey) === "proven"
-      ? Math.max(0, AHEAD - (ready.get(hostKey)?.length ?? 0))
-      : 0;
+  /**
+   * Only first attempts are claimed ahead: the lease of one that was interrupted before must mean
+   * that it has begun, or three crashes would end what was never tried.
+   */
+  function aheadOf(hostKey: bigint, kind: Kind): number {
+    if (kind === "again") return 0;
+    const [most, kept] = [lanes.aheadOf(hostKey), runner.kept(hostKey)];
+    return 2 * kept <= most ? most - kept : 0;
   }
 
-  function keepReady(delivery: ClaimedDelivery, kind: Kind): void {
-    const waiting = ready.get(delivery.hostKey) ?? [];
-    waiting.push({ kind, delivery });
-    ready.set(delivery.hostKey, waiting);
-  }
-
-  /** A slot of the lane is free: the next one that was claimed for it begins. */
-  function beginNext(hostKey: bigint): void {
-    const waiting = ready.get(hostKey);
-    while (waiting && waiting.length > 0) {
-      const [next] = waiting;
-      if (
-        next === undefined ||
-        (!isLate(next.delivery) && lanes.grant([{ hostKey, upTo: 1 }], next.kind).length === 0)
-      )
-        break;
-      waiting.shift();
-      if (isLate(next.delivery)) putBack(next.delivery, 0);
-      else begin(next.delivery, next.kind);
+  function hand(claims: Claims, kind: Kind, free: Map<bigint, number>): void {
+    for (const delivery of claims.deliveries) {
+      const slots = free.get(delivery.hostKey) ?? 0;
+      if (slots > 0) free.set(delivery.hostKey, slots - 1);
+      if (slots > 0) runner.begin(delivery, kind);
+      else runner.keep(delivery, kind);
     }
-    if (waiting?.length === 0) ready.delete(hostKey);
-  }
-
-  function isLate({ claimedAtMs }: ClaimedDelivery): boolean {
-    return isStopping || clock.monotonicMs() - claimedAtMs > BEGIN_WITHIN_MS;
-  }
-
-  /** The slot is taken already. */
-  function begin(delivery: ClaimedDelivery, kind: Kind): void {
-    const { hostKey } = delivery;
-    const place = placeOf(delivery);
-    if (isLate(delivery) || !lanes.begin(hostKey, kind, place)) {
-      if (isLate(delivery)) lanes.giveBack({ hostKey, slots: 1 }, kind);
-      return putBack(delivery, IDLE_MS);
+    for (const each of claims.poison) {
+      metrics.gaveUp("exhausted", 1);
+      log.error(idsOf(each), "a webhook was given up: three attempts in a row were interrupted");
     }
-    inFlight += 1;
-    attempt(delivery)
-      .then((made) => {
-        lanes.end({
-          hostKey,
-          kind,
-          place,
-          outcome: made.outcome,
-          durationMs: made.timings.totalMs,
-        });
-        beginNext(hostKey);
-        return conclude(delivery, made);
-      })
-      .catch((error: unknown) =>
-        log.error(
-          { error, deliveryId: delivery.deliveryId },
-          "an attempt was lost; its lease brings it back",
-        ),
-      )
-      .finally(() => {
-        inFlight -= 1;
-        // Another event of the same message may have waited for this one.
-        wake();
-      });
-  }
-
-  function placeOf({ url }: ClaimedDelivery) {
-    const target = judgeUrl(url, deps.policy);
-    return target.allowed
-      ? { hostname: target.hostname, origin: target.origin }
-      : { hostname: "forbidden", origin: url.slice(0, 200) };
-  }
-
-  function attempt(delivery: ClaimedDelivery): Promise<Attempt> {
-    const { hostKey, url, body } = delivery;
-    const headers = webhookHeaders(
-      {
-        eventId: eventId(delivery.messageId, delivery.sequence),
-        // The database's clock, carried on: nodes may disagree about the time.
-        timestampSeconds: Math.floor(
-          (delivery.claimedAt.getTime() + clock.monotonicMs() - delivery.claimedAtMs) / 1000,
-        ),
-        body,
-        secrets: [delivery.secrets.current, delivery.secrets.previous].filter(
-          (secret) => secret !== null,
-        ),
-        event: eventNames[delivery.status],
-        attempt: delivery.attempt,
-        sequence: delivery.sequence,
-      },
-      deps.version,
-    );
-    return poster.post({ hostKey, url, headers, body });
-  }
-
-  async function conclude(delivery: ClaimedDelivery, made: Attempt): Promise<void> {
-    const now = clock.now();
-    const at = new Date(now.getTime() - made.timings.totalMs);
-    const step = nextStep(made.outcome, { step: delivery.step, now, random: random() });
-    switch (step.next) {
-      case "ended":
-        return recorder.record({ delivery, attempt: made, at, next: "ended", ended: step.ended });
-      case "not_tried":
-        log.error(
-          { deliveryId: delivery.deliveryId, outcome: made.outcome },
-          "a webhook could not be tried by a fault of ours",
-        );
-        return recorder.record({
-          delivery,
-          attempt: null,
-          at,
-          next: "put_back",
-          waitMs: step.dueAt.getTime() - now.getTime(),
-        });
-      case "again": {
-        const isWaitingInVain =
-          lanes.healthOf(delivery.hostKey) === "open" && isTooOldToWait(delivery.createdAt, now);
-        if (isWaitingInVain || delivery.interrupted >= POISON)
-          return recorder.record({
-            delivery,
-            attempt: made,
-            at,
-            next: "ended",
-            ended: "exhausted",
-          });
-        return recorder.record({
-          delivery,
-          attempt: made,
-          at,
-          next: "again",
-          step: step.step,
-          waitMs: step.dueAt.getTime() - now.getTime(),
-        });
-      }
+    for (const each of claims.unsigned) {
+      log.error(idsOf(each), "a webhook cannot be signed: its account's secret cannot be opened");
+      runner.putBack(each, UNSIGNED_WAIT_MS);
     }
+    for (const each of claims.eventless) endEventless(each);
   }
 
-  function putBack(delivery: ClaimedDelivery, waitMs: number): void {
+  function endEventless(each: Claims["eventless"][number]): void {
+    log.error(idsOf(each), "a webhook was given up: its event is gone");
+    const error = "The event is no longer kept, so there was nothing to send.";
+    const how = { next: "ended", ended: "exhausted", class: "event_missing", error } as const;
     recorder
-      .record({ delivery, attempt: null, at: clock.now(), next: "put_back", waitMs })
-      .catch((error: unknown) =>
-        log.error(
-          { error, deliveryId: delivery.deliveryId },
-          "a claim could not be given back; its lease ends by itself",
-        ),
+      .record({ claim: each, attempt: null, at: clock.now(), ...how })
+      .catch((fault: unknown) =>
+        log.error({ error: fault, ...idsOf(each) }, "it could not be ended"),
       );
   }
 
-  const loop: Loop = { name: "deliver webhooks", idleMs: IDLE_MS, pass };
+  const loop: Loop = { name: "deliver webhooks", idleMs: WALK_EVERY_MS, pass };
   return {
-    loop,
-    /** How to wake the loop, once it runs. */
-    onWake(listener: () => void): void {
-      wake = listener;
+    start() {
+      running = runLoop(loop, { clock, log });
+      keepingHosts = runLoop(hosts.loop, { clock, log });
     },
-    /** Gives back what has not begun, lets what has begun end within its deadline. */
-    async stop(): Promise<void> {
-      isStopping = true;
-      for (const waiting of ready.values())
-        for (const { delivery } of waiting) putBack(delivery, 0);
-      ready.clear();
-      const deadlineMs = clock.monotonicMs() + BEGIN_WITHIN_MS;
-      while (inFlight > 0 && clock.monotonicMs() < deadlineMs) await clock.sleep(10);
-      await poster.close();
-      await recorder.idle();
+    wake,
+    async stop() {
+      await running?.stop();
+      await runner.stop();
+      await keepingHosts?.stop();
+      await hosts
+        .flush()
+        .catch((error: unknown) => log.warn({ error }, "hosts could not be noted"));
     },
   };
 }

@@ -11,7 +11,7 @@ export { type EgressPolicy, egressPolicy, type EgressSettings } from "./egress/p
 export { type Resolve, systemResolve } from "./egress/resolve.ts";
 export { trust } from "./egress/trust.ts";
 export { type WebhookRequest, webhookHeaders } from "./headers.ts";
-export type { LaneReport } from "./lane.ts";
+export type { LaneReport, Place } from "./lane.ts";
 export type { Health } from "./lane-health.ts";
 export {
   type EndedAttempt,
@@ -19,7 +19,6 @@ export {
   type Kind,
   laneKeeper,
   type Lanes,
-  type Place,
   type WantedLane,
 } from "./lanes.ts";
 export { isSuccess, type Outcome, outcomeClass } from "./outcome.ts";
@@ -32,5 +31,6 @@ export {
   type Timings,
 } from "./post.ts";
 export { type Ended, isTooOldToWait, type NextStep, nextStep } from "./schedule.ts";
-export { deliveryLoop } from "./delivery-loop.ts";
+export { type DeliveryLoop, deliveryLoop } from "./delivery-loop.ts";
 export { webhookHistory } from "./history.ts";
+export { countWaiting, measureBacklog } from "./waiting.ts";

@@ -37,6 +37,9 @@ const UNPROVEN_CAP = 2;
 const FIRST_WINDOW = 8;
 const MAX_WINDOW = 32;
 
+const AHEAD_MS = 1_000;
+const MAX_AHEAD = 128;
+
 const FIRST_PROBE_MS = 30_000;
 const MAX_PROBE_MS = 15 * 60_000;
 const PROBE_JITTER = 0.2;
@@ -60,6 +63,16 @@ export function capOf(lane: LaneHealth, nowMs: number): number {
   const health = healthNow(lane, nowMs);
   if (health === "open") return nowMs >= lane.probeAtMs ? 1 : 0;
   return health === "proven" ? lane.window : UNPROVEN_CAP;
+}
+
+/** How many more can begin soon: claimed ahead, they need not wait for the next claim. */
+export function aheadOf(lane: LaneHealth, nowMs: number): number {
+  const { averageMs } = lane;
+  const health = healthNow(lane, nowMs);
+  // Elsewhere a claim would likely wait in vain.
+  if (averageMs === null || (health !== "proven" && health !== "failing")) return 0;
+  const soon = (capOf(lane, nowMs) * AHEAD_MS) / Math.max(1, averageMs);
+  return Math.min(MAX_AHEAD, Math.floor(soon));
 }
 
 /** What was learned by attempts fades with time. */

@@ -13,19 +13,26 @@ export type Lane = {
   /** Whether `inFlight` is counted among the unproven. */
   isUnproven: boolean;
   lastTurn: number;
-  origin: string;
+  /** Where its last attempt went. */
+  place: Place | null;
+  /** Since they were last reported. */
   ok: number;
   failed: number;
   lastOkAt: Date | null;
   recentMs: number[];
 };
 
+/** Where an attempt goes: the name is shared by all accounts that call it. */
+export type Place = { accountId: string; hostname: string; origin: string };
+
 /** What people see of a lane. */
 export type LaneReport = {
   hostKey: bigint;
+  accountId: string;
   origin: string;
   health: Health;
   since: Date;
+  /** Attempts since the last report. */
   ok: number;
   failed: number;
   p95Ms: number | null;
@@ -43,7 +50,7 @@ export function newLane(hostKey: bigint, account: Account, nowMs: number): Lane 
     inFlight: 0,
     isUnproven: true,
     lastTurn: 0,
-    origin: "",
+    place: null,
     ok: 0,
     failed: 0,
     lastOkAt: null,
@@ -67,10 +74,14 @@ export function note(
   if (lane.recentMs.length > RECENT) lane.recentMs.shift();
 }
 
-export function report(lane: Lane, { nowMs, now }: { nowMs: number; now: Date }): LaneReport {
-  const { hostKey, origin, state, ok, failed, lastOkAt, recentMs } = lane;
+/** What became of the lane since the last report; counting starts anew. */
+export function takeReport(lane: Lane, { nowMs, now }: { nowMs: number; now: Date }): LaneReport {
+  const { hostKey, place, state, ok, failed, lastOkAt, recentMs } = lane;
   const since = new Date(now.getTime() - (nowMs - state.sinceMs));
   const sorted = recentMs.toSorted((a, b) => a - b);
   const p95Ms = sorted[Math.ceil(sorted.length * 0.95) - 1] ?? null;
-  return { hostKey, origin, health: state.health, since, ok, failed, p95Ms, lastOkAt };
+  const { accountId = "", origin = "" } = place ?? {};
+  lane.ok = 0;
+  lane.failed = 0;
+  return { hostKey, accountId, origin, health: state.health, since, ok, failed, p95Ms, lastOkAt };
 }

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { type ManualClock, manualClock } from "../../test/support/manual-clock.ts";
 import { accountOf } from "#messages";
+import type { Place } from "./lane.ts";
 import { caps, type Kind, laneKeeper, type Lanes } from "./lanes.ts";
 import type { Outcome } from "./outcome.ts";
 
@@ -15,8 +16,8 @@ function key(account: number, host = 0): bigint {
   return BigInt(account) * 65_536n + BigInt(host);
 }
 
-function placeOf(hostKey: bigint): { hostname: string; origin: string } {
-  return { hostname: `h${hostKey}`, origin: `https://h${hostKey}` };
+function placeOf(hostKey: bigint): Place {
+  return { accountId: "a1", hostname: `h${hostKey}`, origin: `https://h${hostKey}` };
 }
 
 function keeper(clock: ManualClock = manualClock()): Lanes {
@@ -107,7 +108,11 @@ test("retries and replays get 192 slots together; 64 stay for first attempts", (
 
 test("one host name takes 64 attempts over all accounts; the slot of the next is given back", () => {
   const lanes = keeper();
-  const shared = { hostname: "hooks.example.com", origin: "https://hooks.example.com" };
+  const shared = {
+    accountId: "a1",
+    hostname: "hooks.example.com",
+    origin: "https://hooks.example.com",
+  };
   const proven = [1, 2, 3].map((account) => prove(lanes, key(account)));
   let begun = 0;
   for (const { hostKey, slots } of lanes.grant(
@@ -234,7 +239,7 @@ test("slots given back are free again", () => {
   assert.deepEqual(lanes.inFlight(), { all: 0, again: 0, unproven: 0 });
 });
 
-test("changes of health are reported once, with what people want to know", () => {
+test("lanes that were used are reported once, with what people want to know", () => {
   const clock = manualClock();
   const lanes = keeper(clock);
   attempt(lanes, key(1), ok, 120);
@@ -245,6 +250,7 @@ test("changes of health are reported once, with what people want to know", () =>
   assert.deepEqual(others, []);
   assert.deepEqual(report, {
     hostKey: key(1),
+    accountId: "a1",
     origin: placeOf(key(1)).origin,
     health: "proven",
     since: new Date("2026-11-15T09:30:00.000Z"),
@@ -347,9 +353,9 @@ type World = {
 };
 
 /** Accounts share host names, as they do in life. */
-function sharedPlace(hostKey: bigint): { hostname: string; origin: string } {
+function sharedPlace(hostKey: bigint): Place {
   const hostname = `h${hostKey % 65_536n}`;
-  return { hostname, origin: `https://${hostname}` };
+  return { accountId: "a1", hostname, origin: `https://${hostname}` };
 }
 
 function run(action: Step, { clock, lanes, granted, running, everProven }: World): void {

@@ -1,7 +1,15 @@
 import type { Clock } from "#platform";
 import { accountOf } from "#messages";
-import { type Account, type Lane, type LaneReport, newLane, note, report } from "./lane.ts";
-import { capOf, type Health, healthNow, learn } from "./lane-health.ts";
+import {
+  type Account,
+  type Lane,
+  type LaneReport,
+  newLane,
+  note,
+  type Place,
+  takeReport,
+} from "./lane.ts";
+import { aheadOf, capOf, type Health, healthNow, learn } from "./lane-health.ts";
 import type { Outcome } from "./outcome.ts";
 
 /** First attempts have slots of their own, which retries and replays never take. */
@@ -15,9 +23,6 @@ export type WantedLane = {
 
 /** Slots taken for a lane: each must be begun or given back. */
 export type Grant = { hostKey: bigint; slots: number };
-
-/** Where an attempt goes: the name is shared by all accounts that call it. */
-export type Place = { hostname: string; origin: string };
 
 export type EndedAttempt = {
   hostKey: bigint;
@@ -37,8 +42,12 @@ export type Lanes = {
   /** Lets an open lane be tried at once: somebody asked for it. */
   probe(hostKey: bigint): void;
   healthOf(hostKey: bigint): Health;
-  /** The lanes whose health changed since the last call. */
+  /** How many first attempts may be claimed beyond its free slots, because they can begin soon. */
+  aheadOf(hostKey: bigint): number;
+  /** The lanes used since the last call. */
   takeChanges(): LaneReport[];
+  /** How many lanes have each health, and which are open. */
+  survey(): { healths: Map<Health, number>; open: bigint[] };
   inFlight(): { all: number; again: number; unproven: number };
 };
 
@@ -122,6 +131,7 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
     if (total.all >= caps.all || account.inFlight >= caps.account) return false;
     if (kind === "again" && total.again >= caps.again) return false;
     if (lane.inFlight >= capOf(lane.state, clock.monotonicMs())) return false;
+    if ((hostnames.get(lane.place?.hostname ?? "") ?? 0) >= caps.hostname) return false;
     if (!lane.isUnproven) return true;
     return account.unproven < caps.accountUnproven && total.unproven < caps.unproven;
   }
@@ -159,15 +169,16 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
     lanes.set(lane.hostKey, lane);
   }
 
-  function begin(hostKey: bigint, kind: Kind, { hostname, origin }: Place): boolean {
+  function begin(hostKey: bigint, kind: Kind, place: Place): boolean {
     const lane = laneOf(hostKey);
+    const { hostname } = place;
+    lane.place = place;
     const running = hostnames.get(hostname) ?? 0;
     if (running >= caps.hostname) {
       occupy(lane, kind, -1);
       return false;
     }
     hostnames.set(hostname, running + 1);
-    lane.origin = origin;
     return true;
   }
 
@@ -181,8 +192,9 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
     const now = { ms: clock.monotonicMs(), random: random() };
     lane.state = learn(before, { outcome, durationMs }, now);
     recount(lane);
-    if (lane.state !== before) note(lane, { outcome, durationMs }, clock.now());
-    if (lane.state.health !== before.health) changed.add(lane);
+    if (lane.state === before) return;
+    note(lane, { outcome, durationMs }, clock.now());
+    changed.add(lane);
   }
 
   return {
@@ -198,11 +210,26 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
       const lane = lanes.get(hostKey);
       return lane === undefined ? "unproven" : healthNow(lane.state, clock.monotonicMs());
     },
+    aheadOf(hostKey) {
+      const lane = lanes.get(hostKey);
+      return lane === undefined ? 0 : aheadOf(lane.state, clock.monotonicMs());
+    },
     takeChanges() {
       const nowMs = clock.monotonicMs();
-      const reports = [...changed].map((lane) => report(lane, { nowMs, now: clock.now() }));
+      const reports = [...changed].map((lane) => takeReport(lane, { nowMs, now: clock.now() }));
       changed.clear();
       return reports;
+    },
+    survey() {
+      const nowMs = clock.monotonicMs();
+      const healths = new Map<Health, number>();
+      const open: bigint[] = [];
+      for (const [hostKey, { state }] of lanes) {
+        const health = healthNow(state, nowMs);
+        healths.set(health, (healths.get(health) ?? 0) + 1);
+        if (health === "open") open.push(hostKey);
+      }
+      return { healths, open };
     },
     inFlight: () => ({ ...total }),
   };

@@ -1,3 +1,4 @@
+import { carrierText } from "#messages";
 import {
   batcher,
   type Clock,
@@ -7,44 +8,49 @@ import {
   type Metrics,
   sql,
 } from "#platform";
-import { carrierText } from "#messages";
-import type { ClaimedDelivery } from "./deliveries.ts";
+import { type Claim, LEASE_MS } from "./deliveries.ts";
 import { outcomeClass } from "./outcome.ts";
 import type { Attempt } from "./post.ts";
 import type { Ended } from "./schedule.ts";
 
-/** What became of a claimed delivery. */
+/** What became of a claim. */
 export type Recorded = {
-  delivery: ClaimedDelivery;
-  /** Null where nothing was tried. */
+  claim: Claim;
+  /** Null where nothing was posted. */
   attempt: Attempt | null;
   at: Date;
 } & (
-  | { next: "ended"; ended: Ended }
+  | { next: "ended"; ended: Ended; class?: string; error?: string }
   | { next: "again"; step: number; waitMs: number }
   | { next: "put_back"; waitMs: number }
 );
 
-const MAX_WAITING = 20_000;
-const RETRY_MS = 500;
-
-/** Writes attempts in batches; keeps trying while the database is away, as far as leases allow. */
-export function attemptRecorder({
-  db,
-  clock,
-  log,
-  metrics,
-}: {
+type Deps = {
   db: Database;
   clock: Clock;
   log: Log;
   metrics: Metrics;
-}) {
-  const record = batcher<Recorded, "stored" | "full">({
-    async run(items) {
+  /** First attempts of these lanes waited for an attempt that is recorded now. */
+  onFreed: (hostKeys: bigint[]) => void;
+};
+
+export type AttemptRecorder = {
+  /** Resolves once stored, or once it cannot be any more because the lease has run out. */
+  record(item: Recorded): Promise<void>;
+  idle(): Promise<void>;
+};
+
+/** All that can be in flight and claimed ahead, many times over. */
+const MAX_WAITING = 20_000;
+const RETRY_MS = 500;
+
+/** Writes attempts in batches; keeps trying while the database is away, as long as the lease holds. */
+export function attemptRecorder(deps: Deps): AttemptRecorder {
+  const { clock, log, metrics } = deps;
+  const store = batcher<Recorded, "stored" | "full">({
+    run(items) {
       metrics.batchSize.labels("attempts").observe(items.length);
-      await insertAttempts(db, items);
-      return items.map(() => "stored");
+      return storeOrEach(deps, items);
     },
     whenFull: () => "full",
     maxItems: 500,
@@ -52,53 +58,89 @@ export function attemptRecorder({
     maxWaiting: MAX_WAITING,
   });
   return {
-    async record(item: Recorded): Promise<void> {
+    async record(item) {
       for (;;) {
-        const stored = await record(item).catch((error: unknown) => {
+        const stored = await store(item).catch((error: unknown) => {
           if (!(error instanceof DatabaseUnavailable)) throw error;
           return "full" as const;
         });
         if (stored === "stored") return;
-        log.warn({ deliveryId: item.delivery.deliveryId }, "an attempt waits for the database");
+        // Past its lease somebody else delivers it: one that waits for ever would only fill memory.
+        if (clock.monotonicMs() - item.claim.claimedAtMs > LEASE_MS) {
+          log.warn(idsOf(item.claim), "an attempt could not be recorded within its lease");
+          return;
+        }
         await clock.sleep(RETRY_MS);
       }
     },
-    idle: () => record.idle(),
+    idle: () => store.idle(),
   };
 }
 
-async function insertAttempts(db: Database, items: Recorded[]): Promise<void> {
+async function storeOrEach(deps: Deps, items: Recorded[]): Promise<("stored" | Error)[]> {
+  try {
+    const freed = await storeAttempts(deps.db, items);
+    if (freed.length > 0) deps.onFreed(freed);
+    return items.map(() => "stored");
+  } catch (error) {
+    if (error instanceof DatabaseUnavailable) throw error;
+    if (items.length === 1) return [error as Error];
+    // One that cannot be stored harms only itself: each once more, alone.
+    deps.log.error({ error }, `a batch of ${items.length} attempts failed; each is tried alone`);
+    const results: ("stored" | Error)[] = [];
+    for (const item of items) results.push(...(await storeOrEach(deps, [item])));
+    return results;
+  }
+}
+
+async function storeAttempts(db: Database, items: Recorded[]): Promise<bigint[]> {
   const of = <Value>(pick: (item: Recorded) => Value) => items.map(pick);
   const tried = <Value>(pick: (attempt: Attempt) => Value) =>
     items.map(({ attempt }) => (attempt ? pick(attempt) : null));
-  await db.query(sql`
-    select record_attempts(
-      ${of(({ delivery }) => delivery.accountId)}::uuid[], ${of(({ delivery }) => delivery.messageId)}::uuid[],
-      ${of(({ delivery }) => delivery.sequence)}::smallint[], ${of(({ delivery }) => delivery.attempt)}::smallint[],
-      ${of(({ at }) => at.toISOString())}::timestamptz[], ${of(({ delivery }) => delivery.deliveryId)}::uuid[],
-      ${of(({ delivery }) => delivery.replayId)}::uuid[], ${of(({ delivery }) => delivery.step)}::smallint[],
-      ${tried(({ status }) => status)}::smallint[], ${tried(({ outcome }) => outcomeClass(outcome))}::text[],
-      ${tried(wordsOf)}::text[], ${tried(({ timings }) => timings.dnsMs)}::real[],
-      ${tried(({ timings }) => timings.connectMs)}::real[], ${tried(({ timings }) => timings.tlsMs)}::real[],
-      ${tried(({ timings }) => timings.firstByteMs)}::real[], ${of(({ attempt }) => attempt?.timings.totalMs ?? 0)}::real[],
-      ${tried(({ address }) => address)}::text[], ${tried(headersOf)}::jsonb[],
-      ${tried(({ answer }) => answer?.body ?? null)}::bytea[], ${of(({ delivery }) => delivery.epoch)}::integer[],
-      ${of(({ next }) => next)}::text[], ${of((item) => (item.next === "ended" ? item.ended : null))}::text[],
-      ${of((item) => (item.next === "again" ? item.step : item.delivery.step))}::smallint[],
-      ${of((item) => (item.next === "ended" ? 0 : item.waitMs))}::float8[]
-    )`);
+  const rows = await db.query<{ host_key: string }>(sql`
+    select host_key::text
+      from record_attempts(
+        ${of(({ claim }) => claim.accountId)}::uuid[], ${of(({ claim }) => claim.messageId)}::uuid[],
+        ${of(({ claim }) => claim.sequence)}::smallint[], ${of(({ claim }) => claim.attempt)}::smallint[],
+        ${of(({ at }) => at.toISOString())}::timestamptz[], ${of(({ claim }) => claim.replayId)}::uuid[],
+        ${of(({ claim }) => claim.step)}::smallint[], ${tried(({ status }) => status)}::smallint[],
+        ${of(classOf)}::text[], ${of(errorOf)}::text[], ${tried(({ timings }) => timings.dnsMs)}::real[],
+        ${tried(({ timings }) => timings.connectMs)}::real[], ${tried(({ timings }) => timings.tlsMs)}::real[],
+        ${tried(({ timings }) => timings.firstByteMs)}::real[],
+        ${of(({ attempt }) => attempt?.timings.totalMs ?? 0)}::real[], ${tried(({ address }) => address)}::text[],
+        ${tried(headersOf)}::text[], ${tried(({ answer }) => answer?.body ?? null)}::bytea[],
+        ${of(({ claim }) => claim.epoch)}::integer[], ${of(({ next }) => next)}::text[],
+        ${of((item) => (item.next === "ended" ? item.ended : null))}::text[],
+        ${of((item) => (item.next === "again" ? item.step : item.claim.step))}::smallint[],
+        ${of((item) => (item.next === "ended" ? 0 : item.waitMs))}::float8[]
+      ) as host_key`);
+  return rows.map(({ host_key }) => BigInt(host_key));
 }
 
-/** The failure in words; nothing for an answer, whose status says it. */
-function wordsOf({ outcome }: Attempt): string | null {
-  return outcome.kind === "answered" ? null : storable(outcome.detail);
+function classOf(item: Recorded): string | null {
+  if (item.attempt) return outcomeClass(item.attempt.outcome);
+  return item.next === "ended" ? (item.class ?? null) : null;
 }
 
+/** The particulars in words; none for an answer, whose status says it. What others wrote is data. */
+function errorOf(item: Recorded): string | null {
+  const { attempt } = item;
+  if (!attempt) return item.next === "ended" ? (item.error ?? null) : null;
+  return attempt.outcome.kind === "answered" ? null : carrierText(attempt.outcome.detail);
+}
+
+/** Nothing in PostgreSQL can hold a NUL, JSON included. */
 function headersOf({ answer }: Attempt): string | null {
-  return answer === null ? null : JSON.stringify(answer.headers).replaceAll("\\u0000", "");
+  if (answer === null) return null;
+  const text = JSON.stringify(answer.headers);
+  return text.includes("\\u0000") ? JSON.stringify(answer.headers, withoutNul) : text;
 }
 
-/** A receiver's words are data from outside. */
-function storable(text: string): string {
-  return carrierText(text);
+function withoutNul(_name: string, value: unknown): unknown {
+  return typeof value === "string" ? value.replaceAll("\0", "") : value;
+}
+
+/** What logs say of a delivery: never its body, address or recipient. */
+export function idsOf({ messageId, sequence, attempt }: Claim) {
+  return { messageId, sequence, attempt };
 }

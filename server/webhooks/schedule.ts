@@ -49,7 +49,7 @@ export function nextStep(outcome: Outcome, { step, now, random }: StepContext): 
 }
 
 /** A delivery to a host that is only probed waits without using up its steps; it must end some time. */
-const MAX_WAIT_FOR_OPEN_HOST_MS = 24 * HOUR;
+export const MAX_WAIT_FOR_OPEN_HOST_MS = 24 * HOUR;
 
 export function isTooOldToWait(createdAt: Date, now: Date): boolean {
   return now.getTime() - createdAt.getTime() > MAX_WAIT_FOR_OPEN_HOST_MS;

@@ -1,0 +1,34 @@
+import { eventNames } from "#contract";
+import { type Clock, eventId } from "#platform";
+import type { ClaimedDelivery } from "./deliveries.ts";
+import { webhookHeaders } from "./headers.ts";
+import type { Post } from "./post.ts";
+
+/** The database's clock, carried on by the monotonic one since the claim: nodes may disagree about the time. */
+export function databaseNow(
+  { claimedAt, claimedAtMs }: Pick<ClaimedDelivery, "claimedAt" | "claimedAtMs">,
+  clock: Pick<Clock, "monotonicMs">,
+): Date {
+  return new Date(claimedAt.getTime() + clock.monotonicMs() - claimedAtMs);
+}
+
+/** The POST of a delivery: the stored octets, signed for this attempt by the secrets that live now. */
+export function requestOf(delivery: ClaimedDelivery, now: Date, version: string): Post {
+  const { hostKey, url, body, messageId, sequence, attempt, status } = delivery;
+  const { current, previous, previousUntil } = delivery.secrets;
+  // It may have waited for its slot since the claim: an overlap that ended meanwhile has ended.
+  const isOverlapping = previous !== null && previousUntil !== null && previousUntil > now;
+  const headers = webhookHeaders(
+    {
+      eventId: eventId(messageId, sequence),
+      timestampSeconds: Math.floor(now.getTime() / 1000),
+      body,
+      secrets: isOverlapping ? [current, previous] : [current],
+      event: eventNames[status],
+      attempt,
+      sequence,
+    },
+    version,
+  );
+  return { hostKey, url, headers, body };
+}

@@ -1,0 +1,191 @@
+import type { Clock, Log } from "#platform";
+import { conclude } from "./conclude.ts";
+import type { Claim, ClaimedDelivery } from "./deliveries.ts";
+import { databaseNow, requestOf } from "./delivery-request.ts";
+import type { DeliveryMetrics } from "./delivery-metrics.ts";
+import { judgeUrl } from "./egress/judge-url.ts";
+import type { EgressPolicy } from "./egress/policy.ts";
+import type { Place } from "./lane.ts";
+import type { Kind, Lanes } from "./lanes.ts";
+import type { Attempt, Poster } from "./post.ts";
+import { type AttemptRecorder, idsOf, type Recorded } from "./record-attempts.ts";
+
+type Deps = {
+  clock: Clock;
+  log: Log;
+  metrics: DeliveryMetrics;
+  lanes: Lanes;
+  poster: Poster;
+  recorder: AttemptRecorder;
+  policy: EgressPolicy;
+  version: string;
+  random: () => number;
+  /** Slots are free, or will be before long, that nothing is claimed for. */
+  onRoom: () => void;
+};
+
+export type DeliveryRunner = {
+  /** Begins a delivery whose slot is taken; false where it must wait for its host name. */
+  begin(delivery: ClaimedDelivery, kind: Kind): boolean;
+  /** Keeps one that was claimed ahead until a slot of its lane is free. */
+  keep(delivery: ClaimedDelivery, kind: Kind): void;
+  /** How many are kept for a lane. */
+  kept(hostKey: bigint): number;
+  /** Gives a claim back. */
+  putBack(claim: Claim, waitMs: number): void;
+  /** Begins what can begin by now, gives back what has waited too long. */
+  sweep(): void;
+  inFlight(): number;
+  /** Gives back what has not begun, lets what has begun end within its deadline. */
+  stop(): Promise<void>;
+};
+
+type Kept = { kind: Kind; delivery: ClaimedDelivery };
+
+/** A claim not begun by then is given back, so that attempt and record stay well inside the lease. */
+const BEGIN_WITHIN_MS = 5_000;
+/** Longer than the deadline of an attempt: after it nothing can be in flight. */
+const DRAIN_MS = 11_000;
+
+/** Takes claimed deliveries through their one attempt, as the slots allow. */
+export function deliveryRunner(deps: Deps): DeliveryRunner {
+  const { clock, log, lanes, poster, recorder, metrics } = deps;
+  const waiting = new Map<bigint, Kept[]>();
+  /** Lanes that have a slot and whose host name is full. */
+  const crowded = new Map<string, Set<bigint>>();
+  let isStopping = false;
+  let inFlight = 0;
+
+  /** False where its host name is full: then it stands first in line. */
+  function begin(delivery: ClaimedDelivery, kind: Kind): boolean {
+    const { hostKey } = delivery;
+    if (isLate(delivery)) {
+      lanes.giveBack({ hostKey, slots: 1 }, kind);
+      putBack(delivery, 0);
+      return true;
+    }
+    const place = placeOf(delivery, deps.policy);
+    if (!lanes.begin(hostKey, kind, place)) {
+      crowded.set(place.hostname, (crowded.get(place.hostname) ?? new Set()).add(hostKey));
+      lineOf(hostKey).unshift({ kind, delivery });
+      return false;
+    }
+    inFlight += 1;
+    post(delivery)
+      .then((made) => settle({ delivery, kind, place }, made))
+      .catch((error: unknown) =>
+        log.error(
+          { error, ...idsOf(delivery) },
+          "an attempt was lost; its lease brings the delivery back",
+        ),
+      )
+      .finally(() => (inFlight -= 1));
+    return true;
+  }
+
+  function isLate({ claimedAtMs }: Claim): boolean {
+    return isStopping || clock.monotonicMs() - claimedAtMs > BEGIN_WITHIN_MS;
+  }
+
+  function post(delivery: ClaimedDelivery): Promise<Attempt> {
+    const now = databaseNow(delivery, clock);
+    if (delivery.attempt === 1) metrics.begun(now.getTime() - delivery.createdAt.getTime());
+    // From here until the record commits a crash leaves a POST that the receiver may have seen: the
+    // lease runs out, the attempt is noted as interrupted, and the next one carries the same id.
+    return Promise.try(() => poster.post(requestOf(delivery, now, deps.version)));
+  }
+
+  type Begun = { delivery: ClaimedDelivery; kind: Kind; place: Place };
+
+  async function settle({ delivery, kind, place }: Begun, attempt: Attempt): Promise<void> {
+    const { hostKey } = delivery;
+    const { outcome, timings } = attempt;
+    lanes.end({ hostKey, kind, place, outcome, durationMs: timings.totalMs });
+    const health = lanes.healthOf(hostKey);
+    const now = databaseNow(delivery, clock);
+    const concluded = conclude(delivery, attempt, { now, health, random: deps.random() });
+    metrics.attempted(attempt, concluded.next === "ended" ? concluded.ended : null);
+    tell(delivery, attempt, concluded);
+    beginNext(hostKey);
+    beginCrowded(place.hostname);
+    await recorder.record(concluded);
+  }
+
+  function tell(delivery: ClaimedDelivery, { outcome }: Attempt, concluded: Recorded): void {
+    const fields = { ...idsOf(delivery), accountId: delivery.accountId, outcome };
+    if (outcome.kind === "our_fault")
+      log.error(fields, "a webhook could not be tried by a fault of ours");
+    else if (concluded.next === "ended" && concluded.ended === "exhausted")
+      log.warn(fields, "a webhook was given up after its last attempt");
+    else if (concluded.next === "ended" && concluded.ended === "forbidden")
+      log.warn(fields, "a webhook was not sent: its address must not be called");
+  }
+
+  /** A slot of the lane is free: what was claimed for it begins. */
+  function beginNext(hostKey: bigint): void {
+    const line = waiting.get(hostKey) ?? [];
+    for (let next = line[0]; next !== undefined; next = line[0]) {
+      const { delivery, kind } = next;
+      const isTooLate = isLate(delivery);
+      if (!isTooLate && lanes.grant([{ hostKey, upTo: 1 }], kind).length === 0) break;
+      line.shift();
+      if (isTooLate) putBack(delivery, 0);
+      else if (!begin(delivery, kind)) break;
+    }
+    if (line.length === 0) waiting.delete(hostKey);
+    if (2 * line.length <= lanes.aheadOf(hostKey)) deps.onRoom();
+  }
+
+  function beginCrowded(hostname: string): void {
+    const hostKeys = crowded.get(hostname);
+    const [hostKey] = hostKeys ?? [];
+    if (hostKeys === undefined || hostKey === undefined) return;
+    hostKeys.delete(hostKey);
+    if (hostKeys.size === 0) crowded.delete(hostname);
+    beginNext(hostKey);
+  }
+
+  function lineOf(hostKey: bigint): Kept[] {
+    const known = waiting.get(hostKey) ?? [];
+    waiting.set(hostKey, known);
+    return known;
+  }
+
+  function putBack(claim: Claim, waitMs: number): void {
+    recorder
+      .record({ claim, attempt: null, at: clock.now(), next: "put_back", waitMs })
+      .catch((error: unknown) =>
+        log.error(
+          { error, ...idsOf(claim) },
+          "a claim could not be given back; its lease ends by itself",
+        ),
+      );
+  }
+
+  return {
+    begin,
+    keep: (delivery, kind) => void lineOf(delivery.hostKey).push({ kind, delivery }),
+    kept: (hostKey) => waiting.get(hostKey)?.length ?? 0,
+    putBack,
+    sweep() {
+      for (const hostKey of waiting.keys()) beginNext(hostKey);
+    },
+    inFlight: () => inFlight,
+    async stop() {
+      isStopping = true;
+      for (const hostKey of waiting.keys()) beginNext(hostKey);
+      const untilMs = clock.monotonicMs() + DRAIN_MS;
+      const isBusy = () => inFlight > 0 && clock.monotonicMs() < untilMs;
+      while (isBusy()) await clock.sleep(10);
+      await poster.close();
+      await recorder.idle();
+    },
+  };
+}
+
+function placeOf({ accountId, url }: ClaimedDelivery, policy: EgressPolicy): Place {
+  const target = judgeUrl(url, policy);
+  return target.allowed
+    ? { accountId, hostname: target.hostname, origin: target.origin }
+    : { accountId, hostname: "forbidden", origin: url.slice(0, 200) };
+}

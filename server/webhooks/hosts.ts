@@ -1,0 +1,130 @@
+import { type Clock, type Database, type Log, type Loop, type Queryable, sql } from "#platform";
+import type { DeliveryMetrics } from "./delivery-metrics.ts";
+import type { LaneReport } from "./lane.ts";
+import type { Health } from "./lane-health.ts";
+import type { Lanes } from "./lanes.ts";
+import { MAX_WAIT_FOR_OPEN_HOST_MS } from "./schedule.ts";
+
+type Deps = {
+  db: Database;
+  clock: Clock;
+  log: Log;
+  lanes: Lanes;
+  metrics: DeliveryMetrics;
+  inFlight: () => number;
+};
+
+/** A crash loses at most this much of what people see of hosts. */
+const FLUSH_MS = 5_000;
+const GIVE_UP_PAGE = 500;
+
+/** Notes how receivers do, for people, and ends what waited a day for one that is only probed. */
+export function hostKeeper(deps: Deps) {
+  const { db, lanes, metrics, log } = deps;
+
+  async function pass(): Promise<number> {
+    await flush();
+    const { healths, open } = lanes.survey();
+    metrics.hosts(healths);
+    metrics.inFlight(deps.inFlight());
+    return open.length === 0 ? 0 : giveUpWaiting(open);
+  }
+
+  function flush(): Promise<void> {
+    return upsertHosts(db, lanes.takeChanges());
+  }
+
+  async function giveUpWaiting(open: bigint[]): Promise<number> {
+    const [result] = await db.query<{ given_up: number }>(sql`
+      select give_up_waiting(${open.map(String)}::bigint[],
+                             make_interval(secs => ${MAX_WAIT_FOR_OPEN_HOST_MS / 1000}), ${GIVE_UP_PAGE}) as given_up`);
+    const count = result?.given_up ?? 0;
+    if (count > 0) {
+      metrics.gaveUp("exhausted", count);
+      log.warn(
+        { count },
+        "webhooks were given up that waited a day for a host that does not answer",
+      );
+    }
+    return count;
+  }
+
+  const loop: Loop = { name: "note receivers", idleMs: FLUSH_MS, pass };
+  return { loop, flush };
+}
+
+async function upsertHosts(db: Database, reports: LaneReport[]): Promise<void> {
+  if (reports.length === 0) return;
+  // In one order everywhere, so that nodes that note the same hosts at once do not deadlock.
+  const sorted = reports.toSorted((a, b) => (a.hostKey < b.hostKey ? -1 : 1));
+  const of = <Value>(pick: (report: LaneReport) => Value) => sorted.map(pick);
+  await db.query(sql`
+    with u as materialized (
+      select *
+        from unnest(${of(({ accountId }) => accountId)}::uuid[], ${of(({ hostKey }) => hostKey.toString())}::bigint[],
+                    ${of(({ origin }) => origin)}::text[], ${of(({ health }) => health)}::text[],
+                    ${of(({ since }) => since)}::timestamptz[], ${of(({ p95Ms }) => p95Ms)}::real[],
+                    ${of(({ lastOkAt }) => lastOkAt)}::timestamptz[], ${of(({ ok }) => ok)}::bigint[],
+                    ${of(({ failed }) => failed)}::bigint[])
+             as u (account_id, host_key, origin, health, since, p95_ms, last_ok_at, ok, failed)
+    ), counted as (
+      insert into webhook_host_hours as h (account_id, host_key, hour, ok, failed)
+      select u.account_id, u.host_key, date_trunc('hour', clock_timestamp(), 'UTC'), u.ok, u.failed from u
+          on conflict (account_id, host_key, hour) do update
+         set ok = h.ok + excluded.ok, failed = h.failed + excluded.failed
+    )
+    insert into webhook_hosts as h (account_id, host_key, origin, health, since, p95_ms, last_at, last_ok_at)
+    select u.account_id, u.host_key, u.origin, u.health, u.since, u.p95_ms, clock_timestamp(), u.last_ok_at from u
+        on conflict (account_id, host_key) do update
+       set origin = excluded.origin, health = excluded.health, since = excluded.since, p95_ms = excluded.p95_ms,
+           last_at = excluded.last_at, last_ok_at = greatest(h.last_ok_at, excluded.last_ok_at)`);
+}
+
+/** A receiver of an account, as people see it. */
+export type HostRow = {
+  origin: string;
+  health: Health;
+  since: Date;
+  p95_ms: number | null;
+  last_at: Date;
+  last_ok_at: Date | null;
+  /** Attempts of the last 24 hours. */
+  ok: number;
+  failed: number;
+  /** Deliveries that wait for it. */
+  waiting: number;
+};
+
+const MAX_HOSTS = 1_000;
+/** Counting stops here: that many waiting is all a person needs to know. */
+const MAX_WAITING_COUNTED = 100_000;
+
+/** The receivers of an account, the one used last first. */
+export function listHosts(db: Queryable, accountId: string): Promise<HostRow[]> {
+  return db.query<HostRow>(sql`
+    select h.origin, h.health, h.since, h.p95_ms, h.last_at, h.last_ok_at,
+           coalesce(t.ok, 0) as ok, coalesce(t.failed, 0) as failed,
+           (select count(*)
+              from (select from webhook_deliveries w
+                     where w.host_key = h.host_key and w.account_id = h.account_id
+                     limit ${MAX_WAITING_COUNTED}) w) as waiting
+      from webhook_hosts h
+      left join lateral (
+        select sum(t.ok) as ok, sum(t.failed) as failed
+          from webhook_host_hours t
+         where t.account_id = h.account_id and t.host_key = h.host_key
+           and t.hour > clock_timestamp() - interval '24 hours'
+      ) t on true
+     where h.account_id = ${accountId}
+     order by h.last_at desc
+     limit ${MAX_HOSTS}`);
+}
+
+/** Forgets hours older than a day, and hosts that nothing was sent to for as long as attempts are kept. */
+export async function sweepHosts(db: Queryable): Promise<void> {
+  await db.query(sql`
+    delete from webhook_host_hours where hour < clock_timestamp() - interval '25 hours'`);
+  await db.query(
+    sql`delete from webhook_hosts where last_at < clock_timestamp() - interval '30 days'`,
+  );
+}
