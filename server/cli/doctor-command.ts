@@ -5,7 +5,7 @@ import { attempt, type Check, fault, ok } from "./doctor/check.ts";
 import { checkClock, checkDatabase, checkStandbys, judgeMigrations } from "./doctor/database.ts";
 import { checkDisk, checkPermissions, hasCluster, hasSecretKey } from "./doctor/folder.ts";
 import { checkCarriers, checkRoutes, checkSenders } from "./doctor/sending.ts";
-import { checkService } from "./doctor/service.ts";
+import { checkService } from "./doctor/readiness.ts";
 
 const doctor = command({
   name: "doctor",

@@ -7,7 +7,7 @@ import { type Queryable, systemClock } from "#platform";
 import { attempt } from "./check.ts";
 import { checkClock, checkDatabase, checkStandbys, judgeMigrations } from "./database.ts";
 import { checkPermissions } from "./folder.ts";
-import { checkService } from "./service.ts";
+import { checkService } from "./readiness.ts";
 
 /** A database that answers every question with these rows. */
 function answering(...rows: object[]): Queryable {
