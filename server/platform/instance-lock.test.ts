@@ -45,6 +45,16 @@ test("a folder that cannot be made is refused in a sentence", async () => {
   );
 });
 
+test("a path too long for the lock is refused in a sentence, before anything is made", async () => {
+  await using folder = await temporaryFolder();
+
+  assert.throws(
+    () => lockDataDir(join(folder.path, ..."abcde".split("").map((it) => it.repeat(100)))),
+    (error) => error instanceof Unfit && /longer than 490 octets/.test(error.message),
+  );
+  assert.deepEqual(await readdir(folder.path), []);
+});
+
 /** A process that takes the lock and waits to be killed; it ends by itself after a minute. */
 function holderOf(dataDir: string) {
   const module = JSON.stringify(join(import.meta.dirname, "instance-lock.ts"));

@@ -17,10 +17,21 @@ export class DataDirInUse extends Unfit {
  * ends, however it ends: nothing stale is left, and no pid is mistaken for another's.
  */
 export function lockDataDir(dataDir: string): DataDirLock {
+  refuseLongPath(dataDir);
   makeFolder(dataDir);
   const file = takeLock(dataDir);
   writeFileSync(pidFileIn(dataDir), `${process.pid}\n`);
   return { dataDir, release: () => file.close() };
+}
+
+/** SQLite opens nothing whose path is longer than 504 octets, the name of the lock included. */
+const LONGEST_PATH = 490;
+
+function refuseLongPath(dataDir: string): void {
+  if (Buffer.byteLength(dataDir) <= LONGEST_PATH) return;
+  throw new Unfit(
+    `The path of the data folder is longer than ${LONGEST_PATH} octets. Set DATA_DIR to a shorter one.`,
+  );
 }
 
 function makeFolder(dataDir: string): void {
