@@ -22,24 +22,8 @@ type Filled = { key: string; label: string; input: Input; texts: string[] };
 export function readArguments(command: AnyCommand, argv: readonly string[]): Read {
   const known = { ...command.options, ...everywhere };
   const options = fill(known, (key) => `--${optionName(key)}`);
-  const byName = new Map(options.map((option) => [option.label, option]));
-  const faults: string[] = [];
-  const words: string[] = [];
-  let strayIndex = -1;
-  for (const token of tokenize(known, argv)) {
-    if (token.kind === "positional" && token.index !== strayIndex) words.push(token.value);
-    if (token.kind !== "option") continue;
-    const option = byName.get(token.rawName === "-h" ? "--help" : token.rawName);
-    const fault =
-      option === undefined
-        ? unknownOption(token, [...byName.keys()])
-        : takeOption(option, token, byName);
-    // What follows a misplaced option belongs to it, and must not be blamed as an argument.
-    if (fault !== undefined)
-      strayIndex = token.index + 1 + (token.value !== undefined && !token.inlineValue ? 1 : 0);
-    if (fault !== undefined) faults.push(fault);
-  }
   const places = fill(command.arguments, (key) => command.arguments[key]?.placeholder ?? key);
+  const { words, faults } = takeOptions(tokenize(known, argv), options);
   faults.push(...takeWords(places, words));
   const given: Record<string, unknown> = {};
   for (const filled of [...places, ...options]) {
@@ -47,6 +31,28 @@ export function readArguments(command: AnyCommand, argv: readonly string[]): Rea
     if (fault !== undefined) faults.push(fault);
   }
   return faults.length > 0 ? { outcome: "wrong", faults } : { outcome: "read", given };
+}
+
+/** Hands the options their texts; what is left are the words for the arguments. */
+function takeOptions(tokens: Token[], options: Filled[]): { words: string[]; faults: string[] } {
+  const byName = new Map(options.map((option) => [option.label, option]));
+  const faults: string[] = [];
+  const words: string[] = [];
+  let strayIndex = -1;
+  for (const token of tokens) {
+    if (token.kind === "positional" && token.index !== strayIndex) words.push(token.value);
+    if (token.kind !== "option") continue;
+    const option = byName.get(token.rawName === "-h" ? "--help" : token.rawName);
+    const fault = option
+      ? takeOption(option, token, byName)
+      : unknownOption(token, [...byName.keys()]);
+    if (fault === undefined) continue;
+    faults.push(fault);
+    // What follows a misplaced option belongs to it, and must not be blamed as an argument.
+    const hasTaken = token.value !== undefined && !token.inlineValue;
+    strayIndex = token.index + (hasTaken ? 2 : 1);
+  }
+  return { words, faults };
 }
 
 function fill(inputs: Inputs, label: (key: string) => string): Filled[] {
