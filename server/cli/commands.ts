@@ -8,6 +8,7 @@ const groups: Record<string, () => Promise<readonly AnyCommand[]>> = {
   start: async () => (await import("./service-commands.ts")).startCommands,
   migrate: async () => (await import("./service-commands.ts")).migrateCommands,
   account: async () => (await import("./account-commands.ts")).accountCommands,
+  user: async () => (await import("./user-commands.ts")).userCommands,
   key: async () => (await import("./key-commands.ts")).keyCommands,
   credits: async () => (await import("./credit-commands.ts")).creditCommands,
   carrier: async () => (await import("./carrier-commands.ts")).carrierCommands,

@@ -25,16 +25,21 @@ export function terminalOn(streams: Streams, wantsJson: boolean): Terminal {
     isJson: wantsJson || output.isTTY !== true,
     print: (text) => void output.write(`${text}\n`),
     say: (text) => void errors.write(`${text}\n`),
-    readInput: () => readAll(input),
+    async readInput() {
+      if (input.isTTY) errors.write("Type it, then press Enter: ");
+      return readText(input);
+    },
   };
 }
 
-async function readAll(input: NodeJS.ReadableStream): Promise<string> {
+/** To its end, or from a keyboard the first line. */
+async function readText(input: Streams["input"]): Promise<string> {
   let text = "";
   for await (const chunk of input) {
     text += chunk.toString();
     if (text.length > MAX_INPUT)
       throw new Error("Standard input holds more than a password can have.");
+    if (input.isTTY && text.includes("\n")) break;
   }
   return text;
 }

@@ -155,6 +155,26 @@ test("a message from the terminal is charged and queued, and a refused one leave
   assert.deepEqual(await json`credits show --account ${accountId}`, { balance: 1 });
 });
 
+test("a dashboard user is made with the password from standard input, and a weak one is refused", async () => {
+  const { accountId } = await json<Account>`account create --name Users`;
+  const args = words`user create --email ada@example.com --password-stdin --account ${accountId} --role owner --operator`;
+
+  const weak = await runPosthorn(args, { environment, input: "secret\n" });
+  const made = await posthornJson<{ userId: string }>(args, {
+    environment,
+    input: "correct battery horse staple\n",
+  });
+  const again = await runPosthorn(args, { environment, input: "correct battery horse staple\n" });
+
+  assert.deepEqual(
+    [weak.code, weak.stderr],
+    [1, "The password must have at least 12 characters.\n"],
+  );
+  assert.deepEqual(Object.keys(made), ["userId"]);
+  assert.equal(again.code, 1);
+  assert.match(again.stderr, /^There is a user ada@example\.com already\./);
+});
+
 test("the audit of what all this has left finds nothing, and says so by its exit code", async () => {
   const { violations, checked } = await json<{ violations: unknown[]; checked: object }>`audit`;
 
