@@ -42,7 +42,6 @@ const OperatorUser = Type.Object(
 const Latency = nullable(Type.Object({ p50Ms: Type.Number(), p99Ms: Type.Number() }));
 
 const Link = Type.Object({
-  nodeId: Id,
   bind: oneOf(["transmitter", "receiver", "transceiver", "simulator"]),
   state: oneOf([
     "starting",
@@ -73,9 +72,8 @@ const Carrier = Type.Object(
     receiptsPerSecond: Type.Number(),
     responseMs: Latency,
     waiting: Type.Integer({ description: "Messages that wait for this carrier." }),
-    lateReceipts: Type.Integer({ description: "Of the last hour: kept, changed nothing." }),
     refusals: Type.Array(Type.Object({ carrierCode: Type.String(), count: Type.Integer() }), {
-      description: "Of the last hour, most frequent first.",
+      description: "Since its nodes started, most frequent first.",
     }),
     settings: Type.Unsafe<Record<string, unknown>>({
       type: "object",

@@ -6,6 +6,7 @@ create type stat_change as (
   minute  timestamptz,
   -- Null for messages just accepted.
   was     text,
+  -- A status; of webhooks, by the minute of the attempt: webhook_delivered, webhook_exhausted, webhook_failed.
   now_is  text,
   error   text,
   -- Class of the time to delivery, where they were delivered.
@@ -43,6 +44,10 @@ create table stat_spans (
   failed      bigint      not null,
   charged     bigint      not null,
   refunded    bigint      not null,
+  -- Deliveries that ended well or were exhausted, and attempts that failed, by when that was.
+  webhooks_delivered bigint not null,
+  webhooks_exhausted bigint not null,
+  webhooks_failed    bigint not null,
 
   primary key (account_id, width, start)
 ) with (fillfactor = 70);
@@ -67,6 +72,11 @@ create table stat_latencies (
   primary key (account_id, width, start, class) include (count)
 ) with (fillfactor = 70);
 
+-- By these the minutes are forgotten; quarters are in none of them.
+create index stat_spans_of_minutes on stat_spans (start) where width = 1;
+create index stat_errors_of_minutes on stat_errors (start) where width = 1;
+create index stat_latencies_of_minutes on stat_latencies (start) where width = 1;
+
 -- Folds what batches noted into the sums; one node at a time, the others find nothing to do.
 create function fold_stats(most integer) returns integer language plpgsql as $$
 declare
@@ -87,7 +97,8 @@ begin
      cross join lateral unnest(t.changes) c
      cross join (values (1), (15)) as w (width)
   ), summed as (
-    insert into stat_spans as s (account_id, width, start, queued, sent, delivered, undelivered, failed, charged, refunded)
+    insert into stat_spans as s (account_id, width, start, queued, sent, delivered, undelivered, failed, charged, refunded,
+                                 webhooks_delivered, webhooks_exhausted, webhooks_failed)
     select e.account_id, e.width, e.start,
            coalesce(sum(e.count) filter (where e.now_is = 'QUEUED'), 0) - coalesce(sum(e.count) filter (where e.was = 'QUEUED'), 0),
            coalesce(sum(e.count) filter (where e.now_is = 'SENT'), 0) - coalesce(sum(e.count) filter (where e.was = 'SENT'), 0),
@@ -95,7 +106,10 @@ begin
            coalesce(sum(e.count) filter (where e.now_is = 'UNDELIVERED'), 0),
            coalesce(sum(e.count) filter (where e.now_is = 'FAILED'), 0),
            coalesce(sum(e.credits) filter (where e.now_is = 'QUEUED'), 0),
-           coalesce(sum(e.credits) filter (where e.now_is = 'FAILED'), 0)
+           coalesce(sum(e.credits) filter (where e.now_is = 'FAILED'), 0),
+           coalesce(sum(e.count) filter (where e.now_is = 'webhook_delivered'), 0),
+           coalesce(sum(e.count) filter (where e.now_is = 'webhook_exhausted'), 0),
+           coalesce(sum(e.count) filter (where e.now_is = 'webhook_failed'), 0)
       from each e
      group by e.account_id, e.width, e.start
         on conflict (account_id, width, start) do update
@@ -105,7 +119,10 @@ begin
            undelivered = s.undelivered + excluded.undelivered,
            failed = s.failed + excluded.failed,
            charged = s.charged + excluded.charged,
-           refunded = s.refunded + excluded.refunded
+           refunded = s.refunded + excluded.refunded,
+           webhooks_delivered = s.webhooks_delivered + excluded.webhooks_delivered,
+           webhooks_exhausted = s.webhooks_exhausted + excluded.webhooks_exhausted,
+           webhooks_failed = s.webhooks_failed + excluded.webhooks_failed
   ), blamed as (
     insert into stat_errors as s (account_id, width, start, code, count)
     select e.account_id, e.width, e.start, e.error, sum(e.count)
@@ -124,3 +141,13 @@ begin
   select count(*) into folded from taken;
   return folded;
 end $$;
+
+-- What is not folded yet, as sums read it: there are only a few rows at any time.
+create function unfolded_stats(account uuid, width integer)
+returns table (start timestamptz, was text, now_is text, error text, latency smallint, count integer, credits bigint)
+language sql stable as $$
+  select date_bin(make_interval(mins => width), c.minute, 'epoch'), c.was, c.now_is, c.error, c.latency, c.count, c.credits
+    from stat_changes s
+   cross join lateral unnest(s.changes) c
+   where s.account_id = account
+$$;

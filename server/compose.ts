@@ -1,5 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { hostname } from "node:os";
+import { serveConsole, setupLink, statisticsLoops } from "#console";
 import { operations } from "#contract";
 import { authenticator, keyUsage } from "#accounts";
 import {
@@ -52,6 +53,8 @@ export type Service = {
   app: FastifyInstance;
   /** Begins the background work; the carriers are known when it resolves. */
   start(): Promise<void>;
+  /** A link to make the operator with, while there is none. */
+  setupLink(): Promise<string | undefined>;
   /** Ends it, finishing what is in flight; the database is closed by then. */
   stop(): Promise<void>;
 };
@@ -63,13 +66,16 @@ type Parts = {
   publicUrl: string;
   clock: Clock;
   log: Log;
+  /** Where the built pages of the dashboard are; without them only its operations are served. */
+  pages?: Promise<string>;
 };
 
 /** How long a node may be silent before others take over what it holds. */
 const LEASE_MS = 30_000;
 
 /** The only place that builds things and ties them together. */
-export function compose({ config, storage, secretKey, publicUrl, clock, log }: Parts): Service {
+export function compose(parts: Parts): Service {
+  const { config, storage, secretKey, publicUrl, clock, log, pages } = parts;
   const nodeId = newId(clock.now().getTime());
   const metrics = createMetrics();
 
@@ -168,30 +174,50 @@ export function compose({ config, storage, secretKey, publicUrl, clock, log }: P
   });
   serveHealth(app, { metrics, readiness: () => readiness() });
   serveDocs(app, { version });
+  const routing = routingTable(db);
+  const handlers = messageHandlers({
+    db,
+    clock,
+    accept,
+    routing,
+    judgeUrl: judge,
+    concatReference: concatReferences(),
+    cursors: cursors(deriveKey(secretKey, "posthorn cursors")),
+    sources: {
+      submissions: ({ message_id }) => submissionHistory(db, message_id),
+      webhooks: ({ account_id, message_id }) =>
+        webhookHistory(db, { accountId: account_id, messageId: message_id }),
+    },
+    limits,
+  });
+  const refinements = sendRefinements({ clock, judgeUrl: judge });
   if (config.roles.has("api")) {
     serveOperations(app, {
       operations,
-      handlers: messageHandlers({
-        db,
-        clock,
-        accept,
-        routing: routingTable(db),
-        judgeUrl: judge,
-        concatReference: concatReferences(),
-        cursors: cursors(deriveKey(secretKey, "posthorn cursors")),
-        sources: {
-          submissions: ({ message_id }) => submissionHistory(db, message_id),
-          webhooks: ({ account_id, message_id }) =>
-            webhookHistory(db, { accountId: account_id, messageId: message_id }),
-        },
-        limits,
-      }),
-      refinements: sendRefinements({ clock, judgeUrl: judge }),
+      handlers,
+      refinements,
       authenticator: authenticator({ db, limits, onUse: usage.note }),
       failures: failedAuthentications(config.rateLimitFailedAuth, clock),
       metrics,
     });
   }
+
+  const consoleLoops = config.roles.has("dashboard")
+    ? serveConsole(app, {
+        db,
+        clock,
+        metrics,
+        secretKey,
+        secrets,
+        publicUrl,
+        version,
+        api: handlers,
+        refinements,
+        routing,
+        webhooks: undefined,
+        ...(pages ? { pages } : {}),
+      })
+    : [];
 
   async function readiness(): Promise<string[]> {
     return missingMigrations(db).then(
@@ -204,11 +230,14 @@ export function compose({ config, storage, secretKey, publicUrl, clock, log }: P
     usage.loop,
     sweepIdempotency(db),
     expireMessages({ db, clock }),
+    ...statisticsLoops({ db, clock }),
+    ...consoleLoops,
     ...(fleet?.loops ?? []),
   ];
   let running: RunningLoop[] = [];
   return {
     app,
+    setupLink: () => setupLink({ db, clock, publicUrl }),
     async start() {
       await fleet?.start();
       running = loops.map((loop) => runLoop(loop, { clock, log }));

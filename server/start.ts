@@ -17,11 +17,15 @@ export async function start(): Promise<void> {
     await migrate(storage.url);
     const secretKey = await readSecretKey(config);
     const publicUrl = config.publicUrl ?? `http://${addressOf(config.host)}:${config.port}`;
-    const service = compose({ config, storage, secretKey, publicUrl, clock: systemClock, log });
+    const isDashboard = config.roles.has("dashboard");
+    const pages = isDashboard ? { pages: buildPages() } : {};
+    const parts = { config, storage, secretKey, publicUrl, clock: systemClock, log, ...pages };
+    const service = compose(parts);
     try {
       await service.app.listen({ host: config.host, port: config.port });
       await service.start();
-      greet(config, storage.isEmbedded, publicUrl);
+      const setup = isDashboard ? await service.setupLink() : undefined;
+      greet(config, { isEmbedded: storage.isEmbedded, publicUrl, setup });
       await stopSignal;
       process.stdout.write("Stopping: finishing what is in flight.\n");
     } finally {
@@ -30,6 +34,12 @@ export async function start(): Promise<void> {
   } finally {
     await storage.stop();
   }
+}
+
+/** Once, and again only where the pages' sources have changed since. */
+async function buildPages(): Promise<string> {
+  const { buildDashboard } = await import("../dashboard/build.ts");
+  return (await buildDashboard()).folder;
 }
 
 /** Found out before anything is changed. Answers the port, which is a free one where 0 was asked for. */
@@ -65,19 +75,25 @@ function addressOf(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }
 
-function greet(config: Config, isEmbedded: boolean, publicUrl: string): void {
+type Running = { isEmbedded: boolean; publicUrl: string; setup: string | undefined };
+
+function greet(config: Config, { isEmbedded, publicUrl, setup }: Running): void {
   const database = isEmbedded
     ? `embedded PostgreSQL in ${config.dataDir}`
     : "PostgreSQL at DATABASE_URL";
   process.stdout.write(
     [
       `Posthorn ${version} is running.`,
+      ...(config.roles.has("dashboard") ? [`  Dashboard  ${publicUrl}`] : []),
       `  API        ${publicUrl}/v1`,
       `  Reference  ${publicUrl}/docs`,
       `  Database   ${database}`,
       ...(isEmbedded && config.webhookAllowCidrs === undefined
         ? ["  Webhooks   loopback addresses are allowed (WEBHOOK_ALLOW_CIDRS)"]
         : []),
+      ...(setup === undefined
+        ? []
+        : ["", "Set up this installation by opening, once:", `  ${setup}`, ""]),
       "Stop with Ctrl+C.",
       "",
     ].join("\n"),

@@ -13,6 +13,8 @@ export {
   updateAccount,
 } from "./accounts.ts";
 export { type Actor, actorName, type AuditEntry, recordAudit } from "./audit-log.ts";
+export { browseAccounts } from "./browse-accounts.ts";
+export { type AuditFilter, type AuditRow, browseAudit } from "./browse-audit.ts";
 export { authenticator, type Limits } from "./authenticator.ts";
 export { maskKey } from "./key.ts";
 export { keyUsage } from "./key-usage.ts";
@@ -26,6 +28,7 @@ export {
   revokeKey,
 } from "./keys.ts";
 export {
+  describeSigningSecret,
   findSigningSecrets,
   isSecretKeyRight,
   revealSigningSecret,

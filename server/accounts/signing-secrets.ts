@@ -50,6 +50,20 @@ export async function findSigningSecrets(
   return found;
 }
 
+/** When the present secret was made and until when the one before it signs; neither is opened. */
+export async function describeSigningSecret(
+  db: Queryable,
+  accountId: string,
+): Promise<{ createdAt: Date; previousUntil: Date | null } | undefined> {
+  const [described] = await db.query<{ createdAt: Date; previousUntil: Date | null }>(sql`
+    select max(created_at) filter (where not_after is null) as "createdAt",
+           max(not_after) filter (where not_after > clock_timestamp()) as "previousUntil"
+      from signing_secrets
+     where account_id = ${accountId}
+    having count(*) filter (where not_after is null) > 0`);
+  return described;
+}
+
 /** Whether this key sealed what the database holds; true where it holds nothing yet. */
 export async function isSecretKeyRight(db: Queryable, secrets: SecretBox): Promise<boolean> {
   const [newest] = await db.query<SecretRow>(sql`

@@ -15,4 +15,4 @@ export type {
 } from "./operation-route.ts";
 export { Problem } from "./problem.ts";
 export { bodyAndQueryCheck, rateLimited, serveOperations } from "./serve-operations.ts";
-export { createHttpServer } from "./server.ts";
+export { createHttpServer, serveFallback } from "./server.ts";

@@ -38,13 +38,15 @@ export function createHttpServer(options: HttpOptions): FastifyInstance {
     clientErrorHandler: (error, socket) => answerRaw(options, error, socket),
     serverFactory: listener,
   });
+  app.decorate("fallback", {});
   const routes = noteRoutes(app);
   readJson(app);
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", request.id);
     reply.header("x-content-type-options", "nosniff");
     // Before a body is read: what is wrong with it does not matter where nothing takes it.
-    if (request.is404) return done(nothingThere(request, routes));
+    if (request.is404)
+      return void answerElse(app, request, reply, nothingThere(request, routes)).catch(done);
     done(isWithoutHost(request) ? new Problem("REQUEST_INVALID") : undefined);
   });
   app.setErrorHandler((error, request, reply) => sendError(options, error, request, reply));
@@ -73,6 +75,27 @@ function listener(handler: RequestListener) {
 /** HTTP/1.1 asks for the header; earlier versions do not know it. */
 function isWithoutHost({ raw }: FastifyRequest): boolean {
   return raw.httpVersionMajor === 1 && raw.httpVersionMinor >= 1 && raw.headers.host === undefined;
+}
+
+/** Answers what no route has; false leaves it to be refused. */
+export type Fallback = (request: FastifyRequest, reply: FastifyReply) => Promise<boolean>;
+
+type WithFallback = FastifyInstance & { fallback: { answer?: Fallback } };
+
+/** Gives the server something to serve at paths that nothing else has, such as the pages of a site. */
+export function serveFallback(app: FastifyInstance, answer: Fallback): void {
+  (app as WithFallback).fallback.answer = answer;
+}
+
+async function answerElse(
+  app: FastifyInstance,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  problem: Problem,
+): Promise<void> {
+  const { answer } = (app as WithFallback).fallback;
+  if (problem.code === "ROUTE_NOT_FOUND" && (await answer?.(request, reply))) return;
+  throw problem;
 }
 
 type KnownRoute = { method: string; pattern: RegExp };

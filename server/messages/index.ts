@@ -14,7 +14,8 @@ export type { HistorySources } from "./history.ts";
 export { isIdempotencyKey, sweepIdempotency } from "./idempotency.ts";
 export { type MessageRow, present } from "./message-row.ts";
 export { type Move, moveMessages, type Outbox } from "./move.ts";
-export { findEvents, type OutgoingEvent } from "./events.ts";
+export { type EventKey, type EventRow, findEventBodies, findEvents } from "./events.ts";
+export { keepPartitions } from "./partitions.ts";
 export { findMessage, findMessagesOf, lockMessagesOf } from "./read.ts";
 export { loadRouting, longestPrefix, type Routing, routingTable } from "./routing.ts";
 export {

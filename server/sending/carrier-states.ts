@@ -8,18 +8,24 @@ export type SeenCarrier = {
   links: LinkState[];
   /** Why links are not bound, in the carrier's or our words. */
   problems: string[];
+  /** Refusals by the carrier's code since its nodes started. */
+  refusals: Record<string, number>;
+  /** When a node last reported it. */
+  seenAt: Date | null;
 };
 
 /** Nodes report every 2 seconds; this leaves room for a few that were late. */
 const FRESH_MS = 10_000;
+
+type Report = { carrier_id: string; state: CarrierState; at: Date };
 
 /** By carrier id, of the carriers given. */
 export async function readCarrierStates(
   db: Queryable,
   carriers: readonly Pick<CarrierRow, "carrier_id" | "paused">[],
 ): Promise<Map<string, SeenCarrier>> {
-  const rows = await db.query<{ carrier_id: string; state: CarrierState }>(sql`
-    select carrier_id, state
+  const rows = await db.query<Report>(sql`
+    select carrier_id, state, at
       from carrier_states
      where carrier_id = any (${carriers.map(({ carrier_id }) => carrier_id)}::uuid[])
        and at > clock_timestamp() - make_interval(secs => ${FRESH_MS / 1000})
@@ -27,14 +33,18 @@ export async function readCarrierStates(
   const reports = Map.groupBy(rows, ({ carrier_id }) => carrier_id);
   return new Map(
     carriers.map(({ carrier_id, paused }) => {
-      const states = (reports.get(carrier_id) ?? []).map(({ state }) => state);
-      return [carrier_id, together(states, paused)];
+      const own = reports.get(carrier_id) ?? [];
+      const states = own.map(({ state }) => state);
+      return [carrier_id, { ...together(states, paused), ...countsOf(own) }];
     }),
   );
 }
 
 /** A node that holds no bind of the carrier says nothing about it. */
-function together(reports: CarrierState[], isPaused: boolean): SeenCarrier {
+function together(
+  reports: CarrierState[],
+  isPaused: boolean,
+): Pick<SeenCarrier, "state" | "links" | "problems"> {
   const links = reports.flatMap((report) => report.links);
   const problems = [
     ...new Set(links.flatMap(({ problem }) => (problem === null ? [] : [problem]))),
@@ -47,4 +57,14 @@ function together(reports: CarrierState[], isPaused: boolean): SeenCarrier {
   if (states.size === 0) return { state: "down", links, problems };
   if (states.size > 1) return { state: "degraded", links, problems };
   return { state: [...states][0] ?? "down", links, problems };
+}
+
+function countsOf(reports: Report[]): Pick<SeenCarrier, "refusals" | "seenAt"> {
+  const refusals: Record<string, number> = {};
+  for (const { state } of reports) {
+    for (const [code, count] of Object.entries(state.statuses))
+      refusals[code] = (refusals[code] ?? 0) + count;
+  }
+  const times = reports.map(({ at }) => at.getTime());
+  return { refusals, seenAt: times.length === 0 ? null : new Date(Math.max(...times)) };
 }

@@ -76,7 +76,7 @@ export async function addCarrier(
         actor,
         action: "carrier.added",
         objectId: carrierId,
-        details: { name, settings },
+        details: { name, settings: shownSettings(settings) },
       });
     });
   } catch (error) {
@@ -92,11 +92,14 @@ export type CarrierChange = Change & {
   settings?: Record<string, unknown>;
   password?: string;
   secrets: SecretBox;
+  /** Nothing is changed where the carrier has another version by now. */
+  version?: number;
 };
 
 /** Changes what is given; in force on every node within a second. */
 export async function changeCarrier(db: Database, change: CarrierChange): Promise<boolean> {
   const { carrierId, paused = null, settings = null, password, secrets, actor, now } = change;
+  const { version = null } = change;
   const sealed = password === undefined ? null : secrets.seal(password, passwordContext(carrierId));
   return db.transaction(async (tx) => {
     const changed = await tx.query(sql`
@@ -106,9 +109,11 @@ export async function changeCarrier(db: Database, change: CarrierChange): Promis
              password = coalesce(${sealed}, password),
              version = version + 1
        where carrier_id = ${carrierId} and removed_at is null
+         and (${version}::integer is null or version = ${version})
       returning carrier_id`);
     if (changed.length === 0) return false;
-    const details = { paused, settings, passwordChanged: password !== undefined };
+    const shown = settings && shownSettings(settings);
+    const details = { paused, settings: shown, passwordChanged: password !== undefined };
     await recordAudit(tx, {
       at: now,
       accountId: null,
@@ -147,6 +152,12 @@ export async function removeCarrier(
     await takeOutOfRoutes(tx, carrierId, { actor, now });
     return true;
   });
+}
+
+/** Private keys are settings too, and shown nowhere. */
+export function shownSettings(settings: Record<string, unknown>): Record<string, unknown> {
+  const { tls_key: key, ...rest } = settings;
+  return key === undefined || key === null ? rest : { ...rest, tls_key: "[secret]" };
 }
 
 export function openPassword({ carrier_id, password }: CarrierRow, secrets: SecretBox): string {

@@ -14,7 +14,8 @@ export {
   listCarriers,
   openPassword,
   removeCarrier,
+  shownSettings,
 } from "./carriers-table.ts";
 export { carrierFleet } from "./fleet.ts";
 export { submissionHistory } from "./history.ts";
-export { livingSenders, type NodeInfo } from "./nodes.ts";
+export { listNodes, livingSenders, type NodeInfo, type NodeRow } from "./nodes.ts";

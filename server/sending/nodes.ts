@@ -35,6 +35,26 @@ export function livingSenders(db: Queryable): Promise<LivingNode[]> {
      order by node_id`);
 }
 
+export type NodeRow = {
+  node_id: string;
+  roles: string[];
+  host: string;
+  version: string;
+  started_at: Date;
+  heard_at: Date;
+  is_gone: boolean;
+};
+
+/** All nodes heard of within a day, by age. */
+export function listNodes(db: Queryable): Promise<NodeRow[]> {
+  return db.query<NodeRow>(sql`
+    select node_id, roles, host, version, started_at, heard_at,
+           heard_at < clock_timestamp() - make_interval(secs => ${GONE_MS / 1000}) as is_gone
+      from nodes
+     order by node_id
+     limit 1000`);
+}
+
 export async function signOff(db: Database, nodeId: string): Promise<void> {
   await db.query(sql`delete from nodes where node_id = ${nodeId}`);
   await db.query(sql`delete from bind_leases where node_id = ${nodeId}`);

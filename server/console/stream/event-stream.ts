@@ -7,6 +7,9 @@ type Sink = {
   lastEventId: string | undefined;
 };
 
+/** What may wait for a browser that reads slowly. */
+const MAX_UNSENT_OCTETS = 1024 * 1024;
+
 /** Hands the connection over to whoever writes the events; headers set so far are kept. */
 export function openEventStream(
   request: FastifyRequest,
@@ -24,7 +27,11 @@ export function openEventStream(
   raw.flushHeaders();
   const lastEventId = request.headers["last-event-id"];
   start({
-    write: (text) => !raw.destroyed && raw.write(text),
+    write: (text) => {
+      if (raw.destroyed) return false;
+      raw.write(text);
+      return raw.writableLength < MAX_UNSENT_OCTETS;
+    },
     end: () => void raw.end(),
     onClose: (listener) => void raw.once("close", listener),
     lastEventId: typeof lastEventId === "string" ? lastEventId : undefined,

@@ -1,0 +1,53 @@
+import { idFloor, type Queryable, rawSql, type Sql, sql } from "#platform";
+
+export type AuditRow = {
+  audit_id: string;
+  at: Date;
+  account_id: string | null;
+  actor: string;
+  action: string;
+  object_id: string | null;
+  details: Record<string, unknown>;
+  address: string | null;
+  request_id: string | null;
+};
+
+export type AuditFilter = {
+  accountId: string | null;
+  actor: string | null;
+  actions: readonly string[] | null;
+  objectId: string | null;
+  after: Date | null;
+  before: Date | null;
+};
+
+type Position = { direction: "older" | "newer"; id: string } | null;
+
+/** Entries on one side of a position, nearest first; one more than `limit` tells that there are more. */
+export function browseAudit(
+  db: Queryable,
+  { filter, position, limit }: { filter: AuditFilter; position: Position; limit: number },
+): Promise<AuditRow[]> {
+  const isNewer = position?.direction === "newer";
+  return db.query<AuditRow>(sql`
+    select l.audit_id, l.at, l.account_id, l.actor, l.action, l.object_id, l.details, l.address, l.request_id
+      from audit_log l
+     where ${conditions(filter, position)}
+     order by l.audit_id ${rawSql(isNewer ? "asc" : "desc")}
+     limit ${limit + 1}`);
+}
+
+function conditions(filter: AuditFilter, position: Position): Sql {
+  const { accountId, actor, actions, objectId, after, before } = filter;
+  const side = position?.direction === "newer" ? ">" : "<";
+  const all = [
+    ...(position ? [sql`l.audit_id ${rawSql(side)} ${position.id}`] : []),
+    ...(accountId === null ? [] : [sql`l.account_id = ${accountId}`]),
+    ...(actor === null ? [] : [sql`l.actor = ${actor}`]),
+    ...(actions === null ? [] : [sql`l.action = any (${actions}::text[])`]),
+    ...(objectId === null ? [] : [sql`l.object_id = ${objectId}`]),
+    ...(after === null ? [] : [sql`l.audit_id >= ${idFloor(after)}`]),
+    ...(before === null ? [] : [sql`l.audit_id < ${idFloor(before)}`]),
+  ];
+  return all.reduce((sum, condition) => sql`${sum} and ${condition}`, sql`true`);
+}

@@ -1,0 +1,172 @@
+import { recordAudit } from "#accounts";
+import { readSmppSettings, testBind } from "#carriers";
+import type { Carrier } from "#contract";
+import { Problem } from "#http";
+import { measureQueue } from "#messages";
+import { type Clock, type Database, isId, Secret, type SecretBox } from "#platform";
+import {
+  type CarrierRow,
+  changeCarrier,
+  listCarriers,
+  openPassword,
+  readCarrierStates,
+  type SeenCarrier,
+  shownSettings,
+} from "#sending";
+import type { Actor, ConsoleHandlers } from "./console-call.ts";
+
+type Deps = { db: Database; clock: Clock; secrets: SecretBox };
+
+/** Carriers as the operator sees them: their state, limits and passwords, pausing and resuming. */
+export function carrierHandlers(deps: Deps) {
+  const { db, clock, secrets } = deps;
+  const pause = async (carrierId: string, isPaused: boolean, actor: Actor) => {
+    await requireCarrier(db, carrierId);
+    await changeCarrier(db, { carrierId, paused: isPaused, secrets, actor, now: clock.now() });
+    return presentCarrier(db, carrierId);
+  };
+  return {
+    async listCarriers() {
+      const carriers = await listCarriers(db);
+      return { data: await presentCarriers(db, carriers) };
+    },
+
+    async updateCarrier({ params: { carrierId }, body, actor, problem }) {
+      const carrier = await requireCarrier(db, carrierId);
+      const settings = body.settings && mergeSettings(carrier, body.settings);
+      const { version, password } = body;
+      const isChanged = await changeCarrier(db, {
+        carrierId,
+        version,
+        ...(settings ? { settings } : {}),
+        ...(password === undefined ? {} : { password }),
+        secrets,
+        actor,
+        now: clock.now(),
+      });
+      if (!isChanged) throw problem("VERSION_CONFLICT");
+      return presentCarrier(db, carrierId);
+    },
+
+    async testCarrier({ params: { carrierId }, actor }) {
+      const carrier = await requireCarrier(db, carrierId);
+      const beganMs = clock.monotonicMs();
+      const { isBound, sentence } = await tryBind(carrier, deps);
+      const durationMs = Math.round(clock.monotonicMs() - beganMs);
+      const details = { name: carrier.name, isBound };
+      const entry = { at: clock.now(), accountId: null, actor, objectId: carrierId, details };
+      await recordAudit(db, { ...entry, action: "carrier.tested" });
+      return { isBound, message: sentence, durationMs };
+    },
+
+    pauseCarrier: ({ params, actor }) => pause(params.carrierId, true, actor),
+    resumeCarrier: ({ params, actor }) => pause(params.carrierId, false, actor),
+  } satisfies Partial<ConsoleHandlers>;
+}
+
+function tryBind(carrier: CarrierRow, { clock, secrets }: Deps) {
+  if (carrier.kind === "simulator")
+    return Promise.resolve({ isBound: true, sentence: "The simulator is always there." });
+  const read = readSmppSettings(carrier.settings);
+  if (read.outcome === "wrong") {
+    const faults = read.faults.map(({ setting, message }) => `${setting} ${message}`).join("; ");
+    return Promise.resolve({ isBound: false, sentence: `Its settings are wrong: ${faults}.` });
+  }
+  const password = new Secret(openPassword(carrier, secrets));
+  return testBind({ settings: read.settings, password, clock });
+}
+
+/** What is given changes, what is null falls back, the rest stays; or a problem that names each fault. */
+function mergeSettings(
+  { kind, settings }: CarrierRow,
+  given: Record<string, unknown>,
+): Record<string, unknown> {
+  if (kind === "simulator")
+    throw new Problem("VALIDATION_FAILED", [
+      { field: "settings", code: "FIELD_INVALID", message: "The simulator has no settings." },
+    ]);
+  const merged = Object.fromEntries(
+    Object.entries({ ...settings, ...given }).filter(([, value]) => value !== null),
+  );
+  const read = readSmppSettings(merged);
+  if (read.outcome === "read") return merged;
+  throw new Problem(
+    "VALIDATION_FAILED",
+    read.faults.map(({ setting, message }) => ({
+      field: `settings.${setting}`,
+      code: "FIELD_INVALID",
+      message: `${setting} ${message}.`,
+    })),
+  );
+}
+
+async function requireCarrier(db: Database, carrierId: string): Promise<CarrierRow> {
+  const carriers = isId(carrierId) ? await listCarriers(db) : [];
+  const carrier = carriers.find(({ carrier_id }) => carrier_id === carrierId);
+  if (!carrier) throw new Problem("CARRIER_NOT_FOUND");
+  return carrier;
+}
+
+async function presentCarrier(db: Database, carrierId: string): Promise<Carrier> {
+  const [presented] = await presentCarriers(db, [await requireCarrier(db, carrierId)]);
+  return presented as Carrier;
+}
+
+async function presentCarriers(db: Database, carriers: CarrierRow[]): Promise<Carrier[]> {
+  const [states, queue] = await Promise.all([readCarrierStates(db, carriers), measureQueue(db)]);
+  return carriers.map((carrier) => {
+    const waiting = queue
+      .filter(({ carrier_id }) => carrier_id === carrier.carrier_id)
+      .reduce((sum, each) => sum + each.waiting, 0);
+    return { ...presentState(states.get(carrier.carrier_id)), ...presentRow(carrier), waiting };
+  });
+}
+
+function presentRow(row: CarrierRow) {
+  return {
+    carrierId: row.carrier_id,
+    name: row.name,
+    kind: row.kind,
+    isPaused: row.paused,
+    settings: shownSettings(row.settings),
+    hasPassword: row.password !== null,
+    version: row.version,
+  };
+}
+
+function presentState(seen: SeenCarrier | undefined) {
+  const links = seen?.links ?? [];
+  const total = (pick: (link: SeenCarrier["links"][number]) => number) =>
+    links.reduce((sum, link) => sum + pick(link), 0);
+  const refusals = Object.entries(seen?.refusals ?? {})
+    .map(([carrierCode, count]) => ({ carrierCode, count }))
+    .toSorted((a, b) => b.count - a.count);
+  return {
+    state: seen?.state ?? "unknown",
+    links: links.map(presentLink),
+    submitsPerSecond: total(({ submitsPerSecond }) => submitsPerSecond),
+    receiptsPerSecond: total(({ receiptsPerSecond }) => receiptsPerSecond),
+    responseMs: presentLatency(links.find(({ responseMs }) => responseMs)?.responseMs ?? null),
+    refusals,
+    seenAt: seen?.seenAt?.toISOString() ?? null,
+  };
+}
+
+/** Reports went through JSON, so their times are texts. */
+function presentLink(link: SeenCarrier["links"][number]) {
+  const { bind, state, windowInUse, submitsPerSecond, receiptsPerSecond, problem } = link;
+  return {
+    bind,
+    state,
+    since: new Date(link.since).toISOString(),
+    windowInUse,
+    submitsPerSecond,
+    receiptsPerSecond,
+    responseMs: presentLatency(link.responseMs),
+    problem,
+  };
+}
+
+function presentLatency(latency: { p50: number; p99: number } | null) {
+  return latency && { p50Ms: latency.p50, p99Ms: latency.p99 };
+}

@@ -1,0 +1,133 @@
+import { findAccount } from "#accounts";
+import type { LedgerEntry } from "#contract";
+import { browseLedger, type LedgerFilter, ledgerOfMonth, type LedgerRow } from "#credits";
+import { type Clock, type Database, isId, type Queryable } from "#platform";
+import { type ActorNames, findActors } from "./actors.ts";
+import type { ConsoleHandlers, CsvAnswer } from "./console-call.ts";
+import { csvLine } from "./csv.ts";
+import { refuseFields } from "./field-problems.ts";
+import type { Pager } from "./paging.ts";
+import { readUse } from "./stats/sums.ts";
+
+type Deps = { db: Database; clock: Clock; pager: Pager };
+
+/** Days over which the rate of use is reckoned. */
+const USE_DAYS = 7;
+const DAY_MS = 86_400_000;
+
+/** The balance, how long it lasts, and the ledger. */
+export function creditHandlers({ db, clock, pager }: Deps) {
+  return {
+    async readCredits({ account: { accountId }, problem }) {
+      const account = await findAccount(db, accountId);
+      if (!account) throw problem("ACCOUNT_NOT_FOUND");
+      const { balance, low_credits: lowCredits } = account;
+      return { balance, lowCredits, ...(await readRate(db, account, clock.now())) };
+    },
+
+    async listLedger({ account: { accountId }, query }) {
+      const { messageId = null, month } = query;
+      const kinds = query.kind ? [...new Set(query.kind)].toSorted() : null;
+      refuseFields({
+        messageId:
+          messageId === null || isId(messageId) ? [] : ["messageId must be a message's id."],
+      });
+      const filter: LedgerFilter = {
+        kinds,
+        messageId,
+        month: month === undefined ? null : monthOf(month),
+      };
+      const boundTo = ["ledger", accountId, kinds, messageId, month ?? null];
+      const { limit, position } = pager.read(query, boundTo);
+      const at = position && { direction: position.direction, seq: seqOf(position.id) };
+      const { rows: found, lookedUntil } = await browseLedger(db, {
+        accountId,
+        filter,
+        position: at,
+        limit,
+      });
+      const { rows, ...cursors } = pager.page(found, { limit, position, boundTo }, ({ seq }) =>
+        idOf(seq),
+      );
+      const edge = lookedUntil === null ? undefined : idOf(lookedUntil);
+      const further = pager.cursors(
+        position?.direction === "newer"
+          ? { older: undefined, newer: edge }
+          : { older: edge, newer: undefined },
+        boundTo,
+      );
+      const actors = await findActors(
+        db,
+        rows.map(({ actor }) => actor),
+      );
+      return {
+        data: rows.map((row) => presentEntry(row, actors)),
+        nextCursor: further.nextCursor ?? cursors.nextCursor,
+        previousCursor: further.previousCursor ?? cursors.previousCursor,
+      };
+    },
+
+    exportLedger({ account: { accountId }, query: { month } }): Promise<CsvAnswer> {
+      const lines = csvOf(db, accountId, monthOf(month));
+      return Promise.resolve({ fileName: `ledger-${month}.csv`, lines });
+    },
+  } satisfies Partial<ConsoleHandlers>;
+}
+
+/** Mean use of the last days, or of the account's life where that is shorter. */
+export async function readRate(
+  db: Queryable,
+  { account_id, balance, created_at }: { account_id: string; balance: number; created_at: Date },
+  now: Date,
+): Promise<{ usedPerDay: number; daysLeft: number | null }> {
+  const since = new Date(now.getTime() - USE_DAYS * DAY_MS);
+  const { used } = await readUse(db, account_id, since);
+  const days = Math.min(USE_DAYS, Math.max(1, (now.getTime() - created_at.getTime()) / DAY_MS));
+  const usedPerDay = Math.max(0, Math.round((used / days) * 100) / 100);
+  return { usedPerDay, daysLeft: usedPerDay > 0 ? Math.floor(balance / usedPerDay) : null };
+}
+
+function monthOf(month: string): { from: Date; to: Date } {
+  const [year = 0, number = 1] = month.split("-").map(Number);
+  return { from: new Date(Date.UTC(year, number - 1)), to: new Date(Date.UTC(year, number)) };
+}
+
+/** Entries have numbers, cursors hold ids: the number stands in the last digits of one. */
+function idOf(seq: number): string {
+  return `00000000-0000-0000-0000-${seq.toString(16).padStart(12, "0")}`;
+}
+
+function seqOf(id: string): number {
+  return Number.parseInt(id.slice(-12), 16);
+}
+
+function presentEntry(row: LedgerRow, actors: ActorNames): LedgerEntry {
+  return {
+    seq: row.seq,
+    at: row.created_at.toISOString(),
+    kind: row.kind,
+    amount: row.amount,
+    balanceAfter: row.balance_after,
+    messageId: row.message_id,
+    note: row.note,
+    actor: row.actor === null ? null : actors(row.actor),
+  };
+}
+
+async function* csvOf(
+  db: Database,
+  accountId: string,
+  month: { from: Date; to: Date },
+): AsyncGenerator<string> {
+  yield csvLine(["seq", "at", "kind", "amount", "balanceAfter", "messageId", "note", "actor"]);
+  for await (const rows of ledgerOfMonth(db, { accountId, month })) {
+    const actors = await findActors(
+      db,
+      rows.map(({ actor }) => actor),
+    );
+    for (const entry of rows.map((row) => presentEntry(row, actors))) {
+      const { seq, at, kind, amount, balanceAfter, messageId, note, actor } = entry;
+      yield csvLine([seq, at, kind, amount, balanceAfter, messageId, note, actor?.name ?? null]);
+    }
+  }
+}

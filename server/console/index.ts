@@ -1,0 +1,10 @@
+/**
+ * The console: what people do at the dashboard. Signing in, members and roles, the operations under
+ * `/console`, statistics and live streams, and the pages themselves.
+ * Sends, books, routes and delivers nothing by itself: it asks the rooms that do, on record.
+ */
+export { type ConsoleDeps, serveConsole } from "./console.ts";
+export { setupLink } from "./setup.ts";
+export { passwords } from "./sign-in/password.ts";
+export { statisticsLoops } from "./stats/sums.ts";
+export { type CreatedUser, createUser, type UserWish } from "./users.ts";

@@ -1,0 +1,224 @@
+import {
+  browseAccounts,
+  createAccount,
+  findAccounts,
+  judgeAccountName,
+  recordAudit,
+} from "#accounts";
+import type { AccountRow } from "#accounts";
+import type { OperatorAccount } from "#contract";
+import { bookCredits } from "#credits";
+import { measureQueue } from "#messages";
+import { type Clock, type Database, type Queryable, type SecretBox, within } from "#platform";
+import { listNodes } from "#sending";
+import { measureBacklog } from "#webhooks";
+import type { ConsoleHandlers } from "./console-call.ts";
+import { refuseFields } from "./field-problems.ts";
+import { takeFormKey } from "./form-keys.ts";
+import { insertLink } from "./links.ts";
+import { accountsOfUsers, browseUsers, peopleOfAccounts } from "./operator-users.ts";
+import type { Pager } from "./paging.ts";
+import { findUser } from "./users.ts";
+
+type Deps = { db: Database; clock: Clock; pager: Pager; secrets: SecretBox; publicUrl: string };
+
+/** What the person who runs the installation does: accounts, credits, users, and a look at the queue. */
+export function operatorHandlers({ db, clock, pager, secrets, publicUrl }: Deps) {
+  return {
+    async listAccounts({ query }) {
+      const words = query.q ?? null;
+      const boundTo = ["accounts", words];
+      const { limit, position } = pager.read(query, boundTo);
+      const found = await browseAccounts(db, { words, position, limit });
+      const { rows, ...cursors } = pager.page(
+        found,
+        { limit, position, boundTo },
+        (row) => row.account_id,
+      );
+      return { data: await presentAccounts(db, rows), ...cursors };
+    },
+
+    async createAccount({ body, person, actor, idempotencyKey, problem }) {
+      const now = clock.now();
+      refuseFields({ name: judgeAccountName(body.name) });
+      const made = await db.transaction(async (tx) => {
+        const form = {
+          userId: person.userId,
+          key: idempotencyKey,
+          operation: "createAccount",
+          now,
+        };
+        if (!(await takeFormKey(tx, form)).isFirst) throw problem("LINK_ALREADY_MADE");
+        const { accountId } = await createAccount(within(tx), {
+          name: body.name.trim(),
+          actor,
+          now,
+          secrets,
+        });
+        const credits = body.credits ?? 0;
+        const topup = {
+          accountId,
+          kind: "topup",
+          amount: credits,
+          note: "Credits to start with",
+          actor,
+          now,
+        } as const;
+        if (credits > 0) await bookCredits(within(tx), topup);
+        const wish = {
+          kind: "invitation",
+          createdBy: actor.name,
+          now,
+          publicUrl,
+          accountId,
+          role: "owner",
+        } as const;
+        return { accountId, ...(await insertLink(tx, wish)) };
+      });
+      const [account] = await presentAccounts(db, await findAccounts(db, [made.accountId]));
+      return {
+        account: account as OperatorAccount,
+        link: made.link,
+        expiresAt: made.expiresAt.toISOString(),
+      };
+    },
+
+    async bookCredits({ params: { accountId }, body, actor, problem }) {
+      const { kind, amount, note, reference } = body;
+      refuseFields({ amount: judgeAmount(kind, amount) });
+      const booked = await bookCredits(db, {
+        accountId,
+        kind,
+        amount,
+        note,
+        reference,
+        actor,
+        now: clock.now(),
+      });
+      switch (booked.outcome) {
+        case "account_unknown":
+          throw problem("ACCOUNT_NOT_FOUND");
+        case "below_zero":
+          refuseFields({ amount: [`The balance is ${booked.balance}; it cannot go below zero.`] });
+          throw new Error("A balance below zero was not refused.");
+        case "booked":
+        case "repeated":
+          return { outcome: booked.outcome, balance: booked.balance };
+      }
+    },
+
+    async listUsers({ query }) {
+      const words = query.q ?? null;
+      const boundTo = ["users", words];
+      const { limit, position } = pager.read(query, boundTo);
+      const found = await browseUsers(db, { words, position, limit });
+      const { rows, ...cursors } = pager.page(
+        found,
+        { limit, position, boundTo },
+        (row) => row.user_id,
+      );
+      const accounts = await accountsOfUsers(
+        db,
+        rows.map(({ user_id }) => user_id),
+      );
+      const data = rows.map((row) => ({
+        userId: row.user_id,
+        name: row.name,
+        email: row.email,
+        isOperator: row.is_operator,
+        hasSecondFactor: row.has_second_factor,
+        lastSeenAt: row.last_seen_at?.toISOString() ?? null,
+        accounts: accounts.get(row.user_id) ?? [],
+      }));
+      return { data, ...cursors };
+    },
+
+    async makeResetLink({ params: { userId }, actor, problem }) {
+      const now = clock.now();
+      if (!(await findUser(db, userId))) throw problem("USER_NOT_FOUND");
+      return db.transaction(async (tx) => {
+        const wish = { kind: "reset", createdBy: actor.name, now, publicUrl, userId } as const;
+        const { link, expiresAt } = await insertLink(tx, wish);
+        const action = "user.reset_link_made";
+        await recordAudit(tx, { at: now, accountId: null, actor, action, objectId: userId });
+        return { link, expiresAt: expiresAt.toISOString() };
+      });
+    },
+
+    async readQueue() {
+      const [queue, webhooks] = await Promise.all([measureQueue(db), measureBacklog(db)]);
+      const byAccount = Map.groupBy(queue, ({ account_id }) => account_id);
+      const accounts = await findAccounts(db, [...byAccount.keys()]);
+      const names = new Map(accounts.map(({ account_id, name }) => [account_id, name]));
+      const data = [...byAccount].map(([accountId, rows]) => ({
+        accountId,
+        name: names.get(accountId) ?? "",
+        waiting: sum(rows.map(({ waiting }) => waiting)),
+        oldestDueAt: oldest(rows.map(({ oldest_due_at }) => oldest_due_at)),
+      }));
+      return {
+        waiting: sum(queue.map(({ waiting }) => waiting)),
+        scheduled: sum(queue.map(({ scheduled }) => scheduled)),
+        oldestDueAt: oldest(queue.map(({ oldest_due_at }) => oldest_due_at)),
+        accounts: data.toSorted((a, b) => b.waiting - a.waiting).slice(0, MAX_ACCOUNTS_SHOWN),
+        webhooks: {
+          waiting: webhooks.waiting,
+          oldestDueAt: webhooks.oldestDueAt?.toISOString() ?? null,
+        },
+      };
+    },
+
+    async listNodes() {
+      const rows = await listNodes(db);
+      const data = rows.map((row) => ({
+        nodeId: row.node_id,
+        hostname: row.host,
+        roles: row.roles,
+        softwareVersion: row.version,
+        startedAt: row.started_at.toISOString(),
+        heartbeatAt: row.heard_at.toISOString(),
+        isStale: row.is_gone,
+      }));
+      return { data };
+    },
+  } satisfies Partial<ConsoleHandlers>;
+}
+
+/** The longest queues; the sums beside them cover all. */
+const MAX_ACCOUNTS_SHOWN = 100;
+
+function judgeAmount(kind: "topup" | "adjustment", amount: number): string[] {
+  if (amount === 0) return ["The amount must not be zero."];
+  return kind === "topup" && amount < 0
+    ? ["A top-up adds credits; to take some, book an adjustment."]
+    : [];
+}
+
+function sum(numbers: number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
+
+function oldest(times: (Date | null)[]): string | null {
+  const known = times.filter((time) => time !== null).map((time) => time.getTime());
+  return known.length === 0 ? null : new Date(Math.min(...known)).toISOString();
+}
+
+async function presentAccounts(db: Queryable, rows: AccountRow[]): Promise<OperatorAccount[]> {
+  const people = await peopleOfAccounts(
+    db,
+    rows.map(({ account_id }) => account_id),
+  );
+  return rows.map((row) => {
+    const members = people.get(row.account_id) ?? [];
+    return {
+      accountId: row.account_id,
+      name: row.name,
+      balance: row.balance,
+      createdAt: row.created_at.toISOString(),
+      members: members.length,
+      owners: members
+        .filter(({ role }) => role === "owner")
+        .map(({ user_id, name, email }) => ({ userId: user_id, name, email })),
+    };
+  });
+}

@@ -1,0 +1,60 @@
+import { findAccounts } from "#accounts";
+import { type Queryable, rawSql, sql } from "#platform";
+import type { Position } from "./paging.ts";
+
+export type ListedUser = {
+  user_id: string;
+  name: string;
+  email: string;
+  is_operator: boolean;
+  has_second_factor: boolean;
+  last_seen_at: Date | null;
+};
+
+/** Users on one side of a position, nearest first; one more than `limit` tells that there are more. */
+export function browseUsers(
+  db: Queryable,
+  { words, position, limit }: { words: string | null; position: Position; limit: number },
+): Promise<ListedUser[]> {
+  const isNewer = position?.direction === "newer";
+  return db.query<ListedUser>(sql`
+    select user_id, name, email, is_operator, totp is not null as has_second_factor, last_seen_at
+      from users
+     where (${position?.id ?? null}::uuid is null or user_id ${rawSql(isNewer ? ">" : "<")} ${position?.id ?? null})
+       and (${words}::text is null or strpos(lower(name), lower(${words})) > 0 or strpos(email, lower(${words})) > 0)
+     order by user_id ${rawSql(isNewer ? "asc" : "desc")}
+     limit ${limit + 1}`);
+}
+
+/** The accounts of users, by user. */
+export async function accountsOfUsers(db: Queryable, userIds: readonly string[]) {
+  const rows = await db.query<{ user_id: string; account_id: string }>(sql`
+    select user_id, account_id from memberships where user_id = any (${userIds}::uuid[]) order by account_id`);
+  const accounts = await findAccounts(db, [...new Set(rows.map(({ account_id }) => account_id))]);
+  const names = new Map(accounts.map(({ account_id, name }) => [account_id, name]));
+  return Map.groupBy(
+    rows.map(({ user_id: userId, account_id: accountId }) => ({
+      userId,
+      accountId,
+      name: names.get(accountId) ?? "",
+    })),
+    ({ userId }) => userId,
+  );
+}
+
+/** Who belongs to accounts, by account: how many, and the owners. */
+export async function peopleOfAccounts(db: Queryable, accountIds: readonly string[]) {
+  const rows = await db.query<{
+    account_id: string;
+    role: string;
+    user_id: string;
+    name: string;
+    email: string;
+  }>(sql`
+    select m.account_id, m.role, u.user_id, u.name, u.email
+      from memberships m
+      join users u on u.user_id = m.user_id
+     where m.account_id = any (${accountIds}::uuid[])
+     order by m.joined_at`);
+  return Map.groupBy(rows, ({ account_id }) => account_id);
+}

@@ -1,0 +1,126 @@
+import { Problem } from "#http";
+import {
+  judgeRecipient,
+  listPrices,
+  listRoutes,
+  loadRouting,
+  removePrice,
+  removeRoute,
+  setPrice,
+  setRoute,
+} from "#messages";
+import { type Clock, type Database, isId, type Queryable, sql, within } from "#platform";
+import { findCarrierNames, listCarriers } from "#sending";
+import type { ConsoleHandlers } from "./console-call.ts";
+import { refuseFields } from "./field-problems.ts";
+
+type Deps = { db: Database; clock: Clock };
+
+/** Routes and prices; a change is in force with the next request on every node. */
+export function routingHandlers({ db, clock }: Deps) {
+  /** Does the change if the tables still have the version it was made from. */
+  const change = (version: number | undefined, work: (tx: Database) => Promise<unknown>) =>
+    db.transaction(async (tx) => {
+      const [current] = await tx.query<{ version: number }>(sql`
+        select version from routing_version for update`);
+      if (version !== undefined && version !== current?.version)
+        throw new Problem("VERSION_CONFLICT");
+      if ((await work(within(tx))) === false) throw new Problem("PREFIX_NOT_FOUND");
+    });
+  return {
+    listRoutes: () => presentRoutes(db),
+
+    async setRoute({ body: { prefix, carrierIds, version }, actor }) {
+      const known = new Set((await listCarriers(db)).map(({ carrier_id }) => carrier_id));
+      const unknown = carrierIds.filter((id) => !isId(id) || !known.has(id));
+      const isDoubled = new Set(carrierIds).size !== carrierIds.length;
+      refuseFields({
+        carrierIds: [
+          ...unknown.map((id) => `There is no carrier ${id.slice(0, 40)}.`),
+          ...(isDoubled ? ["Name each carrier once."] : []),
+        ],
+      });
+      const by = { actor, now: clock.now() };
+      await change(version, (tx) => setRoute(tx, { prefix, carrierIds }, by));
+      return presentRoutes(db);
+    },
+
+    async removeRoute({ query: { prefix, version }, actor }) {
+      await change(version, (tx) => removeRoute(tx, prefix, { actor, now: clock.now() }));
+      return presentRoutes(db);
+    },
+
+    async findRoute({ query }) {
+      const recipient = recipientOf(query.recipient);
+      const routing = await loadRouting(db);
+      const carriers = await namesOf(db, routing.carriersFor(recipient) ?? []);
+      const prefixes = (await listRoutes(db)).map(({ prefix }) => prefix);
+      return { recipient, prefix: longest(prefixes, recipient), carriers };
+    },
+
+    listPrices: () => presentPrices(db),
+
+    async setPrice({ body: { prefix, credits, version }, actor }) {
+      const by = { actor, now: clock.now() };
+      await change(version, (tx) => setPrice(tx, { prefix, credits }, by));
+      return presentPrices(db);
+    },
+
+    async removePrice({ query: { prefix, version }, actor }) {
+      await change(version, (tx) => removePrice(tx, prefix, { actor, now: clock.now() }));
+      return presentPrices(db);
+    },
+
+    async findPrice({ query }) {
+      const recipient = recipientOf(query.recipient);
+      const routing = await loadRouting(db);
+      const prefixes = (await listPrices(db)).map(({ prefix }) => prefix);
+      return {
+        recipient,
+        prefix: longest(prefixes, recipient),
+        credits: routing.priceFor(recipient),
+      };
+    },
+  } satisfies Partial<ConsoleHandlers>;
+}
+
+/** Judged as a send judges it, so that the answer is that of a real send; digits alone are fine too. */
+function recipientOf(text: string): string {
+  const judged = judgeRecipient(text);
+  if (judged.outcome === "valid") return judged.recipient;
+  const digits = /^\+?(\d{1,15})$/.exec(text.trim())?.[1];
+  if (digits === undefined) refuseFields({ recipient: [judged.message] });
+  return digits ?? "";
+}
+
+function longest(prefixes: string[], recipient: string): string | null {
+  const fitting = prefixes.filter((prefix) => recipient.startsWith(prefix));
+  return fitting.toSorted((a, b) => b.length - a.length)[0] ?? null;
+}
+
+async function presentRoutes(db: Queryable) {
+  const routes = await listRoutes(db);
+  const carriers = await namesOf(db, [...new Set(routes.flatMap(({ carrierIds }) => carrierIds))]);
+  const byId = new Map(carriers.map((carrier) => [carrier.carrierId, carrier]));
+  const data = routes.map(({ prefix, carrierIds }) => ({
+    prefix,
+    carriers: carrierIds.map((id) => byId.get(id) ?? { carrierId: id, name: "unknown" }),
+  }));
+  return { data, version: await versionOf(db) };
+}
+
+async function presentPrices(db: Queryable) {
+  return { data: await listPrices(db), version: await versionOf(db) };
+}
+
+async function versionOf(db: Queryable): Promise<number> {
+  const [current] = await db.query<{ version: number }>(sql`select version from routing_version`);
+  return current?.version ?? 0;
+}
+
+/** In the order of the ids. */
+async function namesOf(db: Queryable, carrierIds: readonly string[]) {
+  const rows = await findCarrierNames(db, carrierIds);
+  const names = new Map(rows.map(({ carrier_id, name }) => [carrier_id, name]));
+  return carrierIds.map((carrierId) => ({ carrierId, name: names.get(carrierId) ?? "unknown" }));
+}

@@ -1,0 +1,49 @@
+import {
+  describeSigningSecret,
+  revealSigningSecret,
+  rotateSigningSecret,
+  type SigningSecrets,
+} from "#accounts";
+import { Problem } from "#http";
+import type { Clock, Database, SecretBox } from "#platform";
+import type { ConsoleHandlers } from "./console-call.ts";
+
+type Deps = { db: Database; clock: Clock; secrets: SecretBox };
+
+/** The signing secret: masked for all, revealed and rotated by those who may, and on record. */
+export function secretHandlers({ db, clock, secrets }: Deps) {
+  return {
+    async readSigningSecret({ account: { accountId }, problem }) {
+      const described = await describeSigningSecret(db, accountId);
+      if (!described) throw problem("ACCOUNT_NOT_FOUND");
+      return {
+        mask: "whsec_••••••••",
+        createdAt: described.createdAt.toISOString(),
+        previousUntil: described.previousUntil?.toISOString() ?? null,
+      };
+    },
+
+    async revealSigningSecret({ account: { accountId }, actor }) {
+      const wish = { accountId, actor, now: clock.now(), secrets };
+      return presentSecrets(owned(await revealSigningSecret(db, wish)));
+    },
+
+    async rotateSigningSecret({ account: { accountId }, body: { overlapHours }, actor }) {
+      const wish = { accountId, overlapHours, actor, now: clock.now(), secrets };
+      return presentSecrets(owned(await rotateSigningSecret(db, wish)));
+    },
+  } satisfies Partial<ConsoleHandlers>;
+}
+
+function owned(found: SigningSecrets | undefined): SigningSecrets {
+  if (!found) throw new Problem("ACCOUNT_NOT_FOUND");
+  return found;
+}
+
+function presentSecrets({ current, previous, previousUntil }: SigningSecrets) {
+  return {
+    signingSecret: current,
+    previousSigningSecret: previous,
+    previousUntil: previousUntil?.toISOString() ?? null,
+  };
+}

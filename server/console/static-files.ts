@@ -1,0 +1,112 @@
+import { randomBytes } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { extname, join, relative, sep } from "node:path";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { Problem, serveFallback } from "#http";
+
+type Options = {
+  /** Where the built dashboard is, once it is built. */
+  folder: Promise<string>;
+  /** Whether people reach us by https. */
+  isSecure: boolean;
+};
+
+type StaticFile = { path: string; encodings: ("br" | "gzip")[] };
+type Site = { index: string; files: Map<string, StaticFile> };
+
+const TYPES: Record<string, string> = {
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
+  ".woff2": "font/woff2",
+  ".png": "image/png",
+  ".ico": "image/x-icon",
+  ".txt": "text/plain; charset=utf-8",
+  ".webmanifest": "application/manifest+json",
+};
+
+/** What the build put into the page for us to fill. */
+const NONCE_MARK = "__CSP_NONCE__";
+
+/**
+ * Serves the built dashboard: its files, and its one page at every path that nothing else has. Under
+ * `/console` and `/v1` an unknown path stays an error, and a missing asset is never the page.
+ */
+export function serveStaticFiles(app: FastifyInstance, { folder, isSecure }: Options): void {
+  const site = folder.then(readSite);
+  // Whoever asks for a page learns of a build that failed; before that nobody does.
+  site.catch(() => undefined);
+  serveFallback(app, async (request, reply) => {
+    const path = request.url.split("?", 1)[0] ?? "/";
+    if (request.method !== "GET" && request.method !== "HEAD") return false;
+    if (/^\/(?:v1|console)(?:\/|$)/.test(path)) return false;
+    const { index, files } = await site;
+    const file = files.get(path);
+    if (file) return sendFile(request, reply, { file, path });
+    if (path.startsWith("/assets/")) return false;
+    return sendPage(reply, index, isSecure);
+  });
+}
+
+async function readSite(folder: string): Promise<Site> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const paths = entries
+    .filter((entry) => entry.isFile())
+    .map((each) => join(each.parentPath, each.name));
+  const known = new Set(paths);
+  const served = paths.filter((path) => TYPES[extname(path)] !== undefined);
+  const files = served.map((path): [string, StaticFile] => [
+    `/${relative(folder, path).split(sep).join("/")}`,
+    {
+      path,
+      encodings: [
+        ...(known.has(`${path}.br`) ? (["br"] as const) : []),
+        ...(known.has(`${path}.gz`) ? (["gzip"] as const) : []),
+      ],
+    },
+  ]);
+  return { index: await readFile(join(folder, "index.html"), "utf8"), files: new Map(files) };
+}
+
+async function sendFile(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { file, path }: { file: StaticFile; path: string },
+): Promise<true> {
+  const accepted = String(request.headers["accept-encoding"] ?? "");
+  const encoding = file.encodings.find((each) => new RegExp(`\\b${each}\\b`).test(accepted));
+  const suffix = encoding === "br" ? ".br" : ".gz";
+  const content = await readFile(encoding ? `${file.path}${suffix}` : file.path).catch(() => {
+    // A newer build took its place while we run.
+    throw new Problem("ROUTE_NOT_FOUND");
+  });
+  const isHashed = path.startsWith("/assets/");
+  await reply
+    .type(TYPES[extname(file.path)] ?? "application/octet-stream")
+    .headers({
+      "cache-control": isHashed ? "public, max-age=31536000, immutable" : "no-cache",
+      "referrer-policy": "no-referrer",
+      vary: "accept-encoding",
+      ...(encoding ? { "content-encoding": encoding } : {}),
+    })
+    .send(content);
+  return true;
+}
+
+async function sendPage(reply: FastifyReply, index: string, isSecure: boolean): Promise<true> {
+  const nonce = randomBytes(16).toString("base64");
+  await reply
+    .type("text/html; charset=utf-8")
+    .headers({
+      "cache-control": "no-store",
+      "referrer-policy": "no-referrer",
+      "content-security-policy": policy(nonce),
+      ...(isSecure ? { "strict-transport-security": "max-age=31536000" } : {}),
+    })
+    .send(index.replaceAll(NONCE_MARK, nonce));
+  return true;
+}
+
+function policy(nonce: string): string {
+  return `default-src 'none'; script-src 'self'; style-src 'self' 'nonce-${nonce}'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`;
+}

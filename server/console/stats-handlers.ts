@@ -1,0 +1,227 @@
+import { browseKeys, countKeys, findAccount } from "#accounts";
+import { type Alert, EXPIRES_SOON_DAYS } from "#contract";
+import { Problem } from "#http";
+import { browseMessages } from "#messages";
+import { type Clock, type Database, readTime } from "#platform";
+import { listCarriers, readCarrierStates } from "#sending";
+import { countWaiting } from "#webhooks";
+import type { ConsoleHandlers, Person } from "./console-call.ts";
+import { readRate } from "./credit-handlers.ts";
+import { refuseFields } from "./field-problems.ts";
+import { listInvitations } from "./links.ts";
+import { listMembers } from "./members.ts";
+import { percentileMs } from "./stats/percentile.ts";
+import { type Span, spanBefore, spanOf } from "./stats/span.ts";
+import {
+  readErrors,
+  readFirsts,
+  readLatencies,
+  readSums,
+  readUse,
+  type Sums,
+} from "./stats/sums.ts";
+
+type Deps = { db: Database; clock: Clock };
+type Asked = Omit<Parameters<typeof spanOf>[0], "from" | "to"> & { from?: string; to?: string };
+
+/** Numbers of the overview, all of them from sums that were made before anybody asked. */
+export function statsHandlers(deps: Deps) {
+  const { db, clock } = deps;
+  return {
+    async readSummary({ account: { accountId }, query, person }) {
+      const now = clock.now();
+      const span = readSpan(query, now);
+      const [account, current, before, alerts] = await Promise.all([
+        findAccount(db, accountId),
+        numbersOf(db, accountId, span),
+        numbersOf(db, accountId, spanBefore(span)),
+        findAlerts(deps, { accountId, person, now }),
+      ]);
+      if (!account) throw new Problem("ACCOUNT_NOT_FOUND");
+      const { daysLeft } = await readRate(db, account, now);
+      const { balance } = account;
+      return { span: presentSpan(span), now: current, before, balance, daysLeft, alerts };
+    },
+
+    async readStatuses({ account: { accountId }, query }) {
+      const span = readSpan(query, clock.now());
+      const sums = await readSums(db, accountId, span);
+      const entries = sums.map(({ queued, sent, delivered, undelivered, failed }) => ({
+        QUEUED: queued,
+        SENT: sent,
+        DELIVERED: delivered,
+        UNDELIVERED: undelivered,
+        FAILED: failed,
+      }));
+      return { span: presentSpan(span), buckets: bucketsOf(span, entries) };
+    },
+
+    async readLatency({ account: { accountId }, query }) {
+      const span = readSpan(query, clock.now());
+      const byBucket = Map.groupBy(await readLatencies(db, accountId, span), ({ n }) => n);
+      const entries = span.starts.map((_start, position) => {
+        const histogram = byBucket.get(position + 1) ?? [];
+        const count = histogram.reduce((sum, each) => sum + each.count, 0);
+        return { count, p50Ms: percentileMs(histogram, 0.5), p95Ms: percentileMs(histogram, 0.95) };
+      });
+      return { span: presentSpan(span), buckets: bucketsOf(span, entries) };
+    },
+
+    async readCreditsUse({ account: { accountId }, query }) {
+      const span = readSpan(query, clock.now());
+      const sums = await readSums(db, accountId, span);
+      const entries = sums.map(({ charged, refunded }) => ({ charged, refunded }));
+      return { span: presentSpan(span), buckets: bucketsOf(span, entries) };
+    },
+
+    async readErrors({ account: { accountId }, query }) {
+      const span = readSpan(query, clock.now());
+      return { span: presentSpan(span), data: await readErrors(db, accountId, span) };
+    },
+
+    async readWebhookHealth({ account: { accountId }, query }) {
+      const span = readSpan(query, clock.now());
+      const [sums, waiting] = await Promise.all([
+        readSums(db, accountId, span),
+        countWaiting(db, accountId),
+      ]);
+      const total = (pick: (each: Sums) => number) =>
+        sums.reduce((sum, each) => sum + pick(each), 0);
+      return {
+        span: presentSpan(span),
+        delivered: total((each) => each.webhooks_delivered),
+        exhausted: total((each) => each.webhooks_exhausted),
+        failedAttempts: total((each) => each.webhooks_failed),
+        ...waiting,
+      };
+    },
+
+    async readProgress({ account: { accountId } }) {
+      const now = clock.now();
+      const [keys, messages, firsts, members, invitations] = await Promise.all([
+        countKeys(db, { accountId, now }),
+        browseMessages(db, { accountId, filter: ALL, position: null, limit: 1 }),
+        readFirsts(db, accountId),
+        listMembers(db, accountId),
+        listInvitations(db, accountId, now),
+      ]);
+      return {
+        hasKey: keys.total > 0,
+        hasMessage: messages.rows.length > 0,
+        hasDelivered: firsts.message,
+        hasWebhook: firsts.webhook,
+        hasInvited: members.length > 1 || invitations.length > 0,
+      };
+    },
+  } satisfies Partial<ConsoleHandlers>;
+}
+
+const ALL = {
+  statuses: null,
+  recipient: null,
+  reference: null,
+  createdAfter: null,
+  createdBefore: null,
+  errorCodes: null,
+  keyId: null,
+  sender: null,
+};
+
+function readSpan(asked: Asked, now: Date): Span {
+  const { from, to, ...rest } = asked;
+  const times = {
+    from: from === undefined ? null : readTime(from),
+    to: to === undefined ? null : readTime(to),
+  };
+  const words = "Use an ISO 8601 time with a zone, such as 2026-11-15T09:30:00.000Z.";
+  refuseFields({
+    from: times.from === undefined ? [words] : [],
+    to: times.to === undefined ? [words] : [],
+  });
+  const span = spanOf(
+    { ...rest, ...(times.from ? { from: times.from } : {}), ...(times.to ? { to: times.to } : {}) },
+    now,
+  );
+  if ("wrong" in span) {
+    refuseFields(span.wrong);
+    throw new Error("A wrong span names no field.");
+  }
+  return span;
+}
+
+function presentSpan({ from, to, zone, bucket }: Span) {
+  return { from: from.toISOString(), to: to.toISOString(), zone, bucket };
+}
+
+function bucketsOf<Entry>({ starts, to }: Span, entries: Entry[]) {
+  return starts.map((start, position) => ({
+    start: start.toISOString(),
+    end: (starts[position + 1] ?? to).toISOString(),
+    ...(entries[position] as Entry),
+  }));
+}
+
+async function numbersOf(db: Database, accountId: string, span: Span) {
+  const [sums, histogram] = await Promise.all([
+    readSums(db, accountId, span),
+    readLatencies(db, accountId, span),
+  ]);
+  const total = (pick: (each: Sums) => number) => sums.reduce((sum, each) => sum + pick(each), 0);
+  const delivered = total((each) => each.delivered);
+  const final = delivered + total(({ undelivered, failed }) => undelivered + failed);
+  return {
+    messages: final + total(({ queued, sent }) => queued + sent),
+    delivered,
+    final,
+    p50Ms: percentileMs(histogram, 0.5),
+    p95Ms: percentileMs(histogram, 0.95),
+    creditsUsed: total(({ charged, refunded }) => charged - refunded),
+  };
+}
+
+const MAX_KEY_ALERTS = 50;
+const DAY_MS = 86_400_000;
+
+/** What needs somebody's attention now. */
+async function findAlerts(
+  { db }: Deps,
+  { accountId, person, now }: { accountId: string; person: Person; now: Date },
+): Promise<Alert[]> {
+  const yesterday = new Date(now.getTime() - DAY_MS);
+  const [account, keys, { exhausted }, carriers] = await Promise.all([
+    findAccount(db, accountId),
+    browseKeys(db, {
+      accountId,
+      states: ["expires_soon"],
+      position: null,
+      limit: MAX_KEY_ALERTS,
+      now,
+      soonDays: EXPIRES_SOON_DAYS,
+    }),
+    readUse(db, accountId, yesterday),
+    person.isOperator ? carriersDown(db) : [],
+  ]);
+  const none = { subject: null, subjectId: null, count: null, at: null };
+  const alerts: Alert[] = [];
+  if (account?.balance === 0) alerts.push({ ...none, kind: "credits_gone" });
+  else if (account && account.balance <= account.low_credits)
+    alerts.push({ ...none, kind: "credits_low", count: account.balance });
+  for (const { key_id, name, expires_at } of keys)
+    alerts.push({
+      ...none,
+      kind: "key_expiring",
+      subject: name,
+      subjectId: key_id,
+      at: expires_at?.toISOString() ?? null,
+    });
+  if (exhausted > 0) alerts.push({ ...none, kind: "deliveries_exhausted", count: exhausted });
+  for (const { carrier_id, name } of carriers)
+    alerts.push({ ...none, kind: "carrier_down", subject: name, subjectId: carrier_id });
+  return alerts;
+}
+
+async function carriersDown(db: Database) {
+  const carriers = await listCarriers(db);
+  const states = await readCarrierStates(db, carriers);
+  return carriers.filter(({ carrier_id }) => states.get(carrier_id)?.state === "down");
+}

@@ -1,0 +1,129 @@
+import type { ranges } from "#contract";
+
+export type Bucket = "minute" | "quarter" | "hour" | "day";
+export type Span = {
+  from: Date;
+  to: Date;
+  zone: string;
+  bucket: Bucket;
+  /** The beginnings of the buckets; the last one ends at `to`. */
+  starts: Date[];
+  /** Minutes of the sums to read. */
+  width: 1 | 15;
+};
+
+type Asked = { range?: (typeof ranges)[number]; from?: Date; to?: Date; zone?: string };
+
+/** Sums of minutes are kept 48 hours; this leaves a margin. */
+const MINUTES_KEPT_MS = 47 * 3_600_000;
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+const MAX_DAYS = 400;
+
+const WIDTHS_MS = { minute: MINUTE_MS, quarter: 15 * MINUTE_MS, hour: 60 * MINUTE_MS } as const;
+
+/** How many buckets each range has, the one that is not over yet included. */
+const RANGES = {
+  "15m": ["minute", 15],
+  "1h": ["minute", 60],
+  "24h": ["hour", 24],
+  "7d": ["day", 7],
+  "30d": ["day", 30],
+} as const satisfies Record<string, readonly [Bucket, number]>;
+
+/**
+ * The whole buckets, in the zone asked for, that cover a range; or words for what is wrong with it.
+ * Days begin at the zone's midnight and may have 23 or 25 hours.
+ */
+export function spanOf(asked: Asked, now: Date): Span | { wrong: Record<string, string[]> } {
+  const { range = "24h", zone = "UTC" } = asked;
+  if (!isZone(zone)) return { wrong: { zone: [`There is no time zone ${zone}.`] } };
+  if (range !== "custom") {
+    const [bucket, count] = RANGES[range];
+    return buckets({
+      bucket,
+      zone,
+      first: back(floor(now, bucket, zone), bucket, zone, count - 1),
+      until: now,
+    });
+  }
+  const { from, to } = asked;
+  if (!from || !to) return { wrong: { from: ["A custom range needs from and to."] } };
+  if (from >= to) return { wrong: { from: ["from must be before to."] } };
+  if (to.getTime() - from.getTime() > MAX_DAYS * DAY_MS)
+    return { wrong: { from: [`A range has at most ${MAX_DAYS} days.`] } };
+  const bucket = bucketFor(from, to, now);
+  return buckets({
+    bucket,
+    zone,
+    first: floor(from, bucket, zone),
+    until: new Date(to.getTime() - 1),
+  });
+}
+
+/** As many buckets, right before. */
+export function spanBefore(span: Span): Span {
+  const { bucket, zone, starts, from } = span;
+  const first = back(from, bucket, zone, starts.length);
+  return buckets({ bucket, zone, first, until: new Date(from.getTime() - 1) });
+}
+
+function bucketFor(from: Date, to: Date, now: Date): Bucket {
+  const lengthMs = to.getTime() - from.getTime();
+  const isFresh = now.getTime() - from.getTime() < MINUTES_KEPT_MS;
+  if (lengthMs <= 3 * WIDTHS_MS.hour && isFresh) return "minute";
+  if (lengthMs <= 12 * WIDTHS_MS.hour) return "quarter";
+  return lengthMs <= 4 * DAY_MS ? "hour" : "day";
+}
+
+function buckets({
+  bucket,
+  zone,
+  first,
+  until,
+}: {
+  bucket: Bucket;
+  zone: string;
+  first: Date;
+  until: Date;
+}): Span {
+  const starts: Date[] = [];
+  let start = first;
+  while (start <= until) {
+    starts.push(start);
+    start = back(start, bucket, zone, -1);
+  }
+  return { from: first, to: start, zone, bucket, starts, width: bucket === "minute" ? 1 : 15 };
+}
+
+/** The beginning of the bucket that a moment is in. */
+function floor(moment: Date, bucket: Bucket, zone: string): Date {
+  const local = inZone(moment, zone);
+  if (bucket === "day") return new Date(local.startOfDay().epochMilliseconds);
+  // Offsets of zones are whole quarters, so an hour of the zone begins on a quarter of UTC.
+  const offsetMs = local.offsetNanoseconds / 1_000_000;
+  const width = WIDTHS_MS[bucket];
+  return new Date(Math.floor((moment.getTime() + offsetMs) / width) * width - offsetMs);
+}
+
+/** So many buckets earlier; days by the calendar, the rest by the clock. */
+function back(start: Date, bucket: Bucket, zone: string, count: number): Date {
+  if (bucket !== "day") return new Date(start.getTime() - count * WIDTHS_MS[bucket]);
+  const day = inZone(start, zone).toPlainDate().subtract({ days: count });
+  return new Date(day.toZonedDateTime(zone).epochMilliseconds);
+}
+
+function inZone(moment: Date, zone: string): Temporal.ZonedDateTime {
+  return Temporal.Instant.fromEpochMilliseconds(moment.getTime()).toZonedDateTimeISO(zone);
+}
+
+function isZone(zone: string): boolean {
+  // Offsets such as +05:30 are zones to some parsers, but have no midnight that changes.
+  if (!/^[A-Za-z]/.test(zone)) return false;
+  try {
+    inZone(new Date(0), zone);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,174 @@
+import type { DeliveryErrorCode } from "#contract";
+import { type Clock, type Database, type Loop, type Queryable, type Sql, sql } from "#platform";
+import type { Span } from "./span.ts";
+
+export type Sums = {
+  queued: number;
+  sent: number;
+  delivered: number;
+  undelivered: number;
+  failed: number;
+  charged: number;
+  refunded: number;
+  webhooks_delivered: number;
+  webhooks_exhausted: number;
+  webhooks_failed: number;
+};
+
+const NONE: Sums = {
+  queued: 0,
+  sent: 0,
+  delivered: 0,
+  undelivered: 0,
+  failed: 0,
+  charged: 0,
+  refunded: 0,
+  webhooks_delivered: 0,
+  webhooks_exhausted: 0,
+  webhooks_failed: 0,
+};
+
+/** One entry per bucket of the span, in order. */
+export async function readSums(db: Queryable, accountId: string, span: Span): Promise<Sums[]> {
+  const rows = await db.query<Sums & { n: number }>(sql`
+    select width_bucket(s.start, ${span.starts}::timestamptz[]) as n,
+           sum(s.queued) as queued, sum(s.sent) as sent, sum(s.delivered) as delivered,
+           sum(s.undelivered) as undelivered, sum(s.failed) as failed, sum(s.charged) as charged,
+           sum(s.refunded) as refunded, sum(s.webhooks_delivered) as webhooks_delivered,
+           sum(s.webhooks_exhausted) as webhooks_exhausted, sum(s.webhooks_failed) as webhooks_failed
+      from (${foldedAndNot(accountId, span.width, span.from)}) s
+     where s.start < ${span.to}
+     group by n`);
+  const byBucket = new Map(rows.map(({ n, ...sums }) => [n, sums]));
+  return span.starts.map((_start, position) => byBucket.get(position + 1) ?? NONE);
+}
+
+/** In one statement, so that nothing is seen twice or missed while it is being folded. */
+function foldedAndNot(accountId: string, width: number, from: Date): Sql {
+  const step = (condition: Sql) => sql`case when ${condition} then u.count else 0 end`;
+  return sql`
+    select s.start, s.queued, s.sent, s.delivered, s.undelivered, s.failed, s.charged, s.refunded,
+           s.webhooks_delivered, s.webhooks_exhausted, s.webhooks_failed
+      from stat_spans s
+     where s.account_id = ${accountId} and s.width = ${width} and s.start >= ${from}
+    union all
+    select u.start,
+           ${step(sql`u.now_is = 'QUEUED'`)} - ${step(sql`u.was = 'QUEUED'`)},
+           ${step(sql`u.now_is = 'SENT'`)} - ${step(sql`u.was = 'SENT'`)},
+           ${step(sql`u.now_is = 'DELIVERED'`)}, ${step(sql`u.now_is = 'UNDELIVERED'`)},
+           ${step(sql`u.now_is = 'FAILED'`)},
+           case when u.now_is = 'QUEUED' then u.credits else 0 end,
+           case when u.now_is = 'FAILED' then u.credits else 0 end,
+           ${step(sql`u.now_is = 'webhook_delivered'`)}, ${step(sql`u.now_is = 'webhook_exhausted'`)},
+           ${step(sql`u.now_is = 'webhook_failed'`)}
+      from unfolded_stats(${accountId}, ${width}) u
+     where u.start >= ${from}`;
+}
+
+export type Latencies = { n: number; class: number; count: number };
+
+/** Classes of time to delivery per bucket; `n` is the bucket's place, from 1. */
+export function readLatencies(db: Queryable, accountId: string, span: Span): Promise<Latencies[]> {
+  return db.query<Latencies>(sql`
+    select width_bucket(s.start, ${span.starts}::timestamptz[]) as n, s.class, sum(s.count) as count
+      from (
+        select l.start, l.class, l.count from stat_latencies l where ${inSpan(accountId, span)}
+        union all
+        select l.start, l.latency, l.count
+          from unfolded_stats(${accountId}, ${span.width}) l
+         where l.latency is not null and l.start >= ${span.from} and l.start < ${span.to}
+      ) s
+     group by n, s.class`);
+}
+
+export function readErrors(
+  db: Queryable,
+  accountId: string,
+  span: Span,
+): Promise<{ code: DeliveryErrorCode; count: number }[]> {
+  return db.query(sql`
+    select s.code, sum(s.count) as count
+      from (
+        select l.code, l.count from stat_errors l where ${inSpan(accountId, span)}
+        union all
+        select l.error, l.count
+          from unfolded_stats(${accountId}, ${span.width}) l
+         where l.error is not null and l.start >= ${span.from} and l.start < ${span.to}
+      ) s
+     group by s.code
+     order by count desc, s.code`);
+}
+
+export type Use = { used: number; exhausted: number };
+
+/** What was charged and not refunded since a moment, and webhooks exhausted since then. */
+export async function readUse(db: Queryable, accountId: string, since: Date): Promise<Use> {
+  const [use] = await db.query<Use>(sql`
+    select coalesce(sum(s.charged - s.refunded), 0) as used, coalesce(sum(s.webhooks_exhausted), 0) as exhausted
+      from (${foldedAndNot(accountId, 15, since)}) s`);
+  return use ?? { used: 0, exhausted: 0 };
+}
+
+/** Whether a message of the account, and a webhook about one, was ever delivered. */
+export async function readFirsts(
+  db: Queryable,
+  accountId: string,
+): Promise<{ message: boolean; webhook: boolean }> {
+  const everything = foldedAndNot(accountId, 15, new Date(0));
+  const [firsts] = await db.query<{ message: boolean; webhook: boolean }>(sql`
+    select exists (select from (${everything}) s where s.delivered > 0) as message,
+           exists (select from (${everything}) s where s.webhooks_delivered > 0) as webhook`);
+  return firsts ?? { message: false, webhook: false };
+}
+
+function inSpan(accountId: string, { width, from, to }: Span) {
+  return sql`l.account_id = ${accountId} and l.width = ${width} and l.start >= ${from} and l.start < ${to}`;
+}
+
+const FOLD_AT_ONCE = 5_000;
+const MINUTES_KEPT_HOURS = 48;
+
+/** Every node does this, whatever its roles: those who accept and send note what is to be folded. */
+export function statisticsLoops({ db, clock }: { db: Database; clock: Clock }): Loop[] {
+  return [foldLoop(db), forgetMinutesLoop(db, clock)];
+}
+
+/** Folds what batches noted into the sums, soon enough that people see it happen. */
+function foldLoop(db: Database): Loop {
+  return {
+    name: "fold statistics",
+    idleMs: 500,
+    async pass() {
+      const [done] = await db.query<{ folded: number }>(
+        sql`select fold_stats(${FOLD_AT_ONCE}) as folded`,
+      );
+      return done?.folded ?? 0;
+    },
+  };
+}
+
+/** Forgets the sums of minutes, a page of each table at a time. */
+function forgetMinutesLoop(db: Database, clock: Clock): Loop {
+  return {
+    name: "forget statistics of minutes",
+    idleMs: 300_000,
+    async pass() {
+      const before = new Date(clock.now().getTime() - MINUTES_KEPT_HOURS * 3_600_000);
+      const gone = await Promise.all([
+        db.query(sql`
+          delete from stat_spans
+           where ctid in (select ctid from stat_spans where width = 1 and start < ${before} limit 5000)
+          returning width`),
+        db.query(sql`
+          delete from stat_errors
+           where ctid in (select ctid from stat_errors where width = 1 and start < ${before} limit 5000)
+          returning width`),
+        db.query(sql`
+          delete from stat_latencies
+           where ctid in (select ctid from stat_latencies where width = 1 and start < ${before} limit 5000)
+          returning width`),
+      ]);
+      return gone.reduce((sum, rows) => sum + rows.length, 0);
+    },
+  };
+}

@@ -1,0 +1,200 @@
+import type { MemberRole, OperatorStreamEvent } from "#contract";
+import { Problem } from "#http";
+import type { Clock, Database, Loop } from "#platform";
+import type { StreamAnswer, StreamSink } from "./console-call.ts";
+import { stillAllowed } from "./sign-in/sessions.ts";
+import { eventsOf, writeEvents } from "./stream/events.ts";
+import {
+  findChanges,
+  forgetChanges,
+  type Look,
+  lookAtChanges,
+  OPERATOR,
+  RESUMABLE_MS,
+  watchAccounts,
+} from "./stream/watch.ts";
+
+/** Who watches what. A stream of the operator has no account and no role. */
+export type Watcher = { sessionId: string; accountId: string | null; role: MemberRole | null };
+
+type Stream = {
+  watcher: Watcher;
+  accountId: string;
+  sink: StreamSink;
+  /** Set while it waits for the first look that misses nothing: then it is told to read everything. */
+  readyAfter: bigint | null;
+  /** Set while it has yet to hear what it missed since this transaction. */
+  resumeFrom: string | null;
+  /** The look that it has heard of already. */
+  heardUntil: string | null;
+};
+
+/** Four batches a second at most. */
+const LOOK_MS = 250;
+const WATCH_AGAIN_MS = 10_000;
+const CHECK_SESSIONS_MS = 1_000;
+const COMMENT_MS = 15_000;
+/** Streams of a node, and of one session: a browser has one per tab that is visible. */
+const MAX_STREAMS = 2_000;
+const MAX_STREAMS_A_SESSION = 20;
+
+type Deps = {
+  db: Database;
+  clock: Clock;
+  /** What of the operator's pages changed since the last call, beyond what tables tell. */
+  operatorNews: () => Promise<OperatorStreamEvent[]>;
+};
+
+/**
+ * All open streams of this node, fed by one look at the tables for all of them, four times a second
+ * and only while somebody watches. A stream carries ids and no content.
+ */
+export function streamHub({ db, clock, operatorNews }: Deps) {
+  const streams = new Set<Stream>();
+  let from: string | undefined;
+  let last = {
+    watchMs: -Infinity,
+    checkMs: -Infinity,
+    commentMs: clock.monotonicMs(),
+    newsMs: -Infinity,
+  };
+  async function pass(): Promise<number> {
+    if (streams.size === 0) {
+      from = undefined;
+      last = { ...last, watchMs: -Infinity };
+      return 0;
+    }
+    const now = clock.monotonicMs();
+    if (now - last.watchMs >= WATCH_AGAIN_MS) {
+      await watchAccounts(
+        db,
+        [...streams].map(({ accountId }) => accountId),
+      );
+      await forgetChanges(db);
+      last.watchMs = now;
+    }
+    if (now - last.checkMs >= CHECK_SESSIONS_MS) {
+      await endForbidden();
+      await tellOperators();
+      last.checkMs = now;
+    }
+    // The first look of all only finds out where to begin.
+    const look = await lookAtChanges(db, from ?? "9223372036854775807");
+    const isFirst = from === undefined;
+    from = look.until;
+    await resume(look);
+    tell(look, isFirst);
+    if (now - last.commentMs >= COMMENT_MS) {
+      for (const { sink } of streams) sink.write(": still here\n\n");
+      last.commentMs = now;
+    }
+    return 0;
+  }
+
+  /** Streams that came back hear what they missed, up to this look; the next goes on from there. */
+  async function resume(look: Look): Promise<void> {
+    for (const stream of streams) {
+      const { resumeFrom, accountId } = stream;
+      if (resumeFrom === null) continue;
+      stream.resumeFrom = null;
+      // Of another database, or made up.
+      if (BigInt(resumeFrom) > BigInt(look.until)) continue;
+      const changes = await findChanges(db, { accountId, from: resumeFrom, until: look.until });
+      stream.readyAfter = null;
+      stream.heardUntil = look.until;
+      if (changes.length > 0) write(stream, writeEvents(eventsOf(changes), idOf(look)));
+    }
+  }
+
+  function tell(look: Look, isFirst: boolean): void {
+    const byAccount = Map.groupBy(isFirst ? [] : look.changes, ({ account_id }) => account_id);
+    const id = idOf(look);
+    for (const stream of streams) {
+      if (stream.heardUntil === look.until) continue;
+      if (stream.readyAfter !== null) {
+        if (BigInt(look.until) <= stream.readyAfter) continue;
+        stream.readyAfter = null;
+        write(stream, writeEvents([{ type: "all" }], id));
+        continue;
+      }
+      const changes = byAccount.get(stream.accountId) ?? [];
+      if (changes.length > 0) write(stream, writeEvents(eventsOf(changes), id));
+    }
+  }
+
+  /** A browser that does not keep up is cut off; it comes back and reads everything. */
+  function write(stream: Stream, text: string): void {
+    if (stream.sink.write(text)) return;
+    streams.delete(stream);
+    stream.sink.end();
+  }
+
+  async function endForbidden(): Promise<void> {
+    const allowed = await stillAllowed(
+      db,
+      [...streams].map(({ watcher }) => watcher),
+      clock.now(),
+    );
+    for (const stream of streams) {
+      const { sessionId, accountId } = stream.watcher;
+      if (allowed.has(`${sessionId} ${accountId ?? ""}`)) continue;
+      streams.delete(stream);
+      stream.sink.write('data: {"type":"ended"}\n\n');
+      stream.sink.end();
+    }
+  }
+
+  async function tellOperators(): Promise<void> {
+    const watching = [...streams].filter(({ accountId }) => accountId === OPERATOR);
+    if (watching.length === 0) return;
+    const news = await operatorNews();
+    const text = news.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
+    if (text !== "") for (const stream of watching) write(stream, text);
+  }
+
+  async function open(watcher: Watcher): Promise<StreamAnswer> {
+    const own = [...streams].filter(
+      ({ watcher: { sessionId } }) => sessionId === watcher.sessionId,
+    );
+    if (streams.size >= MAX_STREAMS || own.length >= MAX_STREAMS_A_SESSION)
+      throw new Problem("RATE_LIMITED", [], { "retry-after": "10" });
+    const accountId = watcher.accountId ?? OPERATOR;
+    const watched = await watchAccounts(db, [accountId]);
+    const since = watched.since.get(accountId) ?? Number.POSITIVE_INFINITY;
+    return (sink) => {
+      const resumeFrom = resumableFrom(sink.lastEventId, { since, nowMs: clock.now().getTime() });
+      const readyAfter = BigInt(watched.from);
+      const stream: Stream = { watcher, accountId, sink, readyAfter, resumeFrom, heardUntil: null };
+      sink.onClose(() => void streams.delete(stream));
+      // Tells the browser how soon to come back when the connection is lost.
+      sink.write("retry: 2000\n\n");
+      streams.add(stream);
+    };
+  }
+
+  const loop: Loop = { name: "tell those who watch", idleMs: LOOK_MS, pass: () => pass() };
+  return {
+    open,
+    loop,
+    /** Ends every stream, so that the server can close. */
+    close(): void {
+      for (const { sink } of streams) sink.end();
+      streams.clear();
+    },
+  };
+}
+
+/** Where a stream stands: the transaction it has heard of, and when that was. */
+function idOf({ until, atMs }: Look): string {
+  return `${until}.${atMs}`;
+}
+
+/** The transaction to go on from; null where what came since is not all kept any more. */
+function resumableFrom(
+  lastEventId: string | undefined,
+  { since, nowMs }: { since: number; nowMs: number },
+): string | null {
+  const [, xid, atMs] = /^(\d{1,18})\.(\d{1,15})$/.exec(lastEventId ?? "") ?? [];
+  const isKept = Number(atMs) >= since && nowMs - Number(atMs) < RESUMABLE_MS;
+  return xid !== undefined && isKept ? xid : null;
+}
