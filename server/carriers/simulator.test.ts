@@ -5,7 +5,7 @@ import { silentLog } from "#platform";
 
 import { type ManualClock, manualClock } from "../../test/support/manual-clock.ts";
 import { segmentTo } from "../../test/support/smpp.ts";
-import { until } from "../../test/support/until.ts";
+import { quiet, until } from "../../test/support/until.ts";
 import type { OutgoingSegment, Receipt, ReceiptSink, SubmitOutcome } from "./carrier.ts";
 import { type SimulatorCarrier, simulatorCarrier } from "./simulator.ts";
 
@@ -36,11 +36,6 @@ function simulator(sink: ReceiptSink = () => Promise.resolve()) {
       return receipts[0] as Receipt;
     },
   };
-}
-
-/** Long enough for a receipt that is on its way to arrive. */
-async function settle(): Promise<void> {
-  for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate);
 }
 
 test("a recipient without special digits is accepted, then delivered at once", async () => {
@@ -84,7 +79,7 @@ test("…0002 is refused for good", async () => {
     code: "REJECTED_BY_CARRIER",
     carrierCode: "0x45",
   });
-  await settle();
+  await quiet();
   assert.deepEqual(receipts, []);
 });
 
@@ -108,7 +103,7 @@ test("…0004 is accepted and gets no receipt", async () => {
   assert.equal((await submit("0004")).kind, "accepted");
 
   clock.advance(3_600_000);
-  await settle();
+  await quiet();
   assert.deepEqual(receipts, []);
 });
 
@@ -117,7 +112,7 @@ test("…0005 gets its receipt after ten seconds", async () => {
 
   assert.equal((await submit("0005")).kind, "accepted");
   clock.advance(9999);
-  await settle();
+  await quiet();
   assert.deepEqual(receipts, []);
   clock.advance(1);
 
@@ -133,7 +128,7 @@ test("…0006 gets its receipt before its answer", async () => {
   });
 
   const submitted = submit("0006").then(({ kind }) => order.push(kind));
-  await settle();
+  await quiet();
   assert.deepEqual(order, []);
   stored.resolve();
   await submitted;

@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { manualClock } from "../../test/support/manual-clock.ts";
 import { boundWorld } from "../../test/support/smpp.ts";
-import { until } from "../../test/support/until.ts";
+import { quiet, until } from "../../test/support/until.ts";
 import { command } from "./smpp/codec/header.ts";
 
 // The script's single behaviours are used, and so tested, by the tests of the client.
@@ -57,7 +57,7 @@ test("…0005 gets its receipt after ten seconds", async () => {
 
   await world.submit("4915112340005");
   clock.advance(9999);
-  await new Promise(setImmediate);
+  await quiet();
   assert.equal(world.receipts.length, 0);
   clock.advance(1);
 

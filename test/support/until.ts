@@ -12,3 +12,10 @@ export async function until(what: string, condition: () => boolean): Promise<voi
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
 }
+
+/** Lets whatever is on its way arrive, before a test says that nothing did. */
+export async function quiet(): Promise<void> {
+  for (let turn = 0; turn < 30; turn += 1) {
+    await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+}

@@ -6,7 +6,7 @@ import { systemClock } from "#platform";
 
 import { type ManualClock, manualClock } from "../../../test/support/manual-clock.ts";
 import { boundWorld, segmentTo, smppWorld, type SmppWorld } from "../../../test/support/smpp.ts";
-import { until } from "../../../test/support/until.ts";
+import { quiet, until } from "../../../test/support/until.ts";
 import { command } from "./codec/header.ts";
 
 const recipients = (count: number) =>
@@ -273,7 +273,7 @@ test("reading stops while too many receipts wait for the database, and no answer
   stored.resolve();
   await world.receiptArrived(6000);
   clock.advance(29_999);
-  await new Promise(setImmediate);
+  await quiet();
   assert.equal(world.carrier.state().counts.inDoubt, 0, "the pause does not count");
   clock.advance(1);
 
@@ -283,7 +283,9 @@ test("reading stops while too many receipts wait for the database, and no answer
 
 test("stopping waits for answers and receipts in hand, unbinds and closes", async () => {
   const clock = manualClock();
+  const stored = Promise.withResolvers<void>();
   await using world = await boundWorld({
+    sink: () => stored.promise,
     smsc: { clock, answer: { afterMs: 1000, reply: "accept" }, receipts: { when: "with_answer" } },
   });
   const submitted = world.submit();
@@ -291,11 +293,13 @@ test("stopping waits for answers and receipts in hand, unbinds and closes", asyn
 
   const stopped = world.carrier.stop();
   assert.deepEqual(await world.submit(), { kind: "unsent" }, "nothing more is taken");
-  assert.equal(world.smsc.pduCount(command.unbind), 0);
   clock.advance(1000);
+  assert.equal((await submitted).kind, "accepted");
+  await quiet();
+  assert.equal(world.smsc.pduCount(command.unbind), 0, "the receipt is not answered yet");
+  stored.resolve();
   await stopped;
 
-  assert.equal((await submitted).kind, "accepted");
   assert.equal(world.receipts.length, 1);
   assert.deepEqual(
     world.smsc.deliveryAnswers().map(({ status }) => status),

@@ -6,7 +6,7 @@ import { type Log, Secret, systemClock } from "#platform";
 
 import { manualClock } from "../../../test/support/manual-clock.ts";
 import { boundWorld, smppSettings, smppWorld, type SmppWorld } from "../../../test/support/smpp.ts";
-import { until } from "../../../test/support/until.ts";
+import { quiet, until } from "../../../test/support/until.ts";
 import { command } from "./codec/header.ts";
 import { testBind } from "./test-bind.ts";
 
@@ -87,6 +87,7 @@ test("a SMSC that still holds our old bind is given half a minute, then bound", 
 
   world.smsc.answerBinds(0);
   clock.advance(29_999);
+  await quiet();
   assert.equal(world.smsc.connectionCount(), 1, "not before");
   clock.advance(1);
   await world.ready();
@@ -106,6 +107,7 @@ test("refused credentials raise an alarm and are not tried again for five minute
 
   await until("the bind is refused", () => stateOf(world) === "refused");
   clock.advance(299_999);
+  await quiet();
 
   assert.equal(world.smsc.connectionCount(), 1);
   assert.equal(errors.length, 1);
@@ -147,6 +149,7 @@ test("an idle link is asked whether anyone is there, a busy one is not", async (
   clock.advance(29_000);
   await world.submit();
   clock.advance(29_000);
+  await quiet();
   assert.equal(world.smsc.pduCount(command.enquireLink), 0);
   clock.advance(1000);
   await world.smsc.pduArrived(command.enquireLink);

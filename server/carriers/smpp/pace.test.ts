@@ -138,6 +138,18 @@ test("a window full of throttled answers halves the rate once", () => {
   assert.equal(pace.ahead(), 2, "a tenth of 25");
 });
 
+test("an answer to what left before the slowing down says nothing about the probe", () => {
+  const { clock, pace, sentAtMs } = busyPace(50);
+  clock.advance(1000);
+  pace.answered(990, true);
+  clock.advance(1000);
+
+  pace.answered(980, true);
+  pace.answered(sentAtMs.at(-1) ?? 0, false);
+
+  assert.equal(pace.ahead(), 2, "a tenth of 25, halved once");
+});
+
 test("a probe that is throttled halves again, and never below one a second", () => {
   const { clock, pace, sentAtMs } = busyPace(4);
   clock.advance(1000);

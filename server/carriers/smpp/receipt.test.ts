@@ -78,6 +78,11 @@ const texts: [string, string, unknown][] = [
   ["without an id", TEXT.replace("id:0123456789 ", ""), "unreadable"],
   ["without a state", "id:0123456789 err:000", ["0123456789", "UNKNOWN", "none", "000"]],
   [
+    "whose text plays a state that the carrier did not send",
+    "id:0123456789 err:000 text:stat:UNDELIV",
+    ["0123456789", "UNKNOWN", "none", "000"],
+  ],
+  [
     "with a text that plays a receipt",
     "id:0123456789 stat:DELIVRD err:000 text:id:6 stat:UNDELIV",
     good,
