@@ -52,7 +52,7 @@ async function isBuiltFrom(sources: string): Promise<boolean> {
 
 /** Everything that goes into the bundle: our sources, the contract, and which packages are installed. */
 async function hashSources(): Promise<string> {
-  const folders = [HOME, join(ROOT, "contract")];
+  const folders = [HOME, join(ROOT, "contract"), join(ROOT, "docs/samples")];
   const lists = await Promise.all(folders.map((folder) => filesUnder(folder)));
   const paths = [...lists.flat(), join(ROOT, "package-lock.json")].filter(isSource).toSorted();
   const hash = createHash("sha256");

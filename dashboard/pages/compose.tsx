@@ -1,3 +1,96 @@
+import { Grid, Paper, Stack, Table, Text, Title } from "@mantine/core";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import type { NewMessage } from "#contract";
+import { sendSamples, SAMPLE_RECIPIENT, SAMPLE_TEXT } from "../samples.ts";
+import { useAccount, useMe } from "../session.ts";
+import { composeText as text, ENDINGS } from "../text/compose.ts";
+import { CodeSamples } from "../ui/code-samples.tsx";
+import { Page } from "../ui/page.tsx";
+import { ComposeForm, useComposeFields } from "./compose/compose-form.tsx";
+import { Counter } from "./compose/counter.tsx";
+import { SentMessage } from "./compose/sent-message.tsx";
+import { usePrice } from "./compose/use-price.ts";
+
 export function ComposePage() {
-  return <h1>Compose</h1>;
+  const { name } = useAccount();
+  const { sent } = useSearch({ from: "/signed-in/compose" });
+  return (
+    <Page title={text.title} account={name} lead={text.lead}>
+      {sent ? <SentMessage messageId={sent} /> : <Composer />}
+    </Page>
+  );
+}
+
+function Composer() {
+  const navigate = useNavigate({ from: "/compose" });
+  const compose = useComposeFields();
+  const { fields, message } = compose;
+  const price = usePrice(message);
+  return (
+    <Grid gap="xl">
+      <Grid.Col span={{ base: 12, md: 7 }}>
+        <ComposeForm
+          compose={compose}
+          price={price}
+          onSent={(messageId) => void navigate({ search: { sent: messageId } })}
+        />
+      </Grid.Col>
+      <Grid.Col span={{ base: 12, md: 5 }}>
+        <Stack gap="lg">
+          <Counter
+            content={fields.values.text}
+            price={price}
+            onReplace={(content) => fields.setFieldValue("text", content)}
+          />
+          {price.carrier?.kind === "simulator" && <Endings />}
+          <AsCode message={message} />
+        </Stack>
+      </Grid.Col>
+    </Grid>
+  );
+}
+
+function Endings() {
+  return (
+    <Paper withBorder p="md" component="section" aria-label={text.simulator}>
+      <Title order={2} size="h5">
+        {text.simulator}
+      </Title>
+      <Text size="sm" c="dimmed" mb="xs">
+        {text.simulatorHint}
+      </Text>
+      <Table withRowBorders={false} verticalSpacing={2} fz="sm">
+        <Table.Tbody>
+          {ENDINGS.map(([digits, ending]) => (
+            <Table.Tr key={digits}>
+              <Table.Th scope="row" fw={400}>
+                <span className="mono">…{digits}</span>
+              </Table.Th>
+              <Table.Td>{ending}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Paper>
+  );
+}
+
+function AsCode({ message }: { message: NewMessage | undefined }) {
+  const { publicUrl } = useMe();
+  const fields = message ?? { recipient: SAMPLE_RECIPIENT, text: SAMPLE_TEXT };
+  return (
+    <section aria-label={text.asCode}>
+      <Title order={2} size="h5">
+        {text.asCode}
+      </Title>
+      <Text size="sm" c="dimmed" mb="xs">
+        {text.asCodeHint}
+      </Text>
+      <CodeSamples
+        label={text.asCode}
+        samples={sendSamples(publicUrl, fields)}
+        copyLabel={text.copyIn}
+      />
+    </section>
+  );
 }

@@ -1,6 +1,7 @@
 import { Badge, Group, NativeSelect, Stack, Text } from "@mantine/core";
 import { IconKey, IconPlus } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
+import { lazy, Suspense } from "react";
 import type { ApiKey } from "#contract";
 import { nowMs } from "../clock.ts";
 import { formatNumber } from "../format.ts";
@@ -16,9 +17,15 @@ import { ReasonedButton } from "../ui/reasoned.tsx";
 import { Time } from "../ui/time.tsx";
 import { useRead } from "../use-read.ts";
 import { KEY_STATES } from "../vocabulary.ts";
-import { CreateKey } from "./keys/create-key.tsx";
-import { RevokeKey } from "./keys/revoke-key.tsx";
 import { useCursorFallback } from "../ui/use-cursor-fallback.ts";
+
+/** Loaded when first opened, so that the list does not wait for them. */
+const CreateKey = lazy(async () => ({
+  default: (await import("./keys/create-key.tsx")).CreateKey,
+}));
+const RevokeKey = lazy(async () => ({
+  default: (await import("./keys/revoke-key.tsx")).RevokeKey,
+}));
 
 const ROUTE = "/signed-in/keys";
 
@@ -110,7 +117,9 @@ export function KeysPage() {
         search={search}
         onTurn={(turn) => void navigate({ search: { ...search, ...turn } })}
       />
-      <KeyDialogs keys={keys.data?.data ?? []} />
+      <Suspense>
+        <KeyDialogs keys={keys.data?.data ?? []} />
+      </Suspense>
     </Page>
   );
 }

@@ -1,7 +1,7 @@
 import { Button, Group, Stack, Switch, Text } from "@mantine/core";
 import { IconArrowUp, IconDownload, IconMessages } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import type { ConsoleMessage } from "#contract";
 import { addressOf, type Input } from "../api.ts";
 import { nowMs } from "../clock.ts";
@@ -23,8 +23,12 @@ import { useZone } from "../ui/zone.tsx";
 import { useRead } from "../use-read.ts";
 import { MessageFilters, useFiltersInWords } from "./messages/filters.tsx";
 import { useLiveRows } from "./messages/live-rows.ts";
-import { MessageDrawer } from "./messages/message-drawer.tsx";
 import { cleared, isFiltered, type MessagesSearch } from "./messages/search.ts";
+
+/** Loaded when first opened, so that the list does not wait for it. */
+const MessageDrawer = lazy(async () => ({
+  default: (await import("./messages/message-drawer.tsx")).MessageDrawer,
+}));
 
 const LIST = "GET /console/accounts/{accountId}/messages";
 
@@ -76,14 +80,16 @@ export function MessagesPage() {
         search={search}
         onTurn={(turn) => void navigate({ search: (old) => present({ ...old, ...turn }) })}
       />
-      {search.id && (
-        <MessageDrawer
-          messageId={search.id}
-          onClose={() =>
-            void navigate({ search: ({ id: _, ...rest }) => rest, resetScroll: false })
-          }
-        />
-      )}
+      <Suspense>
+        {search.id && (
+          <MessageDrawer
+            messageId={search.id}
+            onClose={() =>
+              void navigate({ search: ({ id: _, ...rest }) => rest, resetScroll: false })
+            }
+          />
+        )}
+      </Suspense>
     </Page>
   );
 }
@@ -173,8 +179,9 @@ function ListBar({ search, newCount, onShowNew }: BarProps) {
 function MessageLink({ row, children }: { row: ConsoleMessage; children: React.ReactNode }) {
   return (
     <TextLink
+      from="/messages"
       to="/messages"
-      search={(old: MessagesSearch) => ({ ...old, id: row.message.messageId })}
+      search={(old) => ({ ...old, id: row.message.messageId })}
       resetScroll={false}
       underline="never"
       aria-label={`${text.open}: ${row.message.status}, ${row.message.recipient}`}

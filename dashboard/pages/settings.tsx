@@ -1,3 +1,150 @@
+import {
+  Alert,
+  Button,
+  Code,
+  DataList,
+  Group,
+  NumberInput,
+  Skeleton,
+  Stack,
+  TextInput,
+} from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import type { Account } from "#contract";
+import { call } from "../api.ts";
+import { checkName } from "../fields.ts";
+import { useAccount, useDenial } from "../session.ts";
+import { settingsText as text } from "../text/settings.ts";
+import { words } from "../text/words.ts";
+import { CopyIcon } from "../ui/copy-button.tsx";
+import { FailureLine, FailurePanel } from "../ui/failure-panel.tsx";
+import { Page } from "../ui/page.tsx";
+import { ReasonedButton } from "../ui/reasoned.tsx";
+import { Time } from "../ui/time.tsx";
+import { toast } from "../ui/toasts.tsx";
+import { useFields } from "../ui/use-fields.ts";
+import { useAction } from "../use-action.ts";
+import { askAgain, useRead } from "../use-read.ts";
+
 export function SettingsPage() {
-  return <h1>Settings</h1>;
+  const { accountId, name } = useAccount();
+  const account = useRead("GET /console/accounts/{accountId}", { params: { accountId } });
+  return (
+    <Page title={text.title} account={name} lead={text.lead}>
+      {account.data ? (
+        <Stack gap="lg" maw="32rem">
+          <SettingsForm account={account.data} key={account.data.version} />
+          <About account={account.data} />
+        </Stack>
+      ) : account.failure ? (
+        <FailurePanel failure={account.failure} onRetry={account.retry} />
+      ) : (
+        <Skeleton height={280} maw="32rem" />
+      )}
+    </Page>
+  );
+}
+
+function SettingsForm({ account }: { account: Account }) {
+  const { accountId, version } = account;
+  const client = useQueryClient();
+  const denial = useDenial("owner");
+  const fields = useFields(
+    {
+      name: account.name,
+      defaultSender: account.defaultSender ?? "",
+      lowCredits: account.lowCredits as number | string,
+    },
+    {
+      name: checkName,
+      lowCredits: (value) => (/^\d+$/.test(String(value)) ? null : text.lowCreditsWrong),
+    },
+  );
+  const save = useAction((values: typeof fields.values) =>
+    call("PATCH /console/accounts/{accountId}", {
+      params: { accountId },
+      body: {
+        version,
+        name: values.name.trim(),
+        defaultSender: values.defaultSender.trim() || null,
+        lowCredits: Number(values.lowCredits),
+      },
+    }),
+  );
+  async function send(values: typeof fields.values): Promise<void> {
+    const outcome = await save.run(values);
+    if (outcome?.ok === false && outcome.failure.code !== "VERSION_CONFLICT") {
+      fields.take(outcome.failure);
+      return;
+    }
+    askAgain(client, ["GET /console/accounts/{accountId}", "GET /console/me"]);
+    if (outcome?.ok) toast({ title: text.saved, message: text.savedHint });
+    else toast({ title: text.conflict, message: "" });
+  }
+  return (
+    <form onSubmit={fields.submit((values) => void send(values))} noValidate>
+      <Stack gap="md">
+        {save.failure && Object.keys(fields.errors).length === 0 && (
+          <FailureLine failure={save.failure} />
+        )}
+        {denial && (
+          <Alert variant="outline" color="gray">
+            {denial}
+          </Alert>
+        )}
+        <TextInput
+          label={text.name}
+          readOnly={denial !== undefined}
+          {...fields.getInputProps("name")}
+        />
+        <TextInput
+          label={text.defaultSender}
+          description={text.defaultSenderHint}
+          readOnly={denial !== undefined}
+          {...fields.getInputProps("defaultSender")}
+        />
+        <NumberInput
+          label={text.lowCredits}
+          description={text.lowCreditsHint}
+          min={0}
+          allowDecimal={false}
+          thousandSeparator=","
+          readOnly={denial !== undefined}
+          {...fields.getInputProps("lowCredits")}
+        />
+        <Group>
+          <ReasonedButton type="submit" reason={denial} loading={save.isRunning}>
+            {words.save}
+          </ReasonedButton>
+          {fields.isDirty() && (
+            <Button variant="subtle" onClick={fields.reset}>
+              {words.cancel}
+            </Button>
+          )}
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+function About({ account }: { account: Account }) {
+  return (
+    <DataList labelWidth="7rem">
+      <DataList.Item>
+        <DataList.ItemLabel>{text.accountId}</DataList.ItemLabel>
+        <DataList.ItemValue>
+          <Group gap={4} wrap="nowrap">
+            <Code>{account.accountId}</Code>
+            <CopyIcon text={account.accountId} label={text.copyId} />
+          </Group>
+        </DataList.ItemValue>
+      </DataList.Item>
+      <DataList.Item>
+        <DataList.ItemLabel>{text.created}</DataList.ItemLabel>
+        <DataList.ItemValue>
+          <Time at={account.createdAt} />
+        </DataList.ItemValue>
+      </DataList.Item>
+    </DataList>
+  );
 }

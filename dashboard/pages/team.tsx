@@ -1,3 +1,308 @@
+import { Badge, Group, Stack, Table, Text, Title } from "@mantine/core";
+import { IconUserPlus, IconUsers } from "@tabler/icons-react";
+import { useQueryClient } from "@tanstack/react-query";
+import { lazy, Suspense, useState } from "react";
+import type { Invitation, Member } from "#contract";
+import { call } from "../api.ts";
+import { useAccount, useDenial } from "../session.ts";
+import { teamText as text } from "../text/team.ts";
+import { words } from "../text/words.ts";
+import { Empty } from "../ui/empty.tsx";
+import { FailureLine } from "../ui/failure-panel.tsx";
+import { type Column, Listing } from "../ui/listing.tsx";
+import { Page } from "../ui/page.tsx";
+import { ReasonedButton } from "../ui/reasoned.tsx";
+import { Time } from "../ui/time.tsx";
+import { toast } from "../ui/toasts.tsx";
+import { useAction } from "../use-action.ts";
+import { askAgain, useRead } from "../use-read.ts";
+import { ROLES } from "../vocabulary.ts";
+
+const Invite = lazy(async () => ({ default: (await import("./team/invite.tsx")).Invite }));
+const ChangeRole = lazy(async () => ({
+  default: (await import("./team/member-dialogs.tsx")).ChangeRole,
+}));
+const RemoveMember = lazy(async () => ({
+  default: (await import("./team/member-dialogs.tsx")).RemoveMember,
+}));
+const LeaveAccount = lazy(async () => ({
+  default: (await import("./team/member-dialogs.tsx")).LeaveAccount,
+}));
+
+type Open = { dialog: "invite" | "leave" } | { dialog: "role" | "remove"; member: Member };
+
 export function TeamPage() {
-  return <h1>Team</h1>;
+  const { name } = useAccount();
+  const denial = useDenial("owner");
+  const [open, setOpen] = useState<Open>();
+  const close = () => setOpen(undefined);
+  const inviteButton = (
+    <ReasonedButton
+      reason={denial}
+      leftSection={<IconUserPlus size={16} aria-hidden />}
+      onClick={() => setOpen({ dialog: "invite" })}
+    >
+      {text.invite}
+    </ReasonedButton>
+  );
+  return (
+    <Page title={text.title} account={name} lead={text.lead} actions={inviteButton}>
+      <Members onOpen={setOpen} />
+      <Invitations />
+      <Roles />
+      <Suspense>
+        {open?.dialog === "invite" && <Invite onClose={close} />}
+        {open?.dialog === "leave" && <LeaveAccount onClose={close} />}
+        {open?.dialog === "role" && <ChangeRole member={open.member} onClose={close} />}
+        {open?.dialog === "remove" && <RemoveMember member={open.member} onClose={close} />}
+      </Suspense>
+    </Page>
+  );
+}
+
+function Members({ onOpen }: { onOpen: (open: Open) => void }) {
+  const { accountId } = useAccount();
+  const members = useRead("GET /console/accounts/{accountId}/members", { params: { accountId } });
+  const columns: Column<Member>[] = [
+    ...COLUMNS,
+    {
+      name: "actions",
+      header: text.columns.actions,
+      cell: (member) => <MemberActions member={member} onOpen={onOpen} />,
+    },
+  ];
+  const isAlone = members.data?.data.length === 1;
+  return (
+    <Stack gap="sm">
+      <Listing
+        label={text.members}
+        columns={columns}
+        rows={members.data?.data}
+        rowId={({ userId }) => userId}
+        failure={members.failure}
+        onRetry={members.retry}
+        empty={null}
+        compact={(member) => (
+          <Stack gap={6}>
+            <Group justify="space-between" wrap="nowrap" gap="xs">
+              <Person member={member} />
+              <Text span size="sm">
+                {text.roles[member.role]}
+              </Text>
+            </Group>
+            <MemberActions member={member} onOpen={onOpen} />
+          </Stack>
+        )}
+      />
+      {isAlone && (
+        <Empty
+          icon={<IconUsers aria-hidden />}
+          title={text.onlyYou}
+          description={text.onlyYouHint}
+        />
+      )}
+    </Stack>
+  );
+}
+
+function Person({ member: { name, email, isYou } }: { member: Member }) {
+  return (
+    <Stack gap={0}>
+      <Text span size="sm" fw={550}>
+        {name}{" "}
+        {isYou && (
+          <Badge variant="outline" size="xs" color="gray" c="dimmed">
+            {text.you}
+          </Badge>
+        )}
+      </Text>
+      <Text span size="xs" c="dimmed">
+        {email}
+      </Text>
+    </Stack>
+  );
+}
+
+const COLUMNS: Column<Member>[] = [
+  { name: "name", header: text.columns.name, cell: (member) => <Person member={member} /> },
+  { name: "role", header: text.columns.role, cell: ({ role }) => text.roles[role] },
+  {
+    name: "secondFactor",
+    header: text.columns.secondFactor,
+    cell: ({ hasSecondFactor }) => (hasSecondFactor ? text.on : text.off),
+  },
+  {
+    name: "lastSeen",
+    header: text.columns.lastSeen,
+    cell: ({ lastSeenAt }) => (lastSeenAt ? <Time at={lastSeenAt} form="relative" /> : words.never),
+  },
+];
+
+function MemberActions({ member, onOpen }: { member: Member; onOpen: (open: Open) => void }) {
+  const denial = useDenial("owner");
+  if (member.isYou) {
+    return (
+      <Group gap="xs">
+        <ReasonedButton
+          reason={undefined}
+          variant="default"
+          size="compact-sm"
+          onClick={() => onOpen({ dialog: "leave" })}
+        >
+          {text.leave}
+        </ReasonedButton>
+      </Group>
+    );
+  }
+  return (
+    <Group gap="xs" wrap="nowrap">
+      <ReasonedButton
+        reason={denial}
+        variant="default"
+        size="compact-sm"
+        aria-label={text.changeRoleOf(member.name)}
+        onClick={() => onOpen({ dialog: "role", member })}
+      >
+        {text.changeRole}
+      </ReasonedButton>
+      <ReasonedButton
+        reason={denial}
+        variant="default"
+        size="compact-sm"
+        c="var(--mantine-color-error)"
+        aria-label={text.removeNamed(member.name)}
+        onClick={() => onOpen({ dialog: "remove", member })}
+      >
+        {text.remove}
+      </ReasonedButton>
+    </Group>
+  );
+}
+
+function Invitations() {
+  const { accountId } = useAccount();
+  const invitations = useRead("GET /console/accounts/{accountId}/invitations", {
+    params: { accountId },
+  });
+  if (!invitations.failure && (invitations.data?.data.length ?? 0) === 0) return null;
+  return (
+    <Stack gap="sm">
+      <Title order={2} size="h4">
+        {text.invitations}
+      </Title>
+      <Listing
+        label={text.invitations}
+        columns={INVITATION_COLUMNS}
+        rows={invitations.data?.data}
+        rowId={({ invitationId }) => invitationId}
+        failure={invitations.failure}
+        onRetry={invitations.retry}
+        empty={null}
+        compact={(invitation) => (
+          <Group justify="space-between" gap="xs">
+            <Stack gap={0}>
+              <Text span size="sm">
+                {text.roles[invitation.role]}
+              </Text>
+              <Text span size="xs" c="dimmed">
+                <Time at={invitation.expiresAt} form="relative" />
+              </Text>
+            </Stack>
+            <Withdraw invitation={invitation} />
+          </Group>
+        )}
+      />
+    </Stack>
+  );
+}
+
+const INVITATION_COLUMNS: Column<Invitation>[] = [
+  { name: "role", header: text.invitationColumns.role, cell: ({ role }) => text.roles[role] },
+  { name: "by", header: text.invitationColumns.by, cell: ({ createdBy }) => createdBy.name },
+  {
+    name: "expires",
+    header: text.invitationColumns.expires,
+    cell: ({ expiresAt }) => <Time at={expiresAt} form="relative" />,
+  },
+  {
+    name: "actions",
+    header: text.invitationColumns.actions,
+    cell: (invitation) => <Withdraw invitation={invitation} />,
+  },
+];
+
+function Withdraw({ invitation }: { invitation: Invitation }) {
+  const { accountId } = useAccount();
+  const client = useQueryClient();
+  const denial = useDenial("owner");
+  const { invitationId } = invitation;
+  const withdraw = useAction(() =>
+    call("DELETE /console/accounts/{accountId}/invitations/{invitationId}", {
+      params: { accountId, invitationId },
+    }),
+  );
+  async function send(): Promise<void> {
+    const outcome = await withdraw.run(undefined);
+    askAgain(client, ["GET /console/accounts/{accountId}/invitations"]);
+    if (outcome?.ok) toast({ title: text.withdrawn, message: text.withdrawnHint });
+  }
+  return (
+    <Stack gap="xs" align="flex-start">
+      <ReasonedButton
+        reason={denial}
+        variant="default"
+        size="compact-sm"
+        loading={withdraw.isRunning}
+        aria-label={text.withdrawNamed(text.roles[invitation.role])}
+        onClick={() => void send()}
+      >
+        {text.withdraw}
+      </ReasonedButton>
+      {withdraw.failure && <FailureLine failure={withdraw.failure} />}
+    </Stack>
+  );
+}
+
+const RIGHT_WORDS: Record<string, string> = { yes: text.yes, "": text.no, masked: text.masked };
+
+function Roles() {
+  return (
+    <Stack gap="sm">
+      <Title order={2} size="h4">
+        {text.rolesTitle}
+      </Title>
+      <Table.ScrollContainer
+        minWidth={520}
+        type="native"
+        tabIndex={0}
+        aria-label={text.rolesTitle}
+        role="region"
+      >
+        <Table>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th scope="col">{text.rolesColumns.may}</Table.Th>
+              {ROLES.map((role) => (
+                <Table.Th key={role} scope="col">
+                  {text.roles[role]}
+                </Table.Th>
+              ))}
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {text.rights.map(([right, ...cells]) => (
+              <Table.Tr key={right}>
+                <Table.Th scope="row" fw={400}>
+                  {right}
+                </Table.Th>
+                {cells.map((cell, index) => (
+                  <Table.Td key={ROLES[index]}>{RIGHT_WORDS[cell]}</Table.Td>
+                ))}
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </Table.ScrollContainer>
+    </Stack>
+  );
 }

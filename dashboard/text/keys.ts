@@ -70,11 +70,6 @@ export const createKeyText = {
   copyCurl: "Copy cURL",
   serverOnly: "Keep it on your server. Never put it into a web page or an app.",
   done: "Done",
-  gateTitle: "Close without copying?",
-  gateText:
-    "The key cannot be shown again. If you have not saved it, you will have to create another.",
-  goBack: "Go back",
-  closeAnyway: "Close without copying",
 } as const;
 
 export const revokeKeyText = {

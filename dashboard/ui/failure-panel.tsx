@@ -1,6 +1,6 @@
 import { Alert, Anchor, Button, Code, Group, Stack, Text } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { useNow } from "../clock.ts";
 import type { Failure } from "../failure.ts";
 import { words } from "../text/words.ts";
@@ -36,11 +36,12 @@ export function FailurePanel({ failure, onRetry }: { failure: Failure; onRetry?:
 }
 
 /** The same in one line, for forms and dialogs. */
-export function FailureLine({ failure }: { failure: Failure }) {
+export function FailureLine({ failure, children }: { failure: Failure; children?: ReactNode }) {
   const wait = useCountdown(failure.retryAfterSeconds);
   return (
     <Alert color="red" variant="outline" icon={<IconAlertTriangle aria-hidden />} role="alert">
       <Text size="sm">{failure.message}</Text>
+      {children && <Text size="sm">{children}</Text>}
       {wait !== undefined && wait > 0 && <Text size="sm">{words.waitSeconds(wait)}</Text>}
       {failure.status >= 500 && <RequestId failure={failure} />}
     </Alert>

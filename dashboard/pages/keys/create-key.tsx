@@ -19,11 +19,12 @@ import { useAccount } from "../../session.ts";
 import { createKeyText as text } from "../../text/keys.ts";
 import { words } from "../../text/words.ts";
 import { FailureLine } from "../../ui/failure-panel.tsx";
+import { useUnsavedGate } from "../../ui/shown-once.tsx";
 import { useFields } from "../../ui/use-fields.ts";
 import { useAction } from "../../use-action.ts";
 import { askAgain } from "../../use-read.ts";
 import { SCOPES } from "../../vocabulary.ts";
-import { ShownKey, useUnsavedGate } from "./shown-key.tsx";
+import { ShownKey } from "./shown-key.tsx";
 
 export type CreatedKey = Answer<"POST /console/accounts/{accountId}/keys">;
 

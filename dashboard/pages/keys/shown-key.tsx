@@ -1,7 +1,6 @@
-import { Button, Code, Group, Modal, Stack, Text } from "@mantine/core";
+import { Button, Code, Group, Stack, Text } from "@mantine/core";
 import { IconDownload, IconEye, IconEyeOff } from "@tabler/icons-react";
-import { useBlocker } from "@tanstack/react-router";
-import { type ReactNode, useRef, useState } from "react";
+import { useRef, useState } from "react";
 import { curlFor } from "../../samples.ts";
 import { useMe } from "../../session.ts";
 import { createKeyText as text } from "../../text/keys.ts";
@@ -9,7 +8,7 @@ import { selectContent } from "../../ui/copy.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { downloadText } from "../../ui/download.ts";
 import type { CreatedKey } from "./create-key.tsx";
-import classes from "./shown-key.module.css";
+import classes from "../../ui/shown-once.module.css";
 
 type Props = { created: CreatedKey; onSaved: () => void; onDone: () => void };
 
@@ -27,7 +26,7 @@ export function ShownKey({ created, onSaved, onDone }: Props) {
       <Code
         block
         ref={shown}
-        className={classes["key"]}
+        className={classes["secret"]}
         aria-label={text.key}
         data-testid="shown-key"
         translate="no"
@@ -85,52 +84,4 @@ export function ShownKey({ created, onSaved, onDone }: Props) {
       </Group>
     </Stack>
   );
-}
-
-type Gate = { close: () => void; dialog: ReactNode };
-
-/**
- * While something shown once is not saved, every way to close asks first: the buttons, Esc, a click
- * outside, the Back button, and leaving the page.
- */
-export function useUnsavedGate(options: { isUnsaved: boolean; onClose: () => void }): Gate {
-  const { isUnsaved, onClose } = options;
-  const [isAsked, setIsAsked] = useState(false);
-  const blocker = useBlocker({
-    shouldBlockFn: () => isUnsaved,
-    enableBeforeUnload: () => isUnsaved,
-    withResolver: true,
-  });
-  const isBlocked = blocker.status === "blocked";
-  function goBack(): void {
-    setIsAsked(false);
-    if (isBlocked) blocker.reset();
-  }
-  function leave(): void {
-    setIsAsked(false);
-    if (isBlocked) blocker.proceed();
-    else onClose();
-  }
-  const dialog = (
-    <Modal
-      opened={isUnsaved && (isAsked || isBlocked)}
-      onClose={goBack}
-      stackId="unsaved-gate"
-      title={text.gateTitle}
-      centered
-    >
-      <Stack gap="md">
-        <Text size="sm">{text.gateText}</Text>
-        <Group justify="flex-end">
-          <Button variant="default" c="var(--mantine-color-error)" onClick={leave}>
-            {text.closeAnyway}
-          </Button>
-          <Button data-autofocus onClick={goBack}>
-            {text.goBack}
-          </Button>
-        </Group>
-      </Stack>
-    </Modal>
-  );
-  return { close: () => (isUnsaved ? setIsAsked(true) : onClose()), dialog };
 }

@@ -1,0 +1,117 @@
+import { Button, Group, Modal, NumberInput, Radio, Stack, Text, TextInput } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import { call } from "../../api.ts";
+import { formatNumber } from "../../format.ts";
+import { isProofFailure, useProof } from "../../proof.tsx";
+import { bookText as text } from "../../text/operator.ts";
+import { words } from "../../text/words.ts";
+import { FailureLine } from "../../ui/failure-panel.tsx";
+import { toast } from "../../ui/toasts.tsx";
+import { useFields } from "../../ui/use-fields.ts";
+import { useAction } from "../../use-action.ts";
+import { askAgain } from "../../use-read.ts";
+
+type Props = {
+  account: { accountId: string; name: string; balance: number };
+  onClose: () => void;
+};
+
+type Values = {
+  kind: "topup" | "adjustment";
+  amount: number | string;
+  note: string;
+  reference: string;
+};
+
+/** Only an operator books credits; the reference keeps the same booking from being made twice. */
+export function BookCredits({ account, onClose }: Props) {
+  const { accountId, name, balance } = account;
+  const client = useQueryClient();
+  const proof = useProof();
+  const fields = useFields<Values>(
+    { kind: "topup", amount: "", note: "", reference: "" },
+    {
+      amount: checkAmount,
+      note: (value) => (value.trim() === "" ? text.noteNeeded : null),
+      reference: (value) => (value.trim() === "" ? text.referenceNeeded : null),
+    },
+  );
+  const book = useAction(({ kind, amount, note, reference }: Values) =>
+    proof.guard(() =>
+      call("POST /console/operator/accounts/{accountId}/credits", {
+        params: { accountId },
+        body: { kind, amount: Number(amount), note: note.trim(), reference: reference.trim() },
+      }),
+    ),
+  );
+  async function send(values: Values): Promise<void> {
+    const outcome = await book.run(values);
+    if (outcome?.ok === false) fields.take(outcome.failure);
+    if (!outcome?.ok) return;
+    const { outcome: how, balance: after } = outcome.result;
+    const title = how === "booked" ? text.booked : text.repeated;
+    toast({ title, message: text.balance(formatNumber(after)) });
+    askAgain(client, [
+      "GET /console/me",
+      "GET /console/operator/accounts",
+      "GET /console/accounts/{accountId}/credits",
+      "GET /console/accounts/{accountId}/ledger",
+    ]);
+    onClose();
+  }
+  const after = balance + Number(fields.values.amount);
+  return (
+    <Modal opened onClose={onClose} title={text.title(name)}>
+      <form onSubmit={fields.submit((values) => void send(values))} noValidate>
+        <Stack gap="md">
+          {book.failure && !isProofFailure(book.failure) && <FailureLine failure={book.failure} />}
+          <Radio.Group label={text.kind} {...fields.getInputProps("kind")}>
+            <Group mt="xs">
+              <Radio value="topup" label={text.topup} />
+              <Radio value="adjustment" label={text.adjustment} />
+            </Group>
+          </Radio.Group>
+          <NumberInput
+            label={text.amount}
+            description={text.amountHint}
+            allowDecimal={false}
+            thousandSeparator=","
+            data-autofocus
+            {...fields.getInputProps("amount")}
+          />
+          <TextInput
+            label={text.note}
+            description={text.noteHint}
+            {...fields.getInputProps("note")}
+          />
+          <TextInput
+            label={text.reference}
+            description={text.referenceHint}
+            autoComplete="off"
+            {...fields.getInputProps("reference")}
+          />
+          <Text size="sm" role="status">
+            {Number.isFinite(after) && fields.values.amount !== "" && after !== balance
+              ? text.change(formatNumber(balance), formatNumber(after))
+              : ""}
+          </Text>
+          {proof.fields}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              {words.cancel}
+            </Button>
+            <Button type="submit" loading={book.isRunning}>
+              {text.submit}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
+
+function checkAmount(value: number | string, { kind }: Values): string | null {
+  const amount = Number(value);
+  if (value === "" || !Number.isInteger(amount) || amount === 0) return text.amountWrong;
+  return kind === "topup" && amount < 0 ? text.topupWrong : null;
+}

@@ -1,0 +1,224 @@
+import { Button, Code, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
+import { IconDownload } from "@tabler/icons-react";
+import { useQueryClient } from "@tanstack/react-query";
+import { type ReactNode, useState } from "react";
+import { type Answer, call } from "../../api.ts";
+import type { Failure } from "../../failure.ts";
+import { isProofFailure, useProof } from "../../proof.tsx";
+import { profileText as text } from "../../text/settings.ts";
+import { fieldText } from "../../text/sign-in.ts";
+import { words } from "../../text/words.ts";
+import { CopyButton } from "../../ui/copy-button.tsx";
+import { downloadText } from "../../ui/download.ts";
+import { FailureLine } from "../../ui/failure-panel.tsx";
+import { QrImage } from "../../ui/qr-image.tsx";
+import { useUnsavedGate } from "../../ui/shown-once.tsx";
+import classes from "../../ui/shown-once.module.css";
+import { toast } from "../../ui/toasts.tsx";
+import { useFields } from "../../ui/use-fields.ts";
+import { useAction } from "../../use-action.ts";
+import { askAgain } from "../../use-read.ts";
+
+export type FactorDialog = "on" | "off" | "codes";
+
+type Seed = Answer<"POST /console/auth/second-factor/enrol">;
+
+const TITLES: Record<FactorDialog, string> = {
+  on: text.enrolTitle,
+  off: text.offTitle,
+  codes: text.renewTitle,
+};
+
+/** Switching on, switching off, new codes. Whatever is shown once is held here and nowhere else. */
+export function SecondFactorDialog(props: { dialog: FactorDialog; onClose: () => void }) {
+  const { dialog, onClose } = props;
+  const [seed, setSeed] = useState<Seed>();
+  const [codes, setCodes] = useState<string[]>();
+  const [isSaved, setIsSaved] = useState(false);
+  const gate = useUnsavedGate({ isUnsaved: codes !== undefined && !isSaved, onClose });
+  const content = codes ? (
+    <RecoveryCodes codes={codes} onSaved={() => setIsSaved(true)} onDone={gate.close} />
+  ) : seed ? (
+    <FirstCode seed={seed} onCodes={setCodes} />
+  ) : (
+    <Begin dialog={dialog} onClose={onClose} onSeed={setSeed} onCodes={setCodes} />
+  );
+  return (
+    <Modal.Stack>
+      <Modal
+        opened
+        onClose={gate.close}
+        stackId="second-factor"
+        title={codes ? text.codesTitle : TITLES[dialog]}
+      >
+        {content}
+      </Modal>
+      {gate.dialog}
+    </Modal.Stack>
+  );
+}
+
+type BeginProps = {
+  dialog: FactorDialog;
+  onClose: () => void;
+  onSeed: (seed: Seed) => void;
+  onCodes: (codes: string[]) => void;
+};
+
+function Begin({ dialog, onClose, onSeed, onCodes }: BeginProps) {
+  const client = useQueryClient();
+  const proof = useProof();
+  const act = useAction(() =>
+    proof.guard(async () => {
+      switch (dialog) {
+        case "on":
+          return onSeed(await call("POST /console/auth/second-factor/enrol", {}));
+        case "codes": {
+          const { recoveryCodes } = await call("POST /console/auth/recovery-codes", {});
+          return onCodes(recoveryCodes);
+        }
+        case "off":
+          await call("DELETE /console/auth/second-factor", {});
+          toast({ title: text.offDone, message: text.passwordChangedHint });
+          return onClose();
+      }
+    }),
+  );
+  const says = { on: text.beginText, off: text.offText, codes: text.renewText }[dialog];
+  const submit = { on: text.begin, off: text.switchOff, codes: text.renewSubmit }[dialog];
+  return (
+    <DialogForm
+      failure={act.failure}
+      isRunning={act.isRunning}
+      submit={submit}
+      onCancel={onClose}
+      onSubmit={() =>
+        void act
+          .run(undefined)
+          .then(() => askAgain(client, ["GET /console/me", "GET /console/auth/sessions"]))
+      }
+    >
+      <Text size="sm">{says}</Text>
+      {proof.fields}
+    </DialogForm>
+  );
+}
+
+type FormProps = {
+  failure: Failure | undefined;
+  isRunning: boolean;
+  submit: string;
+  onCancel?: () => void;
+  onSubmit: () => void;
+  children: ReactNode;
+};
+
+function DialogForm({ failure, isRunning, submit, onCancel, onSubmit, children }: FormProps) {
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSubmit();
+      }}
+      noValidate
+    >
+      <Stack gap="md">
+        {failure && !isProofFailure(failure) && <FailureLine failure={failure} />}
+        {children}
+        <Group justify="flex-end">
+          {onCancel && (
+            <Button variant="default" onClick={onCancel}>
+              {words.cancel}
+            </Button>
+          )}
+          <Button type="submit" loading={isRunning}>
+            {submit}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+function FirstCode({ seed, onCodes }: { seed: Seed; onCodes: (codes: string[]) => void }) {
+  const client = useQueryClient();
+  const fields = useFields(
+    { code: "" },
+    { code: (value) => (value.trim() === "" ? fieldText.codeNeeded : null) },
+  );
+  const confirm = useAction((code: string) =>
+    call("POST /console/auth/second-factor/confirm", { body: { code } }),
+  );
+  async function send({ code }: { code: string }): Promise<void> {
+    const outcome = await confirm.run(code);
+    if (!outcome?.ok) return fields.getInputNode("code")?.focus();
+    askAgain(client, ["GET /console/me", "GET /console/auth/sessions"]);
+    return onCodes(outcome.result.recoveryCodes);
+  }
+  return (
+    <DialogForm
+      failure={confirm.failure}
+      isRunning={confirm.isRunning}
+      submit={text.confirm}
+      onSubmit={() => fields.submit((values) => void send(values))()}
+    >
+      <Text size="sm">{text.enrolLead}</Text>
+      <Group align="flex-start" gap="md">
+        <QrImage text={seed.otpauthUrl} label={text.qr} width={180} />
+        <Stack gap="xs" flex={1} miw={180}>
+          <Code block className={classes["secret"]} aria-label={text.secret} translate="no">
+            {seed.secret}
+          </Code>
+          <CopyButton text={seed.secret} label={text.copySecret} size="xs" />
+        </Stack>
+      </Group>
+      <TextInput
+        label={text.firstCode}
+        inputMode="numeric"
+        autoComplete="one-time-code"
+        translate="no"
+        spellCheck={false}
+        autoFocus
+        {...fields.getInputProps("code")}
+      />
+    </DialogForm>
+  );
+}
+
+type CodesProps = { codes: string[]; onSaved: () => void; onDone: () => void };
+
+function RecoveryCodes({ codes, onSaved, onDone }: CodesProps) {
+  const all = codes.join("\n");
+  return (
+    <Stack gap="md">
+      <Text size="sm">{text.codesLead}</Text>
+      <Code block aria-label={text.codes} translate="no" spellCheck={false}>
+        {all}
+      </Code>
+      <Group>
+        <CopyButton
+          text={all}
+          label={text.copyCodes}
+          variant="filled"
+          autoFocus
+          onCopied={onSaved}
+        />
+        <Button
+          variant="default"
+          leftSection={<IconDownload size={16} aria-hidden />}
+          onClick={() => {
+            downloadText("posthorn-recovery-codes.txt", `${all}\n`);
+            onSaved();
+          }}
+        >
+          {text.downloadCodes}
+        </Button>
+      </Group>
+      <Group justify="flex-end">
+        <Button variant="default" onClick={onDone}>
+          {words.done}
+        </Button>
+      </Group>
+    </Stack>
+  );
+}

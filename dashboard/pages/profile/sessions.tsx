@@ -1,0 +1,112 @@
+import { Badge, Group, Stack, Text } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import type { Session } from "#contract";
+import { call } from "../../api.ts";
+import { profileText as text } from "../../text/settings.ts";
+import { FailureLine } from "../../ui/failure-panel.tsx";
+import { type Column, Listing } from "../../ui/listing.tsx";
+import { ReasonedButton } from "../../ui/reasoned.tsx";
+import { Time } from "../../ui/time.tsx";
+import { toast } from "../../ui/toasts.tsx";
+import { useAction } from "../../use-action.ts";
+import { askAgain, useRead } from "../../use-read.ts";
+import { browserOf } from "./browser-name.ts";
+import { Part } from "../profile.tsx";
+
+/** Where this user is signed in, and a way to end each session. */
+export function Sessions() {
+  const sessions = useRead("GET /console/auth/sessions", {});
+  const client = useQueryClient();
+  const end = useAction((sessionId: string | undefined) =>
+    sessionId
+      ? call("DELETE /console/auth/sessions/{sessionId}", { params: { sessionId } })
+      : call("POST /console/auth/sessions/end-others", {}),
+  );
+  async function run(sessionId: string | undefined): Promise<void> {
+    const outcome = await end.run(sessionId);
+    askAgain(client, ["GET /console/auth/sessions"]);
+    if (outcome?.ok) toast({ title: text.ended, message: text.endedHint });
+  }
+  const columns: Column<Session>[] = [
+    { name: "place", header: text.place, isLong: true, cell: (row) => <Place session={row} /> },
+    {
+      name: "lastSeen",
+      header: text.lastSeen,
+      cell: ({ lastSeenAt }) => <Time at={lastSeenAt} form="relative" />,
+    },
+    {
+      name: "actions",
+      header: text.actions,
+      cell: (row) => <EndButton session={row} onEnd={(id) => void run(id)} />,
+    },
+  ];
+  const hasOthers = (sessions.data?.data.length ?? 0) > 1;
+  return (
+    <Part title={text.sessions}>
+      <Stack gap="md">
+        {end.failure && <FailureLine failure={end.failure} />}
+        <Listing
+          label={text.sessions}
+          columns={columns}
+          rows={sessions.data?.data}
+          rowId={({ sessionId }) => sessionId}
+          failure={sessions.failure}
+          onRetry={sessions.retry}
+          empty={null}
+          compact={(row) => (
+            <Group justify="space-between" wrap="nowrap" gap="xs">
+              <Place session={row} />
+              <EndButton session={row} onEnd={(id) => void run(id)} />
+            </Group>
+          )}
+        />
+        {hasOthers && (
+          <Group>
+            <ReasonedButton
+              reason={undefined}
+              variant="default"
+              loading={end.isRunning}
+              onClick={() => void run(undefined)}
+            >
+              {text.endOthers}
+            </ReasonedButton>
+          </Group>
+        )}
+      </Stack>
+    </Part>
+  );
+}
+
+function Place({ session }: { session: Session }) {
+  return (
+    <Stack gap={0}>
+      <Text span size="sm">
+        {browserOf(session.userAgent) ?? text.unknownPlace}{" "}
+        {session.isCurrent && (
+          <Badge variant="outline" size="xs" color="gray" c="dimmed">
+            {text.thisOne}
+          </Badge>
+        )}
+      </Text>
+      <Text span size="xs" c="dimmed">
+        {session.address}
+      </Text>
+    </Stack>
+  );
+}
+
+function EndButton({ session, onEnd }: { session: Session; onEnd: (id: string) => void }) {
+  if (session.isCurrent) return null;
+  const name = browserOf(session.userAgent) ?? text.unknownPlace;
+  return (
+    <ReasonedButton
+      reason={undefined}
+      variant="default"
+      size="compact-sm"
+      aria-label={text.endNamed(name)}
+      onClick={() => onEnd(session.sessionId)}
+    >
+      {text.end}
+    </ReasonedButton>
+  );
+}

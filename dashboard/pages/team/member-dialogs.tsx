@@ -1,0 +1,127 @@
+import { Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import type { Member } from "#contract";
+import { call } from "../../api.ts";
+import { isProofFailure, useProof } from "../../proof.tsx";
+import { useAccount } from "../../session.ts";
+import { memberText as text, teamText } from "../../text/team.ts";
+import { words } from "../../text/words.ts";
+import { Confirm } from "../../ui/confirm.tsx";
+import { FailureLine } from "../../ui/failure-panel.tsx";
+import { Time } from "../../ui/time.tsx";
+import { toast } from "../../ui/toasts.tsx";
+import { useAction } from "../../use-action.ts";
+import { askAgain } from "../../use-read.ts";
+import { RoleChoice } from "./invite.tsx";
+
+type Props = { member: Member; onClose: () => void };
+
+const MEMBERS = "GET /console/accounts/{accountId}/members";
+
+/** Two owners at once: the second is told that somebody else changed it. */
+export function ChangeRole({ member, onClose }: Props) {
+  const { accountId } = useAccount();
+  const client = useQueryClient();
+  const proof = useProof();
+  const [role, setRole] = useState(member.role);
+  const { userId, version, name } = member;
+  const change = useAction(() =>
+    proof.guard(() =>
+      call("PATCH /console/accounts/{accountId}/members/{userId}", {
+        params: { accountId, userId },
+        body: { version, role },
+      }),
+    ),
+  );
+  async function send(): Promise<void> {
+    const outcome = await change.run(undefined);
+    askAgain(client, [MEMBERS]);
+    if (!outcome?.ok) return;
+    toast({ title: text.roleChanged(name, teamText.roles[role]), message: text.roleHint });
+    onClose();
+  }
+  return (
+    <Modal opened onClose={onClose} title={text.roleTitle(name)}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void send();
+        }}
+        noValidate
+      >
+        <Stack gap="md">
+          <Text size="sm">{text.roleHint}</Text>
+          {change.failure && !isProofFailure(change.failure) && (
+            <FailureLine failure={change.failure} />
+          )}
+          <RoleChoice role={role} onChange={setRole} />
+          {proof.fields}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              {words.cancel}
+            </Button>
+            <Button type="submit" loading={change.isRunning}>
+              {teamText.changeRole}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
+
+export function RemoveMember({ member, onClose }: Props) {
+  const { accountId } = useAccount();
+  const client = useQueryClient();
+  const { userId, name, lastSeenAt } = member;
+  const remove = useAction(() =>
+    call("DELETE /console/accounts/{accountId}/members/{userId}", {
+      params: { accountId, userId },
+    }),
+  );
+  async function send(): Promise<void> {
+    const outcome = await remove.run(undefined);
+    askAgain(client, [MEMBERS]);
+    if (!outcome?.ok) return;
+    toast({ title: text.removed(name), message: text.removedHint });
+    onClose();
+  }
+  return (
+    <Confirm
+      title={text.removeTitle(name)}
+      consequence={text.removeText}
+      submit={teamText.remove}
+      isRunning={remove.isRunning}
+      failure={remove.failure}
+      onConfirm={() => void send()}
+      onClose={onClose}
+    >
+      <Text size="sm" c="dimmed">
+        {text.lastSeen} {lastSeenAt ? <Time at={lastSeenAt} /> : words.never}
+      </Text>
+    </Confirm>
+  );
+}
+
+export function LeaveAccount({ onClose }: { onClose: () => void }) {
+  const { accountId } = useAccount();
+  const leave = useAction(() =>
+    call("POST /console/accounts/{accountId}/leave", { params: { accountId } }),
+  );
+  async function send(): Promise<void> {
+    const outcome = await leave.run(undefined);
+    if (outcome?.ok) location.replace("/");
+  }
+  return (
+    <Confirm
+      title={text.leaveTitle}
+      consequence={text.leaveText}
+      submit={text.leaveSubmit}
+      isRunning={leave.isRunning}
+      failure={leave.failure}
+      onConfirm={() => void send()}
+      onClose={onClose}
+    />
+  );
+}

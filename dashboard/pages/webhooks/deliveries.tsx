@@ -1,0 +1,297 @@
+import { Badge, Button, Checkbox, Group, Stack, Text } from "@mantine/core";
+import { IconWebhook } from "@tabler/icons-react";
+import { useQueryClient } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { lazy, Suspense, useState } from "react";
+import type { WebhookDelivery } from "#contract";
+import { call, newIdempotencyKey } from "../../api.ts";
+import { nowMs } from "../../clock.ts";
+import { countOf, formatDuration, formatRelative } from "../../format.ts";
+import { boundsOf } from "../../range.ts";
+import { present } from "../../search.ts";
+import { useAccount, useDenial } from "../../session.ts";
+import { webhooksText as text } from "../../text/webhooks.ts";
+import { words } from "../../text/words.ts";
+import { Empty } from "../../ui/empty.tsx";
+import { FailureLine } from "../../ui/failure-panel.tsx";
+import { TextLink } from "../../ui/link.tsx";
+import { type Column, Listing } from "../../ui/listing.tsx";
+import { Pager } from "../../ui/pager.tsx";
+import { ReasonedButton } from "../../ui/reasoned.tsx";
+import { Time } from "../../ui/time.tsx";
+import { toast } from "../../ui/toasts.tsx";
+import { useCursorFallback } from "../../ui/use-cursor-fallback.ts";
+import { useAction } from "../../use-action.ts";
+import { askAgain, useRead } from "../../use-read.ts";
+import { DeliveryFilters, isFiltered } from "./delivery-filters.tsx";
+import type { WebhooksSearch } from "./search.ts";
+
+const DeliveryDrawer = lazy(async () => ({
+  default: (await import("./delivery-drawer.tsx")).DeliveryDrawer,
+}));
+
+const LIST = "GET /console/accounts/{accountId}/webhook-deliveries";
+
+export function Deliveries() {
+  const { accountId } = useAccount();
+  const search = useSearch({ from: "/signed-in/webhooks" });
+  const navigate = useNavigate({ from: "/webhooks" });
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const deliveries = useDeliveries(accountId, search);
+  useCursorFallback(deliveries.failure, () =>
+    navigate({ search: ({ cursor: _, ...rest }) => rest, replace: true }),
+  );
+  const change = (changed: Partial<WebhooksSearch>, isTyping = false) =>
+    void navigate({
+      search: (old) => present({ ...old, cursor: undefined, ...changed }),
+      replace: isTyping,
+      resetScroll: false,
+    });
+  const open = (id: string) =>
+    void navigate({ search: (old) => ({ ...old, id }), resetScroll: false });
+  const toggle = (id: string) => {
+    const next = new Set(selected);
+    if (!next.delete(id)) next.add(id);
+    setSelected(next);
+  };
+  return (
+    <Stack gap="md">
+      <DeliveryFilters search={search} onChange={change} />
+      {selected.size > 0 && (
+        <ReplaySelected ids={[...selected]} onDone={() => setSelected(new Set())} />
+      )}
+      <Listing
+        label={text.tabs.deliveries}
+        columns={[selectColumn(selected, toggle), ...COLUMNS]}
+        rows={deliveries.data?.data}
+        rowId={({ deliveryId }) => deliveryId}
+        failure={deliveries.failure}
+        onRetry={deliveries.retry}
+        isStale={deliveries.isStale}
+        empty={<NoDeliveries search={search} onClear={() => void navigate({ search: {} })} />}
+        compact={(row) => <CompactDelivery row={row} />}
+        onOpen={({ deliveryId }) => open(deliveryId)}
+      />
+      <Pager
+        page={deliveries.data}
+        search={search}
+        onTurn={(turn) => void navigate({ search: (old) => present({ ...old, ...turn }) })}
+      />
+      <Suspense>
+        {search.id && (
+          <DeliveryDrawer
+            deliveryId={search.id}
+            onClose={() =>
+              void navigate({ search: ({ id: _, ...rest }) => rest, resetScroll: false })
+            }
+          />
+        )}
+      </Suspense>
+    </Stack>
+  );
+}
+
+function useDeliveries(accountId: string, search: WebhooksSearch) {
+  const [chosen, setChosen] = useState({ range: search.range, at: nowMs() });
+  if (chosen.range !== search.range) setChosen({ range: search.range, at: nowMs() });
+  const { from, to } = boundsOf(search, chosen.at);
+  const { state, event, host, messageId, httpStatus, cursor, limit } = search;
+  const query = present({
+    state,
+    event,
+    host,
+    messageId,
+    httpStatus: httpStatus === undefined ? undefined : Number(httpStatus),
+    createdAfter: from,
+    createdBefore: to,
+    cursor,
+    limit: limit && Number(limit),
+  });
+  return useRead(LIST, { params: { accountId }, query }, { keepsOld: true });
+}
+
+function ReplaySelected({ ids, onDone }: { ids: string[]; onDone: () => void }) {
+  const { accountId } = useAccount();
+  const client = useQueryClient();
+  const denial = useDenial("developer");
+  const [idempotencyKey, setIdempotencyKey] = useState(newIdempotencyKey);
+  const replay = useAction(() =>
+    call(
+      "POST /console/accounts/{accountId}/replays",
+      { params: { accountId }, body: { deliveryIds: ids } },
+      { idempotencyKey },
+    ),
+  );
+  async function send(): Promise<void> {
+    const outcome = await replay.run(undefined);
+    if (!outcome?.ok) return;
+    setIdempotencyKey(newIdempotencyKey());
+    toast({ title: text.replayed, message: text.replayedHint });
+    askAgain(client, [LIST]);
+    onDone();
+  }
+  return (
+    <Stack gap="xs">
+      {replay.failure && <FailureLine failure={replay.failure} />}
+      <Group>
+        <ReasonedButton
+          reason={denial}
+          variant="default"
+          loading={replay.isRunning}
+          onClick={() => void send()}
+        >
+          {text.replaySelected(countOf(ids.length, "delivery", "deliveries"))}
+        </ReasonedButton>
+      </Group>
+    </Stack>
+  );
+}
+
+export const DELIVERY_COLOR: Record<WebhookDelivery["state"], string> = {
+  waiting: "gray",
+  retrying: "yellow",
+  delivered: "teal",
+  exhausted: "red",
+  gone: "orange",
+  forbidden: "red",
+};
+
+export function DeliveryState({ state }: { state: WebhookDelivery["state"] }) {
+  return (
+    <Badge variant="dot" color={DELIVERY_COLOR[state]}>
+      {text.states[state]}
+    </Badge>
+  );
+}
+
+function DeliveryLink({ row, children }: { row: WebhookDelivery; children: React.ReactNode }) {
+  return (
+    <TextLink
+      from="/webhooks"
+      to="/webhooks"
+      search={(old) => ({ ...old, id: row.deliveryId })}
+      resetScroll={false}
+      underline="never"
+      aria-label={`${text.open}: ${text.states[row.state]}, ${row.event}, ${row.host}`}
+      onClick={(event) => event.stopPropagation()}
+    >
+      {children}
+    </TextLink>
+  );
+}
+
+function selectColumn(
+  selected: ReadonlySet<string>,
+  toggle: (id: string) => void,
+): Column<WebhookDelivery> {
+  return {
+    name: "select",
+    header: text.columns.select,
+    cell: (row) => (
+      <Checkbox
+        aria-label={text.select(row.event, row.host)}
+        checked={selected.has(row.deliveryId)}
+        disabled={!row.isReplayable}
+        onClick={(event) => event.stopPropagation()}
+        onChange={() => toggle(row.deliveryId)}
+      />
+    ),
+  };
+}
+
+const COLUMNS: Column<WebhookDelivery>[] = [
+  {
+    name: "state",
+    header: text.columns.state,
+    cell: (row) => (
+      <Stack gap={0}>
+        <DeliveryLink row={row}>
+          <DeliveryState state={row.state} />
+        </DeliveryLink>
+        <NextAttempt row={row} />
+      </Stack>
+    ),
+  },
+  { name: "event", header: text.columns.event, cell: ({ event }) => <code>{event}</code> },
+  { name: "host", header: text.columns.host, isLong: true, cell: ({ host }) => host },
+  {
+    name: "message",
+    header: text.columns.message,
+    cell: ({ messageId }) => (
+      <TextLink to="/messages/$messageId" params={{ messageId }} className="mono">
+        …{messageId.slice(-12)}
+      </TextLink>
+    ),
+  },
+  {
+    name: "http",
+    header: text.columns.http,
+    cell: ({ lastHttpStatus }) => lastHttpStatus ?? words.none,
+  },
+  {
+    name: "attempts",
+    header: text.columns.attempts,
+    cell: ({ attempts, maxAttempts }) => text.attemptsOf(attempts, maxAttempts),
+  },
+  {
+    name: "duration",
+    header: text.columns.duration,
+    isNumber: true,
+    cell: ({ durationMs }) => (durationMs === null ? "" : formatDuration(durationMs)),
+  },
+  { name: "created", header: text.columns.created, cell: (row) => <Time at={row.createdAt} /> },
+];
+
+function NextAttempt({ row }: { row: WebhookDelivery }) {
+  if (row.state !== "retrying" || row.nextAttemptAt === null) return null;
+  return (
+    <Text span size="xs" c="dimmed">
+      {text.nextAt(formatRelative(row.nextAttemptAt, nowMs()))}
+    </Text>
+  );
+}
+
+function CompactDelivery({ row }: { row: WebhookDelivery }) {
+  return (
+    <Stack gap={4}>
+      <Group justify="space-between" wrap="nowrap" gap="xs">
+        <DeliveryLink row={row}>
+          <DeliveryState state={row.state} />
+        </DeliveryLink>
+        <Text span size="sm">
+          <Time at={row.createdAt} />
+        </Text>
+      </Group>
+      <Group gap="xs" wrap="nowrap">
+        <code>{row.event}</code>
+        <Text span size="sm" truncate>
+          {row.host}
+        </Text>
+      </Group>
+    </Stack>
+  );
+}
+
+function NoDeliveries({ search, onClear }: { search: WebhooksSearch; onClear: () => void }) {
+  const navigate = useNavigate({ from: "/webhooks" });
+  const denial = useDenial("developer");
+  if (isFiltered(search) || search.cursor) {
+    return (
+      <Empty icon={<IconWebhook aria-hidden />} title={text.noMatch} description={text.noMatchHint}>
+        <Button variant="default" onClick={onClear}>
+          {words.clearFilters}
+        </Button>
+      </Empty>
+    );
+  }
+  return (
+    <Empty icon={<IconWebhook aria-hidden />} title={text.noneYet} description={text.noneYetHint}>
+      <ReasonedButton
+        reason={denial}
+        onClick={() => void navigate({ search: (old) => ({ ...old, dialog: "test" as const }) })}
+      >
+        {text.test}
+      </ReasonedButton>
+    </Empty>
+  );
+}

@@ -1,0 +1,133 @@
+import { Chip, Group, NativeSelect, Stack, TextInput } from "@mantine/core";
+import { useDebouncedCallback } from "@mantine/hooks";
+import { useState } from "react";
+import { webhooksText as text } from "../../text/webhooks.ts";
+import { type ActiveFilter, FilterPills } from "../../ui/filter-pills.tsx";
+import { RangePicker, rangeInWords } from "../../ui/range-picker.tsx";
+import { useZone } from "../../ui/zone.tsx";
+import { DELIVERY_STATES, EVENTS } from "../../vocabulary.ts";
+import type { WebhooksSearch } from "./search.ts";
+
+type Props = {
+  search: WebhooksSearch;
+  onChange: (change: Partial<WebhooksSearch>, isTyping?: boolean) => void;
+};
+
+const EMPTY = {
+  state: undefined,
+  event: undefined,
+  host: undefined,
+  messageId: undefined,
+  httpStatus: undefined,
+  range: undefined,
+  from: undefined,
+  to: undefined,
+} satisfies Partial<WebhooksSearch>;
+
+export function isFiltered(search: WebhooksSearch): boolean {
+  return Object.keys(EMPTY).some((name) => search[name as keyof typeof EMPTY] !== undefined);
+}
+
+export function DeliveryFilters({ search, onChange }: Props) {
+  return (
+    <Stack gap="sm">
+      <Group gap="sm" align="flex-start">
+        <TypedBox
+          label={text.host}
+          value={search.host}
+          onTyped={(host) => onChange({ host }, true)}
+        />
+        <NativeSelect
+          label={text.event}
+          value={search.event?.[0] ?? ""}
+          data={[
+            { value: "", label: text.any },
+            ...EVENTS.filter((each) => each !== "message.queued"),
+          ]}
+          onChange={(event) => {
+            const chosen = EVENTS.find((each) => each === event.currentTarget.value);
+            onChange({ event: chosen && [chosen] });
+          }}
+        />
+        <TypedBox
+          label={text.httpStatus}
+          width={110}
+          value={search.httpStatus}
+          onTyped={(typed) =>
+            onChange({ httpStatus: typed && /^[1-9]\d\d$/.test(typed) ? typed : undefined }, true)
+          }
+        />
+        <RangePicker range={search} onChange={(range) => onChange({ ...NO_RANGE, ...range })} />
+      </Group>
+      <Chip.Group
+        multiple
+        value={search.state ?? []}
+        onChange={(chosen) => {
+          const state = DELIVERY_STATES.filter((each) => chosen.includes(each));
+          onChange({ state: state.length > 0 ? state : undefined });
+        }}
+      >
+        <Group gap="xs" role="group" aria-label={text.state}>
+          {DELIVERY_STATES.map((state) => (
+            <Chip key={state} value={state} size="xs" variant="outline">
+              {text.states[state]}
+            </Chip>
+          ))}
+        </Group>
+      </Chip.Group>
+      <FilterPills filters={useActive({ search, onChange })} onClear={() => onChange(EMPTY)} />
+    </Stack>
+  );
+}
+
+const NO_RANGE = { range: undefined, from: undefined, to: undefined };
+const TYPING_MS = 400;
+
+type BoxProps = {
+  label: string;
+  value: string | undefined;
+  width?: number;
+  onTyped: (typed: string | undefined) => void;
+};
+
+function TypedBox({ label, value, width = 200, onTyped }: BoxProps) {
+  const [typed, setTyped] = useState(value ?? "");
+  const [before, setBefore] = useState(value);
+  if (before !== value) {
+    setBefore(value);
+    if (value !== undefined) setTyped(value);
+  }
+  const apply = useDebouncedCallback(
+    (text: string) => onTyped(text.trim() || undefined),
+    TYPING_MS,
+  );
+  return (
+    <TextInput
+      label={label}
+      w={width}
+      value={typed}
+      onChange={(event) => {
+        setTyped(event.currentTarget.value);
+        apply(event.currentTarget.value);
+      }}
+    />
+  );
+}
+
+function useActive({ search, onChange }: Props): ActiveFilter[] {
+  const zone = useZone();
+  const { state, event, host, messageId, httpStatus } = search;
+  const pills: [name: string, value: string | undefined, without: Partial<WebhooksSearch>][] = [
+    [text.state, state?.map((each) => text.states[each]).join(", "), { state: undefined }],
+    [text.event, event?.join(", "), { event: undefined }],
+    [text.host, host, { host: undefined }],
+    [text.messageId, messageId && `…${messageId.slice(-12)}`, { messageId: undefined }],
+    [text.httpStatus, httpStatus, { httpStatus: undefined }],
+    ["Range", rangeInWords(search, zone), NO_RANGE],
+  ];
+  return pills.flatMap(([name, value, without]) =>
+    value === undefined
+      ? []
+      : [{ name, label: `${name}: ${value}`, onRemove: () => onChange(without) }],
+  );
+}

@@ -1,0 +1,130 @@
+import { Badge, Code, Group, Progress, Stack, Table, Text, Title } from "@mantine/core";
+import type { Exchange as ExchangeData } from "#contract";
+import { formatDuration } from "../../format.ts";
+import { webhooksText as text } from "../../text/webhooks.ts";
+import { Time } from "../../ui/time.tsx";
+import classes from "./exchange.module.css";
+
+/** One POST: what was sent, what came back, and where the time went. Everything is shown as text. */
+export function Exchange({ exchange }: { exchange: ExchangeData }) {
+  const { attempt, at, httpStatus, error, address, requestHeaders } = exchange;
+  const isGood = httpStatus !== null && httpStatus >= 200 && httpStatus < 300;
+  return (
+    <section className={classes["exchange"]} aria-label={text.attempt(attempt)}>
+      <Group justify="space-between" gap="xs">
+        <Group gap="xs">
+          <Title order={3} size="h6">
+            {text.attempt(attempt)}
+          </Title>
+          <Badge variant="dot" color={isGood ? "teal" : "red"}>
+            {httpStatus === null ? text.noAnswer : `HTTP ${httpStatus}`}
+          </Badge>
+        </Group>
+        <Text span size="sm" c="dimmed">
+          <Time at={at} />
+        </Text>
+      </Group>
+      {error && (
+        <Text size="sm" mt="xs">
+          {error}
+        </Text>
+      )}
+      {address && (
+        <Text size="xs" c="dimmed" mt={4}>
+          {text.calledAddress(address)}
+        </Text>
+      )}
+      <Timings exchange={exchange} />
+      <details className={classes["details"]}>
+        <summary>{text.request}</summary>
+        <Headers headers={requestHeaders} />
+        <Text size="xs" c="dimmed">
+          {text.signatureNote}
+        </Text>
+      </details>
+      <Answer exchange={exchange} />
+    </section>
+  );
+}
+
+function Answer({
+  exchange: { httpStatus, responseHeaders, responseBody },
+}: {
+  exchange: ExchangeData;
+}) {
+  if (httpStatus === null) return null;
+  return (
+    <details className={classes["details"]} open>
+      <summary>{text.answer}</summary>
+      <Stack gap="xs">
+        <Headers headers={responseHeaders} />
+        {responseBody ? (
+          <Code block tabIndex={0} className={classes["body"]}>
+            {responseBody}
+          </Code>
+        ) : (
+          <Text size="sm" c="dimmed">
+            {text.emptyAnswer}
+          </Text>
+        )}
+      </Stack>
+    </details>
+  );
+}
+
+function Headers({ headers }: { headers: { name: string; value: string }[] }) {
+  return (
+    <div className={classes["headers"]}>
+      <Table withRowBorders={false} verticalSpacing={2} fz="xs">
+        <Table.Tbody>
+          {headers.map(({ name, value }, index) => (
+            <Table.Tr key={`${name} ${index}`}>
+              <Table.Th scope="row" fw={500}>
+                {name}
+              </Table.Th>
+              <Table.Td>
+                <code>{value}</code>
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </div>
+  );
+}
+
+const STEPS = [
+  { name: "dnsMs", color: "blue.7" },
+  { name: "connectMs", color: "violet.7" },
+  { name: "tlsMs", color: "grape.7" },
+  { name: "firstByteMs", color: "teal.7" },
+] as const;
+
+/** The steps in a row, as long as they took; the numbers stand below, so colour says nothing alone. */
+function Timings({ exchange: { timings } }: { exchange: ExchangeData }) {
+  const total = Math.max(1, timings.totalMs);
+  const known = STEPS.filter(({ name }) => timings[name] !== null);
+  return (
+    <Stack gap={4} mt="sm">
+      <Progress.Root size="sm" aria-hidden>
+        {known.map(({ name, color }) => (
+          <Progress.Section
+            key={name}
+            value={Math.min(100, ((timings[name] ?? 0) / total) * 100)}
+            color={color}
+          />
+        ))}
+      </Progress.Root>
+      <Group gap="md">
+        {known.map(({ name }) => (
+          <Text key={name} span size="xs">
+            {text.timings[name]} {formatDuration(timings[name] ?? 0)}
+          </Text>
+        ))}
+        <Text span size="xs" fw={600}>
+          {text.timings.totalMs} {formatDuration(timings.totalMs)}
+        </Text>
+      </Group>
+    </Stack>
+  );
+}

@@ -1,0 +1,163 @@
+import { Button, Group, Modal, Progress, Stack, Text, TextInput } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { type Answer, call, newIdempotencyKey } from "../../api.ts";
+import { nowMs } from "../../clock.ts";
+import { countOf, formatNumber } from "../../format.ts";
+import { useAccount } from "../../session.ts";
+import { replayText as text } from "../../text/webhooks.ts";
+import { words } from "../../text/words.ts";
+import { FailureLine } from "../../ui/failure-panel.tsx";
+import { useAction } from "../../use-action.ts";
+import { askAgain, useRead } from "../../use-read.ts";
+
+const DAY_MS = 86_400_000;
+
+/** Counts first, then replays, with progress and a way to stop. */
+export function ReplayExhausted({ onClose }: { onClose: () => void }) {
+  const [replayId, setReplayId] = useState<string>();
+  return (
+    <Modal opened onClose={onClose} title={text.title}>
+      {replayId ? (
+        <ReplayProgress replayId={replayId} onClose={onClose} />
+      ) : (
+        <ReplayForm onStarted={setReplayId} onClose={onClose} />
+      )}
+    </Modal>
+  );
+}
+
+/** As the browser's own field has it: wall clock time of this browser, to the minute. */
+function wallOf(ms: number): string {
+  const offsetMs = new Date(ms).getTimezoneOffset() * 60_000;
+  return new Date(ms - offsetMs).toISOString().slice(0, 16);
+}
+
+function ReplayForm({
+  onStarted,
+  onClose,
+}: {
+  onStarted: (id: string) => void;
+  onClose: () => void;
+}) {
+  const { accountId } = useAccount();
+  const [since, setSince] = useState(() => wallOf(nowMs() - DAY_MS));
+  const [counted, setCounted] = useState<number>();
+  const [idempotencyKey] = useState(newIdempotencyKey);
+  const replay = useAction((dryRun: boolean) =>
+    call(
+      "POST /console/accounts/{accountId}/replays",
+      {
+        params: { accountId },
+        body: { exhaustedSince: new Date(since).toISOString(), dryRun },
+      },
+      // A count and the replay itself are two requests, so they have two keys.
+      dryRun ? {} : { idempotencyKey },
+    ),
+  );
+  async function count(): Promise<void> {
+    const outcome = await replay.run(true);
+    if (outcome?.ok) setCounted(outcome.result.total);
+  }
+  async function start(): Promise<void> {
+    const outcome = await replay.run(false);
+    if (outcome?.ok && outcome.result.replayId) onStarted(outcome.result.replayId);
+  }
+  const isWrong = Number.isNaN(Date.parse(since));
+  return (
+    <Stack gap="md">
+      {replay.failure && <FailureLine failure={replay.failure} />}
+      <TextInput
+        type="datetime-local"
+        label={text.since}
+        value={since}
+        error={isWrong ? text.sinceNeeded : undefined}
+        data-autofocus
+        onChange={(event) => {
+          setSince(event.currentTarget.value);
+          setCounted(undefined);
+        }}
+      />
+      <Text size="sm" role="status">
+        {counted === undefined
+          ? ""
+          : counted === 0
+            ? text.none
+            : text.counted(countOf(counted, "delivery", "deliveries"))}
+      </Text>
+      <Group justify="flex-end">
+        <Button variant="default" onClick={onClose}>
+          {words.cancel}
+        </Button>
+        {counted ? (
+          <Button loading={replay.isRunning} onClick={() => void start()}>
+            {text.submit(formatNumber(counted))}
+          </Button>
+        ) : (
+          <Button loading={replay.isRunning} disabled={isWrong} onClick={() => void count()}>
+            {text.count}
+          </Button>
+        )}
+      </Group>
+    </Stack>
+  );
+}
+
+type Replay = Answer<"GET /console/accounts/{accountId}/replays/{replayId}">;
+
+const TITLES: Record<Replay["state"], string> = {
+  counted: text.running,
+  running: text.running,
+  done: text.done,
+  canceled: text.canceled,
+};
+
+function ReplayProgress({ replayId, onClose }: { replayId: string; onClose: () => void }) {
+  const { accountId } = useAccount();
+  const client = useQueryClient();
+  const replay = useRead("GET /console/accounts/{accountId}/replays/{replayId}", {
+    params: { accountId, replayId },
+  });
+  const cancel = useAction(() =>
+    call("DELETE /console/accounts/{accountId}/replays/{replayId}", {
+      params: { accountId, replayId },
+    }),
+  );
+  const { data } = replay;
+  async function stop(): Promise<void> {
+    await cancel.run(undefined);
+    askAgain(client, ["GET /console/accounts/{accountId}/replays/{replayId}"]);
+  }
+  return (
+    <Stack gap="md">
+      {replay.failure && <FailureLine failure={replay.failure} />}
+      {cancel.failure && <FailureLine failure={cancel.failure} />}
+      {data && (
+        <>
+          <Text fw={550}>{TITLES[data.state]}</Text>
+          <Progress
+            value={data.total === 0 ? 100 : ((data.delivered + data.failed) / data.total) * 100}
+            aria-label={text.running}
+          />
+          <Text size="sm" role="status">
+            {text.progress(
+              formatNumber(data.delivered),
+              formatNumber(data.failed),
+              formatNumber(data.waiting),
+            )}
+          </Text>
+        </>
+      )}
+      <Group justify="flex-end">
+        {data?.state === "running" && (
+          <Button variant="default" loading={cancel.isRunning} onClick={() => void stop()}>
+            {text.cancel}
+          </Button>
+        )}
+        <Button data-autofocus onClick={onClose}>
+          {words.close}
+        </Button>
+      </Group>
+    </Stack>
+  );
+}

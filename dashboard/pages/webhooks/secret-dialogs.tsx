@@ -1,0 +1,131 @@
+import { Button, Group, Modal, NumberInput, Radio, Stack, Text } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import { call } from "../../api.ts";
+import { isProofFailure, useProof } from "../../proof.tsx";
+import { useAccount } from "../../session.ts";
+import { secretText as text } from "../../text/webhooks.ts";
+import { words } from "../../text/words.ts";
+import { FailureLine } from "../../ui/failure-panel.tsx";
+import { toast } from "../../ui/toasts.tsx";
+import { useFields } from "../../ui/use-fields.ts";
+import { useAction } from "../../use-action.ts";
+import { askAgain } from "../../use-read.ts";
+import type { Revealed } from "./secret-panel.tsx";
+
+type RevealProps = { onClose: () => void; onRevealed: (revealed: Revealed) => void };
+
+export function RevealSecret({ onClose, onRevealed }: RevealProps) {
+  const { accountId } = useAccount();
+  const proof = useProof();
+  const reveal = useAction(() =>
+    proof.guard(() =>
+      call("POST /console/accounts/{accountId}/signing-secret/reveal", { params: { accountId } }),
+    ),
+  );
+  async function send(): Promise<void> {
+    const outcome = await reveal.run(undefined);
+    if (!outcome?.ok) return;
+    onRevealed(outcome.result);
+    onClose();
+  }
+  return (
+    <Modal opened onClose={onClose} title={text.revealTitle}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void send();
+        }}
+        noValidate
+      >
+        <Stack gap="md">
+          <Text size="sm">{text.revealText}</Text>
+          {reveal.failure && !isProofFailure(reveal.failure) && (
+            <FailureLine failure={reveal.failure} />
+          )}
+          {proof.fields}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              {words.cancel}
+            </Button>
+            <Button type="submit" loading={reveal.isRunning} data-autofocus>
+              {text.reveal}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
+
+const DEFAULT_HOURS = 24;
+
+type RotateProps = { onClose: () => void; onRotated: () => void };
+
+export function RotateSecret({ onClose, onRotated }: RotateProps) {
+  const { accountId } = useAccount();
+  const client = useQueryClient();
+  const proof = useProof();
+  const fields = useFields(
+    { overlap: "keep", hours: DEFAULT_HOURS as number | string },
+    {
+      hours: (hours, { overlap }) => {
+        const isFine = overlap === "drop" || (Number(hours) >= 1 && Number(hours) <= 72);
+        return isFine ? null : text.hoursWrong;
+      },
+    },
+  );
+  const rotate = useAction((overlapHours: number) =>
+    proof.guard(() =>
+      call("POST /console/accounts/{accountId}/signing-secret/rotate", {
+        params: { accountId },
+        body: { overlapHours },
+      }),
+    ),
+  );
+  async function send({ overlap, hours }: typeof fields.values): Promise<void> {
+    const outcome = await rotate.run(overlap === "drop" ? 0 : Number(hours));
+    if (!outcome?.ok) return;
+    askAgain(client, ["GET /console/accounts/{accountId}/signing-secret"]);
+    toast({ title: text.rotated, message: text.rotatedHint });
+    onRotated();
+    onClose();
+  }
+  return (
+    <Modal opened onClose={onClose} title={text.rotateTitle}>
+      <form onSubmit={fields.submit((values) => void send(values))} noValidate>
+        <Stack gap="md">
+          <Text size="sm">{text.rotateText}</Text>
+          {rotate.failure && !isProofFailure(rotate.failure) && (
+            <FailureLine failure={rotate.failure} />
+          )}
+          <Radio.Group label={text.overlap} {...fields.getInputProps("overlap")}>
+            <Stack gap="xs" mt="xs">
+              <Radio value="keep" label={text.keep} data-autofocus />
+              <Radio value="drop" label={text.drop} />
+            </Stack>
+          </Radio.Group>
+          {fields.values.overlap === "keep" && (
+            <NumberInput
+              label={text.hours}
+              description={text.hoursHint}
+              min={1}
+              max={72}
+              allowDecimal={false}
+              w={160}
+              {...fields.getInputProps("hours")}
+            />
+          )}
+          {proof.fields}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              {words.cancel}
+            </Button>
+            <Button type="submit" color="red.9" loading={rotate.isRunning}>
+              {text.rotateSubmit}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}

@@ -1,0 +1,122 @@
+import { Alert, Code, Group, Paper, Skeleton, Stack, Text, Title } from "@mantine/core";
+import { IconClock } from "@tabler/icons-react";
+import { lazy, Suspense, useEffect, useState } from "react";
+import type { Answer } from "../../api.ts";
+import { useNow } from "../../clock.ts";
+import { formatDuration } from "../../format.ts";
+import { useAccount, useDenial } from "../../session.ts";
+import { secretText as text } from "../../text/webhooks.ts";
+import { CopyButton } from "../../ui/copy-button.tsx";
+import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { ReasonedButton } from "../../ui/reasoned.tsx";
+import { Time } from "../../ui/time.tsx";
+import { useRead } from "../../use-read.ts";
+import classes from "./exchange.module.css";
+
+const RevealSecret = lazy(async () => ({
+  default: (await import("./secret-dialogs.tsx")).RevealSecret,
+}));
+const RotateSecret = lazy(async () => ({
+  default: (await import("./secret-dialogs.tsx")).RotateSecret,
+}));
+
+export type Revealed = Answer<"POST /console/accounts/{accountId}/signing-secret/reveal">;
+
+/** A revealed secret hides by itself after this time. */
+const SHOWN_MS = 30_000;
+
+export function SecretPanel() {
+  const { accountId } = useAccount();
+  const denial = useDenial("developer");
+  const secret = useRead("GET /console/accounts/{accountId}/signing-secret", {
+    params: { accountId },
+  });
+  const [dialog, setDialog] = useState<"reveal" | "rotate">();
+  const [revealed, setRevealed] = useState<Revealed>();
+  if (secret.failure && !secret.data) {
+    return <FailurePanel failure={secret.failure} onRetry={secret.retry} />;
+  }
+  if (!secret.data) return <Skeleton height={180} />;
+  const { mask, createdAt, previousUntil } = secret.data;
+  return (
+    <Paper withBorder p="lg" maw="46rem">
+      <Stack gap="md">
+        <div>
+          <Title order={2} size="h4">
+            {text.title}
+          </Title>
+          <Text size="sm" c="dimmed">
+            {text.lead}
+          </Text>
+        </div>
+        {revealed ? (
+          <RevealedSecret revealed={revealed} onHide={() => setRevealed(undefined)} />
+        ) : (
+          <Code block aria-label={text.value} translate="no">
+            {mask}
+          </Code>
+        )}
+        <Text size="sm" c="dimmed">
+          {text.made} <Time at={createdAt} />
+        </Text>
+        {previousUntil && <Countdown until={previousUntil} />}
+        <Group gap="sm">
+          {!revealed && (
+            <ReasonedButton reason={denial} variant="default" onClick={() => setDialog("reveal")}>
+              {text.reveal}
+            </ReasonedButton>
+          )}
+          <ReasonedButton reason={denial} variant="default" onClick={() => setDialog("rotate")}>
+            {text.rotate}
+          </ReasonedButton>
+        </Group>
+      </Stack>
+      <Suspense>
+        {dialog === "reveal" && (
+          <RevealSecret onClose={() => setDialog(undefined)} onRevealed={setRevealed} />
+        )}
+        {dialog === "rotate" && (
+          <RotateSecret
+            onClose={() => setDialog(undefined)}
+            onRotated={() => setRevealed(undefined)}
+          />
+        )}
+      </Suspense>
+    </Paper>
+  );
+}
+
+function RevealedSecret({ revealed, onHide }: { revealed: Revealed; onHide: () => void }) {
+  const now = useNow(1_000);
+  const [start] = useState(now);
+  const leftMs = SHOWN_MS - (now - start);
+  useEffect(() => {
+    if (leftMs <= 0) onHide();
+  });
+  return (
+    <Stack gap="xs">
+      <Code block className={classes["body"]} aria-label={text.value} translate="no">
+        {revealed.signingSecret}
+      </Code>
+      <Group gap="xs">
+        <CopyButton text={revealed.signingSecret} label={text.copy} size="xs" autoFocus />
+        <ReasonedButton reason={undefined} variant="default" size="xs" onClick={onHide}>
+          {text.hide}
+        </ReasonedButton>
+        <Text size="sm" c="dimmed">
+          {text.hidesIn(Math.max(0, Math.ceil(leftMs / 1_000)))}
+        </Text>
+      </Group>
+    </Stack>
+  );
+}
+
+function Countdown({ until }: { until: string }) {
+  const leftMs = Date.parse(until) - useNow(1_000);
+  if (leftMs <= 0) return null;
+  return (
+    <Alert color="yellow" variant="outline" icon={<IconClock aria-hidden />}>
+      {text.previousUntil(formatDuration(leftMs))}
+    </Alert>
+  );
+}

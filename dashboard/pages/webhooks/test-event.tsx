@@ -1,0 +1,94 @@
+import {
+  Alert,
+  Button,
+  Code,
+  Group,
+  Modal,
+  NativeSelect,
+  Stack,
+  Text,
+  TextInput,
+} from "@mantine/core";
+import { useState } from "react";
+import type { EventName } from "#contract";
+import { type Answer, call } from "../../api.ts";
+import { useAccount } from "../../session.ts";
+import { testText as text, webhooksText } from "../../text/webhooks.ts";
+import { words } from "../../text/words.ts";
+import { FailureLine } from "../../ui/failure-panel.tsx";
+import { useFields } from "../../ui/use-fields.ts";
+import { useAction } from "../../use-action.ts";
+import { EVENTS } from "../../vocabulary.ts";
+import { Exchange } from "./exchange.tsx";
+import classes from "./exchange.module.css";
+
+type Result = Answer<"POST /console/accounts/{accountId}/webhook-tests">;
+type Values = { url: string; event: EventName };
+
+/** One signed event to an address; the answer is shown at once. */
+export function TestEvent({ onClose }: { onClose: () => void }) {
+  const { accountId } = useAccount();
+  const [result, setResult] = useState<Result>();
+  const fields = useFields<Values>(
+    { url: "", event: "message.delivered" },
+    { url: (value) => (value.trim() === "" ? text.urlNeeded : null) },
+  );
+  const test = useAction(({ url, event }: Values) =>
+    call("POST /console/accounts/{accountId}/webhook-tests", {
+      params: { accountId },
+      body: { url: url.trim(), event },
+    }),
+  );
+  async function send(values: Values): Promise<void> {
+    const outcome = await test.run(values);
+    if (outcome?.ok === false) fields.take(outcome.failure);
+    setResult(outcome?.ok ? outcome.result : undefined);
+  }
+  const isFieldFailure = test.failure !== undefined && fields.errors["url"] !== undefined;
+  return (
+    <Modal opened onClose={onClose} title={text.title} size="lg">
+      <form onSubmit={fields.submit((values) => void send(values))} noValidate>
+        <Stack gap="md">
+          <Text size="sm">{text.lead}</Text>
+          {test.failure && !isFieldFailure && <FailureLine failure={test.failure} />}
+          <TextInput
+            label={text.url}
+            description={text.urlHint}
+            type="url"
+            autoComplete="off"
+            data-autofocus
+            {...fields.getInputProps("url")}
+          />
+          <NativeSelect
+            label={text.event}
+            data={EVENTS.filter((event) => event !== "message.queued")}
+            {...fields.getInputProps("event")}
+          />
+          {result && <TestResult result={result} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              {words.close}
+            </Button>
+            <Button type="submit" loading={test.isRunning}>
+              {result ? text.again : text.submit}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
+
+function TestResult({ result }: { result: Result }) {
+  return (
+    <Stack gap="sm" role="status">
+      <Alert color={result.isDelivered ? "teal" : "red"} variant="outline">
+        {result.isDelivered ? text.good : text.bad}
+      </Alert>
+      <Code block tabIndex={0} className={classes["body"]} aria-label={webhooksText.body}>
+        {result.body}
+      </Code>
+      <Exchange exchange={result.exchange} />
+    </Stack>
+  );
+}

@@ -1,0 +1,75 @@
+import type { MemberRole } from "#contract";
+
+export const teamText = {
+  title: "Team",
+  lead: "Who may work in this account, and as what.",
+  members: "Members",
+  invite: "Invite someone",
+  columns: {
+    name: "Name",
+    role: "Role",
+    secondFactor: "Second factor",
+    lastSeen: "Last seen",
+    actions: "Actions",
+  },
+  on: "On",
+  off: "Off",
+  you: "you",
+  roles: { viewer: "Viewer", developer: "Developer", owner: "Owner" } satisfies Record<
+    MemberRole,
+    string
+  >,
+  changeRole: "Change role",
+  changeRoleOf: (name: string) => `Change role of ${name}`,
+  remove: "Remove",
+  removeNamed: (name: string) => `Remove ${name}`,
+  leave: "Leave account",
+  onlyYou: "Only you",
+  onlyYouHint: "Invite someone: they get a link that works once, for 48 hours.",
+  invitations: "Open invitations",
+  invitationColumns: { role: "Role", by: "Invited by", expires: "Expires", actions: "Actions" },
+  withdraw: "Withdraw",
+  withdrawn: "The invitation is withdrawn",
+  withdrawnHint: "Its link works no more.",
+  withdrawNamed: (role: string) => `Withdraw the invitation as ${role}`,
+  rolesTitle: "What each role may do",
+  rolesColumns: { may: "May" },
+  rights: [
+    ["See overview, messages, webhooks, credits, keys and team", "masked", "yes", "yes"],
+    ["Compose, cancel, replay, send test events", "", "yes", "yes"],
+    ["Create and revoke keys, reveal and rotate the signing secret", "", "yes", "yes"],
+    ["Invite, change roles, remove members, account settings", "", "", "yes"],
+  ],
+  yes: "Yes",
+  no: "No",
+  masked: "Numbers and texts masked",
+} as const;
+
+export const inviteText = {
+  title: "Invite someone",
+  role: "Role",
+  roleHints: {
+    viewer: "Sees everything, with numbers and texts masked",
+    developer: "Sends, creates keys, works with webhooks",
+    owner: "Also invites people and changes the account",
+  } satisfies Record<MemberRole, string>,
+  submit: "Make the link",
+  linkTitle: "Pass on this link",
+  linkLead: "It works once, for 48 hours, and is shown only now. No mail is sent.",
+  link: "Invitation link",
+  copy: "Copy link",
+} as const;
+
+export const memberText = {
+  roleTitle: (name: string) => `Change the role of ${name}`,
+  roleHint: "All sessions of this person end; they sign in again with the new role.",
+  roleChanged: (name: string, role: string) => `${name} is now ${role}`,
+  removeTitle: (name: string) => `Remove ${name}?`,
+  removeText: "Their sessions end at once. Keys that they created keep working.",
+  removed: (name: string) => `${name} is removed`,
+  removedHint: "Their next request is refused.",
+  leaveTitle: "Leave this account?",
+  leaveText: "You can come back only with a new invitation.",
+  leaveSubmit: "Leave",
+  lastSeen: "Last seen",
+} as const;

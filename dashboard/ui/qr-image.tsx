@@ -1,0 +1,29 @@
+import { qrCode } from "./qr.ts";
+
+/** Light around the code, in modules, without which readers do not find it. */
+const QUIET = 4;
+
+/** Always dark on light, also on a dark page: many readers need it so. */
+export function QrImage({
+  text,
+  label,
+  width = 200,
+}: {
+  text: string;
+  label: string;
+  width?: number;
+}) {
+  const grid = qrCode(text);
+  const size = grid.length + 2 * QUIET;
+  const path = grid
+    .flatMap((row, y) =>
+      row.flatMap((isDark, x) => (isDark ? [`M${x + QUIET} ${y + QUIET}h1v1h-1z`] : [])),
+    )
+    .join("");
+  return (
+    <svg role="img" aria-label={label} width={width} height={width} viewBox={`0 0 ${size} ${size}`}>
+      <rect width={size} height={size} fill="#fff" />
+      <path d={path} fill="#000" shapeRendering="crispEdges" />
+    </svg>
+  );
+}
