@@ -151,25 +151,34 @@ create index webhook_deliveries_replayed on webhook_deliveries (replay_id) where
 create unique index one_delivery_in_flight_per_message on webhook_deliveries (message_id)
   where leased_until is not null;
 
--- Makes the partitions of a month and the two after it, where they are missing.
+-- Makes the partitions of a month and its neighbours, two ahead, where they are missing.
 create function make_partitions(around timestamptz) returns void language plpgsql as $$
 declare
   parent text;
   month  timestamptz;
 begin
+  -- One node at a time; the others have nothing to do.
+  if not pg_try_advisory_xact_lock(hashtext('posthorn message partitions')) then
+    return;
+  end if;
   foreach parent in array array['messages', 'events', 'submissions'] loop
     for month in
       select date_trunc('month', around at time zone 'UTC') at time zone 'UTC' + n * interval '1 month'
         from generate_series(-1, 2) n
     loop
       month := date_trunc('month', month at time zone 'UTC') at time zone 'UTC';
-      execute format(
-        'create table if not exists %I partition of %I for values from (%L) to (%L) with (fillfactor = %s)',
-        parent || to_char(month at time zone 'UTC', '_YYYY_MM'), parent,
-        id_floor(month),
-        id_floor((month at time zone 'UTC' + interval '1 month') at time zone 'UTC'),
-        case parent when 'events' then 100 else 60 end
-      );
+      begin
+        execute format(
+          'create table if not exists %I partition of %I for values from (%L) to (%L) with (fillfactor = %s)',
+          parent || to_char(month at time zone 'UTC', '_YYYY_MM'), parent,
+          id_floor(month),
+          id_floor((month at time zone 'UTC' + interval '1 month') at time zone 'UTC'),
+          case parent when 'events' then 100 else 60 end
+        );
+      exception when check_violation then
+        -- Nobody made the month in time, and its rows went to the default partition: there they stay.
+        raise warning '% cannot be split by month, %_other holds rows of %', parent, parent, month;
+      end;
     end loop;
     execute format('create table if not exists %I partition of %I default', parent || '_other', parent);
   end loop;

@@ -40,8 +40,8 @@ begin
       from changed c
      where c.body is not null
   ), followed as (
-    insert into followed_events (account_id, message_id, sequence, at)
-    select c.account_id, c.message_id, c.sequence, c.at
+    insert into followed_events (account_id, message_id, sequence)
+    select c.account_id, c.message_id, c.sequence
       from changed c
      where exists (select from followers f where f.account_id = c.account_id and f.until > clock_timestamp())
   ), tallied as (

@@ -394,6 +394,6 @@ create table followed_events (
   account_id uuid        not null,
   message_id uuid        not null,
   sequence   smallint    not null,
-  at         timestamptz not null
+  at         timestamptz not null default clock_timestamp()
 );
 create index followed_events_by_transaction on followed_events (xid);

@@ -15,6 +15,7 @@ import {
   concatReferences,
   cursors,
   expireMessages,
+  keepPartitions,
   messageHandlers,
   routingTable,
   sendRefinements,
@@ -36,11 +37,14 @@ import {
 import { carrierFleet, submissionHistory } from "#sending";
 import {
   connectBudgets,
+  continueReplays,
   deliveryLoop,
   egressPolicy,
   judgeUrl,
+  keepAttempts,
   laneKeeper,
   poster,
+  sweepFollowed,
   systemResolve,
   trust,
   webhookHistory,
@@ -123,25 +127,18 @@ export function compose(parts: Parts): Service {
     genericPlans: true,
     applicationName: "posthorn deliver",
   });
+  const lanes = laneKeeper({ clock });
+  const posting = poster({
+    policy,
+    clock,
+    resolve: systemResolve({ clock }),
+    trust: trust(),
+    budgets: connectBudgets,
+    showPrivateAnswers: storage.isEmbedded,
+  });
+  const delivering = { clock, secrets, lanes, poster: posting, policy, version };
   const webhooks = config.roles.has("webhooks")
-    ? deliveryLoop({
-        db: deliverDb,
-        clock,
-        log,
-        metrics,
-        secrets,
-        lanes: laneKeeper({ clock }),
-        poster: poster({
-          policy,
-          clock,
-          resolve: systemResolve({ clock }),
-          trust: trust(),
-          budgets: connectBudgets,
-          showPrivateAnswers: storage.isEmbedded,
-        }),
-        policy,
-        version,
-      })
+    ? deliveryLoop({ ...delivering, db: deliverDb, log, metrics })
     : undefined;
   const fleet = config.roles.has("sender")
     ? carrierFleet({
@@ -233,6 +230,10 @@ export function compose(parts: Parts): Service {
     ...statisticsLoops({ db, clock }),
     ...consoleLoops,
     ...(fleet?.loops ?? []),
+    keepPartitions(db),
+    keepAttempts(db),
+    sweepFollowed(db),
+    ...(webhooks ? [continueReplays(deliverDb)] : []),
   ];
   let running: RunningLoop[] = [];
   return {
@@ -247,6 +248,7 @@ export function compose(parts: Parts): Service {
       await app.close();
       await fleet?.stop();
       await webhooks?.stop();
+      await posting.close();
       await Promise.all(running.map((loop) => loop.stop()));
       await usage
         .flush()

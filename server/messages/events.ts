@@ -1,37 +1,57 @@
+import { deliveryErrors, type Status } from "#contract";
 import { type Queryable, sql } from "#platform";
+import { eventBody, type StatusChange } from "./event-body.ts";
+import type { MessageRow } from "./message-row.ts";
+import { findMessagesOf } from "./read.ts";
 
-/** A change of status as it was frozen for its receiver. */
-export type OutgoingEvent = {
-  status: "SENT" | "DELIVERED" | "UNDELIVERED" | "FAILED";
-  createdAt: Date;
-  url: string;
-  body: Buffer;
-};
+/** Which change of status of which message. */
+export type EventKey = { message_id: string; sequence: number };
 
-type Row = {
-  message_id: string;
-  sequence: number;
-  status: OutgoingEvent["status"];
+/** A change of status after QUEUED, as the table has it. */
+export type EventRow = EventKey & {
+  account_id: string;
+  status: Exclude<Status, "QUEUED">;
   at: Date;
-  callback_url: string;
-  body: Buffer;
+  /** Both null where there is nobody to tell. */
+  callback_url: string | null;
+  body: Buffer | null;
 };
 
-/** Events that go to a callback address, by `messageId sequence`. */
-export async function findEvents(
-  db: Queryable,
-  wanted: readonly { message_id: string; sequence: number }[],
-): Promise<Map<string, OutgoingEvent>> {
-  const rows = await db.query<Row>(sql`
-    select e.message_id, e.sequence, e.status, e.at, e.callback_url, e.body
+export function findEvents(db: Queryable, wanted: readonly EventKey[]): Promise<EventRow[]> {
+  return db.query<EventRow>(sql`
+    select e.message_id, e.sequence, e.account_id, e.status, e.at, e.callback_url, e.body
       from unnest(${wanted.map(({ message_id }) => message_id)}::uuid[],
-                  ${wanted.map(({ sequence }) => sequence)}::smallint[]) as u (message_id, sequence)
+                  ${wanted.map(({ sequence }) => sequence)}::smallint[]) with ordinality as u (message_id, sequence, n)
       join events e on e.message_id = u.message_id and e.sequence = u.sequence
-     where e.body is not null`);
-  return new Map(
-    rows.map(({ message_id, sequence, status, at, callback_url, body }) => [
-      `${message_id} ${sequence}`,
-      { status, createdAt: at, url: callback_url, body },
-    ]),
-  );
+     order by u.n`);
+}
+
+/** The same with the octets that a receiver gets, or would get if there were one. */
+export async function findEventBodies(
+  db: Queryable,
+  wanted: readonly EventKey[],
+): Promise<(EventRow & { body: Buffer })[]> {
+  const events = await findEvents(db, wanted);
+  const untold = events.filter(({ body }) => body === null);
+  const messages = await findMessagesOf(db, untold);
+  return events.flatMap((event) => {
+    if (event.body !== null) return [{ ...event, body: event.body }];
+    const message = messages.get(event.message_id);
+    if (message === undefined) return [];
+    const { message_id: messageId, status, at } = event;
+    const told = { messageId, recipient: message.recipient, at };
+    return [{ ...event, body: eventBody({ ...told, ...outcome(status, message) }) }];
+  });
+}
+
+type Told<Change> = Change extends StatusChange
+  ? Omit<Change, "messageId" | "recipient" | "at">
+  : never;
+
+/** A message ends once, so its error is that of the change that ended it. */
+function outcome(status: EventRow["status"], message: MessageRow): Told<StatusChange> {
+  if (status === "SENT" || status === "DELIVERED") return { status };
+  const code = message.error_code ?? "UNKNOWN";
+  const error = { code, message: deliveryErrors[code].message };
+  return { status, error: { ...error, carrierCode: message.error_carrier_code } };
 }

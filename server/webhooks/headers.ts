@@ -13,15 +13,22 @@ export type WebhookRequest = Signable & {
 
 /** Every header of a webhook but those that HTTP itself needs. */
 export function webhookHeaders(request: WebhookRequest, version: string): Record<string, string> {
+  return { ...eventHeaders(request, version), ...signatureHeaders(request) };
+}
+
+/** Those that anybody could write: receivers must not trust them alone. */
+export function eventHeaders(
+  { event, attempt, sequence, isTest }: Omit<WebhookRequest, keyof Signable>,
+  version: string,
+): Record<string, string> {
   return {
     "Content-Type": "application/json",
     "User-Agent": `Posthorn/${version}`,
     // Whatever the answer is, it is never decompressed: 10 kB of it could become 10 MB.
     "Accept-Encoding": "identity",
-    "X-SMS-Event": request.event,
-    "X-SMS-Attempt": String(request.attempt),
-    "X-SMS-Sequence": String(request.sequence),
-    ...signatureHeaders(request),
-    ...(request.isTest === true ? { "X-SMS-Test": "true" } : {}),
+    "X-SMS-Event": event,
+    "X-SMS-Attempt": String(attempt),
+    "X-SMS-Sequence": String(sequence),
+    ...(isTest === true ? { "X-SMS-Test": "true" } : {}),
   };
 }

@@ -27,12 +27,12 @@ export async function webhookHistory(
 ): Promise<Map<number, WebhookHistory>> {
   const [waiting, rows] = await Promise.all([
     db.query<{ sequence: number }>(sql`
-      select sequence from webhook_deliveries where message_id = ${messageId} and replay_id is null`),
+      select sequence from webhook_deliveries where message_id = ${messageId} and account_id = ${accountId}`),
     db.query<Row>(sql`
       select sequence, attempt, at, http_status, error_class, total_ms, ended
         from webhook_attempts
        where account_id = ${accountId} and message_id = ${messageId}
-       order by sequence, attempt`),
+       order by sequence, attempt, at`),
   ]);
   const history = new Map<number, WebhookHistory>();
   const of = (sequence: number) => {
@@ -44,7 +44,6 @@ export async function webhookHistory(
     history.set(sequence, known);
     return known;
   };
-  for (const { sequence } of waiting) of(sequence);
   for (const { sequence, attempt, at, http_status, error_class, total_ms, ended } of rows) {
     const entry = of(sequence);
     const durationMs = Math.round(total_ms);
@@ -55,7 +54,12 @@ export async function webhookHistory(
       httpStatus: http_status,
       error: error_class,
     });
-    if (ended) entry.state = ended;
+    // Delivered stays delivered, also where a replay of it failed.
+    if (ended && entry.state !== "delivered") entry.state = ended;
+  }
+  for (const { sequence } of waiting) {
+    const entry = of(sequence);
+    if (entry.state !== "delivered") entry.state = "pending";
   }
   return history;
 }

@@ -34,3 +34,41 @@ export { type Ended, isTooOldToWait, type NextStep, nextStep } from "./schedule.
 export { type DeliveryLoop, deliveryLoop } from "./delivery-loop.ts";
 export { webhookHistory } from "./history.ts";
 export { countWaiting, measureBacklog } from "./waiting.ts";
+export { attemptInWords, headersOfAttempt } from "./attempt-words.ts";
+export {
+  browseDeliveries,
+  type BrowsedDeliveries,
+  type DeliveryFilter,
+  NO_DELIVERY_FILTER,
+} from "./browse-deliveries.ts";
+export {
+  type BulkReplayWish,
+  cancelReplay,
+  continueReplays,
+  countExhausted,
+  findReplay,
+  finishReplay,
+  MAX_REPLAYED,
+  type ReplayProgress,
+  startBulkReplay,
+} from "./bulk-replay.ts";
+export {
+  type AttemptRow,
+  type DeliveryDetail,
+  type DeliveryRow,
+  type DeliveryState,
+  findDelivery,
+} from "./describe-deliveries.ts";
+export { type FollowedEvent, followEvents, type FollowWish } from "./follow.ts";
+export { type Forwarded, type Forwarder, forwarder } from "./forward.ts";
+export { type HostRow, listHosts } from "./hosts.ts";
+export {
+  countSelected,
+  isReplayable,
+  replayDelivery,
+  type Replayed,
+  replaySelected,
+  type ReplayWish,
+} from "./replay.ts";
+export { keepAttempts, sweepFollowed } from "./retention.ts";
+export { sendTestEvent, type TestedEvent, type TestWish } from "./test-event.ts";

@@ -1,0 +1,115 @@
+import type { EventName } from "#contract";
+import { accountOf, type EventKey, hostKey } from "#messages";
+import { eventId, parseEventId, type Queryable, rawSql, type Sql, sql } from "#platform";
+import { type DeliveryRow, type DeliveryState, describeDeliveries } from "./describe-deliveries.ts";
+
+export type DeliveryFilter = {
+  states: readonly DeliveryState[] | null;
+  events: readonly EventName[] | null;
+  /** Host, host and port, or scheme, host and port. */
+  host: string | null;
+  messageId: string | null;
+  httpStatus: number | null;
+  createdAfter: Date | null;
+  createdBefore: Date | null;
+};
+
+export const NO_DELIVERY_FILTER: DeliveryFilter = {
+  states: null,
+  events: null,
+  host: null,
+  messageId: null,
+  httpStatus: null,
+  createdAfter: null,
+  createdBefore: null,
+};
+
+/** Beside the delivery with this id, on the older or the newer side. */
+type Position = { direction: "older" | "newer"; id: string } | null;
+
+export type BrowsedDeliveries = {
+  /** Nearest to the position first; one more than `limit` if there are more. */
+  rows: DeliveryRow[];
+  /** Where to go on when the look ended without a full page; null where the end was reached. */
+  lookedUntil: string | null;
+};
+
+/** Deliveries looked at for one page whose filter no index holds. */
+const MAX_LOOKED_AT = 2_000;
+
+type Wish = { accountId: string; filter: DeliveryFilter; position: Position; limit: number };
+
+/**
+ * Deliveries of an account in the order of their messages, on one side of a position. The cost of a
+ * page does not grow with what is kept: a page that is filtered looks at a bounded number.
+ */
+export async function browseDeliveries(db: Queryable, wish: Wish): Promise<BrowsedDeliveries> {
+  const { filter, limit, accountId } = wish;
+  const isFiltered = Object.values(filter).some((value) => value !== null);
+  const most = isFiltered ? MAX_LOOKED_AT : limit + 1;
+  const keys = await findKeys(db, wish, most);
+  const described = await describeDeliveries(db, accountId, keys);
+  const rows = described.filter((row) => isWanted(row, filter)).slice(0, limit + 1);
+  const last = keys.at(-1);
+  const isCut = isFiltered && keys.length === most && rows.length <= limit;
+  return { rows, lookedUntil: isCut && last ? eventId(last.message_id, last.sequence) : null };
+}
+
+const LIVE: readonly DeliveryState[] = ["waiting", "retrying"];
+const UNDELIVERED: readonly DeliveryState[] = ["exhausted", "gone", "forbidden"];
+
+/** Which deliveries to look at, nearest to the position first. */
+function findKeys(
+  db: Queryable,
+  { accountId, filter, position }: Wish,
+  most: number,
+): Promise<EventKey[]> {
+  const only = (states: readonly DeliveryState[]) =>
+    filter.states?.every((state) => states.includes(state)) ?? false;
+  const order = rawSql(position?.direction === "newer" ? "asc" : "desc");
+  const side = sideOf(position, filter.messageId);
+  const page = sql`order by k.message_id ${order}, k.sequence ${order} limit ${most}`;
+  // The lanes of an account lie side by side: they begin with the same 48 bits.
+  const firstLane = accountOf(hostKey(accountId, "")) << 16n;
+  const live = sql`
+    (select k.message_id, k.sequence
+       from webhook_deliveries k
+      where k.host_key between ${firstLane.toString()}::bigint and ${(firstLane + 0xffffn).toString()}::bigint
+        and k.account_id = ${accountId} and ${side}
+      ${page})`;
+  const tried = sql`
+    (select distinct k.message_id, k.sequence
+       from webhook_attempts k
+      where k.account_id = ${accountId} and ${side}
+        ${only(UNDELIVERED) ? sql`and k.ended in ('exhausted', 'gone', 'forbidden')` : sql``}
+      ${page})`;
+  const sources = only(LIVE) ? live : only(UNDELIVERED) ? tried : sql`${live} union ${tried}`;
+  return db.query<EventKey>(sql`select k.message_id, k.sequence from (${sources}) k ${page}`);
+}
+
+function sideOf(position: Position, messageId: string | null): Sql {
+  const at = position === null ? undefined : parseEventId(position.id);
+  const beside =
+    at === undefined
+      ? sql`true`
+      : sql`(k.message_id, k.sequence) ${rawSql(position?.direction === "newer" ? ">" : "<")} (${at.messageId}::uuid, ${at.sequence}::smallint)`;
+  return messageId === null ? beside : sql`${beside} and k.message_id = ${messageId}`;
+}
+
+function isWanted(row: DeliveryRow, filter: DeliveryFilter): boolean {
+  const { states, events, host, httpStatus, createdAfter, createdBefore } = filter;
+  return (
+    (states === null || states.includes(row.state)) &&
+    (events === null || events.includes(row.event)) &&
+    (host === null || namesOf(row.url).includes(host.toLowerCase())) &&
+    (httpStatus === null || row.last?.httpStatus === httpStatus) &&
+    (createdAfter === null || row.createdAt >= createdAfter) &&
+    (createdBefore === null || row.createdAt < createdBefore)
+  );
+}
+
+/** Everything that a person may mean by the host of a URL. */
+function namesOf(url: string): string[] {
+  const parsed = URL.parse(url);
+  return parsed === null ? [] : [parsed.hostname, parsed.host, parsed.origin];
+}

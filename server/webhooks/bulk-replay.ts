@@ -1,0 +1,216 @@
+import { type Actor, recordAudit } from "#accounts";
+import {
+  type Clock,
+  type Database,
+  isId,
+  type Loop,
+  type Queryable,
+  sql,
+  type Transaction,
+} from "#platform";
+import { findReplayable, insertReplay, queueReplays } from "./replay.ts";
+
+/** More at once would be a flood, for receivers too; a second wish takes the rest. */
+export const MAX_REPLAYED = 10_000;
+const PAGE = 500;
+
+type Exhausted = { accountId: string; since: Date };
+
+/** How many deliveries of an account have ended exhausted since then, and have not been replayed. */
+export async function countExhausted(db: Queryable, wish: Exhausted): Promise<number> {
+  const [counted] = await db.query<{ count: number }>(sql`
+    select count(*) as count from (${exhausted({ ...wish, until: null })} limit ${MAX_REPLAYED}) e`);
+  return counted?.count ?? 0;
+}
+
+export type BulkReplayWish = Exhausted & { actor: Actor; now: Date; idempotencyKey?: string };
+
+/**
+ * Wishes for all of these to be replayed. They are queued page by page, by whoever calls
+ * `continueReplay`; `continueReplays` does it in the background, also for a process that died.
+ */
+export function startBulkReplay(
+  db: Database,
+  wish: BulkReplayWish,
+): Promise<{ replayId: string; total: number }> {
+  const { accountId, since, actor, now } = wish;
+  return db.transaction(async (tx) => {
+    const total = await countExhausted(tx, wish);
+    const { isNew, ...noted } = await insertReplay(tx, { ...wish, total });
+    if (!isNew) return noted;
+    const details = { since, total };
+    const entry = { at: now, accountId, actor, objectId: noted.replayId, details };
+    await recordAudit(tx, { ...entry, action: "webhook.replayed" });
+    return noted;
+  });
+}
+
+type Unfinished = {
+  replay_id: string;
+  account_id: string;
+  queued: number;
+  since: Date;
+  created_at: Date;
+  after_message: string | null;
+  after_sequence: number | null;
+};
+
+/** Queues the next page of a bulk replay; false where there is nothing more to queue. */
+export function continueReplay(db: Database, replayId: string): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    // Skipped while another process is at it: that one goes on.
+    const [replay] = await tx.query<Unfinished>(sql`
+      select replay_id, account_id, queued, since, created_at, after_message, after_sequence
+        from webhook_replays
+       where replay_id = ${replayId} and finished_at is null
+         for update skip locked`);
+    if (!replay) return false;
+    const page = await nextPage(tx, replay);
+    const events = await findReplayable(
+      tx,
+      page.map(({ message_id, sequence }) => ({ messageId: message_id, sequence })),
+    );
+    const queued = replay.queued + (await queueReplays(tx, events, replayId));
+    const last = page.at(-1);
+    const isFinished = page.length < PAGE || queued >= MAX_REPLAYED;
+    await tx.query(sql`
+      update webhook_replays
+         set queued = ${queued},
+             after_message = ${last?.message_id ?? replay.after_message},
+             after_sequence = ${last?.sequence ?? replay.after_sequence},
+             finished_at = case when ${isFinished} then clock_timestamp() end,
+             -- What was replayed singly meanwhile is not waited for.
+             total = case when ${isFinished} then ${queued} else total end
+       where replay_id = ${replayId}`);
+    return !isFinished;
+  });
+}
+
+/** While another process queues a page. */
+const LOOK_EVERY_MS = 50;
+
+/** Queues all pages of a bulk replay, beside others who do, and answers how many deliveries they were. */
+export async function finishReplay(
+  { db, clock }: { db: Database; clock: Clock },
+  replayId: string,
+): Promise<number> {
+  for (;;) {
+    const isAtIt = await continueReplay(db, replayId);
+    const [replay] = await db.query<{ queued: number; is_finished: boolean }>(sql`
+      select queued, finished_at is not null as is_finished from webhook_replays where replay_id = ${replayId}`);
+    if (!replay || replay.is_finished) return replay?.queued ?? 0;
+    if (!isAtIt) await clock.sleep(LOOK_EVERY_MS);
+  }
+}
+
+/** Goes on with bulk replays, a page at a time. */
+export function continueReplays(db: Database): Loop {
+  return {
+    name: "queue replays",
+    idleMs: 500,
+    async pass() {
+      const unfinished = await db.query<{ replay_id: string }>(sql`
+        select replay_id from webhook_replays where finished_at is null order by replay_id limit 10`);
+      for (const { replay_id } of unfinished) await continueReplay(db, replay_id);
+      return unfinished.length;
+    },
+  };
+}
+
+function nextPage(tx: Transaction, replay: Unfinished) {
+  const { account_id: accountId, since, created_at: until } = replay;
+  const after =
+    replay.after_message === null
+      ? sql``
+      : sql`and (a.message_id, a.sequence) > (${replay.after_message}::uuid, ${replay.after_sequence}::smallint)`;
+  const limit = Math.min(PAGE, MAX_REPLAYED - replay.queued);
+  return tx.query<{ message_id: string; sequence: number }>(sql`
+    ${exhausted({ accountId, since, until })} ${after}
+     order by a.message_id, a.sequence
+     limit ${limit}`);
+}
+
+/** What has ended exhausted and neither waits again nor has ended anew. */
+function exhausted({ accountId, since, until }: Exhausted & { until: Date | null }) {
+  return sql`
+    select a.message_id, a.sequence
+      from webhook_attempts a
+     where a.account_id = ${accountId}
+       and a.ended in ('exhausted', 'gone', 'forbidden')
+       and a.ended = 'exhausted'
+       and a.at >= ${since}
+       and a.at <= coalesce(${until}::timestamptz, clock_timestamp())
+       and not exists (select from webhook_deliveries w where w.message_id = a.message_id and w.sequence = a.sequence)
+       and not exists (select from webhook_attempts l
+                        where l.account_id = a.account_id and l.message_id = a.message_id and l.sequence = a.sequence
+                          and l.attempt > a.attempt and l.ended is not null)`;
+}
+
+export type ReplayProgress = {
+  replayId: string;
+  state: "running" | "done" | "canceled";
+  total: number;
+  /** Not yet begun, or between attempts. */
+  waiting: number;
+  delivered: number;
+  failed: number;
+  createdAt: Date;
+};
+
+export async function findReplay(
+  db: Queryable,
+  { accountId, replayId }: { accountId: string; replayId: string },
+): Promise<ReplayProgress | undefined> {
+  if (!isId(replayId)) return undefined;
+  const [row] = await db.query<Omit<ReplayProgress, "state"> & Stage>(sql`
+    select r.replay_id as "replayId", r.total, r.created_at as "createdAt", r.finished_at is not null as "isQueued",
+           r.canceled_at is not null as "isCanceled",
+           case when r.finished_at is null then r.total - r.queued else 0 end
+             + (select count(*) from webhook_deliveries w where w.replay_id = r.replay_id) as waiting,
+           (select count(*) from webhook_attempts a
+             where a.replay_id = r.replay_id and a.ended = 'delivered') as delivered,
+           (select count(*) from webhook_attempts a
+             where a.replay_id = r.replay_id and a.ended <> 'delivered') as failed
+      from webhook_replays r
+     where r.replay_id = ${replayId} and r.account_id = ${accountId}`);
+  if (!row) return undefined;
+  const { isQueued, isCanceled, ...progress } = row;
+  const isDone = isQueued && progress.waiting === 0;
+  return { ...progress, state: isCanceled ? "canceled" : isDone ? "done" : "running" };
+}
+
+type Stage = { isQueued: boolean; isCanceled: boolean };
+
+export type CancelWish = { accountId: string; replayId: string; actor: Actor; now: Date };
+
+/** Stops a replay: what has not begun is left out, what has begun goes on. False where it is unknown. */
+export function cancelReplay(db: Database, wish: CancelWish): Promise<boolean> {
+  const { accountId, replayId, actor, now } = wish;
+  if (!isId(replayId)) return Promise.resolve(false);
+  return db.transaction(async (tx) => {
+    const found = await tx.query<{ is_canceled: boolean }>(sql`
+      select canceled_at is not null as is_canceled
+        from webhook_replays
+       where replay_id = ${replayId} and account_id = ${accountId}
+         for update`);
+    if (found.length === 0) return false;
+    if (found[0]?.is_canceled === true) return true;
+    const left = await tx.query(sql`
+      delete from webhook_deliveries
+       where replay_id = ${replayId} and leased_until is null and step = 0
+      returning message_id`);
+    await tx.query(sql`
+      update webhook_replays
+         set canceled_at = ${now}, finished_at = coalesce(finished_at, ${now}), total = queued - ${left.length}::integer
+       where replay_id = ${replayId}`);
+    const entry = {
+      at: now,
+      accountId,
+      actor,
+      objectId: replayId,
+      details: { leftOut: left.length },
+    };
+    await recordAudit(tx, { ...entry, action: "webhook.replay_canceled" });
+    return true;
+  });
+}

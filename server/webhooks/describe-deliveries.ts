@@ -1,0 +1,192 @@
+import { type EventName, eventNames } from "#contract";
+import { type EventKey, type EventRow, findEvents } from "#messages";
+import { eventId, parseEventId, type Queryable, sql } from "#platform";
+import type { Ended } from "./schedule.ts";
+
+/** Waiting: no attempt yet. Retrying: some failed, or it is replayed. The others are how it ended. */
+export type DeliveryState = "waiting" | "retrying" | Ended;
+
+/** One event to one callback address, as people see it. */
+export type DeliveryRow = {
+  /** The `webhook-id`: the same on attempts and replays. */
+  deliveryId: string;
+  messageId: string;
+  sequence: number;
+  event: EventName;
+  url: string;
+  state: DeliveryState;
+  attempts: number;
+  /** When the status changed. */
+  createdAt: Date;
+  /** Null where it has ended, or an attempt is under way. */
+  nextAttemptAt: Date | null;
+  /** The replay that is under way, or that the last attempt was part of. */
+  replayId: string | null;
+  last: LastAttempt | null;
+};
+
+export type LastAttempt = {
+  at: Date;
+  httpStatus: number | null;
+  errorClass: string | null;
+  error: string | null;
+  totalMs: number;
+};
+
+type Live = EventKey & {
+  attempts: number;
+  next_at: Date;
+  is_leased: boolean;
+  replay_id: string | null;
+};
+
+type Tried = EventKey & {
+  attempt: number;
+  at: Date;
+  replay_id: string | null;
+  http_status: number | null;
+  error_class: string | null;
+  error: string | null;
+  total_ms: number;
+  ended: Ended | null;
+};
+
+/** Describes deliveries of an account, in the order given; those that are unknown are left out. */
+export async function describeDeliveries(
+  db: Queryable,
+  accountId: string,
+  keys: readonly EventKey[],
+): Promise<DeliveryRow[]> {
+  if (keys.length === 0) return [];
+  const [events, live, tried] = await Promise.all([
+    findEvents(db, keys),
+    findLive(db, keys),
+    findTried(db, accountId, keys),
+  ]);
+  return events
+    .filter(({ account_id }) => account_id === accountId)
+    .flatMap((event) => {
+      const id = eventId(event.message_id, event.sequence);
+      return describe(event, live.get(id), tried.get(id)) ?? [];
+    });
+}
+
+function describe(
+  event: EventRow,
+  live: Live | undefined,
+  tried: Tried | undefined,
+): DeliveryRow | undefined {
+  const state = live ? (tried ? "retrying" : "waiting") : tried?.ended;
+  if (event.callback_url === null || !state) return undefined;
+  return {
+    deliveryId: eventId(event.message_id, event.sequence),
+    messageId: event.message_id,
+    sequence: event.sequence,
+    event: eventNames[event.status],
+    url: event.callback_url,
+    state,
+    attempts: tried?.attempt ?? 0,
+    createdAt: event.at,
+    nextAttemptAt: live && !live.is_leased ? live.next_at : null,
+    replayId: live?.replay_id ?? tried?.replay_id ?? null,
+    last: tried
+      ? {
+          at: tried.at,
+          httpStatus: tried.http_status,
+          errorClass: tried.error_class,
+          error: tried.error,
+          totalMs: tried.total_ms,
+        }
+      : null,
+  };
+}
+
+function unnested(keys: readonly EventKey[]) {
+  return sql`
+    unnest(${keys.map(({ message_id }) => message_id)}::uuid[], ${keys.map(({ sequence }) => sequence)}::smallint[])
+      as u (message_id, sequence)`;
+}
+
+function byId<Row extends EventKey>(rows: Row[]): Map<string, Row> {
+  return new Map(rows.map((row) => [eventId(row.message_id, row.sequence), row]));
+}
+
+async function findLive(db: Queryable, keys: readonly EventKey[]): Promise<Map<string, Live>> {
+  return byId(
+    await db.query<Live>(sql`
+      select w.message_id, w.sequence, w.attempts, w.next_at, w.leased_until is not null as is_leased, w.replay_id
+        from ${unnested(keys)}
+        join webhook_deliveries w on w.message_id = u.message_id and w.sequence = u.sequence`),
+  );
+}
+
+/** The last attempt of each; of a delivery that has ended it is the one that ended it. */
+async function findTried(
+  db: Queryable,
+  accountId: string,
+  keys: readonly EventKey[],
+): Promise<Map<string, Tried>> {
+  return byId(
+    await db.query<Tried>(sql`
+      select u.message_id, u.sequence, t.attempt, t.at, t.replay_id, t.http_status, t.error_class, t.error, t.total_ms,
+             t.ended
+        from ${unnested(keys)}
+       cross join lateral (
+         select a.attempt, a.at, a.replay_id, a.http_status, a.error_class, a.error, a.total_ms, a.ended
+           from webhook_attempts a
+          where a.account_id = ${accountId} and a.message_id = u.message_id and a.sequence = u.sequence
+          order by a.attempt desc, a.at desc
+          limit 1
+       ) t`),
+  );
+}
+
+/** One attempt with all that is kept of it. */
+export type AttemptRow = {
+  attempt: number;
+  at: Date;
+  replay_id: string | null;
+  http_status: number | null;
+  error_class: string | null;
+  error: string | null;
+  dns_ms: number | null;
+  connect_ms: number | null;
+  tls_ms: number | null;
+  first_byte_ms: number | null;
+  total_ms: number;
+  address: string | null;
+  answer_headers: Record<string, string | string[]> | null;
+  answer: Buffer | null;
+  ended: Ended | null;
+};
+
+export type DeliveryDetail = DeliveryRow & {
+  /** The exact octets that are sent. */
+  body: Buffer;
+  /** Oldest first. */
+  tried: AttemptRow[];
+};
+
+/** A delivery with its body and every attempt; undefined where the account has none with that id. */
+export async function findDelivery(
+  db: Queryable,
+  { accountId, deliveryId }: { accountId: string; deliveryId: string },
+): Promise<DeliveryDetail | undefined> {
+  const key = parseEventId(deliveryId);
+  if (!key) return undefined;
+  const keys = [{ message_id: key.messageId, sequence: key.sequence }];
+  const [described] = await describeDeliveries(db, accountId, keys);
+  const [event] = await findEvents(db, keys);
+  if (!described || !event?.body) return undefined;
+  const tried = await db.query<AttemptRow>(sql`
+    select attempt, at, replay_id, http_status, error_class, error, dns_ms, connect_ms, tls_ms, first_byte_ms, total_ms,
+           address, answer_headers, answer, ended
+      from webhook_attempts
+     where account_id = ${accountId} and message_id = ${key.messageId} and sequence = ${key.sequence}
+     order by attempt, at
+     limit ${MAX_ATTEMPTS_SHOWN}`);
+  return { ...described, body: event.body, tried };
+}
+
+/** Replays have no end; a person needs no more than this. */
+const MAX_ATTEMPTS_SHOWN = 200;

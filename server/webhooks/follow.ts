@@ -1,0 +1,131 @@
+import { findSigningSecrets, type SigningSecrets } from "#accounts";
+import { type EventName, eventNames } from "#contract";
+import { type EventKey, findEventBodies } from "#messages";
+import { type Clock, type Database, eventId, type SecretBox, sql } from "#platform";
+import { webhookHeaders } from "./headers.ts";
+
+/** A change of status, as a receiver would get it. */
+export type FollowedEvent = {
+  deliveryId: string;
+  event: EventName;
+  messageId: string;
+  sequence: number;
+  status: "SENT" | "DELIVERED" | "UNDELIVERED" | "FAILED";
+  at: Date;
+  /** The octets that the webhook has, whether or not there is one. */
+  body: Buffer;
+  /** Signed now, by the account's secrets. */
+  headers: Record<string, string>;
+};
+
+type Deps = { db: Database; clock: Clock; secrets: SecretBox; version: string };
+
+export type FollowWish = {
+  accountId: string;
+  /** Ends the following. */
+  signal: AbortSignal;
+  /** From now on nothing is missed. */
+  onReady?: () => void;
+  /** This process stood still for so long that events may have been missed; it goes on. */
+  onLapse?: () => void;
+};
+
+/** Events are written for followers for this long after the last renewal. */
+const FOLLOW_MS = 60_000;
+const RENEW_MS = 20_000;
+const LOOK_EVERY_MS = 200;
+const PAGE = 500;
+
+/**
+ * Every change of status of an account as it happens, each once, those of a message in order. What
+ * one transaction wrote is seen when it commits: each look takes what its snapshot sees and the one
+ * before it did not, so a slow transaction is never passed over.
+ */
+export async function* followEvents(
+  deps: Deps,
+  { accountId, signal, onReady, onLapse }: FollowWish,
+): AsyncGenerator<FollowedEvent, void, undefined> {
+  const { db, clock } = deps;
+  await renew(db, accountId);
+  let renewedAtMs = clock.monotonicMs();
+  let seen = await readSnapshot(db);
+  onReady?.();
+  while (!signal.aborted) {
+    if (clock.monotonicMs() - renewedAtMs >= RENEW_MS) {
+      if (!(await renew(db, accountId))) onLapse?.();
+      renewedAtMs = clock.monotonicMs();
+    }
+    const now = await readSnapshot(db);
+    for await (const page of pagesBetween(db, { accountId, seen, now })) {
+      yield* await eventsOf(deps, accountId, page);
+      if (signal.aborted) return;
+    }
+    seen = now;
+    await clock.sleep(LOOK_EVERY_MS, signal);
+  }
+}
+
+/** False where nothing was written for this account for a while. */
+async function renew(db: Database, accountId: string): Promise<boolean> {
+  const rows = await db.query<{ was_followed: boolean }>(sql`
+    with before as (
+      select until from followers where account_id = ${accountId}
+    )
+    insert into followers as f (account_id, until)
+    values (${accountId}, clock_timestamp() + make_interval(secs => ${FOLLOW_MS / 1000}))
+        on conflict (account_id) do update set until = greatest(f.until, excluded.until)
+    returning coalesce((select until > clock_timestamp() from before), false) as was_followed`);
+  return rows[0]?.was_followed ?? false;
+}
+
+async function readSnapshot(db: Database): Promise<string> {
+  const [row] = await db.query<{ snapshot: string }>(
+    sql`select pg_current_snapshot()::text as snapshot`,
+  );
+  return row?.snapshot ?? "";
+}
+
+type Span = { accountId: string; seen: string; now: string };
+
+async function* pagesBetween(
+  db: Database,
+  { accountId, seen, now }: Span,
+): AsyncGenerator<EventKey[]> {
+  for (let after = 0, isMore = true; isMore;) {
+    const page = await db.query<EventKey & { position: number }>(sql`
+      select position, message_id, sequence
+        from followed_events
+       where account_id = ${accountId}
+         and xid >= pg_snapshot_xmin(${seen}::pg_snapshot)
+         and not pg_visible_in_snapshot(xid, ${seen}::pg_snapshot)
+         and pg_visible_in_snapshot(xid, ${now}::pg_snapshot)
+         and position > ${after}
+       order by position
+       limit ${PAGE}`);
+    isMore = page.length === PAGE;
+    after = page.at(-1)?.position ?? after;
+    if (page.length > 0) yield page;
+  }
+}
+
+async function eventsOf(
+  { db, clock, secrets, version }: Deps,
+  accountId: string,
+  keys: EventKey[],
+): Promise<FollowedEvent[]> {
+  const events = await findEventBodies(db, keys);
+  const found = await findSigningSecrets(db, { accountIds: [accountId], secrets });
+  const live = liveSecrets(found.get(accountId));
+  const timestampSeconds = Math.floor(clock.now().getTime() / 1000);
+  return events.map(({ message_id: messageId, sequence, status, at, body }) => {
+    const deliveryId = eventId(messageId, sequence);
+    const event = eventNames[status];
+    const signable = { eventId: deliveryId, timestampSeconds, body, secrets: live };
+    const headers = webhookHeaders({ ...signable, event, attempt: 1, sequence }, version);
+    return { deliveryId, event, messageId, sequence, status, at, body, headers };
+  });
+}
+
+function liveSecrets(found: SigningSecrets | undefined): string[] {
+  return [found?.current ?? null, found?.previous ?? null].filter((secret) => secret !== null);
+}

@@ -1,0 +1,59 @@
+import { hostKey } from "#messages";
+import type { Clock } from "#platform";
+import { connectBudgets } from "./egress/connect.ts";
+import { judgeUrl } from "./egress/judge-url.ts";
+import { egressPolicy } from "./egress/policy.ts";
+import { systemResolve } from "./egress/resolve.ts";
+import { trust } from "./egress/trust.ts";
+import type { FollowedEvent } from "./follow.ts";
+import { attemptInWords } from "./attempt-words.ts";
+import { outcomeClass } from "./outcome.ts";
+import { poster } from "./post.ts";
+
+/** Whoever forwards names the address on his own machine: all but what no setting opens is allowed. */
+const PRIVATE = [
+  "127.0.0.0/8",
+  "10.0.0.0/8",
+  "172.16.0.0/12",
+  "192.168.0.0/16",
+  "100.64.0.0/10",
+  "::1/128",
+  "fc00::/7",
+];
+
+export type Forwarded = { httpStatus: number | null; error: string | null; durationMs: number };
+
+export type Forwarder = {
+  forward(event: FollowedEvent): Promise<Forwarded>;
+  close(): Promise<void>;
+};
+
+/** Posts followed events to one address as they are: the same octets and headers. */
+export function forwarder({ clock, url }: { clock: Clock; url: string }): Forwarder | string {
+  const policy = egressPolicy({ allowCidrs: PRIVATE, allowHttp: true, ownPorts: [] });
+  const verdict = judgeUrl(url, policy);
+  if (!verdict.allowed) return verdict.message;
+  const posting = poster({
+    policy,
+    clock,
+    resolve: systemResolve({ clock }),
+    trust: trust(),
+    budgets: connectBudgets,
+    showPrivateAnswers: true,
+  });
+  const lane = hostKey("", url);
+  return {
+    async forward({ headers, body }) {
+      const { status, outcome, timings } = await posting.post({
+        hostKey: lane,
+        url,
+        headers,
+        body,
+      });
+      const detail = outcome.kind === "answered" ? null : outcome.detail;
+      const error = attemptInWords({ error_class: outcomeClass(outcome), error: detail });
+      return { httpStatus: status, error, durationMs: Math.round(timings.totalMs) };
+    },
+    close: () => posting.close(),
+  };
+}

@@ -1,0 +1,174 @@
+import { type Actor, actorName, recordAudit } from "#accounts";
+import { type EventRow, findEvents, hostKey, lockMessagesOf } from "#messages";
+import {
+  type Database,
+  newId,
+  parseEventId,
+  type Queryable,
+  sql,
+  type Transaction,
+} from "#platform";
+import { KEPT_DAYS } from "./retention.ts";
+
+const DAY_MS = 86_400_000;
+
+export type ReplayWish = {
+  /** Left out by the operator, who may name any delivery. */
+  accountId?: string;
+  /** The `webhook-id`, which is the delivery's id too. */
+  deliveryId: string;
+  actor: Actor;
+  now: Date;
+  /** The same key of an account is one wish, however often it is sent. */
+  idempotencyKey?: string;
+};
+
+export type Replayed =
+  | { outcome: "replayed" | "repeated"; replayId: string; accountId: string }
+  | { outcome: "not_found" | "too_old" };
+
+/**
+ * Delivers once more: same id, same octets, same address, a new attempt. One that still waits comes
+ * forward; one that has ended gets the whole schedule again, and its attempts are counted on.
+ */
+export function replayDelivery(db: Database, wish: ReplayWish): Promise<Replayed> {
+  const { deliveryId, actor, now } = wish;
+  const key = parseEventId(deliveryId);
+  if (!key) return Promise.resolve({ outcome: "not_found" });
+  return db.transaction(async (tx) => {
+    const [event] = await findReplayable(tx, [key]);
+    if (!event || (wish.accountId !== undefined && event.account_id !== wish.accountId))
+      return { outcome: "not_found" };
+    if (!isReplayable(event, now)) return { outcome: "too_old" };
+    const { account_id: accountId } = event;
+    const noted = await insertReplay(tx, { ...wish, accountId, total: 1, since: null });
+    if (!noted.isNew) return { outcome: "repeated", replayId: noted.replayId, accountId };
+    await queueReplays(tx, [event], noted.replayId);
+    const details = { replayId: noted.replayId };
+    const entry = { at: now, accountId, actor, objectId: deliveryId, details };
+    await recordAudit(tx, { ...entry, action: "webhook.replayed" });
+    return { outcome: "replayed", replayId: noted.replayId, accountId };
+  });
+}
+
+/** Whether it is still kept. Attempts are dropped by the day, so a day more would find nothing. */
+export function isReplayable({ at }: { at: Date }, now: Date): boolean {
+  return now.getTime() - at.getTime() < KEPT_DAYS * DAY_MS;
+}
+
+export type SelectedReplayWish = Omit<ReplayWish, "accountId" | "deliveryId"> & {
+  accountId: string;
+  deliveryIds: readonly string[];
+};
+
+/** The same for several of one account; what is unknown or too old is left out. */
+export function replaySelected(
+  db: Database,
+  wish: SelectedReplayWish,
+): Promise<{ replayId: string; total: number }> {
+  const { accountId, deliveryIds, actor, now } = wish;
+  return db.transaction(async (tx) => {
+    const events = await findSelected(tx, wish);
+    const noted = await insertReplay(tx, { ...wish, total: events.length, since: null });
+    if (!noted.isNew) return noted;
+    await queueReplays(tx, events, noted.replayId);
+    const details = { deliveryIds, total: events.length };
+    const entry = { at: now, accountId, actor, objectId: noted.replayId, details };
+    await recordAudit(tx, { ...entry, action: "webhook.replayed" });
+    return noted;
+  });
+}
+
+/** How many of these would be replayed. */
+export async function countSelected(
+  db: Queryable,
+  wish: Pick<SelectedReplayWish, "accountId" | "deliveryIds" | "now">,
+): Promise<number> {
+  return (await findSelected(db, wish)).length;
+}
+
+async function findSelected(
+  db: Queryable,
+  { accountId, deliveryIds, now }: Pick<SelectedReplayWish, "accountId" | "deliveryIds" | "now">,
+): Promise<Replayable[]> {
+  const keys = [...new Set(deliveryIds)].flatMap((id) => parseEventId(id) ?? []);
+  const events = await findReplayable(db, keys);
+  return events.filter((event) => event.account_id === accountId && isReplayable(event, now));
+}
+
+export type Replayable = EventRow & { callback_url: string };
+
+/** Events that go to a callback address; others have nothing to replay. */
+export async function findReplayable(
+  db: Queryable,
+  keys: readonly { messageId: string; sequence: number }[],
+): Promise<Replayable[]> {
+  const wanted = keys.map(({ messageId, sequence }) => ({ message_id: messageId, sequence }));
+  const events = await findEvents(db, wanted);
+  return events.flatMap((event) =>
+    event.callback_url === null ? [] : [{ ...event, callback_url: event.callback_url }],
+  );
+}
+
+type NewReplay = {
+  accountId: string;
+  actor: Actor;
+  now: Date;
+  idempotencyKey?: string;
+  total: number;
+  /** Of a bulk replay, which is queued page by page; null where all is queued at once. */
+  since: Date | null;
+};
+
+/** Notes the wish, or finds the one that was made with the same key. */
+export async function insertReplay(
+  tx: Transaction,
+  { accountId, actor, now, idempotencyKey, total, since }: NewReplay,
+): Promise<{ isNew: boolean; replayId: string; total: number }> {
+  const replayId = newId(now.getTime());
+  const inserted = await tx.query(sql`
+    insert into webhook_replays (replay_id, account_id, actor, idempotency_key, created_at, total, queued, since, finished_at)
+    values (${replayId}, ${accountId}, ${actorName(actor)}, ${idempotencyKey ?? null}, clock_timestamp(), ${total},
+            ${since === null ? total : 0}, ${since}, ${since === null ? now : null})
+        on conflict (account_id, idempotency_key) where idempotency_key is not null do nothing
+    returning replay_id`);
+  if (inserted.length > 0) return { isNew: true, replayId, total };
+  const [before] = await tx.query<{ replay_id: string; total: number }>(sql`
+    select replay_id, total from webhook_replays
+     where account_id = ${accountId} and idempotency_key = ${idempotencyKey ?? null}`);
+  return { isNew: false, replayId: before?.replay_id ?? replayId, total: before?.total ?? 0 };
+}
+
+/** Makes these due now. Answers how many had ended and were put among those to deliver. */
+export async function queueReplays(
+  tx: Transaction,
+  events: readonly Replayable[],
+  replayId: string,
+): Promise<number> {
+  if (events.length === 0) return 0;
+  // Whoever adds deliveries of a message holds its row: so nobody adds another at the same time.
+  await lockMessagesOf(tx, events);
+  const keys = sql`
+    unnest(${events.map(({ message_id }) => message_id)}::uuid[], ${events.map(({ sequence }) => sequence)}::smallint[],
+           ${events.map(({ account_id }) => account_id)}::uuid[],
+           ${events.map(({ account_id, callback_url }) => hostKey(account_id, callback_url).toString())}::bigint[])
+      as u (message_id, sequence, account_id, host_key)`;
+  await tx.query(sql`
+    update webhook_deliveries w
+       set next_at = clock_timestamp()
+      from ${keys}
+     where w.message_id = u.message_id and w.sequence = u.sequence
+       and w.leased_until is null and w.next_at > clock_timestamp()`);
+  const queued = await tx.query(sql`
+    insert into webhook_deliveries (message_id, sequence, account_id, host_key, replay_id, attempts, created_at, next_at)
+    select u.message_id, u.sequence, u.account_id, u.host_key, ${replayId},
+           -- Never 0: that is for those that were never tried, and must go in order.
+           greatest(1, (select max(a.attempt)
+                          from webhook_attempts a
+                         where a.account_id = u.account_id and a.message_id = u.message_id and a.sequence = u.sequence)),
+           clock_timestamp(), clock_timestamp()
+      from ${keys}
+        on conflict (message_id, sequence) do nothing
+    returning message_id`);
+  return queued.length;
+}

@@ -1,0 +1,142 @@
+import { type Actor, findSigningSecrets, recordAudit } from "#accounts";
+import { deliveryErrors, eventNames } from "#contract";
+import { eventBody, hostKey, type StatusChange } from "#messages";
+import {
+  type Clock,
+  type Database,
+  eventId,
+  newMessageId,
+  type SecretBox,
+  sql,
+  type Transaction,
+} from "#platform";
+import { judgeUrl, type Refusal } from "./egress/judge-url.ts";
+import type { EgressPolicy } from "./egress/policy.ts";
+import { webhookHeaders } from "./headers.ts";
+import type { Lanes } from "./lanes.ts";
+import { isSuccess } from "./outcome.ts";
+import type { Attempt, Poster } from "./post.ts";
+
+type Deps = {
+  db: Database;
+  clock: Clock;
+  secrets: SecretBox;
+  /** The same guard, limits and connections as deliveries have. */
+  poster: Poster;
+  policy: EgressPolicy;
+  version: string;
+  /** Of this node, where it delivers: somebody asked about the host, so it is tried again at once. */
+  lanes?: Lanes | undefined;
+};
+
+export type TestWish = {
+  accountId: string;
+  url: string;
+  status: StatusChange["status"];
+  actor: Actor;
+};
+
+export type TestedEvent =
+  | { outcome: "refused"; refusal: Refusal }
+  | { outcome: "rate_limited"; retryAfterSeconds: number }
+  | { outcome: "account_unknown" }
+  | {
+      outcome: "sent";
+      isDelivered: boolean;
+      deliveryId: string;
+      at: Date;
+      body: Buffer;
+      headers: Record<string, string>;
+      attempt: Attempt;
+    };
+
+/** Of an account; all may be used at once. */
+const TESTS_A_MINUTE = 10;
+/** A number that is reserved for fiction. */
+const RECIPIENT = "447700900123";
+
+/** Posts one signed event that belongs to no message, and shows what came back. Nothing is kept but the audit row. */
+export async function sendTestEvent(deps: Deps, wish: TestWish): Promise<TestedEvent> {
+  const { clock, db, poster, policy, lanes, version } = deps;
+  const { accountId, url, status } = wish;
+  const verdict = judgeUrl(url, policy);
+  if (!verdict.allowed) return { outcome: "refused", refusal: verdict };
+  const now = clock.now();
+  const permitted = await db.transaction((tx) => permit(tx, { ...deps, ...wish, now }));
+  if (permitted.outcome !== "permitted") return permitted;
+
+  const messageId = newMessageId(now.getTime());
+  const sequence = status === "SENT" || status === "FAILED" ? 2 : 3;
+  const deliveryId = eventId(messageId, sequence);
+  const body = eventBody(changeTo(status, { messageId, recipient: RECIPIENT, at: now }));
+  const headers = webhookHeaders(
+    {
+      eventId: deliveryId,
+      timestampSeconds: Math.floor(now.getTime() / 1000),
+      body,
+      secrets: permitted.secrets,
+      event: eventNames[status],
+      attempt: 1,
+      sequence,
+      isTest: true,
+    },
+    version,
+  );
+  const lane = hostKey(accountId, url);
+  lanes?.probe(lane);
+  const attempt = await poster.post({ hostKey: lane, url, headers, body });
+  const isDelivered = isSuccess(attempt.outcome);
+  return { outcome: "sent", isDelivered, deliveryId, at: now, body, headers, attempt };
+}
+
+function changeTo(
+  status: StatusChange["status"],
+  message: { messageId: string; recipient: string; at: Date },
+): StatusChange {
+  if (status === "SENT" || status === "DELIVERED") return { ...message, status };
+  const code = status === "FAILED" ? "REJECTED_BY_CARRIER" : "RECIPIENT_UNREACHABLE";
+  const error = { code, message: deliveryErrors[code].message, carrierCode: null } as const;
+  return { ...message, status, error };
+}
+
+type Permit =
+  | { outcome: "permitted"; secrets: string[] }
+  | { outcome: "rate_limited"; retryAfterSeconds: number }
+  | { outcome: "account_unknown" };
+
+async function permit(
+  tx: Transaction,
+  { accountId, url, status, actor, now, secrets }: TestWish & { now: Date; secrets: SecretBox },
+): Promise<Permit> {
+  const found = (await findSigningSecrets(tx, { accountIds: [accountId], secrets })).get(accountId);
+  if (!found) return { outcome: "account_unknown" };
+  const waitSeconds = await takeAllowance(tx, accountId);
+  if (waitSeconds > 0)
+    return { outcome: "rate_limited", retryAfterSeconds: Math.ceil(waitSeconds) };
+  const details = { origin: URL.parse(url)?.origin ?? null, event: eventNames[status] };
+  const entry = { at: now, accountId, actor, objectId: accountId, details };
+  await recordAudit(tx, { ...entry, action: "webhook.tested" });
+  const live = [found.current, found.previous];
+  return { outcome: "permitted", secrets: live.filter((secret) => secret !== null) };
+}
+
+/** Takes one of the account's tests; answers the seconds to wait where none is left. */
+async function takeAllowance(tx: Transaction, accountId: string): Promise<number> {
+  const perSecond = TESTS_A_MINUTE / 60;
+  await tx.query(sql`
+    insert into webhook_test_allowances (account_id, tokens, at)
+    values (${accountId}, ${TESTS_A_MINUTE}, clock_timestamp())
+        on conflict (account_id) do nothing`);
+  const [taken] = await tx.query<{ tokens: number }>(sql`
+    update webhook_test_allowances a
+       set tokens = case when n.tokens >= 1 then n.tokens - 1 else n.tokens end, at = n.at
+      from (select l.account_id, clock_timestamp() as at,
+                   least(${TESTS_A_MINUTE}::float8,
+                         l.tokens + ${perSecond}::float8 * extract(epoch from clock_timestamp() - l.at)) as tokens
+              from (select account_id, tokens, at from webhook_test_allowances
+                     where account_id = ${accountId} for update) l) n
+     where a.account_id = n.account_id
+    returning n.tokens`);
+  const tokens = taken?.tokens ?? 0;
+  return tokens >= 1 ? 0 : (1 - tokens) / perSecond;
+}
