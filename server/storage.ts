@@ -30,6 +30,7 @@ export async function openStorage(
   deps: { clock: Clock; log: Log },
 ): Promise<Storage> {
   if (config.databaseUrl) return external(config.databaseUrl.reveal());
+  await checkSurroundings(config.dataDir);
   const lock = lockDataDir(config.dataDir);
   try {
     const postgres = await superviseEmbeddedPostgres({ lock, ...deps });
