@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { eventId, idFloor, isId, newId, newMessageId, parseEventId } from "./ids.ts";
+
+const V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+/** Later than any id that another test of this file has made: ids of a process never go back. */
+const START_MS = Date.UTC(2100, 0, 1);
+
+test("an id is a UUIDv7 with its time in the first 48 bits", () => {
+  const id = newId(START_MS);
+
+  assert.match(id, V7);
+  assert.equal(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16), START_MS);
+});
+
+test("ids of a process never go backwards and never repeat, whatever its clock does", () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: -5, max: 5 }), { maxLength: 50 }), (jumps) => {
+      let nowMs = START_MS + 1_000;
+      const ids = jumps.map((jump) => newId((nowMs += jump)));
+      assert.deepEqual(ids, [...new Set(ids)].toSorted());
+      for (const id of ids) assert.match(id, V7);
+    }),
+  );
+});
+
+test("a hundred thousand ids of one millisecond are all different, and in order", () => {
+  const ids = Array.from({ length: 100_000 }, () => newId(START_MS + 50_000));
+
+  assert.deepEqual(ids, [...new Set(ids)].toSorted());
+});
+
+test("a message's id ends in 0, its nth event's in n, and one is found by the other", () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 15 }), (sequence) => {
+      const messageId = newMessageId(START_MS);
+      assert.match(messageId, /0$/);
+      const id = eventId(messageId, sequence);
+      assert.match(id, V7);
+      assert.deepEqual(parseEventId(id), { messageId, sequence });
+    }),
+  );
+});
+
+test("what is no event id is none: rubbish, or the id of a message", () => {
+  assert.equal(parseEventId(newMessageId(START_MS)), undefined);
+  for (const text of ["", "x", "019a85c2-5b00-7abc-8def-01234567890g"]) {
+    assert.equal(parseEventId(text), undefined);
+  }
+});
+
+test("the floor of a moment is at or below every id of it, and above every earlier one", () => {
+  const ids = Array.from({ length: 50 }, (_, n) => newId(START_MS + 100_000 + n));
+  for (const id of ids) {
+    const ms = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+    assert.ok(idFloor(new Date(ms)) <= id);
+    assert.ok(idFloor(new Date(ms + 1)) > id);
+  }
+  assert.equal(idFloor(new Date(-1)), idFloor(new Date(0)));
+});
+
+test("only a lower-case UUID is an id; nothing else ever reaches the database", () => {
+  assert.ok(isId(newId(START_MS)));
+  fc.assert(
+    fc.property(fc.string(), (text) => {
+      assert.ok(!isId(text));
+    }),
+  );
+  for (const text of [
+    newId(START_MS).toUpperCase(),
+    `${newId(START_MS)}\n`,
+    ` ${newId(START_MS)}`,
+  ]) {
+    assert.ok(!isId(text));
+  }
+});
