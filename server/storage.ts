@@ -3,6 +3,7 @@ import { chmod, link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Client } from "pg";
 import {
+  checkSurroundings,
   type Clock,
   connectToPrimary,
   DataDirInUse,
