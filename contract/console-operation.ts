@@ -7,11 +7,11 @@ export const memberRoles = ["viewer", "developer", "owner"] as const;
 export type MemberRole = (typeof memberRoles)[number];
 
 /**
- * Who may call an operation: `public` needs no session, `pending` one that may still lack its second
+ * Who may call an operation: `setup` exists only while there is no operator, `public` needs no session, `pending` one that may still lack its second
  * factor, `user` any open session; a member role stands for itself and those above it in the account
  * of the path; to all but operators, an operator's operation does not exist.
  */
-export type Access = "public" | "pending" | "user" | MemberRole | "operator";
+export type Access = "setup" | "public" | "pending" | "user" | MemberRole | "operator";
 
 /** One thing a signed-in person can do, as data: routes, client types and the test matrix are made from it. */
 export type ConsoleOperation = {

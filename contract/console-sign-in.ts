@@ -69,7 +69,7 @@ export const signInOperations = {
     method: "GET",
     path: "/console/setup",
     summary: "Whether this installation still waits for its operator; afterwards 404 for ever",
-    access: "public",
+    access: "setup",
     success: {
       status: 200,
       body: Type.Object(
@@ -83,7 +83,7 @@ export const signInOperations = {
     method: "POST",
     path: "/console/setup",
     summary: "Make the operator and the first account, and sign in",
-    access: "public",
+    access: "setup",
     audit: "setup.completed",
     body: closed({
       token: Token,

@@ -141,7 +141,13 @@ const ListQuery = Type.Object(
         description: "Repeatable.",
       }),
     ),
-    recipient: Type.Optional(Type.String()),
+    recipient: Type.Optional(
+      Type.String({
+        // In a query, a plus that is not percent-encoded arrives as a space.
+        pattern: "^[+ ]?[0-9]{7,15}$",
+        description: "7 to 15 digits, with or without a leading plus.",
+      }),
+    ),
     reference: Type.Optional(Type.String({ maxLength: 128 })),
     createdAfter: Type.Optional(AnyTime),
     createdBefore: Type.Optional(AnyTime),

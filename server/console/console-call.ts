@@ -25,7 +25,7 @@ export type Person = {
 /** Where a request comes from, as the audit log keeps it. */
 export type Actor = { name: string; address: string | null; requestId: string };
 
-type PersonOf<O extends ConsoleOperation> = O["access"] extends "public"
+type PersonOf<O extends ConsoleOperation> = O["access"] extends "public" | "setup"
   ? Person | undefined
   : Person;
 

@@ -21,6 +21,7 @@ import { isOwnOrigin } from "./sign-in/origin.ts";
 import { findSession, type FoundSession } from "./sign-in/sessions.ts";
 import type { SessionCookie } from "./sign-in/session-cookie.ts";
 import { openEventStream } from "./stream/event-stream.ts";
+import { isInstalled } from "./users.ts";
 
 export type ServeConsoleOptions = {
   db: Database;
@@ -93,6 +94,8 @@ async function admit(
   });
   if (operation.method !== "GET" && !isOwnOrigin(request.headers, options.publicUrl))
     throw new Problem("ORIGIN_DENIED");
+  if (operation.access === "setup" && (await isInstalled(options.db)))
+    throw new Problem("ROUTE_NOT_FOUND");
   const { accountId } = request.params as { accountId?: string };
   const session = await sessionOf(request, options, accountId);
   const role = session?.role ?? undefined;
@@ -124,7 +127,7 @@ function personOf(session: FoundSession): Person {
 }
 
 function requireAccess(access: Access, { person, role }: Admission): void {
-  if (access === "public") return;
+  if (access === "public" || access === "setup") return;
   if (!person) throw new Problem("SESSION_REQUIRED");
   if (access === "pending") return;
   if (person.isPending) throw new Problem("SECOND_FACTOR_REQUIRED");
@@ -162,7 +165,7 @@ function callOf(
     person,
     account: role && accountId !== undefined ? { accountId, role } : undefined,
     actor: { name: person ? `user:${person.userId}` : "system", address, requestId: request.id },
-    params: request.params,
+    params: knownIds(request.params as Record<string, string>),
     query: query ?? {},
     body,
     idempotencyKey: request.headers["idempotency-key"] as string | undefined,
@@ -171,6 +174,14 @@ function callOf(
     problem: (...given: ConstructorParameters<typeof Problem>) => new Problem(...given),
     header: (name: string, value: string) => void reply.header(name, value),
   } as unknown as AnyCall;
+}
+
+/** Nothing has this id: what cannot be one at all is looked for like any other, and not found. */
+const NOBODY = "00000000-0000-0000-0000-000000000000";
+
+function knownIds(params: Record<string, string>): Record<string, string> {
+  const entries = Object.entries(params).map(([name, id]) => [name, isId(id) ? id : NOBODY]);
+  return Object.fromEntries(entries) as Record<string, string>;
 }
 
 function asProblem(error: unknown): never {

@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type ConsoleOperation, consoleOperations, memberRoles } from "#contract";
+import { sql } from "#platform";
+import { PASSWORD, type Person, startConsole, type TestConsole } from "../support/console.ts";
+
+/** Last, because they end what the other calls need. */
+const ENDINGS = ["leaveAccount", "signOut"];
+
+const declared = Object.entries<ConsoleOperation>(consoleOperations)
+  // A stream never ends by itself; who may open one is tested beside the streams.
+  .filter(([, { success }]) => success.type !== "text/event-stream")
+  .toSorted(([a], [b]) => ENDINGS.indexOf(a) - ENDINGS.indexOf(b));
+
+type Persona =
+  | "stranger"
+  | "half signed in"
+  | "outsider"
+  | (typeof memberRoles)[number]
+  | "operator";
+
+/** What the contract says becomes of a call; `passes` where the role is no hindrance. */
+function expected({ access }: ConsoleOperation, persona: Persona): string {
+  // There is an operator by then.
+  if (access === "setup") return "404 ROUTE_NOT_FOUND";
+  if (access === "public") return "passes";
+  if (persona === "stranger") return "401 SESSION_REQUIRED";
+  if (access === "pending") return "passes";
+  if (persona === "half signed in") return "401 SECOND_FACTOR_REQUIRED";
+  if (access === "user") return "passes";
+  if (access === "operator") return persona === "operator" ? "passes" : "404 ROUTE_NOT_FOUND";
+  if (persona === "outsider" || persona === "operator") return "404 ACCOUNT_NOT_FOUND";
+  return memberRoles.indexOf(persona) >= memberRoles.indexOf(access) ? "passes" : "403 ROLE_DENIED";
+}
+
+const GATES = new Set([
+  "SESSION_REQUIRED",
+  "SECOND_FACTOR_REQUIRED",
+  "ORIGIN_DENIED",
+  "ROLE_DENIED",
+  "ACCOUNT_NOT_FOUND",
+  "ROUTE_NOT_FOUND",
+]);
+
+async function call(
+  console: TestConsole,
+  person: Person,
+  operation: ConsoleOperation,
+): Promise<string> {
+  const { method, path, body } = operation;
+  const filled = path
+    .replace("{accountId}", console.accountId)
+    .replaceAll(/\{\w+\}/g, "019a85c2-5b00-7abc-8def-0123456789ab");
+  const example = (body as { examples?: unknown[] } | undefined)?.examples?.[0] ?? {};
+  const answer = await person.call(method, filled, body && example);
+  assert.notEqual(answer.statusCode, 500, `${method} ${path}: ${answer.body}`);
+  const code = answer.statusCode >= 400 ? answer.json().error.code : "";
+  return GATES.has(code) ? `${answer.statusCode} ${code}` : "passes";
+}
+
+async function personas(console: TestConsole): Promise<Record<Persona, Person>> {
+  const outside = await console.createAccount();
+  const half = await console.member("owner");
+  // A second factor that nobody knows: signing in stops half-way.
+  await console.db.query(sql`update users set totp = '\\x00' where user_id = ${half.userId}`);
+  await half.signIn();
+  return {
+    stranger: console.stranger(),
+    "half signed in": half,
+    outsider: await console.member("owner", { accountId: outside }),
+    viewer: await console.member("viewer"),
+    developer: await console.member("developer"),
+    owner: await console.member("owner"),
+    operator: await console.member("owner", { accountId: outside, isOperator: true }),
+  };
+}
+
+test("every operation is open to exactly those whom the contract names", async () => {
+  await using console = await startConsole();
+  const everybody = await personas(console);
+
+  for (const [persona, person] of Object.entries(everybody) as [Persona, Person][]) {
+    for (const [name, operation] of declared) {
+      // Whoever is signed in stays so for the next call.
+      if (operation.access === "public" && persona !== "stranger") continue;
+      const found = await call(console, person, operation);
+      assert.equal(found, expected(operation, persona), `${name} as ${persona}`);
+    }
+  }
+});
+
+test("an answer that is refused says the same whether or not the thing asked for exists", async () => {
+  await using console = await startConsole();
+  const owner = await console.member("owner");
+  const outsider = await console.member("owner", { accountId: await console.createAccount() });
+  const send = { recipient: "4915112345678", text: "Hello" };
+  const { messageId } = (
+    await owner.post(`/console/accounts/${console.accountId}/messages`, send)
+  ).json();
+  const told = async (path: string) => {
+    const answer = await outsider.get(path);
+    const { requestId: _requestId, ...error } = answer.json().error;
+    return { status: answer.statusCode, error };
+  };
+
+  const there = await told(`/console/accounts/${console.accountId}/messages/${messageId}`);
+  const away = await told(
+    `/console/accounts/019a85c2-5b00-7abc-8def-0123456789ab/messages/${messageId}`,
+  );
+  assert.deepEqual(there, away);
+  const rubbish = await told("/console/accounts/x/messages/y");
+  assert.deepEqual(rubbish, away);
+  assert.equal((await outsider.get("/console/nothing")).json().error.code, "ROUTE_NOT_FOUND");
+});
+
+test("an operator who is no member cannot read an account's messages", async () => {
+  await using console = await startConsole();
+  const operator = await console.member("owner", {
+    accountId: await console.createAccount(),
+    isOperator: true,
+  });
+
+  const answer = await operator.get(`/console/accounts/${console.accountId}/messages`);
+  assert.equal(answer.json().error.code, "ACCOUNT_NOT_FOUND");
+  assert.equal((await operator.get("/console/operator/accounts")).statusCode, 200);
+  assert.equal(operator.password, PASSWORD);
+});

@@ -1,0 +1,324 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { sql, systemClock } from "#platform";
+import { codeOf } from "../../server/console/sign-in/totp.ts";
+import { PASSWORD, type Person, startConsole } from "../support/console.ts";
+
+/** A clock that is as much ahead as the test says. */
+function movableClock() {
+  let aheadMs = 0;
+  return {
+    ...systemClock,
+    now: () => new Date(systemClock.now().getTime() + aheadMs),
+    advance(ms: number) {
+      aheadMs += ms;
+    },
+  };
+}
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+test("an unknown e-mail and a wrong password are answered alike", async () => {
+  await using console = await startConsole();
+  const owner = await console.member("owner");
+  const attempt = (email: string, password: string) =>
+    console.stranger().post("/console/auth/sign-in", { email, password });
+
+  const [unknown, wrong] = [
+    await attempt("nobody@example.com", "some wrong password"),
+    await attempt(owner.email, "some wrong password"),
+  ];
+
+  const told = ({ statusCode, json }: typeof unknown) => {
+    const { code, message, details } = json().error;
+    return { statusCode, code, message, details };
+  };
+  assert.deepEqual(told(unknown), told(wrong));
+  assert.equal(unknown.statusCode, 401);
+  assert.equal(unknown.json().error.code, "SIGN_IN_FAILED");
+  assert.deepEqual(Object.keys(unknown.headers).toSorted(), Object.keys(wrong.headers).toSorted());
+  assert.equal((await attempt(` ${owner.email.toUpperCase()} `, PASSWORD)).statusCode, 200);
+});
+
+test("of a hundred wrong passwords at once five are looked at, and the wait grows", async () => {
+  const clock = movableClock();
+  await using console = await startConsole({ clock, settings: { TRUST_PROXY: "127.0.0.1/32" } });
+  const owner = await console.member("owner");
+  let address = 0;
+  const attempt = (password: string) => {
+    address += 1;
+    const from = { "x-forwarded-for": `10.0.${address >> 8}.${address & 255}` };
+    return console.stranger().post("/console/auth/sign-in", { email: owner.email, password }, from);
+  };
+
+  const answers = await Promise.all(Array.from({ length: 100 }, () => attempt("wrong password")));
+
+  const looked = answers.filter(({ statusCode }) => statusCode === 401);
+  const refused = answers.filter(({ statusCode }) => statusCode === 429);
+  assert.deepEqual([looked.length, refused.length], [5, 95]);
+  assert.ok(refused.every(({ headers }) => Number(headers["retry-after"]) <= 61));
+  assert.equal((await attempt(PASSWORD)).statusCode, 429, "not even the right one");
+  clock.advance(61_000);
+  assert.equal((await attempt("wrong password")).statusCode, 401);
+  const again = await attempt(PASSWORD);
+  assert.ok(Number(again.headers["retry-after"]) > 60, "the second wait is two minutes");
+  clock.advance(121_000);
+  assert.equal((await attempt(PASSWORD)).statusCode, 200);
+  assert.equal((await attempt("wrong password")).statusCode, 401, "a success starts anew");
+});
+
+test("an address has twenty tries a minute, whoever it tries", async () => {
+  await using console = await startConsole();
+  const statuses: number[] = [];
+  for (let n = 0; n < 22; n += 1) {
+    const body = { email: `user${n}@example.com`, password: "wrong password" };
+    statuses.push((await console.stranger().post("/console/auth/sign-in", body)).statusCode);
+  }
+
+  assert.deepEqual(
+    statuses.slice(0, 20),
+    Array.from({ length: 20 }, () => 401),
+  );
+  assert.equal(statuses[21], 429);
+});
+
+test("a session ends by sign-out, idleness and age, and a planted cookie gains nothing", async () => {
+  const clock = movableClock();
+  await using console = await startConsole({ clock });
+  const owner = await console.member("owner");
+  const isOpen = async ({ get }: Person) => (await get("/console/me")).statusCode === 200;
+
+  const planted = owner.cookie;
+  await owner.signIn();
+  assert.notEqual(owner.cookie, planted);
+  const old = console.stranger();
+  old.cookie = planted;
+  assert.equal(await isOpen(old), false, "the session before the sign-in is over");
+
+  const copy = console.stranger();
+  copy.cookie = owner.cookie;
+  assert.equal(await isOpen(copy), true);
+  assert.equal((await owner.post("/console/auth/sign-out")).statusCode, 204);
+  assert.equal(owner.cookie, "");
+  assert.equal((await copy.get("/console/me")).json().error.code, "SESSION_REQUIRED");
+
+  await owner.signIn();
+  clock.advance(11 * HOUR);
+  assert.equal(await isOpen(owner), true);
+  clock.advance(13 * HOUR);
+  assert.equal(await isOpen(owner), false, "idle for more than 12 hours");
+
+  await owner.signIn();
+  for (let hours = 0; hours < 7 * 24; hours += 11) {
+    assert.equal(await isOpen(owner), true, `after ${hours} hours`);
+    clock.advance(11 * HOUR);
+  }
+  assert.equal(await isOpen(owner), false, "older than seven days");
+});
+
+test("reading the tables is no sign-in: neither token nor key of a cookie is kept", async () => {
+  await using console = await startConsole();
+  const owner = await console.member("owner");
+  const value = Buffer.from(owner.cookie.split("=")[1] ?? "", "base64url");
+
+  const [row] = await console.db.query<{ token_hash: Buffer }>(
+    sql`select token_hash from sessions`,
+  );
+  assert.equal(row?.token_hash.length, 32);
+  assert.equal(value.includes(row?.token_hash ?? Buffer.of(0)), false);
+});
+
+test("a write is refused unless it comes from our own pages, before anything is looked at", async () => {
+  await using console = await startConsole();
+  const owner = await console.member("owner");
+  const origin = console.publicUrl;
+  const from = (headers: Record<string, string>) =>
+    console.app.inject({
+      method: "POST",
+      url: "/console/auth/sessions/end-others",
+      headers: { cookie: owner.cookie, ...headers },
+    });
+
+  const cases: [Record<string, string>, number][] = [
+    [{ "sec-fetch-site": "same-origin" }, 204],
+    [{ "sec-fetch-site": "same-site", origin }, 403],
+    [{ "sec-fetch-site": "cross-site", origin }, 403],
+    [{ "sec-fetch-site": "none", origin }, 403],
+    [{ origin }, 204],
+    [{ origin: "http://evil.example" }, 403],
+    [{ origin: "null" }, 403],
+    [{ host: "posthorn.test" }, 403],
+    [{}, 403],
+  ];
+  for (const [headers, expected] of cases) {
+    const answer = await from(headers);
+    assert.equal(answer.statusCode, expected, JSON.stringify(headers));
+    if (expected === 403) assert.equal(answer.json().error.code, "ORIGIN_DENIED");
+  }
+
+  const form = await console.app.inject({
+    method: "POST",
+    url: "/console/auth/sign-in",
+    headers: {
+      "sec-fetch-site": "same-origin",
+      "content-type": "application/x-www-form-urlencoded",
+    },
+    payload: "email=a",
+  });
+  assert.equal(form.statusCode, 415);
+  const preflight = await console.app.inject({
+    method: "OPTIONS",
+    url: "/console/me",
+    headers: { origin: "http://evil.example" },
+  });
+  assert.equal(preflight.headers["access-control-allow-origin"], undefined);
+});
+
+test("proof is asked for after ten minutes, by password or code, and revoking never asks", async () => {
+  const clock = movableClock();
+  await using console = await startConsole({ clock });
+  const owner = await console.member("owner");
+  const A = `/console/accounts/${console.accountId}`;
+  const create = () => owner.post(`${A}/keys`, { name: "x", scopes: ["messages:send"] });
+  const { keyId } = (await create()).json();
+
+  clock.advance(10 * MINUTE + 1_000);
+  assert.equal((await create()).json().error.code, "PROOF_REQUIRED");
+  assert.equal((await owner.post(`${A}/keys/${keyId}/revoke`)).statusCode, 200);
+  const wrong = await owner.post("/console/proof", { password: "wrong password" });
+  assert.equal(wrong.json().error.code, "PROOF_FAILED");
+  assert.equal((await owner.post("/console/proof", {})).statusCode, 422);
+  const proof = await owner.post("/console/proof", { password: PASSWORD });
+  assert.equal(proof.statusCode, 200);
+  assert.equal(
+    new Date(proof.json().provenUntil).getTime() > clock.now().getTime() + 9 * MINUTE,
+    true,
+  );
+  assert.equal((await create()).statusCode, 201);
+});
+
+test("with a second factor the password alone opens nothing, and each code works once", async () => {
+  const clock = movableClock();
+  await using console = await startConsole({ clock });
+  const owner = await console.member("owner");
+  const elsewhere = console.stranger();
+  await elsewhere.post("/console/auth/sign-in", { email: owner.email, password: PASSWORD });
+
+  const { secret, otpauthUrl } = (await owner.post("/console/auth/second-factor/enrol")).json();
+  assert.ok(otpauthUrl.includes(secret));
+  const no = await owner.post("/console/auth/second-factor/confirm", { code: "000000" });
+  assert.equal(no.json().error.code, "SECOND_FACTOR_FAILED");
+  const confirmed = await owner.post("/console/auth/second-factor/confirm", {
+    code: codeOf(secret, clock.now()),
+  });
+  const { recoveryCodes } = confirmed.json();
+  assert.equal(recoveryCodes.length, 10);
+  assert.equal((await owner.get("/console/me")).json().hasSecondFactor, true);
+  assert.equal((await elsewhere.get("/console/me")).statusCode, 401, "other sessions ended");
+
+  clock.advance(30_000);
+  const code = codeOf(secret, clock.now());
+  const signIn = await elsewhere.post("/console/auth/sign-in", {
+    email: owner.email,
+    password: PASSWORD,
+  });
+  assert.deepEqual(signIn.json(), { state: "second_factor_required" });
+  const pending = elsewhere.cookie;
+  assert.equal((await elsewhere.get("/console/me")).json().error.code, "SECOND_FACTOR_REQUIRED");
+  const spaced = `${code.slice(0, 3)} ${code.slice(3)}`;
+  const opened = await elsewhere.post("/console/auth/second-factor", { code: spaced });
+  assert.deepEqual(opened.json(), { state: "signed_in" });
+  assert.notEqual(elsewhere.cookie, pending, "a new token after the second factor");
+  assert.equal((await elsewhere.get("/console/me")).statusCode, 200);
+
+  const third = console.stranger();
+  const again = () =>
+    third.post("/console/auth/sign-in", { email: owner.email, password: PASSWORD });
+  await again();
+  assert.equal((await third.post("/console/auth/second-factor", { code })).statusCode, 401, "used");
+  const recovery = recoveryCodes[0].toUpperCase();
+  assert.equal(
+    (await third.post("/console/auth/second-factor", { code: recovery })).statusCode,
+    200,
+  );
+  assert.equal((await third.get("/console/me")).json().recoveryCodesLeft, 9);
+  await again();
+  assert.equal(
+    (await third.post("/console/auth/second-factor", { code: recovery })).statusCode,
+    401,
+  );
+
+  const kept = await console.db.query<{ everything: string }>(sql`
+    select query_to_xml('select * from users', true, true, '')::text
+        || query_to_xml('select * from recovery_codes', true, true, '')::text
+        || query_to_xml('select * from audit_log', true, true, '')::text as everything`);
+  for (const hidden of [secret, ...recoveryCodes, PASSWORD])
+    assert.equal(kept[0]?.everything.includes(hidden), false);
+
+  assert.equal((await owner.call("DELETE", "/console/auth/second-factor")).statusCode, 204);
+  assert.equal((await owner.get("/console/me")).json().hasSecondFactor, false);
+  assert.deepEqual((await again()).json(), { state: "signed_in" });
+});
+
+test("a second factor has five tries in fifteen minutes", async () => {
+  const clock = movableClock();
+  await using console = await startConsole({ clock });
+  const owner = await console.member("owner");
+  const { secret } = (await owner.post("/console/auth/second-factor/enrol")).json();
+  await owner.post("/console/auth/second-factor/confirm", { code: codeOf(secret, clock.now()) });
+  const other = console.stranger();
+  const guess = (code: string) => other.post("/console/auth/second-factor", { code });
+  await other.post("/console/auth/sign-in", { email: owner.email, password: PASSWORD });
+
+  const statuses: number[] = [];
+  for (let n = 0; n < 6; n += 1) statuses.push((await guess("000000")).statusCode);
+  assert.deepEqual(statuses, [401, 401, 401, 401, 401, 429]);
+  clock.advance(60_000);
+  assert.equal((await guess(codeOf(secret, clock.now()))).statusCode, 429);
+  clock.advance(15 * MINUTE);
+  await other.post("/console/auth/sign-in", { email: owner.email, password: PASSWORD });
+  assert.equal((await guess(codeOf(secret, clock.now()))).statusCode, 200);
+});
+
+test("a changed password ends all other sessions, and is held to the rules", async () => {
+  await using console = await startConsole();
+  const owner = await console.member("owner");
+  const elsewhere = console.stranger();
+  await elsewhere.post("/console/auth/sign-in", { email: owner.email, password: PASSWORD });
+  const change = (currentPassword: string, newPassword: string) =>
+    owner.post("/console/auth/password", { currentPassword, newPassword });
+
+  assert.equal(
+    (await change("wrong password", "purple canoe 17 window")).json().error.code,
+    "PROOF_FAILED",
+  );
+  const weak = await change(PASSWORD, "password1234");
+  assert.deepEqual(
+    weak.json().error.details.map(({ field }: { field: string }) => field),
+    ["newPassword"],
+  );
+  assert.equal((await elsewhere.get("/console/auth/sessions")).json().data.length, 2);
+  assert.equal((await change(PASSWORD, "purple canoe 17 window")).statusCode, 204);
+  assert.equal((await elsewhere.get("/console/me")).statusCode, 401);
+  assert.equal((await owner.get("/console/me")).statusCode, 200);
+  assert.equal((await owner.signIn()).statusCode, 401);
+  owner.password = "purple canoe 17 window";
+  assert.equal((await owner.signIn()).statusCode, 200);
+});
+
+test("one can end a session of one's own elsewhere, and nobody else's", async () => {
+  await using console = await startConsole();
+  const owner = await console.member("owner");
+  const other = await console.member("viewer");
+  const elsewhere = console.stranger();
+  await elsewhere.post("/console/auth/sign-in", { email: owner.email, password: PASSWORD });
+  const { data } = (await owner.get("/console/auth/sessions")).json();
+  const away = data.find(({ isCurrent }: { isCurrent: boolean }) => !isCurrent);
+  const path = `/console/auth/sessions/${away.sessionId}`;
+
+  assert.equal((await other.call("DELETE", path)).json().error.code, "SESSION_NOT_FOUND");
+  assert.equal((await owner.call("DELETE", path)).statusCode, 204);
+  assert.equal((await elsewhere.get("/console/me")).statusCode, 401);
+  assert.equal((await owner.call("DELETE", "/console/auth/sessions/rubbish")).statusCode, 404);
+});
