@@ -319,7 +319,7 @@ class LinkedCarrier implements SmppCarrier {
         if (!read.isStateKnown) counts.unknownStates += 1;
         meter.receipt(nowMs);
         const { carrierId } = this;
-        const receipt = { carrierId, ...read.receipt, raw: Uint8Array.from(frame) };
+        const receipt = { carrierId, ...read.receipt, raw: Buffer.from(frame) };
         return this.#intake.take(receipt, respond, nowMs);
       }
     }

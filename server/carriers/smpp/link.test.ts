@@ -7,7 +7,7 @@ import { type Log, Secret, systemClock } from "#platform";
 import { manualClock } from "../../../test/support/manual-clock.ts";
 import { boundWorld, smppSettings, smppWorld, type SmppWorld } from "../../../test/support/smpp.ts";
 import { quiet, until } from "../../../test/support/until.ts";
-import { command } from "./codec/header.ts";
+import { bare, command } from "./codec/header.ts";
 import { testBind } from "./test-bind.ts";
 
 function stateOf({ carrier }: SmppWorld): string | undefined {
@@ -16,10 +16,12 @@ function stateOf({ carrier }: SmppWorld): string | undefined {
 
 function ignore(): void {}
 
-function recordingLog(): { log: Log; errors: string[] } {
+function recordingLog(): { log: Log; errors: string[]; warnings: string[] } {
   const errors: string[] = [];
+  const warnings: string[] = [];
   const error = (_fields: object, sentence: string) => errors.push(sentence);
-  return { errors, log: { debug: ignore, info: ignore, warn: ignore, error } };
+  const warn = (_fields: object, sentence: string) => warnings.push(sentence);
+  return { errors, warnings, log: { debug: ignore, info: ignore, warn, error } };
 }
 
 test("a bind carries the credentials and fields of the carrier's settings", async () => {
@@ -205,6 +207,21 @@ test("an answer that comes after the time-out is handed on", async () => {
   assert.equal(world.carrier.state().counts.lateAnswers, 1);
 });
 
+test("waiting for a late answer does not hold up the time-out of the next submit", async () => {
+  const clock = manualClock();
+  await using world = await boundWorld({ clock, smsc: { answer: "never" } });
+  const first = world.submit();
+  await world.smsc.submitArrived();
+  clock.advance(30_000);
+  await first;
+
+  const second = world.submit();
+  await world.smsc.submitArrived(2);
+  clock.advance(30_000);
+
+  assert.partialDeepStrictEqual(await second, { kind: "in_doubt", why: "timeout" });
+});
+
 test("three time-outs in a row end the link, and the rest of the window is in doubt with it", async () => {
   const clock = manualClock();
   await using world = await boundWorld({ clock, smsc: { answer: "never" } });
@@ -238,6 +255,23 @@ test("a time-out is not declared for an answer that lies in our own buffer", asy
   });
 
   assert.equal((await world.submit()).kind, "accepted");
+});
+
+test("an answer to nothing is logged, but not more often than every ten seconds", async () => {
+  const clock = manualClock();
+  const { log, warnings } = recordingLog();
+  await using world = await boundWorld({ clock, log });
+
+  for (const atMs of [0, 9999, 10_000]) {
+    clock.advance(atMs - clock.monotonicMs());
+    for (let n = 0; n < 100; n += 1) world.smsc.sendRaw(bare(command.genericNack, 3, 0));
+    const before = world.smsc.pduCount(command.enquireLinkResp);
+    world.smsc.sendRaw(bare(command.enquireLink, 0, 1));
+    await world.smsc.pduArrived(command.enquireLinkResp, before + 1);
+  }
+
+  assert.equal(warnings.length, 2);
+  assert.match(warnings[0] ?? "", /something odd/);
 });
 
 test("a connection lost after the submit leaves it in doubt, and the link comes back", async () => {

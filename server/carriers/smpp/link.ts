@@ -31,6 +31,9 @@ type Deps = {
 /** A bind that lasted this long was a good one, and the next wait begins small again. */
 const STABLE_MS = 10_000;
 
+/** Odd PDUs are logged once in this time, with how many there were. */
+const ODD_LOG_MS = 10_000;
+
 /** One bind slot: connects, waits after a failure, and puts a new session in the place of the old. */
 export class Link {
   readonly #deps: Deps;
@@ -45,6 +48,8 @@ export class Link {
   #reconnects = 0;
   #isStopped = false;
   #isPaused = false;
+  #odd = 0;
+  #oddLoggedAtMs = Number.NEGATIVE_INFINITY;
   #cancelWait = () => {};
 
   constructor(deps: Deps) {
@@ -138,6 +143,7 @@ export class Link {
         onBound: () => this.#onBound(),
         onRoom: () => events.onRoom(),
         onDelivery: (delivery, session) => events.onDelivery(delivery, session, this.#meter),
+        onOdd: (what) => this.#onOdd(what),
         onEnd: (end) => this.#onEnd(end),
       },
     });
@@ -150,6 +156,16 @@ export class Link {
     if (this.#isPaused) this.#session?.pause();
     log.info({ carrier, bind }, `bound to ${carrier} as ${bind}`);
     events.onRoom();
+  }
+
+  /** A peer that sends nothing else must not fill the disk. */
+  #onOdd(what: string): void {
+    const { bind, carrier, clock, log } = this.#deps;
+    this.#odd += 1;
+    if (clock.monotonicMs() < this.#oddLoggedAtMs + ODD_LOG_MS) return;
+    log.warn({ carrier, bind, count: this.#odd }, `${carrier} sent something odd: ${what}`);
+    this.#oddLoggedAtMs = clock.monotonicMs();
+    this.#odd = 0;
   }
 
   #onEnd(end: SessionEnd): void {

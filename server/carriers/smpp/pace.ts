@@ -109,9 +109,14 @@ export class Pace {
     else if (this.#mode === "probing" && sentAtMs === this.#probeSentAtMs) this.#recover();
   }
 
+  /** Forgets the slowing down, and every timer. */
   stop(): void {
     this.#cancelWake?.();
+    this.#cancelWake = null;
     this.#cancelStep();
+    this.#mode = "free";
+    this.#ceiling = this.#agreed;
+    this.#limit = this.#agreed;
   }
 
   get #intervalMs(): number {
@@ -143,9 +148,7 @@ export class Pace {
   #stepUp(): void {
     this.#limit += this.#ceiling * STEP;
     if (this.#limit < this.#ceiling) return this.#recover();
-    this.#mode = "free";
-    this.#ceiling = this.#agreed;
-    this.#limit = this.#agreed;
+    this.stop();
     this.#deps.onReady();
   }
 }

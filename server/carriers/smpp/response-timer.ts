@@ -19,6 +19,7 @@ const TIMEOUTS_IN_A_ROW = 3;
 export class ResponseTimer {
   readonly #deps: Deps;
   #timeoutsInARow = 0;
+  #armedForMs = 0;
   #cancel: (() => void) | null = null;
 
   constructor(deps: Deps) {
@@ -29,12 +30,13 @@ export class ResponseTimer {
     this.#timeoutsInARow = 0;
   }
 
-  /** Cheap where it is armed already: the oldest submit is the first to time out. */
-  arm(): void {
-    if (this.#cancel !== null) return;
-    const { clock, patience, window } = this.#deps;
-    const deadlineMs = window.nextDeadlineMs();
-    if (deadlineMs === undefined) return;
+  /** Cheap where it is armed already: mostly for an older submit, which is the first to time out. */
+  arm(deadlineMs = this.#deps.window.nextDeadlineMs()): void {
+    const isArmed = this.#cancel !== null && this.#armedForMs <= (deadlineMs ?? Infinity);
+    if (isArmed || deadlineMs === undefined) return;
+    const { clock, patience } = this.#deps;
+    this.#cancel?.();
+    this.#armedForMs = deadlineMs;
     this.#cancel = clock.timer(Math.max(0, deadlineMs - clock.monotonicMs()), () => {
       const firedAtMs = clock.monotonicMs();
       patience.thenJudge(() => this.#judge(firedAtMs));

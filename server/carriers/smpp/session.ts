@@ -16,6 +16,7 @@ import { type Framer, framer } from "./codec/frame.ts";
 import {
   bare,
   command,
+  commandName,
   isResponse,
   readCommandId,
   readSequence,
@@ -56,6 +57,8 @@ export type SessionEvents = {
   /** A submit was answered, or the socket takes more again. */
   onRoom(): void;
   onDelivery(delivery: Delivery, session: Session): void;
+  /** The peer sent something that belongs to nothing; it costs nothing but a line in the log. */
+  onOdd(what: string): void;
   onEnd(end: SessionEnd): void;
 };
 
@@ -162,7 +165,7 @@ export class Session {
     this.#outbox.advance(end);
     trace?.("sent", slab.subarray(start, end));
     meter.submitted(sentAtMs);
-    if (this.#pausedAtMs === null) this.#responseTimer.arm();
+    if (this.#pausedAtMs === null) this.#responseTimer.arm(deadlineMs);
   }
 
   /** Answers a delivery; without effect once the connection is closed: the peer repeats it. */
@@ -299,6 +302,7 @@ export class Session {
       case command.outbind:
         return;
       default:
+        this.#deps.events.onOdd(`${commandName(commandId)} is not known here`);
         if (isResponse(commandId)) return;
         this.#put(bare(command.genericNack, status.invalidCommandId, sequence));
     }
@@ -310,11 +314,16 @@ export class Session {
 
   #onAnswer(sequence: number, code: number, messageId: string): void {
     const answered = this.#window.answer(sequence, code, messageId);
-    if (answered === undefined) return;
+    if (answered === undefined) return this.#onUnmatched(sequence, code);
     this.#responseTimer.answered();
     if (answered === "late") return;
     this.#deps.meter.answered(this.#nowMs, this.#nowMs - answered.sentAtMs);
     this.#onWindow();
+  }
+
+  #onUnmatched(sequence: number, code: number): void {
+    const what = `an answer ${statusName(code)} to ${sequence}, which nothing waits for`;
+    this.#deps.events.onOdd(what);
   }
 
   /** There is more room in the window than a moment ago. */

@@ -26,6 +26,7 @@ export class Slots {
   #slots: Link[][] = [];
   #links: Link[] = [];
   #turn = 0;
+  #isPaused = false;
   /** Of links that are gone. */
   #formerReconnects = 0;
 
@@ -43,7 +44,10 @@ export class Slots {
       added.push(...slot);
     }
     this.#links = this.#slots.flat();
-    for (const link of added) link.start();
+    for (const link of added) {
+      if (this.#isPaused) link.pause();
+      link.start();
+    }
   }
 
   /** Resolves when every link that was to end has ended. */
@@ -82,10 +86,12 @@ export class Slots {
   }
 
   pause(): void {
+    this.#isPaused = true;
     for (const link of this.#links) link.pause();
   }
 
   resume(): void {
+    this.#isPaused = false;
     for (const link of this.#links) link.resume();
   }
 

@@ -51,6 +51,7 @@ function openOnce({ settings, password, clock }: Deps, bind: BindKind) {
       onBound() {},
       onRoom() {},
       onDelivery() {},
+      onOdd() {},
       onEnd: (end) => ended.resolve(end),
     },
   });

@@ -77,6 +77,18 @@ test("a late answer that never comes is in doubt when the connection closes", as
   assert.deepEqual(await doubt.lateAnswer, { kind: "in_doubt", why: "link_lost" });
 });
 
+test("a late answer is waited for five minutes, and then not any more", async () => {
+  const { window, answers } = windowOf(0);
+  window.expire(100);
+  const [doubt] = answers[0] as [Extract<SubmitAnswer, { kind: "in_doubt" }>];
+  assert.equal(window.nextDeadlineMs(), 300_100);
+
+  assert.equal(window.expire(300_100), 0);
+
+  assert.partialDeepStrictEqual(await doubt.lateAnswer, { kind: "in_doubt" });
+  assert.equal(window.nextDeadlineMs(), undefined);
+});
+
 test("late answers are waited for in bounded number, the oldest forgotten first", async () => {
   const { window, answers } = windowOf(...Array.from({ length: 1001 }, () => 0));
   window.expire(100);

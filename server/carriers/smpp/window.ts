@@ -14,8 +14,9 @@ export type PendingSubmit = {
   settle: Settle;
 };
 
-/** Answers that are later than this are not waited for any more. */
+/** How many late answers are waited for, and how long: a promise may not wait for ever. */
 const LATE_ANSWERS = 1000;
+const LATE_MS = 300_000;
 
 /** A sequence number is positive in 32 signed bits. */
 const LAST_SEQUENCE = 0x7fffffff;
@@ -27,7 +28,7 @@ const LAST_SEQUENCE = 0x7fffffff;
  */
 export class Window {
   readonly #pending = new Map<number, PendingSubmit>();
-  readonly #late = new Map<number, Settle>();
+  readonly #late = new Map<number, { untilMs: number; settle: Settle }>();
   #sequence: number;
 
   constructor(firstSequence = 1) {
@@ -57,17 +58,19 @@ export class Window {
       submit.settle({ kind: "answered", status, messageId });
       return submit;
     }
-    const settleLate = this.#late.get(sequence);
-    if (settleLate === undefined) return undefined;
+    const late = this.#late.get(sequence);
+    if (late === undefined) return undefined;
     this.#late.delete(sequence);
-    settleLate({ kind: "answered", status, messageId });
+    late.settle({ kind: "answered", status, messageId });
     return "late";
   }
 
-  /** When the oldest submit times out. Deadlines are in the order of sending. */
+  /** When `expire` has something to do. Deadlines are in the order of sending. */
   nextDeadlineMs(): number | undefined {
-    for (const submit of this.#pending.values()) return submit.deadlineMs;
-    return undefined;
+    const [submit] = this.#pending.values();
+    const [late] = this.#late.values();
+    if (submit === undefined || late === undefined) return submit?.deadlineMs ?? late?.untilMs;
+    return Math.min(submit.deadlineMs, late.untilMs);
   }
 
   /** Puts what is past its deadline in doubt; says how many that were. */
@@ -76,8 +79,13 @@ export class Window {
     for (const [sequence, submit] of this.#pending) {
       if (submit.deadlineMs > nowMs) break;
       this.#pending.delete(sequence);
-      submit.settle({ kind: "in_doubt", why: "timeout", lateAnswer: this.#awaitLate(sequence) });
+      const lateAnswer = this.#awaitLate(sequence, nowMs + LATE_MS);
+      submit.settle({ kind: "in_doubt", why: "timeout", lateAnswer });
       expired += 1;
+    }
+    for (const [sequence, { untilMs }] of this.#late) {
+      if (untilMs > nowMs) break;
+      this.#forget(sequence);
     }
     return expired;
   }
@@ -97,16 +105,16 @@ export class Window {
     for (const sequence of this.#late.keys()) this.#forget(sequence);
   }
 
-  #awaitLate(sequence: number): Promise<SubmitAnswer> {
+  #awaitLate(sequence: number, untilMs: number): Promise<SubmitAnswer> {
     const [oldest] = this.#late.keys();
     if (this.#late.size >= LATE_ANSWERS && oldest !== undefined) this.#forget(oldest);
-    return new Promise((resolve) => this.#late.set(sequence, resolve));
+    return new Promise((resolve) => this.#late.set(sequence, { untilMs, settle: resolve }));
   }
 
   #forget(sequence: number): void {
-    const settle = this.#late.get(sequence);
+    const late = this.#late.get(sequence);
     this.#late.delete(sequence);
-    settle?.(LINK_LOST);
+    late?.settle(LINK_LOST);
   }
 }
 
