@@ -15,6 +15,8 @@ function rule({ keyword, params, message }: Fault): string {
       return `must be ${words(strings(params["type"]))}`;
     case "enum":
       return `must be one of ${strings(params["allowedValues"]).join(", ")}`;
+    case "pattern":
+      return `must match ${String(params["pattern"])}`;
     case "format":
       return `must be ${FORMATS[String(params["format"])] ?? String(params["format"])}`;
     case "minItems":

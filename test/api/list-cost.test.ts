@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { Client } from "pg";
 import { type Queryable, rawSql, type Sql, sql } from "#platform";
 import { type Filter, listMessages } from "../../server/messages/read.ts";
 import { startApi } from "../support/api.ts";
@@ -33,15 +34,17 @@ before(async () => {
 
 type Node = { "Node Type": string; "Actual Rows": number; "Actual Loops": number; Plans?: Node[] };
 
-/** Every node of the plans that a page was read by, as they ran. */
-async function plansOf(filter: Partial<Filter>, beforeId: string | null): Promise<Node[]> {
-  const nodes: Node[] = [];
+type Explained = { "QUERY PLAN": [{ Plan: Node }] };
+type Plans = { asRun: Node[]; generic: Node[] };
+
+/** Every node of the plans that a page was read by: as they ran, and as they are for any values. */
+async function plansOf(filter: Partial<Filter>, beforeId: string | null): Promise<Plans> {
+  const plans: Plans = { asRun: [], generic: [] };
   const explaining: Queryable = {
     async query<Row extends object>(statement: Sql): Promise<Row[]> {
-      const [row] = await api.db.query<{ "QUERY PLAN": [{ Plan: Node }] }>(
-        sql`explain (analyze, format json) ${statement}`,
-      );
-      nodes.push(...flatten(row?.["QUERY PLAN"][0].Plan as Node));
+      const [row] = await api.db.query<Explained>(sql`explain (analyze, format json) ${statement}`);
+      plans.asRun.push(...flatten(row?.["QUERY PLAN"][0].Plan as Node));
+      plans.generic.push(...(await genericPlan(statement)));
       return api.db.query<Row>(statement);
     },
   };
@@ -52,7 +55,16 @@ async function plansOf(filter: Partial<Filter>, beforeId: string | null): Promis
     limit: 25,
   });
   assert.equal(page.rows.length, 25);
-  return nodes;
+  return plans;
+}
+
+/** A statement that is prepared may be planned once, before its values are known. */
+async function genericPlan({ text }: Sql): Promise<Node[]> {
+  const client = new Client({ connectionString: api.db.url });
+  await client.connect();
+  const { rows } = await client.query<Explained>(`explain (generic_plan, format json) ${text}`);
+  await client.end();
+  return flatten(rows[0]?.["QUERY PLAN"][0].Plan as Node);
 }
 
 function flatten(node: Node): Node[] {
@@ -65,7 +77,7 @@ async function middle(): Promise<string> {
   return row?.message_id ?? "";
 }
 
-const pages: Record<string, () => Promise<Node[]>> = {
+const pages: Record<string, () => Promise<Plans>> = {
   "the first page": () => plansOf({}, null),
   "a page behind a cursor": async () => plansOf({}, await middle()),
   "a page of one recipient": () => plansOf({ recipient: "4915100000007" }, null),
@@ -79,16 +91,16 @@ const pages: Record<string, () => Promise<Node[]>> = {
 
 for (const [name, read] of Object.entries(pages)) {
   test(`${name} walks an index in its order: no table is sorted or read through`, async () => {
-    const nodes = await read();
+    const { asRun, generic } = await read();
 
-    const kinds = new Set(nodes.map((node) => node["Node Type"]));
+    const kinds = new Set([...asRun, ...generic].map((node) => node["Node Type"]));
     for (const kind of ["Sort", "Incremental Sort", "Seq Scan", "Bitmap Heap Scan", "Hash"]) {
       assert.ok(!kinds.has(kind), `${kind} in ${[...kinds].join(", ")}`);
     }
-    const scans = nodes.filter((node) => node["Node Type"].startsWith("Index"));
-    assert.ok(scans.length > 0);
-    const read_ = scans.reduce((sum, node) => sum + node["Actual Rows"] * node["Actual Loops"], 0);
-    assert.ok(read_ <= 26 + scans.length, `${read_} rows were read for a page of 25`);
+    const scans = asRun.filter((node) => node["Node Type"].startsWith("Index"));
+    const rows = scans.reduce((sum, node) => sum + node["Actual Rows"] * node["Actual Loops"], 0);
+    assert.ok(rows > 25);
+    assert.ok(rows <= 26 + scans.length, `${rows} rows were read for a page of 25`);
   });
 }
 

@@ -213,6 +213,7 @@ test("every wrong or unknown parameter is named, with the near one", async () =>
     limit: "PARAMETER_INVALID",
     limt: "PARAMETER_UNKNOWN",
     status: "PARAMETER_INVALID",
+    recipient: "PARAMETER_INVALID",
     createdAfter: "PARAMETER_INVALID",
     createdBefore: "PARAMETER_INVALID",
     "a?": "PARAMETER_UNKNOWN",
