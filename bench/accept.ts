@@ -3,8 +3,9 @@
  * doing nothing, and against one transaction per request on the same tables.
  * Usage: npm run bench:accept -- [--seconds 8] [--connections 64,256]
  */
-import { fork, spawn } from "node:child_process";
+import { type ChildProcess, fork, spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -92,6 +93,7 @@ async function measure(mode: string, keys: string[], connections: number): Promi
     keys,
     bodies: [JSON.stringify(BODY)],
   });
+  const before = await cpuOf(server);
   const result = await load({
     port,
     connections,
@@ -100,8 +102,13 @@ async function measure(mode: string, keys: string[], connections: number): Promi
     keys,
     bodies: [JSON.stringify(BODY)],
   });
+  const after = await cpuOf(server);
   server.kill("SIGTERM");
   await once(server, "exit");
+  const answered = Object.values(result.statuses).reduce((sum, each) => sum + each, 0);
+  console.log(
+    `            processor time a request: server ${((after.server - before.server) / answered).toFixed(0)} µs, PostgreSQL ${((after.postgres - before.postgres) / answered).toFixed(0)} µs`,
+  );
   return result;
 }
 
@@ -158,4 +165,26 @@ async function makeKeys(url: string, count: number): Promise<string[]> {
   }
   await db.close();
   return keys;
+}
+
+/** Processor time so far in microseconds: it tells more than the clock on a busy machine. */
+async function cpuOf(server: ChildProcess): Promise<{ server: number; postgres: number }> {
+  server.send("cpu");
+  const [usage] = (await once(server, "message")) as [NodeJS.CpuUsage];
+  return { server: usage.user + usage.system, postgres: processorTimeOf(postgres.pid) };
+}
+
+/** Of a process and its children, as Linux tells it; elsewhere nothing is known. */
+function processorTimeOf(pid: number): number {
+  if (!existsSync("/proc/self/stat")) return Number.NaN;
+  const microseconds = 10_000;
+  return readdirSync("/proc")
+    .filter((name) => /^[0-9]+$/.test(name) && existsSync(`/proc/${name}/stat`))
+    .map((name) =>
+      readFileSync(`/proc/${name}/stat`, "utf8")
+        .replace(/^.*\) /s, "")
+        .split(" "),
+    )
+    .filter(([, parent]) => Number(parent) === pid)
+    .reduce((sum, fields) => sum + (Number(fields[11]) + Number(fields[12])) * microseconds, 0);
 }
