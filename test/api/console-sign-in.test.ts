@@ -1,20 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sql, systemClock } from "#platform";
+import { sql } from "#platform";
 import { codeOf } from "../../server/console/sign-in/totp.ts";
 import { PASSWORD, type Person, startConsole } from "../support/console.ts";
-
-/** A clock that is as much ahead as the test says. */
-function movableClock() {
-  let aheadMs = 0;
-  return {
-    ...systemClock,
-    now: () => new Date(systemClock.now().getTime() + aheadMs),
-    advance(ms: number) {
-      aheadMs += ms;
-    },
-  };
-}
+import { movableClock } from "../support/movable-clock.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -1,0 +1,279 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { moveMessages } from "#messages";
+import { sql } from "#platform";
+import { type Person, startConsole, type TestConsole } from "../support/console.ts";
+
+type Shown = {
+  message: { messageId: string; recipient: string; text: string | null; status: string };
+};
+
+async function send(person: Person, console: TestConsole, body: object = {}): Promise<string> {
+  const answer = await person.post(`/console/accounts/${console.accountId}/messages`, {
+    recipient: "4915112345678",
+    text: "Hello from Posthorn",
+    ...body,
+  });
+  assert.equal(answer.statusCode, 202, answer.body);
+  return answer.json().messageId;
+}
+
+/** Gives messages a later status, as a sender would. */
+async function move(
+  console: TestConsole,
+  messageIds: string[],
+  to: "SENT" | "FAILED",
+): Promise<void> {
+  const { accountId, db } = console;
+  const base = {
+    accountId,
+    recipient: "4915112345678",
+    callbackUrl: null,
+    from: "QUEUED",
+    at: new Date(),
+  } as const;
+  await db.transaction((tx) =>
+    moveMessages(
+      tx,
+      messageIds.map((messageId) =>
+        to === "SENT"
+          ? { ...base, messageId, to }
+          : { ...base, messageId, to, error: { code: "BLOCKED", carrierCode: "0x0B" } },
+      ),
+    ),
+  );
+}
+
+test("a message sent from a page goes the way of the API, once per form, and is on record", async () => {
+  await using console = await startConsole();
+  const developer = await console.member("developer");
+  const A = `/console/accounts/${console.accountId}`;
+  const body = { recipient: "+49 151 12345678".replaceAll(" ", ""), text: "Hello" };
+  const press = () => developer.post(`${A}/messages`, body, { "idempotency-key": "form 7" });
+
+  const [first, second] = [await press(), await press()];
+  assert.equal(first.statusCode, 202);
+  assert.equal(second.headers["idempotency-replayed"], "true");
+  assert.deepEqual(second.json(), first.json());
+  const { messageId } = first.json();
+  const shown = (await developer.get(`${A}/messages/${messageId}`)).json();
+  assert.deepEqual(shown.message, first.json(), "what a key would be shown");
+  assert.deepEqual([shown.key, shown.version, shown.isMasked], [null, 1, false]);
+  const audited = await console.db.query(sql`
+    select actor, object_id from audit_log where action = 'message.sent'`);
+  assert.deepEqual(audited, [{ actor: `user:${developer.userId}`, object_id: messageId }]);
+
+  const wrong = await developer.post(`${A}/messages`, { recipient: "12", text: "", sendr: "x" });
+  assert.equal(wrong.statusCode, 422);
+  assert.deepEqual(
+    wrong
+      .json()
+      .error.details.map(({ field }: { field: string }) => field)
+      .toSorted(),
+    ["recipient", "sendr", "text"],
+  );
+  const preview = await developer.post(`${A}/messages/preview`, body);
+  assert.partialDeepStrictEqual(preview.json(), {
+    segments: 1,
+    credits: 1,
+    balance: 999,
+    carrier: { kind: "simulator" },
+  });
+});
+
+test("a message that cannot be paid for names price and balance, and stores nothing", async () => {
+  await using console = await startConsole();
+  const accountId = await console.createAccount(1);
+  const owner = await console.member("owner", { accountId });
+
+  const answer = await owner.post(`/console/accounts/${accountId}/messages`, {
+    recipient: "4915112345678",
+    text: "a".repeat(161),
+  });
+  assert.partialDeepStrictEqual(answer.json().error, {
+    code: "CREDITS_INSUFFICIENT",
+    details: [{ required: 2, available: 1 }],
+  });
+  assert.deepEqual(await console.db.query(sql`select message_id from messages`), []);
+});
+
+test("a waiting message is canceled once, refunded, and on record", async () => {
+  await using console = await startConsole();
+  const developer = await console.member("developer");
+  const A = `/console/accounts/${console.accountId}`;
+  const messageId = await send(developer, console);
+  const cancel = () => developer.post(`${A}/messages/${messageId}/cancel`);
+
+  const canceled = await cancel();
+  assert.partialDeepStrictEqual(canceled.json(), {
+    status: "FAILED",
+    creditsRefunded: 1,
+    error: { code: "CANCELED" },
+  });
+  assert.equal((await cancel()).statusCode, 200);
+  const events = (await developer.get(`${A}/messages/${messageId}/events`)).json().data;
+  assert.deepEqual(
+    events.map(({ status }: { status: string }) => status),
+    ["QUEUED", "FAILED"],
+  );
+  const audited = await console.db.query(
+    sql`select action from audit_log where object_id = ${messageId}`,
+  );
+  assert.deepEqual(audited, [{ action: "message.sent" }, { action: "message.canceled" }]);
+  const sent = await send(developer, console);
+  await console.db.query(sql`delete from send_queue where message_id = ${sent}`);
+  await move(console, [sent], "SENT");
+  const late = await developer.post(`${A}/messages/${sent}/cancel`);
+  assert.equal(late.json().error.code, "MESSAGE_NOT_CANCELABLE");
+});
+
+test("each filter, alone and together, finds what the table has", async () => {
+  await using console = await startConsole();
+  const developer = await console.member("developer");
+  const A = `/console/accounts/${console.accountId}`;
+  const { key, keyId } = (
+    await developer.post(`${A}/keys`, { name: "Shop", scopes: ["messages:send"] })
+  ).json();
+  const byKey = await console.app.inject({
+    method: "POST",
+    url: "/v1/messages",
+    headers: { "x-api-key": key, "content-type": "application/json" },
+    payload: JSON.stringify({
+      recipient: "4915187654321",
+      text: "by key",
+      sender: "Shop",
+      reference: "r1",
+    }),
+  });
+  const ofKey = byKey.json().messageId;
+  const failed = await send(developer, console, { reference: "r2" });
+  const queued = await send(developer, console, { sender: "Other" });
+  await move(console, [failed], "FAILED");
+  const find = async (query: string) =>
+    (await developer.get(`${A}/messages?${query}`))
+      .json()
+      .data.map(({ message }: Shown) => message.messageId);
+
+  assert.deepEqual(await find(""), [queued, failed, ofKey]);
+  assert.deepEqual(await find("status=FAILED"), [failed]);
+  assert.deepEqual(await find("status=FAILED&status=QUEUED"), [queued, failed, ofKey]);
+  assert.deepEqual(await find("errorCode=BLOCKED"), [failed]);
+  assert.deepEqual(await find("errorCode=EXPIRED"), []);
+  assert.deepEqual(await find(`keyId=${keyId}`), [ofKey]);
+  assert.deepEqual(await find("keyId=console"), [queued, failed]);
+  assert.deepEqual(await find("sender=Shop"), [ofKey]);
+  assert.deepEqual(await find("recipient=4915187654321"), [ofKey]);
+  assert.deepEqual(await find("recipient=%2B4915187654321&reference=r1"), [ofKey]);
+  assert.deepEqual(await find("recipient=4915187654321&reference=r2"), []);
+  assert.deepEqual(await find("reference=r2&status=FAILED&keyId=console"), [failed]);
+  assert.deepEqual(await find("createdBefore=2020-01-01T00:00:00Z"), []);
+  for (const query of [
+    "status=foo",
+    "keyId=rubbish",
+    "createdAfter=yesterday",
+    "recipient=abc",
+    "unknown=1",
+  ])
+    assert.equal((await developer.get(`${A}/messages?${query}`)).statusCode, 422, query);
+});
+
+test("a walk there and back shows every message exactly once, also when the filter is rare", async () => {
+  await using console = await startConsole();
+  const developer = await console.member("developer");
+  const A = `/console/accounts/${console.accountId}`;
+  const sent: string[] = [];
+  for (let n = 0; n < 23; n += 1) sent.push(await send(developer, console));
+  await move(console, [sent[2] ?? "", sent[20] ?? ""], "FAILED");
+
+  for (const [filter, expected] of [
+    ["", sent.toReversed()],
+    ["&status=FAILED", [sent[20], sent[2]]],
+  ] as const) {
+    const there: string[] = [];
+    const starts: string[] = [];
+    let page = (await developer.get(`${A}/messages?limit=10${filter}`)).json();
+    for (;;) {
+      const ids = page.data.map(({ message }: Shown) => message.messageId);
+      there.push(...ids);
+      starts.push(ids[0]);
+      if (page.nextCursor === null) break;
+      page = (
+        await developer.get(`${A}/messages?limit=10${filter}&cursor=${page.nextCursor}`)
+      ).json();
+    }
+    assert.deepEqual(there, expected);
+    while (page.previousCursor !== null) {
+      starts.pop();
+      page = (
+        await developer.get(`${A}/messages?limit=10${filter}&cursor=${page.previousCursor}`)
+      ).json();
+      assert.equal(page.data[0].message.messageId, starts.at(-1));
+    }
+  }
+});
+
+test("a viewer gets the last four digits and no text, in lists, details and CSV, and cannot search numbers", async () => {
+  await using console = await startConsole();
+  const developer = await console.member("developer");
+  const viewer = await console.member("viewer");
+  const A = `/console/accounts/${console.accountId}`;
+  const messageId = await send(developer, console, {
+    text: "secret words",
+    metadata: { to: "4915112345678" },
+  });
+
+  const answers = [
+    await viewer.get(`${A}/messages`),
+    await viewer.get(`${A}/messages/${messageId}`),
+    await viewer.get(`${A}/messages/${messageId}/events`),
+    await viewer.get(`${A}/messages.csv`),
+  ];
+  for (const { statusCode, body } of answers) {
+    assert.equal(statusCode, 200);
+    assert.equal(body.includes("4915112345678"), false);
+    assert.equal(body.includes("secret words"), false);
+  }
+  const { message, isMasked } = answers[1]?.json() as Shown & { isMasked: boolean };
+  assert.deepEqual([message.recipient, message.text, isMasked], ["•••••••••5678", null, true]);
+  for (const path of ["messages", "messages.csv"]) {
+    const search = await viewer.get(`${A}/${path}?recipient=4915112345678`);
+    assert.equal(search.json().error.code, "ROLE_DENIED");
+  }
+  assert.ok((await developer.get(`${A}/messages.csv`)).body.includes("secret words"));
+});
+
+test("the CSV holds the rows of the list, with cells that no spreadsheet runs", async () => {
+  await using console = await startConsole();
+  const developer = await console.member("developer");
+  const A = `/console/accounts/${console.accountId}`;
+  await send(developer, console, { text: "=1+1" });
+  await send(developer, console, { text: 'say "hi", now' });
+  await send(developer, console, { text: "left out", reference: "other" });
+
+  const csv = await developer.get(`${A}/messages.csv?createdAfter=2020-01-01T00:00:00Z`);
+  assert.match(String(csv.headers["content-type"]), /^text\/csv/);
+  assert.match(String(csv.headers["content-disposition"]), /^attachment/);
+  const lines = csv.body.trimEnd().split("\r\n");
+  assert.equal(lines.length, 4);
+  assert.ok(lines[3]?.includes(",'=1+1,"));
+  assert.ok(lines[2]?.includes(',"say ""hi"", now",'));
+  const filtered = (await developer.get(`${A}/messages.csv?reference=other`)).body
+    .trimEnd()
+    .split("\r\n");
+  assert.equal(filtered.length, 2);
+});
+
+test("another account's message does not exist here", async () => {
+  await using console = await startConsole();
+  const developer = await console.member("developer");
+  const messageId = await send(developer, console);
+  const elsewhere = await console.createAccount();
+  const other = await console.member("owner", { accountId: elsewhere });
+
+  for (const path of ["", "/events"]) {
+    const answer = await other.get(`/console/accounts/${elsewhere}/messages/${messageId}${path}`);
+    assert.equal(answer.json().error.code, "MESSAGE_NOT_FOUND");
+  }
+  const cancel = await other.post(`/console/accounts/${elsewhere}/messages/${messageId}/cancel`);
+  assert.equal(cancel.json().error.code, "MESSAGE_NOT_FOUND");
+});

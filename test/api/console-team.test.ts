@@ -1,0 +1,273 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { sql } from "#platform";
+import { PASSWORD, type Person, startConsole, type TestConsole } from "../support/console.ts";
+import { movableClock } from "../support/movable-clock.ts";
+
+const HOUR = 3_600_000;
+
+const tokenOf = (link: string) => new URL(link).hash.replace("#token=", "");
+const detailOf = (answer: { json(): { error: { details: { message: string }[] } } }) =>
+  answer.json().error.details[0]?.message ?? "";
+
+const OPERATOR = {
+  name: "Ada Lovelace",
+  email: "ada@example.com",
+  password: PASSWORD,
+  accountName: "Example",
+};
+
+async function printedToken(console: TestConsole): Promise<string> {
+  return tokenOf((await console.service.setupLink()) ?? "");
+}
+
+test("fifty who finish the set-up at once make one operator, and then it is over for ever", async () => {
+  await using console = await startConsole();
+  const token = await printedToken(console);
+  assert.equal((await console.stranger().get("/console/setup")).statusCode, 200);
+  const read = await console.stranger().post("/console/links/read", { token });
+  assert.equal(read.json().kind, "setup");
+
+  const people = Array.from({ length: 50 }, () => console.stranger());
+  const answers = await Promise.all(
+    people.map((each) => each.post("/console/setup", { token, ...OPERATOR })),
+  );
+
+  const won = people.filter((_each, n) => answers[n]?.statusCode === 201);
+  assert.equal(won.length, 1);
+  assert.ok(answers.every(({ statusCode }) => [201, 404, 503].includes(statusCode)));
+  const me = (await (won[0] as Person).get("/console/me")).json();
+  assert.equal(me.isOperator, true);
+  assert.deepEqual(
+    me.accounts.map(({ name, role, balance }: Record<string, unknown>) => ({
+      name,
+      role,
+      balance,
+    })),
+    [{ name: "Example", role: "owner", balance: 1000 }],
+  );
+  const users = await console.db.query(sql`select email from users`);
+  assert.deepEqual(users, [{ email: "ada@example.com" }]);
+  assert.equal((await console.stranger().get("/console/setup")).statusCode, 404);
+  assert.equal((await console.stranger().post("/console/setup", {})).statusCode, 404);
+  assert.equal(await console.service.setupLink(), undefined);
+});
+
+test("a wrong set-up token says so and changes nothing; a restart prints another that works", async () => {
+  const clock = movableClock();
+  await using console = await startConsole({ clock });
+  const first = await printedToken(console);
+  const attempt = (token: string, fields: object = OPERATOR) =>
+    console.stranger().post("/console/setup", { token, ...fields });
+
+  const wrong = await attempt(`${first.slice(0, -2)}xx`);
+  assert.equal(wrong.json().error.code, "LINK_INVALID");
+  const weak = await attempt(first, { ...OPERATOR, password: "short", email: "no address" });
+  assert.deepEqual(
+    weak.json().error.details.map(({ field }: { field: string }) => field),
+    ["email", "password"],
+  );
+  clock.advance(25 * HOUR);
+  assert.match(detailOf(await attempt(first)), /out of date/);
+  assert.deepEqual(await console.db.query(sql`select user_id from users`), []);
+  assert.equal((await attempt(await printedToken(console))).statusCode, 201);
+});
+
+test("an invitation works once, with the role given, for a new user and for one who is signed in", async () => {
+  await using console = await startConsole();
+  const owner = await console.member("owner");
+  const A = `/console/accounts/${console.accountId}`;
+  const invite = async (role: string) => (await owner.post(`${A}/invitations`, { role })).json();
+
+  const { link, invitation } = await invite("developer");
+  assert.match(link, /^http:\/\/posthorn\.test\/join#token=[\w-]{43}$/);
+  assert.deepEqual((await owner.get(`${A}/invitations`)).json().data, [invitation]);
+  const guest = console.stranger();
+  const read = (await guest.post("/console/links/read", { token: tokenOf(link) })).json();
+  assert.partialDeepStrictEqual(read, {
+    kind: "invitation",
+    inviter: "owner 1",
+    accountName: "Example",
+    role: "developer",
+  });
+  const missing = await guest.post("/console/links/join", { token: tokenOf(link) });
+  assert.equal(missing.statusCode, 422);
+  const fields = { name: "Grace", email: "grace@example.com", password: PASSWORD };
+  const joined = await guest.post("/console/links/join", { token: tokenOf(link), ...fields });
+  assert.deepEqual(joined.json(), { accountId: console.accountId });
+  assert.equal((await guest.get(A)).json().role, "developer");
+  const again = await console
+    .stranger()
+    .post("/console/links/join", { token: tokenOf(link), ...fields, email: "x@example.com" });
+  assert.match(detailOf(again), /used already/);
+  assert.deepEqual((await owner.get(`${A}/invitations`)).json().data, []);
+
+  const second = await invite("viewer");
+  const taken = await console
+    .stranger()
+    .post("/console/links/join", { token: tokenOf(second.link), ...fields });
+  assert.equal(taken.json().error.code, "EMAIL_TAKEN");
+  const member = await console.member("owner", { accountId: await console.createAccount() });
+  assert.equal(
+    (await member.post("/console/links/join", { token: tokenOf(second.link) })).statusCode,
+    200,
+  );
+  assert.equal((await member.get(A)).json().role, "viewer");
+
+  const kept = await console.db.query<{ everything: string }>(sql`
+    select query_to_xml('select * from links', true, true, '')::text
+        || query_to_xml('select * from audit_log', true, true, '')::text as everything`);
+  assert.equal(kept[0]?.everything.includes(tokenOf(link)), false);
+});
+
+test("a link that was withdrawn or is out of date says so", async () => {
+  const clock = movableClock();
+  await using console = await startConsole({ clock });
+  const owner = await console.member("owner");
+  const A = `/console/accounts/${console.accountId}`;
+  const invite = async () => (await owner.post(`${A}/invitations`, { role: "viewer" })).json();
+  const read = async (link: string) =>
+    detailOf(await console.stranger().post("/console/links/read", { token: tokenOf(link) }));
+
+  const [withdrawn, late] = [await invite(), await invite()];
+  const path = `${A}/invitations/${withdrawn.invitation.invitationId}`;
+  assert.equal((await owner.call("DELETE", path)).statusCode, 204);
+  assert.equal((await owner.call("DELETE", path)).json().error.code, "INVITATION_NOT_FOUND");
+  assert.match(await read(withdrawn.link), /withdrawn/);
+  clock.advance(48 * HOUR + 1_000);
+  assert.match(await read(late.link), /out of date/);
+  assert.match(await read("http://x/#token=made-up"), /not known/);
+});
+
+test("a form for an invitation sent twice makes one link and shows it once", async () => {
+  await using console = await startConsole();
+  const owner = await console.member("owner");
+  const A = `/console/accounts/${console.accountId}`;
+  const press = () =>
+    owner.post(`${A}/invitations`, { role: "viewer" }, { "idempotency-key": "f" });
+
+  assert.equal((await press()).statusCode, 201);
+  assert.equal((await press()).json().error.code, "LINK_ALREADY_MADE");
+  assert.equal((await owner.get(`${A}/invitations`)).json().data.length, 1);
+});
+
+test("a removed member's next request is refused, and so is one whose role changed", async () => {
+  await using console = await startConsole();
+  const owner = await console.member("owner");
+  const [gone, demoted] = [await console.member("developer"), await console.member("developer")];
+  const A = `/console/accounts/${console.accountId}`;
+  const { data } = (await owner.get(`${A}/members`)).json();
+  const versionOf = (person: Person) =>
+    data.find(({ userId }: { userId: string }) => userId === person.userId).version;
+
+  assert.equal((await owner.call("DELETE", `${A}/members/${gone.userId}`)).statusCode, 204);
+  assert.equal((await gone.get(`${A}/messages`)).json().error.code, "SESSION_REQUIRED");
+  await gone.signIn();
+  assert.equal((await gone.get(`${A}/messages`)).json().error.code, "ACCOUNT_NOT_FOUND");
+
+  const change = { role: "viewer", version: versionOf(demoted) };
+  const changed = await owner.call("PATCH", `${A}/members/${demoted.userId}`, change);
+  assert.partialDeepStrictEqual(changed.json(), { role: "viewer", version: 2 });
+  assert.equal((await demoted.get(A)).statusCode, 401, "a new session for the new role");
+  const late = await owner.call("PATCH", `${A}/members/${demoted.userId}`, change);
+  assert.equal(late.json().error.code, "VERSION_CONFLICT");
+});
+
+test("two owners who demote each other at once leave one, and the last owner stays", async () => {
+  await using console = await startConsole();
+  const [one, two] = [await console.member("owner"), await console.member("owner")];
+  const A = `/console/accounts/${console.accountId}`;
+  const demote = (by: Person, whom: Person) =>
+    by.call("PATCH", `${A}/members/${whom.userId}`, { role: "viewer", version: 1 });
+
+  const answers = await Promise.all([demote(one, two), demote(two, one)]);
+
+  assert.equal(answers.filter(({ statusCode }) => statusCode === 200).length, 1);
+  const owners = await console.db.query<{ user_id: string }>(sql`
+    select user_id from memberships where role = 'owner'`);
+  assert.equal(owners.length, 1);
+  const last = owners[0]?.user_id === one.userId ? one : two;
+  await last.signIn();
+  for (const answer of [
+    await last.call("PATCH", `${A}/members/${last.userId}`, { role: "viewer", version: 1 }),
+    await last.call("DELETE", `${A}/members/${last.userId}`),
+    await last.post(`${A}/leave`),
+  ])
+    assert.equal(answer.json().error.code, "LAST_OWNER");
+});
+
+test("a member may leave; the account is then closed to them", async () => {
+  await using console = await startConsole();
+  await console.member("owner");
+  const viewer = await console.member("viewer");
+  const A = `/console/accounts/${console.accountId}`;
+
+  assert.equal((await viewer.post(`${A}/leave`)).statusCode, 204);
+  assert.equal((await viewer.get(A)).json().error.code, "ACCOUNT_NOT_FOUND");
+  assert.deepEqual((await viewer.get("/console/me")).json().accounts, []);
+});
+
+test("settings carry a version, and the default sender is used by the next send", async () => {
+  await using console = await startConsole();
+  const owner = await console.member("owner");
+  const A = `/console/accounts/${console.accountId}`;
+
+  const changed = await owner.call("PATCH", A, {
+    version: 1,
+    name: "Shop",
+    defaultSender: "Shop",
+    lowCredits: 5,
+  });
+  assert.partialDeepStrictEqual(changed.json(), {
+    name: "Shop",
+    defaultSender: "Shop",
+    lowCredits: 5,
+    version: 2,
+  });
+  const late = await owner.call("PATCH", A, { version: 1, name: "Other" });
+  assert.equal(late.json().error.code, "VERSION_CONFLICT");
+  const wrong = await owner.call("PATCH", A, { version: 2, defaultSender: "much too long for it" });
+  assert.deepEqual(wrong.json().error.details[0].field, "defaultSender");
+  const sent = await owner.post(`${A}/messages`, { recipient: "4915112345678", text: "Hello" });
+  assert.equal(sent.json().sender, "Shop");
+  const none = await owner.call("PATCH", A, { version: 2, defaultSender: null });
+  assert.equal(none.json().defaultSender, null);
+});
+
+test("a reset link sets a new password once and ends every session of that user", async () => {
+  await using console = await startConsole();
+  const operator = await console.member("owner", { isOperator: true });
+  const viewer = await console.member("viewer");
+  const path = `/console/operator/users/${viewer.userId}/reset-link`;
+  const { link } = (await operator.post(path)).json();
+  const reset = (password: string) =>
+    console.stranger().post("/console/links/reset", { token: tokenOf(link), password });
+
+  assert.equal((await reset("password1234")).statusCode, 422);
+  assert.equal((await viewer.get("/console/me")).statusCode, 200);
+  assert.equal((await reset("purple canoe 17 window")).statusCode, 204);
+  assert.equal((await viewer.get("/console/me")).statusCode, 401);
+  assert.match(detailOf(await reset("purple canoe 17 window")), /used already/);
+  viewer.password = "purple canoe 17 window";
+  assert.equal((await viewer.signIn()).statusCode, 200);
+  const nobody = "/console/operator/users/019a85c2-5b00-7abc-8def-0123456789ab/reset-link";
+  assert.equal((await operator.post(nobody)).json().error.code, "USER_NOT_FOUND");
+});
+
+test("a name and preferences are kept with their version", async () => {
+  await using console = await startConsole();
+  const owner = await console.member("owner");
+
+  const changed = await owner.call("PATCH", "/console/me", {
+    version: 1,
+    name: "Ada",
+    preferences: { theme: "dark" },
+  });
+  assert.partialDeepStrictEqual(changed.json(), {
+    name: "Ada",
+    version: 2,
+    preferences: { theme: "dark", zone: "browser", shortcuts: true },
+  });
+  const late = await owner.call("PATCH", "/console/me", { version: 1, name: "Eve" });
+  assert.equal(late.json().error.code, "VERSION_CONFLICT");
+});
