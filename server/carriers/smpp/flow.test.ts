@@ -309,6 +309,23 @@ test("stopping waits for answers and receipts in hand, unbinds and closes", asyn
   assert.equal(world.carrier.state().state, "down");
 });
 
+test("answers that do not come hold up a stop for ten seconds, and are in doubt then", async () => {
+  const clock = manualClock();
+  await using world = await boundWorld({ clock, smsc: { answer: "never" } });
+  const submitted = world.submit();
+  await world.smsc.submitArrived();
+
+  const stopped = world.carrier.stop();
+  clock.advance(9999);
+  await quiet();
+  assert.equal(world.smsc.pduCount(command.unbind), 0);
+  clock.advance(1);
+  await stopped;
+
+  assert.deepEqual(await submitted, { kind: "in_doubt", why: "link_lost" });
+  assert.equal(world.smsc.pduCount(command.unbind), 1);
+});
+
 test("a SMSC that does not answer the unbind holds up the stop only so long", async () => {
   const clock = manualClock();
   await using world = await boundWorld({ clock });

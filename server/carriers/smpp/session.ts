@@ -78,6 +78,9 @@ const bindCommands = {
   transceiver: command.bindTransceiver,
 };
 
+/** How long a stop waits for answers; a process that stops is not given much longer. */
+const DRAIN_MS = 10_000;
+
 /** How long the last octets of a connection may take to leave. */
 const LINGER_MS = 1000;
 
@@ -376,9 +379,11 @@ export class Session {
     this.#deps.trace?.("sent", pdu);
   }
 
-  #drained(): Promise<void> {
-    if (this.#window.size === 0) return Promise.resolve();
-    return new Promise((resolve) => this.#onDrained.push(resolve));
+  async #drained(): Promise<void> {
+    if (this.#window.size === 0) return;
+    const cancel = this.#deps.clock.timer(DRAIN_MS, () => this.#announceDrained());
+    await new Promise<void>((resolve) => this.#onDrained.push(resolve));
+    cancel();
   }
 
   #announceDrained(): void {
