@@ -85,12 +85,14 @@ create table events (
 
 create table followed_events (
   "position" bigint not null generated always as identity,
+  xid xid8 not null default pg_current_xact_id(),
   account_id uuid not null,
   message_id uuid not null,
   sequence smallint not null,
-  at timestamp with time zone not null,
+  at timestamp with time zone not null default clock_timestamp(),
   constraint followed_events_pkey PRIMARY KEY ("position")
 );
+CREATE INDEX followed_events_by_transaction ON public.followed_events USING btree (xid);
 
 create table followers (
   account_id uuid not null,
@@ -174,6 +176,7 @@ CASE kind
 END),
   constraint topups_and_adjustments_name_an_actor CHECK (((kind = ANY (ARRAY['topup'::text, 'adjustment'::text])) = (actor IS NOT NULL)))
 );
+CREATE INDEX ledger_booked_by_people ON public.ledger USING btree (account_id, seq) WHERE (kind = ANY (ARRAY['topup'::text, 'adjustment'::text]));
 CREATE UNIQUE INDEX ledger_once_per_message ON public.ledger USING btree (message_id, kind) WHERE (message_id IS NOT NULL);
 
 create table links (
@@ -358,6 +361,51 @@ create table signing_secrets (
 );
 CREATE UNIQUE INDEX one_secret_signs ON public.signing_secrets USING btree (account_id) WHERE (not_after IS NULL);
 
+create table stat_changes (
+  change_id bigint not null generated always as identity,
+  account_id uuid not null,
+  changes stat_change[] not null,
+  constraint stat_changes_pkey PRIMARY KEY (change_id)
+) with (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000);
+
+create table stat_errors (
+  account_id uuid not null,
+  width smallint not null,
+  start timestamp with time zone not null,
+  code text not null,
+  count bigint not null,
+  constraint stat_errors_pkey PRIMARY KEY (account_id, width, start, code)
+) with (fillfactor=70);
+CREATE INDEX stat_errors_of_minutes ON public.stat_errors USING btree (start) WHERE (width = 1);
+
+create table stat_latencies (
+  account_id uuid not null,
+  width smallint not null,
+  start timestamp with time zone not null,
+  class smallint not null,
+  count bigint not null,
+  constraint stat_latencies_pkey PRIMARY KEY (account_id, width, start, class) INCLUDE (count)
+) with (fillfactor=70);
+CREATE INDEX stat_latencies_of_minutes ON public.stat_latencies USING btree (start) WHERE (width = 1);
+
+create table stat_spans (
+  account_id uuid not null,
+  width smallint not null,
+  start timestamp with time zone not null,
+  queued bigint not null,
+  sent bigint not null,
+  delivered bigint not null,
+  undelivered bigint not null,
+  failed bigint not null,
+  charged bigint not null,
+  refunded bigint not null,
+  webhooks_delivered bigint not null,
+  webhooks_exhausted bigint not null,
+  webhooks_failed bigint not null,
+  constraint stat_spans_pkey PRIMARY KEY (account_id, width, start)
+) with (fillfactor=70);
+CREATE INDEX stat_spans_of_minutes ON public.stat_spans USING btree (start) WHERE (width = 1);
+
 create table submissions (
   message_id uuid not null,
   segment smallint not null,
@@ -397,13 +445,31 @@ create table users (
 );
 CREATE UNIQUE INDEX user_email_is_unique ON public.users USING btree (email);
 
+create unlogged table watched_accounts (
+  account_id uuid not null,
+  since timestamp with time zone not null,
+  until timestamp with time zone not null,
+  constraint watched_accounts_pkey PRIMARY KEY (account_id)
+);
+
+create unlogged table watched_changes (
+  xid xid8 not null default pg_current_xact_id(),
+  at timestamp with time zone not null default clock_timestamp(),
+  account_id uuid not null,
+  kind text not null,
+  ids text[] not null default '{}'::text[],
+  versions smallint[] not null default '{}'::smallint[],
+  is_charged boolean not null default false
+);
+CREATE INDEX watched_changes_by_age ON public.watched_changes USING btree (at);
+CREATE INDEX watched_changes_by_transaction ON public.watched_changes USING btree (xid);
+
 create table webhook_attempts (
   account_id uuid not null,
   message_id uuid not null,
   sequence smallint not null,
   attempt smallint not null,
   at timestamp with time zone not null,
-  delivery_id uuid not null,
   replay_id uuid,
   step smallint not null,
   http_status smallint,
@@ -421,9 +487,10 @@ create table webhook_attempts (
   constraint webhook_attempts_pkey PRIMARY KEY (account_id, message_id, sequence, attempt, at),
   constraint ended_is_known CHECK ((ended = ANY (ARRAY['delivered'::text, 'exhausted'::text, 'gone'::text, 'forbidden'::text])))
 ) partition by RANGE (at);
+CREATE INDEX webhook_attempts_replayed ON public.webhook_attempts USING btree (replay_id) WHERE (replay_id IS NOT NULL);
+CREATE INDEX webhook_attempts_undelivered ON public.webhook_attempts USING btree (account_id, message_id, sequence) WHERE (ended = ANY (ARRAY['exhausted'::text, 'gone'::text, 'forbidden'::text]));
 
 create table webhook_deliveries (
-  delivery_id uuid not null,
   message_id uuid not null,
   sequence smallint not null,
   account_id uuid not null,
@@ -431,27 +498,62 @@ create table webhook_deliveries (
   replay_id uuid,
   attempts smallint not null default 0,
   step smallint not null default 0,
+  interrupted smallint not null default 0,
+  created_at timestamp with time zone not null,
   next_at timestamp with time zone not null,
   leased_until timestamp with time zone,
   lease_epoch integer not null default 0,
-  interrupted smallint not null default 0,
-  constraint webhook_deliveries_pkey PRIMARY KEY (delivery_id)
-) with (fillfactor=70, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000);
+  is_first boolean not null generated always as ((attempts = 0)) stored,
+  constraint webhook_deliveries_pkey PRIMARY KEY (message_id, sequence)
+) with (fillfactor=80, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000);
 CREATE UNIQUE INDEX one_delivery_in_flight_per_message ON public.webhook_deliveries USING btree (message_id) WHERE (leased_until IS NOT NULL);
-CREATE INDEX webhook_deliveries_in_turn ON public.webhook_deliveries USING btree (host_key, next_at);
-CREATE INDEX webhook_deliveries_of_message ON public.webhook_deliveries USING btree (message_id, sequence);
+CREATE INDEX webhook_deliveries_in_turn ON public.webhook_deliveries USING btree (host_key, is_first, next_at);
+CREATE INDEX webhook_deliveries_replayed ON public.webhook_deliveries USING btree (replay_id) WHERE (replay_id IS NOT NULL);
+
+create table webhook_host_hours (
+  account_id uuid not null,
+  host_key bigint not null,
+  hour timestamp with time zone not null,
+  ok bigint not null,
+  failed bigint not null,
+  constraint webhook_host_hours_pkey PRIMARY KEY (account_id, host_key, hour)
+);
 
 create table webhook_hosts (
+  account_id uuid not null,
   host_key bigint not null,
-  account_id uuid,
   origin text not null,
   health text not null,
   since timestamp with time zone not null,
-  ok bigint not null,
-  failed bigint not null,
   p95_ms real,
+  last_at timestamp with time zone not null,
   last_ok_at timestamp with time zone,
-  constraint webhook_hosts_pkey PRIMARY KEY (host_key)
+  constraint webhook_hosts_pkey PRIMARY KEY (account_id, host_key)
+);
+
+create table webhook_replays (
+  replay_id uuid not null,
+  account_id uuid not null,
+  actor text not null,
+  idempotency_key text,
+  created_at timestamp with time zone not null,
+  total integer not null,
+  queued integer not null default 0,
+  since timestamp with time zone,
+  after_message uuid,
+  after_sequence smallint,
+  finished_at timestamp with time zone,
+  canceled_at timestamp with time zone,
+  constraint webhook_replays_pkey PRIMARY KEY (replay_id)
+);
+CREATE UNIQUE INDEX replay_key_is_used_once ON public.webhook_replays USING btree (account_id, idempotency_key) WHERE (idempotency_key IS NOT NULL);
+CREATE INDEX webhook_replays_unfinished ON public.webhook_replays USING btree (replay_id) WHERE (finished_at IS NULL);
+
+create unlogged table webhook_test_allowances (
+  account_id uuid not null,
+  tokens double precision not null,
+  at timestamp with time zone not null,
+  constraint webhook_test_allowances_pkey PRIMARY KEY (account_id)
 );
 
 CREATE OR REPLACE FUNCTION public.accept_messages(node uuid, lease interval, send_rate double precision, send_burst double precision, g_account uuid[], g_key uuid[], g_routing bigint[], g_idempotency_key text[], g_fingerprint bytea[], g_count integer[], g_credits bigint[], m_group integer[], m_account uuid[], m_key uuid[], m_id uuid[], m_recipient text[], m_sender text[], m_text text[], m_encoding text[], m_segments smallint[], m_credits bigint[], m_reference text[], m_metadata text[], m_callback_url text[], m_concat_reference smallint[], m_carrier uuid[], m_created_at timestamp with time zone[], m_send_at timestamp with time zone[], m_expires_at timestamp with time zone[], m_leased boolean[])
@@ -567,6 +669,20 @@ begin
       from unnest(g_account, g_idempotency_key, g_fingerprint)
            with ordinality as g (account_id, key, fingerprint, n)
      where accepted[g.n] and g.key is not null
+  ), tallied as (
+    insert into stat_changes (account_id, changes)
+    select t.account_id, array_agg((t.minute, null, 'QUEUED', null, null, t.count, t.credits)::stat_change)
+      from (select m.account_id, date_bin('1 minute', m.created_at, 'epoch') as minute, count(*) as count,
+                   sum(m.credits) as credits
+              from m
+             group by m.account_id, minute) t
+     group by t.account_id
+  ), told as (
+    insert into watched_changes (account_id, kind, ids, versions, is_charged)
+    select m.account_id, 'message', array_agg(m.id::text), array_agg(1::smallint), true
+      from m
+      join watched_accounts w on w.account_id = m.account_id and w.until > moment
+     group by m.account_id
   )
   update accounts a
      set balance = a.balance - s.credits,
@@ -604,63 +720,83 @@ begin
   end if;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.claim_deliveries(hosts bigint[], free integer[], only_first boolean, lease interval)
- RETURNS TABLE(delivery_id uuid, message_id uuid, sequence smallint, account_id uuid, host_key bigint, replay_id uuid, attempts smallint, step smallint, lease_epoch integer, interrupted smallint, claimed_at timestamp with time zone)
+CREATE OR REPLACE FUNCTION public.claim_deliveries(hosts bigint[], free integer[], firsts boolean, lease interval)
+ RETURNS TABLE(message_id uuid, sequence smallint, account_id uuid, host_key bigint, replay_id uuid, attempts smallint, step smallint, lease_epoch integer, created_at timestamp with time zone, is_poison boolean, was_interrupted boolean, claimed_at timestamp with time zone, status text, at timestamp with time zone, url text, body bytea)
  LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
 AS $function$
+#variable_conflict use_column
 declare
   moment constant timestamptz := clock_timestamp();
 begin
   return query
-  with room as (
-    select r.host_key, r.free from unnest(hosts, free) as r (host_key, free)
-  ), picked as materialized (
-    select d.*
-      from room r
+  with picked as materialized (
+    select d.message_id, d.sequence, d.leased_until, d.interrupted
+      from unnest(hosts, free) as r (host_key, free)
      cross join lateral (
-       select w.delivery_id, w.message_id, w.sequence, w.leased_until
+       select w.message_id, w.sequence, w.leased_until, w.interrupted
          from webhook_deliveries w
         where w.host_key = r.host_key
+          and w.is_first = firsts
           and w.next_at <= moment
-          and (w.attempts = 0) = only_first
+          -- A lease that ran out blocks its siblings too, until the row itself, being due, is claimed:
+          -- else the index that keeps two from being in flight would refuse them for ever.
           and not exists (
-                select 1
+                select
                   from webhook_deliveries o
                  where o.message_id = w.message_id
-                   and o.delivery_id <> w.delivery_id
-                   and (o.leased_until is not null
-                        or (w.attempts = 0 and o.attempts = 0 and w.replay_id is null and o.sequence < w.sequence))
+                   and o.sequence <> w.sequence
+                   and (o.leased_until is not null or (w.is_first and o.is_first and o.sequence < w.sequence))
               )
         order by w.next_at
         limit r.free
           for update of w skip locked
      ) d
-  ), one as materialized (
-    select distinct on (p.message_id) p.delivery_id, p.leased_until is not null as was_leased
+  ), chosen as materialized (
+    select distinct on (p.message_id) p.message_id, p.sequence, p.leased_until as ran_out_at,
+           p.leased_until is not null and p.interrupted >= 2 as is_poison
       from picked p
      order by p.message_id, p.sequence
-  ), claimed as (
+  ), given_up as (
+    delete from webhook_deliveries w
+     using chosen c
+     where c.is_poison and w.message_id = c.message_id and w.sequence = c.sequence
+    returning w.message_id, w.sequence, w.account_id, w.host_key, w.replay_id, w.attempts, w.step, w.lease_epoch,
+              w.created_at, true as is_poison, c.ran_out_at, w.attempts as interrupted_attempt
+  ), leased as (
     update webhook_deliveries w
        set leased_until = moment + lease,
            next_at = moment + lease,
            lease_epoch = w.lease_epoch + 1,
            attempts = w.attempts + 1,
-           interrupted = case when o.was_leased then w.interrupted + 1 else w.interrupted end
-      from one o
-     where w.delivery_id = o.delivery_id
-    returning w.delivery_id, w.message_id, w.sequence, w.account_id, w.host_key, w.replay_id, w.attempts, w.step,
-              w.lease_epoch, w.interrupted, o.was_leased
+           interrupted = case when c.ran_out_at is null then w.interrupted else w.interrupted + 1 end
+      from chosen c
+     where not c.is_poison and w.message_id = c.message_id and w.sequence = c.sequence
+    returning w.message_id, w.sequence, w.account_id, w.host_key, w.replay_id, w.attempts, w.step, w.lease_epoch,
+              w.created_at, false as is_poison, c.ran_out_at, w.attempts - 1 as interrupted_attempt
+  ), taken as (
+    select * from leased union all select * from given_up
   ), noted as (
-    insert into webhook_attempts (account_id, message_id, sequence, attempt, at, delivery_id, replay_id, step,
-                                  error_class, error, total_ms)
-    select c.account_id, c.message_id, c.sequence, c.attempts - 1, moment, c.delivery_id, c.replay_id, c.step,
-           'interrupted', 'The process that made this attempt ended before its outcome was recorded.', 0
-      from claimed c
-     where c.was_leased
+    insert into webhook_attempts (account_id, message_id, sequence, attempt, at, replay_id, step, error_class, error,
+                                  total_ms, ended)
+    select t.account_id, t.message_id, t.sequence, t.interrupted_attempt, t.ran_out_at - lease, t.replay_id, t.step,
+           'interrupted', 'The process that made this attempt ended before its outcome was recorded.', 0,
+           case when t.is_poison then 'exhausted' end
+      from taken t
+     where t.ran_out_at is not null
   )
-  select c.delivery_id, c.message_id, c.sequence, c.account_id, c.host_key, c.replay_id, c.attempts, c.step,
-         c.lease_epoch, c.interrupted, moment
-    from claimed c;
+  select t.message_id, t.sequence, t.account_id, t.host_key, t.replay_id, t.attempts, t.step, t.lease_epoch,
+         t.created_at, t.is_poison, t.ran_out_at is not null, moment, e.status, e.at, e.callback_url, e.body
+    from taken t
+    left join lateral (
+      select e.status, e.at, e.callback_url, e.body
+        from events e
+       where e.message_id = t.message_id and e.sequence = t.sequence and e.body is not null
+       limit 1
+    ) e on true;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.claim_sends(carrier uuid, node uuid, lease interval, room integer, after uuid)
@@ -720,30 +856,162 @@ begin
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.due_lanes(after bigint, most integer)
- RETURNS SETOF bigint
- LANGUAGE sql
+ RETURNS TABLE(host_key bigint, n integer, first_at timestamp with time zone, again_at timestamp with time zone)
+ LANGUAGE plpgsql
  STABLE
+ SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
+#variable_conflict use_column
+declare
+  moment constant timestamptz := clock_timestamp();
+begin
+  return query
   with recursive walk as (
-    (select w.host_key, w.next_at, 1 as n
+    (select w.host_key, 1 as n
        from webhook_deliveries w
       where w.host_key > after
-      order by w.host_key, w.next_at
+      order by w.host_key
       limit 1)
     union all
-    select next.host_key, next.next_at, w.n + 1
+    select next.host_key, w.n + 1
       from walk w
      cross join lateral (
-       select d.host_key, d.next_at
+       select d.host_key
          from webhook_deliveries d
         where d.host_key > w.host_key
-        order by d.host_key, d.next_at
+        order by d.host_key
         limit 1
      ) next
-     where w.n < 500
+     where w.n < most
+  ), lanes as (
+    select w.host_key, w.n,
+           (select d.next_at
+              from webhook_deliveries d
+             where d.host_key = w.host_key and d.is_first and d.next_at <= moment
+             order by d.next_at
+             limit 1) as first_at,
+           (select d.next_at
+              from webhook_deliveries d
+             where d.host_key = w.host_key and not d.is_first and d.next_at <= moment
+             order by d.next_at
+             limit 1) as again_at
+      from walk w
   )
-  select host_key from walk where next_at <= clock_timestamp() limit most
-$function$;
+  select l.host_key, l.n, l.first_at, l.again_at
+    from lanes l
+   where l.first_at is not null or l.again_at is not null or l.n = (select max(w.n) from walk w);
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.event_id(message_id uuid, sequence smallint)
+ RETURNS uuid
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN (("left"((message_id)::text, 35) || to_hex((sequence)::integer)))::uuid;
+
+CREATE OR REPLACE FUNCTION public.fold_stats(most integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+declare
+  folded integer;
+begin
+  if not pg_try_advisory_xact_lock(hashtext('posthorn fold statistics')) then
+    return 0;
+  end if;
+
+  with taken as (
+    delete from stat_changes s
+     where s.change_id in (select t.change_id from stat_changes t order by t.change_id limit most)
+    returning s.account_id, s.changes
+  ), each as materialized (
+    select t.account_id, w.width, date_bin(make_interval(mins => w.width), c.minute, 'epoch') as start,
+           c.was, c.now_is, c.error, c.latency, c.count, c.credits
+      from taken t
+     cross join lateral unnest(t.changes) c
+     cross join (values (1), (15)) as w (width)
+  ), summed as (
+    insert into stat_spans as s (account_id, width, start, queued, sent, delivered, undelivered, failed, charged, refunded,
+                                 webhooks_delivered, webhooks_exhausted, webhooks_failed)
+    select e.account_id, e.width, e.start,
+           coalesce(sum(e.count) filter (where e.now_is = 'QUEUED'), 0) - coalesce(sum(e.count) filter (where e.was = 'QUEUED'), 0),
+           coalesce(sum(e.count) filter (where e.now_is = 'SENT'), 0) - coalesce(sum(e.count) filter (where e.was = 'SENT'), 0),
+           coalesce(sum(e.count) filter (where e.now_is = 'DELIVERED'), 0),
+           coalesce(sum(e.count) filter (where e.now_is = 'UNDELIVERED'), 0),
+           coalesce(sum(e.count) filter (where e.now_is = 'FAILED'), 0),
+           coalesce(sum(e.credits) filter (where e.now_is = 'QUEUED'), 0),
+           coalesce(sum(e.credits) filter (where e.now_is = 'FAILED'), 0),
+           coalesce(sum(e.count) filter (where e.now_is = 'webhook_delivered'), 0),
+           coalesce(sum(e.count) filter (where e.now_is = 'webhook_exhausted'), 0),
+           coalesce(sum(e.count) filter (where e.now_is = 'webhook_failed'), 0)
+      from each e
+     group by e.account_id, e.width, e.start
+        on conflict (account_id, width, start) do update
+       set queued = s.queued + excluded.queued,
+           sent = s.sent + excluded.sent,
+           delivered = s.delivered + excluded.delivered,
+           undelivered = s.undelivered + excluded.undelivered,
+           failed = s.failed + excluded.failed,
+           charged = s.charged + excluded.charged,
+           refunded = s.refunded + excluded.refunded,
+           webhooks_delivered = s.webhooks_delivered + excluded.webhooks_delivered,
+           webhooks_exhausted = s.webhooks_exhausted + excluded.webhooks_exhausted,
+           webhooks_failed = s.webhooks_failed + excluded.webhooks_failed
+  ), blamed as (
+    insert into stat_errors as s (account_id, width, start, code, count)
+    select e.account_id, e.width, e.start, e.error, sum(e.count)
+      from each e
+     where e.error is not null
+     group by e.account_id, e.width, e.start, e.error
+        on conflict (account_id, width, start, code) do update set count = s.count + excluded.count
+  ), timed as (
+    insert into stat_latencies as s (account_id, width, start, class, count)
+    select e.account_id, e.width, e.start, e.latency, sum(e.count)
+      from each e
+     where e.latency is not null
+     group by e.account_id, e.width, e.start, e.latency
+        on conflict (account_id, width, start, class) do update set count = s.count + excluded.count
+  )
+  select count(*) into folded from taken;
+  return folded;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.give_up_waiting(hosts bigint[], age interval, most integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+declare
+  moment    constant timestamptz := clock_timestamp();
+  given_up  integer;
+  accounts  uuid[];
+  messages  uuid[];
+  sequences smallint[];
+begin
+  with old as materialized (
+    select w.message_id, w.sequence
+      from webhook_deliveries w
+     where w.host_key = any (hosts) and w.created_at <= moment - age and w.leased_until is null
+     limit most
+       for update skip locked
+  ), gone as (
+    delete from webhook_deliveries w
+     using old o
+     where w.message_id = o.message_id and w.sequence = o.sequence
+    returning w.account_id, w.message_id, w.sequence, w.attempts, w.replay_id, w.step
+  ), noted as (
+    insert into webhook_attempts (account_id, message_id, sequence, attempt, at, replay_id, step, error_class, error,
+                                  total_ms, ended)
+    select g.account_id, g.message_id, g.sequence, g.attempts + 1, moment, g.replay_id, g.step, 'host_open',
+           'The receiver let every attempt time out, so it was only probed; after a day this one was given up.', 0,
+           'exhausted'
+      from gone g
+  )
+  select count(*), array_agg(g.account_id), array_agg(g.message_id), array_agg(g.sequence)
+    into given_up, accounts, messages, sequences
+    from gone g;
+
+  perform tell_watchers_of_attempts(accounts, messages, sequences);
+  return given_up;
+end $function$;
 
 CREATE OR REPLACE FUNCTION public.id_floor(at timestamp with time zone)
  RETURNS uuid
@@ -751,20 +1019,77 @@ CREATE OR REPLACE FUNCTION public.id_floor(at timestamp with time zone)
  IMMUTABLE PARALLEL SAFE
 RETURN ((lpad(to_hex((GREATEST((0)::numeric, floor((EXTRACT(epoch FROM at) * (1000)::numeric))))::bigint), 12, '0'::text) || '00000000000000000000'::text))::uuid;
 
-CREATE OR REPLACE FUNCTION public.make_attempt_partitions(around timestamp with time zone)
+CREATE OR REPLACE FUNCTION public.is_watched(account uuid)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+RETURN (EXISTS (SELECT FROM watched_accounts w WHERE ((w.account_id = is_watched.account) AND (w.until > clock_timestamp()))));
+
+CREATE OR REPLACE FUNCTION public.keep_attempt_partitions(around timestamp with time zone, keep interval)
  RETURNS void
  LANGUAGE plpgsql
 AS $function$
 declare
-  day date;
+  day  date;
+  name text;
 begin
+  -- One node at a time; the others have nothing to do.
+  if not pg_try_advisory_xact_lock(hashtext('posthorn attempt partitions')) then
+    return;
+  end if;
   for day in select (around at time zone 'UTC')::date + n from generate_series(-1, 3) n loop
-    execute format(
-      'create table if not exists %I partition of webhook_attempts for values from (%L) to (%L)',
-      'webhook_attempts' || to_char(day, '_YYYY_MM_DD'), day::text || ' 00:00+00', (day + 1)::text || ' 00:00+00'
-    );
+    name := 'webhook_attempts' || to_char(day, '_YYYY_MM_DD');
+    begin
+      execute format(
+        'create table if not exists %I partition of webhook_attempts for values from (%L) to (%L)',
+        name, day::text || ' 00:00+00', (day + 1)::text || ' 00:00+00'
+      );
+    exception when check_violation then
+      -- Nobody made the day in time, and its rows went to the default partition: there they stay.
+      raise warning '% cannot be made, webhook_attempts_other holds rows of that day', name;
+    end;
   end loop;
-  create table if not exists webhook_attempts_other partition of webhook_attempts default;
+  execute 'create table if not exists webhook_attempts_other partition of webhook_attempts default';
+
+  for name in
+    select c.relname
+      from pg_inherits i
+      join pg_class c on c.oid = i.inhrelid
+     where i.inhparent = 'webhook_attempts'::regclass
+       and c.relname ~ '_\d{4}_\d\d_\d\d$'
+       and to_date(right(c.relname, 10), 'YYYY_MM_DD') < ((around - keep) at time zone 'UTC')::date
+  loop
+    execute format('drop table %I', name);
+  end loop;
+  delete from webhook_attempts_other where at < around - keep;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.latency_class(taken interval)
+ RETURNS smallint
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN (floor((ln(GREATEST((1)::numeric, (EXTRACT(epoch FROM taken) * (1000)::numeric))) / ln(1.1))))::smallint;
+
+CREATE OR REPLACE FUNCTION public.ledger_seq_at(account uuid, moment timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  low  bigint := 1;
+  high bigint;
+  half bigint;
+begin
+  select coalesce(max(l.seq), 0) + 1 into high from ledger l where l.account_id = account;
+  while low < high loop
+    half := (low + high) / 2;
+    if (select l.created_at < moment from ledger l where l.account_id = account and l.seq = half) then
+      low := half + 1;
+    else
+      high := half;
+    end if;
+  end loop;
+  return low;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.make_partitions(around timestamp with time zone)
@@ -775,19 +1100,28 @@ declare
   parent text;
   month  timestamptz;
 begin
+  -- One node at a time; the others have nothing to do.
+  if not pg_try_advisory_xact_lock(hashtext('posthorn message partitions')) then
+    return;
+  end if;
   foreach parent in array array['messages', 'events', 'submissions'] loop
     for month in
       select date_trunc('month', around at time zone 'UTC') at time zone 'UTC' + n * interval '1 month'
         from generate_series(-1, 2) n
     loop
       month := date_trunc('month', month at time zone 'UTC') at time zone 'UTC';
-      execute format(
-        'create table if not exists %I partition of %I for values from (%L) to (%L) with (fillfactor = %s)',
-        parent || to_char(month at time zone 'UTC', '_YYYY_MM'), parent,
-        id_floor(month),
-        id_floor((month at time zone 'UTC' + interval '1 month') at time zone 'UTC'),
-        case parent when 'events' then 100 else 60 end
-      );
+      begin
+        execute format(
+          'create table if not exists %I partition of %I for values from (%L) to (%L) with (fillfactor = %s)',
+          parent || to_char(month at time zone 'UTC', '_YYYY_MM'), parent,
+          id_floor(month),
+          id_floor((month at time zone 'UTC' + interval '1 month') at time zone 'UTC'),
+          case parent when 'events' then 100 else 60 end
+        );
+      exception when check_violation then
+        -- Nobody made the month in time, and its rows went to the default partition: there they stay.
+        raise warning '% cannot be split by month, %_other holds rows of %', parent, parent, month;
+      end;
     end loop;
     execute format('create table if not exists %I partition of %I default', parent || '_other', parent);
   end loop;
@@ -817,22 +1151,38 @@ begin
            error_carrier_code = u.carrier_code
       from u
      where m.account_id = u.account_id and m.message_id = u.id and m.status = u.was
-    returning m.account_id, m.message_id, m.sequence, m.status, u.at, m.callback_url, m.credits, u.body, u.host_key
+    returning m.account_id, m.message_id, m.sequence, m.status, u.at, m.callback_url, m.credits, u.body, u.host_key,
+              u.was, m.error_code, m.created_at, coalesce(m.send_at, m.created_at) as due_at
   ), noted as (
     insert into events (message_id, sequence, account_id, status, at, callback_url, body)
     select c.message_id, c.sequence, c.account_id, c.status, c.at, case when c.body is not null then c.callback_url end, c.body
       from changed c
   ), due as (
-    insert into webhook_deliveries (delivery_id, message_id, sequence, account_id, host_key, next_at)
-    select (left(c.message_id::text, 35) || to_hex(c.sequence::integer))::uuid, c.message_id, c.sequence, c.account_id,
-           c.host_key, clock_timestamp()
+    insert into webhook_deliveries (message_id, sequence, account_id, host_key, created_at, next_at)
+    select c.message_id, c.sequence, c.account_id, c.host_key, clock_timestamp(), clock_timestamp()
       from changed c
      where c.body is not null
   ), followed as (
-    insert into followed_events (account_id, message_id, sequence, at)
-    select c.account_id, c.message_id, c.sequence, c.at
+    insert into followed_events (account_id, message_id, sequence)
+    select c.account_id, c.message_id, c.sequence
       from changed c
      where exists (select from followers f where f.account_id = c.account_id and f.until > clock_timestamp())
+  ), tallied as (
+    insert into stat_changes (account_id, changes)
+    select t.account_id,
+           array_agg((t.minute, t.was, t.status, t.error_code, t.latency, t.count, t.credits)::stat_change)
+      from (select c.account_id, date_bin('1 minute', c.created_at, 'epoch') as minute, c.was, c.status, c.error_code,
+                   case c.status when 'DELIVERED' then latency_class(c.at - c.due_at) end as latency,
+                   count(*) as count, sum(c.credits) as credits
+              from changed c
+             group by c.account_id, minute, c.was, c.status, c.error_code, latency) t
+     group by t.account_id
+  ), told as (
+    insert into watched_changes (account_id, kind, ids, versions, is_charged)
+    select c.account_id, 'message', array_agg(c.message_id::text), array_agg(c.sequence), bool_or(c.status = 'FAILED')
+      from changed c
+      join watched_accounts w on w.account_id = c.account_id and w.until > clock_timestamp()
+     group by c.account_id
   ), refunded as (
     insert into ledger (account_id, seq, message_id, kind, amount, balance_after, created_at)
     select c.account_id, a.ledger_seq + row_number() over w, c.message_id, 'refund', c.credits,
@@ -853,42 +1203,71 @@ begin
   return query select unnest(moved);
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.record_attempts(a_account uuid[], a_message uuid[], a_sequence smallint[], a_attempt smallint[], a_at timestamp with time zone[], a_delivery uuid[], a_replay uuid[], a_step smallint[], a_status smallint[], a_class text[], a_error text[], a_dns real[], a_connect real[], a_tls real[], a_first_byte real[], a_total real[], a_address text[], a_headers jsonb[], a_answer bytea[], a_epoch integer[], a_next text[], a_ended text[], a_next_step smallint[], a_wait_ms double precision[])
- RETURNS void
+CREATE OR REPLACE FUNCTION public.record_attempts(a_account uuid[], a_message uuid[], a_sequence smallint[], a_attempt smallint[], a_at timestamp with time zone[], a_replay uuid[], a_step smallint[], a_status smallint[], a_class text[], a_error text[], a_dns real[], a_connect real[], a_tls real[], a_first_byte real[], a_total real[], a_address text[], a_headers text[], a_answer bytea[], a_epoch integer[], a_next text[], a_ended text[], a_next_step smallint[], a_wait_ms double precision[])
+ RETURNS SETOF bigint
  LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
 AS $function$
+declare
+  held integer[];
 begin
   with u as materialized (
     select *
-      from unnest(a_account, a_message, a_sequence, a_attempt, a_at, a_delivery, a_replay, a_step, a_status, a_class,
-                  a_error, a_dns, a_connect, a_tls, a_first_byte, a_total, a_address, a_headers, a_answer, a_epoch,
-                  a_next, a_ended, a_next_step, a_wait_ms)
-           as u (account_id, message_id, sequence, attempt, at, delivery_id, replay_id, step, status, class, error,
-                 dns, connect, tls, first_byte, total, address, headers, answer, epoch, next, ended, next_step, wait_ms)
+      from unnest(a_message, a_sequence, a_epoch, a_next, a_next_step, a_wait_ms) with ordinality
+           as u (message_id, sequence, epoch, next, next_step, wait_ms, n)
   ), finished as (
     delete from webhook_deliveries w
      using u
-     where u.next = 'ended' and w.delivery_id = u.delivery_id and w.lease_epoch = u.epoch
-    returning w.delivery_id
+     where u.next = 'ended' and w.message_id = u.message_id and w.sequence = u.sequence and w.lease_epoch = u.epoch
+    returning u.n
   ), put_off as (
     update webhook_deliveries w
        set leased_until = null,
-           interrupted = 0,
+           interrupted = case u.next when 'put_back' then w.interrupted else 0 end,
            step = u.next_step,
            attempts = case u.next when 'put_back' then w.attempts - 1 else w.attempts end,
            next_at = clock_timestamp() + make_interval(secs => u.wait_ms / 1000.0)
       from u
-     where u.next in ('again', 'put_back') and w.delivery_id = u.delivery_id and w.lease_epoch = u.epoch
-    returning w.delivery_id
+     where u.next in ('again', 'put_back')
+       and w.message_id = u.message_id and w.sequence = u.sequence and w.lease_epoch = u.epoch
+    returning u.n
   )
-  insert into webhook_attempts (account_id, message_id, sequence, attempt, at, delivery_id, replay_id, step,
-                                http_status, error_class, error, dns_ms, connect_ms, tls_ms, first_byte_ms, total_ms,
-                                address, answer_headers, answer, ended)
-  select u.account_id, u.message_id, u.sequence, u.attempt, u.at, u.delivery_id, u.replay_id, u.step, u.status,
-         u.class, u.error, u.dns, u.connect, u.tls, u.first_byte, u.total, u.address, u.headers, u.answer,
-         case when u.delivery_id in (select f.delivery_id from finished f) then u.ended end
-    from u
+  select array_agg(h.n) into held from (select n from finished union all select n from put_off) h;
+
+  -- The claim that took over has noted this attempt as interrupted. It was not, as is known by now.
+  if coalesce(cardinality(held), 0) < cardinality(a_message) then
+    delete from webhook_attempts a
+     using unnest(a_account, a_message, a_sequence, a_attempt, a_at, a_next) with ordinality
+           as u (account_id, message_id, sequence, attempt, at, next, n)
+     where u.next <> 'put_back' and not u.n = any (coalesce(held, '{}'))
+       and a.account_id = u.account_id and a.message_id = u.message_id and a.sequence = u.sequence
+       and a.attempt = u.attempt and a.error_class = 'interrupted' and a.ended is null
+       and a.at between u.at - interval '1 day' and u.at + interval '1 day';
+  end if;
+
+  insert into webhook_attempts (account_id, message_id, sequence, attempt, at, replay_id, step, http_status, error_class,
+                                error, dns_ms, connect_ms, tls_ms, first_byte_ms, total_ms, address, answer_headers,
+                                answer, ended)
+  select u.account_id, u.message_id, u.sequence, u.attempt, u.at, u.replay_id, u.step, u.status, u.class, u.error, u.dns,
+         u.connect, u.tls, u.first_byte, u.total, u.address, u.headers::jsonb, u.answer,
+         case when u.n = any (held) then u.ended end
+    from unnest(a_account, a_message, a_sequence, a_attempt, a_at, a_replay, a_step, a_status, a_class, a_error, a_dns,
+                a_connect, a_tls, a_first_byte, a_total, a_address, a_headers, a_answer, a_next, a_ended)
+         with ordinality
+         as u (account_id, message_id, sequence, attempt, at, replay_id, step, status, class, error, dns, connect, tls,
+               first_byte, total, address, headers, answer, next, ended, n)
    where u.next <> 'put_back';
+
+  perform tell_watchers_of_attempts(a_account, a_message, a_sequence);
+
+  return query
+  select distinct w.host_key
+    from unnest(a_message) as u (message_id)
+    join webhook_deliveries w on w.message_id = u.message_id
+   where w.is_first and w.next_at <= clock_timestamp();
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.record_submissions(node uuid, s_message uuid[], s_account uuid[], s_epoch integer[], s_segment smallint[], s_turn smallint[], s_carrier uuid[], s_at timestamp with time zone[], s_outcome text[], s_carrier_message_id text[], s_match_id text[], s_carrier_code text[], s_in_doubt_at timestamp with time zone[], s_doubt_reason text[], s_doubt_action text[], s_step text[], s_delay_ms integer[], s_next_carrier uuid[])
@@ -946,8 +1325,75 @@ begin
   raise exception '% is append-only', tg_table_name;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.tell_watchers_of_attempts(accounts uuid[], messages uuid[], sequences smallint[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if not exists (select from watched_accounts w where w.until > clock_timestamp()) then
+    return;
+  end if;
+  insert into watched_changes (account_id, kind, ids)
+  select n.account_id, 'delivery', array_agg(distinct event_id(n.message_id, n.sequence)::text)
+    from unnest(accounts, messages, sequences) as n (account_id, message_id, sequence)
+    join watched_accounts w on w.account_id = n.account_id and w.until > clock_timestamp()
+   group by n.account_id;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.tell_watchers_of_audit()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  operator constant uuid := '00000000-0000-0000-0000-000000000000';
+  subject  constant text := split_part(new.action, '.', 1);
+begin
+  if new.account_id is not null and subject in ('key', 'member', 'credits', 'account', 'secret') and is_watched(new.account_id) then
+    insert into watched_changes (account_id, kind, ids, is_charged)
+    values (new.account_id, case subject when 'secret' then 'account' else subject end,
+            array_remove(array[new.object_id], null), subject = 'credits');
+  end if;
+  if is_watched(operator) then
+    insert into watched_changes (account_id, kind)
+    select operator, k.kind
+      from unnest(array['audit', case when subject in ('account', 'credits', 'setup') then 'accounts'
+                                      when subject = 'carrier' then 'carriers'
+                                      when subject in ('route', 'price') then 'routing' end]) as k (kind)
+     where k.kind is not null;
+  end if;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.tell_watchers_of_key_usage()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into watched_changes (account_id, kind, ids)
+  select k.account_id, 'key', array_agg(k.key_id::text)
+    from used u
+    join keys k on k.key_id = u.key_id
+    join watched_accounts w on w.account_id = k.account_id and w.until > clock_timestamp()
+   group by k.account_id;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.unfolded_stats(account uuid, width integer)
+ RETURNS TABLE(start timestamp with time zone, was text, now_is text, error text, latency smallint, count integer, credits bigint)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select date_bin(make_interval(mins => width), c.minute, 'epoch'), c.was, c.now_is, c.error, c.latency, c.count, c.credits
+    from stat_changes s
+   cross join lateral unnest(s.changes) c
+   where s.account_id = account
+$function$;
+
 CREATE TRIGGER audit_log_is_append_only BEFORE DELETE OR UPDATE ON public.audit_log FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER watchers_hear_of_audit AFTER INSERT ON public.audit_log FOR EACH ROW EXECUTE FUNCTION tell_watchers_of_audit();
 CREATE TRIGGER carriers_change_routing AFTER INSERT OR DELETE OR UPDATE ON public.carriers FOR EACH STATEMENT EXECUTE FUNCTION count_routing_change();
+CREATE TRIGGER watchers_hear_of_first_use AFTER INSERT ON public.key_usage REFERENCING NEW TABLE AS used FOR EACH STATEMENT EXECUTE FUNCTION tell_watchers_of_key_usage();
+CREATE TRIGGER watchers_hear_of_use AFTER UPDATE ON public.key_usage REFERENCING NEW TABLE AS used FOR EACH STATEMENT EXECUTE FUNCTION tell_watchers_of_key_usage();
 CREATE TRIGGER ledger_is_append_only BEFORE DELETE OR UPDATE ON public.ledger FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER prices_change_routing AFTER INSERT OR DELETE OR UPDATE ON public.prices FOR EACH STATEMENT EXECUTE FUNCTION count_routing_change();
 CREATE TRIGGER routes_change_routing AFTER INSERT OR DELETE OR UPDATE ON public.routes FOR EACH STATEMENT EXECUTE FUNCTION count_routing_change();

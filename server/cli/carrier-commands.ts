@@ -14,6 +14,7 @@ import {
   openPassword,
   readCarrierStates,
   removeCarrier,
+  shownSettings,
 } from "#sending";
 import { carrierOptions, givenSettings, smscAddress } from "./carrier-options.ts";
 import { ACTOR, command, CommandFailure, type Context } from "./command.ts";
@@ -137,13 +138,7 @@ type Seen =
 
 function presentCarrier({ carrier_id, name, kind, settings }: CarrierRow, seen: Seen | undefined) {
   const { state = "unknown", problems = [] } = seen ?? {};
-  return { carrierId: carrier_id, name, state, kind, problems, settings: withoutKeys(settings) };
-}
-
-/** Private keys are settings too, and shown nowhere. */
-function withoutKeys(settings: Record<string, unknown>): Record<string, unknown> {
-  const { tls_key: key, ...rest } = settings;
-  return key === undefined ? rest : { ...rest, tls_key: "[secret]" };
+  return { carrierId: carrier_id, name, state, kind, problems, settings: shownSettings(settings) };
 }
 
 const test = command({

@@ -15,6 +15,8 @@ const groups: Record<string, () => Promise<readonly AnyCommand[]>> = {
   route: async () => (await import("./route-commands.ts")).routeCommands,
   price: async () => (await import("./price-commands.ts")).priceCommands,
   send: async () => (await import("./send-command.ts")).sendCommands,
+  listen: async () => (await import("./listen-command.ts")).listenCommands,
+  webhook: async () => (await import("./webhook-commands.ts")).webhookCommands,
   doctor: async () => (await import("./doctor-command.ts")).doctorCommands,
   audit: async () => (await import("./audit-command.ts")).auditCommands,
   smsc: async () => (await import("./smsc-command.ts")).smscCommands,

@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { once } from "node:events";
 import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { after, before, test } from "node:test";
 import { posthornJson, runPosthorn, startPosthorn, words } from "../support/cli.ts";
 
@@ -101,6 +106,58 @@ test("beside a service, a message is followed to its end and carriers come and g
     await json`carrier remove acme`;
   });
 
+  await t.test("listen shows and forwards the exact octets of every event, signed", async () => {
+    await using receiver = await startReceiver(200);
+    const { signingSecret } = await json<{ signingSecret: string }>`
+      account secret show --account ${accountId}`;
+    await using listening = startPosthorn(
+      words`listen --account ${accountId} --forward-to ${receiver.url}`,
+      environment,
+    );
+    await listening.line(/^Listening to the events of Acme/);
+
+    await send("4915112345678");
+    const line = JSON.parse(await listening.line(/"message.delivered"/)) as ListenLine;
+
+    assert.deepEqual(Object.keys(line), LISTEN_FIELDS);
+    assert.partialDeepStrictEqual(line, { status: "DELIVERED", forwarded: { httpStatus: 200 } });
+    const signature = createHmac("sha256", signingSecret).update(line.body).digest("hex");
+    const arrived = receiver.seen.find(({ body }) => body === line.body);
+    assert.equal(arrived?.headers["x-sms-signature"], signature);
+    assert.equal(arrived?.headers["x-sms-event"], "message.delivered");
+    assert.equal(await listening.stop("SIGINT"), 0);
+  });
+
+  await t.test(
+    "a webhook that ended is listed by its state and replayed with the same id",
+    async () => {
+      await using receiver = await startReceiver(410);
+      await runPosthorn(
+        words`send --account ${accountId} --to 4915112340004 --text Hello --callback-url ${receiver.url}`,
+        { environment },
+      );
+      await receiver.arrived(1);
+      const gone = await listedAs("gone");
+
+      const replayed = await json`webhook replay ${gone.deliveryId}`;
+      await receiver.arrived(2);
+      const exhausted = await json`webhook replay --account ${accountId} --exhausted --since 1h`;
+      const unknown = await runPosthorn(words`webhook replay ${accountId}`, { environment });
+
+      assert.partialDeepStrictEqual(gone, {
+        event: "message.sent",
+        url: receiver.url,
+        attempts: 1,
+      });
+      assert.deepEqual([replayed, exhausted], [{ replayed: 1 }, { replayed: 0 }]);
+      assert.deepEqual(
+        receiver.seen.map(({ headers }) => headers["webhook-id"]),
+        [gone.deliveryId, gone.deliveryId],
+      );
+      assert.match(unknown.stderr, /^There is no delivery /);
+    },
+  );
+
   await t.test("the books agree, and nothing is left undone", async () => {
     const { violations } = await json<{ violations: unknown[] }>`audit --drained`;
 
@@ -111,6 +168,47 @@ test("beside a service, a message is followed to its end and carriers come and g
   assert.equal(await smsc.stop(), 0);
   assert.equal(await isPostgresRunning(), false);
 });
+
+const LISTEN_FIELDS = ["event", "messageId", "status", "body", "headers", "forwarded"];
+type ListenLine = { body: string; headers: Record<string, string> };
+type Listed = { deliveryId: string };
+
+/** The answer to a POST is recorded a little after it was given. */
+async function listedAs(state: string): Promise<Listed> {
+  for (let look = 0; look < 20; look += 1) {
+    const { data } = await json<{ data: Listed[] }>`
+      webhook list --account ${accountId} --state ${state}`;
+    if (data[0]) return data[0];
+  }
+  return assert.fail(`no delivery is ${state}`);
+}
+
+/** Takes webhooks and answers all of them with one status. */
+async function startReceiver(status: number) {
+  const seen: { headers: IncomingHttpHeaders; body: string }[] = [];
+  const server = createServer((request, response) => {
+    void text(request).then((body) => {
+      seen.push({ headers: request.headers, body });
+      response.writeHead(status).end();
+      server.emit("taken");
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/hook`,
+    seen,
+    async arrived(count: number) {
+      while (seen.length < count) await once(server, "taken");
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
 
 function send(recipient: string) {
   return runPosthorn(

@@ -1,0 +1,73 @@
+import { type FollowedEvent, followEvents, type Forwarded, forwarder } from "#webhooks";
+import { accountOption, requireAccount } from "./accounts.ts";
+import { command, CommandFailure, type Context } from "./command.ts";
+import { optional } from "./input.ts";
+import { webUrl } from "./input-values.ts";
+import { inOrderPerMessage } from "./in-order.ts";
+
+const listen = command({
+  name: "listen",
+  summary:
+    "Shows every status event of an account as it happens, and forwards it to an address of yours.",
+  arguments: {},
+  options: {
+    account: accountOption,
+    forwardTo: optional("URL", webUrl, "Post each event there, signed, as a webhook would be."),
+  },
+  prints: "one object a line: event, messageId, status, body, headers, forwarded",
+  examples: [
+    "listen --account 019a85c2-5b00-7abc-8def-0123456789ab --forward-to http://localhost:3000/hook",
+  ],
+  isService: true,
+  async run({ account, forwardTo }, context) {
+    const { db, secrets } = await context.installation();
+    const { name } = await requireAccount(db, account);
+    const forwarding = forwardTo === undefined ? undefined : openForwarder(context, forwardTo);
+    const queue = inOrderPerMessage();
+    try {
+      const { clock, signal, program, terminal } = context;
+      const deps = { db, clock, secrets: await secrets(), version: program.version };
+      const onReady = () => terminal.say(`Listening to the events of ${name}. Stop with Ctrl+C.`);
+      const onLapse = () => terminal.say("This process stood still; events may have been missed.");
+      const follow = { accountId: account, signal, onReady, onLapse };
+      for await (const event of followEvents(deps, follow)) {
+        await queue.add(event.messageId, async () => {
+          const forwarded = (await forwarding?.forward(event)) ?? null;
+          terminal.print(terminal.isJson ? jsonLine(event, forwarded) : textLine(event, forwarded));
+        });
+      }
+      await queue.idle();
+    } finally {
+      await forwarding?.close();
+    }
+    return undefined;
+  },
+});
+
+function openForwarder({ clock }: Context, url: string) {
+  const opened = forwarder({ clock, url });
+  if (typeof opened === "string") throw new CommandFailure(`--forward-to: ${opened}`);
+  return opened;
+}
+
+/** The body as text holds its exact octets: they are UTF-8, and signed as they are. */
+function jsonLine(event: FollowedEvent, forwarded: Forwarded | null): string {
+  const { event: name, messageId, status, body, headers } = event;
+  return JSON.stringify({
+    event: name,
+    messageId,
+    status,
+    body: body.toString(),
+    headers,
+    forwarded,
+  });
+}
+
+function textLine({ at, event, messageId }: FollowedEvent, forwarded: Forwarded | null): string {
+  const line = `${at.toISOString()}  ${event.padEnd(19)}  ${messageId}`;
+  if (forwarded === null) return line;
+  const answer = forwarded.httpStatus ?? forwarded.error ?? "no answer";
+  return `${line}  ${answer} in ${forwarded.durationMs} ms`;
+}
+
+export const listenCommands = [listen];

@@ -1,0 +1,168 @@
+import {
+  browseDeliveries,
+  type DeliveryRow,
+  type DeliveryState,
+  finishReplay,
+  MAX_REPLAYED,
+  NO_DELIVERY_FILTER,
+  replayDelivery,
+  startBulkReplay,
+} from "#webhooks";
+import type { Queryable } from "#platform";
+import { accountOption, requireAccount } from "./accounts.ts";
+import { ACTOR, command, CommandFailure, type Context } from "./command.ts";
+import { flag, optional, withFallback } from "./input.ts";
+import { id, moment, momentBefore, oneOf, wholeNumber } from "./input-values.ts";
+import { facts, table } from "./table.ts";
+
+/** The states of the API, and what they are called where waiting is told from retrying. */
+const states = {
+  pending: ["waiting", "retrying"],
+  delivered: ["delivered"],
+  exhausted: ["exhausted"],
+  gone: ["gone"],
+  forbidden: ["forbidden"],
+} as const satisfies Record<string, readonly DeliveryState[]>;
+type State = keyof typeof states;
+const stateNames = Object.keys(states) as State[];
+
+const list = command({
+  name: "webhook list",
+  summary: "Lists an account's webhook deliveries of the last 30 days, newest first.",
+  arguments: {},
+  options: {
+    account: accountOption,
+    state: optional("STATE", oneOf(stateNames), `Only these: ${stateNames.join(", ")}.`),
+    limit: withFallback("N", wholeNumber(1, 10_000), {
+      meaning: "How many at most.",
+      fallback: "100",
+    }),
+  },
+  prints:
+    '{"data":[{"deliveryId","messageId","event","sequence","url","state","attempts","createdAt","nextAttemptAt","lastAttemptAt","lastHttpStatus","lastError"}]}',
+  examples: ["webhook list --account 019a85c2-5b00-7abc-8def-0123456789ab --state exhausted"],
+  async run({ account, state, limit }, context) {
+    const { db } = await context.installation();
+    await requireAccount(db, account);
+    const rows = await newestDeliveries(db, { accountId: account, state, limit });
+    const data = rows.map(presentDelivery);
+    const lines = data.map((row) => [
+      row.deliveryId,
+      row.event,
+      row.state,
+      row.attempts,
+      row.lastHttpStatus ?? row.lastError,
+      row.url,
+    ]);
+    const columns = ["DELIVERY", "EVENT", "STATE", "ATTEMPTS", "LAST ANSWER", "URL"];
+    return { json: { data }, text: table(columns, lines) };
+  },
+});
+
+type Wish = { accountId: string; state: State | undefined; limit: number };
+
+/** A page that is filtered looks at a bounded number of deliveries, so one may not be enough. */
+async function newestDeliveries(
+  db: Queryable,
+  { accountId, state, limit }: Wish,
+): Promise<DeliveryRow[]> {
+  const filter = { ...NO_DELIVERY_FILTER, states: state === undefined ? null : states[state] };
+  const found: DeliveryRow[] = [];
+  let position: { direction: "older"; id: string } | null = null;
+  do {
+    const wish = { accountId, filter, position, limit: limit - found.length };
+    const { rows, lookedUntil } = await browseDeliveries(db, wish);
+    found.push(...rows);
+    position = lookedUntil === null ? null : { direction: "older", id: lookedUntil };
+  } while (position !== null && found.length < limit);
+  return found.slice(0, limit);
+}
+
+function presentDelivery(row: DeliveryRow) {
+  const { last, createdAt, nextAttemptAt } = row;
+  const isPending = row.state === "waiting" || row.state === "retrying";
+  return {
+    deliveryId: row.deliveryId,
+    messageId: row.messageId,
+    event: row.event,
+    sequence: row.sequence,
+    url: row.url,
+    state: isPending ? "pending" : row.state,
+    attempts: row.attempts,
+    createdAt: createdAt.toISOString(),
+    nextAttemptAt: nextAttemptAt?.toISOString() ?? null,
+    lastAttemptAt: last?.at.toISOString() ?? null,
+    lastHttpStatus: last?.httpStatus ?? null,
+    lastError: last?.errorClass ?? null,
+  };
+}
+
+const replay = command({
+  name: "webhook replay",
+  summary: "Delivers a webhook once more, or all of an account that were exhausted.",
+  arguments: { delivery: optional("ID", id, "The delivery; webhook list shows it.") },
+  options: {
+    account: { ...accountOption, isRequired: false, read: readOptionalId },
+    exhausted: flag("All of the account that were exhausted and not replayed since."),
+    since: withFallback("TIME", moment, {
+      meaning: "Those that ended after it: an ISO time, or back from now such as 24h.",
+      fallback: "30d",
+    }),
+  },
+  prints: '{"replayed":n}',
+  examples: [
+    "webhook replay 019a85c2-5b00-7abc-8def-0123456789a2",
+    "webhook replay --account 019a85c2-5b00-7abc-8def-0123456789ab --exhausted --since 24h",
+  ],
+  async run({ delivery, account, exhausted, since }, context) {
+    const now = context.clock.now();
+    const replayed =
+      delivery === undefined
+        ? await replayExhausted(context, { account, exhausted, since: momentBefore(since, now) })
+        : await replayOne(context, delivery);
+    return { json: { replayed }, text: facts({ replayed }) };
+  },
+});
+
+function readOptionalId([text]: readonly string[]): string | undefined {
+  return text === undefined ? undefined : id(text);
+}
+
+async function replayOne(context: Context, deliveryId: string): Promise<number> {
+  const { db } = await context.installation();
+  const wish = { deliveryId, actor: ACTOR, now: context.clock.now() };
+  const { outcome } = await replayDelivery(db, wish);
+  switch (outcome) {
+    case "replayed":
+    case "repeated":
+      return 1;
+    case "not_found":
+      throw new CommandFailure(
+        `There is no delivery ${deliveryId}. List an account's with: npx posthorn webhook list --account ID`,
+      );
+    case "too_old":
+      throw new CommandFailure("It is older than 30 days and is kept no more.");
+  }
+}
+
+type Exhausted = { account: string | undefined; exhausted: boolean; since: Date };
+
+async function replayExhausted(context: Context, wish: Exhausted): Promise<number> {
+  const { account, exhausted, since } = wish;
+  if (account === undefined || !exhausted) {
+    throw new CommandFailure(
+      "Say what to replay: the ID of a delivery, or --account ID --exhausted.",
+    );
+  }
+  const { db } = await context.installation();
+  await requireAccount(db, account);
+  const { clock } = context;
+  const bulk = { accountId: account, since, actor: ACTOR, now: clock.now() };
+  const { replayId } = await startBulkReplay(db, bulk);
+  const replayed = await finishReplay({ db, clock }, replayId);
+  if (replayed >= MAX_REPLAYED)
+    context.terminal.say(`${MAX_REPLAYED} are the most at once; repeat the command for the rest.`);
+  return replayed;
+}
+
+export const webhookCommands = [list, replay];
