@@ -3,6 +3,7 @@ import { isIP } from "node:net";
 import { resolve } from "node:path";
 import { parse as parseToml } from "smol-toml";
 import { Secret } from "#platform";
+import { isPlaceholderKey, isPlaceholderPassword } from "./placeholder.ts";
 
 /** Names of the work a node may do. */
 export const roles = ["api", "sender", "webhooks", "dashboard"] as const;
@@ -114,6 +115,51 @@ export const settings = {
     parse: cidrList,
     meaning: "Addresses of proxies whose X-Forwarded-For is believed, separated by commas.",
   },
+  retentionMessagesDays: {
+    name: "RETENTION_MESSAGES_DAYS",
+    fallback: "0",
+    fallbackText: "0, for ever",
+    parse: (value: string) => (value.trim() === "0" ? 0 : wholeNumber(LEAST_KEPT_DAYS)(value)),
+    meaning:
+      "Days that messages, their events and submissions are kept, 45 or more; they go by whole months. The ledger and the audit log are always kept.",
+  },
+  retentionAttemptsDays: {
+    name: "RETENTION_ATTEMPTS_DAYS",
+    fallback: "30",
+    parse: wholeNumber(1, 3_650),
+    meaning: "Days that webhook attempts are kept and can be replayed.",
+  },
+  redactTextDays: {
+    name: "REDACT_TEXT_DAYS",
+    fallback: "0",
+    fallbackText: "0, never",
+    parse: wholeNumber(0, 36_500),
+    meaning: "Days after which a message's text is replaced by [redacted]; the rest of it stays.",
+  },
+  metricsListen: {
+    name: "METRICS_LISTEN",
+    fallbackText: "HOST:PORT, with everything else",
+    parse: hostAndPort,
+    meaning: "Address such as 127.0.0.1:9464 for /metrics alone, which is then nowhere else.",
+  },
+  tracesEndpoint: {
+    name: "OTEL_EXPORTER_OTLP_ENDPOINT",
+    fallbackText: "none: no traces",
+    parse: httpUrl,
+    meaning: "OpenTelemetry collector that traces go to, by OTLP over HTTP with JSON.",
+  },
+  tracesHeaders: {
+    name: "OTEL_EXPORTER_OTLP_HEADERS",
+    fallbackText: "none",
+    parse: (value: string) => new Secret(headerList(value)),
+    meaning: "Headers for the collector, as name=value pairs separated by commas.",
+  },
+  tracesShare: {
+    name: "OTEL_TRACES_SAMPLER_ARG",
+    fallback: "1",
+    parse: share,
+    meaning: "Share of requests and messages that are traced, from 0 to 1.",
+  },
   logLevel: {
     name: "LOG_LEVEL",
     fallback: "info",
@@ -121,6 +167,9 @@ export const settings = {
     meaning: "Least severe log lines written to standard error.",
   },
 } satisfies Record<string, Setting<unknown>>;
+
+/** A message may be scheduled 35 days ahead, valid for 3, and its receipt may take another 7. */
+const LEAST_KEPT_DAYS = 45;
 
 /** Each setting in words, for help and the reference page. */
 export function describeSettings(): { name: string; fallback: string; meaning: string }[] {
@@ -143,7 +192,10 @@ type Optional =
   | "publicUrl"
   | "secretKey"
   | "webhookAllowCidrs"
-  | "webhookAllowHttp";
+  | "webhookAllowHttp"
+  | "metricsListen"
+  | "tracesEndpoint"
+  | "tracesHeaders";
 export type Config = Omit<Read, Optional> & { [Key in Optional]: Read[Key] | undefined };
 
 /** One error that names every wrong setting. */
@@ -244,10 +296,11 @@ function roleList(value: string): Set<Role> {
 
 function cidrList(value: string): string[] {
   return list(value).map((entry) => {
-    const [address = "", prefix] = entry.split("/");
+    const [address = "", prefix, ...more] = entry.split("/");
     const bits = isIP(address) === 4 ? 32 : 128;
     const isFine =
       isIP(address) !== 0 &&
+      more.length === 0 &&
       (prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits));
     if (!isFine) throw new Error(`"${entry}" is not an address range such as 10.0.0.0/8.`);
     return prefix === undefined ? `${address}/${bits}` : entry;
@@ -270,12 +323,41 @@ function databaseUrl(value: string): string {
       "must be a PostgreSQL address such as postgres://user:password@host:5432/database.",
     );
   }
+  if (isPlaceholderPassword(decodeURIComponent(new URL(first).password)))
+    throw new Error("has the password of an example; give the database one of its own.");
   return value;
+}
+
+function hostAndPort(value: string): { host: string; port: number } {
+  const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:]+)):(\d+)$/.exec(value.trim()) ?? [];
+  const host = bracketed ?? plain;
+  if (host === undefined || Number(port) > 65_535)
+    throw new Error(`must be an address such as 127.0.0.1:9464, not "${value}".`);
+  return { host, port: Number(port) };
+}
+
+function headerList(value: string): string {
+  try {
+    const pairs = list(value).map((pair) => decodeURIComponent(pair).split("="));
+    if (pairs.every(([name = "", text]) => /^[\w-]+$/.test(name.trim()) && text !== undefined))
+      return value;
+  } catch {
+    // Said below, without the value: it may hold a secret.
+  }
+  throw new Error("must be name=value pairs, percent-encoded and separated by commas.");
+}
+
+function share(value: string): number {
+  const number = /^\d*\.?\d+$/.test(value.trim()) ? Number(value) : Number.NaN;
+  if (number >= 0 && number <= 1) return number;
+  throw new Error(`must be a number from 0 to 1, not "${value}".`);
 }
 
 function base64Of32(value: string): string {
   if (Buffer.from(value, "base64").length !== 32) {
     throw new Error("must be base64 of 32 octets; make one with: openssl rand -base64 32");
   }
+  if (isPlaceholderKey(Buffer.from(value, "base64")))
+    throw new Error("is an example that everybody knows; make one: openssl rand -base64 32");
   return value;
 }

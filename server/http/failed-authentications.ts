@@ -30,10 +30,12 @@ export function failedAuthentications(perMinute: number, clock: Clock): FailedAu
 /** Whom an address stands for: one subscriber usually holds a whole /64 of IPv6. */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address;
-  if (address.startsWith("::ffff:")) return address.slice(7);
+  if (/^::ffff:/i.test(address)) return address.slice(7);
   const [head = "", tail = ""] = address.split("::");
   const left = head === "" ? [] : head.split(":");
   const right = tail === "" ? [] : tail.split(":");
   const middle = Array.from({ length: Math.max(0, 8 - left.length - right.length) }, () => "0");
-  return [...left, ...middle, ...right].slice(0, 4).join(":");
+  const groups = [...left, ...middle, ...right].slice(0, 4);
+  // A proxy may write the same group in other letters, or with zeros before it.
+  return groups.map((group) => Number.parseInt(group, 16).toString(16)).join(":");
 }

@@ -1,0 +1,170 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { inspect } from "node:util";
+import fc from "fast-check";
+import { describeSettings, readConfig, settings, WrongSettings } from "./config.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "posthorn-config-"));
+after(() => rmSync(folder, { recursive: true }));
+const read = (given: Record<string, string>) => readConfig(given, folder);
+const faultsOf = (given: Record<string, string>, where = folder): string[] => {
+  try {
+    readConfig(given, where);
+    return [];
+  } catch (error) {
+    assert.ok(error instanceof WrongSettings);
+    const [title, ...faults] = error.message.split("\n  ");
+    assert.equal(title, "Wrong settings:");
+    return faults;
+  }
+};
+
+test("with nothing given, every setting has what the specification says", () => {
+  const config = read({});
+
+  assert.partialDeepStrictEqual(config, {
+    host: "127.0.0.1",
+    port: 8080,
+    databaseUrl: undefined,
+    publicUrl: undefined,
+    secretKey: undefined,
+    webhookAllowCidrs: undefined,
+    webhookAllowHttp: undefined,
+    rateLimitSends: 100,
+    rateLimitSendsBurst: 1_000,
+    rateLimitReads: 100,
+    rateLimitReadsBurst: 200,
+    rateLimitFailedAuth: 20,
+    bodyLimit: 1_048_576,
+    logLevel: "info",
+  });
+  assert.deepEqual([...config.roles], ["api", "sender", "webhooks", "dashboard"]);
+  assert.match(config.dataDir, /[/\\]data$/);
+});
+
+test("what the environment gives is taken as it means", () => {
+  const key = Buffer.alloc(32, 3).toString("base64");
+  const config = read({
+    HOST: "0.0.0.0",
+    PORT: "0",
+    DATABASE_URL: "postgres://u:p@one:5432,two:5433/posthorn?sslmode=require",
+    PUBLIC_URL: "https://sms.example.com/",
+    SECRET_KEY: key,
+    ROLES: "api, sender",
+    WEBHOOK_ALLOW_CIDRS: "10.0.0.0/8, ::1",
+    WEBHOOK_ALLOW_HTTP: "false",
+  });
+
+  assert.equal(
+    config.databaseUrl?.reveal(),
+    "postgres://u:p@one:5432,two:5433/posthorn?sslmode=require",
+  );
+  assert.equal(config.publicUrl, "https://sms.example.com");
+  assert.equal(config.secretKey?.reveal(), key);
+  assert.deepEqual([...config.roles], ["api", "sender"]);
+  assert.deepEqual(config.webhookAllowCidrs, ["10.0.0.0/8", "::1/128"]);
+  assert.equal(config.webhookAllowHttp, false);
+});
+
+test("WEBHOOK_ALLOW_CIDRS set to nothing allows nothing, which is not the same as leaving it out", () => {
+  assert.deepEqual(read({ WEBHOOK_ALLOW_CIDRS: "" }).webhookAllowCidrs, []);
+});
+
+test("every wrong setting is named at once, with what it must be", () => {
+  const faults = faultsOf({
+    PORT: "65536",
+    HOST: " ",
+    DATABASE_URL: "mysql://x",
+    PUBLIC_URL: "sms.example.com",
+    SECRET_KEY: "short",
+    ROLES: "api,cook",
+    WEBHOOK_ALLOW_CIDRS: "10.0.0.0/8,10.0.0.0/33",
+    WEBHOOK_ALLOW_HTTP: "yes",
+    RATE_LIMIT_SENDS: "0",
+    RATE_LIMIT_READS: "-1",
+    RATE_LIMIT_FAILED_AUTH: "1.5",
+    BODY_LIMIT: "1",
+    LOG_LEVEL: "loud",
+  });
+
+  assert.deepEqual(
+    faults.map((fault) => fault.split(":", 1)[0]),
+    [
+      "HOST",
+      "PORT",
+      "DATABASE_URL",
+      "PUBLIC_URL",
+      "SECRET_KEY",
+      "ROLES",
+      "WEBHOOK_ALLOW_CIDRS",
+      "WEBHOOK_ALLOW_HTTP",
+      "RATE_LIMIT_SENDS",
+      "RATE_LIMIT_READS",
+      "RATE_LIMIT_FAILED_AUTH",
+      "BODY_LIMIT",
+      "LOG_LEVEL",
+    ],
+  );
+  assert.equal(faults[1], 'PORT: must be a whole number from 0 to 65535, not "65536".');
+  assert.doesNotMatch(faults.join(), /short/, "a wrong secret is not repeated");
+});
+
+test("an address range is an address with at most its own number of bits", () => {
+  for (const value of ["10.0.0.0/8/9", "10.0.0.0/", "10.0.0/8", "::1/129", "localhost", "1/8"]) {
+    assert.equal(faultsOf({ WEBHOOK_ALLOW_CIDRS: value }).length, 1, value);
+  }
+});
+
+test("posthorn.toml gives what the environment does not, and its strange names are faults", () => {
+  const own = mkdtempSync(join(folder, "toml-"));
+  writeFileSync(
+    join(own, "posthorn.toml"),
+    'port = 9000\nroles = ["api", "sender"]\nwebhook_allow_http = true\nhost = "::1"\n',
+  );
+  const config = readConfig({ HOST: "127.0.0.2" }, own);
+  assert.partialDeepStrictEqual(config, { port: 9000, host: "127.0.0.2", webhookAllowHttp: true });
+  assert.deepEqual([...config.roles], ["api", "sender"]);
+
+  writeFileSync(join(own, "posthorn.toml"), 'prot = 1\nport = "x"\n');
+  const faults = faultsOf({}, own);
+  assert.equal(faults.length, 2);
+  assert.match(faults[0] ?? "", /there is no setting prot/);
+  writeFileSync(join(own, "posthorn.toml"), "port = = 1");
+  assert.match(faultsOf({}, own)[0] ?? "", /^posthorn\.toml: /);
+});
+
+test("a configuration that is printed shows no secret", () => {
+  const config = read({
+    SECRET_KEY: Buffer.alloc(32, 3).toString("base64"),
+    DATABASE_URL: "postgres://u:hunter2@host/db",
+  });
+
+  const printed = inspect(config) + JSON.stringify(config);
+  assert.doesNotMatch(printed, /hunter2|AwMD/);
+});
+
+test("every setting is described: its name, what stands in for it, what it means", () => {
+  const described = describeSettings();
+
+  assert.equal(described.length, Object.keys(settings).length);
+  for (const { name, fallback, meaning } of described) {
+    assert.match(name, /^[A-Z][A-Z_]+$/);
+    assert.notEqual(fallback, "");
+    assert.match(meaning, /\.$/);
+  }
+});
+
+test("whatever the environment holds, settings are read or named as wrong", () => {
+  const names = Object.values(settings).map(({ name }) => name);
+  fc.assert(
+    fc.property(fc.dictionary(fc.constantFrom(...names), fc.string()), (given) => {
+      for (const fault of faultsOf(given)) {
+        assert.ok(Object.hasOwn(given, fault.split(":", 1)[0] ?? ""), fault);
+      }
+    }),
+    { numRuns: 300 },
+  );
+});

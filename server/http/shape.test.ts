@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { Type } from "typebox";
+import Schema from "typebox/schema";
+import { NewBatch, NewMessage, type Operation, operations } from "#contract";
+import { shapeCheck } from "./shape.ts";
+
+const check = shapeCheck(NewMessage, "body");
+const told = (value: unknown) =>
+  Object.fromEntries(check(value).map(({ field, message }) => [String(field), message]));
+
+test("a body of the right shape is not found fault with", () => {
+  assert.deepEqual(check({ recipient: "1", text: "x" }), []);
+  assert.deepEqual(check({ recipient: "1", text: "x", sender: null, metadata: { a: "b" } }), []);
+});
+
+test("each kind of fault is said in words that name the field", () => {
+  assert.deepEqual(
+    told({
+      recipient: 5,
+      sender: {},
+      reference: "x".repeat(129),
+      metadata: { a: 1, "3": false },
+      encoding: "utf8",
+      maxCredits: 0,
+      validitySeconds: 1.5,
+      recipent: "x",
+    }),
+    {
+      text: "text is required.",
+      recipient: "recipient must be a string.",
+      sender: "sender must be a string.",
+      reference: "reference must have at most 128 characters.",
+      "metadata.a": "metadata.a must be a string.",
+      "metadata.3": "metadata.3 must be a string.",
+      encoding: "encoding must be one of auto, gsm7, ucs2.",
+      maxCredits: "maxCredits must be 1 or more.",
+      validitySeconds: "validitySeconds must be a whole number.",
+      recipent: "There is no field recipent. Did you mean recipient?",
+    },
+  );
+});
+
+test("a body that is no object is told as the body", () => {
+  for (const value of [null, [], "x", 5, true]) {
+    assert.deepEqual(told(value), { null: "The body must be an object." });
+  }
+});
+
+test("fields of a list are named by their place, parameters by their name alone", () => {
+  const batch = shapeCheck(NewBatch, "body")({ messages: [{}, { recipient: 1, text: "x" }, 5] });
+  assert.deepEqual(
+    batch.map(({ field }) => field),
+    ["messages[0].recipient", "messages[0].text", "messages[1].recipient", "messages[2]"],
+  );
+  const query = shapeCheck(Type.Object({ status: Type.Array(Type.Literal("SENT")) }), "query");
+  assert.deepEqual(
+    query({ status: ["SENT", "NEW"] }).map(({ field, code }) => [field, code]),
+    [["status", "PARAMETER_INVALID"]],
+  );
+});
+
+test("a stranger's name is repeated short and without control characters", () => {
+  const [detail] = check({ recipient: "1", text: "x", [`a\n\u0000\ud800${"b".repeat(200)}`]: 1 });
+
+  assert.equal(detail?.field, `a???${"b".repeat(60)}`);
+});
+
+test("a thousand faults are named and no more, however many there are", () => {
+  const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`x${n}`, n]));
+  assert.equal(check(many).length, 1_000);
+  const messages = Array.from({ length: 1_000 }, () => many);
+  assert.equal(shapeCheck(NewBatch, "body")({ messages }).length, 1_000);
+});
+
+const names = fc.oneof(fc.constantFrom(...Object.keys(NewMessage.properties)), fc.string());
+const almost = fc.dictionary(names, fc.oneof(fc.string(), fc.jsonValue(), fc.constant(null)));
+
+test("something is found fault with exactly where the schema says no, whatever is given", () => {
+  const declared: Operation[] = Object.values(operations);
+  const schemas = declared.flatMap(({ body, query }) => [body, query]);
+  const value = fc.oneof(almost, fc.record({ messages: fc.array(almost) }), fc.jsonValue());
+  for (const schema of schemas.filter((each) => each !== undefined)) {
+    const judge = shapeCheck(schema, "body");
+    fc.assert(
+      fc.property(value, (given) => {
+        assert.equal(judge(given).length === 0, Schema.Check(schema, given));
+      }),
+    );
+  }
+});

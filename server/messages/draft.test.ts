@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import type { NewMessage } from "#contract";
+import { splitText } from "#contract/segments";
+import { type DraftContext, draftMessage, judgeFields } from "./draft.ts";
+import { present } from "./message-row.ts";
+
+const now = new Date("2126-11-15T09:30:00.123Z");
+const context: DraftContext = {
+  now,
+  routing: { version: 1, carriersFor: () => ["carrier"], priceFor: () => 3 },
+  judgeUrl: () => ({ allowed: true }),
+  concatReference: () => 7,
+};
+const good = { recipient: "4915112345678", text: "Hello" };
+
+function drafted(fields: Partial<NewMessage> = {}) {
+  const draft = draftMessage({ ...good, ...fields }, context);
+  assert.equal(draft.outcome, "drafted");
+  return draft.message;
+}
+
+test("a draft is charged by segment at the price of its recipient", () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 1_530 }), (length) => {
+      const text = "a".repeat(length);
+      const message = drafted({ text });
+      assert.equal(message.segments, splitText(text).parts.length);
+      assert.equal(message.credits, message.segments * 3);
+    }),
+  );
+});
+
+test("only a message of several segments takes a reference to join them by", () => {
+  assert.equal(drafted().concat_reference, 0);
+  assert.equal(drafted({ text: "a".repeat(161) }).concat_reference, 7);
+});
+
+test("a message's time is the one in its id, so that lists and filters agree", () => {
+  fc.assert(
+    fc.property(fc.nat(100), () => {
+      const { message_id: id, created_at: at } = drafted();
+      assert.equal(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16), at.getTime());
+    }),
+  );
+});
+
+test("validity counts from sendAt, else from acceptance; a day unless it is given", () => {
+  const DAY_MS = 86_400_000;
+  const at = drafted();
+  assert.equal(at.expires_at.getTime(), at.created_at.getTime() + DAY_MS);
+  const sendAt = new Date(now.getTime() + 5_000);
+  const later = drafted({ sendAt: sendAt.toISOString(), validitySeconds: 60 });
+  assert.equal(later.expires_at.getTime(), sendAt.getTime() + 60_000);
+});
+
+test("sendAt is exact to the millisecond: now is too early, 35 days are the last", () => {
+  const invalid = (ms: number) => {
+    const sendAt = new Date(now.getTime() + ms).toISOString();
+    return draftMessage({ ...good, sendAt }, context).outcome === "invalid";
+  };
+  const LIMIT_MS = 35 * 86_400_000;
+
+  assert.deepEqual([0, 1, LIMIT_MS, LIMIT_MS + 1].map(invalid), [true, false, false, true]);
+});
+
+test("a text is stored as it was given, to the last unit", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary", minLength: 1, maxLength: 60 }), (text) => {
+      const draft = draftMessage({ ...good, text }, context);
+      if (draft.outcome === "drafted") assert.equal(present(draft.message).text, text);
+      else
+        assert.deepEqual(
+          draft.details.map(({ field }) => field),
+          ["text"],
+        );
+    }),
+  );
+});
+
+test("whatever types a body has, judging it names fields and never fails", () => {
+  const names = ["recipient", "text", "sender", "callbackUrl", "reference", "metadata"];
+  const more = ["encoding", "maxCredits", "sendAt", "validitySeconds"];
+  const body = fc.dictionary(fc.constantFrom(...names, ...more), fc.jsonValue({ maxDepth: 2 }));
+  fc.assert(
+    fc.property(body, (given) => {
+      const { details } = judgeFields(given as unknown as NewMessage, context);
+      for (const { field } of details) assert.ok(Object.hasOwn(given, field ?? ""));
+    }),
+    { numRuns: 500 },
+  );
+});
