@@ -107,7 +107,8 @@ class ScriptedSmsc implements Smsc {
 
   listen(): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#server.once("error", reject);
+      // One that comes later finds the promise settled, and only its connection is lost.
+      this.#server.on("error", reject);
       this.#server.listen(this.#options.port ?? 0, this.host, () => {
         const address = this.#server.address();
         if (typeof address === "object" && address !== null) this.port = address.port;

@@ -223,8 +223,9 @@ export class Session {
     this.#socket.on(readyEvent, () => this.#sendBind());
     this.#socket.on("data", (chunk: Buffer) => this.#onData(chunk));
     this.#socket.on("drain", () => this.#onDrain());
-    this.#socket.on("error", (error) => {
-      this.#problem = error.message;
+    this.#socket.on("error", (error: NodeJS.ErrnoException) => {
+      // A host with several addresses fails with a list of errors, and no message of its own.
+      this.#problem = error.message || (error.code ?? "the connection failed");
     });
     this.#socket.on("close", () => this.abandon(this.#problem));
   }
