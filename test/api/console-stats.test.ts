@@ -1,0 +1,215 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { statisticsLoops } from "#console";
+import type { DeliveryErrorCode } from "#contract";
+import { type Move, moveMessages } from "#messages";
+import { sql, systemClock } from "#platform";
+import { startConsole, type TestConsole } from "../support/console.ts";
+import { movableClock } from "../support/movable-clock.ts";
+
+const DAY = 86_400_000;
+
+async function accept(console: TestConsole, count: number, segments = 1): Promise<string[]> {
+  const { key } = (await sender(console)) ?? {};
+  const messages = Array.from({ length: count }, () => ({
+    recipient: "4915112345678",
+    text: "a".repeat(segments === 1 ? 5 : 161),
+  }));
+  const answer = await console.app.inject({
+    method: "POST",
+    url: "/v1/messages/batch",
+    headers: { "x-api-key": key ?? "", "content-type": "application/json" },
+    payload: JSON.stringify({ messages }),
+  });
+  assert.equal(answer.statusCode, 202, answer.body);
+  return answer.json().data.map(({ messageId }: { messageId: string }) => messageId);
+}
+
+const keys = new WeakMap<TestConsole, Promise<{ key: string }>>();
+
+function sender(console: TestConsole) {
+  const made = keys.get(console) ?? makeKey(console);
+  keys.set(console, made);
+  return made;
+}
+
+async function makeKey(console: TestConsole): Promise<{ key: string }> {
+  const owner = await console.member("owner");
+  const body = { name: "x", scopes: ["messages:send"] };
+  return (await owner.post(`/console/accounts/${console.accountId}/keys`, body)).json();
+}
+
+type Step = Pick<Move, "from" | "to"> & { error?: DeliveryErrorCode; afterMs?: number };
+
+async function step(
+  console: TestConsole,
+  messageIds: string[],
+  { from, to, error, afterMs = 0 }: Step,
+) {
+  const { accountId, db } = console;
+  const rows = await db.query<{ message_id: string; created_at: Date }>(sql`
+    select message_id, created_at from messages where message_id = any (${messageIds}::uuid[])`);
+  const moves = rows.map(({ message_id: messageId, created_at }) => {
+    const at = new Date(created_at.getTime() + afterMs);
+    const base = { accountId, messageId, recipient: "4915112345678", callbackUrl: null, from, at };
+    return (
+      error ? { ...base, to, error: { code: error, carrierCode: null } } : { ...base, to }
+    ) as Move;
+  });
+  await db.transaction((tx) => moveMessages(tx, moves));
+}
+
+/** Folds what there is, as the loop of a node does. */
+const fold = (console: TestConsole) => console.db.query(sql`select fold_stats(1000)`);
+
+test("after random traffic the sums equal a full count, before and after they are folded", async () => {
+  await using console = await startConsole();
+  const viewer = await console.member("viewer");
+  const A = `/console/accounts/${console.accountId}`;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(
+        fc.record({
+          count: fc.integer({ min: 1, max: 5 }),
+          segments: fc.integer({ min: 1, max: 2 }),
+          end: fc.constantFrom("QUEUED", "SENT", "DELIVERED", "UNDELIVERED", "FAILED"),
+          folds: fc.boolean(),
+          afterMs: fc.integer({ min: 1, max: 100_000 }),
+        }),
+        { minLength: 1, maxLength: 4 },
+      ),
+      async (batches) => {
+        for (const { count, segments, end, folds, afterMs } of batches) {
+          const ids = await accept(console, count, segments);
+          if (end === "FAILED")
+            await step(console, ids, { from: "QUEUED", to: "FAILED", error: "BLOCKED" });
+          else if (end !== "QUEUED")
+            await step(console, ids, { from: "QUEUED", to: "SENT", afterMs: 1 });
+          if (end === "DELIVERED")
+            await step(console, ids, { from: "SENT", to: "DELIVERED", afterMs });
+          if (end === "UNDELIVERED")
+            await step(console, ids, {
+              from: "SENT",
+              to: "UNDELIVERED",
+              error: "RECIPIENT_UNKNOWN",
+            });
+          if (folds) await fold(console);
+        }
+      },
+    ),
+    { numRuns: 5 },
+  );
+
+  const counted = await console.db.query<{ status: string; count: number; credits: number }>(sql`
+    select status, count(*) as count, sum(credits) as credits from messages group by status`);
+  const count = (status: string) => counted.find((row) => row.status === status)?.count ?? 0;
+  for (const isFolded of [false, true]) {
+    if (isFolded) await fold(console);
+    const { buckets } = (await viewer.get(`${A}/stats/statuses?range=1h`)).json();
+    for (const status of ["QUEUED", "SENT", "DELIVERED", "UNDELIVERED", "FAILED"]) {
+      const sum = buckets.reduce(
+        (total: number, bucket: Record<string, number>) => total + (bucket[status] ?? 0),
+        0,
+      );
+      assert.equal(sum, count(status), `${status}, ${isFolded ? "folded" : "not all folded"}`);
+    }
+    const errors = (await viewer.get(`${A}/stats/errors?range=24h`)).json().data;
+    const total = errors.reduce((sum: number, each: { count: number }) => sum + each.count, 0);
+    assert.equal(total, count("FAILED") + count("UNDELIVERED"));
+    const credits = (await viewer.get(`${A}/stats/credits?range=24h`)).json().buckets.at(-1);
+    assert.equal(
+      credits.charged,
+      counted.reduce((sum, row) => sum + row.credits, 0),
+    );
+    assert.equal(credits.refunded, counted.find(({ status }) => status === "FAILED")?.credits ?? 0);
+    const latency = (await viewer.get(`${A}/stats/latency?range=24h`)).json().buckets.at(-1);
+    assert.equal(latency.count, count("DELIVERED"));
+  }
+  const left = await console.db.query(sql`select change_id from stat_changes`);
+  assert.deepEqual(left, []);
+});
+
+test("the summary tells four numbers and those of the span before", async () => {
+  const clock = movableClock();
+  await using console = await startConsole({ clock });
+  const viewer = await console.member("viewer");
+  const A = `/console/accounts/${console.accountId}`;
+  const older = await accept(console, 3);
+  await step(console, older, { from: "QUEUED", to: "SENT", afterMs: 1 });
+  await step(console, older, { from: "SENT", to: "DELIVERED", afterMs: 1_000 });
+  clock.advance(7 * DAY);
+  const newer = await accept(console, 2);
+  await step(console, newer.slice(0, 1), { from: "QUEUED", to: "SENT", afterMs: 1 });
+  await step(console, newer.slice(0, 1), { from: "SENT", to: "DELIVERED", afterMs: 2_000 });
+  await step(console, newer.slice(1), { from: "QUEUED", to: "FAILED", error: "BLOCKED" });
+  await viewer.signIn();
+
+  const summary = (await viewer.get(`${A}/stats/summary?range=7d&zone=Europe/Paris`)).json();
+
+  assert.partialDeepStrictEqual(summary, {
+    now: { messages: 2, delivered: 1, final: 2, creditsUsed: 1 },
+    before: { messages: 3, delivered: 3, final: 3, creditsUsed: 3 },
+    balance: 996,
+    span: { zone: "Europe/Paris", bucket: "day" },
+  });
+  assert.ok(Math.abs(summary.now.p95Ms - 2_000) <= 100);
+  assert.ok(Math.abs(summary.before.p50Ms - 1_000) <= 50);
+  assert.equal((await viewer.get(`${A}/stats/summary?zone=Mars/X`)).statusCode, 422);
+  assert.equal((await viewer.get(`${A}/stats/summary?range=custom&from=x&to=y`)).statusCode, 422);
+});
+
+test("alerts name low credits and keys that expire, and progress ticks step by step", async () => {
+  await using console = await startConsole();
+  const owner = await console.member("owner");
+  const A = `/console/accounts/${console.accountId}`;
+  const progress = async () => (await owner.get(`${A}/progress`)).json();
+  const alerts = async () =>
+    (await owner.get(`${A}/stats/summary`)).json().alerts.map(({ kind }: { kind: string }) => kind);
+
+  assert.deepEqual(await progress(), {
+    hasKey: false,
+    hasMessage: false,
+    hasDelivered: false,
+    hasWebhook: false,
+    hasInvited: false,
+  });
+  assert.deepEqual(await alerts(), []);
+  await owner.post(`${A}/keys`, { name: "soon", scopes: ["messages:send"], expiresInDays: 2 });
+  const ids = await accept(console, 1);
+  await step(console, ids, { from: "QUEUED", to: "SENT", afterMs: 1 });
+  await step(console, ids, { from: "SENT", to: "DELIVERED", afterMs: 5 });
+  await owner.post(`${A}/invitations`, { role: "viewer" });
+  assert.deepEqual(await progress(), {
+    hasKey: true,
+    hasMessage: true,
+    hasDelivered: true,
+    hasWebhook: false,
+    hasInvited: true,
+  });
+  await owner.call("PATCH", A, { version: 1, lowCredits: 5_000 });
+  assert.deepEqual(await alerts(), ["credits_low", "key_expiring"]);
+});
+
+test("sums of minutes are forgotten after 48 hours, quarters are kept", async () => {
+  await using console = await startConsole();
+  await console.db.query(sql`
+    insert into stat_changes (account_id, changes)
+    select ${console.accountId}, array[row(now() - interval '3 days', null, 'QUEUED', null, null, 1, 1)::stat_change,
+                                       row(now(), null, 'QUEUED', null, null, 1, 1)::stat_change]`);
+  await fold(console);
+  const widths = () =>
+    console.db.query<{ width: number; count: number }>(sql`
+      select width, count(*) as count from stat_spans group by width order by width`);
+
+  assert.deepEqual(await widths(), [
+    { width: 1, count: 2 },
+    { width: 15, count: 2 },
+  ]);
+  for (const loop of statisticsLoops({ db: console.db, clock: systemClock }))
+    await loop.pass(new AbortController().signal);
+  assert.deepEqual(await widths(), [
+    { width: 1, count: 1 },
+    { width: 15, count: 2 },
+  ]);
+});

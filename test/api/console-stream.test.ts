@@ -1,0 +1,192 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { sql } from "#platform";
+import { type Person, startConsole, type TestConsole } from "../support/console.ts";
+import { openStream } from "../support/event-stream.ts";
+
+async function listen(console: TestConsole): Promise<string> {
+  return console.app.listen({ host: "127.0.0.1", port: 0 });
+}
+
+function watch(
+  origin: string,
+  console: TestConsole,
+  { cookie }: Person,
+  headers: Record<string, string> = {},
+) {
+  return openStream(`${origin}/console/accounts/${console.accountId}/stream`, {
+    cookie,
+    ...headers,
+  });
+}
+
+const send = async (person: Person, { accountId }: TestConsole): Promise<string> =>
+  (
+    await person.post(`/console/accounts/${accountId}/messages`, {
+      recipient: "4915112345678",
+      text: "secret words",
+    })
+  ).json().messageId;
+
+test("a stream tells ids of what changes, and no content; nothing is written while nobody watches", async () => {
+  await using console = await startConsole();
+  const developer = await console.member("developer");
+  const A = `/console/accounts/${console.accountId}`;
+  const origin = await listen(console);
+  await send(developer, console);
+  const unwatched = await console.db.query(sql`select kind from watched_changes`);
+  assert.deepEqual(unwatched, []);
+  await using stream = await watch(origin, console, developer);
+  assert.deepEqual((await stream.next()).data, { type: "all" });
+
+  const id = await send(developer, console);
+  const told = await stream.until(({ type }) => type === "credits");
+  assert.deepEqual(told[0], { type: "message", id, version: 1 });
+  await developer.post(`${A}/messages/${id}/cancel`);
+  const canceled = await stream.until(({ type }) => type === "message");
+  assert.deepEqual(canceled.at(-1), { type: "message", id, version: 2 });
+  const { keyId } = (
+    await developer.post(`${A}/keys`, { name: "x", scopes: ["messages:send"] })
+  ).json();
+  await stream.until(({ type, id: changed }) => type === "key" && changed === keyId);
+  await developer.post(`${A}/keys/${keyId}/revoke`);
+  await stream.until(({ type, id: changed }) => type === "key" && changed === keyId);
+
+  const [kept] = await console.db.query<{ everything: string }>(sql`
+    select query_to_xml('select * from watched_changes', true, true, '')::text as everything`);
+  assert.equal(kept?.everything.includes("secret words"), false);
+  assert.equal(kept?.everything.includes("4915112345678"), false);
+});
+
+test("another account's changes are not told", async () => {
+  await using console = await startConsole();
+  const developer = await console.member("developer");
+  const elsewhere = await console.createAccount();
+  const other = await console.member("developer", { accountId: elsewhere });
+  const origin = await listen(console);
+  await using stream = await watch(origin, console, developer);
+  await using theirs = await openStream(`${origin}/console/accounts/${elsewhere}/stream`, {
+    cookie: other.cookie,
+  });
+  await stream.next();
+  await theirs.next();
+
+  const foreign = (
+    await other.post(`/console/accounts/${elsewhere}/messages`, {
+      recipient: "4915112345678",
+      text: "x",
+    })
+  ).json().messageId;
+  const seenThere = await theirs.until(({ type }) => type === "credits");
+  const own = await send(developer, console);
+  const seenHere = await stream.until(({ type }) => type === "credits");
+
+  assert.deepEqual(seenThere[0], { type: "message", id: foreign, version: 1 });
+  assert.deepEqual(seenHere[0], { type: "message", id: own, version: 1 });
+  const refused = await openStream(`${origin}/console/accounts/${elsewhere}/stream`, {
+    cookie: developer.cookie,
+  });
+  assert.equal(refused.status, 404);
+});
+
+test("who comes back hears what was missed; after a gap they are told to read everything", async () => {
+  await using console = await startConsole();
+  const developer = await console.member("developer");
+  const origin = await listen(console);
+  const first = await watch(origin, console, developer);
+  await first.next();
+  const { lastEventId } = first;
+  await first[Symbol.asyncDispose]();
+
+  const missed = [await send(developer, console), await send(developer, console)];
+  await using back = await watch(origin, console, developer, { "last-event-id": lastEventId });
+  const told = await back.until(({ type }) => type === "credits");
+  assert.deepEqual(
+    told.filter(({ type }) => type === "message").map(({ id }) => id),
+    missed,
+  );
+
+  for (const stale of ["1.1", `${lastEventId.split(".")[0]}.1`, "999999999999999.1", "rubbish"]) {
+    await using lost = await watch(origin, console, developer, { "last-event-id": stale });
+    assert.deepEqual((await lost.next()).data, { type: "all" }, stale);
+  }
+});
+
+test("two nodes tell of each other's changes", async () => {
+  await using console = await startConsole();
+  await using second = await startConsole({ db: console.db });
+  const developer = await console.member("developer");
+  const origin = await listen(second);
+  await using stream = await watch(origin, console, developer);
+  await stream.next();
+
+  const id = await send(developer, console);
+
+  assert.deepEqual((await stream.next()).data, { type: "message", id, version: 1 });
+});
+
+test("sign-out, removal and a new role end the stream", async () => {
+  await using console = await startConsole();
+  const owner = await console.member("owner");
+  const people = [
+    await console.member("developer"),
+    await console.member("developer"),
+    await console.member("developer"),
+  ] as const;
+  const origin = await listen(console);
+  const A = `/console/accounts/${console.accountId}`;
+  const streams = await Promise.all(people.map((person) => watch(origin, console, person)));
+  for (const stream of streams) await stream.next();
+
+  await people[0].post("/console/auth/sign-out");
+  await owner.call("DELETE", `${A}/members/${people[1].userId}`);
+  await owner.call("PATCH", `${A}/members/${people[2].userId}`, { role: "viewer", version: 1 });
+
+  for (const stream of streams) {
+    await stream.until(({ type }) => type === "ended");
+    await assert.rejects(stream.next(), /ended/);
+  }
+});
+
+test("two hundred and one messages at once are told without their ids", async () => {
+  await using console = await startConsole();
+  const developer = await console.member("developer");
+  const origin = await listen(console);
+  const { key } = (
+    await developer.post(`/console/accounts/${console.accountId}/keys`, {
+      name: "x",
+      scopes: ["messages:send"],
+    })
+  ).json();
+  await using stream = await watch(origin, console, developer);
+  await stream.until(({ type }) => type === "all");
+
+  const messages = Array.from({ length: 201 }, () => ({ recipient: "4915112345678", text: "x" }));
+  await console.app.inject({
+    method: "POST",
+    url: "/v1/messages/batch",
+    headers: { "x-api-key": key, "content-type": "application/json" },
+    payload: JSON.stringify({ messages }),
+  });
+
+  const told = await stream.until(({ type }) => type === "credits");
+  assert.deepEqual(told, [{ type: "messages" }, { type: "credits" }]);
+});
+
+test("the operator's stream tells of accounts, routes and the audit log", async () => {
+  await using console = await startConsole();
+  const operator = await console.member("owner", { isOperator: true });
+  const owner = await console.member("owner");
+  const origin = await listen(console);
+  const path = `${origin}/console/operator/stream`;
+  await using stream = await openStream(path, { cookie: operator.cookie });
+  await stream.until(({ type }) => type === "all");
+
+  await operator.post("/console/operator/prices", { prefix: "33", credits: 2 });
+  const told = await stream.until(({ type }) => type === "routing");
+  assert.ok(told.some(({ type }) => type === "audit"));
+  await operator.post("/console/operator/accounts", { name: "Other" });
+  await stream.until(({ type }) => type === "accounts");
+  const refused = await openStream(path, { cookie: owner.cookie });
+  assert.equal(refused.status, 404);
+});

@@ -1,0 +1,65 @@
+/** A browser's view of a stream of server-sent events. */
+export type EventStream = AsyncDisposable & {
+  /** The next event; fails when the stream ends first. */
+  next(): Promise<{ id: string | undefined; data: Record<string, unknown> }>;
+  /** Events until one fits, that one included. */
+  until(fits: (data: Record<string, unknown>) => boolean): Promise<Record<string, unknown>[]>;
+  /** The id a browser would come back with. */
+  readonly lastEventId: string;
+  readonly status: number;
+};
+
+export async function openStream(
+  url: string,
+  headers: Record<string, string>,
+): Promise<EventStream> {
+  const stopping = new AbortController();
+  const answer = await fetch(url, { headers, signal: stopping.signal });
+  const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  let lastEventId = "";
+
+  async function block(): Promise<string> {
+    for (;;) {
+      const end = text.indexOf("\n\n");
+      if (end >= 0) {
+        const found = text.slice(0, end);
+        text = text.slice(end + 2);
+        return found;
+      }
+      const { value, done } = (await reader?.read()) ?? { done: true, value: undefined };
+      if (done) throw new Error("The stream ended.");
+      text += value;
+    }
+  }
+
+  async function next() {
+    for (;;) {
+      const lines = (await block()).split("\n");
+      const id = lines.find((line) => line.startsWith("id: "))?.slice(4);
+      if (id !== undefined) lastEventId = id;
+      const data = lines.find((line) => line.startsWith("data: "))?.slice(6);
+      if (data !== undefined) return { id, data: JSON.parse(data) as Record<string, unknown> };
+    }
+  }
+
+  return {
+    next,
+    async until(fits) {
+      const seen: Record<string, unknown>[] = [];
+      for (;;) {
+        const { data } = await next();
+        seen.push(data);
+        if (fits(data)) return seen;
+      }
+    },
+    get lastEventId() {
+      return lastEventId;
+    },
+    status: answer.status,
+    async [Symbol.asyncDispose]() {
+      stopping.abort();
+      await reader?.closed.catch(() => undefined);
+    },
+  };
+}
