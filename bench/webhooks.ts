@@ -1,0 +1,259 @@
+/**
+ * Signed webhook deliveries per second, storage included, to a trivial receiver in another process,
+ * against a bare loop of the same HTTP client that posts the same signed octets and stores nothing.
+ * Both in one run, in turn, as a ratio. Then the same beside hosts that swallow everything.
+ *
+ *   npm run bench:webhooks -- [--deliveries 20000] [--rounds 3] [--dead 0]
+ */
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { Pool } from "undici";
+import { createAccount } from "#accounts";
+import { eventBody, hostKey } from "#messages";
+import {
+  createMetrics,
+  type Database,
+  eventId,
+  lockDataDir,
+  migrate,
+  newMessageId,
+  openDatabase,
+  secretBox,
+  silentLog,
+  sql,
+  startEmbeddedPostgres,
+  systemClock as clock,
+} from "#platform";
+import {
+  connectBudgets,
+  deliveryLoop,
+  egressPolicy,
+  laneKeeper,
+  poster,
+  systemResolve,
+  trust,
+  webhookHeaders,
+} from "#webhooks";
+
+const { values } = parseArgs({
+  options: {
+    deliveries: { type: "string", default: "20000" },
+    rounds: { type: "string", default: "3" },
+    /** Hosts that accept and never answer, with a backlog each. */
+    dead: { type: "string", default: "0" },
+    /** For a profile: no bare loop, no ratio. */
+    only: { type: "boolean", default: false },
+  },
+});
+const count = Number(values.deliveries);
+const IN_FLIGHT = 32;
+
+const folder = await mkdtemp(join(tmpdir(), "posthorn-bench-"));
+const lock = lockDataDir(folder);
+const postgres = await startEmbeddedPostgres({ lock, clock, log: silentLog });
+const receiver = fork(new URL("./receiver-process.ts", import.meta.url));
+const [port] = (await once(receiver, "message")) as [number];
+const url = `http://127.0.0.1:${port}/hook`;
+try {
+  await migrate(postgres.url);
+  const db = openDatabase({
+    url: postgres.url,
+    log: silentLog,
+    maxConnections: 4,
+    statementTimeoutMs: 0,
+  });
+  const secrets = secretBox(Buffer.alloc(32));
+  const account = await createAccount(db, {
+    name: "bench",
+    actor: "bench",
+    now: clock.now(),
+    secrets,
+  });
+  const rates = { bare: [] as number[], stored: [] as number[] };
+  await bare(account.signingSecret, values.only ? 0 : 2_000);
+  await stored(db, account.accountId, 2_000);
+  for (let round = 0; round < Number(values.rounds); round += 1) {
+    if (!values.only) rates.bare.push(await bare(account.signingSecret, count));
+    rates.stored.push(await stored(db, account.accountId, count));
+  }
+  const [first, second] = [median(rates.bare), median(rates.stored)];
+  console.log(`bare loop, nothing stored  ${first.toFixed(0)} posts/s, ${IN_FLIGHT} in flight`);
+  console.log(`claimed, posted, recorded  ${second.toFixed(0)} deliveries/s`);
+  console.log(`ratio                      ${(second / first).toFixed(2)}`);
+  if (Number(values.dead) > 0) {
+    const beside = await stored(db, account.accountId, count, Number(values.dead));
+    console.log(
+      `beside ${values.dead} dead hosts      ${beside.toFixed(0)} deliveries/s, ratio ${(beside / second).toFixed(2)}`,
+    );
+  }
+  await db.close();
+} finally {
+  await stopChild(receiver);
+  await postgres.stop();
+  lock.release();
+  await rm(folder, { recursive: true, force: true });
+}
+
+/** The same client, octets and headers, signed beforehand; so many in flight all the time. */
+async function bare(secret: string, posts: number): Promise<number> {
+  const pool = new Pool(`http://127.0.0.1:${port}`, { connections: IN_FLIGHT, pipelining: 1 });
+  const { body, headers } = signed(secret);
+  let left = posts;
+  async function loop(): Promise<void> {
+    while (left > 0) {
+      left -= 1;
+      const answer = await pool.request({ path: "/hook", method: "POST", headers, body });
+      await answer.body.dump();
+    }
+  }
+  const before = process.cpuUsage();
+  const began = performance.now();
+  await Promise.all(Array.from({ length: IN_FLIGHT }, loop));
+  const seconds = (performance.now() - began) / 1000;
+  const cpu = process.cpuUsage(before);
+  console.log(
+    `  ${posts} bare in ${seconds.toFixed(1)} s; processor time each: node ${((cpu.user + cpu.system) / posts).toFixed(0)} µs`,
+  );
+  await pool.destroy();
+  return posts / seconds;
+}
+
+function signed(secret: string) {
+  const now = clock.now();
+  const messageId = newMessageId(now.getTime());
+  const body = eventBody({ messageId, recipient: "447700900123", status: "DELIVERED", at: now });
+  const signable = {
+    eventId: eventId(messageId, 3),
+    timestampSeconds: Math.floor(now.getTime() / 1000),
+    body,
+    secrets: [secret],
+  };
+  const event = { event: "message.delivered", attempt: 1, sequence: 3 } as const;
+  return { body, headers: webhookHeaders({ ...signable, ...event }, "bench") };
+}
+
+/** Fills the outbox, then delivers until it is empty. */
+async function stored(
+  db: Database,
+  accountId: string,
+  deliveries: number,
+  deadHosts = 0,
+): Promise<number> {
+  await using dead = await deadHost(deadHosts);
+  await fill(db, { accountId, deliveries, url });
+  for (const address of dead.urls) await fill(db, { accountId, deliveries: 50, url: address });
+  await db.query(sql`analyze webhook_deliveries`);
+  const deliverDb = openDatabase({
+    url: postgres.url,
+    log: silentLog,
+    maxConnections: 4,
+    genericPlans: true,
+  });
+  const policy = egressPolicy({ allowCidrs: ["127.0.0.0/8"], allowHttp: true, ownPorts: [] });
+  const loop = deliveryLoop({
+    db: deliverDb,
+    clock,
+    log: { ...silentLog, error: console.error },
+    metrics: createMetrics(),
+    secrets: secretBox(Buffer.alloc(32)),
+    lanes: laneKeeper({ clock }),
+    poster: poster({
+      policy,
+      clock,
+      resolve: systemResolve({ clock }),
+      trust: trust(),
+      budgets: connectBudgets,
+      showPrivateAnswers: true,
+    }),
+    policy,
+    version: "bench",
+  });
+  const before = { cpu: process.cpuUsage(), database: await databaseSeconds(db) };
+  const began = performance.now();
+  loop.start();
+  const lane = hostKey(accountId, url).toString();
+  for (;;) {
+    const [left] = await db.query(sql`
+      select from webhook_deliveries where host_key = ${lane}::bigint limit 1`);
+    if (left === undefined) break;
+    await clock.sleep(20);
+  }
+  const seconds = (performance.now() - began) / 1000;
+  const cpu = process.cpuUsage(before.cpu);
+  const each = (spent: number) => `${((spent * 1e6) / deliveries).toFixed(0)} µs`;
+  console.log(
+    `  ${deliveries} in ${seconds.toFixed(1)} s; processor time each: node ${each((cpu.user + cpu.system) / 1e6)}, database ${each((await databaseSeconds(db)) - before.database)}`,
+  );
+  await db.query(sql`truncate webhook_deliveries`);
+  await loop.stop();
+  await deliverDb.close();
+  return deliveries / seconds;
+}
+
+type Backlog = { accountId: string; deliveries: number; url: string };
+
+/** Events as `move_messages` leaves them. */
+async function fill(db: Database, { accountId, deliveries, url: address }: Backlog): Promise<void> {
+  const lane = hostKey(accountId, address).toString();
+  for (let done = 0; done < deliveries; done += 1_000) {
+    const now = clock.now();
+    const ids = Array.from({ length: Math.min(1_000, deliveries - done) }, () =>
+      newMessageId(now.getTime()),
+    );
+    const bodies = ids.map((messageId) =>
+      eventBody({ messageId, recipient: "447700900123", status: "DELIVERED", at: now }),
+    );
+    await db.query(sql`
+      with u as (
+        select * from unnest(${ids}::uuid[], ${bodies}::bytea[]) as u (message_id, body)
+      ), noted as (
+        insert into events (message_id, sequence, account_id, status, at, callback_url, body)
+        select message_id, 3, ${accountId}, 'DELIVERED', ${now}, ${address}, body from u
+      )
+      insert into webhook_deliveries (message_id, sequence, account_id, host_key, created_at, next_at)
+      select message_id, 3, ${accountId}, ${lane}::bigint, clock_timestamp(), clock_timestamp() from u`);
+  }
+}
+
+/** Accepts connections on many addresses and never answers. */
+async function deadHost(hosts: number) {
+  const server = createServer(() => undefined).listen(0, "0.0.0.0");
+  await once(server, "listening");
+  const { port: deadPort } = server.address() as { port: number };
+  return {
+    urls: Array.from({ length: hosts }, (_, n) => `http://127.0.1.${n + 1}:${deadPort}/hook`),
+    async [Symbol.asyncDispose]() {
+      server.close();
+      await Promise.resolve();
+    },
+  };
+}
+
+/** Processor time of the database's backends so far, in seconds; 0 where the system does not tell. */
+async function databaseSeconds(db: Database): Promise<number> {
+  const backends = await db.query<{ pid: number }>(sql`
+    select pid from pg_stat_activity where datname = current_database()`);
+  const { readFile } = await import("node:fs/promises");
+  const times = await Promise.all(
+    backends.map(async ({ pid }) => {
+      const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+      const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+      return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / 100;
+    }),
+  );
+  return times.reduce((sum, time) => sum + time, 0);
+}
+
+function median(numbers: number[]): number {
+  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
+}
+
+async function stopChild(child: ChildProcess): Promise<void> {
+  child.disconnect();
+  await once(child, "exit");
+}
