@@ -53,6 +53,8 @@ async function batch(account: TestKey, messages: object[]): Promise<Message[]> {
   return answer.json().data;
 }
 
+const many = (count: number, reference: string | null = null) =>
+  Array.from({ length: count }, () => ({ ...message, reference }));
 const idsOf = (messages: Message[]) => messages.map(({ messageId }) => messageId);
 
 test("an account without messages has an empty page and no cursor", async () => {
@@ -61,7 +63,7 @@ test("an account without messages has an empty page and no cursor", async () => 
 
 test("a page is newest first, of 25 unless asked otherwise, and shows whole messages", async () => {
   const account = await api.createAccount();
-  const sent = await batch(account, Array(30).fill(message));
+  const sent = await batch(account, many(30));
 
   const first = await page("", account);
 
@@ -71,7 +73,7 @@ test("a page is newest first, of 25 unless asked otherwise, and shows whole mess
 
 test("following the cursor shows every message once, by pages of any size", async () => {
   const account = await api.createAccount();
-  const sent = idsOf(await batch(account, Array(30).fill(message))).toReversed();
+  const sent = idsOf(await batch(account, many(30))).toReversed();
   for (const [limit, pages] of [
     [1, 30],
     [7, 5],
@@ -85,7 +87,7 @@ test("following the cursor shows every message once, by pages of any size", asyn
 
 test("a walk during writes shows each message that was there before exactly once", async () => {
   const account = await api.createAccount();
-  const before = idsOf(await batch(account, Array(20).fill(message)));
+  const before = idsOf(await batch(account, many(20)));
   const seen: string[] = [];
   let { data, nextCursor } = await page("?limit=3", account);
   for (;;) {
@@ -239,7 +241,7 @@ test("every wrong or unknown parameter is named, with the near one", async () =>
 
 test("a cursor is refused with other filters, in another account, and when it is damaged", async () => {
   const account = await api.createAccount();
-  await batch(account, Array(5).fill({ ...message, reference: "r" }));
+  await batch(account, many(5, "r"));
   const { nextCursor } = await page("?limit=2&reference=r", account);
   assert.ok(nextCursor);
   const ask = (query: string, as: TestKey = account) => api.get(`/v1/messages?${query}`, as);
@@ -265,7 +267,7 @@ test("a cursor is refused with other filters, in another account, and when it is
 test("a cursor survives another node and a key of the same account", async () => {
   await using other = await startApi({ db: api.db });
   const account = await api.createAccount();
-  const sent = idsOf(await batch(account, Array(4).fill(message)));
+  const sent = idsOf(await batch(account, many(4)));
   const { nextCursor } = await page("?limit=2", account);
   const second = await other.createKey({ accountId: account.accountId });
 

@@ -42,7 +42,7 @@ export async function startTcpProxy(target: { host: string; port: number }): Pro
     const pair: Pair = { client, server, kept: [] };
     pairs.add(pair);
     client.on("data", (chunk: Buffer) => {
-      for (const listen of [...listeners]) listen(chunk);
+      listeners.forEach((listen) => listen(chunk));
       pass(server, chunk);
     });
     server.on("data", (chunk: Buffer) => {
