@@ -1,14 +1,11 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
-import { once } from "node:events";
 import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
-import { createServer, type IncomingHttpHeaders } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import { after, before, test } from "node:test";
 import { posthornJson, runPosthorn, startPosthorn, words } from "../support/cli.ts";
+import { startReceiver } from "../support/receiver.ts";
 
 /** One data folder for the file: first without a service, then beside one, then without it again. */
 let folder: string;
@@ -107,7 +104,7 @@ test("beside a service, a message is followed to its end and carriers come and g
   });
 
   await t.test("listen shows and forwards the exact octets of every event, signed", async () => {
-    await using receiver = await startReceiver(200);
+    await using receiver = await startReceiver();
     const { signingSecret } = await json<{ signingSecret: string }>`
       account secret show --account ${accountId}`;
     await using listening = startPosthorn(
@@ -122,7 +119,7 @@ test("beside a service, a message is followed to its end and carriers come and g
     assert.deepEqual(Object.keys(line), LISTEN_FIELDS);
     assert.partialDeepStrictEqual(line, { status: "DELIVERED", forwarded: { httpStatus: 200 } });
     const signature = createHmac("sha256", signingSecret).update(line.body).digest("hex");
-    const arrived = receiver.seen.find(({ body }) => body === line.body);
+    const arrived = receiver.received.find(({ body }) => body.toString() === line.body);
     assert.equal(arrived?.headers["x-sms-signature"], signature);
     assert.equal(arrived?.headers["x-sms-event"], "message.delivered");
     assert.equal(await listening.stop("SIGINT"), 0);
@@ -131,7 +128,7 @@ test("beside a service, a message is followed to its end and carriers come and g
   await t.test(
     "a webhook that ended is listed by its state and replayed with the same id",
     async () => {
-      await using receiver = await startReceiver(410);
+      await using receiver = await startReceiver(() => 410);
       await runPosthorn(
         words`send --account ${accountId} --to 4915112340004 --text Hello --callback-url ${receiver.url}`,
         { environment },
@@ -151,7 +148,7 @@ test("beside a service, a message is followed to its end and carriers come and g
       });
       assert.deepEqual([replayed, exhausted], [{ replayed: 1 }, { replayed: 0 }]);
       assert.deepEqual(
-        receiver.seen.map(({ headers }) => headers["webhook-id"]),
+        receiver.received.map(({ headers }) => headers["webhook-id"]),
         [gone.deliveryId, gone.deliveryId],
       );
       assert.match(unknown.stderr, /^There is no delivery /);
@@ -181,33 +178,6 @@ async function listedAs(state: string): Promise<Listed> {
     if (data[0]) return data[0];
   }
   return assert.fail(`no delivery is ${state}`);
-}
-
-/** Takes webhooks and answers all of them with one status. */
-async function startReceiver(status: number) {
-  const seen: { headers: IncomingHttpHeaders; body: string }[] = [];
-  const server = createServer((request, response) => {
-    void text(request).then((body) => {
-      seen.push({ headers: request.headers, body });
-      response.writeHead(status).end();
-      server.emit("taken");
-    });
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}/hook`,
-    seen,
-    async arrived(count: number) {
-      while (seen.length < count) await once(server, "taken");
-    },
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
-  };
 }
 
 function send(recipient: string) {
