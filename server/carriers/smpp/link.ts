@@ -5,7 +5,8 @@ import { backoffMs } from "./backoff.ts";
 import { classifyBind } from "./codec/status.ts";
 import { Meter } from "./meter.ts";
 import { pduLog, type Trace } from "./pdu-log.ts";
-import { type BindKind, type Delivery, Session, type SessionEnd } from "./session.ts";
+import type { BindKind, Delivery, SessionEnd } from "./session-events.ts";
+import { Session } from "./session.ts";
 import type { Span } from "./setting-parsers.ts";
 import type { SmppSettings } from "./settings.ts";
 

@@ -31,36 +31,9 @@ import { Outbox } from "./outbox.ts";
 import { Patience } from "./patience.ts";
 import type { Trace } from "./pdu-log.ts";
 import { ResponseTimer } from "./response-timer.ts";
+import type { BindKind, Delivery, SessionEnd, SessionEvents } from "./session-events.ts";
 import type { SmppSettings } from "./settings.ts";
 import { type SubmitAnswer, Window } from "./window.ts";
-
-export type BindKind = "transmitter" | "receiver" | "transceiver";
-
-/** Why a connection is over; each session ends once, and is never used again. */
-export type SessionEnd =
-  | { why: "bind_refused"; status: number; problem: string }
-  | { why: "lost" | "stopped"; problem: string };
-
-/** A request of the peer that waits for `respond`. */
-export type Delivery = {
-  commandId: number;
-  sequence: number;
-  /** Undefined where the body cannot be read. */
-  message: ShortMessage<Buffer> | undefined;
-  /** Only lent, like the views in the message: copy what is kept. */
-  frame: Buffer;
-};
-
-export type SessionEvents = {
-  onConnected(): void;
-  onBound(): void;
-  /** A submit was answered, or the socket takes more again. */
-  onRoom(): void;
-  onDelivery(delivery: Delivery, session: Session): void;
-  /** The peer sent something that belongs to nothing; it costs nothing but a line in the log. */
-  onOdd(what: string): void;
-  onEnd(end: SessionEnd): void;
-};
 
 type Deps = {
   settings: SmppSettings;

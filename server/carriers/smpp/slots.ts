@@ -1,7 +1,8 @@
 import type { LinkState } from "#carriers";
 
 import type { Link } from "./link.ts";
-import type { BindKind, Session } from "./session.ts";
+import type { BindKind } from "./session-events.ts";
+import type { Session } from "./session.ts";
 import type { SmppSettings } from "./settings.ts";
 
 /** The binds that make up one slot. */

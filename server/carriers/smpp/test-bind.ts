@@ -2,7 +2,8 @@ import type { Clock, Secret } from "#platform";
 
 import { command, readCommandId } from "./codec/header.ts";
 import { Meter } from "./meter.ts";
-import { type BindKind, Session, type SessionEnd } from "./session.ts";
+import type { BindKind, SessionEnd } from "./session-events.ts";
+import { Session } from "./session.ts";
 import type { SmppSettings } from "./settings.ts";
 
 export type BindTest = {
