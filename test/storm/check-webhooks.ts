@@ -1,0 +1,69 @@
+import { createHmac } from "node:crypto";
+import type { Check, Violation } from "./checker.ts";
+import type { Post } from "./history.ts";
+import type { State } from "./state.ts";
+
+/** H10: every event with an address arrived, or visibly ended otherwise; none is still waiting. */
+const eventsArrive: Check = (history, { events, attempts, waiting }) => {
+  const arrived = new Set(history.of("post").map(({ eventId }) => eventId));
+  const endings = new Map(
+    attempts.map(({ messageId, sequence, ended }) => [`${messageId} ${sequence}`, ended]),
+  );
+  const late = new Set(waiting.map(({ messageId, sequence }) => `${messageId} ${sequence}`));
+  return events
+    .filter(({ body }) => body !== null)
+    .flatMap(({ messageId, sequence, eventId }): Violation[] => {
+      const key = `${messageId} ${sequence}`;
+      const ended = endings.get(key) ?? null;
+      const about = { check: "H10", messageId, sequence };
+      if (late.has(key)) return [{ ...about, what: "an event was never delivered" }];
+      if (ended === null) return [{ ...about, what: "an event is neither waiting nor ended" }];
+      if (ended === "delivered" && !arrived.has(eventId))
+        return [{ ...about, what: "an event is said to be delivered that never arrived" }];
+      return [];
+    });
+};
+
+/** H10: whatever arrives is an event's own octets, each time the same, signed by its account. */
+const postsAreTrue: Check = (history, state) => {
+  const events = new Map(state.events.map((event) => [event.eventId, event]));
+  const secrets = secretsByMessage(state);
+  return history.of("post").flatMap((post): Violation[] => {
+    const event = events.get(post.eventId);
+    const about = { check: "H10", eventId: post.eventId };
+    if (!event) return [{ ...about, what: "something arrived that is no event" }];
+    if (event.body !== post.body) return [{ ...about, what: "a body was changed" }];
+    const isSigned = post.signature
+      .split(" ")
+      .includes(sign(post, secrets.get(event.messageId) ?? ""));
+    return isSigned ? [] : [{ ...about, what: "a signature is wrong" }];
+  });
+};
+
+function secretsByMessage({ accounts, messages }: State): Map<string, string> {
+  const byAccount = new Map(accounts.map(({ accountId, secret }) => [accountId, secret]));
+  return new Map(
+    messages.map(({ messageId, accountId }) => [messageId, byAccount.get(accountId) ?? ""]),
+  );
+}
+
+/** As the documents for receivers say, on its own: not by the code that signs. */
+export function sign(
+  { eventId, timestamp, body }: Omit<Post, "kind" | "t" | "signature">,
+  secret: string,
+) {
+  const key = Buffer.from(secret.slice("whsec_".length), "base64");
+  return `v1,${createHmac("sha256", key).update(`${eventId}.${timestamp}.${body}`).digest("base64")}`;
+}
+
+/** H10: the first attempts of a message's events are made in the order of the events. */
+const firstAttemptsInOrder: Check = (_history, { attempts }) =>
+  [...Map.groupBy(attempts, ({ messageId }) => messageId)].flatMap(([messageId, own]) => {
+    const inOrder = own.toSorted((a, b) => a.sequence - b.sequence);
+    const isFine = inOrder.every(({ firstAt }, n) => firstAt >= (inOrder[n - 1]?.firstAt ?? 0));
+    return isFine
+      ? []
+      : [{ check: "H10", what: "first attempts were made out of order", messageId }];
+  });
+
+export const webhookChecks: readonly Check[] = [eventsArrive, postsAreTrue, firstAttemptsInOrder];

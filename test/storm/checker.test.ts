@@ -1,0 +1,312 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { sign } from "./check-webhooks.ts";
+import { checkHistory } from "./checker.ts";
+import { type Entry, openHistory, type Send } from "./history.ts";
+import type { State } from "./state.ts";
+
+const SECRET = `whsec_${Buffer.alloc(32, 5).toString("base64")}`;
+const ACCOUNT = "account";
+
+function send(n: number, given: Partial<Send> = {}): Send {
+  return {
+    kind: "send",
+    node: 0,
+    accountId: ACCOUNT,
+    keyId: "key",
+    idempotencyKey: null,
+    wishes: [{ reference: `r${n}`, recipient: `49151${n}`, text: `Text ${n}` }],
+    outcome: "ok",
+    code: null,
+    messageIds: [`m${n}`],
+    required: null,
+    available: null,
+    t0: n * 10,
+    t1: n * 10 + 5,
+    ...given,
+  };
+}
+
+function post(n: number, sequence: number, status: string) {
+  const bare = {
+    eventId: `e${n}-${sequence}`,
+    timestamp: "1760000000",
+    body: JSON.stringify({ status }),
+  };
+  return { kind: "post" as const, t: 60, ...bare, signature: sign(bare, SECRET) };
+}
+
+/** Message 1 is DELIVERED, message 2 FAILED after a doubt, message 3 refused for want of credits. */
+function good(): { entries: Entry[]; state: State } {
+  const submit = { kind: "submit" as const, segment: 1, isRefusedForNow: false };
+  const entries: Entry[] = [
+    { kind: "topup", accountId: ACCOUNT, amount: 2, note: "t1", outcome: "ok", t0: 0, t1: 1 },
+    send(1, { idempotencyKey: "i1" }),
+    send(2),
+    send(3, {
+      outcome: "refused",
+      code: "CREDITS_INSUFFICIENT",
+      messageIds: [],
+      required: 1,
+      available: 0,
+    }),
+    send(1, { idempotencyKey: "i1", t0: 35, t1: 36 }),
+    { ...submit, t: 20, recipient: "491511", text: "Text 1" },
+    { ...submit, t: 30, recipient: "491512", text: "Text 2" },
+    { ...submit, t: 40, recipient: "491512", text: "Text 2" },
+    { kind: "receipt", carrierMessageId: "c1" },
+    { kind: "read", node: 1, messageId: "m1", status: "SENT", t0: 41, t1: 42 },
+    { kind: "read", node: 0, messageId: "m1", status: "DELIVERED", t0: 43, t1: 44 },
+    { kind: "walk", accountId: ACCOUNT, messageIds: ["m2", "m1"], t0: 45, t1: 46 },
+    { kind: "revocation", keyId: "key", outcome: "ok", t0: 47, t1: 48 },
+    send(5, { outcome: "refused", code: "API_KEY_REVOKED", messageIds: [] }),
+    post(1, 2, "SENT"),
+    post(1, 3, "DELIVERED"),
+    post(1, 3, "DELIVERED"),
+    post(2, 2, "FAILED"),
+    { kind: "balance", node: 0, accountId: ACCOUNT, balance: 1, t0: 90, t1: 91 },
+  ];
+  const message = { accountId: ACCOUNT, credits: 1, errorCode: null, isScheduled: false };
+  const event = (n: number, sequence: number, status: "SENT" | "DELIVERED" | "FAILED") => ({
+    messageId: `m${n}`,
+    sequence,
+    status,
+    eventId: `e${n}-${sequence}`,
+    body: JSON.stringify({ status }),
+  });
+  const booked = (seq: number, kind: string, amount: number, balanceAfter: number, n?: number) => ({
+    accountId: ACCOUNT,
+    seq,
+    kind,
+    amount,
+    balanceAfter,
+    messageId: n === undefined ? null : `m${n}`,
+    note: n === undefined ? "t1" : null,
+  });
+  const handed = { segment: 1, matchId: null, receipts: 0 };
+  const state: State = {
+    accounts: [{ accountId: ACCOUNT, balance: 1, secret: SECRET }],
+    messages: [
+      {
+        ...message,
+        messageId: "m1",
+        reference: "r1",
+        recipient: "491511",
+        text: "Text 1",
+        status: "DELIVERED",
+      },
+      {
+        ...message,
+        messageId: "m2",
+        reference: "r2",
+        recipient: "491512",
+        text: "Text 2",
+        status: "FAILED",
+        errorCode: "UNKNOWN",
+      },
+    ],
+    events: [event(1, 2, "SENT"), event(1, 3, "DELIVERED"), event(2, 2, "FAILED")],
+    submissions: [
+      {
+        ...handed,
+        messageId: "m1",
+        outcome: "accepted",
+        inDoubt: false,
+        matchId: "c1",
+        receipts: 1,
+      },
+      { ...handed, messageId: "m2", outcome: null, inDoubt: true },
+      { ...handed, messageId: "m2", outcome: null, inDoubt: true },
+    ],
+    ledger: [
+      booked(1, "topup", 2, 2),
+      booked(2, "charge", -1, 1, 1),
+      booked(3, "charge", -1, 0, 2),
+      booked(4, "refund", 1, 1, 2),
+    ],
+    parked: [],
+    attempts: [
+      { messageId: "m1", sequence: 2, firstAt: 1, ended: "delivered" },
+      { messageId: "m1", sequence: 3, firstAt: 2, ended: "delivered" },
+      { messageId: "m2", sequence: 2, firstAt: 3, ended: "delivered" },
+    ],
+    waiting: [],
+  };
+  return { entries, state };
+}
+
+type World = ReturnType<typeof good>;
+
+function check({ entries, state }: World): string[] {
+  const history = openHistory();
+  for (const entry of entries) history.log(entry);
+  return checkHistory(history, state).map(({ check: name, what }) => `${name} ${what}`);
+}
+
+test("a good history has no violations", () => {
+  assert.deepEqual(check(good()), []);
+});
+
+const messageOf = ({ state }: World, n: number) => state.messages[n - 1] ?? assert.fail();
+const posts = ({ entries }: World) => entries.filter((entry) => entry.kind === "post");
+const without = <Item>(items: Item[], isGone: (item: Item) => boolean) =>
+  void items.splice(0, items.length, ...items.filter((item) => !isGone(item)));
+
+/** Each is what a mistake in the product would leave behind, and what must be said of it. */
+const planted: Record<string, { break: (world: World) => void; found: string }> = {
+  "an acceptance lost": {
+    break: ({ state }) => {
+      without(state.messages, ({ messageId }) => messageId === "m1");
+      without(state.events, ({ messageId }) => messageId === "m1");
+    },
+    found: "H1 an accepted message is lost",
+  },
+  "a retry that made a second message": {
+    break: (world) => world.state.messages.push({ ...messageOf(world, 1), messageId: "m1b" }),
+    found: "H1 a message exists more than once",
+  },
+  "a message left in the queue": {
+    break: (world) => {
+      messageOf(world, 1).status = "QUEUED";
+      without(world.state.events, ({ messageId }) => messageId === "m1");
+    },
+    found: "H1 a message never left the queue",
+  },
+  "a recipient mixed up with a neighbour's": {
+    break: (world) => (messageOf(world, 1).recipient = "491599"),
+    found: "H1 a message is not as accepted",
+  },
+  "a refused message stored": {
+    break: (world) =>
+      world.state.messages.push({ ...messageOf(world, 1), messageId: "m3", reference: "r3" }),
+    found: "H2 a refused message exists",
+  },
+  "an idempotency key that was cached on one node": {
+    break: ({ entries }) =>
+      entries.push(send(1, { idempotencyKey: "i1", messageIds: ["m1b"], t0: 37, t1: 38 })),
+    found: "H3 one idempotency key, two answers",
+  },
+  "a refund dropped": {
+    break: ({ state }) => without(state.ledger, ({ kind }) => kind === "refund"),
+    found: "H4 a refund is wrong",
+  },
+  "a refund doubled": {
+    break: ({ state }) => {
+      state.ledger.push(...state.ledger.filter(({ kind }) => kind === "refund"));
+    },
+    found: "H4 a refund is wrong",
+  },
+  "a message charged twice": {
+    break: ({ state }) => {
+      state.ledger.push(...state.ledger.filter(({ seq }) => seq === 2));
+    },
+    found: "H4 a message is not charged once",
+  },
+  "a balance that forgot a refund": {
+    break: ({ state }) => state.accounts.forEach((account) => (account.balance = 0)),
+    found: "H4 a balance is wrong",
+  },
+  "a balance told from a cache": {
+    break: ({ entries }) =>
+      entries.push({ kind: "balance", node: 1, accountId: ACCOUNT, balance: 0, t0: 92, t1: 93 }),
+    found: "H4 a node tells another balance",
+  },
+  "a top-up booked again after its answer was lost": {
+    break: ({ state }) => {
+      state.ledger.push(...state.ledger.filter(({ kind }) => kind === "topup"));
+    },
+    found: "H4 a top-up is not booked as answered",
+  },
+  "a refusal by a running sum": {
+    break: ({ entries }) =>
+      entries.push(
+        send(4, {
+          outcome: "refused",
+          code: "CREDITS_INSUFFICIENT",
+          messageIds: [],
+          required: 5,
+          available: -3,
+        }),
+      ),
+    found: "H5 a refusal for want of credits is not explained",
+  },
+  "a key cached for a second after its revocation": {
+    break: (world) => {
+      world.entries.push(send(6, { wishes: [], messageIds: [], t0: 50, t1: 55 }));
+    },
+    found: "H6 a revoked key was served",
+  },
+  "a status backwards": {
+    break: ({ entries }) =>
+      entries.push({ kind: "read", node: 1, messageId: "m1", status: "SENT", t0: 50, t1: 51 }),
+    found: "H7 a status went backwards",
+  },
+  "an answer before its commit": {
+    break: ({ entries }) =>
+      entries.push({ kind: "read", node: 1, messageId: "m1", status: "FAILED", t0: 30, t1: 39 }),
+    found: "H7 a read saw what never was",
+  },
+  "a status change without its event": {
+    break: ({ state }) => without(state.events, ({ eventId }) => eventId === "e1-2"),
+    found: "H7 a history is no path",
+  },
+  "a submission after fencing, without a recorded doubt": {
+    break: ({ state }) => state.submissions.forEach((row) => (row.inDoubt = false)),
+    found: "H8 a segment was sent again without a recorded doubt",
+  },
+  "a submission that nobody recorded": {
+    break: ({ state }) => without(state.submissions, ({ messageId }) => messageId === "m1"),
+    found: "H8 a submission is not on record",
+  },
+  "a text cut short": {
+    break: ({ entries }) =>
+      entries.forEach((entry) => entry.kind === "submit" && (entry.text = "Text")),
+    found: "H8 a text was altered",
+  },
+  "a canceled message that was sent": {
+    break: ({ entries }) =>
+      entries.push({ kind: "cancel", messageId: "m2", outcome: "ok", code: null, t0: 21, t1: 22 }),
+    found: "H8 a canceled message was sent",
+  },
+  "a receipt answered before it was stored": {
+    break: ({ state }) => state.submissions.forEach((row) => (row.receipts = 0)),
+    found: "H9 a receipt is lost",
+  },
+  "an event outside its transaction": {
+    break: ({ state }) => without(state.attempts, ({ sequence }) => sequence === 3),
+    found: "H10 an event is neither waiting nor ended",
+  },
+  "a delivery noted before its answer": {
+    break: (world) => without(world.entries, (entry) => entry.kind === "post"),
+    found: "H10 an event is said to be delivered that never arrived",
+  },
+  "a body serialised again": {
+    break: (world) => posts(world).forEach((entry) => (entry.body = ` ${entry.body}`)),
+    found: "H10 a body was changed",
+  },
+  "a signature by another secret": {
+    break: (world) =>
+      world.state.accounts.forEach(
+        (account) => (account.secret = `whsec_${Buffer.alloc(32, 6).toString("base64")}`),
+      ),
+    found: "H10 a signature is wrong",
+  },
+  "events told out of order": {
+    break: ({ state }) => state.attempts.forEach((each) => (each.firstAt = -each.firstAt + 5)),
+    found: "H10 first attempts were made out of order",
+  },
+  "a page that slipped": {
+    break: ({ entries }) =>
+      entries.forEach((entry) => entry.kind === "walk" && entry.messageIds.pop()),
+    found: "H11 a walk misses a message",
+  },
+};
+
+for (const [name, { break: plant, found }] of Object.entries(planted)) {
+  test(`the checker catches ${name}`, () => {
+    const world = good();
+    plant(world);
+    const violations = check(world);
+    assert.ok(violations.includes(found), `found only ${JSON.stringify(violations)}`);
+  });
+}

@@ -1,0 +1,98 @@
+import { findSigningSecrets } from "#accounts";
+import type { Status } from "#contract";
+import { type Database, type SecretBox, sql } from "#platform";
+
+export type MessageState = {
+  messageId: string;
+  accountId: string;
+  recipient: string;
+  text: string;
+  reference: string;
+  status: Status;
+  credits: number;
+  errorCode: string | null;
+  isScheduled: boolean;
+};
+export type EventState = {
+  messageId: string;
+  sequence: number;
+  status: Status;
+  eventId: string;
+  body: string | null;
+};
+export type SubmissionState = {
+  messageId: string;
+  segment: number;
+  outcome: string | null;
+  inDoubt: boolean;
+  matchId: string | null;
+  receipts: number;
+};
+export type LedgerState = {
+  accountId: string;
+  seq: number;
+  messageId: string | null;
+  kind: string;
+  amount: number;
+  balanceAfter: number;
+  note: string | null;
+};
+export type AttemptState = {
+  messageId: string;
+  sequence: number;
+  firstAt: number;
+  ended: string | null;
+};
+
+/** What the database holds after the storm. */
+export type State = {
+  accounts: { accountId: string; balance: number; secret: string }[];
+  messages: MessageState[];
+  events: EventState[];
+  submissions: SubmissionState[];
+  ledger: LedgerState[];
+  /** Ids of receipts that belong to no recorded answer. */
+  parked: string[];
+  /** Per event: when it was first tried, and how its delivery ended. */
+  attempts: AttemptState[];
+  /** Deliveries still to be made. */
+  waiting: { messageId: string; sequence: number }[];
+};
+
+export async function readState(db: Database, secrets: SecretBox): Promise<State> {
+  const accounts = await db.query<{ accountId: string; balance: number }>(sql`
+    select account_id as "accountId", balance from accounts`);
+  const opened = await findSigningSecrets(db, {
+    accountIds: accounts.map(({ accountId }) => accountId),
+    secrets,
+  });
+  return {
+    accounts: accounts.map((account) => ({
+      ...account,
+      secret: opened.get(account.accountId)?.current ?? "",
+    })),
+    messages: await db.query<MessageState>(sql`
+      select message_id as "messageId", account_id as "accountId", recipient, text, coalesce(reference, '') as reference,
+             status, credits, error_code as "errorCode", coalesce(send_at > clock_timestamp(), false) as "isScheduled"
+        from messages`),
+    events: await db.query<EventState>(sql`
+      select message_id as "messageId", sequence, status, event_id(message_id, sequence) as "eventId",
+             convert_from(body, 'UTF8') as body
+        from events order by message_id, sequence`),
+    submissions: await db.query<SubmissionState>(sql`
+      select message_id as "messageId", segment, outcome, in_doubt_at is not null as "inDoubt", match_id as "matchId",
+             coalesce(jsonb_array_length(receipts), 0) as receipts
+        from submissions`),
+    ledger: await db.query<LedgerState>(sql`
+      select account_id as "accountId", seq, message_id as "messageId", kind, amount, balance_after as "balanceAfter", note
+        from ledger order by account_id, seq`),
+    parked: (
+      await db.query<{ id: string }>(sql`select unnest(match_ids) as id from parked_receipts`)
+    ).map(({ id }) => id),
+    attempts: await db.query<AttemptState>(sql`
+      select message_id as "messageId", sequence, extract(epoch from min(at)) * 1000 as "firstAt", max(ended) as ended
+        from webhook_attempts group by message_id, sequence`),
+    waiting: await db.query<{ messageId: string; sequence: number }>(sql`
+      select message_id as "messageId", sequence from webhook_deliveries`),
+  };
+}
