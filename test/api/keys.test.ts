@@ -1,0 +1,313 @@
+import assert from "node:assert/strict";
+import { hash } from "node:crypto";
+import { after, test } from "node:test";
+import { createKey, listKeys, maskKey } from "#accounts";
+import { operations } from "#contract";
+import { sql } from "#platform";
+import { problemOf } from "../support/answers.ts";
+import { startApi, type TestKey } from "../support/api.ts";
+
+const settings = {
+  RATE_LIMIT_FAILED_AUTH: "100000",
+  RATE_LIMIT_SENDS_BURST: "100000",
+  RATE_LIMIT_READS_BURST: "100000",
+};
+const one = await startApi({ settings });
+const two = await startApi({ db: one.db, settings });
+after(async () => {
+  await two[Symbol.asyncDispose]();
+  await one[Symbol.asyncDispose]();
+});
+
+const message = { recipient: "4915112345678", text: "Hello" };
+const ID = "019a85c2-5b00-7abc-8def-0123456789a0";
+
+/** A right request to every operation. */
+function callAll(key: string | undefined, api = one, body: unknown = message) {
+  return Object.entries(operations).map(async ([name, { method, path, scope }]) => {
+    const answer = await api.inject({
+      method,
+      url: path.replace("{messageId}", ID),
+      headers: {
+        ...(key === undefined ? {} : { "x-api-key": key }),
+        ...(method === "POST" ? { "content-type": "application/json" } : {}),
+      },
+      ...(method === "POST" ? { payload: JSON.stringify(body) } : {}),
+    });
+    return { name, scope, answer };
+  });
+}
+
+async function newKey(accountId: string, options: { expiresAt?: Date; scopes?: string[] } = {}) {
+  return one.createKey({ accountId, ...options });
+}
+
+test("every operation asks for a key, before it looks at anything else", async () => {
+  for (const { answer } of await Promise.all(callAll(undefined)))
+    problemOf(answer, "API_KEY_MISSING");
+  for (const { answer } of await Promise.all(callAll(undefined, one, "rubbish"))) {
+    problemOf(answer, "API_KEY_MISSING");
+  }
+});
+
+test("a key that is malformed or unknown is refused by every operation", async () => {
+  const wellFormed = "sms_Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy0Tk9Tp";
+  const wrong = [
+    "",
+    "x",
+    "sms_",
+    one.key.slice(0, -1),
+    `${one.key}x`,
+    one.key.toLowerCase(),
+    ` ${"s".repeat(5_000)}`,
+  ];
+  for (const key of [wellFormed, ...wrong]) {
+    for (const { answer } of await Promise.all(callAll(key))) problemOf(answer, "API_KEY_INVALID");
+  }
+});
+
+test("a damaged key is refused without asking the database", async () => {
+  await using lonely = await startApi({ settings });
+  const damaged = `${lonely.key.slice(0, -1)}${lonely.key.endsWith("0") ? "1" : "0"}`;
+  await lonely.db.query(sql`alter table keys rename to keys_hidden`);
+
+  problemOf(await lonely.get("/v1/credits", { key: damaged }), "API_KEY_INVALID");
+  problemOf(await lonely.get("/v1/credits", { key: "sms_rubbish" }), "API_KEY_INVALID");
+  problemOf(await lonely.get("/v1/credits"), "INTERNAL");
+
+  await lonely.db.query(sql`alter table keys_hidden rename to keys`);
+});
+
+test("a key that lacks the scope gets 403, whatever is wrong with the request", async () => {
+  for (const [own, lacking] of [
+    ["messages:send", "messages:read"],
+    ["messages:read", "messages:send"],
+  ] as const) {
+    const { key } = await newKey(one.accountId, { scopes: [own] });
+    for (const body of [message, { wrong: true }, "rubbish"]) {
+      for (const { scope, answer, name } of await Promise.all(callAll(key, one, body))) {
+        if (scope === lacking) problemOf(answer, "API_KEY_SCOPE_DENIED");
+        else assert.notEqual(answer.statusCode, 403, name);
+      }
+    }
+  }
+});
+
+test("a 401 and a 403 never say whether a message exists", async () => {
+  const { messageId } = (await one.send(message)).json();
+  const { key } = await newKey(one.accountId, { scopes: ["messages:send"] });
+  const told = ({ body }: { body: string }) => body.replace(/"requestId":"[^"]+"/, "");
+  for (const wrong of [key, "sms_x"]) {
+    const there = await one.get(`/v1/messages/${messageId}`, { key: wrong });
+    const nowhere = await one.get(`/v1/messages/${ID}`, { key: wrong });
+    assert.equal(told(there), told(nowhere));
+  }
+});
+
+test("a key past its expiry is refused by every operation; one before it works", async () => {
+  const now = Date.now();
+  const old = await newKey(one.accountId, { expiresAt: new Date(now - 1) });
+  const fresh = await newKey(one.accountId, { expiresAt: new Date(now + 3_600_000) });
+
+  for (const { answer } of await Promise.all(callAll(old.key)))
+    problemOf(answer, "API_KEY_EXPIRED");
+
+  assert.equal((await one.send(message, fresh)).statusCode, 202);
+});
+
+test("a key that expires while a node remembers it sends nothing more", async () => {
+  const account = await one.createAccount(10);
+  const key = await newKey(account.accountId, { expiresAt: new Date(Date.now() + 3_600_000) });
+  assert.equal((await one.send(message, key)).statusCode, 202);
+
+  await one.db.query(sql`
+    update keys set expires_at = clock_timestamp() where key_id = ${key.keyId}`);
+
+  problemOf(await one.send(message, key), "API_KEY_EXPIRED");
+  problemOf(await one.send({ wrong: true }, key), "API_KEY_EXPIRED");
+  assert.equal((await one.get("/v1/credits", account)).json().balance, 9);
+});
+
+test("a revoked key is refused by every operation on every node with the next request", async () => {
+  const account = await one.createAccount(10);
+  const key = await newKey(account.accountId);
+  for (const api of [one, two]) assert.equal((await api.send(message, key)).statusCode, 202);
+
+  await one.revoke(key.keyId);
+
+  for (const api of [one, two]) {
+    for (const body of [message, { wrong: true }, "rubbish"]) {
+      for (const { answer } of await Promise.all(callAll(key.key, api, body))) {
+        problemOf(answer, "API_KEY_REVOKED");
+      }
+    }
+  }
+  assert.equal((await one.get("/v1/credits", account)).json().balance, 8);
+});
+
+test("several keys are valid at once, so one can replace another without a gap", async () => {
+  const account = await one.createAccount(10);
+  const successor = await newKey(account.accountId);
+
+  assert.equal((await one.send(message, account)).statusCode, 202);
+  assert.equal((await one.send(message, successor)).statusCode, 202);
+  await one.revoke(account.keyId);
+
+  assert.equal((await one.send(message, successor)).statusCode, 202);
+  problemOf(await one.send(message, account), "API_KEY_REVOKED");
+});
+
+test("a new key works at once, also right after it was refused as unknown", async () => {
+  const account = await one.createAccount(10);
+  const made = await newKey(account.accountId);
+  await one.db.query(sql`
+    update keys set hash = sha256('elsewhere'::bytea || key_id::text::bytea) where key_id = ${made.keyId}`);
+  problemOf(await one.send(message, made), "API_KEY_INVALID");
+
+  await one.db.query(sql`
+    update keys set hash = ${hash("sha256", made.key, "buffer")} where key_id = ${made.keyId}`);
+
+  assert.equal((await one.send(message, made)).statusCode, 202);
+});
+
+test("requests that wait for the account while its key is revoked are refused, on both nodes", async () => {
+  const account = await one.createAccount(1_000);
+  for (const api of [one, two]) assert.equal((await api.send(message, account)).statusCode, 202);
+
+  // The revocation itself, with its lock held so long that requests on both nodes wait behind it.
+  const answers = await one.db.transaction(async (tx) => {
+    await tx.query(sql`
+      select from accounts where account_id = ${account.accountId} for no key update`);
+    const waiting = Array.from({ length: 60 }, (_, n) =>
+      (n % 2 ? one : two).send(message, account),
+    );
+    await untilLockIsAwaited(2);
+    await tx.query(sql`
+      update keys k set revoked_at = now(), revoked_seq = a.ledger_seq
+        from accounts a where k.key_id = ${account.keyId} and a.account_id = k.account_id`);
+    return waiting;
+  });
+
+  for (const answer of await Promise.all(answers)) problemOf(answer, "API_KEY_REVOKED");
+  const stored = await one.db.query(sql`
+    select from messages where account_id = ${account.accountId}`);
+  assert.equal(stored.length, 2);
+});
+
+/** Resolves when so many acceptances wait for a lock; fails the test by its time limit otherwise. */
+async function untilLockIsAwaited(sessions: number): Promise<void> {
+  for (;;) {
+    const waiting = await one.db.query(sql`
+      select from pg_stat_activity
+       where datname = current_database() and wait_event_type = 'Lock' and query ~ 'accept_messages'`);
+    if (waiting.length >= sessions) return;
+  }
+}
+
+test("sends under way while a key is revoked are accepted before it or refused, never after it", async () => {
+  const account = await one.createAccount(1_000);
+  let isAnswered = false;
+
+  const before = Array.from({ length: 100 }, (_, n) => (n % 2 ? one : two).send(message, account));
+  const revoked = one.revoke(account.keyId).then(() => (isAnswered = true));
+  const racing = Array.from({ length: 100 }, (_, n) => (n % 2 ? one : two).send(message, account));
+  await revoked;
+  const late = await Promise.all(
+    Array.from({ length: 20 }, (_, n) => (n % 2 ? one : two).send(message, account)),
+  );
+
+  assert.ok(isAnswered);
+  for (const answer of late) problemOf(answer, "API_KEY_REVOKED");
+  const answers = await Promise.all([...before, ...racing]);
+  for (const answer of answers) {
+    if (answer.statusCode !== 202) problemOf(answer, "API_KEY_REVOKED");
+  }
+  const wrong = await one.db.query(sql`
+    select c.seq
+      from messages m
+      join keys k on k.key_id = m.key_id
+      join ledger c on c.message_id = m.message_id and c.kind = 'charge'
+     where m.account_id = ${account.accountId} and c.seq > k.revoked_seq`);
+  assert.deepEqual(wrong, []);
+});
+
+test("only the hash of a key is kept, and its first 8 characters", async () => {
+  const account = await one.createAccount(0);
+  const [row] = await one.db.query<{ hash: Buffer; prefix: string; whole: string }>(sql`
+    select hash, prefix, to_jsonb(k)::text as whole from keys k where key_id = ${account.keyId}`);
+
+  assert.match(account.key, /^sms_[0-9A-Za-z]{36}$/);
+  assert.ok(row);
+  assert.deepEqual(row.hash, hash("sha256", account.key, "buffer"));
+  assert.equal(row.prefix, account.key.slice(0, 8));
+  assert.ok(!row.whole.includes(account.key.slice(8, 30)));
+  assert.equal(maskKey(row.prefix), `${account.key.slice(0, 8)}••••••••`);
+});
+
+test("an account has at most 50 active keys, however many are asked for at once", async () => {
+  const account = await one.createAccount(0);
+  const wish = {
+    accountId: account.accountId,
+    name: "k",
+    scopes: ["messages:read"],
+    expiresAt: null,
+    actor: "test",
+    now: new Date(),
+  };
+
+  const made = await Promise.all(Array.from({ length: 60 }, () => createKey(one.db, wish)));
+
+  assert.equal(made.filter(({ outcome }) => outcome === "created").length, 49);
+  assert.equal(made.filter(({ outcome }) => outcome === "limit_reached").length, 11);
+  await one.revoke(account.keyId);
+  assert.equal((await createKey(one.db, wish)).outcome, "created");
+  assert.equal((await createKey(one.db, wish)).outcome, "limit_reached");
+});
+
+test("when a key was last used is noted, without a write per request", async () => {
+  const account = await one.createAccount(10);
+  const node = await startApi({ db: one.db });
+  const startedAt = new Date();
+  await node.send(message, account);
+  await node.get("/v1/credits", account);
+
+  await node[Symbol.asyncDispose]();
+
+  const [row] = await listKeys(one.db, account.accountId);
+  assert.ok(row?.last_used_at && row.last_used_at >= startedAt);
+});
+
+test("every key made and revoked is in the audit log, without the key", async () => {
+  const account = await one.createAccount(0);
+  await one.revoke(account.keyId);
+
+  const log = await one.db.query<{ action: string; details: unknown }>(sql`
+    select action, details from audit_log where object_id = ${account.keyId} order by audit_id`);
+
+  assert.deepEqual(
+    log.map(({ action }) => action),
+    ["key.created", "key.revoked"],
+  );
+  assert.ok(!JSON.stringify(log).includes(account.key.slice(8)));
+});
+
+test("a key counts only in its header: not in the address, not as a bearer token, not as a cookie", async () => {
+  const places = [
+    { url: `/v1/credits?x-api-key=${one.key}`, headers: {} },
+    { url: `/v1/credits?apiKey=${one.key}`, headers: {} },
+    { url: "/v1/credits", headers: { authorization: `Bearer ${one.key}` } },
+    { url: "/v1/credits", headers: { cookie: `x-api-key=${one.key}` } },
+  ];
+  for (const place of places) {
+    problemOf(await one.inject({ method: "GET", ...place }), "API_KEY_MISSING");
+  }
+});
+
+type AnyKey = Pick<TestKey, "key">;
+test("the header's name may be written in any case", async () => {
+  const send = ({ key }: AnyKey, name: string) =>
+    one.inject({ method: "GET", url: "/v1/credits", headers: { [name]: key } });
+  for (const name of ["X-API-Key", "x-api-key", "X-Api-KEY"]) {
+    assert.equal((await send(one, name)).statusCode, 200);
+  }
+});
