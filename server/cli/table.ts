@@ -1,5 +1,6 @@
 /** Rows in aligned columns for people; programs get JSON. */
 export function table(columns: readonly string[], rows: readonly (readonly unknown[])[]): string {
+  if (rows.length === 0) return "None.";
   const cells = [columns, ...rows.map((row) => row.map(cell))];
   const widths = columns.map((_, n) => Math.max(...cells.map((row) => width(row[n] ?? ""))));
   return cells
@@ -23,7 +24,9 @@ function cell(value: unknown): string {
   if (value === null || value === undefined) return "–";
   if (value instanceof Date) return value.toISOString();
   if (Array.isArray(value)) return value.map(cell).join(", ");
-  return typeof value === "string" ? value : JSON.stringify(value);
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  // What others wrote must not steer the terminal.
+  return text.replaceAll(/\p{Cc}/gu, "\uFFFD");
 }
 
 function width(text: string): number {

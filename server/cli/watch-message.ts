@@ -28,12 +28,17 @@ export async function watchMessage(
     }
     if (isFinal(message)) return message;
     if (clock.monotonicMs() > until || signal.aborted) {
-      terminal.say(`It is still ${message.status}; a receipt may yet come.`);
+      terminal.say(`It is still ${message.status}: ${WAITING[message.status]}`);
       return message;
     }
     await clock.sleep(LOOK_EVERY_MS, signal);
   }
 }
+
+const WAITING: Record<string, string> = {
+  QUEUED: "it waits to be handed to a carrier.",
+  SENT: "no receipt has come yet, and one may never come.",
+};
 
 export function isFinal({ status }: Message): boolean {
   return status === "DELIVERED" || status === "UNDELIVERED" || status === "FAILED";
