@@ -130,6 +130,8 @@ class Simulator implements SimulatorCarrier {
       send();
     }
     this.#delayed.clear();
+    // The receipts of the last answers are sent at the end of the turn.
+    await new Promise<void>((resolve) => setImmediate(resolve));
     await this.#intake.settled();
   }
 
@@ -236,7 +238,9 @@ class Simulator implements SimulatorCarrier {
     const nowMs = this.#deps.clock.monotonicMs();
     const respond = (code: number) => {
       if (code === status.ok) onStored();
-      else this.#deps.clock.timer(REPEAT_MS, () => this.#send(receipt, onStored));
+      // Once stopped, nothing is repeated for ever: `recall` is for what is still owed.
+      else if (this.#isStarted)
+        this.#deps.clock.timer(REPEAT_MS, () => this.#send(receipt, onStored));
     };
     this.#tally.counts.receipts += 1;
     this.#meter.receipt(nowMs);
