@@ -9,7 +9,7 @@ import {
 import { bookCredits } from "#credits";
 import { accountOption, unknownAccount } from "./accounts.ts";
 import { ACTOR, command, type Context, type Result } from "./command.ts";
-import { optional, required, withFallback } from "./input.ts";
+import { required, withFallback } from "./input.ts";
 import { wholeNumber } from "./input-values.ts";
 import { facts, table } from "./table.ts";
 
@@ -19,7 +19,10 @@ const create = command({
   arguments: {},
   options: {
     name: required("NAME", accountName, "What the account is called, 1 to 60 characters."),
-    credits: optional("N", wholeNumber(1), "Credits to begin with."),
+    credits: withFallback("N", wholeNumber(0, 1_000_000_000_000), {
+      meaning: "Credits to begin with.",
+      fallback: "0",
+    }),
   },
   prints: '{"accountId","name","balance","signingSecret"}',
   examples: ['account create --name "Acme" --credits 1000'],
@@ -28,8 +31,7 @@ const create = command({
     const now = context.clock.now();
     const box = await secrets();
     const made = await createAccount(db, { name, actor: ACTOR, now, secrets: box });
-    const balance =
-      credits === undefined ? 0 : await firstCredits(context, made.accountId, credits);
+    const balance = credits === 0 ? 0 : await firstCredits(context, made.accountId, credits);
     const json = { accountId: made.accountId, name, balance, signingSecret: made.signingSecret };
     return { json, text: facts(json) };
   },

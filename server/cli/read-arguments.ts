@@ -121,7 +121,8 @@ function readInto(
 ): string | undefined {
   if (texts.length === 0 && input.isRequired) {
     const isNamed = faults.some((fault) => fault.startsWith(`${label} `));
-    const what = label.startsWith("--") ? `${label} ${input.placeholder}` : label;
+    const isOption = label.startsWith("--") && input.placeholder !== null;
+    const what = isOption ? `${label} ${input.placeholder}` : label;
     return isNamed ? undefined : `${what} is missing. ${input.meaning}`;
   }
   try {
