@@ -296,6 +296,23 @@ create table recovery_codes (
   constraint recovery_codes_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id)
 );
 
+create table redaction (
+  only_row boolean not null default true,
+  done_until timestamp with time zone not null,
+  until timestamp with time zone,
+  account_id uuid not null,
+  message_id uuid not null,
+  constraint redaction_pkey PRIMARY KEY (only_row),
+  constraint redaction_only_row_check CHECK (only_row)
+);
+
+create table redactions_due (
+  look_at timestamp with time zone not null,
+  account_id uuid not null,
+  message_id uuid not null,
+  constraint redactions_due_pkey PRIMARY KEY (look_at, message_id)
+);
+
 create table routes (
   prefix text not null,
   carrier_ids uuid[] not null,
@@ -695,6 +712,17 @@ begin
    where a.account_id = s.account_id;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.attempts_kept_since()
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select min(to_date(right(c.relname, 10), 'YYYY_MM_DD'))::timestamp at time zone 'UTC'
+    from pg_inherits i
+    join pg_class c on c.oid = i.inhrelid
+   where i.inhparent = 'webhook_attempts'::regclass and c.relname ~ '_\d{4}_\d\d_\d\d$'
+$function$;
+
 CREATE OR REPLACE FUNCTION public.book_credits(account uuid, kind text, amount bigint, actor text, note text, reference text, at timestamp with time zone)
  RETURNS TABLE(outcome text, balance bigint)
  LANGUAGE plpgsql
@@ -855,6 +883,46 @@ begin
   return null;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.drop_oldest_messages(keep interval)
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+declare
+  month text;
+  bound uuid;
+begin
+  -- One node at a time; the others have nothing to do.
+  if not pg_try_advisory_xact_lock(hashtext('posthorn message partitions')) then
+    return null;
+  end if;
+  select right(c.relname, 7) into month
+    from pg_inherits i
+    join pg_class c on c.oid = i.inhrelid
+   where i.inhparent = 'messages'::regclass
+     and c.relname ~ '_\d{4}_\d\d$'
+     and (to_date(right(c.relname, 7), 'YYYY_MM') + interval '1 month') at time zone 'UTC' <= clock_timestamp() - keep
+   order by 1
+   limit 1;
+  bound := id_floor((to_date(month, 'YYYY_MM') + interval '1 month') at time zone 'UTC');
+  if month is null
+     or exists (select from send_queue q where q.message_id < bound)
+     or exists (select from webhook_deliveries w where w.message_id < bound) then
+    return null;
+  end if;
+  -- A drop locks out all who use the tables, and waits for who reads them: behind a long reader every
+  -- request would queue. So it hardly waits, and is tried again later.
+  perform set_config('lock_timeout', '200ms', true);
+  begin
+    execute format('drop table if exists %I, %I, %I', 'messages_' || month, 'events_' || month, 'submissions_' || month);
+    delete from messages_other where message_id < bound;
+    delete from events_other where message_id < bound;
+    delete from submissions_other where message_id < bound;
+  exception when lock_not_available then
+    return null;
+  end;
+  return month;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.due_lanes(after bigint, most integer)
  RETURNS TABLE(host_key bigint, n integer, first_at timestamp with time zone, again_at timestamp with time zone)
  LANGUAGE plpgsql
@@ -1010,6 +1078,8 @@ begin
     from gone g;
 
   perform tell_watchers_of_attempts(accounts, messages, sequences);
+  perform tally_webhooks(accounts, array_fill(moment, array[given_up]), array_fill('host_open'::text, array[given_up]),
+                         array_fill('exhausted'::text, array[given_up]));
   return given_up;
 end $function$;
 
@@ -1203,6 +1273,20 @@ begin
   return query select unnest(moved);
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.partitions_until(parent regclass)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select max(case
+           when c.relname ~ '_\d{4}_\d\d_\d\d$' then to_date(right(c.relname, 10), 'YYYY_MM_DD') + interval '1 day'
+           when c.relname ~ '_\d{4}_\d\d$' then to_date(right(c.relname, 7), 'YYYY_MM') + interval '1 month'
+         end) at time zone 'UTC'
+    from pg_inherits i
+    join pg_class c on c.oid = i.inhrelid
+   where i.inhparent = parent
+$function$;
+
 CREATE OR REPLACE FUNCTION public.record_attempts(a_account uuid[], a_message uuid[], a_sequence smallint[], a_attempt smallint[], a_at timestamp with time zone[], a_replay uuid[], a_step smallint[], a_status smallint[], a_class text[], a_error text[], a_dns real[], a_connect real[], a_tls real[], a_first_byte real[], a_total real[], a_address text[], a_headers text[], a_answer bytea[], a_epoch integer[], a_next text[], a_ended text[], a_next_step smallint[], a_wait_ms double precision[])
  RETURNS SETOF bigint
  LANGUAGE plpgsql
@@ -1262,6 +1346,13 @@ begin
    where u.next <> 'put_back';
 
   perform tell_watchers_of_attempts(a_account, a_message, a_sequence);
+  perform tally_webhooks(
+    a_account, a_at,
+    array(select case when u.next <> 'put_back' then u.class end
+            from unnest(a_class, a_next) with ordinality as u (class, next, n) order by u.n),
+    array(select case when u.n = any (held) then u.ended end
+            from unnest(a_ended) with ordinality as u (ended, n) order by u.n)
+  );
 
   return query
   select distinct w.host_key
@@ -1317,6 +1408,97 @@ begin
   return query select unnest(held);
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.redact_texts(age interval, most integer)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+declare
+  here   redaction;
+  looked integer := 0;
+  page   integer;
+begin
+  if not pg_try_advisory_xact_lock(hashtext('posthorn redaction')) then
+    return false;
+  end if;
+
+  with due as materialized (
+    select d.look_at, d.account_id, d.message_id
+      from redactions_due d
+     where d.look_at < clock_timestamp()
+     order by d.look_at
+     limit most
+  ), put_off as (
+    update redactions_due d
+       set look_at = clock_timestamp() + interval '1 hour'
+      from due
+      join messages m on m.account_id = due.account_id and m.message_id = due.message_id and m.status = 'QUEUED'
+     where d.look_at = due.look_at and d.message_id = due.message_id
+    returning d.message_id
+  ), settled as (
+    delete from redactions_due d
+     using due
+     where d.look_at = due.look_at and d.message_id = due.message_id
+       and not exists (
+             select from messages m
+              where m.account_id = due.account_id and m.message_id = due.message_id and m.status = 'QUEUED'
+           )
+    returning d.account_id, d.message_id
+  )
+  update messages m
+     set text = '[redacted]'
+    from settled s
+   where m.account_id = s.account_id and m.message_id = s.message_id and m.status <> 'QUEUED';
+
+  select * into here from redaction;
+  if here.until is null then
+    if clock_timestamp() - age < here.done_until + interval '1 minute' then
+      return false;
+    end if;
+    here.until := clock_timestamp() - age;
+    here.account_id := '00000000-0000-0000-0000-000000000000';
+    here.message_id := here.account_id;
+  end if;
+
+  while looked < most and here.until is not null loop
+    with next as materialized (
+      select m.message_id, m.status, m.expires_at
+        from messages m
+       where m.account_id = here.account_id
+         and m.message_id > greatest(here.message_id, id_floor(here.done_until))
+         and m.message_id < id_floor(here.until)
+       order by m.message_id
+       limit most
+    ), put_off as (
+      insert into redactions_due (look_at, account_id, message_id)
+      select n.expires_at + interval '1 hour', here.account_id, n.message_id from next n where n.status = 'QUEUED'
+          on conflict do nothing
+    ), redacted as (
+      update messages m
+         set text = '[redacted]'
+        from next n
+       where m.account_id = here.account_id and m.message_id = n.message_id
+         and m.status <> 'QUEUED' and m.text <> '[redacted]'
+    )
+    select count(*), coalesce(max(n.message_id::text)::uuid, here.message_id) into page, here.message_id from next n;
+    -- An account costs a look too, also one without messages.
+    looked := looked + page + 1;
+    if page = 0 or looked < most then
+      select a.account_id into here.account_id
+        from accounts a where a.account_id > here.account_id order by a.account_id limit 1;
+      here.message_id := '00000000-0000-0000-0000-000000000000';
+      if here.account_id is null then
+        here.done_until := here.until;
+        here.until := null;
+        here.account_id := here.message_id;
+      end if;
+    end if;
+  end loop;
+
+  update redaction r
+     set done_until = here.done_until, until = here.until, account_id = here.account_id, message_id = here.message_id;
+  return here.until is not null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.refuse_change()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1324,6 +1506,23 @@ AS $function$
 begin
   raise exception '% is append-only', tg_table_name;
 end $function$;
+
+CREATE OR REPLACE FUNCTION public.tally_webhooks(accounts uuid[], ats timestamp with time zone[], errors text[], ends text[])
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  insert into stat_changes (account_id, changes)
+  select t.account_id, array_agg((t.minute, null, t.kind, null, null, t.count, 0)::stat_change)
+    from (select u.account_id, date_bin('1 minute', u.at, 'epoch') as minute, k.kind, count(*) as count
+            from unnest(accounts, ats, errors, ends) as u (account_id, at, error, ended)
+           cross join lateral (
+             values (case u.ended when 'delivered' then 'webhook_delivered' when 'exhausted' then 'webhook_exhausted' end),
+                    (case when u.error is not null then 'webhook_failed' end)
+           ) as k (kind)
+           where k.kind is not null
+           group by u.account_id, minute, k.kind) t
+   group by t.account_id
+$function$;
 
 CREATE OR REPLACE FUNCTION public.tell_watchers_of_attempts(accounts uuid[], messages uuid[], sequences smallint[])
  RETURNS void
