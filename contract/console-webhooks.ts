@@ -130,7 +130,7 @@ const Replay = Type.Object(
 const WebhookHost = Type.Object({
   host: Type.String({ description: "Scheme, host and port." }),
   health: oneOf(["proven", "unproven", "failing", "slow", "open"]),
-  succeeded: Type.Integer({ description: "Attempts of the last 24 h." }),
+  succeeded: Type.Integer({ description: "Attempts of the last 24 hours." }),
   failed: Type.Integer(),
   p95Ms: nullable(Type.Integer()),
   waiting: Type.Integer(),

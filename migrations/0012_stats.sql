@@ -151,3 +151,19 @@ language sql stable as $$
    cross join lateral unnest(s.changes) c
    where s.account_id = account
 $$;
+
+-- Notes what became of webhook attempts, by the minute of the attempt; one row per batch and account.
+create function tally_webhooks(accounts uuid[], ats timestamptz[], errors text[], ends text[]) returns void
+language sql as $$
+  insert into stat_changes (account_id, changes)
+  select t.account_id, array_agg((t.minute, null, t.kind, null, null, t.count, 0)::stat_change)
+    from (select u.account_id, date_bin('1 minute', u.at, 'epoch') as minute, k.kind, count(*) as count
+            from unnest(accounts, ats, errors, ends) as u (account_id, at, error, ended)
+           cross join lateral (
+             values (case u.ended when 'delivered' then 'webhook_delivered' when 'exhausted' then 'webhook_exhausted' end),
+                    (case when u.error is not null then 'webhook_failed' end)
+           ) as k (kind)
+           where k.kind is not null
+           group by u.account_id, minute, k.kind) t
+   group by t.account_id
+$$;

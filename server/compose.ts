@@ -8,18 +8,23 @@ import {
   failedAuthentications,
   serveDocs,
   serveHealth,
+  serveMetrics,
   serveOperations,
+  traceRequests,
 } from "#http";
 import {
   acceptor,
   concatReferences,
+  countedOutbox,
   cursors,
   expireMessages,
   keepPartitions,
   messageHandlers,
+  redactTexts,
   routingTable,
   sendRefinements,
   sweepIdempotency,
+  tracedAccept,
 } from "#messages";
 import {
   type Clock,
@@ -33,8 +38,11 @@ import {
   type RunningLoop,
   runLoop,
   secretBox,
+  spanExport,
+  tracedLog,
+  tracer as createTracer,
 } from "#platform";
-import { carrierFleet, submissionHistory } from "#sending";
+import { carrierFleet, observeSending, submissionHistory } from "#sending";
 import {
   connectBudgets,
   continueReplays,
@@ -43,6 +51,7 @@ import {
   judgeUrl,
   keepAttempts,
   laneKeeper,
+  observeWebhooks,
   poster,
   sweepFollowed,
   systemResolve,
@@ -79,14 +88,34 @@ const LEASE_MS = 30_000;
 
 /** The only place that builds things and ties them together. */
 export function compose(parts: Parts): Service {
-  const { config, storage, secretKey, publicUrl, clock, log, pages } = parts;
+  const { config, storage, secretKey, publicUrl, clock, pages } = parts;
   const nodeId = newId(clock.now().getTime());
   const metrics = createMetrics();
+  metrics
+    .gauge("node_info", "1, with the version and roles of this node.", ["version", "roles"])
+    .labels(version, [...config.roles].join(","))
+    .set(1);
+  const spans = config.tracesEndpoint
+    ? spanExport({
+        endpoint: config.tracesEndpoint,
+        headers: config.tracesHeaders,
+        resource: {
+          "service.name": "posthorn",
+          "service.version": version,
+          "service.instance.id": nodeId,
+        },
+        log: parts.log,
+        metrics,
+      })
+    : undefined;
+  const tracer = spans && createTracer({ share: config.tracesShare, onSpan: spans.add });
+  const log = tracer ? tracedLog(parts.log, tracer) : parts.log;
 
-  const db = openDatabase({ url: storage.url, log, maxConnections: 10 });
+  const db = openDatabase({ url: storage.url, log, metrics, maxConnections: 10 });
   const acceptDb = openDatabase({
     url: storage.url,
     log,
+    metrics,
     maxConnections: 3,
     genericPlans: true,
     applicationName: "posthorn accept",
@@ -108,6 +137,7 @@ export function compose(parts: Parts): Service {
   const recordDb = openDatabase({
     url: storage.url,
     log,
+    metrics,
     maxConnections: 2,
     genericPlans: true,
     applicationName: "posthorn record",
@@ -123,6 +153,7 @@ export function compose(parts: Parts): Service {
   const deliverDb = openDatabase({
     url: storage.url,
     log,
+    metrics,
     maxConnections: 4,
     genericPlans: true,
     applicationName: "posthorn deliver",
@@ -138,8 +169,9 @@ export function compose(parts: Parts): Service {
   });
   const delivering = { clock, secrets, lanes, poster: posting, policy, version };
   const webhooks = config.roles.has("webhooks")
-    ? deliveryLoop({ ...delivering, db: deliverDb, log, metrics })
+    ? deliveryLoop({ ...delivering, db: deliverDb, log, metrics, tracer })
     : undefined;
+  const outbox = countedOutbox(metrics, webhooks);
   const fleet = config.roles.has("sender")
     ? carrierFleet({
         db,
@@ -149,10 +181,11 @@ export function compose(parts: Parts): Service {
         metrics,
         secrets,
         node,
-        outbox: webhooks,
+        outbox,
+        tracer,
       })
     : undefined;
-  const accept = acceptor({
+  const acceptBatched = acceptor({
     db: acceptDb,
     clock,
     log,
@@ -160,16 +193,15 @@ export function compose(parts: Parts): Service {
     settings: { nodeId, leaseMs: LEASE_MS, ...limits },
     intake: fleet?.intake,
   });
+  const accept = tracer ? tracedAccept({ accept: acceptBatched, tracer, clock }) : acceptBatched;
 
-  const app = createHttpServer({
-    publicUrl,
-    bodyLimit: config.bodyLimit,
-    trustProxy: config.trustProxy,
-    clock,
-    log,
-    metrics,
-  });
-  serveHealth(app, { metrics, readiness: () => readiness() });
+  const { bodyLimit, trustProxy } = config;
+  const httpOptions = { publicUrl, bodyLimit, trustProxy, clock, log, metrics };
+  const app = createHttpServer(httpOptions);
+  if (tracer) traceRequests(app, { tracer, clock });
+  const metricsApp = config.metricsListen && createHttpServer({ ...httpOptions, trustProxy: [] });
+  serveHealth(app, { readiness: () => readiness() });
+  serveMetrics(metricsApp ?? app, metrics);
   serveDocs(app, { version });
   const routing = routingTable(db);
   const handlers = messageHandlers({
@@ -186,6 +218,7 @@ export function compose(parts: Parts): Service {
         webhookHistory(db, { accountId: account_id, messageId: message_id }),
     },
     limits,
+    outbox,
   });
   const refinements = sendRefinements({ clock, judgeUrl: judge });
   if (config.roles.has("api")) {
@@ -211,7 +244,7 @@ export function compose(parts: Parts): Service {
         api: handlers,
         refinements,
         routing,
-        webhooks: undefined,
+        delivering,
         ...(pages ? { pages } : {}),
       })
     : [];
@@ -226,12 +259,16 @@ export function compose(parts: Parts): Service {
   const loops: Loop[] = [
     usage.loop,
     sweepIdempotency(db),
-    expireMessages({ db, clock }),
+    expireMessages({ db, clock, outbox }),
     ...statisticsLoops({ db, clock }),
     ...consoleLoops,
     ...(fleet?.loops ?? []),
-    keepPartitions(db),
-    keepAttempts(db),
+    keepPartitions({ db, log, metrics, keepDays: config.retentionMessagesDays }),
+    keepAttempts({ db, metrics, keepDays: config.retentionAttemptsDays }),
+    ...(config.redactTextDays > 0 ? [redactTexts({ db, days: config.redactTextDays })] : []),
+    observeSending({ db, metrics }),
+    observeWebhooks({ db, metrics }),
+    ...(spans ? [spans.loop] : []),
     sweepFollowed(db),
     ...(webhooks ? [continueReplays(deliverDb)] : []),
   ];
@@ -240,12 +277,14 @@ export function compose(parts: Parts): Service {
     app,
     setupLink: () => setupLink({ db, clock, publicUrl }),
     async start() {
+      if (config.metricsListen) await metricsApp?.listen(config.metricsListen);
       await fleet?.start();
       running = loops.map((loop) => runLoop(loop, { clock, log }));
       webhooks?.start();
     },
     async stop() {
       await app.close();
+      await metricsApp?.close();
       await fleet?.stop();
       await webhooks?.stop();
       await posting.close();
@@ -253,6 +292,7 @@ export function compose(parts: Parts): Service {
       await usage
         .flush()
         .catch((error: unknown) => log.warn({ error }, "the last use of keys could not be noted"));
+      await spans?.flush();
       await Promise.all([db.close(), acceptDb.close(), recordDb.close(), deliverDb.close()]);
     },
   };

@@ -47,7 +47,7 @@ export type ConsoleDeps = {
   api: Handlers<typeof operations>;
   refinements: Partial<Record<keyof typeof operations, Refinement>>;
   routing: { current(): Promise<Routing>; reload(): Promise<Routing> };
-  webhooks: WebhookDeps["webhooks"];
+  delivering: WebhookDeps["delivering"];
   /** Where the built pages are; without it only the operations are served. */
   pages?: Promise<string>;
 };

@@ -49,21 +49,14 @@ export function creditHandlers({ db, clock, pager }: Deps) {
       const { rows, ...cursors } = pager.page(found, { limit, position, boundTo }, ({ seq }) =>
         idOf(seq),
       );
-      const edge = lookedUntil === null ? undefined : idOf(lookedUntil);
-      const further = pager.cursors(
-        position?.direction === "newer"
-          ? { older: undefined, newer: edge }
-          : { older: edge, newer: undefined },
-        boundTo,
-      );
+      const edge = lookedUntil === null ? null : idOf(lookedUntil);
       const actors = await findActors(
         db,
         rows.map(({ actor }) => actor),
       );
       return {
         data: rows.map((row) => presentEntry(row, actors)),
-        nextCursor: further.nextCursor ?? cursors.nextCursor,
-        previousCursor: further.previousCursor ?? cursors.previousCursor,
+        ...pager.further(cursors, { lookedUntil: edge, position, boundTo }),
       };
     },
 

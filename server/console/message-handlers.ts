@@ -54,17 +54,9 @@ export function consoleMessageHandlers(deps: Deps) {
         { limit, position, boundTo },
         (row) => row.message_id,
       );
-      // The look ended before the page was full: it goes on from there, in the same direction.
-      const further = pager.cursors(
-        position?.direction === "newer"
-          ? { older: undefined, newer: lookedUntil ?? undefined }
-          : { older: lookedUntil ?? undefined, newer: undefined },
-        boundTo,
-      );
       return {
         data: await showMessages(db, rows, account),
-        nextCursor: further.nextCursor ?? cursors.nextCursor,
-        previousCursor: further.previousCursor ?? cursors.previousCursor,
+        ...pager.further(cursors, { lookedUntil, position, boundTo }),
       };
     },
 

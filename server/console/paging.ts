@@ -5,6 +5,7 @@ import type { cursors } from "#messages";
 export type Position = { direction: "older" | "newer"; id: string } | null;
 
 export type Pager = ReturnType<typeof pager>;
+type Cursors = { nextCursor: string | null; previousCursor: string | null };
 type Asked = { limit?: number; cursor?: string };
 
 /**
@@ -38,6 +39,26 @@ export function pager(sealed: ReturnType<typeof cursors>) {
       const hasNewer = isNewer ? hasMore : position !== null;
       const newer = hasNewer ? (first ? idOf(first) : position?.id) : undefined;
       return { rows, ...this.cursors({ older, newer }, boundTo) };
+    },
+
+    /** Where a look ended before the page was full, it goes on from there, in the same direction. */
+    further(
+      cursors: Cursors,
+      {
+        lookedUntil,
+        position,
+        boundTo,
+      }: { lookedUntil: string | null; position: Position; boundTo: unknown },
+    ): Cursors {
+      if (lookedUntil === null) return cursors;
+      const isNewer = position?.direction === "newer";
+      const edge = isNewer
+        ? this.cursors({ older: undefined, newer: lookedUntil }, boundTo)
+        : this.cursors({ older: lookedUntil, newer: undefined }, boundTo);
+      return {
+        nextCursor: edge.nextCursor ?? cursors.nextCursor,
+        previousCursor: edge.previousCursor ?? cursors.previousCursor,
+      };
     },
 
     cursors(

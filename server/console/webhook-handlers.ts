@@ -1,21 +1,322 @@
-import type { Clock, Database } from "#platform";
+import { type Exchange, eventNames, type MemberRole, type WebhookDelivery } from "#contract";
+import { Problem } from "#http";
+import { isIdempotencyKey } from "#messages";
+import { type Clock, type Database, isId, readTime } from "#platform";
+import {
+  type AttemptRow,
+  attemptInWords,
+  browseDeliveries,
+  cancelReplay,
+  countExhausted,
+  countSelected,
+  type DeliveryFilter,
+  type DeliveryRow,
+  findDelivery,
+  findReplay,
+  headersOfAttempt,
+  isReplayable,
+  listHosts,
+  outcomeClass,
+  replayDelivery,
+  type ReplayProgress,
+  replaySelected,
+  sendTestEvent,
+  startBulkReplay,
+  type TestedEvent,
+} from "#webhooks";
 import type { ConsoleHandlers } from "./console-call.ts";
+import { refuseFields, required, waitFor } from "./field-problems.ts";
 import type { Pager } from "./paging.ts";
 
-export type WebhookDeps = { db: Database; clock: Clock; pager: Pager; webhooks: undefined };
+export type WebhookDeps = {
+  db: Database;
+  clock: Clock;
+  pager: Pager;
+  version: string;
+  /** What a test event is posted with: the guard, limits and connections of real deliveries. */
+  delivering: Omit<Parameters<typeof sendTestEvent>[0], "db">;
+};
 
-/** Not wired yet. */
-export function webhookHandlers(_deps: WebhookDeps) {
-  const later = ({ problem }: { problem: (code: "UNAVAILABLE") => Error }) =>
-    Promise.reject(problem("UNAVAILABLE"));
+const MAX_ATTEMPTS = 7;
+
+/** Webhook deliveries: what was sent and answered, sending it again, and trying an address. */
+export function webhookHandlers(deps: WebhookDeps) {
+  const { db, clock, pager, version } = deps;
+  const present = (row: DeliveryRow) => presentDelivery(row, clock.now());
   return {
-    listDeliveries: later,
-    readDelivery: later,
-    replayDelivery: later,
-    startReplay: later,
-    readReplay: later,
-    cancelReplay: later,
-    listWebhookHosts: later,
-    sendTestEvent: later,
+    async listDeliveries({ account: { accountId }, query }) {
+      const { limit: _limit, cursor: _cursor, ...asked } = query;
+      const filter = filterOf(asked);
+      const boundTo = ["deliveries", accountId, filter];
+      const { limit, position } = pager.read(query, boundTo);
+      const { rows: found, lookedUntil } = await browseDeliveries(db, {
+        accountId,
+        filter,
+        position,
+        limit,
+      });
+      const { rows, ...cursors } = pager.page(
+        found,
+        { limit, position, boundTo },
+        (row) => row.deliveryId,
+      );
+      return {
+        data: rows.map(present),
+        ...pager.further(cursors, { lookedUntil, position, boundTo }),
+      };
+    },
+
+    async readDelivery({ account: { accountId, role }, params: { deliveryId }, problem }) {
+      const found = await findDelivery(db, { accountId, deliveryId });
+      if (!found) throw problem("DELIVERY_NOT_FOUND");
+      return {
+        ...present(found),
+        // Both name the recipient in full, the answer perhaps by repeating what it got.
+        body: role === "viewer" ? null : found.body.toString(),
+        exchanges: found.tried.map((row) => presentAttempt(found, row, { role, version })),
+      };
+    },
+
+    async replayDelivery({
+      account: { accountId },
+      params: { deliveryId },
+      actor,
+      idempotencyKey,
+      problem,
+    }) {
+      const key = keyOf(idempotencyKey);
+      const wish = { accountId, deliveryId, actor, now: clock.now(), ...key };
+      const replayed = await replayDelivery(db, wish);
+      if (replayed.outcome === "not_found") throw problem("DELIVERY_NOT_FOUND");
+      if (replayed.outcome === "too_old") throw problem("DELIVERY_NOT_REPLAYABLE");
+      const found = await findDelivery(db, { accountId, deliveryId });
+      if (!found) throw problem("DELIVERY_NOT_FOUND");
+      return present(found);
+    },
+
+    async startReplay({ account: { accountId }, body, actor, idempotencyKey }) {
+      const now = clock.now();
+      const { deliveryIds, exhaustedSince, dryRun = false } = body;
+      if ((deliveryIds === undefined) === (exhaustedSince === undefined))
+        throw required("deliveryIds");
+      const since = exhaustedSince === undefined ? null : timeOf("exhaustedSince", exhaustedSince);
+      if (dryRun) {
+        const total =
+          since === null
+            ? await countSelected(db, { accountId, deliveryIds: deliveryIds ?? [], now })
+            : await countExhausted(db, { accountId, since });
+        return { ...NO_REPLAY, state: "counted", total };
+      }
+      const by = { accountId, actor, now, ...keyOf(idempotencyKey) };
+      const { replayId } =
+        since === null
+          ? await replaySelected(db, { ...by, deliveryIds: deliveryIds ?? [] })
+          : await startBulkReplay(db, { ...by, since });
+      return requireReplay(db, { accountId, replayId });
+    },
+
+    readReplay: ({ account: { accountId }, params: { replayId } }) =>
+      requireReplay(db, { accountId, replayId }),
+
+    async cancelReplay({ account: { accountId }, params: { replayId }, actor, problem }) {
+      const isKnown = await cancelReplay(db, { accountId, replayId, actor, now: clock.now() });
+      if (!isKnown) throw problem("REPLAY_NOT_FOUND");
+      return requireReplay(db, { accountId, replayId });
+    },
+
+    async listWebhookHosts({ account: { accountId } }) {
+      const rows = await listHosts(db, accountId);
+      const data = rows.map((row) => ({
+        host: row.origin,
+        health: row.health,
+        succeeded: row.ok,
+        failed: row.failed,
+        p95Ms: row.p95_ms === null ? null : Math.round(row.p95_ms),
+        waiting: row.waiting,
+        lastSuccessAt: row.last_ok_at?.toISOString() ?? null,
+      }));
+      return { data };
+    },
+
+    async sendTestEvent({
+      account: { accountId },
+      body: { url, event = "message.delivered" },
+      actor,
+    }) {
+      const status = statusOf(event);
+      const tested = await sendTestEvent(
+        { db, ...deps.delivering },
+        { accountId, url, status, actor },
+      );
+      return presentTest(tested);
+    },
   } satisfies Partial<ConsoleHandlers>;
+}
+
+const NO_REPLAY = { replayId: null, waiting: 0, delivered: 0, failed: 0, createdAt: null };
+
+type Asked = {
+  state?: DeliveryRow["state"][];
+  event?: DeliveryRow["event"][];
+  host?: string;
+  messageId?: string;
+  httpStatus?: number;
+  createdAfter?: string;
+  createdBefore?: string;
+};
+
+function filterOf(asked: Asked): DeliveryFilter {
+  const { state, event, host = null, messageId = null, httpStatus = null } = asked;
+  refuseFields({
+    messageId: messageId === null || isId(messageId) ? [] : ["messageId must be a message's id."],
+    host: host?.includes("\0") ? ["host must not hold a NUL character."] : [],
+  });
+  return {
+    states: state ? [...new Set(state)].toSorted() : null,
+    events: event ? [...new Set(event)].toSorted() : null,
+    host,
+    messageId,
+    httpStatus,
+    createdAfter:
+      asked.createdAfter === undefined ? null : timeOf("createdAfter", asked.createdAfter),
+    createdBefore:
+      asked.createdBefore === undefined ? null : timeOf("createdBefore", asked.createdBefore),
+  };
+}
+
+function timeOf(field: string, text: string): Date {
+  const time = readTime(text);
+  if (!time)
+    refuseFields({
+      [field]: ["Use an ISO 8601 time with a zone, such as 2026-11-15T09:30:00.000Z."],
+    });
+  return time ?? new Date(0);
+}
+
+function keyOf(idempotencyKey: string | undefined): { idempotencyKey?: string } {
+  if (idempotencyKey === undefined) return {};
+  if (!isIdempotencyKey(idempotencyKey)) throw new Problem("IDEMPOTENCY_KEY_INVALID");
+  return { idempotencyKey };
+}
+
+async function requireReplay(db: Database, asked: { accountId: string; replayId: string }) {
+  const progress: ReplayProgress | undefined = await findReplay(db, asked);
+  if (!progress) throw new Problem("REPLAY_NOT_FOUND");
+  return { ...progress, createdAt: progress.createdAt.toISOString() };
+}
+
+function presentDelivery(row: DeliveryRow, now: Date): WebhookDelivery {
+  const { last } = row;
+  return {
+    deliveryId: row.deliveryId,
+    eventId: row.deliveryId,
+    messageId: row.messageId,
+    event: row.event,
+    sequence: row.sequence,
+    url: row.url,
+    host: URL.parse(row.url)?.host ?? "",
+    state: row.state,
+    attempts: row.attempts,
+    maxAttempts: MAX_ATTEMPTS,
+    createdAt: row.createdAt.toISOString(),
+    nextAttemptAt: row.nextAttemptAt?.toISOString() ?? null,
+    lastAttemptAt: last?.at.toISOString() ?? null,
+    lastHttpStatus: last?.httpStatus ?? null,
+    lastError: last && attemptInWords({ error_class: last.errorClass, error: last.error }),
+    durationMs: last && Math.round(last.totalMs),
+    replayId: row.replayId,
+    isReplayable: isReplayable({ at: row.createdAt }, now),
+  };
+}
+
+function presentAttempt(
+  delivery: DeliveryRow,
+  row: AttemptRow,
+  { role, version }: { role: MemberRole; version: string },
+): Exchange {
+  const isShown = role !== "viewer" && row.answer !== null;
+  return {
+    attempt: row.attempt,
+    at: row.at.toISOString(),
+    requestHeaders: listHeaders(headersOfAttempt(delivery, row, version)),
+    address: row.address,
+    httpStatus: row.http_status,
+    responseHeaders: listHeaders(row.answer_headers ?? {}),
+    responseBody: isShown ? (row.answer?.toString() ?? null) : null,
+    timings: {
+      dnsMs: rounded(row.dns_ms),
+      connectMs: rounded(row.connect_ms),
+      tlsMs: rounded(row.tls_ms),
+      firstByteMs: rounded(row.first_byte_ms),
+      totalMs: Math.round(row.total_ms),
+    },
+    errorClass: row.error_class,
+    error: attemptInWords(row),
+  };
+}
+
+function listHeaders(headers: Record<string, string | string[] | undefined>) {
+  return Object.entries(headers).flatMap(([name, value]) =>
+    [value ?? []].flat().map((each) => ({ name, value: each })),
+  );
+}
+
+function rounded(ms: number | null): number | null {
+  return ms === null ? null : Math.round(ms);
+}
+
+type TestStatus = Parameters<typeof sendTestEvent>[1]["status"];
+
+function statusOf(event: string): TestStatus {
+  const found = (["SENT", "DELIVERED", "UNDELIVERED", "FAILED"] as const).find(
+    (status) => eventNames[status] === event,
+  );
+  if (!found) refuseFields({ event: ["No webhook is sent for this event."] });
+  return found ?? "DELIVERED";
+}
+
+function presentTest(tested: TestedEvent) {
+  switch (tested.outcome) {
+    case "refused": {
+      const { code, message } = tested.refusal;
+      throw new Problem("VALIDATION_FAILED", [{ field: "url", code, message }]);
+    }
+    case "rate_limited":
+      throw waitFor(tested.retryAfterSeconds);
+    case "account_unknown":
+      throw new Problem("ACCOUNT_NOT_FOUND");
+    case "sent":
+      return {
+        isDelivered: tested.isDelivered,
+        body: tested.body.toString(),
+        exchange: presentTestAttempt(tested),
+      };
+  }
+}
+
+function presentTestAttempt(tested: Extract<TestedEvent, { outcome: "sent" }>): Exchange {
+  const { attempt, at, headers } = tested;
+  const { outcome, timings } = attempt;
+  const errorClass = outcomeClass(outcome);
+  return {
+    attempt: 1,
+    at: at.toISOString(),
+    requestHeaders: listHeaders(headers),
+    address: attempt.address,
+    httpStatus: attempt.status,
+    responseHeaders: listHeaders(attempt.answer?.headers ?? {}),
+    responseBody: attempt.answer?.body.toString() ?? null,
+    timings: {
+      dnsMs: rounded(timings.dnsMs),
+      connectMs: rounded(timings.connectMs),
+      tlsMs: rounded(timings.tlsMs),
+      firstByteMs: rounded(timings.firstByteMs),
+      totalMs: Math.round(timings.totalMs),
+    },
+    errorClass,
+    error: attemptInWords({
+      error_class: errorClass,
+      error: "detail" in outcome ? outcome.detail : null,
+    }),
+  };
 }

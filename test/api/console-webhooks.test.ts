@@ -1,0 +1,280 @@
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
+import { test } from "node:test";
+import { sql } from "#platform";
+import { type Person, startConsole, type TestConsole } from "../support/console.ts";
+import { eventually } from "../support/eventually.ts";
+
+type Received = { headers: IncomingHttpHeaders; body: string };
+
+/** A receiver whose answers the test chooses. */
+async function startReceiver(status = 200) {
+  const received: Received[] = [];
+  const state = { status };
+  const server = createServer((request, response) => {
+    let body = "";
+    request.setEncoding("utf8");
+    request.on("data", (text: string) => {
+      body += text;
+    });
+    request.on("end", () => {
+      received.push({ headers: request.headers, body });
+      response.writeHead(state.status, { "x-test": "yes" }).end("<img src=x onerror=alert(1)>");
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/sms`,
+    received,
+    answer(next: number) {
+      state.status = next;
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+const ALL_ROLES = { ROLES: "api,sender,webhooks,dashboard" };
+
+async function send(
+  person: Person,
+  { accountId }: TestConsole,
+  callbackUrl: string,
+): Promise<string> {
+  const body = { recipient: "4915112345678", text: "secret words", callbackUrl };
+  return (await person.post(`/console/accounts/${accountId}/messages`, body)).json().messageId;
+}
+
+type Delivery = {
+  deliveryId: string;
+  state: string;
+  event: string;
+  attempts: number;
+  lastHttpStatus: number;
+};
+
+test("deliveries are listed with their attempts, found by each filter, and masked for a viewer", async () => {
+  await using receiver = await startReceiver();
+  await using console = await startConsole({ settings: ALL_ROLES });
+  const developer = await console.member("developer");
+  const viewer = await console.member("viewer");
+  const A = `/console/accounts/${console.accountId}`;
+  const messageId = await send(developer, console, receiver.url);
+  const list = async (query = ""): Promise<Delivery[]> =>
+    (await developer.get(`${A}/webhook-deliveries?${query}`)).json().data;
+  const done = await eventually("both webhooks were delivered", async () => {
+    const data = await list("state=delivered");
+    return data.length === 2 && data;
+  });
+
+  assert.deepEqual(
+    done.map(({ event }) => event),
+    ["message.delivered", "message.sent"],
+  );
+  assert.equal((await list("event=message.sent")).length, 1);
+  assert.equal((await list(`messageId=${messageId}`)).length, 2);
+  assert.equal((await list(`host=${new URL(receiver.url).host}&httpStatus=200`)).length, 2);
+  assert.equal((await list("state=exhausted")).length, 0);
+  assert.equal((await list("createdBefore=2020-01-01T00:00:00Z")).length, 0);
+  const first = (await developer.get(`${A}/webhook-deliveries?limit=1`)).json();
+  const second = (
+    await developer.get(`${A}/webhook-deliveries?limit=1&cursor=${first.nextCursor}`)
+  ).json();
+  assert.deepEqual(
+    [...first.data, ...second.data].map(({ deliveryId }) => deliveryId),
+    done.map(({ deliveryId }) => deliveryId),
+  );
+
+  const path = `${A}/webhook-deliveries/${done[0]?.deliveryId}`;
+  const detail = (await developer.get(path)).json();
+  const sent = receiver.received.find(
+    ({ headers }) => headers["webhook-id"] === done[0]?.deliveryId,
+  );
+  assert.equal(detail.body, sent?.body);
+  const [exchange] = detail.exchanges;
+  assert.deepEqual(
+    [exchange.httpStatus, exchange.responseBody],
+    [200, "<img src=x onerror=alert(1)>"],
+  );
+  assert.ok(exchange.timings.totalMs >= 0);
+  const header = (name: string) =>
+    exchange.requestHeaders.find((each: { name: string }) => each.name.toLowerCase() === name)
+      ?.value;
+  assert.equal(header("webhook-id"), done[0]?.deliveryId);
+  assert.equal(header("x-sms-event"), "message.delivered");
+  const masked = await viewer.get(path);
+  assert.equal(masked.json().body, null);
+  assert.equal(masked.body.includes("4915112345678"), false);
+
+  const hosts = await eventually("the receiver is known", async () => {
+    const { data } = (await developer.get(`${A}/webhook-hosts`)).json();
+    return data.length === 1 && data;
+  });
+  assert.partialDeepStrictEqual(hosts[0], {
+    host: new URL(receiver.url).origin,
+    succeeded: 2,
+    failed: 0,
+    waiting: 0,
+  });
+  const health = (await developer.get(`${A}/stats/webhooks?range=1h`)).json();
+  assert.partialDeepStrictEqual(health, {
+    delivered: 2,
+    exhausted: 0,
+    waiting: 0,
+    retrying: 0,
+    failedAttempts: 0,
+  });
+  assert.equal((await developer.get(`${A}/progress`)).json().hasWebhook, true);
+  const elsewhere = await console.createAccount();
+  const other = await console.member("owner", { accountId: elsewhere });
+  const foreign = await other.get(
+    `/console/accounts/${elsewhere}/webhook-deliveries/${done[0]?.deliveryId}`,
+  );
+  assert.equal(foreign.json().error.code, "DELIVERY_NOT_FOUND");
+});
+
+test("a replay is a new attempt with the same id and bytes, once per form, and on record", async () => {
+  await using receiver = await startReceiver();
+  await using console = await startConsole({ settings: ALL_ROLES });
+  const developer = await console.member("developer");
+  const A = `/console/accounts/${console.accountId}`;
+  await send(developer, console, receiver.url);
+  const [delivery] = await eventually("both webhooks were delivered", async () => {
+    const { data } = (await developer.get(`${A}/webhook-deliveries?state=delivered`)).json();
+    return data.length === 2 && (data as Delivery[]);
+  });
+  const deliveryId = delivery?.deliveryId ?? "";
+  const press = () =>
+    developer.post(`${A}/webhook-deliveries/${deliveryId}/replay`, undefined, {
+      "idempotency-key": "f1",
+    });
+
+  assert.equal((await press()).statusCode, 202);
+  assert.equal((await press()).statusCode, 202);
+  await eventually("it was delivered again", async () => {
+    const { state, attempts } = (
+      await developer.get(`${A}/webhook-deliveries/${deliveryId}`)
+    ).json();
+    return state === "delivered" && attempts === 2;
+  });
+
+  const same = receiver.received.filter(({ headers }) => headers["webhook-id"] === deliveryId);
+  assert.equal(same.length, 2);
+  assert.equal(same[0]?.body, same[1]?.body);
+  assert.deepEqual(
+    same.map(({ headers }) => headers["x-sms-attempt"]),
+    ["1", "2"],
+  );
+  const { signingSecret } = (await developer.post(`${A}/signing-secret/reveal`)).json();
+  const signature = createHmac("sha256", signingSecret)
+    .update(same[1]?.body ?? "")
+    .digest("hex");
+  assert.equal(same[1]?.headers["x-sms-signature"], signature);
+  const audited = await console.db.query(
+    sql`select actor from audit_log where action = 'webhook.replayed'`,
+  );
+  assert.deepEqual(audited, [{ actor: `user:${developer.userId}` }]);
+});
+
+test("what was exhausted is counted first, then replayed, and the replay can be followed and stopped", async () => {
+  await using receiver = await startReceiver(410);
+  await using console = await startConsole({ settings: ALL_ROLES });
+  const developer = await console.member("developer");
+  const A = `/console/accounts/${console.accountId}`;
+  await send(developer, console, receiver.url);
+  const gone = await eventually("both webhooks have ended", async () => {
+    const { data } = (await developer.get(`${A}/webhook-deliveries?state=gone`)).json();
+    return data.length === 2 && (data as Delivery[]);
+  });
+  const start = (body: object) => developer.post(`${A}/replays`, body);
+  const deliveryIds = gone.map(({ deliveryId }) => deliveryId);
+
+  const counted = (await start({ deliveryIds, dryRun: true })).json();
+  assert.partialDeepStrictEqual(counted, { replayId: null, state: "counted", total: 2 });
+  assert.equal(
+    (await start({ exhaustedSince: "2020-01-01T00:00:00Z", dryRun: true })).json().total,
+    0,
+  );
+  assert.equal((await start({})).statusCode, 422);
+  assert.equal((await start({ exhaustedSince: "yesterday" })).statusCode, 422);
+  receiver.answer(200);
+  const { replayId, total } = (await start({ deliveryIds })).json();
+  assert.equal(total, 2);
+  const progress = await eventually("the replay is done", async () => {
+    const read = (await developer.get(`${A}/replays/${replayId}`)).json();
+    return read.state === "done" && read;
+  });
+  assert.partialDeepStrictEqual(progress, { total: 2, waiting: 0, delivered: 2, failed: 0 });
+  assert.equal(
+    (await developer.call("DELETE", `${A}/replays/${replayId}`)).json().state,
+    "canceled",
+  );
+  const unknown = await developer.get(`${A}/replays/019a85c2-5b00-7abc-8def-0123456789ab`);
+  assert.equal(unknown.json().error.code, "REPLAY_NOT_FOUND");
+});
+
+test("a test event is signed, shows the answer at once, and goes to no forbidden address", async () => {
+  await using receiver = await startReceiver(500);
+  await using console = await startConsole();
+  const developer = await console.member("developer");
+  const A = `/console/accounts/${console.accountId}`;
+  const tryOut = (url: string, event?: string) =>
+    developer.post(`${A}/webhook-tests`, { url, event });
+
+  const failed = (await tryOut(receiver.url)).json();
+  assert.deepEqual([failed.isDelivered, failed.exchange.httpStatus], [false, 500]);
+  assert.match(failed.exchange.error, /answered 500/);
+  receiver.answer(204);
+  const fine = (await tryOut(receiver.url, "message.failed")).json();
+  assert.equal(fine.isDelivered, true);
+  const { headers, body } = receiver.received[1] as Received;
+  assert.equal(body, fine.body);
+  assert.deepEqual([headers["x-sms-event"], headers["x-sms-test"]], ["message.failed", "true"]);
+  const forbidden = await tryOut("http://169.254.169.254/latest");
+  assert.equal(forbidden.statusCode, 422);
+  assert.partialDeepStrictEqual(forbidden.json().error.details[0], {
+    field: "url",
+    code: "CALLBACK_URL_FORBIDDEN",
+  });
+  assert.equal((await tryOut(receiver.url, "message.queued")).statusCode, 422);
+  const statuses: number[] = [];
+  for (let n = 0; n < 10; n += 1) statuses.push((await tryOut(receiver.url)).statusCode);
+  assert.equal(statuses.at(-1), 429);
+});
+
+test("the signing secret is masked for all, revealed on record, and rotated with an overlap", async () => {
+  await using console = await startConsole();
+  const developer = await console.member("developer");
+  const viewer = await console.member("viewer");
+  const A = `/console/accounts/${console.accountId}`;
+
+  const masked = await viewer.get(`${A}/signing-secret`);
+  assert.partialDeepStrictEqual(masked.json(), { mask: "whsec_••••••••", previousUntil: null });
+  const revealed = (await developer.post(`${A}/signing-secret/reveal`)).json();
+  assert.match(revealed.signingSecret, /^whsec_/);
+  const rotated = (await developer.post(`${A}/signing-secret/rotate`, { overlapHours: 24 })).json();
+  assert.equal(rotated.previousSigningSecret, revealed.signingSecret);
+  assert.notEqual(rotated.previousUntil, null);
+  assert.notEqual((await viewer.get(`${A}/signing-secret`)).json().previousUntil, null);
+  const dropped = (await developer.post(`${A}/signing-secret/rotate`, { overlapHours: 0 })).json();
+  assert.equal(dropped.previousSigningSecret, null);
+  assert.equal(
+    (await developer.post(`${A}/signing-secret/rotate`, { overlapHours: 73 })).statusCode,
+    422,
+  );
+  const audited = await console.db.query<{ action: string; details: object }>(sql`
+    select action, details from audit_log where action like 'secret.%' order by audit_id`);
+  assert.deepEqual(
+    audited.map(({ action }) => action),
+    ["secret.revealed", "secret.rotated", "secret.rotated"],
+  );
+  assert.equal(JSON.stringify(audited).includes("whsec_"), false);
+});
