@@ -160,8 +160,8 @@ end $$;
 create function claim_deliveries(hosts bigint[], free integer[], firsts boolean, lease interval)
 returns table (
   message_id uuid, sequence smallint, account_id uuid, host_key bigint, replay_id uuid, attempts smallint,
-  step smallint, lease_epoch integer, created_at timestamptz, is_poison boolean, claimed_at timestamptz,
-  status text, at timestamptz, url text, body bytea
+  step smallint, lease_epoch integer, created_at timestamptz, is_poison boolean, was_interrupted boolean,
+  claimed_at timestamptz, status text, at timestamptz, url text, body bytea
 ) language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
@@ -229,7 +229,7 @@ begin
      where t.ran_out_at is not null
   )
   select t.message_id, t.sequence, t.account_id, t.host_key, t.replay_id, t.attempts, t.step, t.lease_epoch,
-         t.created_at, t.is_poison, moment, e.status, e.at, e.callback_url, e.body
+         t.created_at, t.is_poison, t.ran_out_at is not null, moment, e.status, e.at, e.callback_url, e.body
     from taken t
     left join lateral (
       select e.status, e.at, e.callback_url, e.body
@@ -305,6 +305,13 @@ begin
    where u.next <> 'put_back';
 
   perform tell_watchers_of_attempts(a_account, a_message, a_sequence);
+  perform tally_webhooks(
+    a_account, a_at,
+    array(select case when u.next <> 'put_back' then u.class end
+            from unnest(a_class, a_next) with ordinality as u (class, next, n) order by u.n),
+    array(select case when u.n = any (held) then u.ended end
+            from unnest(a_ended) with ordinality as u (ended, n) order by u.n)
+  );
 
   return query
   select distinct w.host_key
@@ -347,6 +354,8 @@ begin
     from gone g;
 
   perform tell_watchers_of_attempts(accounts, messages, sequences);
+  perform tally_webhooks(accounts, array_fill(moment, array[given_up]), array_fill('host_open'::text, array[given_up]),
+                         array_fill('exhausted'::text, array[given_up]));
   return given_up;
 end $$;
 

@@ -168,3 +168,32 @@ test("whatever the environment holds, settings are read or named as wrong", () =
     { numRuns: 300 },
   );
 });
+
+test("keeping messages for less than they may be on their way is refused", () => {
+  assert.throws(() => read({ RETENTION_MESSAGES_DAYS: "30" }), /RETENTION_MESSAGES_DAYS/);
+  assert.equal(read({ RETENTION_MESSAGES_DAYS: "45" }).retentionMessagesDays, 45);
+  assert.equal(read({}).retentionMessagesDays, 0);
+});
+
+test("settings of traces and metrics are read, and named where they are wrong", () => {
+  const right = read({
+    OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:4318/",
+    OTEL_EXPORTER_OTLP_HEADERS: "authorization=Bearer%20abc",
+    OTEL_TRACES_SAMPLER_ARG: "0.25",
+    METRICS_LISTEN: "[::1]:9464",
+  });
+
+  assert.equal(right.tracesEndpoint, "http://127.0.0.1:4318");
+  assert.equal(right.tracesShare, 0.25);
+  assert.deepEqual(right.metricsListen, { host: "::1", port: 9464 });
+  assert.throws(
+    () =>
+      read({
+        OTEL_EXPORTER_OTLP_ENDPOINT: "4318",
+        OTEL_EXPORTER_OTLP_HEADERS: "a=%zz",
+        OTEL_TRACES_SAMPLER_ARG: "2",
+        METRICS_LISTEN: "9464",
+      }),
+    /METRICS_LISTEN: .*\n.*ENDPOINT: .*\n.*HEADERS: .*\n.*SAMPLER_ARG: /,
+  );
+});

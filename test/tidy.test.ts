@@ -34,6 +34,8 @@ const owners: Record<string, string> = {
   send_queue: "messages",
   events: "messages",
   idempotency: "messages",
+  redaction: "messages",
+  redactions_due: "messages",
   routes: "messages",
   prices: "messages",
   carriers: "sending",

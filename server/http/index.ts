@@ -4,7 +4,7 @@
  */
 export { serveDocs } from "./docs.ts";
 export { failedAuthentications, networkOf } from "./failed-authentications.ts";
-export { serveHealth } from "./health.ts";
+export { serveHealth, serveMetrics } from "./health.ts";
 export type {
   Allowance,
   Authenticator,
@@ -16,3 +16,4 @@ export type {
 export { Problem } from "./problem.ts";
 export { bodyAndQueryCheck, rateLimited, serveOperations } from "./serve-operations.ts";
 export { createHttpServer, serveFallback } from "./server.ts";
+export { traceRequests } from "./trace-requests.ts";

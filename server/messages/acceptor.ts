@@ -67,6 +67,8 @@ export function acceptor(deps: Deps): (request: AcceptRequest) => Promise<Accept
     bytesOf: ({ messages }) => messages.reduce((sum, { text }) => sum + 500 + 2 * text.length, 0),
   });
 
+  metrics.batchWaiting(() => [{ labels: { kind: "accept" }, value: accept.waiting }]);
+
   return async function acceptOne(request) {
     const accepted = await accept(request);
     if (accepted.outcome === "again") return acceptOne(request);

@@ -7,12 +7,13 @@ import type { Cursors } from "./cursor.ts";
 import { judgeFields, type JudgeUrl } from "./draft.ts";
 import { type HistorySources, readHistory } from "./history.ts";
 import { type MessageRow, present } from "./message-row.ts";
+import type { Outbox } from "./move.ts";
 import { type Filter, findMessage, listMessages } from "./read.ts";
 import { digitsOf } from "./recipient.ts";
 import { draftAll, draftContext, type SendDeps, sendMessages } from "./send.ts";
 import { cancelMessage } from "./send-queue.ts";
 
-type Deps = SendDeps & { cursors: Cursors; sources: HistorySources };
+type Deps = SendDeps & { cursors: Cursors; sources: HistorySources; outbox?: Outbox };
 
 export function messageHandlers(deps: Deps): Handlers<typeof operations> {
   const { db, clock, cursors, sources } = deps;
@@ -24,8 +25,8 @@ export function messageHandlers(deps: Deps): Handlers<typeof operations> {
         messages: [body],
         idempotencyKey,
         prefix: () => "",
+        allowance,
       });
-      allowance(sent.allowance);
       if (sent.isReplayed) header("idempotency-replayed", "true");
       const message = present(sent.rows[0] as MessageRow);
       header("location", `/v1/messages/${message.messageId}`);
@@ -40,8 +41,8 @@ export function messageHandlers(deps: Deps): Handlers<typeof operations> {
         messages: body.messages,
         idempotencyKey,
         prefix,
+        allowance,
       });
-      allowance(sent.allowance);
       if (sent.isReplayed) header("idempotency-replayed", "true");
       return { data: sent.rows.map(present) };
     },
@@ -94,11 +95,8 @@ export function messageHandlers(deps: Deps): Handlers<typeof operations> {
     async cancelMessage({ caller, params, problem }) {
       const known = await findMessage(db, caller.accountId, params.messageId);
       if (!known) throw problem("MESSAGE_NOT_FOUND");
-      const result = await cancelMessage(db, {
-        accountId: caller.accountId,
-        messageId: known.message_id,
-        now: clock.now(),
-      });
+      const wish = { accountId: caller.accountId, messageId: known.message_id, now: clock.now() };
+      const result = await cancelMessage(db, wish, deps.outbox);
       switch (result.outcome) {
         case "canceled":
         case "already_canceled":

@@ -14,8 +14,10 @@ export type { HistorySources } from "./history.ts";
 export { isIdempotencyKey, sweepIdempotency } from "./idempotency.ts";
 export { type MessageRow, present } from "./message-row.ts";
 export { type Move, moveMessages, type Outbox } from "./move.ts";
+export { countedOutbox } from "./move-metrics.ts";
 export { type EventKey, type EventRow, findEventBodies, findEvents } from "./events.ts";
 export { keepPartitions } from "./partitions.ts";
+export { redactTexts } from "./redaction.ts";
 export { findMessage, findMessagesOf, lockMessagesOf } from "./read.ts";
 export { loadRouting, longestPrefix, type Routing, routingTable } from "./routing.ts";
 export {
@@ -36,9 +38,15 @@ export {
   setRoute,
   takeOutOfRoutes,
 } from "./routing-changes.ts";
-export { measureQueue, type QueueDepth } from "./queue-depth.ts";
+export {
+  type CarrierQueue,
+  measureCarrierQueues,
+  measureQueue,
+  type QueueDepth,
+} from "./queue-depth.ts";
 export { judgeRecipient } from "./recipient.ts";
 export { judgeSender } from "./sender.ts";
 export { type SendDeps, sendMessages } from "./send.ts";
+export { tracedAccept } from "./trace-accept.ts";
 export { carrierText, eventBody, type StatusChange } from "./event-body.ts";
 export { accountOf, hostKey } from "./host-key.ts";

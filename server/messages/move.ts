@@ -16,10 +16,12 @@ export type Move = {
   | { to: "UNDELIVERED" | "FAILED"; error: { code: DeliveryErrorCode; carrierCode: string | null } }
 );
 
-/** Who delivers webhooks on this node, as far as moving knows it. */
+/** Who hears of moves on this node, once they are committed: webhooks, and metrics. */
 export type Outbox = {
   /** There are new events for these lanes. */
   wake(hostKeys: readonly bigint[]): void;
+  /** These have moved. */
+  moved?(moves: readonly Move[]): void;
 };
 
 /**
@@ -45,9 +47,11 @@ export async function moveMessages(
         ${moves.map((move) => errorOf(move)?.carrierCode ?? null)}::text[],
         ${moves.map(bodyOf)}::bytea[], ${lanes.map((lane) => lane?.toString() ?? null)}::bigint[]
       ) as message_id`);
+  const moved = new Set(rows.map(({ message_id }) => message_id));
   const woken = [...new Set(lanes)].filter((lane) => lane !== null);
   if (woken.length > 0) tx.afterCommit(() => outbox?.wake(woken));
-  return new Set(rows.map(({ message_id }) => message_id));
+  tx.afterCommit(() => outbox?.moved?.(moves.filter(({ messageId }) => moved.has(messageId))));
+  return moved;
 }
 
 function bodyOf(move: Move): Buffer | null {

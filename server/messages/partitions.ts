@@ -1,15 +1,36 @@
-import { type Database, type Loop, sql } from "#platform";
+import { type Database, type Log, type Loop, type Metrics, sql } from "#platform";
+
+type Deps = {
+  db: Database;
+  log: Log;
+  metrics: Metrics;
+  /** Months that ended longer ago are dropped; 0 keeps them all. */
+  keepDays: number;
+};
 
 const HOUR_MS = 3_600_000;
 
-/** Makes the months to come long before their first message. */
-export function keepPartitions(db: Database): Loop {
+/** Makes the months to come long before their first message, and drops those that are too old. */
+export function keepPartitions({ db, log, metrics, keepDays }: Deps): Loop {
   return {
-    name: "make partitions of messages",
+    name: "keep the months of messages",
     idleMs: HOUR_MS,
     async pass() {
       await db.query(sql`select make_partitions(clock_timestamp())`);
-      return 0;
+      const [row] = await db.query<{ until: Date }>(
+        sql`select partitions_until('messages') as until`,
+      );
+      if (row) metrics.partitionsUntil.labels("messages").set(row.until.getTime() / 1000);
+      if (keepDays === 0) return 0;
+      // One month at a time, so that nobody who uses the tables waits for long.
+      const [dropped] = await db.query<{ month: string | null }>(sql`
+        select drop_oldest_messages(make_interval(days => ${keepDays})) as month`);
+      if (!dropped?.month) return 0;
+      log.info(
+        { month: dropped.month },
+        `the messages of ${dropped.month} were dropped by retention`,
+      );
+      return 1;
     },
   };
 }

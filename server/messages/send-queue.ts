@@ -2,7 +2,7 @@ import { lockAccounts } from "#accounts";
 import { type Clock, type Database, type Loop, sql, type Transaction } from "#platform";
 import type { MessageRow } from "./message-row.ts";
 import { messageColumns } from "./message-row.ts";
-import { type Move, moveMessages } from "./move.ts";
+import { type Move, moveMessages, type Outbox } from "./move.ts";
 import { findMessagesOf } from "./read.ts";
 
 export type Cancellation =
@@ -16,6 +16,7 @@ export type Cancellation =
 export function cancelMessage(
   db: Database,
   { accountId, messageId, now }: { accountId: string; messageId: string; now: Date },
+  outbox?: Outbox,
 ): Promise<Cancellation> {
   return db.transaction(async (tx) => {
     await lockAccounts(tx, [accountId]);
@@ -29,7 +30,7 @@ export function cancelMessage(
     if (message.error_code === "CANCELED") return { outcome: "already_canceled", message };
     if (!queued || queued.is_leased) return { outcome: "not_cancelable" };
     await tx.query(sql`delete from send_queue where message_id = ${messageId}`);
-    await moveMessages(tx, [failure(message, "CANCELED", now)]);
+    await moveMessages(tx, [failure(message, "CANCELED", now)], outbox);
     const canceled = await lockMessage(tx, accountId, messageId);
     return canceled ? { outcome: "canceled", message: canceled } : { outcome: "not_found" };
   });
@@ -52,17 +53,19 @@ async function lockMessage(
 const EXPIRE_BATCH = 500;
 
 /** Ends messages that were not handed over within their validity. */
-export function expireMessages({ db, clock }: { db: Database; clock: Clock }): Loop {
+export function expireMessages({ db, clock, outbox }: ExpiryDeps): Loop {
   return {
     name: "end expired messages",
     idleMs: 500,
-    pass: () => expirePass(db, clock.now()),
+    pass: () => expirePass(db, clock.now(), outbox),
   };
 }
 
+type ExpiryDeps = { db: Database; clock: Clock; outbox?: Outbox };
+
 type Overdue = { message_id: string; account_id: string };
 
-async function expirePass(db: Database, now: Date): Promise<number> {
+async function expirePass(db: Database, now: Date, outbox?: Outbox): Promise<number> {
   const overdue = await db.query<Overdue>(sql`
     select message_id, account_id
       from send_queue
@@ -88,6 +91,7 @@ async function expirePass(db: Database, now: Date): Promise<number> {
     const moved = await moveMessages(
       tx,
       messages.map((message) => failure(message, "EXPIRED", now)),
+      outbox,
     );
     return moved.size;
   });

@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import pg from "pg";
 import type { Log } from "./log.ts";
+import type { Metrics } from "./metrics.ts";
+import { type PoolMeter, poolMeter } from "./pool-metrics.ts";
 import { isStandby, type Primary, seekPrimary } from "./primary.ts";
 import type { Sql } from "./sql.ts";
 
@@ -33,6 +35,7 @@ export class DatabaseUnavailable extends Error {
 export type DatabaseOptions = {
   url: string;
   log: Log;
+  metrics?: Metrics;
   maxConnections: number;
   applicationName?: string;
   /** For connections that run few, hot, prepared statements: never plan one again. */
@@ -61,9 +64,11 @@ export function openDatabase(options: DatabaseOptions): Database {
   });
   // One that breaks while it is lent out fails the statements on it; here too, silence would end the process.
   pool.on("connect", (client) => client.on("error", () => {}));
+  const meter = poolMeter(options.metrics, options.applicationName ?? "posthorn", pool);
+  const source = { pool, primary, meter };
   return {
-    query: (statement) => onConnection(pool, primary, (client) => run(client, statement)),
-    transaction: (work) => onConnection(pool, primary, (client) => inTransaction(client, work)),
+    query: (statement) => onConnection(source, (client) => run(client, statement)),
+    transaction: (work) => onConnection(source, (client) => inTransaction(client, work)),
     close: () => pool.end(),
   };
 }
@@ -73,11 +78,12 @@ async function refuseStandby(client: pg.ClientBase): Promise<void> {
 }
 
 async function onConnection<Result>(
-  pool: pg.Pool,
-  primary: Primary,
+  { pool, primary, meter }: { pool: pg.Pool; primary: Primary; meter: PoolMeter },
   work: (client: pg.PoolClient) => Promise<Result>,
 ) {
+  meter.asked();
   const client = await pool.connect().catch((error: unknown) => {
+    meter.failed("connect");
     primary.advance();
     throw asUnavailable(error) ?? error;
   });
@@ -86,6 +92,7 @@ async function onConnection<Result>(
     return await work(client);
   } catch (error) {
     const unavailable = asUnavailable(error);
+    if (unavailable) meter.failed("work");
     if (unavailable && !isServerError(unavailable.cause))
       unavailable.unknownBackend = backendOf(client);
     broken = unavailable;

@@ -24,12 +24,22 @@ export { eventId, idFloor, isId, newId, newMessageId, parseEventId } from "./ids
 export { DataDirInUse, type DataDirLock, lockDataDir } from "./instance-lock.ts";
 export { createLog, type Log, maskNumber, silentLog } from "./log.ts";
 export { type Loop, type RunningLoop, runLoop } from "./loop.ts";
-export { createMetrics, type Metrics } from "./metrics.ts";
+export { createMetrics, type Metrics, type Reading } from "./metrics.ts";
 export { migrate, missingMigrations } from "./migrate.ts";
 export { connectToPrimary } from "./primary.ts";
 export { deriveKey, Secret, type SecretBox, secretBox } from "./secret.ts";
 export { nearest } from "./nearest.ts";
+export { type SpanExport, spanExport } from "./span-export.ts";
 export { rawSql, type Sql, sql } from "./sql.ts";
 export { type SupervisedPostgres, superviseEmbeddedPostgres } from "./supervised-postgres.ts";
+export {
+  newSpanId,
+  type Span,
+  type SpanContext,
+  tracedLog,
+  type Tracer,
+  tracer,
+  traceOf,
+} from "./trace.ts";
 export { within } from "./within.ts";
 export { readTime } from "./time.ts";

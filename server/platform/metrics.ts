@@ -2,14 +2,43 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
+/** One value of a metric that is read when somebody looks. */
+export type Reading = { labels: Record<string, string>; value: number };
+
+/** Adds a source of readings to a metric. */
+export type Watched = (read: () => readonly Reading[]) => void;
+
 /** From half a millisecond to the longest a request may take. */
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Everything `/metrics` shows. Names are part of what operators build on: they only ever gain. */
+/**
+ * Everything `/metrics` shows. Names are part of what operators build on: they only ever gain. A room
+ * defines its own beside its code; on the hot path nothing happens beyond an increment.
+ */
 export function createMetrics() {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry, prefix: "posthorn_" });
+
+  /** A metric whose values live elsewhere: they are read when `/metrics` is, and cost nothing before. */
+  function watched(
+    Kind: typeof Gauge | typeof Counter,
+    { name, help, labelNames = [] }: { name: string; help: string; labelNames?: string[] },
+  ): Watched {
+    const sources: (() => readonly Reading[])[] = [];
+    new Kind({
+      name: `posthorn_${name}`,
+      help,
+      labelNames,
+      registers,
+      collect() {
+        this.reset();
+        for (const read of sources) for (const { labels, value } of read()) this.inc(labels, value);
+      },
+    });
+    return (read) => void sources.push(read);
+  }
+
   return {
     registry,
     requests: new Histogram({
@@ -37,6 +66,39 @@ export function createMetrics() {
       buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
       registers,
     }),
+    batchWaiting: watched(Gauge, {
+      name: "batch_waiting",
+      help: "Items that gather for the next batch, by kind.",
+      labelNames: ["kind"],
+    }),
+    databaseConnections: watched(Gauge, {
+      name: "database_connections",
+      help: "Database connections, by pool and whether they are idle or busy.",
+      labelNames: ["pool", "state"],
+    }),
+    databaseWaiting: watched(Gauge, {
+      name: "database_waiting",
+      help: "Callers that wait for a database connection, by pool.",
+      labelNames: ["pool"],
+    }),
+    databaseWaits: new Counter({
+      name: "posthorn_database_waits_total",
+      help: "Callers that found every connection of their pool busy.",
+      labelNames: ["pool"],
+      registers,
+    }),
+    databaseFailures: new Counter({
+      name: "posthorn_database_failures_total",
+      help: "Times that the database could not be reached, or was lost amid its work, by pool.",
+      labelNames: ["pool", "during"],
+      registers,
+    }),
+    partitionsUntil: new Gauge({
+      name: "posthorn_partitions_until_timestamp_seconds",
+      help: "Until when rows of a table have a partition of their own.",
+      labelNames: ["table"],
+      registers,
+    }),
     histogram(name: string, help: string, buckets: number[]): Histogram {
       return new Histogram({ name: `posthorn_${name}`, help, buckets, registers });
     },
@@ -46,5 +108,10 @@ export function createMetrics() {
     counter(name: string, help: string, labelNames: string[] = []): Counter {
       return new Counter({ name: `posthorn_${name}`, help, labelNames, registers });
     },
+    /** A gauge, or a counter, that is read when somebody looks. */
+    watchedGauge: (name: string, help: string, labelNames: string[] = []): Watched =>
+      watched(Gauge, { name, help, labelNames }),
+    watchedCounter: (name: string, help: string, labelNames: string[] = []): Watched =>
+      watched(Counter, { name, help, labelNames }),
   };
 }

@@ -1,6 +1,13 @@
 import type { Carrier } from "#carriers";
 import type { MessageRow, Routing } from "#messages";
-import { type Clock, type Database, type Log, type RunningLoop, runLoop } from "#platform";
+import {
+  type Clock,
+  type Database,
+  type Log,
+  type RunningLoop,
+  runLoop,
+  type Tracer,
+} from "#platform";
 import { claimDueSends, type DueSend } from "./due-send.ts";
 import { handOver } from "./hand-over.ts";
 import type { Recorder } from "./recorder.ts";
@@ -38,6 +45,7 @@ type Deps = {
   nodeId: string;
   clock: Clock;
   log: Log;
+  tracer?: Tracer | undefined;
 };
 
 /** One carrier at work on this node: takes what is due for it, as much as it has room for. */
@@ -58,6 +66,7 @@ export function runCarrier(deps: Deps): CarrierRun {
     routing,
     clock,
     log,
+    tracer: deps.tracer,
     isLeaseFresh: ({ leasedAtMs }: DueSend) => clock.monotonicMs() - leasedAtMs < FRESH_MS,
   };
 

@@ -26,8 +26,10 @@ import {
   Secret,
   type SecretBox,
   sql,
+  type Tracer,
 } from "#platform";
 import { type CarrierRun, LEASE_MS, runCarrier } from "./carrier-run.ts";
+import { watchCarriers } from "./carrier-metrics.ts";
 import { type CarrierRow, listCarriers, openPassword } from "./carriers-table.ts";
 import { forgetNodes, heartbeat, leaseBinds, type NodeInfo, signOff } from "./nodes.ts";
 import type { MatchRules } from "./receipts.ts";
@@ -42,8 +44,9 @@ type Deps = {
   metrics: Metrics;
   secrets: SecretBox;
   node: NodeInfo;
-  /** Who delivers the webhooks of status changes on this node. */
+  /** Who hears of status changes on this node. */
   outbox?: Outbox | undefined;
+  tracer?: Tracer | undefined;
 };
 
 type Member = {
@@ -79,6 +82,7 @@ export function carrierFleet(deps: Deps) {
   };
   const record = recorder({
     outbox: deps.outbox,
+    tracer: deps.tracer,
     db: deps.recordDb,
     clock,
     log,
@@ -90,6 +94,10 @@ export function carrierFleet(deps: Deps) {
     const at = clock.now();
     await Promise.all(arrived.map((receipt) => record.receipt({ receipt, at })));
   };
+  const unmatched = deps.metrics.counter(
+    "receipts_unmatched_total",
+    "Receipts given up because no submission ever matched them.",
+  );
   const currentRouting = async () => (routing ??= await loadRouting(db));
 
   async function refresh(): Promise<number> {
@@ -120,8 +128,11 @@ export function carrierFleet(deps: Deps) {
     );
     for (const row of rows) {
       const member = members.get(row.carrier_id);
-      if (member) member.run.setPaused(row.paused);
-      else await join(row);
+      if (!member) await join(row);
+      else {
+        member.row = row;
+        member.run.setPaused(row.paused);
+      }
     }
   }
 
@@ -137,6 +148,7 @@ export function carrierFleet(deps: Deps) {
         nodeId,
         clock,
         log,
+        tracer: deps.tracer,
       });
       run.setPaused(row.paused);
       members.set(row.carrier_id, { row, run, setShare, binds });
@@ -221,15 +233,24 @@ export function carrierFleet(deps: Deps) {
       idleMs: REPORT_MS,
       pass: () => report(db, { nodeId, members: [...members.values()] }),
     },
-    { name: "forget old nodes and receipts", idleMs: 60_000, pass: () => forget(db) },
+    {
+      name: "forget old nodes and receipts",
+      idleMs: 60_000,
+      async pass() {
+        unmatched.inc(await forget(db));
+        return 0;
+      },
+    },
   ];
+  const carriers = (): Carrier[] => [...members.values()].map(({ run }) => run.carrier);
+  watchCarriers(deps.metrics, carriers);
 
   return {
     intake,
     loops,
     recorder: record,
     start: refresh,
-    carriers: (): Carrier[] => [...members.values()].map(({ run }) => run.carrier),
+    carriers,
     async stop(): Promise<void> {
       await Promise.all([...members.values()].map(({ run }) => run.stop()));
       await record.idle();
@@ -334,8 +355,13 @@ async function report(
   return 0;
 }
 
+/** Answers how many receipts were given up. */
 async function forget(db: Database): Promise<number> {
   await forgetNodes(db);
-  await db.query(sql`delete from parked_receipts where at < clock_timestamp() - interval '7 days'`);
-  return 0;
+  const [given] = await db.query<{ up: number }>(sql`
+    with gone as (
+      delete from parked_receipts where at < clock_timestamp() - interval '7 days' returning parked_id
+    )
+    select count(*) as up from gone`);
+  return given?.up ?? 0;
 }

@@ -1,9 +1,10 @@
 import type { Carrier, OutgoingSegment, SubmitOutcome } from "#carriers";
 import { splitText } from "#contract/segments";
 import type { MessageRow, Routing } from "#messages";
-import type { Clock, Log } from "#platform";
+import type { Clock, Log, Tracer } from "#platform";
 import type { DueSend } from "./due-send.ts";
 import { afterDoubt, nextStep } from "./next-step.ts";
+import { submitSpan } from "./sending-spans.ts";
 import type { Submission } from "./record.ts";
 import type { Recorder } from "./recorder.ts";
 
@@ -13,6 +14,7 @@ export type HandOverDeps = {
   routing: () => Promise<Routing>;
   clock: Clock;
   log: Log;
+  tracer?: Tracer | undefined;
   /** Whether the lease surely holds: renewed lately, by the monotonic clock. */
   isLeaseFresh: (due: DueSend) => boolean;
 };
@@ -84,8 +86,10 @@ async function handOverSegment(
     attempt: turn,
     resent: doubts > 0,
   };
+  const startedAt = clock.now();
   const answer = await carrier.submit(segment, signal);
   const at = clock.now();
+  deps.tracer?.step(message.message_id, submitSpan(carrier, segment, { answer, startedAt, at }));
   const route = (await deps.routing()).carriersFor(message.recipient) ?? [];
   const step = nextStep(answer, {
     carrierId: carrier.carrierId,

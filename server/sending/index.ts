@@ -18,4 +18,5 @@ export {
 } from "./carriers-table.ts";
 export { carrierFleet } from "./fleet.ts";
 export { submissionHistory } from "./history.ts";
+export { observeSending } from "./observe.ts";
 export { listNodes, livingSenders, type NodeInfo, type NodeRow } from "./nodes.ts";

@@ -10,7 +10,12 @@ export type ArrivedReceipt = { receipt: Receipt; at: Date };
 /** How the carriers that receipts come from want them matched. */
 export type MatchRules = (carrierId: string) => { windowMs: number; per: "segment" | "message" };
 
-type Surroundings = { rules: MatchRules; outbox: Outbox | undefined };
+type Surroundings = {
+  rules: MatchRules;
+  outbox: Outbox | undefined;
+  /** Called once the receipts that matched are stored. */
+  onNoted?: ((notes: readonly Note[]) => void) | undefined;
+};
 
 /** Longest time between a message's acceptance and its submission: 35 days ahead, 3 days valid. */
 const LONGEST_WAIT_MS = 38 * 86_400_000;
@@ -26,21 +31,19 @@ type Match = {
 /**
  * Stores receipts with the submissions they belong to and moves the messages they finish. States
  * only move forward: a receipt for a message that has ended is kept and changes nothing. One that
- * matches no submission yet is parked, for whoever records that submission.
+ * matches no submission yet is parked, for whoever records that submission. Answers how many were.
  */
 export async function applyReceipts(
   tx: Transaction,
   arrived: ArrivedReceipt[],
-  { rules, outbox }: Surroundings,
-): Promise<void> {
-  if (arrived.length === 0) return;
+  { rules, outbox, onNoted }: Surroundings,
+): Promise<number> {
+  if (arrived.length === 0) return 0;
   const matches = await matchReceipts(tx, arrived, rules);
   const matched = new Map(matches.map((match) => [match.n, match]));
-  await parkReceipts(
-    tx,
-    arrived.filter((_receipt, n) => !matched.has(n)),
-  );
-  if (matches.length === 0) return;
+  const unmatched = arrived.filter((_receipt, n) => !matched.has(n));
+  await parkReceipts(tx, unmatched);
+  if (matches.length === 0) return unmatched.length;
 
   const rejected = matches.filter(({ n }) => arrived[n]?.receipt.effect === "rejected");
   if (rejected.length > 0)
@@ -81,6 +84,8 @@ export async function applyReceipts(
   }
   await noteReceipts(tx, notes);
   await moveMessages(tx, moves, outbox);
+  if (onNoted) tx.afterCommit(() => onNoted(notes));
+  return unmatched.length;
 }
 
 /** Per segment: what its receipts have decided, and how many submissions of it still await one. */
@@ -231,7 +236,7 @@ function noneYet({ segments }: MessageRow): Progress {
   );
 }
 
-type Note = { match: Match; receipt: Receipt; at: Date; isApplied: boolean };
+export type Note = { match: Match; receipt: Receipt; at: Date; isApplied: boolean };
 
 async function noteReceipts(tx: Transaction, notes: Note[]): Promise<void> {
   const entries = notes.map(({ receipt, at, isApplied }) => ({

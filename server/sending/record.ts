@@ -112,7 +112,8 @@ function outcomeOf({ answer }: Submission): SubmissionOutcome | null {
   }
 }
 
-function doubtOf({ answer }: Submission): string | null {
+/** Why it is not known whether the carrier has the segment; null where it is. */
+export function doubtOf({ answer }: Submission): string | null {
   if (answer.kind === "in_doubt") return answer.why;
   return answer.kind === "process_lost" ? "process_lost" : null;
 }

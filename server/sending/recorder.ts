@@ -6,9 +6,18 @@ import {
   DatabaseUnavailable,
   type Log,
   type Metrics,
+  type Tracer,
 } from "#platform";
-import { type ArrivedReceipt, applyReceipts, type MatchRules, takeParked } from "./receipts.ts";
+import {
+  type ArrivedReceipt,
+  applyReceipts,
+  type MatchRules,
+  type Note,
+  takeParked,
+} from "./receipts.ts";
 import { recordSubmissions, type Submission } from "./record.ts";
+import { type RecordMetrics, recordMetrics } from "./record-metrics.ts";
+import { receiptSpan } from "./sending-spans.ts";
 
 type Item = { submission: Submission } | { receipt: ArrivedReceipt };
 
@@ -30,6 +39,7 @@ type Deps = {
   nodeId: string;
   rules: MatchRules;
   outbox?: Outbox | undefined;
+  tracer?: Tracer | undefined;
 };
 
 const MAX_ITEMS = 500;
@@ -44,16 +54,19 @@ const PARKED_PAGE = 500;
  */
 export function recorder(deps: Deps): Recorder {
   const { db, clock, log, metrics } = deps;
+  const counted = { ...deps, counts: recordMetrics(metrics) };
   const record = batcher<Item, "stored" | "full">({
     async run(items) {
       metrics.batchSize.labels("record").observe(items.length);
-      return recordOrEach(deps, items);
+      return recordOrEach(counted, items);
     },
     whenFull: () => "full",
     maxItems: MAX_ITEMS,
     maxRunning: 1,
     maxWaiting: MAX_WAITING,
   });
+
+  metrics.batchWaiting(() => [{ labels: { kind: "record" }, value: record.waiting }]);
 
   return {
     async submission(submission) {
@@ -84,7 +97,9 @@ export function recorder(deps: Deps): Recorder {
   };
 }
 
-async function recordOrEach(deps: Deps, items: Item[]): Promise<("stored" | Error)[]> {
+type Counted = Deps & { counts: RecordMetrics };
+
+async function recordOrEach(deps: Counted, items: Item[]): Promise<("stored" | Error)[]> {
   try {
     await recordBatch(deps, items);
     return items.map(() => "stored");
@@ -102,8 +117,8 @@ async function recordOrEach(deps: Deps, items: Item[]): Promise<("stored" | Erro
   }
 }
 
-async function recordBatch(deps: Deps, items: Item[]): Promise<void> {
-  const { db, nodeId, rules, outbox } = deps;
+async function recordBatch(deps: Counted, items: Item[]): Promise<void> {
+  const { db, nodeId, rules, outbox, tracer, clock, counts } = deps;
   const submissions = items.flatMap((item) => ("submission" in item ? [item.submission] : []));
   const receipts = items.flatMap((item) => ("receipt" in item ? [item.receipt] : []));
   await db.transaction(async (tx) => {
@@ -114,6 +129,21 @@ async function recordBatch(deps: Deps, items: Item[]): Promise<void> {
         : [],
     );
     const parked = accepted.length > 0 ? await takeParked(tx, accepted, PARKED_PAGE) : [];
-    await applyReceipts(tx, [...parked, ...receipts], { rules, outbox });
+    const surroundings = { rules, outbox, onNoted: tracer && traceReceipts(tracer, clock) };
+    const unmatched = await applyReceipts(tx, [...parked, ...receipts], surroundings);
+    tx.afterCommit(() => {
+      counts.stored(submissions);
+      counts.parked(unmatched);
+    });
   });
+}
+
+function traceReceipts(tracer: Tracer, clock: Clock) {
+  return (notes: readonly Note[]) => {
+    const endedAt = clock.now();
+    for (const { match, receipt, at, isApplied } of notes) {
+      const { message_id: messageId, segment } = match;
+      tracer.step(messageId, receiptSpan(receipt, { segment, isApplied, at, endedAt }));
+    }
+  };
 }

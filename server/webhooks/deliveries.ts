@@ -38,6 +38,8 @@ export type Claims = {
   eventless: Claim[];
   /** Nothing can sign them now: a fault of ours. */
   unsigned: Claim[];
+  /** How many were in somebody's hands when their lease ran out. */
+  interrupted: number;
 };
 
 type Row = {
@@ -51,6 +53,7 @@ type Row = {
   lease_epoch: number;
   created_at: Date;
   is_poison: boolean;
+  was_interrupted: boolean;
   claimed_at: Date;
   status: ClaimedDelivery["status"] | null;
   at: Date;
@@ -89,6 +92,7 @@ export async function claimDeliveries(db: Database, wish: ClaimWish): Promise<Cl
     poison: poison.map(claim),
     eventless: eventless.map(claim),
     unsigned: unsigned.map(claim),
+    interrupted: rows.filter(({ was_interrupted }) => was_interrupted).length,
   };
 }
 
@@ -102,7 +106,7 @@ async function claimRows(db: Database, wish: ClaimWish): Promise<Row[]> {
   const { lanes, kind } = wish;
   const statement = sql`
     select message_id, sequence, account_id, host_key::text, replay_id, attempts, step, lease_epoch, created_at,
-           is_poison, claimed_at, status, at, url, body
+           is_poison, was_interrupted, claimed_at, status, at, url, body
       from claim_deliveries(
         ${lanes.map(({ hostKey }) => hostKey.toString())}::bigint[], ${lanes.map(({ most }) => most)}::integer[],
         ${kind === "first"}, make_interval(secs => ${LEASE_MS / 1000})

@@ -7,6 +7,7 @@ import {
   type RunningLoop,
   runLoop,
   type SecretBox,
+  type Tracer,
 } from "#platform";
 import { claimDeliveries, type Claims } from "./deliveries.ts";
 import { deliveryMetrics } from "./delivery-metrics.ts";
@@ -14,6 +15,7 @@ import { deliveryRunner } from "./delivery-runner.ts";
 import { BEFORE_ALL_LANES, walkLanes } from "./due-lanes.ts";
 import type { EgressPolicy } from "./egress/policy.ts";
 import { hostKeeper } from "./hosts.ts";
+import type { Health } from "./lane-health.ts";
 import type { Kind, Lanes } from "./lanes.ts";
 import type { Poster } from "./post.ts";
 import { attemptRecorder, idsOf } from "./record-attempts.ts";
@@ -29,6 +31,7 @@ type Deps = {
   poster: Poster;
   policy: EgressPolicy;
   version: string;
+  tracer?: Tracer | undefined;
   random?: () => number;
 };
 
@@ -62,11 +65,11 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
       if (named.first.size > 0 || named.again.size > 0) running?.wake();
     },
   });
-  const hosts = hostKeeper({ db, clock, log, lanes, metrics, inFlight: runner.inFlight });
+  const hosts = hostKeeper({ db, clock, log, lanes, metrics });
   /** Lanes known to have something due, of each kind. */
   const named: Record<Kind, Set<bigint>> = { first: new Set(), again: new Set() };
   let after = BEFORE_ALL_LANES;
-  let oldestDueAt: Date | null = null;
+  let oldestDue = new Map<Health, Date>();
   let walkAtMs = 0;
   let running: RunningLoop | undefined;
   let keepingHosts: RunningLoop | undefined;
@@ -81,29 +84,34 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
   }
 
   async function pass(): Promise<number> {
-    runner.sweep();
-    const hasWalked = clock.monotonicMs() >= walkAtMs && (await walk());
+    const isTimeToWalk = clock.monotonicMs() >= walkAtMs;
+    if (isTimeToWalk) runner.sweep();
+    if (isTimeToWalk) await walk();
     // First attempts before the rest: a backlog that recovers never delays fresh events.
     const first = await claim("first");
     const again = await claim("again");
-    return first + again + (hasWalked && after !== BEFORE_ALL_LANES ? 1 : 0);
+    return first + again + (isTimeToWalk && after !== BEFORE_ALL_LANES ? 1 : 0);
   }
 
   /** Lanes are looked at in turn, going on where the last walk stopped. */
-  async function walk(): Promise<boolean> {
+  async function walk(): Promise<void> {
     const walked = await walkLanes(db, after, LANES_A_TURN);
     for (const { hostKey, firstAt, againAt } of walked.due) {
       if (firstAt !== null) name("first", hostKey);
       if (againAt !== null) name("again", hostKey);
-      for (const at of [firstAt, againAt])
-        if (at !== null && (oldestDueAt === null || at < oldestDueAt)) oldestDueAt = at;
+      noteDue(lanes.healthOf(hostKey), firstAt);
+      noteDue(lanes.healthOf(hostKey), againAt);
     }
     after = walked.after ?? BEFORE_ALL_LANES;
-    if (walked.after !== null) return true;
-    metrics.oldestDue(oldestDueAt === null ? 0 : clock.now().getTime() - oldestDueAt.getTime());
-    oldestDueAt = null;
+    if (walked.after !== null) return;
+    metrics.walked(oldestDue, clock.now());
+    oldestDue = new Map();
     walkAtMs = clock.monotonicMs() + WALK_EVERY_MS;
-    return true;
+  }
+
+  function noteDue(health: Health, at: Date | null): void {
+    const oldest = oldestDue.get(health);
+    if (at !== null && (oldest === undefined || at < oldest)) oldestDue.set(health, at);
   }
 
   /** Claims in the lanes that are named and have room; a lane that gave all it had is named no more. */
@@ -143,6 +151,7 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
   }
 
   function hand(claims: Claims, kind: Kind, free: Map<bigint, number>): void {
+    metrics.interrupted(claims.interrupted);
     for (const delivery of claims.deliveries) {
       const slots = free.get(delivery.hostKey) ?? 0;
       if (slots > 0) free.set(delivery.hostKey, slots - 1);

@@ -1,7 +1,10 @@
 import type { Metrics } from "#platform";
+import type { Health } from "./lane-health.ts";
 import { outcomeClass } from "./outcome.ts";
 import type { Attempt } from "./post.ts";
 import type { Ended } from "./schedule.ts";
+
+const HEALTHS: Health[] = ["unproven", "proven", "failing", "slow", "open"];
 
 export type DeliveryMetrics = ReturnType<typeof deliveryMetrics>;
 
@@ -28,9 +31,18 @@ export function deliveryMetrics(metrics: Metrics) {
   );
   const oldestDue = metrics.gauge(
     "webhook_oldest_due_seconds",
-    "Age of the oldest webhook that is due and has not begun.",
+    "Age of the oldest webhook that is due and has not begun, by the health of its receiver.",
+    ["health"],
   );
-  const inFlight = metrics.gauge("webhook_in_flight", "Webhook attempts under way.");
+  const walked = metrics.gauge(
+    "webhook_walked_timestamp_seconds",
+    "When this node last looked through everything that is due.",
+  );
+  const inFlight = metrics.gauge(
+    "webhook_in_flight",
+    "Webhook attempts under way, by the health of their receiver.",
+    ["health"],
+  );
   const hosts = metrics.gauge("webhook_hosts", "Receivers known to this node, by health.", [
     "health",
   ]);
@@ -41,12 +53,20 @@ export function deliveryMetrics(metrics: Metrics) {
       if (how !== null) ended.labels(how).inc();
     },
     gaveUp: (how: Ended, count: number) => ended.labels(how).inc(count),
-    interrupted: () => interrupted.inc(),
-    oldestDue: (ageMs: number) => oldestDue.set(Math.max(0, ageMs) / 1000),
-    inFlight: (count: number) => inFlight.set(count),
-    hosts(healths: ReadonlyMap<string, number>) {
-      for (const health of ["unproven", "proven", "failing", "slow", "open"])
-        hosts.labels(health).set(healths.get(health) ?? 0);
+    interrupted: (count: number) => interrupted.inc(count),
+    /** All lanes were looked at; these are the oldest that were due. */
+    walked(oldest: ReadonlyMap<Health, Date>, now: Date) {
+      walked.set(now.getTime() / 1000);
+      for (const health of HEALTHS) {
+        const ageMs = now.getTime() - (oldest.get(health) ?? now).getTime();
+        oldestDue.labels(health).set(Math.max(0, ageMs) / 1000);
+      }
+    },
+    lanes(survey: { healths: ReadonlyMap<Health, number>; busy: ReadonlyMap<Health, number> }) {
+      for (const health of HEALTHS) {
+        hosts.labels(health).set(survey.healths.get(health) ?? 0);
+        inFlight.labels(health).set(survey.busy.get(health) ?? 0);
+      }
     },
   };
 }

@@ -1,6 +1,7 @@
-import type { Clock, Log } from "#platform";
+import type { Clock, Log, Tracer } from "#platform";
 import { conclude } from "./conclude.ts";
 import type { Claim, ClaimedDelivery } from "./deliveries.ts";
+import { attemptSpan } from "./attempt-span.ts";
 import { databaseNow, requestOf } from "./delivery-request.ts";
 import type { DeliveryMetrics } from "./delivery-metrics.ts";
 import { judgeUrl } from "./egress/judge-url.ts";
@@ -20,6 +21,7 @@ type Deps = {
   policy: EgressPolicy;
   version: string;
   random: () => number;
+  tracer?: Tracer | undefined;
   /** Slots are free, or will be before long, that nothing is claimed for. */
   onRoom: () => void;
 };
@@ -35,7 +37,6 @@ export type DeliveryRunner = {
   putBack(claim: Claim, waitMs: number): void;
   /** Begins what can begin by now, gives back what has waited too long. */
   sweep(): void;
-  inFlight(): number;
   /** Gives back what has not begun, lets what has begun end within its deadline. */
   stop(): Promise<void>;
 };
@@ -105,6 +106,7 @@ export function deliveryRunner(deps: Deps): DeliveryRunner {
     const now = databaseNow(delivery, clock);
     const concluded = conclude(delivery, attempt, { now, health, random: deps.random() });
     metrics.attempted(attempt, concluded.next === "ended" ? concluded.ended : null);
+    deps.tracer?.step(delivery.messageId, attemptSpan(delivery, attempt, clock.now()));
     tell(delivery, attempt, concluded);
     beginNext(hostKey);
     beginCrowded(place.hostname);
@@ -127,7 +129,7 @@ export function deliveryRunner(deps: Deps): DeliveryRunner {
     for (let next = line[0]; next !== undefined; next = line[0]) {
       const { delivery, kind } = next;
       const isTooLate = isLate(delivery);
-      if (!isTooLate && lanes.grant([{ hostKey, upTo: 1 }], kind).length === 0) break;
+      if (!isTooLate && !lanes.take(hostKey, kind)) break;
       line.shift();
       if (isTooLate) putBack(delivery, 0);
       else if (!begin(delivery, kind)) break;
@@ -170,7 +172,6 @@ export function deliveryRunner(deps: Deps): DeliveryRunner {
     sweep() {
       for (const hostKey of waiting.keys()) beginNext(hostKey);
     },
-    inFlight: () => inFlight,
     async stop() {
       isStopping = true;
       for (const hostKey of waiting.keys()) beginNext(hostKey);

@@ -11,7 +11,6 @@ type Deps = {
   log: Log;
   lanes: Lanes;
   metrics: DeliveryMetrics;
-  inFlight: () => number;
 };
 
 /** A crash loses at most this much of what people see of hosts. */
@@ -24,10 +23,9 @@ export function hostKeeper(deps: Deps) {
 
   async function pass(): Promise<number> {
     await flush();
-    const { healths, open } = lanes.survey();
-    metrics.hosts(healths);
-    metrics.inFlight(deps.inFlight());
-    return open.length === 0 ? 0 : giveUpWaiting(open);
+    const survey = lanes.survey();
+    metrics.lanes(survey);
+    return survey.open.length === 0 ? 0 : giveUpWaiting(survey.open);
   }
 
   function flush(): Promise<void> {

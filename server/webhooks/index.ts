@@ -70,5 +70,6 @@ export {
   replaySelected,
   type ReplayWish,
 } from "./replay.ts";
+export { observeWebhooks } from "./observe.ts";
 export { keepAttempts, sweepFollowed } from "./retention.ts";
 export { sendTestEvent, type TestedEvent, type TestWish } from "./test-event.ts";

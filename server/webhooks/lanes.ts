@@ -35,6 +35,8 @@ export type EndedAttempt = {
 export type Lanes = {
   /** Takes slots before anything is claimed, so that no interleaving can exceed a cap. */
   grant(wanted: readonly WantedLane[], kind: Kind): Grant[];
+  /** Takes one slot of one lane, where it is free. */
+  take(hostKey: bigint, kind: Kind): boolean;
   giveBack(grant: Grant, kind: Kind): void;
   /** Turns a slot into an attempt. False where the host name is full: then the slot is given back. */
   begin(hostKey: bigint, kind: Kind, place: Place): boolean;
@@ -46,8 +48,8 @@ export type Lanes = {
   aheadOf(hostKey: bigint): number;
   /** The lanes used since the last call. */
   takeChanges(): LaneReport[];
-  /** How many lanes have each health, and which are open. */
-  survey(): { healths: Map<Health, number>; open: bigint[] };
+  /** How many lanes have each health, how many slots those have taken, and which are open. */
+  survey(): { healths: Map<Health, number>; busy: Map<Health, number>; open: bigint[] };
   inFlight(): { all: number; again: number; unproven: number };
 };
 
@@ -162,6 +164,16 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
     return [...granted].map(([{ hostKey }, slots]) => ({ hostKey, slots }));
   }
 
+  function take(hostKey: bigint, kind: Kind): boolean {
+    const lane = laneOf(hostKey);
+    recount(lane);
+    if (!hasRoom(lane, kind)) return false;
+    turn += 1;
+    occupy(lane, kind, 1);
+    serve(lane);
+    return true;
+  }
+
   function serve(lane: Lane): void {
     lane.lastTurn = turn;
     lane.account.lastTurn = turn;
@@ -199,6 +211,7 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
 
   return {
     grant,
+    take,
     giveBack: ({ hostKey, slots }, kind) => occupy(laneOf(hostKey), kind, -slots),
     begin,
     end,
@@ -223,13 +236,15 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
     survey() {
       const nowMs = clock.monotonicMs();
       const healths = new Map<Health, number>();
+      const busy = new Map<Health, number>();
       const open: bigint[] = [];
-      for (const [hostKey, { state }] of lanes) {
+      for (const [hostKey, { state, inFlight }] of lanes) {
         const health = healthNow(state, nowMs);
         healths.set(health, (healths.get(health) ?? 0) + 1);
+        busy.set(health, (busy.get(health) ?? 0) + inFlight);
         if (health === "open") open.push(hostKey);
       }
-      return { healths, open };
+      return { healths, busy, open };
     },
     inFlight: () => ({ ...total }),
   };

@@ -57,6 +57,7 @@ export function attemptRecorder(deps: Deps): AttemptRecorder {
     maxRunning: 2,
     maxWaiting: MAX_WAITING,
   });
+  metrics.batchWaiting(() => [{ labels: { kind: "attempts" }, value: store.waiting }]);
   return {
     async record(item) {
       for (;;) {

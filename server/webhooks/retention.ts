@@ -1,22 +1,27 @@
-import { type Database, type Loop, sql } from "#platform";
+import { type Database, type Loop, type Metrics, sql } from "#platform";
 import { sweepHosts } from "./hosts.ts";
 
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 
-/** Attempts are kept, shown and replayable for this long. */
+/** Attempts can be replayed for this long, as far as they are kept. */
 export const KEPT_DAYS = 30;
 
+type Deps = { db: Database; metrics: Metrics; keepDays: number };
+
 /** Makes the days to come, and drops what is older than attempts are kept. */
-export function keepAttempts(db: Database): Loop {
+export function keepAttempts({ db, metrics, keepDays }: Deps): Loop {
   return {
-    name: "keep webhook attempts for 30 days",
+    name: `keep webhook attempts for ${keepDays} days`,
     idleMs: HOUR_MS,
     async pass() {
       await db.query(sql`
-        select keep_attempt_partitions(clock_timestamp(), make_interval(days => ${KEPT_DAYS}))`);
+        select keep_attempt_partitions(clock_timestamp(), make_interval(days => ${keepDays}))`);
+      const [row] = await db.query<{ until: Date }>(sql`
+        select partitions_until('webhook_attempts') as until`);
+      if (row) metrics.partitionsUntil.labels("webhook_attempts").set(row.until.getTime() / 1000);
       await db.query(sql`
-        delete from webhook_replays where created_at < clock_timestamp() - make_interval(days => ${KEPT_DAYS})`);
+        delete from webhook_replays where created_at < clock_timestamp() - make_interval(days => ${keepDays})`);
       await sweepHosts(db);
       return 0;
     },

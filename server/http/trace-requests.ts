@@ -1,0 +1,62 @@
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { type Clock, type SpanContext, newSpanId, type Tracer, traceOf } from "#platform";
+
+type Traced = FastifyRequest & { trace?: Trace; admission?: object };
+type Trace = SpanContext & { parentId?: string; startedAt: Date };
+
+/** Asked by machines all day long, and of no interest. */
+const UNTRACED = new Set(["/healthz", "/readyz", "/metrics"]);
+
+/** A span for every request that has a route. Registered before the routes are. */
+export function traceRequests(
+  app: FastifyInstance,
+  { tracer, clock }: { tracer: Tracer; clock: Clock },
+): void {
+  app.decorateRequest("trace", undefined);
+  app.addHook("onRequest", (request: Traced, _reply, done) => {
+    request.trace = { ...traceOf(request.id), startedAt: clock.now() };
+    done();
+  });
+  // After the body was read: reading it would lose who is at work.
+  app.addHook("preHandler", (request: Traced, _reply, done) => {
+    const trace = request.trace as Trace;
+    Object.assign(trace, request.admission ? callersTrace(request) : {});
+    tracer.within(trace, done);
+  });
+  app.addHook("onResponse", (request: Traced, reply, done) => {
+    const { url = "" } = request.routeOptions;
+    if (request.trace && url !== "" && !UNTRACED.has(url)) {
+      tracer.record({
+        ...request.trace,
+        name: `${request.method} ${url}`,
+        kind: "server",
+        endedAt: clock.now(),
+        attributes: {
+          "http.request.method": request.method,
+          "http.route": url,
+          "http.response.status_code": reply.statusCode,
+          "posthorn.request_id": request.id,
+        },
+        isFailed: reply.statusCode >= 500,
+      });
+    }
+    done();
+  });
+}
+
+/**
+ * A caller with a valid key may have the request in a trace of its own (W3C `traceparent`). Only the
+ * ids are taken, where they are well formed: whether the trace is sampled is never the caller's choice.
+ */
+function callersTrace(request: FastifyRequest): Partial<Trace> {
+  const context = readTraceparent(request.headers["traceparent"]);
+  return context ? { traceId: context.traceId, parentId: context.spanId, spanId: newSpanId() } : {};
+}
+
+const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/;
+
+export function readTraceparent(header: string | string[] | undefined): SpanContext | undefined {
+  const [, traceId = "", spanId = ""] = TRACEPARENT.exec(String(header ?? "")) ?? [];
+  const isWhole = /[1-9a-f]/.test(traceId) && /[1-9a-f]/.test(spanId);
+  return isWhole ? { traceId, spanId } : undefined;
+}

@@ -1,0 +1,46 @@
+import { type Clock, newSpanId, type Tracer, traceOf } from "#platform";
+import type { AcceptRequest } from "./accept.ts";
+import type { Accepted } from "./acceptor.ts";
+
+type Accept = (request: AcceptRequest) => Promise<Accepted>;
+type Deps = { accept: Accept; tracer: Tracer; clock: Clock };
+
+/** A collector need not hold every message of a large batch to find its way to them. */
+const MAX_LINKS = 32;
+
+/**
+ * Accepting, with a span in the trace of the request for the wait until its batch is committed, and
+ * the first span of each message's own trace. The two name each other.
+ */
+export function tracedAccept({ accept, tracer, clock }: Deps): Accept {
+  return async (request) => {
+    const startedAt = clock.now();
+    const accepted = await accept(request);
+    const origin = tracer.current();
+    const span = { startedAt, endedAt: clock.now() };
+    const messages = accepted.outcome === "accepted" ? request.messages : [];
+    if (origin) {
+      tracer.record({
+        ...span,
+        traceId: origin.traceId,
+        spanId: newSpanId(),
+        parentId: origin.spanId,
+        name: "accept",
+        kind: "internal",
+        attributes: { "posthorn.outcome": accepted.outcome, "posthorn.messages": messages.length },
+        links: messages.slice(0, MAX_LINKS).map(({ message_id }) => traceOf(message_id)),
+      });
+    }
+    for (const { message_id: messageId, segments } of messages) {
+      tracer.record({
+        ...span,
+        ...traceOf(messageId),
+        name: "message",
+        kind: "producer",
+        attributes: { "posthorn.message_id": messageId, "posthorn.segments": segments },
+        links: origin ? [{ traceId: origin.traceId, spanId: origin.spanId }] : [],
+      });
+    }
+    return accepted;
+  };
+}

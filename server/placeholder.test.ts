@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { tmpdir } from "node:os";
+import { test } from "node:test";
+import { readConfig, WrongSettings } from "./config.ts";
+
+const read = (given: Record<string, string>) => readConfig(given, tmpdir());
+const key = (text: string) => Buffer.from(text.padEnd(32, ".").slice(0, 32)).toString("base64");
+
+for (const [what, value] of [
+  ["nothing but zeros", Buffer.alloc(32).toString("base64")],
+  ["changeme", key("changeme")],
+  ["an example's words", key("please-CHANGE-ME-in-production")],
+  ["a placeholder", key("<your secret key>")],
+] as const) {
+  test(`the start is refused with a SECRET_KEY of ${what}`, () => {
+    assert.throws(() => read({ SECRET_KEY: value }), /SECRET_KEY: .*openssl rand -base64 32/);
+  });
+}
+
+test("a SECRET_KEY that somebody made is taken", () => {
+  const value = randomBytes(32).toString("base64");
+
+  assert.equal(read({ SECRET_KEY: value }).secretKey?.reveal(), value);
+});
+
+test("the start is refused with an example's database password, on one host or several", () => {
+  for (const hosts of ["db", "one:5432,two:5432"]) {
+    const url = `postgres://posthorn:changeme@${hosts}/posthorn`;
+    assert.throws(() => read({ DATABASE_URL: url }), /DATABASE_URL: .*password/);
+  }
+});
+
+test("the wrong value is never repeated, for it may be half right", () => {
+  const url = "postgres://posthorn:change-me@db/posthorn";
+
+  assert.throws(
+    () => read({ DATABASE_URL: url, SECRET_KEY: "bm90IGEga2V5" }),
+    (error: unknown) =>
+      error instanceof WrongSettings && !/change-me|bm90IGEga2V5/.test(error.message),
+  );
+});

@@ -1,0 +1,134 @@
+import type { Log } from "./log.ts";
+import type { Loop } from "./loop.ts";
+import type { Metrics } from "./metrics.ts";
+import type { Secret } from "./secret.ts";
+import type { Span, SpanKind } from "./trace.ts";
+
+type Options = {
+  /** The collector, such as http://127.0.0.1:4318: spans go to /v1/traces below it. */
+  endpoint: string;
+  /** `name=value` pairs for the collector, separated by commas. */
+  headers: Secret | undefined;
+  resource: Record<string, string>;
+  log: Log;
+  metrics: Metrics;
+};
+
+export type SpanExport = {
+  /** Never waits: beyond the bound, spans are dropped and counted. */
+  add(span: Span): void;
+  loop: Loop;
+  /** What has gathered leaves, within the time limit of one request. */
+  flush(): Promise<void>;
+};
+
+/** A few seconds of a busy node; some hundred octets each. */
+const MAX_WAITING = 8_192;
+const MAX_BATCH = 512;
+const EVERY_MS = 1_000;
+const LIMIT_MS = 5_000;
+
+/** Sends spans to an OpenTelemetry collector by OTLP over HTTP, as JSON. A lost one is not repeated. */
+export function spanExport(options: Options): SpanExport {
+  const { log, metrics } = options;
+  const sent = metrics.counter("spans_exported_total", "Spans that the collector took.");
+  const dropped = metrics.counter("spans_dropped_total", "Spans that were lost, by reason.", [
+    "reason",
+  ]);
+  const url = `${options.endpoint.replace(/\/$/, "")}/v1/traces`;
+  const headers = { ...readHeaders(options.headers), "content-type": "application/json" };
+  let waiting: Span[] = [];
+  let isAway = false;
+
+  async function post(spans: Span[]): Promise<void> {
+    const answer = await fetch(url, {
+      method: "POST",
+      headers,
+      body: JSON.stringify(exportRequest(spans, options.resource)),
+      redirect: "error",
+      signal: AbortSignal.timeout(LIMIT_MS),
+    });
+    await answer.body?.cancel();
+    if (!answer.ok) throw new Error(`it answered ${answer.status}`);
+  }
+
+  async function flush(): Promise<number> {
+    const batch = waiting.slice(0, MAX_BATCH);
+    waiting = waiting.slice(MAX_BATCH);
+    if (batch.length === 0) return 0;
+    try {
+      await post(batch);
+      sent.inc(batch.length);
+      isAway = false;
+    } catch (error) {
+      dropped.labels("collector").inc(batch.length);
+      if (!isAway) log.warn({ error }, "the collector does not take spans; they are dropped");
+      isAway = true;
+    }
+    return waiting.length > 0 && !isAway ? 1 : 0;
+  }
+
+  return {
+    add(span) {
+      if (waiting.length < MAX_WAITING) waiting.push(span);
+      else dropped.labels("full").inc();
+    },
+    loop: { name: "export traces", idleMs: EVERY_MS, pass: flush },
+    async flush() {
+      while ((await flush()) > 0);
+    },
+  };
+}
+
+/** As the OpenTelemetry settings have it: values are percent-encoded. */
+function readHeaders(headers: Secret | undefined): Record<string, string> {
+  const pairs = (headers?.reveal() ?? "").split(",").filter((pair) => pair.includes("="));
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const [name = "", ...value] = pair.split("=");
+      return [name.trim(), decodeURIComponent(value.join("=").trim())];
+    }),
+  );
+}
+
+const KINDS: Record<SpanKind, number> = {
+  internal: 1,
+  server: 2,
+  client: 3,
+  producer: 4,
+  consumer: 5,
+};
+
+function exportRequest(spans: readonly Span[], resource: Record<string, string>): object {
+  const scopeSpans = [{ scope: { name: "posthorn" }, spans: spans.map(spanOf) }];
+  return { resourceSpans: [{ resource: { attributes: attributesOf(resource) }, scopeSpans }] };
+}
+
+function spanOf(span: Span): object {
+  const { traceId, spanId, parentId, name, kind, startedAt, endedAt, links = [] } = span;
+  return {
+    traceId,
+    spanId,
+    ...(parentId === undefined ? {} : { parentSpanId: parentId }),
+    name,
+    kind: KINDS[kind],
+    startTimeUnixNano: nanoseconds(startedAt),
+    endTimeUnixNano: nanoseconds(endedAt),
+    attributes: attributesOf(span.attributes),
+    links,
+    status: span.isFailed ? { code: 2 } : {},
+  };
+}
+
+function nanoseconds(time: Date): string {
+  return `${time.getTime()}000000`;
+}
+
+function attributesOf(attributes: Record<string, string | number | null>): object[] {
+  return Object.entries(attributes)
+    .filter(([, value]) => value !== null)
+    .map(([key, value]) => ({
+      key,
+      value: typeof value === "string" ? { stringValue: value } : { intValue: String(value) },
+    }));
+}

@@ -1,0 +1,107 @@
+import { measureCarrierQueues } from "#messages";
+import { type Database, type Loop, type Metrics, type Queryable, sql } from "#platform";
+import { findCarrierNames, listCarriers } from "./carriers-table.ts";
+import { livingSenders } from "./nodes.ts";
+
+type Deps = { db: Database; metrics: Metrics };
+
+const EVERY_MS = 15_000;
+
+/**
+ * Tells `/metrics` what waits in the whole installation, the same on every node, whatever its roles:
+ * somebody must notice when no sender is left. Every look has a bounded cost.
+ */
+export function observeSending({ db, metrics }: Deps): Loop {
+  const queue = metrics.gauge(
+    "send_queue_messages",
+    "Messages still to send, by carrier: due, held by a node, or scheduled. Counted up to 100,000.",
+    ["carrier", "state"],
+  );
+  const oldest = metrics.gauge(
+    "send_queue_oldest_due_seconds",
+    "Age of the oldest message that is due and that nobody has taken up, by carrier.",
+    ["carrier"],
+  );
+  const paused = metrics.gauge("carrier_paused", "1 where the operator has paused it.", [
+    "carrier",
+  ]);
+  const parked = metrics.gauge(
+    "parked_receipts",
+    "Receipts that wait for their submission. Counted up to 100,000.",
+  );
+  const oldestParked = metrics.gauge(
+    "parked_receipts_oldest_seconds",
+    "Age of the oldest receipt that waits for its submission.",
+  );
+  const senders = metrics.gauge("senders_alive", "Nodes that hand messages over.");
+  const gauges = [queue, oldest, paused, parked, oldestParked, senders];
+
+  async function look(): Promise<void> {
+    const [queues, carriers, receipts, nodes, now] = await Promise.all([
+      measureCarrierQueues(db),
+      listCarriers(db),
+      measureParked(db),
+      livingSenders(db),
+      databaseTime(db),
+    ]);
+    const names = await findCarrierNames(
+      db,
+      queues.map(({ carrier_id }) => carrier_id),
+    );
+    const nameOf = new Map(names.map(({ carrier_id, name }) => [carrier_id, name]));
+    const age = (at: Date | null) => (at ? Math.max(0, now - at.getTime()) / 1000 : 0);
+    // A queue that has emptied is in no row: what was told of it must not stay.
+    for (const gauge of gauges) gauge.reset();
+    for (const { name, paused: isPaused } of carriers) {
+      paused.labels(name).set(isPaused ? 1 : 0);
+      oldest.labels(name).set(0);
+      for (const state of ["due", "held", "scheduled"]) queue.labels(name, state).set(0);
+    }
+    for (const { carrier_id, due, held, scheduled, oldest_due_at } of queues) {
+      const name = nameOf.get(carrier_id) ?? carrier_id;
+      queue.labels(name, "due").inc(due);
+      queue.labels(name, "held").inc(held);
+      queue.labels(name, "scheduled").inc(scheduled);
+      oldest.labels(name).set(age(oldest_due_at));
+    }
+    parked.set(receipts.count);
+    oldestParked.set(age(receipts.oldestAt));
+    senders.set(nodes.length);
+  }
+
+  return {
+    name: "observe the send queue",
+    idleMs: EVERY_MS,
+    async pass() {
+      try {
+        await look();
+      } catch (error) {
+        // Better nothing than yesterday's figures.
+        for (const gauge of gauges) forget(gauge);
+        throw error;
+      }
+      return 0;
+    },
+  };
+}
+
+/** Labelled values go with a reset; the one without labels would stay as 0. */
+function forget(gauge: ReturnType<Metrics["gauge"]>): void {
+  gauge.reset();
+  gauge.remove();
+}
+
+const MAX_COUNTED = 100_000;
+
+/** Ids hold the time of arrival, so the first is the oldest. */
+async function measureParked(db: Queryable): Promise<{ count: number; oldestAt: Date | null }> {
+  const [found] = await db.query<{ count: number; oldest_at: Date | null }>(sql`
+    select (select count(*) from (select from parked_receipts limit ${MAX_COUNTED}) p) as count,
+           (select p.at from parked_receipts p order by p.parked_id limit 1) as oldest_at`);
+  return { count: found?.count ?? 0, oldestAt: found?.oldest_at ?? null };
+}
+
+async function databaseTime(db: Queryable): Promise<number> {
+  const [row] = await db.query<{ now: Date }>(sql`select clock_timestamp() as now`);
+  return row?.now.getTime() ?? 0;
+}

@@ -1,0 +1,28 @@
+import { type Database, type Loop, type Metrics, sql } from "#platform";
+
+const EVERY_MS = 15_000;
+/** Counting stops here, so that looking costs the same behind any backlog. */
+const MAX_COUNTED = 100_000;
+
+/** Tells `/metrics` how many webhooks wait in the whole installation, the same on every node. */
+export function observeWebhooks({ db, metrics }: { db: Database; metrics: Metrics }): Loop {
+  const waiting = metrics.gauge(
+    "webhook_deliveries_waiting",
+    "Webhooks still to deliver: for the first time, or again after a failure. Counted up to 100,000.",
+    ["attempt"],
+  );
+  return {
+    name: "observe webhooks",
+    idleMs: EVERY_MS,
+    async pass() {
+      // Better nothing than yesterday's figures.
+      waiting.reset();
+      const [count] = await db.query<{ first: number; again: number }>(sql`
+        select count(*) filter (where w.is_first) as first, count(*) filter (where not w.is_first) as again
+          from (select d.is_first from webhook_deliveries d limit ${MAX_COUNTED}) w`);
+      waiting.labels("first").set(count?.first ?? 0);
+      waiting.labels("again").set(count?.again ?? 0);
+      return 0;
+    },
+  };
+}

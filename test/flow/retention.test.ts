@@ -1,0 +1,208 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { keepPartitions, redactTexts } from "#messages";
+import {
+  type Clock,
+  createMetrics,
+  type Database,
+  idFloor,
+  rawSql,
+  silentLog,
+  sql,
+  systemClock,
+} from "#platform";
+import { keepAttempts } from "#webhooks";
+import { audit } from "../../server/cli/audit/audit.ts";
+import { startApi } from "../support/api.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { startSending } from "../support/sending.ts";
+
+const DAY_MS = 86_400_000;
+const TO = { recipient: "4915112345678", text: "Hello" };
+const REFUSED = { recipient: "4915112340002", text: "Hello" };
+
+/** Late by so many days. Ids of a process only ever grow, so the tests below go forward in time. */
+function lateClock(days: number): Clock & { setLate(days: number): void } {
+  let lateMs = days * DAY_MS;
+  return {
+    ...systemClock,
+    now: () => new Date(systemClock.now().getTime() - lateMs),
+    setLate: (fewer) => void (lateMs = fewer * DAY_MS),
+  };
+}
+
+async function makeMonths(db: Database, around: Date): Promise<void> {
+  await db.query(sql`select make_partitions(${around})`);
+}
+
+async function count(db: Database, table: string): Promise<number> {
+  const [row] = await db.query<{ n: number }>(sql`select count(*) as n from ${rawSql(table)}`);
+  return row?.n ?? 0;
+}
+
+function keepMonths(db: Database, keepDays: number): Promise<number> {
+  const deps = { db, log: silentLog, metrics: createMetrics(), keepDays };
+  return keepPartitions(deps).pass(new AbortController().signal);
+}
+
+async function dropAll(db: Database, keepDays: number): Promise<number> {
+  let months = 0;
+  while ((await keepMonths(db, keepDays)) > 0) months += 1;
+  return months;
+}
+
+test("without a retention nothing is ever dropped", async () => {
+  const clock = lateClock(2_000);
+  await using api = await startApi({ clock, prepare: (db) => makeMonths(db, clock.now()) });
+  await api.send(TO);
+
+  assert.equal(await dropAll(api.db, 0), 0);
+  assert.equal(await count(api.db, "messages"), 1);
+});
+
+test("a month of which something is still to be sent stays, and everything after it", async () => {
+  const clock = lateClock(200);
+  await using api = await startApi({ clock, prepare: (db) => makeMonths(db, clock.now()) });
+  await api.send(TO);
+  // The month before it holds nothing that waits, and may go.
+  const gone = await dropAll(api.db, 45);
+
+  assert.equal(gone, 1);
+  assert.equal(await count(api.db, "messages"), 1);
+});
+
+test("old months go with their events and submissions, the ledger stays whole, and the audit is clean", async () => {
+  const clock = lateClock(200);
+  await using world = await startSending({
+    api: { clock, prepare: (db) => makeMonths(db, clock.now()) },
+  });
+  const { db } = world.api;
+  const old = [await world.send(TO), await world.send(REFUSED)];
+  for (const { messageId } of old) await world.reached(messageId, "DELIVERED", "FAILED");
+  clock.setLate(20);
+  const recent = await world.send(TO);
+  await world.reached(recent.messageId, "DELIVERED");
+  const ledger = await count(db, "ledger");
+
+  const months = await dropAll(db, 90);
+
+  assert.ok(months >= 2, "the month before the messages' month went too");
+  assert.deepEqual(await db.query(sql`select message_id from messages`), [
+    { message_id: recent.messageId },
+  ]);
+  for (const table of ["events", "submissions"]) {
+    const [left] = await db.query<{ n: number }>(sql`
+      select count(*) as n from ${rawSql(table)} where message_id < ${idFloor(clock.now())}::uuid
+         and message_id <> ${recent.messageId}`);
+    assert.equal(left?.n, 0, table);
+  }
+  assert.equal(await count(db, "ledger"), ledger);
+  assert.deepEqual((await audit(db, { isDrained: true })).violations, []);
+});
+
+test("a text that is still to be sent is kept until the message has ended", async () => {
+  const clock = lateClock(20);
+  await using api = await startApi({ clock });
+  const messageId = (await api.send(TO)).json().messageId as string;
+  const text = async () => (await api.get(`/v1/messages/${messageId}`)).json().text as string;
+
+  await redactAll(api.db, 10);
+  const waiting = await text();
+  await api.db.query(sql`update redactions_due set look_at = clock_timestamp() - interval '1 s'`);
+  await redactAll(api.db, 10);
+  const stillWaiting = await text();
+  await api.post(`/v1/messages/${messageId}/cancel`);
+  await api.db.query(sql`update redactions_due set look_at = clock_timestamp() - interval '1 s'`);
+  await redactAll(api.db, 10);
+
+  assert.deepEqual([waiting, stillWaiting, await text()], ["Hello", "Hello", "[redacted]"]);
+  assert.equal(await count(api.db, "redactions_due"), 0);
+});
+
+test("redaction goes through every account and page, and later goes on where it stopped", async () => {
+  const clock = lateClock(20);
+  await using api = await startApi({ clock });
+  await api.createAccount();
+  await plantMessages(api.db, { perAccount: 1_300, daysAgo: 20 });
+
+  await redactAll(api.db, 15);
+  const first = await redactedOf(api.db);
+  await plantMessages(api.db, { perAccount: 10, daysAgo: 14 });
+  await redactAll(api.db, 13);
+
+  assert.deepEqual(first, { redacted: 2_600, kept: 0 });
+  assert.deepEqual(await redactedOf(api.db), { redacted: 2_620, kept: 0 });
+});
+
+test("attempts are dropped after the days that were set, and the audit asks for no more", async () => {
+  const clock = lateClock(20);
+  await using receiver = await startReceiver();
+  await using world = await startSending({ api: { clock } });
+  const { db } = world.api;
+  const { messageId } = await world.send({ ...TO, callbackUrl: receiver.url });
+  await world.reached(messageId, "DELIVERED");
+  await receiver.arrived(2);
+  await waitFor(async () => (await count(db, "webhook_deliveries")) === 0);
+  await db.query(sql`select keep_attempt_partitions(${clock.now()}, interval '365 days')`);
+  await db.query(sql`update webhook_attempts set at = at - interval '20 days'`);
+  const before = await audit(db, { isDrained: true });
+
+  await keepAttempts({ db, metrics: createMetrics(), keepDays: 7 }).pass(
+    new AbortController().signal,
+  );
+
+  assert.deepEqual(before.violations, []);
+  assert.equal(await count(db, "webhook_attempts"), 0);
+  assert.deepEqual((await audit(db, { isDrained: true })).violations, []);
+});
+
+test("texts are replaced once they are old, the rest of the message stays, and no other is touched", async () => {
+  const clock = lateClock(20);
+  await using world = await startSending({ api: { clock } });
+  const { db } = world.api;
+  const old = await world.send({ ...TO, text: "Your code is 123456", reference: "order-1" });
+  await world.reached(old.messageId, "DELIVERED");
+  clock.setLate(0);
+  const recent = await world.send(TO);
+  const before = await world.read(old.messageId);
+
+  await redactAll(db, 10);
+
+  assert.deepEqual(await world.read(old.messageId), { ...before, text: "[redacted]" });
+  assert.equal((await world.read(recent.messageId)).text, "Hello");
+});
+
+async function redactAll(db: Database, days: number): Promise<void> {
+  const { pass } = redactTexts({ db, days });
+  while ((await pass(new AbortController().signal)) > 0);
+}
+
+/** Messages of all accounts that have ended, without the rest of their story. */
+async function plantMessages(
+  db: Database,
+  { perAccount, daysAgo }: { perAccount: number; daysAgo: number },
+): Promise<void> {
+  await db.query(sql`
+    insert into messages (account_id, message_id, recipient, text, encoding, segments, credits, status, created_at, expires_at)
+    select a.account_id,
+           (left(id_floor(t.at)::text, 24) || lpad(to_hex(n), 12, '0'))::uuid,
+           '4915112345678', 'Hello', 'gsm7', 1, 1, 'SENT', t.at, t.at
+      from accounts a
+     cross join generate_series(1, ${perAccount}::integer) n
+     cross join (select now() - make_interval(days => ${daysAgo}) as at) t`);
+}
+
+async function redactedOf(db: Database): Promise<{ redacted: number; kept: number } | undefined> {
+  const [row] = await db.query<{ redacted: number; kept: number }>(sql`
+    select count(*) filter (where text = '[redacted]') as redacted,
+           count(*) filter (where text <> '[redacted]') as kept from messages`);
+  return row;
+}
+
+async function waitFor(condition: () => Promise<boolean>): Promise<void> {
+  const began = performance.now();
+  while (!(await condition())) {
+    if (performance.now() - began > 20_000) throw new Error("waited in vain");
+    await systemClock.sleep(10);
+  }
+}
