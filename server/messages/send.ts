@@ -22,7 +22,7 @@ export type SendDeps = {
 
 /** Who sends; no key where a person does. */
 export type Sender = { accountId: string; keyId: string | null };
-export type Sent = { rows: MessageRow[]; isReplayed: boolean; allowance: Allowance };
+export type Sent = { rows: MessageRow[]; isReplayed: boolean };
 export type Wish = {
   operation: string;
   body: unknown;
@@ -30,6 +30,8 @@ export type Wish = {
   idempotencyKey: string | undefined;
   /** Stands before the names of the nth message's fields. */
   prefix: (n: number) => string;
+  /** Told what is left of the allowance, also where the request is refused. */
+  allowance?: (left: Allowance) => void;
 };
 
 /** A version that the routing tables never have. */
@@ -75,14 +77,14 @@ async function sendBy(
     drafts = draftAll(wish.messages, draftContext(deps, routing), wish.prefix);
   } catch (problem) {
     if (await isOutdated(routing, deps, problem)) return "routing_changed";
-    return await replayOr(problem, deps, blank);
+    return await replayOr(problem, deps, wish, blank);
   }
   const messages = drafts.map(({ message }) => message);
   const request = { ...blank, routingVersion: routing.version, messages };
   const accepted = await deps.accept(request);
   return accepted.outcome === "routing_changed"
     ? "routing_changed"
-    : conclude(deps, request, accepted);
+    : conclude(deps, wish, request, accepted);
 }
 
 /** Whether the tables have changed since a message was refused by them: memory never decides. */
@@ -97,26 +99,33 @@ const BY_ROUTING: ReadonlySet<ErrorCode> = new Set(["RECIPIENT_NOT_SERVED", "PRI
  * What was accepted once is answered again, though it would be refused by now: its `sendAt` has
  * passed, a route is gone, a price has risen. A request of no version is never accepted anew.
  */
-async function replayOr(problem: unknown, deps: SendDeps, blank: AcceptRequest): Promise<Sent> {
+async function replayOr(
+  problem: unknown,
+  deps: SendDeps,
+  wish: Wish,
+  blank: AcceptRequest,
+): Promise<Sent> {
   if (blank.idempotencyKey === null) throw problem;
   const accepted = await deps.accept(blank);
-  if (accepted.outcome === "replayed") return conclude(deps, blank, accepted);
+  if (accepted.outcome === "replayed") return conclude(deps, wish, blank, accepted);
   throw problem;
 }
 
 async function conclude(
   deps: SendDeps,
+  wish: Wish,
   request: AcceptRequest,
   accepted: Exclude<Accepted, { outcome: "routing_changed" }>,
 ): Promise<Sent> {
   const { sends: rate, sendsBurst: burst } = deps.limits;
   const allowance = { rate, burst, tokens: "tokens" in accepted ? accepted.tokens : 0 };
+  if ("tokens" in accepted) wish.allowance?.(allowance);
   switch (accepted.outcome) {
     case "accepted":
-      return { rows: request.messages, isReplayed: false, allowance };
+      return { rows: request.messages, isReplayed: false };
     case "replayed": {
       const rows = await findMessages(deps.db, request.accountId, accepted.messageIds);
-      return { rows: rows.map(asAccepted), isReplayed: true, allowance };
+      return { rows: rows.map(asAccepted), isReplayed: true };
     }
     case "credits_insufficient": {
       const [required, { available }] = [creditsOf(request), accepted];

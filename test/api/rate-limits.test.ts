@@ -1,0 +1,230 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { sql } from "#platform";
+import { problemOf } from "../support/answers.ts";
+import { startApi } from "../support/api.ts";
+import { manualClock } from "../support/manual-clock.ts";
+
+const settings = {
+  RATE_LIMIT_SENDS: "2",
+  RATE_LIMIT_SENDS_BURST: "40",
+  RATE_LIMIT_READS: "2",
+  RATE_LIMIT_READS_BURST: "30",
+  RATE_LIMIT_FAILED_AUTH: "20",
+};
+const clock = manualClock(new Date());
+const one = await startApi({ settings, clock });
+const two = await startApi({ db: one.db, settings, clock });
+after(async () => {
+  await two[Symbol.asyncDispose]();
+  await one[Symbol.asyncDispose]();
+});
+
+const message = { recipient: "4915112345678", text: "Hello" };
+const node = (n: number) => (n % 2 === 0 ? one : two);
+type Answer = Awaited<ReturnType<typeof one.send>>;
+
+function limitsOf({ headers }: Answer) {
+  const values = ["limit", "remaining", "reset"].map((name) => headers[`ratelimit-${name}`]);
+  for (const value of values) assert.match(String(value), /^\d+$/);
+  const [limit, remaining, reset] = values.map(Number);
+  return { limit, remaining, reset };
+}
+
+/** Seconds by the clock that allowances grow by. */
+async function databaseSeconds(): Promise<number> {
+  const [row] = await one.db.query<{ now: number }>(sql`
+    select extract(epoch from clock_timestamp()) as now`);
+  return row?.now ?? Number.NaN;
+}
+
+/** Checks that exactly a burst passes, and what grew meanwhile. */
+async function passExactly(burst: number, rate: number, run: (n: number) => Promise<Answer>) {
+  const from = await databaseSeconds();
+  const answers = await Promise.all(Array.from({ length: 150 }, (_, n) => run(n)));
+  const grown = rate * ((await databaseSeconds()) - from);
+  const passed = answers.filter(({ statusCode }) => statusCode < 300).length;
+  assert.ok(passed >= burst, `${passed} of ${burst} passed`);
+  assert.ok(passed <= burst + grown, `${passed} passed, ${burst} and ${grown} were allowed`);
+  for (const answer of answers.filter(({ statusCode }) => statusCode >= 300)) {
+    problemOf(answer, "RATE_LIMITED");
+    assert.match(String(answer.headers["retry-after"]), /^[1-9]\d*$/);
+    const { limit, remaining } = limitsOf(answer);
+    assert.equal(limit, rate);
+    assert.ok(Number(remaining) <= grown, `refused with ${remaining} remaining`);
+  }
+}
+
+test("sends of an account are limited exactly, over two nodes and all its keys", async () => {
+  const account = await one.createAccount(1_000);
+  const keys = [account, await one.createKey({ accountId: account.accountId })];
+
+  await passExactly(40, 2, (n) => node(n).send(message, keys[(n >> 1) % 2]));
+
+  const stranger = await one.createAccount(10);
+  assert.equal(
+    (await one.send(message, stranger)).statusCode,
+    202,
+    "another account is not held up",
+  );
+});
+
+test("reads of a key are limited exactly, over two nodes; another key has its own", async () => {
+  const account = await one.createAccount(0);
+  const other = await one.createKey({ accountId: account.accountId });
+
+  await passExactly(30, 2, (n) => node(n).get("/v1/credits", account));
+
+  assert.equal((await one.get("/v1/credits", other)).statusCode, 200);
+});
+
+test("reads do not use up sends, nor sends reads", async () => {
+  const account = await one.createAccount(1_000);
+  for (let n = 0; n < 35; n += 1) await one.get("/v1/credits", account);
+  problemOf(await one.get("/v1/messages", account), "RATE_LIMITED");
+
+  const answer = await one.send(message, account);
+
+  assert.equal(answer.statusCode, 202);
+  assert.deepEqual(limitsOf(answer), { limit: 2, remaining: 39, reset: 1 });
+});
+
+test("the headers say the rate, what may be sent at once now, and when it is full again", async () => {
+  const account = await one.createAccount(1_000);
+
+  const answers = [];
+  for (let n = 0; n < 10; n += 1) answers.push(limitsOf(await one.send(message, account)));
+
+  assert.deepEqual(answers[0], { limit: 2, remaining: 39, reset: 1 });
+  for (const [n, { limit, remaining, reset }] of answers.entries()) {
+    assert.equal(limit, 2);
+    assert.ok(Number(remaining) >= 39 - n && Number(remaining) <= 40);
+    const missing = 40 - Number(remaining);
+    assert.ok(
+      Number(reset) >= Math.ceil((missing - 1) / 2) && Number(reset) <= Math.ceil(missing / 2),
+    );
+  }
+});
+
+test("whoever waits for Retry-After seconds is let through", async () => {
+  const account = await one.createAccount(1_000);
+  const batch = (count: number) =>
+    one.post(
+      "/v1/messages/batch",
+      { messages: Array.from({ length: count }, () => message) },
+      account,
+    );
+  await batch(40);
+  const refused = await batch(20);
+  problemOf(refused, "RATE_LIMITED");
+  const seconds = Number(refused.headers["retry-after"]);
+  assert.ok(seconds >= 9 && seconds <= 10);
+
+  await one.db.query(sql`
+    update accounts set send_tokens_at = send_tokens_at - make_interval(secs => ${seconds})
+     where account_id = ${account.accountId}`);
+
+  assert.equal((await batch(20)).statusCode, 202);
+});
+
+test("a batch larger than the whole allowance passes when that is full, and leaves a debt", async () => {
+  const account = await one.createAccount(1_000);
+  const messages = Array.from({ length: 60 }, () => message);
+
+  const first = await one.post("/v1/messages/batch", { messages }, account);
+  const next = await one.send(message, account);
+
+  assert.equal(first.statusCode, 202);
+  assert.equal(limitsOf(first).remaining, 0);
+  problemOf(next, "RATE_LIMITED");
+  assert.ok(Number(next.headers["retry-after"]) >= 10, "the debt is paid first");
+});
+
+test("time never fills an allowance twice: its clock does not go back for one who waited", async () => {
+  const account = await one.createAccount(1_000);
+  await one.send(message, account);
+  await one.get("/v1/credits", account);
+  const ahead = sql`clock_timestamp() + interval '1 hour'`;
+  await one.db.query(sql`
+    update accounts set send_tokens = 5, send_tokens_at = ${ahead} where account_id = ${account.accountId}`);
+  await one.db.query(sql`
+    update read_allowances set tokens = 5, tokens_at = ${ahead} where key_id = ${account.keyId}`);
+
+  for (let n = 0; n < 5; n += 1) {
+    assert.equal(limitsOf(await one.send(message, account)).remaining, 4 - n);
+    assert.equal(limitsOf(await one.get("/v1/credits", account)).remaining, 4 - n);
+  }
+
+  problemOf(await one.send(message, account), "RATE_LIMITED");
+  problemOf(await one.get("/v1/credits", account), "RATE_LIMITED");
+  const [row] = await one.db.query(sql`
+    select a.send_tokens_at > clock_timestamp() and r.tokens_at > clock_timestamp() as is_ahead
+      from accounts a, read_allowances r
+     where a.account_id = ${account.accountId} and r.key_id = ${account.keyId}`);
+  assert.deepEqual(row, { is_ahead: true });
+});
+
+test("every authenticated answer carries the three headers, refusals too", async () => {
+  const account = await one.createAccount(1);
+  const reader = await one.createKey({ accountId: account.accountId, scopes: ["messages:read"] });
+  const json = { "content-type": "application/json" };
+  const post = (payload: string, headers: Record<string, string> = json, key = account.key) =>
+    one.inject({
+      method: "POST",
+      url: "/v1/messages",
+      headers: { "x-api-key": key, ...headers },
+      payload,
+    });
+  const answers: Record<string, Answer> = {
+    VALIDATION_FAILED: await post("{}"),
+    JSON_INVALID: await post("{"),
+    CONTENT_TYPE_UNSUPPORTED: await post("x", { "content-type": "text/plain" }),
+    BODY_TOO_LARGE: await post(" ".repeat(1_048_577)),
+    API_KEY_SCOPE_DENIED: await post("{}", json, reader.key),
+    CREDITS_INSUFFICIENT: await post(JSON.stringify({ ...message, text: "a".repeat(500) })),
+    IDEMPOTENCY_KEY_INVALID: await post(JSON.stringify(message), {
+      ...json,
+      "idempotency-key": "",
+    }),
+    MESSAGE_NOT_FOUND: await one.get("/v1/messages/x", account),
+    CURSOR_INVALID: await one.get("/v1/messages?cursor=x", account),
+  };
+
+  for (const [code, answer] of Object.entries(answers)) {
+    assert.equal(answer.json().error.code, code);
+    assert.equal(limitsOf(answer).limit, 2, code);
+  }
+  limitsOf(await one.get("/v1/messages", account));
+  limitsOf(await one.post("/v1/messages/preview", message, account));
+  const replay = await post(JSON.stringify(message), { ...json, "idempotency-key": "k" });
+  assert.equal(replay.statusCode, 202);
+  limitsOf(await post(JSON.stringify(message), { ...json, "idempotency-key": "k" }));
+  assert.equal((await one.get("/healthz")).headers["ratelimit-limit"], undefined);
+});
+
+test("after 20 failed authentications an address gets 429, while valid keys still pass", async () => {
+  const ask = (key: string | undefined, remoteAddress: string) =>
+    one.inject({
+      method: "GET",
+      url: "/v1/credits",
+      remoteAddress,
+      headers: key === undefined ? {} : { "x-api-key": key },
+    });
+  const account = await one.createAccount(0);
+  const revoked = await one.createKey({ accountId: account.accountId });
+  await one.revoke(revoked.keyId);
+  const wrong = ["sms_x", undefined, revoked.key];
+  for (let n = 0; n < 20; n += 1)
+    assert.equal((await ask(wrong[n % 3], "192.0.2.9")).statusCode, 401);
+
+  for (const key of wrong) {
+    const answer = await ask(key, "192.0.2.9");
+    problemOf(answer, "RATE_LIMITED");
+    assert.equal(answer.headers["retry-after"], "3");
+  }
+  assert.equal((await ask(account.key, "192.0.2.9")).statusCode, 200);
+  assert.equal((await ask("sms_x", "192.0.2.10")).statusCode, 401, "others are not locked out");
+  clock.advance(3_000);
+  assert.equal((await ask("sms_x", "192.0.2.9")).statusCode, 401, "one grows back in 3 seconds");
+  assert.equal((await ask("sms_x", "192.0.2.9")).statusCode, 429);
+});
