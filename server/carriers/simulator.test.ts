@@ -215,6 +215,21 @@ test("stopping sends the receipts that still wait for their time, so that none i
   assert.equal(carrier.room(), 0);
 });
 
+test("a stop without a database leaves in doubt what waits for its receipt to be stored", async () => {
+  const { carrier, clock, submit } = simulator(() => Promise.reject(new Error("away")));
+  const submitted = submit("0006");
+  let isStopped = false;
+
+  const stopped = carrier.stop().then(() => (isStopped = true));
+  await until("it has stopped", () => {
+    clock.advance(100);
+    return isStopped;
+  });
+  await stopped;
+
+  assert.deepEqual(await submitted, { kind: "in_doubt", why: "link_lost" });
+});
+
 test("a new process sends the receipts that the last one owed when it died", async () => {
   const { carrier, receipts } = simulator();
 

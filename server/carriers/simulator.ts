@@ -207,7 +207,10 @@ class Simulator implements SimulatorCarrier {
     if (owed === null) return Promise.resolve(outcome);
     const receipt = this.#receipt(carrierMessageId, segment.recipient, owed);
     if (owed.when === "before") {
-      return new Promise((resolve) => this.#send(receipt, () => resolve(outcome)));
+      return new Promise((resolve) => {
+        const lost: SubmitOutcome = { kind: "in_doubt", why: "link_lost" };
+        this.#send(receipt, (isStored) => resolve(isStored ? outcome : lost));
+      });
     }
     if (owed.delayMs > 0) this.#sendLater(receipt, owed.delayMs);
     // Not before the answer has been seen: the answer settles first, then the turn ends.
@@ -234,13 +237,12 @@ class Simulator implements SimulatorCarrier {
   }
 
   /** Until it is stored, as an SMSC repeats what is not answered with ESME_ROK. */
-  #send(receipt: Receipt, onStored = () => {}): void {
+  #send(receipt: Receipt, onEnd = (_isStored: boolean) => {}): void {
     const nowMs = this.#deps.clock.monotonicMs();
     const respond = (code: number) => {
-      if (code === status.ok) onStored();
       // Once stopped, nothing is repeated for ever: `recall` is for what is still owed.
-      else if (this.#isStarted)
-        this.#deps.clock.timer(REPEAT_MS, () => this.#send(receipt, onStored));
+      if (code === status.ok || !this.#isStarted) onEnd(code === status.ok);
+      else this.#deps.clock.timer(REPEAT_MS, () => this.#send(receipt, onEnd));
     };
     this.#tally.counts.receipts += 1;
     this.#meter.receipt(nowMs);
