@@ -1,0 +1,230 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { addCarrier } from "#sending";
+import { secretBox, sql } from "#platform";
+import { type Person, startConsole, type TestConsole } from "../support/console.ts";
+import { eventually } from "../support/eventually.ts";
+
+const O = "/console/operator";
+const SIMULATOR = "01900000-0000-7000-8000-000000000001";
+
+const operatorOf = (console: TestConsole): Promise<Person> =>
+  console.member("owner", { isOperator: true });
+
+test("an account is created with its owner's invitation, once per form, and found by name", async () => {
+  await using console = await startConsole();
+  const operator = await operatorOf(console);
+  const press = (name: string, key: string) =>
+    operator.post(`${O}/accounts`, { name, credits: 250 }, { "idempotency-key": key });
+
+  const made = (await press("Second shop", "f1")).json();
+  assert.equal((await press("Second shop", "f1")).json().error.code, "LINK_ALREADY_MADE");
+  assert.partialDeepStrictEqual(made.account, {
+    name: "Second shop",
+    balance: 250,
+    members: 0,
+    owners: [],
+  });
+  const token = new URL(made.link).hash.replace("#token=", "");
+  const guest = console.stranger();
+  const fields = { name: "Grace", email: "grace@example.com", password: "violet tram 88 ladder" };
+  assert.equal((await guest.post("/console/links/join", { token, ...fields })).statusCode, 200);
+
+  const found = (await operator.get(`${O}/accounts?q=second`)).json().data;
+  assert.equal(found.length, 1);
+  assert.partialDeepStrictEqual(found[0], { members: 1, owners: [{ email: "grace@example.com" }] });
+  const page = (await operator.get(`${O}/accounts?limit=1`)).json();
+  const next = (await operator.get(`${O}/accounts?limit=1&cursor=${page.nextCursor}`)).json();
+  assert.deepEqual(
+    [page.data[0].name, next.data[0].name, next.nextCursor],
+    ["Second shop", "Example", null],
+  );
+  const users = (await operator.get(`${O}/users?q=GRACE`)).json().data;
+  assert.partialDeepStrictEqual(users[0], {
+    email: "grace@example.com",
+    accounts: [{ name: "Second shop" }],
+  });
+});
+
+test("routes and prices: the longest prefix wins, the answers are those of a real send, conflicts are told", async () => {
+  await using console = await startConsole();
+  const operator = await operatorOf(console);
+  const A = `/console/accounts/${console.accountId}`;
+
+  const { version } = (await operator.get(`${O}/prices`)).json();
+  const set = (prefix: string, credits: number, seen?: number) =>
+    operator.post(`${O}/prices`, { prefix, credits, version: seen });
+  const first = await set("49", 3, version);
+  assert.equal(first.statusCode, 200);
+  assert.equal((await set("49", 4, version)).json().error.code, "VERSION_CONFLICT");
+  await set("4915", 5);
+  assert.equal((await set("4x", 5)).statusCode, 422);
+  const find = async (recipient: string) =>
+    (await operator.get(`${O}/prices/find?recipient=${recipient}`)).json();
+  assert.deepEqual(await find("4915112345678"), {
+    recipient: "4915112345678",
+    prefix: "4915",
+    credits: 5,
+  });
+  assert.partialDeepStrictEqual(await find("4930123456"), { prefix: "49", credits: 3 });
+  assert.partialDeepStrictEqual(await find("33612345678"), { prefix: null, credits: 1 });
+  const preview = await operator.post(`${A}/messages/preview`, {
+    recipient: "4915112345678",
+    text: "x",
+  });
+  assert.equal(preview.json().credits, 5);
+  assert.equal((await operator.call("DELETE", `${O}/prices?prefix=4915`)).statusCode, 200);
+  assert.equal(
+    (await operator.call("DELETE", `${O}/prices?prefix=4915`)).json().error.code,
+    "PREFIX_NOT_FOUND",
+  );
+
+  const routes = (await operator.get(`${O}/routes`)).json();
+  assert.deepEqual(routes.data, [
+    { prefix: "", carriers: [{ carrierId: SIMULATOR, name: "simulator" }] },
+  ]);
+  const unknown = await operator.post(`${O}/routes`, { prefix: "33", carrierIds: ["nobody"] });
+  assert.equal(unknown.json().error.details[0].field, "carrierIds");
+  assert.equal(
+    (await operator.post(`${O}/routes`, { prefix: "33", carrierIds: [SIMULATOR] })).statusCode,
+    200,
+  );
+  const route = (await operator.get(`${O}/routes/find?recipient=%2B33612345678`)).json();
+  assert.partialDeepStrictEqual(route, { prefix: "33", carriers: [{ name: "simulator" }] });
+  assert.equal((await operator.call("DELETE", `${O}/routes?prefix=`)).statusCode, 200);
+  const nowhere = (await operator.get(`${O}/routes/find?recipient=4915112345678`)).json();
+  assert.deepEqual([nowhere.prefix, nowhere.carriers], [null, []]);
+  const refused = await operator.post(`${A}/messages`, { recipient: "4915112345678", text: "x" });
+  assert.equal(refused.json().error.code, "RECIPIENT_NOT_SERVED");
+});
+
+test("a carrier is paused and resumed, its settings judged, and its password is in no answer", async () => {
+  await using console = await startConsole();
+  const operator = await operatorOf(console);
+  const secrets = secretBox(console.secretKey);
+  const added = await addCarrier(console.db, {
+    name: "acme",
+    settings: { host: "127.0.0.1", port: 1, system_id: "posthorn" },
+    password: "sesam123",
+    secrets,
+    actor: "cli",
+    now: new Date(),
+  });
+  assert.equal(added.outcome, "added");
+  const read = async () =>
+    (await operator.get(`${O}/carriers`))
+      .json()
+      .data.find(({ name }: { name: string }) => name === "acme");
+  const { carrierId, version } = await read();
+
+  const paused = await operator.post(`${O}/carriers/${carrierId}/pause`);
+  assert.partialDeepStrictEqual(paused.json(), { isPaused: true, state: "paused" });
+  assert.equal((await operator.post(`${O}/carriers/${carrierId}/resume`)).json().isPaused, false);
+  const change = (body: object) => operator.call("PATCH", `${O}/carriers/${carrierId}`, body);
+  assert.equal(
+    (await change({ version, settings: { window: 5 } })).json().error.code,
+    "VERSION_CONFLICT",
+  );
+  const wrong = await change({ version: version + 2, settings: { window: "many", colour: "red" } });
+  assert.deepEqual(
+    wrong
+      .json()
+      .error.details.map(({ field }: { field: string }) => field)
+      .toSorted(),
+    ["settings.colour", "settings.window"],
+  );
+  const changed = await change({
+    version: version + 2,
+    settings: { window: 5 },
+    password: "anderes1",
+  });
+  assert.partialDeepStrictEqual(changed.json(), {
+    settings: { window: 5, host: "127.0.0.1" },
+    hasPassword: true,
+  });
+  const tested = await operator.post(`${O}/carriers/${carrierId}/test`);
+  assert.equal(tested.json().isBound, false);
+  assert.match(tested.json().message, /127\.0\.0\.1:1/);
+  const nobody = await operator.post(`${O}/carriers/${console.accountId}/pause`);
+  assert.equal(nobody.json().error.code, "CARRIER_NOT_FOUND");
+  const answers = [
+    JSON.stringify(await read()),
+    changed.body,
+    (await operator.get(`${O}/audit`)).body,
+  ];
+  for (const answer of answers)
+    for (const secret of ["sesam123", "anderes1"]) assert.equal(answer.includes(secret), false);
+});
+
+test("the queue, the nodes and the carriers show what is going on", async () => {
+  await using console = await startConsole({ settings: { ROLES: "api,sender,dashboard" } });
+  const operator = await operatorOf(console);
+  const A = `/console/accounts/${console.accountId}`;
+  await operator.post(`${O}/carriers/${SIMULATOR}/pause`);
+  await eventually("the sender has heard of the pause", async () => {
+    const { data } = (await operator.get(`${O}/carriers`)).json();
+    return data[0].state === "paused" && data[0].seenAt !== null;
+  });
+  const later = new Date(Date.now() + 3_600_000).toISOString();
+  await operator.post(`${A}/messages`, {
+    recipient: "4915112345678",
+    text: "later",
+    sendAt: later,
+  });
+
+  const queue = (await operator.get(`${O}/queue`)).json();
+  assert.partialDeepStrictEqual(queue, { scheduled: 1, webhooks: { waiting: 0 } });
+  assert.deepEqual(
+    queue.accounts.map(({ accountId }: { accountId: string }) => accountId),
+    [console.accountId],
+  );
+  const nodes = await eventually("the node has been heard of", async () => {
+    const { data } = (await operator.get(`${O}/nodes`)).json();
+    return data.length > 0 && data;
+  });
+  assert.partialDeepStrictEqual(nodes[0], {
+    roles: ["api", "sender", "dashboard"],
+    isStale: false,
+  });
+  await console.db.query(sql`update nodes set heard_at = heard_at - interval '1 minute'`);
+});
+
+test("the audit log tells who did what, is found by each filter, and cannot be changed", async () => {
+  await using console = await startConsole();
+  const operator = await operatorOf(console);
+  const A = `/console/accounts/${console.accountId}`;
+  const { keyId } = (
+    await operator.post(`${A}/keys`, { name: "x", scopes: ["messages:send"] })
+  ).json();
+  await operator.post(`${A}/keys/${keyId}/revoke`);
+  const read = async (query: string) =>
+    (await operator.get(`${O}/audit?${query}`))
+      .json()
+      .data.map(({ action }: { action: string }) => action);
+
+  assert.deepEqual(await read(`objectId=${keyId}`), ["key.revoked", "key.created"]);
+  assert.deepEqual(await read(`action=key.created&accountId=${console.accountId}`), [
+    "key.created",
+  ]);
+  assert.deepEqual((await read(`actor=user:${operator.userId}`)).slice(0, 2), [
+    "key.revoked",
+    "key.created",
+  ]);
+  assert.deepEqual(await read("before=2020-01-01T00:00:00Z"), []);
+  assert.equal((await operator.get(`${O}/audit?accountId=x`)).statusCode, 422);
+  const [entry] = (await operator.get(`${O}/audit?objectId=${keyId}`)).json().data;
+  assert.partialDeepStrictEqual(entry, {
+    actor: { kind: "user", name: "owner 1" },
+    actorId: operator.userId,
+    address: "127.0.0.1",
+    accountName: "Example",
+    objectId: keyId,
+  });
+  const csv = (await operator.get(`${O}/audit.csv?objectId=${keyId}`)).body.trimEnd().split("\r\n");
+  assert.equal(csv.length, 3);
+  await assert.rejects(console.db.query(sql`delete from audit_log`), /append-only/);
+  const first = (await operator.get(`${O}/audit?limit=2`)).json();
+  const second = (await operator.get(`${O}/audit?limit=2&cursor=${first.nextCursor}`)).json();
+  const back = (await operator.get(`${O}/audit?limit=2&cursor=${second.previousCursor}`)).json();
+  assert.deepEqual(back.data, first.data);
+});
