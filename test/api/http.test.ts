@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import type { AddressInfo } from "node:net";
+import { after, test } from "node:test";
+import type { ErrorCode } from "#contract";
+import { sql } from "#platform";
+import { problemOf } from "../support/answers.ts";
+import { startApi } from "../support/api.ts";
+import { rawRequest } from "../support/raw-http.ts";
+
+const api = await startApi({ credits: 1_000, settings: { RATE_LIMIT_FAILED_AUTH: "100000" } });
+await api.service.app.listen({ host: "127.0.0.1", port: 0 });
+const { port } = api.service.app.server.address() as AddressInfo;
+after(() => api[Symbol.asyncDispose]());
+
+const good = JSON.stringify({ recipient: "4915112345678", text: "Hello" });
+const auth = `Host: x\r\nX-API-Key: ${api.key}\r\n`;
+const json = `${auth}Content-Type: application/json\r\n`;
+const get = (headers: string) => `GET /v1/credits HTTP/1.1\r\n${headers}\r\n`;
+const post = (headers: string, body = "") => `POST /v1/messages HTTP/1.1\r\n${headers}\r\n${body}`;
+
+async function answer(...chunks: (string | Buffer)[]) {
+  const given = await rawRequest(port, chunks);
+  assert.ok(given, "the connection was closed without an answer");
+  return given;
+}
+
+async function refused(code: ErrorCode, ...chunks: (string | Buffer)[]): Promise<void> {
+  problemOf(await answer(...chunks), code);
+}
+
+test("a request over a socket is answered like any other", async () => {
+  assert.equal((await answer(get(auth))).statusCode, 200);
+  const sent = await answer(post(`${json}Content-Length: ${good.length}\r\n`, good));
+  assert.equal(sent.statusCode, 202);
+  assert.match(String(sent.headers["location"]), /^\/v1\/messages\//);
+  const chunked = `${json}Transfer-Encoding: chunked\r\n`;
+  const size = good.length.toString(16);
+  assert.equal((await answer(post(chunked, `${size}\r\n${good}\r\n0\r\n\r\n`))).statusCode, 202);
+  const expecting = `${json}Expect: 100-continue\r\nContent-Length: ${good.length}\r\n`;
+  assert.equal((await answer(post(expecting), good)).statusCode, 202);
+});
+
+test("HTTP/1.0, a hundred headers, an absolute address and an odd Expect do no harm", async () => {
+  assert.equal(
+    (await answer(`GET /v1/credits HTTP/1.0\r\nX-API-Key: ${api.key}\r\n\r\n`)).statusCode,
+    200,
+  );
+  const many = Array.from({ length: 100 }, (_, n) => `X-${n}: 1\r\n`).join("");
+  assert.equal((await answer(get(auth + many))).statusCode, 200);
+  assert.equal((await answer(`GET http://x/v1/credits HTTP/1.1\r\n${auth}\r\n`)).statusCode, 200);
+  assert.equal((await answer(get(`${auth}Expect: miracles\r\n`))).statusCode, 200);
+  assert.equal((await answer(get(`${auth}Connection: upgrade\r\nUpgrade: x\r\n`))).statusCode, 200);
+});
+
+test("what is no HTTP is refused in the one shape", async () => {
+  await refused("REQUEST_INVALID", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\r\n\r\n");
+  await refused("REQUEST_INVALID", "hello\r\n\r\n");
+  await refused("REQUEST_INVALID", "BREW /v1/credits HTTP/1.1\r\nHost: x\r\n\r\n");
+  await refused("REQUEST_INVALID", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+  await refused("REQUEST_INVALID", `GET /v1/credits HTTP/1.1\r\nX-API-Key: ${api.key}\r\n\r\n`);
+  await refused("REQUEST_INVALID", get("Host: x\r\nX-API-Key: a\0b\r\n"));
+  await refused("REQUEST_INVALID", get("Host: x\r\nBad Header: 1\r\n"));
+  await refused("REQUEST_INVALID", get("Host: x\r\n folded: 1\r\n"));
+});
+
+test("a body whose length is said twice or wrongly is refused, never read as the next request", async () => {
+  const both = "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n";
+  await refused("REQUEST_INVALID", post(json + both, "0\r\n\r\n"));
+  await refused("REQUEST_INVALID", post(`${json}Content-Length: 5\r\nContent-Length: 6\r\n`, "{}"));
+  await refused("REQUEST_INVALID", post(`${json}Content-Length: -1\r\n`, "{}"));
+  await refused(
+    "REQUEST_INVALID",
+    post(`${json}Transfer-Encoding: chunked, identity\r\n`, "0\r\n\r\n"),
+  );
+  await refused("REQUEST_INVALID", post(`${json}Transfer-Encoding: chunked\r\n`, "zz\r\n"));
+});
+
+test("headers above 16 KiB are refused, in the address too", async () => {
+  await refused("HEADERS_TOO_LARGE", get(`${auth}X-Long: ${"a".repeat(17_000)}\r\n`));
+  await refused("HEADERS_TOO_LARGE", get(`${auth}X-Long: ${"a".repeat(1_000_000)}\r\n`));
+  await refused(
+    "HEADERS_TOO_LARGE",
+    `GET /v1/messages?reference=${"a".repeat(17_000)} HTTP/1.1\r\n${auth}\r\n`,
+  );
+});
+
+test("a body above 1 MiB is refused as soon as that is known", async () => {
+  await refused("BODY_TOO_LARGE", post(`${json}Content-Length: 10485760\r\n`));
+  const chunk = `10000\r\n${" ".repeat(65_536)}\r\n`;
+  const chunks = Array.from({ length: 17 }, () => chunk);
+  await refused("BODY_TOO_LARGE", post(`${json}Transfer-Encoding: chunked\r\n`), ...chunks);
+});
+
+test("a stranger's large body is refused by its missing key, unread", async () => {
+  const unknown = "Host: x\r\nContent-Type: application/json\r\nContent-Length: 10485760\r\n";
+  await refused("API_KEY_MISSING", post(unknown));
+});
+
+test("two requests written at once are answered in their order", async () => {
+  const both = await answer(get(auth) + get("Host: x\r\n"));
+  assert.equal(both.statusCode, 200, "the first answer is the first request's");
+});
+
+/** Begun here, so that their ten seconds pass while the tests below run. */
+const slow = {
+  headers: answer("POST /v1/messages HTTP/1.1\r\nHost: x\r\n"),
+  body: answer(post(`${json}Content-Length: 100\r\n`, "{")),
+};
+for (const [what, given] of Object.entries(slow)) {
+  test(`a client whose ${what} never come holds no slot for longer than about 10 seconds`, async () => {
+    problemOf(await given, "REQUEST_TIMEOUT");
+  });
+}
+
+test("what never came whole was never accepted", async () => {
+  const stored = await api.db.query(sql`select from messages`);
+  assert.equal(stored.length, 3, "only what was accepted above");
+});
