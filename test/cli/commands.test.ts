@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { sql } from "#platform";
-import { type CliRun, posthornJson, runPosthorn, words } from "../support/cli.ts";
+import { callPosthorn, type CliRun, posthornJson, words } from "../support/cli.ts";
 import { type TestDatabase, testDatabase } from "../support/postgres.ts";
 
 /** One database for the file: each test works on an account of its own, or on its own prefix. */
@@ -15,11 +15,11 @@ before(async () => {
 after(() => db[Symbol.asyncDispose]());
 
 function json<Json>(texts: TemplateStringsArray, ...inserts: (string | number)[]): Promise<Json> {
-  return posthornJson<Json>(words(texts, ...inserts), { environment });
+  return posthornJson<Json>(words(texts, ...inserts), { environment, run: callPosthorn });
 }
 
 function run(texts: TemplateStringsArray, ...inserts: (string | number)[]): Promise<CliRun> {
-  return runPosthorn(words(texts, ...inserts), { environment });
+  return callPosthorn(words(texts, ...inserts), { environment });
 }
 
 type Account = { accountId: string; name: string; balance: number; signingSecret: string };
@@ -159,12 +159,13 @@ test("a dashboard user is made with the password from standard input, and a weak
   const { accountId } = await json<Account>`account create --name Users`;
   const args = words`user create --email ada@example.com --password-stdin --account ${accountId} --role owner --operator`;
 
-  const weak = await runPosthorn(args, { environment, input: "secret\n" });
+  const weak = await callPosthorn(args, { environment, input: "secret\n" });
   const made = await posthornJson<{ userId: string }>(args, {
     environment,
+    run: callPosthorn,
     input: "correct battery horse staple\n",
   });
-  const again = await runPosthorn(args, { environment, input: "correct battery horse staple\n" });
+  const again = await callPosthorn(args, { environment, input: "correct battery horse staple\n" });
 
   assert.deepEqual(
     [weak.code, weak.stderr],
@@ -196,8 +197,8 @@ test("another SECRET_KEY than the service's is refused before anything is sealed
   const other = { ...environment, SECRET_KEY: Buffer.alloc(32, 4).toString("base64") };
   await json`account create --name Sealed`;
 
-  const refused = await runPosthorn(words`account create --name x`, { environment: other });
-  const doctor = await runPosthorn(["doctor"], { environment: other });
+  const refused = await callPosthorn(words`account create --name x`, { environment: other });
+  const doctor = await callPosthorn(["doctor"], { environment: other });
 
   assert.equal(refused.code, 1);
   assert.match(refused.stderr, /is not the key that this database's secrets were sealed with/);
@@ -225,7 +226,7 @@ type Finding = { name: string; state: string; message: string; fix: string | nul
 test("every wrong setting is named at once, whatever the command", async () => {
   const wrong = { ...environment, PORT: "x", LOG_LEVEL: "loud" };
 
-  const { code, stderr } = await runPosthorn(["account", "list"], { environment: wrong });
+  const { code, stderr } = await callPosthorn(["account", "list"], { environment: wrong });
 
   assert.equal(code, 1);
   assert.match(stderr, /^Wrong settings:\n {2}PORT: .*\n {2}LOG_LEVEL: /);
@@ -233,9 +234,12 @@ test("every wrong setting is named at once, whatever the command", async () => {
 
 test("a database that lacks migrations is refused with the command that applies them", async () => {
   await using empty = await testDatabase({ isEmpty: true });
-  const given = { environment: { ...environment, DATABASE_URL: empty.url } };
+  const given = {
+    environment: { ...environment, DATABASE_URL: empty.url },
+    run: callPosthorn,
+  };
 
-  const refused = await runPosthorn(["account", "list"], given);
+  const refused = await callPosthorn(["account", "list"], given);
   const { applied } = await posthornJson<{ applied: string[] }>(["migrate"], given);
   const repeated = await posthornJson<{ applied: string[] }>(["migrate"], given);
 

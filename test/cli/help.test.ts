@@ -1,16 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { settings } from "../../server/config.ts";
 import { loadCommands } from "../../server/cli/index.ts";
-import { runPosthorn } from "../support/cli.ts";
+import { describeSettings } from "../../server/config.ts";
+import { callPosthorn } from "../support/cli.ts";
 
 /** A database that nobody can reach: what only explains itself must not need one. */
 const environment = { DATABASE_URL: "postgres://nobody@127.0.0.1:9/none" };
 
-const run = (...args: string[]) => runPosthorn(args, { environment });
+const explain = (...argv: string[]) => callPosthorn(argv, { environment });
 
 test("--help lists every command, and a group's lists its own", async () => {
-  const [all, group] = await Promise.all([run("--help"), run("account", "secret", "--help")]);
+  const all = await explain("--help");
+  const group = await explain("help", "account", "secret");
 
   assert.deepEqual([all.code, all.stderr, group.code], [0, "", 0]);
   for (const { name, summary } of await loadCommands()) {
@@ -22,31 +23,39 @@ test("--help lists every command, and a group's lists its own", async () => {
 });
 
 test("start --help shows every setting", async () => {
-  const { code, stdout } = await run("start", "--help");
+  const { code, stdout } = await explain("start", "--help");
 
   assert.equal(code, 0);
-  for (const { name } of Object.values(settings))
-    assert.match(stdout, new RegExp(`^  ${name} `, "m"));
+  for (const { name } of describeSettings()) assert.match(stdout, new RegExp(`^  ${name} `, "m"));
 });
 
-test("a command's help shows its usage, options, JSON and examples", async () => {
-  const { stdout } = await run("key", "create", "-h");
+test("every command's help shows its usage, options, JSON and examples", async () => {
+  for (const { name, options, prints, examples } of await loadCommands()) {
+    const { code, stdout } = await explain(...name.split(" "), "-h");
 
-  assert.match(stdout, /Usage: posthorn key create --account ID --name NAME --scope SCOPE/);
-  assert.match(stdout, /--expires TIME +When it ends/);
-  assert.match(stdout, /\{"keyId","key","name","scopes"\}/);
-  assert.match(stdout, /npx posthorn key create --account/);
+    assert.equal(code, 0);
+    assert.match(stdout, new RegExp(`^Usage: posthorn ${name}`, "m"));
+    assert.match(stdout, /^ {2}--json +Print one JSON object/m);
+    assert.equal(stdout.match(/^ {2}--/gm)?.length, Object.keys(options).length + 2);
+    assert.ok(prints === null || stdout.includes(prints), `${name} shows its JSON`);
+    assert.ok(examples.length > 0 && examples.every((example) => stdout.includes(example)));
+  }
 });
 
 test("--version prints the version, and as JSON where asked", async () => {
-  const [plain, asJson] = await Promise.all([run("--version"), run("--version", "--json")]);
+  assert.equal((await explain("--version")).stdout, "1.2.3\n");
+  assert.equal((await explain("--version", "--json")).stdout, '{"version":"1.2.3"}\n');
+});
 
-  assert.match(plain.stdout, /^\d+\.\d+\.\d+\n$/);
-  assert.deepEqual(JSON.parse(asJson.stdout), { version: plain.stdout.trim() });
+test("without a command, help goes to standard error and the exit code says so", async () => {
+  const { code, stdout, stderr } = await explain();
+
+  assert.deepEqual([code, stdout], [2, ""]);
+  assert.match(stderr, /^Posthorn 1\.2\.3 sends text messages/);
 });
 
 test("a mistyped command is answered with the likely one, on standard error", async () => {
-  const { code, stdout, stderr } = await run("acount", "creat");
+  const { code, stdout, stderr } = await explain("acount", "creat");
 
   assert.deepEqual([code, stdout], [2, ""]);
   assert.equal(
@@ -55,8 +64,20 @@ test("a mistyped command is answered with the likely one, on standard error", as
   );
 });
 
+test("wrong options are all named, with the command that explains them", async () => {
+  const { code, stderr } = await explain("account", "create", "--nam", "x", "--credits", "many");
+
+  assert.equal(code, 2);
+  assert.deepEqual(stderr.split("\n").slice(0, -1), [
+    "There is no option --nam; did you mean --name?",
+    "--name NAME is missing. What the account is called, 1 to 60 characters.",
+    '--credits must be a whole number from 0 to 1000000000000, not "many".',
+    "posthorn account create --help explains it.",
+  ]);
+});
+
 test("a database that cannot be reached ends a command with one sentence that says what to check", async () => {
-  const { code, stdout, stderr } = await run("account", "list");
+  const { code, stdout, stderr } = await explain("account", "list");
 
   assert.deepEqual([code, stdout], [1, ""]);
   assert.match(
