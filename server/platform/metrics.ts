@@ -26,16 +26,17 @@ export function createMetrics() {
     { name, help, labelNames = [] }: { name: string; help: string; labelNames?: string[] },
   ): Watched {
     const sources: (() => readonly Reading[])[] = [];
-    new Kind({
+    const metric = new Kind({
       name: `posthorn_${name}`,
       help,
       labelNames,
-      registers,
+      registers: [],
       collect() {
         this.reset();
         for (const read of sources) for (const { labels, value } of read()) this.inc(labels, value);
       },
     });
+    registry.registerMetric(metric);
     return (read) => void sources.push(read);
   }
 

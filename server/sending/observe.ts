@@ -34,7 +34,6 @@ export function observeSending({ db, metrics }: Deps): Loop {
     "Age of the oldest receipt that waits for its submission.",
   );
   const senders = metrics.gauge("senders_alive", "Nodes that hand messages over.");
-  const gauges = [queue, oldest, paused, parked, oldestParked, senders];
 
   async function look(): Promise<void> {
     const [queues, carriers, receipts, nodes, now] = await Promise.all([
@@ -51,7 +50,7 @@ export function observeSending({ db, metrics }: Deps): Loop {
     const nameOf = new Map(names.map(({ carrier_id, name }) => [carrier_id, name]));
     const age = (at: Date | null) => (at ? Math.max(0, now - at.getTime()) / 1000 : 0);
     // A queue that has emptied is in no row: what was told of it must not stay.
-    for (const gauge of gauges) gauge.reset();
+    for (const gauge of [queue, oldest, paused]) gauge.reset();
     for (const { name, paused: isPaused } of carriers) {
       paused.labels(name).set(isPaused ? 1 : 0);
       oldest.labels(name).set(0);
@@ -77,18 +76,13 @@ export function observeSending({ db, metrics }: Deps): Loop {
         await look();
       } catch (error) {
         // Better nothing than yesterday's figures.
-        for (const gauge of gauges) forget(gauge);
+        for (const gauge of [queue, oldest, paused]) gauge.reset();
+        for (const gauge of [parked, oldestParked, senders]) gauge.remove();
         throw error;
       }
       return 0;
     },
   };
-}
-
-/** Labelled values go with a reset; the one without labels would stay as 0. */
-function forget(gauge: ReturnType<Metrics["gauge"]>): void {
-  gauge.reset();
-  gauge.remove();
 }
 
 const MAX_COUNTED = 100_000;
