@@ -79,7 +79,7 @@ const buckets = <
 const stats = <const Name extends string>(name: Name, says: string) =>
   ({
     method: "GET",
-    path: `${A}/stats/${name}` as `${typeof A}/stats/${Name}`,
+    path: `${A}/stats/${name}`,
     summary: says,
     access: "viewer",
     params: inAccount(),

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { TSchema } from "typebox";
 import Schema from "typebox/schema";
 import { consoleOperations, type ConsoleOperation, errors } from "./index.ts";
 
@@ -49,7 +48,7 @@ test("every example is what its schema says", () => {
   for (const [name, { body, success }] of declared) {
     for (const schema of [body, success.body].filter((each) => each !== undefined)) {
       for (const example of (schema as { examples?: unknown[] }).examples ?? []) {
-        const compiled = Schema.Compile(schema as TSchema);
+        const compiled = Schema.Compile(schema);
         assert.ok(compiled.Check(example), `${name}: ${JSON.stringify(compiled.Errors(example))}`);
       }
     }

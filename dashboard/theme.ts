@@ -23,6 +23,7 @@ export const theme = createTheme({
       defaultProps: { closeButtonProps: { "aria-label": "Dismiss" } },
       styles: { description: { color: "var(--mantine-color-dimmed)" } },
     },
+    Alert: { styles: { label: { color: "var(--mantine-color-text)" } } },
     Badge: {
       defaultProps: { tt: "none", fw: 550 },
       styles: { label: { overflow: "visible" } },

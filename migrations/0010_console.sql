@@ -106,8 +106,6 @@ create table form_keys (
   user_id    uuid        not null,
   key        text        not null,
   operation  text        not null,
-  -- What the first time made, where the answer may be given again.
-  made_id    uuid,
   created_at timestamptz not null,
 
   primary key (user_id, key)

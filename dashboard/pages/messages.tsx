@@ -5,7 +5,7 @@ import { lazy, Suspense, useState } from "react";
 import type { ConsoleMessage } from "#contract";
 import { addressOf, type Input } from "../api.ts";
 import { nowMs } from "../clock.ts";
-import { formatNumber, zoneName } from "../format.ts";
+import { formatNumber } from "../format.ts";
 import { boundsOf } from "../range.ts";
 import { present } from "../search.ts";
 import { useAccount } from "../session.ts";
@@ -145,7 +145,7 @@ function ListBar({ search, newCount, onShowNew }: BarProps) {
   return (
     <Group justify="space-between" gap="sm" mih={30}>
       <Text size="sm" c="dimmed">
-        {words.allTimesIn(zoneName(zone))}
+        {words.allTimesIn(zone)}
       </Text>
       <Group gap="md" role="status">
         {newCount > 0 && search.live !== "on" && (

@@ -46,7 +46,7 @@ export function ProfilePage() {
 
 export function Part({ title, children }: { title: string; children: ReactNode }) {
   return (
-    <section aria-label={title}>
+    <section>
       <Title order={2} size="h4" mb="sm">
         {title}
       </Title>

@@ -51,6 +51,7 @@ export const messagesText = {
 
 export const filterText = {
   remove: (filter: string) => `Remove the filter ${filter}`,
+  filters: "Filters",
   active: "Active filters",
   range: "Range",
   all: "All time",

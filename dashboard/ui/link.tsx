@@ -4,7 +4,9 @@ import type { ComponentProps } from "react";
 
 /** Mantine's looks with the router's addresses: real links, so that they open in tabs and by keyboard. */
 export const TextLink = createLink(
-  (props: AnchorProps & Omit<ComponentProps<"a">, keyof AnchorProps>) => <Anchor<"a"> {...props} />,
+  (props: AnchorProps & Omit<ComponentProps<"a">, keyof AnchorProps>) => (
+    <Anchor inherit {...props} />
+  ),
 );
 
 export const ButtonLink = createLink(

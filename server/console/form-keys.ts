@@ -4,14 +4,11 @@ import { sql, type Transaction } from "#platform";
 
 type Form = { userId: string; key: string | undefined; operation: string; now: Date };
 
-/** The first time a form is sent, or what the first time made. */
-export type FormTurn = { isFirst: true } | { isFirst: false; madeId: string | null };
-
 /**
  * Notes that a form was sent, in the transaction that does its work: sent twice, at once or one after
  * the other, it does it once. A form without a key is always the first.
  */
-export async function takeFormKey(tx: Transaction, form: Form): Promise<FormTurn> {
+export async function takeFormKey(tx: Transaction, form: Form): Promise<{ isFirst: boolean }> {
   const { userId, key, operation, now } = form;
   if (key === undefined) return { isFirst: true };
   if (!isIdempotencyKey(key)) throw new Problem("IDEMPOTENCY_KEY_INVALID");
@@ -20,15 +17,8 @@ export async function takeFormKey(tx: Transaction, form: Form): Promise<FormTurn
         on conflict (user_id, key) do nothing
     returning key`);
   if (inserted.length > 0) return { isFirst: true };
-  const [before] = await tx.query<{ operation: string; made_id: string | null }>(sql`
-    select operation, made_id from form_keys where user_id = ${userId} and key = ${key}`);
+  const [before] = await tx.query<{ operation: string }>(sql`
+    select operation from form_keys where user_id = ${userId} and key = ${key}`);
   if (before?.operation !== operation) throw new Problem("IDEMPOTENCY_KEY_REUSED");
-  return { isFirst: false, madeId: before.made_id };
-}
-
-/** What the form made, so that sending it again can answer the same. */
-export async function noteMade(tx: Transaction, form: Form, madeId: string): Promise<void> {
-  if (form.key === undefined) return;
-  await tx.query(sql`
-    update form_keys set made_id = ${madeId} where user_id = ${form.userId} and key = ${form.key}`);
+  return { isFirst: false };
 }

@@ -136,7 +136,7 @@ export function consoleMessageHandlers(deps: Deps) {
 }
 
 type Asked = Parameters<typeof readFilter>[0] & {
-  errorCode?: BrowseFilter["errorCodes"] & unknown;
+  errorCode?: NonNullable<BrowseFilter["errorCodes"]>;
   keyId?: string;
   sender?: string;
 };

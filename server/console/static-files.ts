@@ -73,7 +73,7 @@ async function sendFile(
   reply: FastifyReply,
   { file, path }: { file: StaticFile; path: string },
 ): Promise<true> {
-  const accepted = String(request.headers["accept-encoding"] ?? "");
+  const accepted = request.headers["accept-encoding"] ?? "";
   const encoding = file.encodings.find((each) => new RegExp(`\\b${each}\\b`).test(accepted));
   const suffix = encoding === "br" ? ".br" : ".gz";
   const content = await readFile(encoding ? `${file.path}${suffix}` : file.path).catch(() => {

@@ -55,7 +55,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     ...poolConfig(options),
     connectionString: primary.url,
     ...primary.stream,
-    ...(primary.count > 1 ? { onConnect: refuseStandby } : {}),
+    // The pool waits for what this returns, though its types do not say so.
+    ...(primary.count > 1 ? { onConnect: refuseStandby as unknown as () => void } : {}),
   });
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
   // Only its words are logged: the error carries the whole client. A closing pool loses them all, as asked.
@@ -171,7 +172,7 @@ const NUMERIC: number = 1700;
 const getTypeParser = ((oid: number, format: "text") =>
   oid === INT8 || oid === NUMERIC
     ? Number
-    : pg.types.getTypeParser(oid as never, format)) as typeof pg.types.getTypeParser;
+    : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser;
 
 const UNAVAILABLE_STATES = new Set([
   "57P01", // admin shutdown

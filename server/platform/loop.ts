@@ -43,7 +43,8 @@ export function runLoop(loop: Loop, { clock, log }: { clock: Clock; log: Log }):
   return {
     wake() {
       isWoken = true;
-      rest.abort();
+      // A reason of our own: the default one is an error with a stack, made anew each time.
+      rest.abort("woken");
     },
     stop() {
       stopping.abort();

@@ -51,7 +51,7 @@ async function acceptMany(api: TestApi, count: number): Promise<string[]> {
     text: `Message ${n}`,
   }));
   const answer = await api.post("/v1/messages/batch", { messages });
-  return (answer.json() as { data: { messageId: string }[] }).data.map(
+  return (answer.json()).data.map(
     ({ messageId }) => messageId,
   );
 }

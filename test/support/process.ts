@@ -18,10 +18,12 @@ export type ServiceProcess = AsyncDisposable & {
   exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
 };
 
+type Settings = Record<string, string>;
+
 /** The real service as a process of its own, on a database of the test: to be killed at the worst moment. */
 export async function startService(
   databaseUrl: string,
-  settings: Record<string, string> = {},
+  settings: Settings | ((port: number) => Settings) = {},
 ): Promise<ServiceProcess> {
   const folder = await mkdtemp(join(tmpdir(), "posthorn-process-"));
   const port = await freePort();
@@ -35,7 +37,7 @@ export async function startService(
       WEBHOOK_ALLOW_CIDRS: "127.0.0.0/8",
       WEBHOOK_ALLOW_HTTP: "true",
       LOG_LEVEL: "warn",
-      ...settings,
+      ...(typeof settings === "function" ? settings(port) : settings),
     },
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -47,7 +49,10 @@ export async function startService(
     signal: signal as NodeJS.Signals | null,
   }));
   const url = `http://127.0.0.1:${port}`;
-  await ready(child, url, () => output);
+  await ready(child, url, () => output).catch((error: unknown) => {
+    child.kill("SIGKILL");
+    throw error;
+  });
   return {
     pid: child.pid ?? 0,
     url,

@@ -25,14 +25,17 @@ export type Receiver = AsyncDisposable & {
   received: Received[];
   /** What the next POSTs are answered with. */
   answer: (received: Received) => Answer | Promise<Answer>;
-  /** Answers everything that is held. */
+  /** Answers everything that is held, and what comes from now on. */
   release(status: number): void;
   /** Resolves once so many have arrived. */
   arrived(count: number): Promise<Received[]>;
 };
 
 /** A client's end: keeps every POST it gets, and answers as the test wishes. */
-export async function startReceiver(answer: Receiver["answer"] = () => 200): Promise<Receiver> {
+export async function startReceiver(
+  answer: Receiver["answer"] = () => 200,
+  host = "127.0.0.1",
+): Promise<Receiver> {
   const held = new Set<{ response: ServerResponse; entry: Received }>();
   const server = createServer((request, response) => void serve(request, response));
   const receiver: Receiver = {
@@ -41,6 +44,7 @@ export async function startReceiver(answer: Receiver["answer"] = () => 200): Pro
     received: [],
     answer,
     release(status) {
+      receiver.answer = () => status;
       for (const { response, entry } of held) respond(response, entry, status);
       held.clear();
     },
@@ -75,7 +79,7 @@ export async function startReceiver(answer: Receiver["answer"] = () => 200): Pro
     else respond(response, entry, wanted);
   }
 
-  server.listen(0, "127.0.0.1");
+  server.listen(0, host);
   await once(server, "listening");
   receiver.port = (server.address() as AddressInfo).port;
   receiver.url = `http://127.0.0.1:${receiver.port}/hook`;

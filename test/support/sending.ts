@@ -70,7 +70,7 @@ export async function startSending({
   await within("a carrier binds", Promise.all(smscs.map((smsc) => smsc.bound())));
 
   const read = async (messageId: string) =>
-    (await api.get(`/v1/messages/${messageId}`)).json() as Message;
+    (await api.get(`/v1/messages/${messageId}`)).json();
   return {
     api,
     smscs,
@@ -78,10 +78,10 @@ export async function startSending({
     async send(body) {
       const answer = await api.send(body);
       if (answer.statusCode !== 202) throw new Error(`The message was refused: ${answer.body}`);
-      return answer.json() as Message;
+      return answer.json();
     },
     history: async (messageId) =>
-      ((await api.get(`/v1/messages/${messageId}/events`)).json() as { data: HistoryEntry[] }).data,
+      ((await api.get(`/v1/messages/${messageId}/events`)).json()).data,
     async reached(messageId, ...statuses) {
       const began = performance.now();
       for (;;) {

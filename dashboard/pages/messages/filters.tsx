@@ -5,6 +5,7 @@ import { useState } from "react";
 import { useAccount } from "../../session.ts";
 import { messagesText as text } from "../../text/messages.ts";
 import { type ActiveFilter, FilterPills } from "../../ui/filter-pills.tsx";
+import { FilterBar } from "../../ui/filter-bar.tsx";
 import { RangePicker, rangeInWords } from "../../ui/range-picker.tsx";
 import { useZone } from "../../ui/zone.tsx";
 import { useRead } from "../../use-read.ts";
@@ -23,8 +24,7 @@ export function MessageFilters({ search, onChange }: Props) {
   const keys = useKeyNames();
   return (
     <Stack gap="sm">
-      <Group gap="sm" align="flex-start">
-        <SearchBox search={search} onChange={onChange} />
+      <FilterBar first={<SearchBox search={search} onChange={onChange} />}>
         <RangePicker
           range={search}
           onChange={(range) =>
@@ -51,7 +51,7 @@ export function MessageFilters({ search, onChange }: Props) {
           onChange={(event) => onChange({ key: event.currentTarget.value || undefined })}
         />
         <SenderBox search={search} onChange={onChange} />
-      </Group>
+      </FilterBar>
       <Chip.Group
         multiple
         value={search.status ?? []}

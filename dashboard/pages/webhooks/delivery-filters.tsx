@@ -3,6 +3,7 @@ import { useDebouncedCallback } from "@mantine/hooks";
 import { useState } from "react";
 import { webhooksText as text } from "../../text/webhooks.ts";
 import { type ActiveFilter, FilterPills } from "../../ui/filter-pills.tsx";
+import { FilterBar } from "../../ui/filter-bar.tsx";
 import { RangePicker, rangeInWords } from "../../ui/range-picker.tsx";
 import { useZone } from "../../ui/zone.tsx";
 import { DELIVERY_STATES, EVENTS } from "../../vocabulary.ts";
@@ -31,7 +32,7 @@ export function isFiltered(search: WebhooksSearch): boolean {
 export function DeliveryFilters({ search, onChange }: Props) {
   return (
     <Stack gap="sm">
-      <Group gap="sm" align="flex-start">
+      <FilterBar>
         <TypedBox
           label={text.host}
           value={search.host}
@@ -58,7 +59,7 @@ export function DeliveryFilters({ search, onChange }: Props) {
           }
         />
         <RangePicker range={search} onChange={(range) => onChange({ ...NO_RANGE, ...range })} />
-      </Group>
+      </FilterBar>
       <Chip.Group
         multiple
         value={search.state ?? []}

@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { after, before, test } from "node:test";
-import { type Records, startDnsServer } from "../../../test/support/dns-server.ts";
+import { startDnsServer } from "../../../test/support/dns-server.ts";
 import { resolveBy, testEgress } from "../../../test/support/egress.ts";
+import { hostileHosts, hostileZone } from "../../../test/support/hostile-hosts.ts";
 import { type Attempt, poster } from "../post.ts";
 import { connect } from "./connect.ts";
 import { judgeUrl } from "./judge-url.ts";
@@ -27,137 +28,11 @@ before(async () => {
 
 after(() => canary.close());
 
-/** Hosts that are refused at accept: loopback, private, metadata and reserved in every spelling. */
-const literals = [
-  [
-    "127.0.0.1",
-    "127.1",
-    "127.0.1",
-    "127.0.0.1.",
-    "127.255.255.254",
-    "2130706433",
-    "0x7f000001",
-    "0x7f.1",
-  ],
-  [
-    "0x7F.0x0.0x0.0x1",
-    "0177.0.0.1",
-    "0177.0.0.01",
-    "017700000001",
-    "0x7f.0.0.0x1",
-    "00000177.0.0.1",
-  ],
-  ["①②⑦.0.0.1", "１２７.０.０.１", "127。0。0。1", "127．0．0．1", "127｡0｡0｡1", "%31%32%37.0.0.1"],
-  ["127.0.0.%31", "0", "0.0.0.0", "0x0", "00", "0.0.0.0.", "0.1.2.3"],
-  ["localhost", "LOCALHOST", "localhost.", "a.localhost", "a.b.localhost.", "%6c%6f%63%61lhost"],
-  ["local\u00adhost", "ｌｏｃａｌｈｏｓｔ", "loc\u200balhost"],
-  [
-    "10.0.0.1",
-    "10.1",
-    "0xa000001",
-    "012.0.0.1",
-    "167772161",
-    "172.16.0.1",
-    "172.31.255.255",
-    "2886729729",
-  ],
-  ["192.168.0.1", "192.168.1", "3232235521", "0xc0a80001", "100.64.0.1", "100.127.255.255"],
-  [
-    "169.254.169.254",
-    "169.254.43518",
-    "2852039166",
-    "0xa9fea9fe",
-    "0251.0376.0251.0376",
-    "0xa9.254.0251.254",
-  ],
-  [
-    "168.63.129.16",
-    "100.100.100.200",
-    "192.0.0.192",
-    "192.0.2.1",
-    "192.88.99.1",
-    "198.18.0.1",
-    "198.19.255.255",
-  ],
-  [
-    "198.51.100.7",
-    "203.0.113.7",
-    "224.0.0.1",
-    "239.255.255.250",
-    "240.0.0.1",
-    "255.255.255.255",
-    "4294967295",
-  ],
-  ["[::1]", "[0:0:0:0:0:0:0:1]", "[::0001]", "[::]", "[0::0]", "[::127.0.0.1]", "[::7f00:1]"],
-  [
-    "[::ffff:127.0.0.1]",
-    "[::FFFF:7F00:1]",
-    "[0:0:0:0:0:ffff:127.0.0.1]",
-    "[::ffff:a9fe:a9fe]",
-    "[::ffff:10.0.0.1]",
-  ],
-  [
-    "[::ffff:0.0.0.0]",
-    "[::ffff:0:127.0.0.1]",
-    "[64:ff9b::127.0.0.1]",
-    "[64:ff9b::a9fe:a9fe]",
-    "[64:ff9b::10.0.0.1]",
-  ],
-  [
-    "[64:ff9b:1::127.0.0.1]",
-    "[64:ff9b:1::7f00:1]",
-    "[2002:7f00:1::]",
-    "[2002:a9fe:a9fe::1]",
-    "[2001:0:7f00:1::]",
-  ],
-  [
-    "[2001:0:4136:e378:8000:63bf:80ff:fffe]",
-    "[2001:db8::1]",
-    "[2001:10::1]",
-    "[2001:2::1]",
-    "[3fff::1]",
-  ],
-  ["[fc00::1]", "[fd00::1]", "[fd00:ec2::254]", "[fdff::1]", "[fe80::1]", "[febf::1]", "[fec0::1]"],
-  [
-    "[ff02::1]",
-    "[ff0e::1]",
-    "[100::1]",
-    "[5f00::1]",
-    "[4000::1]",
-    "[2a00:1450::5efe:7f00:1]",
-    "[2a00::200:5efe:a00:1]",
-  ],
-].flat();
-
-/** Names that mean no good, as a name server tells them. */
-const zone: Record<string, Records> = {
-  "loopback.example": ["127.0.0.1"],
-  "loopback6.example": ["::1"],
-  "private.example": ["10.0.0.1"],
-  "shared.example": ["100.64.0.1"],
-  "metadata.example": ["169.254.169.254"],
-  "metadata6.example": ["fd00:ec2::254"],
-  "any.example": ["0.0.0.0"],
-  "any6.example": ["::"],
-  "mapped.example": ["::ffff:127.0.0.1"],
-  "nat64.example": ["64:ff9b::7f00:1"],
-  "compatible.example": ["::7f00:1"],
-  "sixtofour.example": ["2002:7f00:1::"],
-  "multicast.example": ["224.0.0.1"],
-  "broadcast.example": ["255.255.255.255"],
-  "mixed.example": ["8.8.8.8", "127.0.0.1"],
-  "mixed6.example": ["8.8.8.8", "::1"],
-  "mixed-last.example": ["8.8.8.8", "8.8.4.4", "1.1.1.1", "10.0.0.1"],
-  "127.0.0.1.nip.example": ["127.0.0.1"],
-  "chain.example": ["CNAME chain2.example", "127.0.0.1"],
-  "xn--bcher-kva.example": ["127.0.0.1"],
-};
-
 test("no spelling of a forbidden address is accepted, posted to or connected to", async () => {
-  assert.ok(literals.length >= 110, `${literals.length} literals`);
+  assert.ok(hostileHosts.length >= 110, `${hostileHosts.length} hosts`);
   const egress = testEgress({ allowCidrs: [] });
   const worker = poster({ ...egress, showPrivateAnswers: true });
-  for (const host of literals) {
+  for (const host of hostileHosts) {
     for (const scheme of ["http", "https"]) {
       const url = `${scheme}://${host}:${canary.port}/hook`;
       const verdict = judgeUrl(url, egress.policy);
@@ -182,10 +57,10 @@ test("no spelling of a forbidden address is accepted, posted to or connected to"
 });
 
 test("a name that resolves to a forbidden address is refused at every connection", async () => {
-  await using dns = await startDnsServer(zone);
+  await using dns = await startDnsServer(hostileZone);
   const egress = testEgress({ allowCidrs: [], resolve: resolveBy(dns.address) });
   const worker = poster({ ...egress, showPrivateAnswers: true });
-  for (const name of Object.keys(zone)) {
+  for (const name of Object.keys(hostileZone)) {
     const url = `http://${name}:${canary.port}/hook`;
     assert.equal(judgeUrl(url, egress.policy).allowed, true, url);
     const attempt = await worker.post({ hostKey: 1n, url, headers: {}, body: Buffer.from("{}") });
@@ -197,10 +72,10 @@ test("a name that resolves to a forbidden address is refused at every connection
 });
 
 test("accepting a name asks nobody", async () => {
-  await using dns = await startDnsServer(zone);
+  await using dns = await startDnsServer(hostileZone);
   const egress = testEgress({ resolve: resolveBy(dns.address) });
 
-  for (const name of Object.keys(zone)) judgeUrl(`https://${name}/`, egress.policy);
+  for (const name of Object.keys(hostileZone)) judgeUrl(`https://${name}/`, egress.policy);
 
   assert.deepEqual(dns.asked, []);
 });

@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { sql } from "#platform";
+import { type Site, startSite } from "../support/site.ts";
+
+let site: Site;
+before(async () => (site = await startSite()));
+after(() => site[Symbol.asyncDispose]());
+
+const PASSWORD = "violet tram 88 ladder";
+
+function tokenOf(link: string): string {
+  return link.split("#token=")[1] ?? "";
+}
+
+/** As the terminal shows it. */
+function setupLink(): string {
+  return /http\S+\/setup#token=\S+/.exec(site.service.output())?.[0] ?? "";
+}
+
+test("a fresh server leads every path to set-up, which says where the link is", async () => {
+  await using tab = await site.tab({ statuses: [401] });
+
+  await tab.page.goto(`${site.url}/keys?state=active`);
+  await tab.page.getByText("Open the link from the terminal").waitFor();
+
+  assert.equal(new URL(tab.page.url()).pathname, "/setup");
+  await tab.check("no link");
+});
+
+test("a wrong token says so and nothing else", async () => {
+  await using tab = await site.tab({ statuses: [404] });
+
+  await tab.page.goto(`${site.url}/setup#token=wrong`);
+  await tab.page.getByText("This link does not work").waitFor();
+
+  assert.equal(await tab.page.getByRole("textbox").count(), 0);
+  await tab.check("wrong link");
+});
+
+test("two tabs that finish together make exactly one operator, and the token is in no address or log", async () => {
+  site.secrets.set(PASSWORD, /(?!)/);
+  site.secrets.set(tokenOf(setupLink()), /(?!)/);
+  await using first = await site.tab({ statuses: [404, 409] });
+  await using second = await site.tab({ statuses: [404, 409] });
+
+  for (const { page } of [first, second]) {
+    await page.goto(setupLink());
+    await page.getByLabel("Your name").waitFor();
+    assert.equal(page.url(), `${site.url}/setup`);
+  }
+  await first.check("operator");
+  await first.page.getByRole("button", { name: "Next" }).click();
+  await first.page.getByText("Enter a name.").waitFor();
+  assert.equal(await focused(first.page), "name");
+  for (const { page } of [first, second]) {
+    await page.getByLabel("Your name").fill("Ada Lovelace");
+    await page.getByLabel("E-mail").fill("ada@example.com");
+    await page.getByLabel("Password", { exact: true }).fill(PASSWORD);
+    await page.keyboard.press("Enter");
+    await page.getByLabel("Name of the account").fill("Analytical Engines");
+  }
+  await first.check("account");
+  await Promise.all([first.page.keyboard.press("Enter"), second.page.keyboard.press("Enter")]);
+  const winner = await Promise.any(
+    [first, second].map(async (tab) => {
+      await tab.page.getByRole("heading", { name: "Overview" }).waitFor();
+      return tab;
+    }),
+  );
+
+  assert.deepEqual(await site.db.query(sql`select email from users where is_operator`), [
+    { email: "ada@example.com" },
+  ]);
+  await winner.page.getByRole("link", { name: "1,000 credits" }).waitFor();
+  assert.ok(!site.service.output().replace(setupLink(), "").includes(tokenOf(setupLink())));
+});
+
+test("after set-up its page leads to sign-in and its API answers 404", async () => {
+  await using tab = await site.tab({ statuses: [401, 404] });
+
+  await tab.page.goto(`${site.url}/setup`);
+  await tab.page.getByRole("heading", { name: "Sign in" }).waitFor();
+
+  const answer = await fetch(`${site.url}/console/setup`);
+  assert.equal(answer.status, 404);
+});
+
+function focused(page: import("playwright-core").Page): Promise<string> {
+  return page.evaluate<string>("document.activeElement?.name ?? ''");
+}

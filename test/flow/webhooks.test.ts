@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Webhook } from "standardwebhooks";
+import type { HistoryEntry } from "#contract";
+import { eventId, systemClock } from "#platform";
+import { replayDelivery } from "#webhooks";
+import { verifyWebhook } from "../../sdk/webhook.ts";
+import { type Received, startReceiver } from "../support/receiver.ts";
+import { startSending } from "../support/sending.ts";
+import { webhookWorld } from "../support/webhook-world.ts";
+
+test("every change of status reaches the receiver once, in order, with the promised headers", async () => {
+  await using receiver = await startReceiver();
+  await using world = await startSending();
+
+  const { messageId } = await world.send({
+    recipient: "4915112345678",
+    text: "Hello",
+    callbackUrl: receiver.url,
+  });
+  const [sent, delivered] = await receiver.arrived(2);
+  await world.reached(messageId, "DELIVERED");
+
+  const message = await world.read(messageId);
+  assert.equal(
+    sent?.body.toString(),
+    `{"event":"message.sent","messageId":"${messageId}","recipient":"4915112345678","status":"SENT","sentAt":"${message.sentAt}"}`,
+  );
+  assert.equal(
+    delivered?.body.toString(),
+    `{"event":"message.delivered","messageId":"${messageId}","recipient":"4915112345678","status":"DELIVERED","deliveredAt":"${message.deliveredAt}"}`,
+  );
+  assert.partialDeepStrictEqual(delivered.headers, {
+    "content-type": "application/json",
+    "accept-encoding": "identity",
+    "x-sms-event": "message.delivered",
+    "x-sms-attempt": "1",
+    "x-sms-sequence": "3",
+    "webhook-id": eventId(messageId, 3),
+  });
+  assert.match(delivered.headers["user-agent"] ?? "", /^Posthorn\/\d/);
+  assert.equal(receiver.received.length, 2);
+});
+
+test("a message without a callback address makes no webhook", async () => {
+  await using receiver = await startReceiver();
+  await using world = await startSending();
+
+  const quiet = await world.send({ recipient: "4915112345678", text: "Hello" });
+  await world.reached(quiet.messageId, "DELIVERED");
+  await world.send({ recipient: "4915112345678", text: "Hi", callbackUrl: receiver.url });
+  const received = await receiver.arrived(2);
+
+  assert.ok(received.every(({ body }) => !body.toString().includes(quiet.messageId)));
+});
+
+test("a real delivery is verified by the published library and the SDK, and no changed octet is", async () => {
+  await using receiver = await startReceiver();
+  await using world = await webhookWorld();
+  world.worker();
+  await world.sent(1, { url: receiver.url });
+
+  const [received] = (await receiver.arrived(1)) as [Received];
+  const [secret] = (await world.signingSecrets()) as [string];
+  const changed = Buffer.from(received.body);
+  changed[20] = (changed[20] ?? 0) ^ 1;
+
+  const library = new Webhook(secret);
+  assert.ok(library.verify(received.body, received.headers));
+  assert.throws(() => library.verify(changed, received.headers));
+  assert.ok(verifyWebhook(received.body, received.headers, secret));
+  assert.throws(() => verifyWebhook(changed, received.headers, secret));
+});
+
+test("attempts and replays carry the same octets and id, a number that counts on, and a new signature", async () => {
+  await using receiver = await startReceiver(({ headers }) =>
+    headers["x-sms-attempt"] === "1" ? 500 : 200,
+  );
+  await using world = await webhookWorld();
+  world.worker();
+  const [messageId] = (await world.sent(1, { url: receiver.url })) as [string];
+  await receiver.arrived(1);
+  await world.hurry(1);
+  await receiver.arrived(2);
+  await world.left(0);
+
+  await replayDelivery(world.db, {
+    deliveryId: eventId(messageId, 2),
+    actor: "test",
+    now: systemClock.now(),
+  });
+  const received = await receiver.arrived(3);
+  await world.left(0);
+
+  assert.deepEqual(new Set(received.map(({ body }) => body.toString("hex"))).size, 1);
+  assert.deepEqual(
+    received.map(({ headers }) => [headers["webhook-id"], headers["x-sms-attempt"]]),
+    [1, 2, 3].map((attempt) => [eventId(messageId, 2), String(attempt)]),
+  );
+  const [secret] = (await world.signingSecrets()) as [string];
+  for (const { body, headers } of received) assert.ok(new Webhook(secret).verify(body, headers));
+});
+
+test("the history of a message shows its webhooks and their attempts", async () => {
+  await using receiver = await startReceiver(({ headers }) =>
+    headers["x-sms-sequence"] === "2" ? 200 : 410,
+  );
+  await using world = await startSending();
+  const { messageId } = await world.send({
+    recipient: "4915112345678",
+    text: "Hello",
+    callbackUrl: receiver.url,
+  });
+
+  await receiver.arrived(2);
+  const [, sent, delivered] = await webhooksOf(world, messageId, ["delivered", "gone"]);
+
+  assert.equal(sent?.webhook?.eventId, eventId(messageId, 2));
+  const [attempt] = sent.webhook.attempts;
+  assert.partialDeepStrictEqual(attempt, { attempt: 1, httpStatus: 200, error: null });
+  assert.partialDeepStrictEqual(delivered?.webhook, {
+    state: "gone",
+    attempts: [{ attempt: 1, httpStatus: 410, error: "gone" }],
+  });
+});
+
+type StatusEntry = Extract<HistoryEntry, { type: "status" }>;
+
+/** The statuses of a message, once the webhooks after QUEUED have these states. */
+async function webhooksOf(
+  world: { history(messageId: string): Promise<HistoryEntry[]> },
+  messageId: string,
+  states: string[],
+): Promise<StatusEntry[]> {
+  for (;;) {
+    const history = await world.history(messageId);
+    const entries = history.filter((entry): entry is StatusEntry => entry.type === "status");
+    const seen = entries.slice(1).map(({ webhook }) => webhook?.state);
+    if (JSON.stringify(seen) === JSON.stringify(states)) return entries;
+    await systemClock.sleep(10);
+  }
+}

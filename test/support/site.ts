@@ -1,0 +1,146 @@
+import { randomBytes } from "node:crypto";
+import type { Browser } from "playwright-core";
+import { createAccount, createKey } from "#accounts";
+import { createUser, passwords } from "#console";
+import type { MemberRole, Scope } from "#contract";
+import { bookCredits } from "#credits";
+import { secretBox, sql, systemClock } from "#platform";
+import { startBrowser } from "./browser.ts";
+import { openTab, type Tab, type TabOptions } from "./tab.ts";
+import { type TestDatabase, testDatabase } from "./postgres.ts";
+import { type ServiceProcess, startService, TEST_SECRET_KEY } from "./process.ts";
+
+/** Somebody who can sign in. */
+export type Person = { userId: string; name: string; email: string; password: string };
+
+export type Account = { accountId: string; name: string };
+
+export type Site = AsyncDisposable & {
+  db: TestDatabase;
+  service: ServiceProcess;
+  browser: Browser;
+  url: string;
+  /** What must be in no answer but the one that may hold it. */
+  secrets: Secrets;
+  account(options?: { name?: string; credits?: number }): Promise<Account>;
+  person(name: string, memberships: [Account, MemberRole][], isOperator?: boolean): Promise<Person>;
+  key(account: Account, options?: { name?: string; scopes?: Scope[] }): Promise<string>;
+  /** A browser context of its own, with the guards on. */
+  tab(options?: TabOptions): Promise<Tab>;
+  /** The same, signed in and at a path. */
+  signedIn(person: Person, path?: string, options?: TabOptions): Promise<Tab>;
+};
+
+/** Each with the one answer, as `METHOD path`, that may hold it. */
+export type Secrets = Map<string, RegExp>;
+
+type Options = {
+  settings?: Record<string, string> | ((port: number) => Record<string, string>);
+  /** Where the browser finds the service, if not at its own address. */
+  address?: (port: number) => string;
+};
+
+/** The real process on a database of its own, and a browser before it: one per test file. */
+export async function startSite({ settings, address }: Options = {}): Promise<Site> {
+  const db = await testDatabase();
+  const service = await startService(db.url, settings);
+  const browser = await startBrowser();
+  const port = Number(new URL(service.url).port);
+  const url = address?.(port) ?? service.url;
+  const hashing = passwords();
+  const secrets: Secrets = new Map();
+  const deps = { url, browser, secrets };
+
+  async function account({ name = "Example", credits = 1_000 } = {}): Promise<Account> {
+    const box = secretBox(Buffer.from(TEST_SECRET_KEY, "base64"));
+    const now = systemClock.now();
+    const { accountId, signingSecret } = await createAccount(db, {
+      name,
+      actor: "cli",
+      now,
+      secrets: box,
+    });
+    secrets.set(signingSecret, /signing-secret\/(?:reveal|rotate)$/);
+    const topup = { accountId, kind: "topup", note: "Start", actor: "cli", now } as const;
+    if (credits > 0) await bookCredits(db, { ...topup, amount: credits });
+    return { accountId, name };
+  }
+
+  async function person(
+    name: string,
+    memberships: [Account, MemberRole][],
+    isOperator = false,
+  ): Promise<Person> {
+    const password = `pass ${randomBytes(9).toString("hex")}`;
+    secrets.set(password, NOWHERE);
+    const email = `${name.toLowerCase().replaceAll(" ", ".")}.${randomBytes(3).toString("hex")}@example.com`;
+    const [[first, role] = [undefined, "viewer" as const], ...others] = memberships;
+    const created = await createUser(
+      { db, passwords: hashing },
+      {
+        email,
+        name,
+        password,
+        accountId: first?.accountId ?? "",
+        role,
+        isOperator,
+        actor: "cli",
+        now: systemClock.now(),
+      },
+    );
+    if (created.outcome !== "created") throw new Error(`No user: ${created.outcome}`);
+    for (const [also, as] of others) {
+      await db.query(sql`
+        insert into memberships (account_id, user_id, role, joined_at)
+        values (${also.accountId}, ${created.userId}, ${as}, now())`);
+    }
+    return { userId: created.userId, name, email, password };
+  }
+
+  return {
+    db,
+    service,
+    browser,
+    url,
+    secrets,
+    account,
+    person,
+    async key({ accountId }, { name = "Test", scopes = ["messages:send", "messages:read"] } = {}) {
+      const made = await createKey(db, {
+        accountId,
+        name,
+        scopes,
+        expiresAt: null,
+        actor: "cli",
+        now: systemClock.now(),
+      });
+      if (made.outcome !== "created") throw new Error(`No key: ${made.outcome}`);
+      secrets.set(made.key, NOWHERE);
+      return made.key;
+    },
+    tab: (options) => openTab(deps, options),
+    async signedIn(who, path = "/", options = {}) {
+      const tab = await openTab(deps, options);
+      await signIn(tab, url, who);
+      await tab.page.goto(`${url}${path}`);
+      return tab;
+    },
+    async [Symbol.asyncDispose]() {
+      await browser.close();
+      await service[Symbol.asyncDispose]();
+      await db[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** No address matches: the secret may be in no answer. */
+export const NOWHERE = /(?!)/;
+
+/** By the API, as the page would: the sign-in page has tests of its own. */
+async function signIn({ page }: Tab, url: string, { email, password }: Person): Promise<void> {
+  const answer = await page.request.post(`${url}/console/auth/sign-in`, {
+    data: { email, password },
+    headers: { "sec-fetch-site": "same-origin", origin: new URL(url).origin },
+  });
+  if (!answer.ok()) throw new Error(`No sign-in: ${await answer.text()}`);
+}

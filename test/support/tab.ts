@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Browser, BrowserContext, Page, Response } from "playwright-core";
+import type { Secrets } from "./site.ts";
+
+export type TabOptions = {
+  isPhone?: boolean;
+  isDark?: boolean;
+  zone?: string;
+  /** Statuses whose line in the browser's console is no fault of ours. */
+  statuses?: number[];
+};
+
+export type Tab = AsyncDisposable & {
+  page: Page;
+  context: BrowserContext;
+  /** Everything that was requested, as `METHOD path?query`. */
+  requests: string[];
+  /** From now on, answers with these statuses are expected. */
+  expect(...statuses: number[]): void;
+  /** In light, dark and on a phone: nothing for axe, no sideways scroll, and a picture of it. */
+  check(state: string): Promise<void>;
+  picture(name: string): Promise<void>;
+};
+
+type Deps = { url: string; browser: Browser; secrets: Secrets };
+
+const DESKTOP = { width: 1280, height: 800 };
+const PHONE = { width: 375, height: 812 };
+/** The browser's own line for an answer that is an error. */
+const STATUS_LINE = /^Failed to load resource: the server responded with a status of (\d+)/;
+/** Longer than any wait on a busy machine; a state that has not come by then does not come. */
+const WAIT_MS = 15_000;
+
+/** A page with the guards on: whatever they find fails the test when the tab closes. */
+export async function openTab(deps: Deps, options: TabOptions = {}): Promise<Tab> {
+  const { browser, url } = deps;
+  const context = await browser.newContext({
+    viewport: options.isPhone ? PHONE : DESKTOP,
+    hasTouch: options.isPhone ?? false,
+    colorScheme: options.isDark ? "dark" : "light",
+    locale: "en-GB",
+    timezoneId: options.zone ?? "Europe/Paris",
+    reducedMotion: "reduce",
+  });
+  context.setDefaultTimeout(WAIT_MS);
+  if (URL.parse(url)?.hostname === "127.0.0.1") {
+    await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: url });
+  }
+  const page = await context.newPage();
+  const watch = guard(page, deps, new Set(options.statuses));
+  const home = options.isPhone ? PHONE : DESKTOP;
+  return {
+    page,
+    context,
+    requests: watch.requests,
+    expect: (...statuses) => statuses.forEach((status) => watch.expected.add(status)),
+    check: (state) => checkState(page, state, { home, isDark: options.isDark ?? false }),
+    picture: (name) => picture(page, name),
+    async [Symbol.asyncDispose]() {
+      await watch.settle();
+      await context.close();
+      assert.deepEqual(watch.faults, [], "the browser reports faults");
+    },
+  };
+}
+
+/** Watches the console, errors, requests and answers of a page. */
+function guard(page: Page, { url, secrets }: Deps, expected: Set<number>) {
+  const faults: string[] = [];
+  const requests: string[] = [];
+  const answers: Promise<{ method: string; address: string; content: string }>[] = [];
+  const { host } = new URL(url);
+
+  page.on("console", (message) => {
+    if (!["error", "warning"].includes(message.type())) return;
+    const status = STATUS_LINE.exec(message.text())?.[1];
+    if (status !== undefined && expected.has(Number(status))) return;
+    faults.push(`${message.type()}: ${message.text()} (${message.location().url})`);
+  });
+  page.on("pageerror", (error) => faults.push(`error: ${error.stack ?? error.message}`));
+  page.on("request", (request) => {
+    const address = new URL(request.url());
+    requests.push(`${request.method()} ${address.pathname}${address.search}`);
+    if (!["blob:", "data:"].includes(address.protocol) && address.host !== host) {
+      faults.push(`a request left the origin: ${request.url()}`);
+    }
+  });
+  page.on("response", (response) => void answers.push(contentOf(response)));
+
+  async function settle(): Promise<void> {
+    for (const { method, address, content } of await Promise.all(answers)) {
+      for (const [secret, allowed] of secrets) {
+        const path = new URL(address).pathname;
+        if (address.includes(secret)) faults.push(`the address ${path} holds a secret`);
+        if (content.includes(secret) && !allowed.test(`${method} ${path}`)) {
+          faults.push(`the answer of ${method} ${path} holds a secret`);
+        }
+      }
+    }
+  }
+  return { faults, requests, expected, settle };
+}
+
+/** Headers and body of an answer that can hold a secret; a stream has no end to wait for. */
+async function contentOf(response: Response) {
+  const headers = await response.allHeaders().catch(() => ({}));
+  const type = headers["content-type"] ?? "";
+  const isText = /json|csv|html/.test(type);
+  const body = isText ? await response.text().catch(() => "") : "";
+  const method = response.request().method();
+  return { method, address: response.url(), content: `${JSON.stringify(headers)}\n${body}` };
+}
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+
+type View = { home: { width: number; height: number }; isDark: boolean };
+
+async function checkState(page: Page, state: string, { home, isDark }: View): Promise<void> {
+  const views = [
+    { name: "desktop", size: DESKTOP, scheme: "light" },
+    { name: "dark", size: DESKTOP, scheme: "dark" },
+    { name: "phone", size: PHONE, scheme: "light" },
+  ] as const;
+  for (const { name, size, scheme } of views) {
+    await page.setViewportSize(size);
+    await page.emulateMedia({ colorScheme: scheme });
+    await page.locator(`[data-mantine-color-scheme=${scheme}]`).first().waitFor();
+    await picture(page, `${state} ${name}`);
+    assert.deepEqual(await axeFindings(page), [], `axe on "${state}", ${name}`);
+    assert.equal(await sidewaysScroll(page), 0, `sideways scroll on "${state}", ${name}`);
+  }
+  await page.setViewportSize(home);
+  await page.emulateMedia({ colorScheme: isDark ? "dark" : "light" });
+}
+
+type Violation = { id: string; help: string; nodes: { html: string; failureSummary?: string }[] };
+
+async function axeFindings(page: Page): Promise<string[]> {
+  // Through evaluate: as a script of the page, the policy would refuse it.
+  await page.evaluate(AXE);
+  const options = { runOnly: { type: "tag", values: RULES }, resultTypes: ["violations"] };
+  const found = `axe.run(document, ${JSON.stringify(options)}).then(({ violations }) => violations)`;
+  const violations = await page.evaluate<Violation[]>(found);
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html} — ${failureSummary ?? ""}`),
+  );
+}
+
+function sidewaysScroll(page: Page): Promise<number> {
+  const root = "document.documentElement";
+  return page.evaluate<number>(`Math.max(0, ${root}.scrollWidth - ${root}.clientWidth)`);
+}
+
+const PICTURES = fileURLToPath(new URL("../../node_modules/.cache/pictures", import.meta.url));
+
+/** Kept with the run, to be looked at; never compared. */
+async function picture(page: Page, name: string): Promise<void> {
+  const folder = join(PICTURES, basename(process.argv[1] ?? "test", ".test.ts"));
+  mkdirSync(folder, { recursive: true });
+  const file = name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
+  await page.screenshot({ path: join(folder, `${file}.png`) });
+}
