@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { test } from "node:test";
+import { sql, systemClock } from "#platform";
+import { poster, sendTestEvent } from "#webhooks";
+import { startApi } from "../support/api.ts";
+import { startDnsServer } from "../support/dns-server.ts";
+import { resolveBy, testEgress } from "../support/egress.ts";
+import { hostileHosts, hostileZone } from "../support/hostile-hosts.ts";
+import { webhookWorld } from "../support/webhook-world.ts";
+
+// The tables of hosts are the same that the guard itself is tested with. Here they go the three ways
+// that lead to it: accept, test button, worker. A canary on every address sees no connection.
+
+async function startCanary() {
+  const connections: string[] = [];
+  const server = createServer((socket) => {
+    connections.push(socket.remoteAddress ?? "unknown");
+    socket.destroy();
+  });
+  server.listen(0);
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return { port, connections, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+}
+
+test("a forbidden callback address is refused when the message is sent, and nothing is charged", async () => {
+  await using canary = await startCanary();
+  await using api = await startApi({
+    credits: 5,
+    settings: { WEBHOOK_ALLOW_CIDRS: "", WEBHOOK_ALLOW_HTTP: "true", RATE_LIMIT_SENDS: "100000" },
+  });
+
+  for (const host of hostileHosts) {
+    const callbackUrl = `http://${host}:${canary.port}/hook`;
+    const answer = await api.send({ recipient: "4915112345678", text: "Hello", callbackUrl });
+    assert.equal(answer.statusCode, 422, callbackUrl);
+    const [detail] = answer.json().error.details;
+    assert.deepEqual([detail.field, detail.code], ["callbackUrl", "CALLBACK_URL_FORBIDDEN"]);
+  }
+
+  assert.deepEqual(await api.db.query(sql`select message_id from messages`), []);
+  assert.deepEqual(await api.db.query(sql`select kind from ledger`), [{ kind: "topup" }]);
+  assert.deepEqual(canary.connections, []);
+});
+
+test("a worker never connects to a forbidden address, and the delivery ends forbidden, replayable", async () => {
+  await using canary = await startCanary();
+  await using dns = await startDnsServer(hostileZone);
+  await using world = await webhookWorld();
+  const hosts = [...hostileHosts, ...Object.keys(hostileZone)];
+  // As if they had been accepted under another policy.
+  const urls = hosts.map((host) => `http://${host}:${canary.port}/hook`);
+  await world.sentTo(urls);
+
+  world.worker({ allowCidrs: [], resolve: resolveBy(dns.address) });
+  await world.left(0);
+
+  const attempts = await world.attempts();
+  assert.equal(attempts.length, urls.length);
+  assert.ok(attempts.every(({ ended, attempt }) => ended === "forbidden" && attempt === 1));
+  assert.deepEqual(canary.connections, []);
+});
+
+test("the test button refuses what the worker refuses", async () => {
+  await using canary = await startCanary();
+  await using dns = await startDnsServer(hostileZone);
+  await using world = await webhookWorld();
+  const { db, secrets, accountId } = world;
+  const egress = testEgress({ allowCidrs: [], resolve: resolveBy(dns.address) });
+  const posting = poster({ ...egress, showPrivateAnswers: true });
+  const deps = { db, clock: systemClock, secrets, poster: posting, policy: egress.policy };
+  const tested = (host: string) =>
+    sendTestEvent(
+      { ...deps, version: "test" },
+      { accountId, url: `http://${host}:${canary.port}/`, status: "DELIVERED", actor: "test" },
+    );
+
+  for (const host of hostileHosts) assert.equal((await tested(host)).outcome, "refused", host);
+  for (const name of Object.keys(hostileZone).slice(0, 8)) {
+    const result = await tested(name);
+    assert.equal(result.outcome === "sent" && result.attempt.outcome.kind, "forbidden", name);
+  }
+  await posting.close();
+
+  assert.deepEqual(canary.connections, []);
+});

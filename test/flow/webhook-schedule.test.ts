@@ -1,0 +1,192 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { eventId, sql, systemClock } from "#platform";
+import { findDelivery, replayDelivery, webhookHistory } from "#webhooks";
+import { startReceiver } from "../support/receiver.ts";
+import { until } from "../support/until.ts";
+import { webhookWorld } from "../support/webhook-world.ts";
+
+const SECONDS = [5, 30, 300, 1_800, 7_200, 21_600];
+
+test("a delivery that always fails is tried 7 times on the schedule, then ends exhausted and stays shown", async () => {
+  await using receiver = await startReceiver(() => 503);
+  await using world = await webhookWorld();
+  world.worker();
+  const [messageId] = (await world.sent(1, { url: receiver.url })) as [string];
+
+  for (const [position, planned] of SECONDS.entries()) {
+    await receiver.arrived(position + 1);
+    await world.until(
+      `attempt ${position + 1} is recorded`,
+      sql`select step = ${position + 1} as holds from webhook_deliveries`,
+    );
+    const [row] = await world.db.query<{ seconds: number }>(sql`
+      select extract(epoch from next_at - (select max(at) from webhook_attempts))::float8 as seconds
+        from webhook_deliveries`);
+    const waited = row?.seconds ?? 0;
+    assert.ok(waited > planned * 0.79 && waited < planned * 1.21 + 5, `${waited} after ${planned}`);
+    await world.hurry(1);
+  }
+  await world.left(0);
+
+  const attempts = await world.attempts();
+  assert.deepEqual(
+    attempts.map(({ attempt, step, http_status, ended }) => [attempt, step, http_status, ended]),
+    [0, 1, 2, 3, 4, 5, 6].map((step) => [step + 1, step, 503, step === 6 ? "exhausted" : null]),
+  );
+  const history = await webhookHistory(world.db, { accountId: world.accountId, messageId });
+  assert.equal(history.get(2)?.state, "exhausted");
+  assert.equal(history.get(2)?.attempts.length, 7);
+});
+
+test("410 ends one delivery, and the next event of the message is still delivered", async () => {
+  await using receiver = await startReceiver(({ headers }) =>
+    headers["x-sms-sequence"] === "2" ? 410 : 200,
+  );
+  await using world = await webhookWorld();
+  world.worker();
+  const [messageId] = (await world.sent(1, { url: receiver.url })) as [string];
+  await world.left(0);
+
+  await world.move(messageId, "DELIVERED");
+  await world.left(0);
+
+  assert.deepEqual(
+    (await world.attempts()).map(({ sequence, ended }) => [sequence, ended]),
+    [
+      [2, "gone"],
+      [3, "delivered"],
+    ],
+  );
+});
+
+test("Retry-After lengthens the wait up to twice, and a redirect is a failure that nobody follows", async () => {
+  await using elsewhere = await startReceiver();
+  await using receiver = await startReceiver(() => ({
+    status: 307,
+    headers: { "Retry-After": "1000000000", Location: elsewhere.url },
+  }));
+  await using world = await webhookWorld();
+  world.worker();
+  await world.sent(1, { url: receiver.url });
+
+  await receiver.arrived(1);
+  await world.until("it is recorded", sql`select step = 1 as holds from webhook_deliveries`);
+
+  const [row] = await world.db.query<{ seconds: number }>(sql`
+    select extract(epoch from next_at - (select max(at) from webhook_attempts))::float8 as seconds
+      from webhook_deliveries`);
+  assert.ok((row?.seconds ?? 0) > 5 * 2 * 0.79, `${row?.seconds} s`);
+  assert.equal((await world.attempts())[0]?.error_class, "http_307");
+  assert.deepEqual(elsewhere.received, []);
+});
+
+test("an attempt interrupted three times in a row ends the delivery, without a fourth", async () => {
+  await using receiver = await startReceiver();
+  await using world = await webhookWorld();
+  await world.sent(1, { url: receiver.url });
+  const claim = (isFirst: boolean) =>
+    world.db.query(sql`
+      select message_id from claim_deliveries(
+        array(select host_key from webhook_deliveries), array[1], ${isFirst}, interval '30 s')`);
+
+  assert.equal((await claim(true)).length, 1);
+  for (let crash = 0; crash < 2; crash += 1) {
+    await world.expireLeases();
+    assert.equal((await claim(false)).length, 1);
+  }
+  await world.expireLeases();
+  world.worker();
+  await world.left(0);
+
+  assert.deepEqual(
+    (await world.attempts()).map(({ attempt, step, error_class, ended }) => [
+      attempt,
+      step,
+      error_class,
+      ended,
+    ]),
+    [
+      [1, 0, "interrupted", null],
+      [2, 0, "interrupted", null],
+      [3, 0, "interrupted", "exhausted"],
+    ],
+  );
+  assert.deepEqual(receiver.received, []);
+});
+
+test("a delivery whose event is gone ends, with an attempt that says so", async () => {
+  await using receiver = await startReceiver();
+  await using world = await webhookWorld();
+  await world.sent(1, { url: receiver.url });
+  await world.db.query(sql`delete from events`);
+
+  world.worker();
+  await world.left(0);
+
+  assert.partialDeepStrictEqual(await world.attempts(), [
+    { attempt: 1, error_class: "event_missing", ended: "exhausted" },
+  ]);
+});
+
+test("what an account's damaged secret keeps from being signed waits, and other accounts do not", async () => {
+  await using receiver = await startReceiver();
+  await using world = await webhookWorld();
+  const other = await world.newAccount();
+  await world.db.query(sql`
+    update signing_secrets set sealed = 'rubbish' where account_id = ${world.accountId}`);
+  await world.sent(1, { url: receiver.url });
+  await world.sent(1, { url: receiver.url, accountId: other });
+
+  world.worker();
+  await receiver.arrived(1);
+  await world.left(1);
+  await world.until(
+    "it is given back",
+    sql`select leased_until is null and attempts = 0 as holds from webhook_deliveries`,
+  );
+
+  assert.equal(receiver.received.length, 1);
+  assert.equal((await world.attempts()).length, 1);
+});
+
+test("what has waited a day for a host that is only probed ends exhausted", async () => {
+  await using silent = await startReceiver(() => "hold");
+  await using world = await webhookWorld();
+  const worker = world.worker({ deadlineMs: 50 });
+  await world.sent(12, { url: silent.url });
+  await until("the host is open", () => worker.lanes.survey().open.length === 1);
+  await world.db.query(sql`
+    update webhook_deliveries set created_at = created_at - interval '25 hours', next_at = clock_timestamp()
+     where leased_until is null`);
+  await world.left(0);
+
+  const ended = (await world.attempts()).filter((each) => each.ended !== null);
+  assert.equal(ended.length, 12);
+  assert.ok(ended.every((each) => each.ended === "exhausted"));
+  assert.ok(ended.some((each) => each.error_class === "host_open"));
+});
+
+test("an exhausted delivery that is replayed gets the whole schedule again", async () => {
+  await using receiver = await startReceiver(() => 500);
+  await using world = await webhookWorld();
+  world.worker();
+  const [messageId] = (await world.sent(1, { url: receiver.url })) as [string];
+  for (let step = 0; step < 6; step += 1) await world.hurry(1);
+  await world.left(0);
+  const deliveryId = eventId(messageId, 2);
+  const now = systemClock.now();
+
+  const replayed = await replayDelivery(world.db, { deliveryId, actor: "test", now });
+  for (let step = 0; step < 6; step += 1) await world.hurry(1);
+  await world.left(0);
+
+  assert.equal(replayed.outcome, "replayed");
+  const delivery = await findDelivery(world.db, { accountId: world.accountId, deliveryId });
+  assert.equal(delivery?.state, "exhausted");
+  assert.deepEqual(
+    delivery.tried.map(({ attempt, ended }) => [attempt, ended]),
+    Array.from({ length: 14 }, (_, n) => [n + 1, n % 7 === 6 ? "exhausted" : null]),
+  );
+  assert.ok(delivery.tried.slice(7).every(({ replay_id }) => replay_id === delivery.replayId));
+});

@@ -1,0 +1,250 @@
+import { createAccount, findSigningSecrets } from "#accounts";
+import type { Status } from "#contract";
+import { hostKey, moveMessages } from "#messages";
+import {
+  createMetrics,
+  newMessageId,
+  openDatabase,
+  secretBox,
+  silentLog,
+  type Sql,
+  sql,
+  systemClock,
+} from "#platform";
+import { type DeliveryLoop, deliveryLoop, laneKeeper, type Lanes, poster } from "#webhooks";
+import { testEgress } from "./egress.ts";
+import { type TestDatabase, testDatabase } from "./postgres.ts";
+
+type WorkerWish = Parameters<typeof testEgress>[0] & {
+  /** Of one attempt; long where a receiver is to hold its slot as long as the test wants. */
+  deadlineMs?: number;
+};
+
+export type Worker = AsyncDisposable & { loop: DeliveryLoop; lanes: Lanes };
+
+export type WebhookWorld = AsyncDisposable & {
+  db: TestDatabase;
+  accountId: string;
+  secrets: ReturnType<typeof secretBox>;
+  /** The live secrets of an account, the newest first. */
+  signingSecrets(accountId?: string): Promise<string[]>;
+  newAccount(): Promise<string>;
+  /** A message that is QUEUED. */
+  message(wish: { url: string | null; accountId?: string }): Promise<string>;
+  /** Moves a message on, as a carrier's answer or receipt does. */
+  move(messageId: string, to: Exclude<Status, "QUEUED">): Promise<void>;
+  /** Messages that became SENT just now; with `attempts`, their webhooks were tried before. */
+  sent(
+    count: number,
+    wish: { url: string; accountId?: string; attempts?: number },
+  ): Promise<string[]>;
+  /** One for each of these addresses. */
+  sentTo(urls: string[], wish?: { accountId?: string; attempts?: number }): Promise<string[]>;
+  /** A node that delivers. */
+  worker(wish?: WorkerWish): Worker;
+  /** Once so many deliveries wait for another attempt, makes them due, as if their time had come. */
+  hurry(count: number): Promise<void>;
+  /** Makes every lease run out, as if 30 seconds had passed. */
+  expireLeases(): Promise<void>;
+  /** Resolves once so many deliveries are left. */
+  left(count: number): Promise<void>;
+  /** Resolves once the statement answers a row that `holds`. */
+  until(what: string, condition: Sql): Promise<void>;
+  attempts(messageId?: string): Promise<AttemptEntry[]>;
+};
+
+export type AttemptEntry = {
+  message_id: string;
+  sequence: number;
+  attempt: number;
+  step: number;
+  http_status: number | null;
+  error_class: string | null;
+  ended: string | null;
+  replay_id: string | null;
+};
+
+const SECRET_KEY = Buffer.alloc(32, 7);
+const LIMIT_MS = 30_000;
+
+/** A database with an account, and the nodes that a test starts on it. */
+export async function webhookWorld(given: { db?: TestDatabase } = {}): Promise<WebhookWorld> {
+  const db = given.db ?? (await testDatabase());
+  const secrets = secretBox(SECRET_KEY);
+  const workers = new Set<Worker>();
+
+  async function newAccount(): Promise<string> {
+    const now = systemClock.now();
+    return (await createAccount(db, { name: "test", actor: "test", now, secrets })).accountId;
+  }
+  const accountId = await newAccount();
+
+  async function insertMessages(
+    urls: (string | null)[],
+    { accountId: owner = accountId }: { accountId?: string },
+  ): Promise<string[]> {
+    const now = systemClock.now();
+    const ids = urls.map(() => newMessageId(now.getTime()));
+    await db.query(sql`
+      insert into messages (account_id, message_id, recipient, text, encoding, segments, credits, status, callback_url,
+                            created_at, expires_at)
+      select ${owner}, id, '4915112345678', 'Hello', 'gsm7', 1, 1, 'QUEUED', url, ${now}, ${now}::timestamptz + interval '1 day'
+        from unnest(${ids}::uuid[], ${urls}::text[]) as u (id, url)`);
+    return ids;
+  }
+
+  async function moveAll(
+    messageIds: string[],
+    to: Exclude<Status, "QUEUED">,
+    attempts = 0,
+  ): Promise<void> {
+    const rows = await db.query<{
+      account_id: string;
+      message_id: string;
+      recipient: string;
+      callback_url: string | null;
+      status: Status;
+    }>(sql`
+      select account_id, message_id, recipient, callback_url, status
+        from messages where message_id = any (${messageIds}::uuid[]) order by message_id`);
+    const moves = rows.map((row) => ({
+      accountId: row.account_id,
+      messageId: row.message_id,
+      recipient: row.recipient,
+      callbackUrl: row.callback_url,
+      from: row.status,
+      at: systemClock.now(),
+      ...(to === "SENT" || to === "DELIVERED"
+        ? { to }
+        : { to, error: { code: "UNKNOWN", carrierCode: null } as const }),
+    }));
+    const moved = await db.transaction(async (tx) => {
+      const ids = await moveMessages(tx, moves);
+      if (attempts > 0)
+        await tx.query(sql`
+          update webhook_deliveries set attempts = ${attempts}, step = ${attempts}
+           where message_id = any (${messageIds}::uuid[])`);
+      return ids;
+    });
+    if (moved.size !== messageIds.length) throw new Error(`${moved.size} messages moved.`);
+  }
+
+  async function sentTo(
+    urls: string[],
+    { attempts = 0, ...wish }: { accountId?: string; attempts?: number } = {},
+  ): Promise<string[]> {
+    const ids = await insertMessages(urls, wish);
+    await moveAll(ids, "SENT", attempts);
+    return ids;
+  }
+
+  function worker(wish: WorkerWish = {}): Worker {
+    const egress = testEgress(wish);
+    const deliverDb = openDatabase({
+      url: db.url,
+      log: silentLog,
+      maxConnections: 4,
+      genericPlans: true,
+    });
+    const lanes = laneKeeper({ clock: systemClock });
+    const { deadlineMs } = wish;
+    const loop = deliveryLoop({
+      db: deliverDb,
+      clock: systemClock,
+      log: silentLog,
+      metrics: createMetrics(),
+      secrets,
+      lanes,
+      poster: poster({
+        ...egress,
+        showPrivateAnswers: true,
+        ...(deadlineMs === undefined ? {} : { deadlineMs }),
+      }),
+      policy: egress.policy,
+      version: "test",
+    });
+    loop.start();
+    const started: Worker = {
+      loop,
+      lanes,
+      async [Symbol.asyncDispose]() {
+        if (!workers.delete(started)) return;
+        await loop.stop();
+        await deliverDb.close();
+      },
+    };
+    workers.add(started);
+    return started;
+  }
+
+  async function until(what: string, condition: Sql): Promise<void> {
+    const began = performance.now();
+    for (;;) {
+      const [row] = await db.query<{ holds: boolean }>(condition);
+      if (row?.holds === true) return;
+      if (performance.now() - began > LIMIT_MS) throw new Error(`waited in vain until ${what}`);
+      await systemClock.sleep(10);
+    }
+  }
+
+  return {
+    db,
+    accountId,
+    secrets,
+    newAccount,
+    worker,
+    async signingSecrets(owner = accountId) {
+      const found = (await findSigningSecrets(db, { accountIds: [owner], secrets })).get(owner);
+      return [found?.current, found?.previous].filter((secret) => typeof secret === "string");
+    },
+    async message({ url, ...wish }) {
+      const [messageId] = await insertMessages([url], wish);
+      return messageId as string;
+    },
+    move: (messageId, to) => moveAll([messageId], to),
+    sent: (count, { url, ...wish }) =>
+      sentTo(
+        Array.from({ length: count }, () => url),
+        wish,
+      ),
+    sentTo,
+    async hurry(count) {
+      await until(
+        `${count} deliveries wait`,
+        sql`
+        select count(*) = ${count} as holds from webhook_deliveries
+         where leased_until is null and next_at > clock_timestamp()`,
+      );
+      await db.query(sql`
+        update webhook_deliveries set next_at = clock_timestamp()
+         where leased_until is null and next_at > clock_timestamp()`);
+    },
+    async expireLeases() {
+      await db.query(sql`
+        update webhook_deliveries set leased_until = clock_timestamp(), next_at = clock_timestamp()
+         where leased_until is not null`);
+    },
+    left: (count) =>
+      until(
+        `${count} deliveries are left`,
+        sql`
+        select count(*) = ${count} as holds from webhook_deliveries`,
+      ),
+    until,
+    attempts: (messageId) =>
+      db.query<AttemptEntry>(sql`
+        select message_id, sequence, attempt, step, http_status, error_class, ended, replay_id
+          from webhook_attempts
+         where ${messageId ?? null}::uuid is null or message_id = ${messageId ?? null}::uuid
+         order by message_id, sequence, attempt, at`),
+    async [Symbol.asyncDispose]() {
+      for (const started of workers) await started[Symbol.asyncDispose]();
+      if (given.db === undefined) await db[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The lane of an account's way to a URL, as a parameter. */
+export function laneOf(accountId: string, url: string): string {
+  return hostKey(accountId, url).toString();
+}
