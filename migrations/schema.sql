@@ -104,7 +104,6 @@ create table form_keys (
   user_id uuid not null,
   key text not null,
   operation text not null,
-  made_id uuid,
   created_at timestamp with time zone not null,
   constraint form_keys_pkey PRIMARY KEY (user_id, key)
 );
