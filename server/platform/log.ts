@@ -17,6 +17,7 @@ export function createLog(level: string, destination: DestinationStream = proces
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
       errorKey: "error",
+      serializers: { error: describeError },
       redact: [
         "*.password",
         "*.secret",
@@ -27,6 +28,17 @@ export function createLog(level: string, destination: DestinationStream = proces
     },
     { write: (line: string) => destination.write(line.replace(SECRETS, "[secret]")) },
   );
+}
+
+/**
+ * What an error may say of itself. The database's detail is left out with everything else that nobody
+ * thought of: it repeats the row that failed, with its text and number.
+ */
+function describeError(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const { type, message, stack } = pino.stdSerializers.err(error);
+  const { code, constraint, table, routine } = error as Partial<Record<string, unknown>>;
+  return { type, message, stack, code, constraint, table, routine };
 }
 
 /** The last two digits of a number, to tell two apart without knowing either. */

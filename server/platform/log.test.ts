@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createLog, maskNumber } from "./log.ts";
+
+function logged(write: (log: ReturnType<typeof createLog>) => void): string {
+  const lines: string[] = [];
+  write(createLog("debug", { write: (line: string) => void lines.push(line) }));
+  return lines.join("");
+}
+
+test("an error of the database is told without the row that failed", () => {
+  const error = Object.assign(new Error("new row violates check constraint"), {
+    code: "23514",
+    constraint: "ended_is_known",
+    detail: "Failing row contains (Hello, 4915112345678).",
+    parameters: ["4915112345678"],
+  });
+
+  const line = logged((log) => log.error({ error }, "it failed"));
+
+  assert.doesNotMatch(line, /Hello|4915112345678/);
+  const told = { type: "Error", code: "23514", constraint: "ended_is_known" };
+  assert.partialDeepStrictEqual(JSON.parse(line), {
+    level: "error",
+    msg: "it failed",
+    error: told,
+  });
+});
+
+test("an error tells what caused it", () => {
+  const error = new Error("outer", { cause: new Error("inner") });
+
+  assert.match(
+    logged((log) => log.warn({ error }, "it failed")),
+    /caused by: Error: inner/,
+  );
+});
+
+test("keys and signing secrets are cut out, wherever they stand", () => {
+  const key = `sms_${"Ab3".repeat(12)}`;
+  const secret = `whsec_${Buffer.alloc(32, 9).toString("base64")}`;
+
+  const line = logged((log) =>
+    log.info({ url: `/?a=${key}`, nested: { deep: [secret] } }, `the key ${key} was used`),
+  );
+
+  assert.ok(!line.includes(key) && !line.includes(secret), line);
+  assert.match(line, /the key \[secret\] was used/);
+});
+
+test("a number is told by its last two digits", () => {
+  assert.equal(maskNumber("4915112345678"), "•••••••••••78");
+});

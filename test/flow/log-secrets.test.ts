@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { after, before, test } from "node:test";
+import { findSigningSecrets } from "#accounts";
+import { type Smsc, startSmsc } from "#carriers";
+import { createLog, rawSql, type SecretBox, secretBox, sql, systemClock } from "#platform";
+import { addCarrier } from "#sending";
+import { PASSWORD, startConsole } from "../support/console.ts";
+import { eventually } from "../support/eventually.ts";
+import type { TestDatabase } from "../support/postgres.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { type SendingWorld, startSending } from "../support/sending.ts";
+
+/** Nothing else contains it, in whatever form. */
+const TEXT = `Gruesse ${randomBytes(6).toString("hex")}`;
+const NUMBER = "4915112345678";
+const OTHER_NUMBERS = ["4915112340001", "4915112340002", "4915112340008", "4915199900000"];
+const CARRIER_PASSWORD = "hush4321";
+const TOKEN = randomBytes(8).toString("hex");
+
+const lines: string[] = [];
+const log = createLog("debug", { write: (line: string) => void lines.push(line) });
+const secrets = new Map<string, string>();
+let world: SendingWorld;
+let strict: Smsc;
+
+/** The whole run: every flow, the failing ones above all, with the log at its most talkative. */
+before(async () => {
+  await using receiver = await startReceiver(({ path }) => (path.includes("bad") ? 500 : 200));
+  strict = await startSmsc({ credentials: { systemId: "test", password: "another" } });
+  world = await startSending({
+    smscs: [{ answer: "by_recipient" }],
+    settings: [{ pdu_log: "full" }],
+    api: { log, settings: { LOG_LEVEL: "debug" }, prepare: addRefused },
+  });
+  await sendGood(receiver.url);
+  await sendBad();
+  await provokeFaults();
+  await useDashboard();
+  await collectSecrets();
+});
+after(async () => {
+  await world[Symbol.asyncDispose]();
+  await strict.stop();
+});
+
+/** A carrier that refuses our password. */
+async function addRefused(db: TestDatabase, box: SecretBox): Promise<void> {
+  const { port } = strict;
+  await addCarrier(db, {
+    name: "refused",
+    settings: { host: "127.0.0.1", port, system_id: "test", pdu_log: "full" },
+    password: CARRIER_PASSWORD,
+    secrets: box,
+    actor: "test",
+    now: systemClock.now(),
+  });
+}
+
+async function sendGood(receiverUrl: string): Promise<void> {
+  const callbackUrl = `${receiverUrl}?token=${TOKEN}`;
+  for (const recipient of [NUMBER, ...OTHER_NUMBERS.slice(0, 3)]) {
+    const { messageId } = await world.send({ recipient, text: TEXT, callbackUrl });
+    await world.reached(messageId, "DELIVERED", "UNDELIVERED", "FAILED");
+  }
+  await world.send({ recipient: NUMBER, text: TEXT, callbackUrl: `${receiverUrl}/bad` });
+  await world.send({ recipient: NUMBER, text: TEXT, callbackUrl: "http://127.0.0.1:4/closed" });
+}
+
+async function sendBad(): Promise<void> {
+  const { api } = world;
+  const revoked = await api.createKey();
+  await api.revoke(revoked.keyId);
+  secrets.set("revoked key", revoked.key);
+  await api.send({ recipient: NUMBER, text: TEXT }, { key: revoked.key });
+  await api.send({ recipient: NUMBER, text: TEXT }, { key: `${api.key}x` });
+  await api.send(`{"recipient": "${NUMBER}", "text": "${TEXT}`);
+  await api.send({ recipient: `${NUMBER}x`, text: TEXT, txt: TEXT });
+  await api.send({ recipient: NUMBER, text: TEXT.repeat(200) });
+  await api.send({ recipient: NUMBER, text: TEXT, callbackUrl: `http://10.0.0.1/?t=${TOKEN}` });
+  await api.get(`/v1/messages?recipient=${NUMBER}&cursor=nonsense`);
+}
+
+/** Errors of the database carry the row that failed, and its parameters. */
+async function provokeFaults(): Promise<void> {
+  const { api } = world;
+  await api.db.query(
+    rawSql(
+      "alter table messages add constraint no_nines check (recipient !~ '99900000$') not valid",
+    ),
+  );
+  const answer = await api.send({ recipient: OTHER_NUMBERS[3], text: TEXT });
+  assert.equal(answer.statusCode, 500);
+  const batch = {
+    messages: [OTHER_NUMBERS[3], NUMBER].map((recipient) => ({ recipient, text: TEXT })),
+  };
+  assert.equal((await api.post("/v1/messages/batch", batch)).statusCode, 500);
+}
+
+async function useDashboard(): Promise<void> {
+  await using site = await startConsole({ db: world.api.db, log });
+  const operator = await site.member("owner", { isOperator: true });
+  secrets.set("session", operator.cookie.split("=")[1] ?? "");
+  const account = `/console/accounts/${site.accountId}`;
+  await site
+    .stranger()
+    .post("/console/auth/sign-in", { email: operator.email, password: `${PASSWORD}!` });
+  const key = { name: "shop", scopes: ["messages:send"] };
+  const made = await operator.post(`${account}/keys`, key, { "idempotency-key": "a" });
+  secrets.set("key made in the dashboard", (made.json() as { key: string }).key);
+  await operator.post(`${account}/signing-secret/reveal`, {});
+  await operator.post(`${account}/signing-secret/rotate`, { overlapHours: 24 });
+  await operator.get(`${account}/messages?search=${NUMBER}`);
+}
+
+async function collectSecrets(): Promise<void> {
+  const { api } = world;
+  const accounts = await api.db.query<{ account_id: string }>(sql`select account_id from accounts`);
+  const accountIds = accounts.map(({ account_id }) => account_id);
+  const signing = await findSigningSecrets(api.db, {
+    accountIds,
+    secrets: secretBox(api.secretKey),
+  });
+  for (const { current, previous } of signing.values()) {
+    secrets.set(`signing secret ${secrets.size}`, current);
+    if (previous) secrets.set(`signing secret ${secrets.size}`, previous);
+  }
+  secrets.set("key", api.key);
+  secrets.set("carrier password", CARRIER_PASSWORD);
+  secrets.set("user password", PASSWORD);
+  secrets.set("SECRET_KEY", api.secretKey.toString("base64"));
+  secrets.set("token of a callback address", TOKEN);
+  secrets.set("message text", TEXT);
+  for (const number of [NUMBER, ...OTHER_NUMBERS]) secrets.set(`number ${number}`, number);
+}
+
+test("the log of a run with every kind of failure has something to say", async () => {
+  await eventually("the refused bind is told", async () =>
+    lines.some((line) => line.includes("refused")),
+  );
+  assert.ok(lines.some((line) => line.includes('"code":"INTERNAL"')));
+  assert.ok(lines.length > 20, `${lines.length} lines`);
+});
+
+test("no line of it holds a key, a secret, a password, a text or a whole number, in any spelling", () => {
+  const all = lines.join("");
+  const found = [...secrets].flatMap(([name, secret]) =>
+    spellings(secret)
+      .filter((spelled) => spelled.length > 5 && all.includes(spelled))
+      .map((spelled) => `${name} as ${spelled}: ${lines.find((line) => line.includes(spelled))}`),
+  );
+
+  assert.deepEqual(found, []);
+  assert.ok(secrets.size >= 15);
+});
+
+/** As it is, as hexadecimal digits of its octets or of its UTF-16, and as base64. */
+function spellings(secret: string): string[] {
+  const utf16 = Buffer.from(secret, "utf16le").swap16();
+  return [
+    secret,
+    encodeURIComponent(secret),
+    Buffer.from(secret).toString("hex"),
+    utf16.toString("hex"),
+    Buffer.from(secret).toString("base64").replace(/=+$/, "").slice(0, -1),
+  ];
+}
