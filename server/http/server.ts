@@ -40,10 +40,11 @@ export function createHttpServer(options: HttpOptions): FastifyInstance {
   });
   app.decorate("fallback", {});
   const routes = noteRoutes(app);
+  const headers = headersOfAll(options.publicUrl);
   readJson(app);
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", request.id);
-    reply.header("x-content-type-options", "nosniff");
+    reply.headers(headers);
     // Before a body is read: what is wrong with it does not matter where nothing takes it.
     if (request.is404)
       return void answerElse(app, request, reply, nothingThere(request, routes)).catch(done);
@@ -54,6 +55,15 @@ export function createHttpServer(options: HttpOptions): FastifyInstance {
     throw nothingThere(request, routes);
   });
   return app;
+}
+
+/** On every answer: what is sent is what it says, and no address of ours is told to others. */
+function headersOfAll(publicUrl: string): Record<string, string> {
+  return {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    ...(publicUrl.startsWith("https:") ? { "strict-transport-security": "max-age=31536000" } : {}),
+  };
 }
 
 function listener(handler: RequestListener) {

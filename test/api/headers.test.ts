@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import type { FastifyInstance } from "fastify";
+import { silentLog, systemClock } from "#platform";
+import { compose } from "../../server/compose.ts";
+import { readConfig } from "../../server/config.ts";
+import { startApi, type TestApi } from "../support/api.ts";
+
+let api: TestApi;
+/** The same with a dashboard, reached by https. */
+let site: FastifyInstance;
+let stop: () => Promise<void>;
+
+before(async () => {
+  api = await startApi();
+  const folder = await mkdtemp(join(tmpdir(), "posthorn-pages-"));
+  await writeFile(join(folder, "index.html"), "<!doctype html><title>Posthorn</title>");
+  const service = compose({
+    config: readConfig({ ROLES: "api,dashboard", PORT: "0", DATA_DIR: folder }, folder),
+    storage: { url: api.db.url, isEmbedded: true, stop: () => Promise.resolve() },
+    secretKey: api.secretKey,
+    publicUrl: "https://sms.example.com",
+    clock: systemClock,
+    log: silentLog,
+    pages: Promise.resolve(folder),
+  });
+  site = service.app;
+  stop = async () => {
+    await service.stop();
+    await rm(folder, { recursive: true });
+  };
+});
+after(async () => {
+  await stop();
+  await api[Symbol.asyncDispose]();
+});
+
+/** What differs from answer to answer, and says nothing of how it is guarded. */
+const VARYING = new Set(["x-request-id", "date", "connection", "content-length", "keep-alive"]);
+
+type Answer = { headers: Record<string, unknown> };
+
+function headersOf({ headers }: Answer): Record<string, unknown> {
+  const kept = Object.entries(headers).filter(([name]) => !VARYING.has(name));
+  const steady = kept.map(([name, value]) => [
+    name,
+    String(value).replace(/'nonce-[^']+'/, "'nonce-…'"),
+  ]);
+  return Object.fromEntries(steady);
+}
+
+const ALL = { "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" };
+const JSON_TYPE = { "content-type": "application/json; charset=utf-8" };
+const HTML_TYPE = { "content-type": "text/html; charset=utf-8" };
+const NOT_KEPT = { "cache-control": "no-store" };
+const REFERENCE_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+const LIMITS = {
+  "ratelimit-limit": "100",
+  "ratelimit-remaining": "199",
+  "ratelimit-reset": "1",
+};
+
+const expected: Record<string, Record<string, string>> = {
+  "/healthz": { ...ALL, ...JSON_TYPE },
+  "/readyz": { ...ALL, ...JSON_TYPE },
+  "/metrics": { ...ALL, "content-type": "text/plain; version=0.0.4; charset=utf-8" },
+  "/openapi.json": { ...ALL, ...JSON_TYPE },
+  "/docs": { ...ALL, ...HTML_TYPE, "content-security-policy": REFERENCE_POLICY },
+  "/docs/errors/JSON_INVALID": {
+    ...ALL,
+    ...HTML_TYPE,
+    "content-security-policy": REFERENCE_POLICY,
+  },
+  "/v1/credits": { ...ALL, ...JSON_TYPE, ...NOT_KEPT, ...LIMITS },
+  "/v1/unknown": { ...ALL, ...JSON_TYPE, ...NOT_KEPT },
+};
+
+for (const [path, headers] of Object.entries(expected)) {
+  test(`the headers of ${path} are these and no others`, async () => {
+    assert.deepEqual(headersOf(await api.get(path)), headers);
+  });
+}
+
+test("a refusal is not kept and says no more than an answer", async () => {
+  const answer = await api.get("/v1/credits", { key: "sms_wrong" });
+
+  assert.equal(answer.statusCode, 401);
+  assert.deepEqual(headersOf(answer), { ...ALL, ...JSON_TYPE, ...NOT_KEPT });
+});
+
+const OVER_HTTPS = { ...ALL, "strict-transport-security": "max-age=31536000" };
+
+test("by https every answer insists on it, and the dashboard's page runs only our own scripts", async () => {
+  const page = await site.inject({ method: "GET", url: "/messages" });
+
+  assert.equal(page.statusCode, 200);
+  assert.deepEqual(headersOf(page), {
+    ...OVER_HTTPS,
+    ...HTML_TYPE,
+    ...NOT_KEPT,
+    "content-security-policy":
+      "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-…'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+  });
+  const reading = await site.inject({ method: "GET", url: "/healthz" });
+  assert.deepEqual(headersOf(reading), { ...OVER_HTTPS, ...JSON_TYPE });
+});
+
+test("answers of the dashboard's own API are for our own pages alone", async () => {
+  const answer = await site.inject({ method: "GET", url: "/console/auth/sessions" });
+
+  assert.partialDeepStrictEqual(headersOf(answer), {
+    ...OVER_HTTPS,
+    ...NOT_KEPT,
+    "cross-origin-resource-policy": "same-origin",
+  });
+});
+
+test("no answer lets another site's page read it, or names what we are made of", async () => {
+  const origin = { origin: "https://evil.example", "access-control-request-method": "POST" };
+  const answers = [
+    await api.inject({ method: "OPTIONS", url: "/v1/messages", headers: origin }),
+    await site.inject({ method: "OPTIONS", url: "/console/auth/sign-in", headers: origin }),
+    await site.inject({ method: "GET", url: "/console/auth/sessions", headers: origin }),
+    await api.inject({ method: "GET", url: "/v1/credits", headers: origin }),
+  ];
+
+  for (const { headers } of answers) {
+    const names = Object.keys(headers);
+    assert.deepEqual(
+      names.filter((name) => /^access-control-|^server$|^x-powered-by$/.test(name)),
+      [],
+    );
+  }
+});
