@@ -1,0 +1,224 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { eventId, sql } from "#platform";
+import { type ServiceProcess, startService } from "../support/process.ts";
+import { onRequests, startRawServer } from "../support/raw-server.ts";
+import { type Receiver, startReceiver } from "../support/receiver.ts";
+import { until } from "../support/until.ts";
+import { type WebhookWorld, webhookWorld } from "../support/webhook-world.ts";
+
+const MESSAGES = 4;
+
+function startWorker({ db }: WebhookWorld): Promise<ServiceProcess> {
+  return startService(db.url, { ROLES: "webhooks" });
+}
+
+async function kill(worker: ServiceProcess): Promise<void> {
+  worker.kill("SIGKILL");
+  await worker.exited;
+}
+
+/** A second process takes up what the first left behind, once its leases have run out. */
+async function takeOver(world: WebhookWorld): Promise<void> {
+  await world.expireLeases();
+  await using _second = await startWorker(world);
+  await world.left(0);
+}
+
+/** Every event ended once, as delivered, and no attempt number was used twice. */
+async function assertWhole(world: WebhookWorld, messageIds: string[]): Promise<void> {
+  const attempts = await world.attempts();
+  for (const messageId of messageIds) {
+    const own = attempts.filter(({ message_id }) => message_id === messageId);
+    assert.deepEqual(
+      own.map(({ attempt }) => attempt),
+      own.map((_, position) => position + 1),
+    );
+    const ended = own.flatMap((each) => (each.ended === null ? [] : [each.ended]));
+    assert.deepEqual(ended, ["delivered"]);
+  }
+}
+
+/** The receiver saw every event, and whenever it saw one again it was the same. */
+function assertSeen({ received }: Receiver, messageIds: string[]): void {
+  const seen = Map.groupBy(received, ({ headers }) => headers["webhook-id"] ?? "");
+  assert.deepEqual(
+    [...seen.keys()].toSorted(),
+    messageIds.map((messageId) => eventId(messageId, 2)).toSorted(),
+  );
+  for (const same of seen.values())
+    assert.equal(new Set(same.map(({ body }) => body.toString("hex"))).size, 1);
+}
+
+test("what was committed while no worker ran is delivered when one starts", async () => {
+  await using receiver = await startReceiver();
+  await using world = await webhookWorld();
+  const messageIds = await world.sent(MESSAGES, { url: receiver.url });
+
+  await takeOver(world);
+
+  assertSeen(receiver, messageIds);
+  await assertWhole(world, messageIds);
+  assert.equal(receiver.received.length, MESSAGES);
+});
+
+test("a worker killed after its claim, before it wrote a single octet, loses nothing", async () => {
+  await using world = await webhookWorld();
+  let isDead = false;
+  await using host = await startRawServer((socket) => {
+    if (isDead)
+      onRequests(socket, () => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"));
+    else socket.pause();
+  });
+  const messageIds = await world.sent(MESSAGES, { url: `http://127.0.0.1:${host.port}/hook` });
+  await using first = await startWorker(world);
+  await until("it has connected", () => host.connections > 0);
+  await kill(first);
+  isDead = true;
+
+  await takeOver(world);
+
+  await assertWhole(world, messageIds);
+  assert.ok((await world.attempts()).some(({ error_class }) => error_class === "interrupted"));
+});
+
+test("a worker killed before the receiver answers repeats what it may have sent, under the same id", async () => {
+  await using receiver = await startReceiver(() => "hold");
+  await using world = await webhookWorld();
+  const messageIds = await world.sent(MESSAGES, { url: receiver.url });
+  await using first = await startWorker(world);
+  await receiver.arrived(1);
+  await kill(first);
+  receiver.release(200);
+
+  await takeOver(world);
+
+  assertSeen(receiver, messageIds);
+  await assertWhole(world, messageIds);
+});
+
+test("a worker killed the moment the receiver answers loses nothing and ends nothing twice", async () => {
+  await using world = await webhookWorld();
+  await using first = await startWorker(world);
+  await using receiver = await startReceiver(() => {
+    first.kill("SIGKILL");
+    return 200;
+  });
+  const messageIds = await world.sent(MESSAGES, { url: receiver.url });
+  await first.exited;
+
+  await takeOver(world);
+
+  assertSeen(receiver, messageIds);
+  await assertWhole(world, messageIds);
+});
+
+const WAITING = sql`
+  select l.pid from pg_locks l
+   where l.relation = 'webhook_attempts'::regclass and not l.granted
+     and l.database = (select oid from pg_database where datname = current_database())`;
+
+/** Kills the worker while its recording waits in the database; `before` says what becomes of that. */
+async function killAmidRecording(
+  world: WebhookWorld,
+  receiver: Receiver,
+  afterwards: "lost" | "committed",
+): Promise<void> {
+  await using first = await startWorker(world);
+  await receiver.arrived(1);
+  await world.db.transaction(async (tx) => {
+    await tx.query(sql`lock table webhook_attempts in share mode`);
+    receiver.release(200);
+    await world.until("the recording waits", sql`select count(*) > 0 as holds from (${WAITING}) w`);
+    await kill(first);
+    if (afterwards === "lost")
+      await world.db.query(sql`select pg_terminate_backend(w.pid, 2000) from (${WAITING}) w`);
+  });
+  if (afterwards === "committed")
+    await world.until(
+      "the recording is committed",
+      sql`select exists (select from webhook_attempts where ended = 'delivered') as holds`,
+    );
+}
+
+test("a worker killed before its recording repeats the webhook, and it ends once", async () => {
+  await using receiver = await startReceiver(() => "hold");
+  await using world = await webhookWorld();
+  const messageIds = await world.sent(1, { url: receiver.url });
+  await killAmidRecording(world, receiver, "lost");
+
+  await takeOver(world);
+
+  assertSeen(receiver, messageIds);
+  await assertWhole(world, messageIds);
+  assert.equal(receiver.received.length, 2);
+});
+
+test("a worker killed after its recording was committed leaves nothing to repeat", async () => {
+  await using receiver = await startReceiver(() => "hold");
+  await using world = await webhookWorld();
+  const messageIds = await world.sent(1, { url: receiver.url });
+  await killAmidRecording(world, receiver, "committed");
+
+  await takeOver(world);
+
+  await assertWhole(world, messageIds);
+  assert.equal(receiver.received.length, 1);
+});
+
+test("a worker that stood still beyond its lease is fenced: its attempt is logged, nothing else changes", async () => {
+  await using receiver = await startReceiver(() => "hold");
+  await using world = await webhookWorld();
+  const messageIds = await world.sent(1, { url: receiver.url });
+  await using zombie = await startWorker(world);
+  await receiver.arrived(1);
+  zombie.kill("SIGSTOP");
+  receiver.release(200);
+  await takeOver(world);
+  const before = await world.attempts();
+
+  zombie.kill("SIGCONT");
+  await world.until(
+    "the zombie's attempt is logged",
+    sql`select exists (select from webhook_attempts where attempt = 1 and http_status = 200) as holds`,
+  );
+
+  assert.deepEqual(
+    before.map(({ attempt, error_class, ended }) => [attempt, error_class, ended]),
+    [
+      [1, "interrupted", null],
+      [2, null, "delivered"],
+    ],
+  );
+  const after = await world.attempts();
+  assert.deepEqual(
+    after.map(({ attempt, http_status, ended }) => [attempt, http_status, ended]),
+    [
+      [1, 200, null],
+      [2, 200, "delivered"],
+    ],
+  );
+  await assertWhole(world, messageIds);
+});
+
+test("a worker that is told to stop ends what is in flight and gives back the rest", async () => {
+  await using receiver = await startReceiver(() => "hold");
+  await using world = await webhookWorld();
+  await world.sent(10, { url: receiver.url });
+  await using worker = await startWorker(world);
+  await receiver.arrived(2);
+
+  worker.kill("SIGTERM");
+  await until("it is stopping", () => worker.output().includes("Stopping"));
+  receiver.release(200);
+  const { code } = await worker.exited;
+
+  assert.equal(code, 0);
+  const attempts = await world.attempts();
+  assert.equal(attempts.length, receiver.received.length);
+  assert.ok(attempts.every(({ ended }) => ended === "delivered"));
+  const left = await world.db.query<{ attempts: number; is_leased: boolean }>(sql`
+    select attempts, leased_until is not null as is_leased from webhook_deliveries`);
+  assert.equal(left.length, 10 - attempts.length);
+  assert.ok(left.every((row) => row.attempts === 0 && !row.is_leased));
+});
