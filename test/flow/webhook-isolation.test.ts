@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { sql } from "#platform";
+import { startReceiver } from "../support/receiver.ts";
+import { until } from "../support/until.ts";
+import { type WebhookWorld, webhookWorld } from "../support/webhook-world.ts";
+
+/** Attempts at a silent host hold their slots for as long as a test lasts. */
+const FOR_EVER_MS = 120_000;
+
+/** A receiver that this node has seen to answer fast. */
+async function provenReceiver(world: WebhookWorld) {
+  const receiver = await startReceiver();
+  await world.sent(3, { url: receiver.url });
+  await receiver.arrived(3);
+  await world.left(0);
+  return receiver;
+}
+
+/** The silent host under many addresses, which are many lanes. */
+function addressesOf(port: number, count: number): string[] {
+  return Array.from({ length: count }, (_, n) => `http://127.0.7.${n + 1}:${port}/hook`);
+}
+
+test("forty hosts that swallow everything do not delay a receiver that is known to be healthy", async () => {
+  await using silent = await startReceiver(() => "hold", "0.0.0.0");
+  await using world = await webhookWorld();
+  const worker = world.worker({ deadlineMs: FOR_EVER_MS });
+  await using healthy = await provenReceiver(world);
+  await world.sentTo(Array.from({ length: 10 }, () => addressesOf(silent.port, 40)).flat());
+  await until("the silent hosts hold all they may", () => silent.received.length === 16);
+
+  await world.sent(200, { url: healthy.url });
+  await healthy.arrived(203);
+
+  assert.equal(silent.received.length, 16, "one account may risk 16 slots on strangers");
+  assert.equal(worker.lanes.inFlight().unproven, 16);
+  silent.release(200);
+});
+
+test("five accounts together leave half of all slots to receivers that are known to be healthy", async () => {
+  await using silent = await startReceiver(() => "hold", "0.0.0.0");
+  await using world = await webhookWorld();
+  const worker = world.worker({ deadlineMs: FOR_EVER_MS });
+  await using healthy = await provenReceiver(world);
+  const accounts = await Promise.all(Array.from({ length: 10 }, () => world.newAccount()));
+  const urls = addressesOf(silent.port, 200);
+  for (const [position, accountId] of accounts.entries())
+    await world.sentTo(urls.slice(position * 20, position * 20 + 20), { accountId });
+  await until("the silent hosts hold all they may", () => silent.received.length === 128);
+
+  await world.sent(200, { url: healthy.url });
+  await healthy.arrived(203);
+
+  assert.equal(worker.lanes.inFlight().unproven, 128);
+  silent.release(200);
+});
+
+test("a new host name per message gains an account no more than its share", async () => {
+  await using silent = await startReceiver(() => "hold", "0.0.0.0");
+  await using world = await webhookWorld();
+  world.worker({ deadlineMs: FOR_EVER_MS });
+  await using healthy = await provenReceiver(world);
+  const other = await world.newAccount();
+  await world.sentTo(addressesOf(silent.port, 200));
+  await until("the silent hosts hold all they may", () => silent.received.length === 16);
+
+  await world.sent(50, { url: healthy.url });
+  await world.sent(1, { url: healthy.url, accountId: other });
+  await healthy.arrived(54);
+
+  if (silent.received.length !== 16)
+    console.log(
+      "DEBUG",
+      await world.attempts().then((a) => a.filter((x) => x.ended !== "delivered")),
+      silent.received.map((r) => [
+        r.headers["host"],
+        r.headers["webhook-id"],
+        r.headers["x-sms-attempt"],
+        r.arrivedMs,
+      ]),
+    );
+  assert.equal(silent.received.length, 16);
+  silent.release(200);
+});
+
+test("a backlog of retries released at once leaves slots that only first attempts may use", async () => {
+  await using busy = await startReceiver(() => "hold", "0.0.0.0");
+  await using world = await webhookWorld();
+  const worker = world.worker({ deadlineMs: FOR_EVER_MS });
+  // Proven lanes of many accounts, so that nothing but the cap on retries holds them back.
+  const accounts = await Promise.all(Array.from({ length: 10 }, () => world.newAccount()));
+  const urls = accounts.map((_, n) => `http://127.0.8.${n + 1}:${busy.port}/hook`);
+  busy.answer = () => 200;
+  for (const [position, accountId] of accounts.entries())
+    await world.sent(30, { url: urls[position] ?? "", accountId });
+  await world.left(0);
+  busy.answer = () => "hold";
+  const before = busy.received.length;
+  for (const [position, accountId] of accounts.entries())
+    await world.sent(300, { url: urls[position] ?? "", accountId, attempts: 1 });
+  await until("retries hold all they may", () => worker.lanes.inFlight().again === 192);
+
+  await using healthy = await startReceiver();
+  await world.sent(20, { url: healthy.url });
+  await healthy.arrived(20);
+
+  assert.equal(worker.lanes.inFlight().again, 192);
+  assert.ok(busy.received.length - before <= 192);
+  busy.release(200);
+});
+
+test("more lanes than one turn looks at are all served", async () => {
+  await using receiver = await startReceiver(() => 200, "0.0.0.0");
+  await using world = await webhookWorld();
+  const urls = Array.from({ length: 700 }, (_, n) => {
+    const host = `127.1.${Math.floor(n / 250)}.${(n % 250) + 1}`;
+    return `http://${host}:${receiver.port}/hook`;
+  });
+  // Lanes that are not due must not hide those behind them.
+  await world.sentTo(urls.slice(0, 600));
+  await world.db.query(sql`update webhook_deliveries set next_at = next_at + interval '1 hour'`);
+  await world.sentTo(urls.slice(600));
+
+  world.worker();
+  await world.left(600);
+
+  assert.equal(receiver.received.length, 100);
+});
