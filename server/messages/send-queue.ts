@@ -110,16 +110,24 @@ function failure(message: MessageRow, code: "CANCELED" | "EXPIRED", at: Date): M
   };
 }
 
-/** Extends the leases that a living node holds; answers those it still has. */
+/**
+ * Extends the leases that a living node holds; answers those it still has. Locks them by id, as those
+ * who record answers do meanwhile.
+ */
 export async function renewLeases(
   db: Database,
   { nodeId, messageIds, leaseMs }: { nodeId: string; messageIds: string[]; leaseMs: number },
 ): Promise<Set<string>> {
   const rows = await db.query<{ message_id: string }>(sql`
-    update send_queue
+    update send_queue q
        set due_at = clock_timestamp() + make_interval(secs => ${leaseMs / 1000})
-     where message_id = any (${messageIds}::uuid[]) and leased_by = ${nodeId}
-    returning message_id`);
+      from (select message_id
+              from send_queue
+             where message_id = any (${messageIds}::uuid[]) and leased_by = ${nodeId}
+             order by message_id
+               for no key update) held
+     where q.message_id = held.message_id
+    returning q.message_id`);
   return new Set(rows.map(({ message_id }) => message_id));
 }
 

@@ -182,6 +182,7 @@ const UNAVAILABLE_STATES = new Set([
   "53300", // too many connections
   "25006", // read-only transaction: this server became a standby
   "25P03", // idle in transaction timeout
+  "40P01", // deadlock: rolled back, to be tried again
   "55P03", // lock not available in time
   "57014", // statement canceled by its time limit
   "53100", // disk full

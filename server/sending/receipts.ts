@@ -88,6 +88,17 @@ export async function applyReceipts(
   return unmatched.length;
 }
 
+/** Accounts of messages that these receipts reject, so that they can be locked before anything else. */
+export async function findRejected(
+  tx: Transaction,
+  arrived: ArrivedReceipt[],
+  rules: MatchRules,
+): Promise<string[]> {
+  const rejecting = arrived.filter(({ receipt }) => receipt.effect === "rejected");
+  if (rejecting.length === 0) return [];
+  return (await matchReceipts(tx, rejecting, rules)).map(({ account_id }) => account_id);
+}
+
 /** Per segment: what its receipts have decided, and how many submissions of it still await one. */
 type Progress = Map<number, { effect: Receipt["effect"] | null; open: number }>;
 

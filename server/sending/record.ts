@@ -26,18 +26,21 @@ type Batch = {
   submissions: Submission[];
   rules: MatchRules;
   outbox: Outbox | undefined;
+  /** Accounts that the caller's transaction needs later: all are locked at once, in one order. */
+  alsoLocked?: readonly string[];
 };
 
 /** Stores submissions and moves their messages, all in the caller's transaction. */
 export async function recordSubmissions(
   tx: Transaction,
-  { nodeId, submissions, rules, outbox }: Batch,
+  { nodeId, submissions, rules, outbox, alsoLocked = [] }: Batch,
 ): Promise<void> {
   if (submissions.length === 0) return;
   const ofStep = (next: "sent" | "fail") =>
     submissions.filter(({ step }) => step?.next === next).map(({ message }) => message);
   const longSent = ofStep("sent").filter(({ segments }) => segments > 1);
   const failing = [
+    ...alsoLocked,
     ...ofStep("fail").map(({ account_id }) => account_id),
     ...(await findEarlyRejections(tx, longSent)),
   ];

@@ -7,10 +7,12 @@ import {
   type Log,
   type Metrics,
   type Tracer,
+  type Transaction,
 } from "#platform";
 import {
   type ArrivedReceipt,
   applyReceipts,
+  findRejected,
   type MatchRules,
   type Note,
   takeParked,
@@ -122,20 +124,34 @@ async function recordBatch(deps: Counted, items: Item[]): Promise<void> {
   const submissions = items.flatMap((item) => ("submission" in item ? [item.submission] : []));
   const receipts = items.flatMap((item) => ("receipt" in item ? [item.receipt] : []));
   await db.transaction(async (tx) => {
-    await recordSubmissions(tx, { nodeId, submissions, rules, outbox });
     const accepted = submissions.flatMap(({ answer, carrierId }) =>
       answer.kind === "accepted" && answer.matchId !== ""
         ? [{ carrierId, matchId: answer.matchId }]
         : [],
     );
     const parked = accepted.length > 0 ? await takeParked(tx, accepted, PARKED_PAGE) : [];
+    const arrived = [...parked, ...receipts];
+    // Accounts are locked before queue rows and messages, everywhere: also those that a receipt refunds.
+    const alsoLocked = await accountsToRefund(tx, arrived, { submissions, rules });
+    await recordSubmissions(tx, { nodeId, submissions, rules, outbox, alsoLocked });
     const surroundings = { rules, outbox, onNoted: tracer && traceReceipts(tracer, clock) };
-    const unmatched = await applyReceipts(tx, [...parked, ...receipts], surroundings);
+    const unmatched = await applyReceipts(tx, arrived, surroundings);
     tx.afterCommit(() => {
       counts.stored(submissions);
       counts.parked(unmatched);
     });
   });
+}
+
+/** A receipt that rejects may belong to an answer of this very batch, which is not stored yet. */
+async function accountsToRefund(
+  tx: Transaction,
+  arrived: ArrivedReceipt[],
+  { submissions, rules }: { submissions: Submission[]; rules: MatchRules },
+): Promise<string[]> {
+  if (!arrived.some(({ receipt }) => receipt.effect === "rejected")) return [];
+  const own = submissions.map(({ message }) => message.account_id);
+  return [...own, ...(await findRejected(tx, arrived, rules))];
 }
 
 function traceReceipts(tracer: Tracer, clock: Clock) {
