@@ -1,0 +1,109 @@
+import { systemClock } from "#platform";
+import { type ServiceProcess, startService } from "../support/process.ts";
+import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
+
+/** A node of the service: started again whenever it ends, as by any supervisor. */
+export type StormNode = AsyncDisposable & {
+  number: number;
+  roles: string;
+  /** Where clients reach it, through `front`. */
+  url: string;
+  front: TcpProxy;
+  /** Between the node and PostgreSQL; undefined where it connects to several hosts by itself. */
+  database: TcpProxy | undefined;
+  service(): ServiceProcess | undefined;
+  /** Ends it by this signal; resolves when it is running again. */
+  end(signal: "SIGKILL" | "SIGTERM"): Promise<void>;
+  running(): Promise<void>;
+  /** Ends that nobody asked for, with the last words. */
+  deaths: string[];
+  starts(): number;
+};
+
+type Wish = { number: number; roles: string; databaseUrl: string };
+
+const RETRY_MS = 200;
+/** Nobody is to be held back here but by the faults. */
+const SETTINGS = {
+  RATE_LIMIT_SENDS: "400",
+  RATE_LIMIT_SENDS_BURST: "400",
+  RATE_LIMIT_READS: "100000",
+  RATE_LIMIT_READS_BURST: "100000",
+  RATE_LIMIT_FAILED_AUTH: "1000000",
+  LOG_LEVEL: "error",
+};
+const SEVERAL_HOSTS = /@[^/]*,/;
+
+export async function startNode({ number, roles, databaseUrl }: Wish): Promise<StormNode> {
+  const own = SEVERAL_HOSTS.test(databaseUrl) ? undefined : new URL(databaseUrl);
+  const database = own && (await startTcpProxy({ host: own.hostname, port: Number(own.port) }));
+  if (own && database) own.port = String(database.port);
+  const url = own?.href ?? databaseUrl;
+  // The front stays where it is while the service behind it comes back at another port.
+  const behind = { host: "127.0.0.1", port: 1 };
+  const front = await startTcpProxy(behind);
+
+  const deaths: string[] = [];
+  let service: ServiceProcess | undefined;
+  const stopping = new AbortController();
+  let [isEndWanted, starts] = [false, 0];
+  let started = Promise.withResolvers<void>();
+  /** The supervisor has seen that the last one ended. */
+  let noticed = Promise.withResolvers<void>();
+
+  async function keepRunning(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      try {
+        service = await startService(url, { ...SETTINGS, ROLES: roles });
+        if (stopping.signal.aborted) return;
+        behind.port = Number(new URL(service.url).port);
+        starts += 1;
+        started.resolve();
+        const { code, signal } = await service.exited;
+        if (!stopping.signal.aborted && !isEndWanted)
+          deaths.push(`exit ${code ?? signal}: ${service.output().slice(-2_000)}`);
+        await service[Symbol.asyncDispose]();
+        isEndWanted = false;
+        service = undefined;
+        started = Promise.withResolvers();
+        noticed.resolve();
+        noticed = Promise.withResolvers();
+      } catch {
+        // The database is away: a supervisor tries again.
+        await systemClock.sleep(RETRY_MS);
+      }
+    }
+  }
+  const kept = keepRunning();
+  await started.promise;
+  return {
+    number,
+    roles,
+    url: `http://127.0.0.1:${front.port}`,
+    front,
+    database,
+    deaths,
+    service: () => service,
+    starts: () => starts,
+    running: () => started.promise,
+    async end(signal) {
+      if (service === undefined) return started.promise;
+      isEndWanted = true;
+      const [{ exited }, { promise: seen }] = [service, noticed];
+      service.kill("SIGCONT");
+      service.kill(signal);
+      await exited;
+      await seen;
+      return started.promise;
+    },
+    async [Symbol.asyncDispose]() {
+      stopping.abort();
+      started.resolve();
+      await service?.[Symbol.asyncDispose]();
+      await kept;
+      await service?.[Symbol.asyncDispose]();
+      await front[Symbol.asyncDispose]();
+      await database?.[Symbol.asyncDispose]();
+    },
+  };
+}

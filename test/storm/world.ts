@@ -1,0 +1,203 @@
+import { createAccount } from "#accounts";
+import { type ReceivedSubmit, type Reply, type Smsc, startSmsc } from "#carriers";
+import { setRoute } from "#messages";
+import {
+  type Database,
+  migrate,
+  openDatabase,
+  type SecretBox,
+  secretBox,
+  silentLog,
+  systemClock,
+} from "#platform";
+import { addCarrier } from "#sending";
+import { dataFolder } from "../support/data-folder.ts";
+import { TEST_SECRET_KEY } from "../support/process.ts";
+import { type Receiver, type Answer, startReceiver } from "../support/receiver.ts";
+import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
+import type { History } from "./history.ts";
+import { type StormNode, startNode } from "./node.ts";
+
+/** Everything that a storm can hit, and what it is measured by. */
+export type World = AsyncDisposable & {
+  history: History;
+  /** The operator's own connections, which no proxy hinders. */
+  db: Database;
+  databaseUrl: string;
+  secrets: SecretBox;
+  postgres: { pid(): number };
+  nodes: StormNode[];
+  smsc: Smsc;
+  smscProxy: TcpProxy;
+  receiver: Receiver;
+  receiverProxy: TcpProxy;
+  callbackUrl: string;
+  accountIds: string[];
+  /** How the SMSC answers from now on; by the recipient unless told otherwise. */
+  answerSubmits(reply: Reply): void;
+  answerPosts(answer: Answer): void;
+};
+
+export type WorldOptions = {
+  history: History;
+  /** The roles of each node. */
+  roles?: string[];
+  accounts?: number;
+  /** For another PostgreSQL than one made for the occasion, such as a pair. */
+  postgres?: { url: string; nodeUrl: string; pid(): number };
+};
+
+/** PostgreSQL, nodes behind proxies, an SMSC and a receiver: all on loopback, all killable. */
+export async function startWorld(options: WorldOptions): Promise<World> {
+  const { history, roles = ["api,sender,webhooks", "api,sender,webhooks"], accounts = 3 } = options;
+  await using built = new AsyncDisposableStack();
+  const postgres = options.postgres ?? (await ownPostgres(built));
+  await migrate(postgres.url);
+  const db = openDatabase({
+    url: postgres.url,
+    log: silentLog,
+    maxConnections: 4,
+    statementTimeoutMs: 60_000,
+  });
+  built.defer(() => db.close());
+  const secrets = secretBox(Buffer.from(TEST_SECRET_KEY, "base64"));
+
+  const carrier = await startCarrier(history);
+  built.defer(() => carrier.smsc.stop());
+  const smscProxy = built.use(await startTcpProxy({ host: "127.0.0.1", port: carrier.smsc.port }));
+  const hook = await startHook(history);
+  built.use(hook.receiver);
+  const receiverProxy = built.use(
+    await startTcpProxy({ host: "127.0.0.1", port: hook.receiver.port }),
+  );
+  await addRoutes(db, secrets, smscProxy.port);
+  const accountIds: string[] = [];
+  for (let n = 0; n < accounts; n += 1) {
+    const account = { name: `storm ${n}`, actor: "storm", now: systemClock.now(), secrets };
+    accountIds.push((await createAccount(db, account)).accountId);
+  }
+  const nodes = await Promise.all(
+    roles.map((each, number) => startNode({ number, roles: each, databaseUrl: postgres.nodeUrl })),
+  );
+  for (const node of nodes) built.use(node);
+  const kept = built.move();
+  return {
+    history,
+    db,
+    databaseUrl: postgres.url,
+    secrets,
+    postgres,
+    nodes,
+    smsc: carrier.smsc,
+    smscProxy,
+    receiver: hook.receiver,
+    receiverProxy,
+    callbackUrl: `http://127.0.0.1:${receiverProxy.port}/hook`,
+    accountIds,
+    answerSubmits: carrier.answer,
+    answerPosts: hook.answer,
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}
+
+async function ownPostgres(built: AsyncDisposableStack) {
+  const folder = built.use(await dataFolder());
+  const postgres = built.use(await folder.supervise());
+  return { url: postgres.url, nodeUrl: postgres.url, pid: postgres.pid };
+}
+
+/** Recipients that begin with this go to the carrier that never sends again what is in doubt. */
+export const NEVER_AGAIN_PREFIX = "4917";
+
+async function addRoutes(db: Database, secrets: SecretBox, port: number): Promise<void> {
+  const now = systemClock.now();
+  const settings = {
+    host: "127.0.0.1",
+    port,
+    system_id: "storm",
+    rate: 0,
+    window: 20,
+    binds: 4,
+    response_timeout: "3s",
+    enquire_link: "3s",
+    enquire_link_timeout: "2s",
+    bind_timeout: "3s",
+    reconnect: "100ms-1s",
+    reconnect_already_bound: "100ms-1s",
+    reconnect_refused: "100ms-1s",
+  };
+  for (const [name, inDoubt, prefix] of [
+    ["again", "resend", ""],
+    ["never again", "fail", NEVER_AGAIN_PREFIX],
+  ] as const) {
+    const added = await addCarrier(db, {
+      name,
+      settings: { ...settings, in_doubt: inDoubt },
+      password: "secret",
+      secrets,
+      actor: "storm",
+      now,
+    });
+    if (added.outcome !== "added") throw new Error(`The carrier ${name} was not added.`);
+    await setRoute(db, { prefix, carrierIds: [added.carrierId] }, { actor: "storm", now });
+  }
+}
+
+const THROTTLED_ATTEMPTS = 2;
+
+/** An SMSC that logs each submit before it answers, and each receipt as it leaves. */
+async function startCarrier(history: History) {
+  let reply: Reply = "by_recipient";
+  const times = new Map<string, number>();
+  const answer = (submit: ReceivedSubmit): Reply => {
+    const { recipient, text } = submit;
+    const segment = submit.concatenation?.number ?? 1;
+    // The SMSC itself counts only those it answers by the recipient.
+    const seen = (times.get(`${recipient} ${segment}`) ?? 0) + (reply === "by_recipient" ? 1 : 0);
+    times.set(`${recipient} ${segment}`, seen);
+    const isThrottledByNumber =
+      reply === "by_recipient" && recipient.endsWith("0003") && seen <= THROTTLED_ATTEMPTS;
+    const isRefusedForNow = reply === "throttle" || reply === "queue_full" || isThrottledByNumber;
+    history.log({
+      kind: "submit",
+      t: performance.now(),
+      recipient,
+      segment,
+      text,
+      isRefusedForNow,
+    });
+    return reply;
+  };
+  const spellId = (id: string) => {
+    history.log({ kind: "receipt", carrierMessageId: id });
+    return id;
+  };
+  const smsc = await startSmsc({ answer, receipts: { spellId, delayMs: 20 }, repeatMs: 300 });
+  return { smsc, answer: (wanted: Reply) => void (reply = wanted) };
+}
+
+/** A receiver that logs each POST before it answers. What it holds back is answered with the next change. */
+async function startHook(history: History) {
+  let answer: Answer = 200;
+  let changed = Promise.withResolvers<void>();
+  const receiver = await startReceiver(async ({ headers, body }) => {
+    history.log({
+      kind: "post",
+      t: performance.now(),
+      eventId: headers["webhook-id"] ?? "",
+      timestamp: headers["webhook-timestamp"] ?? "",
+      signature: headers["webhook-signature"] ?? "",
+      body: body.toString(),
+    });
+    while (answer === "hold") await changed.promise;
+    return answer;
+  });
+  return {
+    receiver,
+    answer(wanted: Answer) {
+      answer = wanted;
+      changed.resolve();
+      changed = Promise.withResolvers();
+    },
+  };
+}
