@@ -19,6 +19,9 @@ const checks = [
   ["dead code", "knip", "--no-progress"],
 ] as const;
 
+/** Files run beside each other; those that start processes and wait for them leave the cores to others. */
+const CONCURRENCY = 2;
+
 const wanted = process.argv.slice(2);
 if (wanted.length === 0) {
   for (const [name, command, ...args] of checks) await check(name, command, args);
@@ -45,12 +48,9 @@ async function testFiles(prefixes: string[]): Promise<string[]> {
   return files.toSorted();
 }
 
-/** Files run beside each other; those that start processes and wait for them leave the cores to others. */
-const CONCURRENCY = 3;
-
 async function runTests(files: string[]): Promise<number> {
   await using postgres = await startTestPostgres();
-  return runProcess(
+  return await runProcess(
     process.execPath,
     ["--test", `--test-concurrency=${CONCURRENCY}`, "--test-reporter=spec", ...files],
     postgres.environment,
