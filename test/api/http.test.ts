@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import type { AddressInfo } from "node:net";
 import { after, test } from "node:test";
+import fc from "fast-check";
 import type { ErrorCode } from "#contract";
 import { sql } from "#platform";
-import { problemOf } from "../support/answers.ts";
+import { anyProblemOf, problemOf } from "../support/answers.ts";
 import { startApi } from "../support/api.ts";
 import { rawRequest } from "../support/raw-http.ts";
 
@@ -101,6 +102,38 @@ test("two requests written at once are answered in their order", async () => {
   assert.equal(both.statusCode, 200, "the first answer is the first request's");
 });
 
+test("whatever octets a client writes, it is answered in the one shape or hung up on", async () => {
+  const whole = post(`${json}Content-Length: ${good.length}\r\n`, good);
+  const change = fc.record({
+    at: fc.nat(whole.length),
+    cut: fc.nat(20),
+    put: fc.uint8Array({ maxLength: 8 }),
+  });
+  const octets = fc.oneof(
+    fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
+    fc
+      .array(change, { minLength: 1, maxLength: 4 })
+      .map((changes) =>
+        changes.reduce(
+          (text, { at, cut, put }) =>
+            Buffer.concat([text.subarray(0, at), put, text.subarray(at + cut)]),
+          Buffer.from(whole),
+        ),
+      ),
+  );
+  const many = fc.array(octets, { minLength: 25, maxLength: 25 });
+  const property = fc.asyncProperty(many, async (requests) => {
+    const answers = await Promise.all(
+      requests.map((request) => rawRequest(port, [request], { isWhole: true })),
+    );
+    for (const given of answers) {
+      if (given && given.statusCode !== 202) assert.ok(anyProblemOf(given).code !== "INTERNAL");
+    }
+  });
+  await fc.assert(property, { numRuns: 8 });
+  assert.equal((await answer(get(auth))).statusCode, 200);
+});
+
 /** Begun here, so that their ten seconds pass while the tests below run. */
 const slow = {
   headers: answer("POST /v1/messages HTTP/1.1\r\nHost: x\r\n"),
@@ -113,6 +146,11 @@ for (const [what, given] of Object.entries(slow)) {
 }
 
 test("what never came whole was never accepted", async () => {
-  const stored = await api.db.query(sql`select from messages`);
-  assert.equal(stored.length, 3, "only what was accepted above");
+  const stored = await api.db.query<{ text: string }>(sql`select text from messages`);
+  assert.deepEqual(
+    stored.slice(0, 3).map(({ text }) => text),
+    ["Hello", "Hello", "Hello"],
+  );
+  const [account] = await api.db.query(sql`select balance from accounts`);
+  assert.deepEqual(account, { balance: 1_000 - stored.length });
 });

@@ -4,11 +4,13 @@ import type { AnyAnswer } from "./answers.ts";
 
 /**
  * Writes octets to a server as they are and reads one answer, or undefined where the server closed
- * without a word. A chunk is written when the one before has left.
+ * without a word. A chunk is written when the one before has left; `isWhole` then says that no more
+ * will come.
  */
 export async function rawRequest(
   port: number,
   chunks: readonly (string | Buffer)[],
+  { isWhole = false }: { isWhole?: boolean } = {},
 ): Promise<AnyAnswer | undefined> {
   const socket = connect(port, "127.0.0.1");
   const received: Buffer[] = [];
@@ -27,6 +29,7 @@ export async function rawRequest(
     if (!socket.writable) break;
     await new Promise<void>((resolve) => socket.write(chunk, () => resolve()));
   }
+  if (isWhole) socket.end();
   const answer = await answered;
   socket.destroy();
   return answer;
