@@ -21,6 +21,7 @@ import { operatorHandlers } from "./operator-handlers.ts";
 import { operatorNews } from "./operator-news.ts";
 import { pager } from "./paging.ts";
 import { routingHandlers } from "./routing-handlers.ts";
+import { secondFactorHandlers } from "./second-factor-handlers.ts";
 import { secretHandlers } from "./secret-handlers.ts";
 import { serveConsoleOperations } from "./serve-console.ts";
 import { signInHandlers } from "./sign-in-handlers.ts";
@@ -96,6 +97,7 @@ function consoleHandlers(
   };
   return {
     ...signInHandlers(signIn),
+    ...secondFactorHandlers(signIn),
     ...linkHandlers(signIn),
     ...userHandlers(deps),
     ...keyHandlers(lists),

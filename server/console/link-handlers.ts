@@ -5,7 +5,7 @@ import type { Actor, ConsoleHandlers } from "./console-call.ts";
 import { refuseFields, required } from "./field-problems.ts";
 import { type FoundLink, findLink, type LinkKind, type LinkRow, takeLink } from "./links.ts";
 import { completeSetup, FIRST_CREDITS } from "./setup.ts";
-import type { SignInDeps } from "./sign-in-handlers.ts";
+import type { SignInDeps } from "./proofs.ts";
 import { judgePassword } from "./sign-in/password.ts";
 import { endSessionsOf, insertSession } from "./sign-in/sessions.ts";
 import { forgive } from "./sign-in/tries.ts";

@@ -1,22 +1,20 @@
-import { findKeyNames, recordAudit } from "#accounts";
+import { recordAudit } from "#accounts";
 import type { ConsoleMessage, MemberRole, operations } from "#contract";
 import type { Handlers } from "#http";
 import {
   type BrowseFilter,
   browseMessages,
   findMessage,
-  type MessageRow,
   readFilter,
   type Routing,
 } from "#messages";
-import { findCarrierNames } from "#sending";
 import { type Clock, type Database, isId, type Queryable } from "#platform";
 import type { Actor, ConsoleHandlers, CsvAnswer, Person } from "./console-call.ts";
-import { csvLine } from "./csv.ts";
 import { refuseFields } from "./field-problems.ts";
-import { showMessage } from "./mask.ts";
+import { messagesCsv } from "./messages-csv.ts";
 import type { Pager } from "./paging.ts";
 import { roleDenied } from "./serve-console.ts";
+import { type Account, carriersOf, showMessages } from "./show-messages.ts";
 
 type Deps = {
   db: Database;
@@ -26,12 +24,6 @@ type Deps = {
   api: Handlers<typeof operations>;
   routing: { current(): Promise<Routing>; reload(): Promise<Routing> };
 };
-
-type Account = { accountId: string; role: MemberRole };
-
-/** Rows of one CSV file at most, and read at once. */
-const MAX_CSV_ROWS = 100_000;
-const CSV_PAGE = 1_000;
 
 /** Messages: browsing them as the role may, sending and canceling by the handlers of `/v1`. */
 export function consoleMessageHandlers(deps: Deps) {
@@ -62,7 +54,7 @@ export function consoleMessageHandlers(deps: Deps) {
 
     exportMessages({ account, query }): Promise<CsvAnswer> {
       const filter = filterOf(query, account.role);
-      return Promise.resolve({ fileName: "messages.csv", lines: csvOf(db, account, filter) });
+      return Promise.resolve({ fileName: "messages.csv", lines: messagesCsv(db, account, filter) });
     },
 
     async composeMessage(call) {
@@ -180,101 +172,4 @@ async function recordSend(
 ): Promise<void> {
   const entry = { at, accountId: account.accountId, actor, objectId: messageId };
   await recordAudit(db, { ...entry, action: "message.sent" });
-}
-
-async function showMessages(
-  db: Queryable,
-  rows: MessageRow[],
-  { accountId, role }: Account,
-): Promise<ConsoleMessage[]> {
-  const [keys, carriers] = await Promise.all([
-    findKeyNames(db, accountId, distinct(rows.map(({ key_id }) => key_id))),
-    carriersOf(db, distinct(rows.map(({ carrier_id }) => carrier_id))),
-  ]);
-  return rows.map((row) => ({
-    message: showMessage(row, role),
-    version: row.sequence,
-    isMasked: role === "viewer",
-    key: row.key_id === null ? null : { keyId: row.key_id, name: keys.get(row.key_id) ?? "" },
-    carrier: carriers.get(row.carrier_id ?? "") ?? null,
-  }));
-}
-
-async function carriersOf(db: Queryable, carrierIds: readonly string[]) {
-  const rows = await findCarrierNames(db, carrierIds);
-  return new Map(
-    rows.map(({ carrier_id: carrierId, name, kind }) => [carrierId, { carrierId, name, kind }]),
-  );
-}
-
-function distinct(ids: (string | null)[]): string[] {
-  return [...new Set(ids)].filter((id) => id !== null);
-}
-
-const CSV_HEADER = [
-  "messageId",
-  "createdAt",
-  "status",
-  "recipient",
-  "sender",
-  "text",
-  "encoding",
-  "segments",
-  "credits",
-  "creditsRefunded",
-  "reference",
-  "errorCode",
-  "carrierCode",
-  "carrier",
-  "key",
-  "sentAt",
-  "deliveredAt",
-];
-
-async function* csvOf(
-  db: Database,
-  account: Account,
-  filter: BrowseFilter,
-): AsyncGenerator<string> {
-  yield csvLine(CSV_HEADER);
-  const { accountId } = account;
-  let position: { direction: "older"; id: string } | null = null;
-  let written = 0;
-  while (written < MAX_CSV_ROWS) {
-    const browsed: Awaited<ReturnType<typeof browseMessages>> = await browseMessages(db, {
-      accountId,
-      filter,
-      position,
-      limit: CSV_PAGE - 1,
-    });
-    const { rows, lookedUntil } = browsed;
-    for (const shown of await showMessages(db, rows, account)) yield csvLine(csvCells(shown));
-    written += rows.length;
-    const isFull = rows.length === CSV_PAGE;
-    const id: string | null | undefined = isFull ? rows.at(-1)?.message_id : lookedUntil;
-    if (id === null || id === undefined) return;
-    position = { direction: "older", id };
-  }
-}
-
-function csvCells({ message, key, carrier }: ConsoleMessage) {
-  return [
-    message.messageId,
-    message.createdAt,
-    message.status,
-    message.recipient,
-    message.sender,
-    message.text,
-    message.encoding,
-    message.segments,
-    message.credits,
-    message.creditsRefunded,
-    message.reference,
-    message.error?.code ?? null,
-    message.error?.carrierCode ?? null,
-    carrier?.name ?? null,
-    key?.name ?? null,
-    message.sentAt,
-    message.deliveredAt,
-  ];
 }

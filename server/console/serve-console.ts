@@ -55,7 +55,12 @@ function serve(
   options: ServeConsoleOptions,
 ): void {
   const handler = options.handlers[name] as unknown as (call: AnyCall) => Promise<unknown>;
-  const checkShape = bodyAndQueryCheck(operation, options.refinements[name]);
+  // Compiled when it is first asked for: nobody uses all of these, and the start need not wait.
+  let check: ReturnType<typeof bodyAndQueryCheck> | undefined;
+  const checkShape = (request: FastifyRequest) => {
+    check ??= bodyAndQueryCheck(operation, options.refinements[name]);
+    return check(request);
+  };
   const { status, body, type } = operation.success;
   app.route({
     method: operation.method,

@@ -1,47 +1,21 @@
 import { recordAudit } from "#accounts";
 import { networkOf } from "#http";
-import type { Clock, Database, Queryable } from "#platform";
 import type { ConsoleHandlers, Person } from "./console-call.ts";
-import { refuseFields, required, waitFor } from "./field-problems.ts";
-import {
-  acceptCode,
-  beginSecondFactor,
-  type FactorDeps,
-  renewRecoveryCodes,
-  switchOffSecondFactor,
-  switchOnSecondFactor,
-} from "./second-factor.ts";
-import { PROOF_MS } from "./serve-console.ts";
-import { isOutdated, judgePassword, type Passwords, TooManyHashes } from "./sign-in/password.ts";
-import type { SessionCookie } from "./sign-in/session-cookie.ts";
+import { refuseFields } from "./field-problems.ts";
+import { isRightPassword, type SignInDeps, spendTry } from "./proofs.ts";
+import { isOutdated, judgePassword, TooManyHashes } from "./sign-in/password.ts";
 import {
   endSession,
   endSessionsOf,
   insertSession,
   listSessions,
   noteProof,
-  renewSession,
   type SessionRow,
 } from "./sign-in/sessions.ts";
-import { forgive, giveBack, takeTry } from "./sign-in/tries.ts";
-import { otpauthUrl } from "./sign-in/totp.ts";
-import {
-  findUser,
-  findUserByEmail,
-  lockUser,
-  plainEmail,
-  setPassword,
-  type UserRow,
-} from "./users.ts";
+import { forgive, giveBack } from "./sign-in/tries.ts";
+import { findUserByEmail, plainEmail, setPassword } from "./users.ts";
 
-export type SignInDeps = FactorDeps & {
-  db: Database;
-  clock: Clock;
-  passwords: Passwords;
-  cookie: SessionCookie;
-};
-
-/** Signing in and out, the second factor, sessions, and proving again who one is. */
+/** Signing in and out, the password, and where one is signed in. */
 export function signInHandlers(deps: SignInDeps) {
   const { db, clock, cookie, passwords } = deps;
   return {
@@ -87,26 +61,6 @@ export function signInHandlers(deps: SignInDeps) {
       });
       header("set-cookie", setCookie);
       return { state: isPending ? "second_factor_required" : "signed_in" };
-    },
-
-    async giveSecondFactor({ body, person, actor, header, problem }) {
-      const now = clock.now();
-      if (!person.isPending) return { state: "signed_in" };
-      const tries = { factorTries: person.userId };
-      await spendTry(db, tries, now);
-      const { header: setCookie, tokenHash } = cookie.issue();
-      const isAccepted = await db.transaction(async (tx) => {
-        const user = await lockUser(tx, person.userId);
-        if (!user || !(await acceptCode(tx, deps, { user, code: body.code, now }))) return false;
-        await renewSession(tx, { sessionId: person.sessionId, tokenHash, now });
-        const action = "user.second_factor_given";
-        await recordAudit(tx, { at: now, accountId: null, actor, action, objectId: person.userId });
-        return true;
-      });
-      if (!isAccepted) throw problem("SECOND_FACTOR_FAILED");
-      await forgive(db, tries);
-      header("set-cookie", setCookie);
-      return { state: "signed_in" };
     },
 
     async signOut({ person, actor, header }) {
@@ -176,121 +130,7 @@ export function signInHandlers(deps: SignInDeps) {
       });
       return null;
     },
-
-    async enrolSecondFactor({ person, actor }) {
-      const now = clock.now();
-      return db.transaction(async (tx) => {
-        const secret = await beginSecondFactor(tx, deps, person.userId);
-        const action = "user.second_factor_enrolled";
-        await recordAudit(tx, { at: now, accountId: null, actor, action, objectId: person.userId });
-        return { secret, otpauthUrl: otpauthUrl(secret, person.email) };
-      });
-    },
-
-    async confirmSecondFactor({ body, person, actor, problem }) {
-      const now = clock.now();
-      const tries = { factorTries: person.userId };
-      await spendTry(db, tries, now);
-      const recoveryCodes = await db.transaction(async (tx) => {
-        const user = await lockUser(tx, person.userId);
-        const codes =
-          user && (await switchOnSecondFactor(tx, deps, { user, code: body.code, now }));
-        if (!codes) return undefined;
-        await endSessionsOf(tx, person.userId, { except: person.sessionId });
-        const action = "user.second_factor_switched_on";
-        await recordAudit(tx, { at: now, accountId: null, actor, action, objectId: person.userId });
-        return codes;
-      });
-      if (!recoveryCodes) throw problem("SECOND_FACTOR_FAILED");
-      await forgive(db, tries);
-      return { recoveryCodes };
-    },
-
-    async switchOffSecondFactor({ person, actor }) {
-      const now = clock.now();
-      await db.transaction(async (tx) => {
-        await switchOffSecondFactor(tx, person.userId);
-        await endSessionsOf(tx, person.userId, { except: person.sessionId });
-        const action = "user.second_factor_switched_off";
-        await recordAudit(tx, { at: now, accountId: null, actor, action, objectId: person.userId });
-      });
-      return null;
-    },
-
-    async renewRecoveryCodes({ person, actor, problem }) {
-      const now = clock.now();
-      const recoveryCodes = await db.transaction(async (tx) => {
-        const user = await lockUser(tx, person.userId);
-        if (!user?.totp) return undefined;
-        const action = "user.recovery_codes_renewed";
-        await recordAudit(tx, { at: now, accountId: null, actor, action, objectId: person.userId });
-        return renewRecoveryCodes(tx, deps, person.userId);
-      });
-      if (!recoveryCodes) throw problem("SECOND_FACTOR_FAILED");
-      return { recoveryCodes };
-    },
-
-    async giveProof({ body, person, actor, problem }) {
-      const now = clock.now();
-      if (body.password === undefined && body.code === undefined) throw required("password");
-      const isProven =
-        body.password === undefined
-          ? await isRightCode(deps, person, body.code ?? "")
-          : await isRightPassword(deps, person, body.password);
-      if (!isProven) throw problem("PROOF_FAILED");
-      await db.transaction(async (tx) => {
-        await noteProof(tx, person.sessionId, now);
-        await recordAudit(tx, {
-          at: now,
-          accountId: null,
-          actor,
-          action: "user.proof_given",
-          objectId: person.userId,
-        });
-      });
-      return { provenUntil: new Date(now.getTime() + PROOF_MS).toISOString() };
-    },
   } satisfies Partial<ConsoleHandlers>;
-}
-
-/** Counts a try, or throws the problem that says how long to wait. */
-async function spendTry(
-  db: Queryable,
-  subject: Parameters<typeof takeTry>[1],
-  now: Date,
-): Promise<void> {
-  const verdict = await takeTry(db, subject, now);
-  if (!verdict.isAllowed) throw waitFor(verdict.waitSeconds);
-}
-
-/** Guessing here is counted with guessing at the sign-in. */
-async function isRightPassword(
-  { db, clock, passwords }: SignInDeps,
-  person: Person,
-  password: string,
-): Promise<boolean> {
-  const tries = { userTries: person.email };
-  await spendTry(db, tries, clock.now());
-  const user = await findUser(db, person.userId);
-  const isRight = await passwords.verify(password, user?.password).catch(async (error) => {
-    if (error instanceof TooManyHashes) await giveBack(db, tries);
-    throw error;
-  });
-  if (isRight) await forgive(db, tries);
-  return isRight;
-}
-
-async function isRightCode(deps: SignInDeps, person: Person, code: string): Promise<boolean> {
-  const { db, clock } = deps;
-  const now = clock.now();
-  const tries = { factorTries: person.userId };
-  await spendTry(db, tries, now);
-  const isRight = await db.transaction(async (tx) => {
-    const user: UserRow | undefined = await lockUser(tx, person.userId);
-    return user !== undefined && acceptCode(tx, deps, { user, code, now });
-  });
-  if (isRight) await forgive(db, tries);
-  return isRight;
 }
 
 function presentSession(row: SessionRow, person: Person) {

@@ -1,10 +1,8 @@
-import { type Exchange, eventNames, type MemberRole, type WebhookDelivery } from "#contract";
+import { eventNames } from "#contract";
 import { Problem } from "#http";
 import { isIdempotencyKey } from "#messages";
 import { type Clock, type Database, isId, readTime } from "#platform";
 import {
-  type AttemptRow,
-  attemptInWords,
   browseDeliveries,
   cancelReplay,
   countExhausted,
@@ -13,20 +11,17 @@ import {
   type DeliveryRow,
   findDelivery,
   findReplay,
-  headersOfAttempt,
-  isReplayable,
   listHosts,
-  outcomeClass,
   replayDelivery,
   type ReplayProgress,
   replaySelected,
   sendTestEvent,
   startBulkReplay,
-  type TestedEvent,
 } from "#webhooks";
 import type { ConsoleHandlers } from "./console-call.ts";
-import { refuseFields, required, waitFor } from "./field-problems.ts";
+import { refuseFields, required } from "./field-problems.ts";
 import type { Pager } from "./paging.ts";
+import { presentAttempt, presentDelivery, presentTest } from "./present-delivery.ts";
 
 export type WebhookDeps = {
   db: Database;
@@ -36,8 +31,6 @@ export type WebhookDeps = {
   /** What a test event is posted with: the guard, limits and connections of real deliveries. */
   delivering: Omit<Parameters<typeof sendTestEvent>[0], "db">;
 };
-
-const MAX_ATTEMPTS = 7;
 
 /** Webhook deliveries: what was sent and answered, sending it again, and trying an address. */
 export function webhookHandlers(deps: WebhookDeps) {
@@ -205,66 +198,6 @@ async function requireReplay(db: Database, asked: { accountId: string; replayId:
   return { ...progress, createdAt: progress.createdAt.toISOString() };
 }
 
-function presentDelivery(row: DeliveryRow, now: Date): WebhookDelivery {
-  const { last } = row;
-  return {
-    deliveryId: row.deliveryId,
-    eventId: row.deliveryId,
-    messageId: row.messageId,
-    event: row.event,
-    sequence: row.sequence,
-    url: row.url,
-    host: URL.parse(row.url)?.host ?? "",
-    state: row.state,
-    attempts: row.attempts,
-    maxAttempts: MAX_ATTEMPTS,
-    createdAt: row.createdAt.toISOString(),
-    nextAttemptAt: row.nextAttemptAt?.toISOString() ?? null,
-    lastAttemptAt: last?.at.toISOString() ?? null,
-    lastHttpStatus: last?.httpStatus ?? null,
-    lastError: last && attemptInWords({ error_class: last.errorClass, error: last.error }),
-    durationMs: last && Math.round(last.totalMs),
-    replayId: row.replayId,
-    isReplayable: isReplayable({ at: row.createdAt }, now),
-  };
-}
-
-function presentAttempt(
-  delivery: DeliveryRow,
-  row: AttemptRow,
-  { role, version }: { role: MemberRole; version: string },
-): Exchange {
-  const isShown = role !== "viewer" && row.answer !== null;
-  return {
-    attempt: row.attempt,
-    at: row.at.toISOString(),
-    requestHeaders: listHeaders(headersOfAttempt(delivery, row, version)),
-    address: row.address,
-    httpStatus: row.http_status,
-    responseHeaders: listHeaders(row.answer_headers ?? {}),
-    responseBody: isShown ? (row.answer?.toString() ?? null) : null,
-    timings: {
-      dnsMs: rounded(row.dns_ms),
-      connectMs: rounded(row.connect_ms),
-      tlsMs: rounded(row.tls_ms),
-      firstByteMs: rounded(row.first_byte_ms),
-      totalMs: Math.round(row.total_ms),
-    },
-    errorClass: row.error_class,
-    error: attemptInWords(row),
-  };
-}
-
-function listHeaders(headers: Record<string, string | string[] | undefined>) {
-  return Object.entries(headers).flatMap(([name, value]) =>
-    [value ?? []].flat().map((each) => ({ name, value: each })),
-  );
-}
-
-function rounded(ms: number | null): number | null {
-  return ms === null ? null : Math.round(ms);
-}
-
 type TestStatus = Parameters<typeof sendTestEvent>[1]["status"];
 
 function statusOf(event: string): TestStatus {
@@ -273,50 +206,4 @@ function statusOf(event: string): TestStatus {
   );
   if (!found) refuseFields({ event: ["No webhook is sent for this event."] });
   return found ?? "DELIVERED";
-}
-
-function presentTest(tested: TestedEvent) {
-  switch (tested.outcome) {
-    case "refused": {
-      const { code, message } = tested.refusal;
-      throw new Problem("VALIDATION_FAILED", [{ field: "url", code, message }]);
-    }
-    case "rate_limited":
-      throw waitFor(tested.retryAfterSeconds);
-    case "account_unknown":
-      throw new Problem("ACCOUNT_NOT_FOUND");
-    case "sent":
-      return {
-        isDelivered: tested.isDelivered,
-        body: tested.body.toString(),
-        exchange: presentTestAttempt(tested),
-      };
-  }
-}
-
-function presentTestAttempt(tested: Extract<TestedEvent, { outcome: "sent" }>): Exchange {
-  const { attempt, at, headers } = tested;
-  const { outcome, timings } = attempt;
-  const errorClass = outcomeClass(outcome);
-  return {
-    attempt: 1,
-    at: at.toISOString(),
-    requestHeaders: listHeaders(headers),
-    address: attempt.address,
-    httpStatus: attempt.status,
-    responseHeaders: listHeaders(attempt.answer?.headers ?? {}),
-    responseBody: attempt.answer?.body.toString() ?? null,
-    timings: {
-      dnsMs: rounded(timings.dnsMs),
-      connectMs: rounded(timings.connectMs),
-      tlsMs: rounded(timings.tlsMs),
-      firstByteMs: rounded(timings.firstByteMs),
-      totalMs: Math.round(timings.totalMs),
-    },
-    errorClass,
-    error: attemptInWords({
-      error_class: errorClass,
-      error: "detail" in outcome ? outcome.detail : null,
-    }),
-  };
 }

@@ -58,7 +58,9 @@ test("of a hundred wrong passwords at once five are looked at, and the wait grow
 });
 
 test("an address has twenty tries a minute, whoever it tries", async () => {
-  await using console = await startConsole();
+  const [clock, now] = [movableClock(), new Date()];
+  // Time stands still: on a busy machine the tries would take long enough for some to be forgotten.
+  await using console = await startConsole({ clock: { ...clock, now: () => now } });
   const statuses: number[] = [];
   for (let n = 0; n < 22; n += 1) {
     const body = { email: `user${n}@example.com`, password: "wrong password" };
@@ -69,7 +71,7 @@ test("an address has twenty tries a minute, whoever it tries", async () => {
     statuses.slice(0, 20),
     Array.from({ length: 20 }, () => 401),
   );
-  assert.equal(statuses[21], 429);
+  assert.deepEqual(statuses.slice(20), [429, 429]);
 });
 
 test("a session ends by sign-out, idleness and age, and a planted cookie gains nothing", async () => {

@@ -56,6 +56,15 @@ export type TestConsole = AsyncDisposable & {
 
 export const PASSWORD = "violet tram 88 ladder";
 
+let hashed: Promise<string> | undefined;
+
+/** All people of a test have the same password; hashing it anew for each would be most of the work. */
+function hashOnce(password: string): Promise<string> {
+  if (password !== PASSWORD) throw new Error("People of a test have the password PASSWORD.");
+  hashed ??= passwords().hash(PASSWORD);
+  return hashed;
+}
+
 /** The service with its dashboard, on a database of its own, without a port. */
 export async function startConsole(options: Options = {}): Promise<TestConsole> {
   const { clock = systemClock, log = silentLog, publicUrl = "http://posthorn.test" } = options;
@@ -70,7 +79,7 @@ export async function startConsole(options: Options = {}): Promise<TestConsole> 
   const service = compose({ config, storage, secretKey, publicUrl, clock, log });
   await service.start();
   const { app } = service;
-  const hashing = passwords();
+  const hashing = { ...passwords(), hash: hashOnce };
   let people = 0;
 
   async function makeAccount(credits = 1_000): Promise<string> {

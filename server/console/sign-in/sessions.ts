@@ -40,6 +40,9 @@ export async function insertSession(tx: Queryable, session: NewSession): Promise
   const { userId, tokenHash, isPending, address, userAgent, now } = session;
   const sessionId = newId(now.getTime());
   await tx.query(sql`
+    with seen as (
+      update users set last_seen_at = ${now} where user_id = ${userId}
+    )
     insert into sessions (session_id, token_hash, user_id, is_pending, created_at, seen_at, proven_at, address, user_agent)
     values (${sessionId}, ${tokenHash}, ${userId}, ${isPending}, ${now}, ${now}, ${now}, ${address},
             ${userAgent?.slice(0, 300) ?? null})`);

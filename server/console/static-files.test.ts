@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { brotliCompressSync, gzipSync } from "node:zlib";
+import { createHttpServer } from "#http";
+import { createMetrics, silentLog, systemClock } from "#platform";
+import { serveStaticFiles } from "./static-files.ts";
+
+const PAGE = '<meta property="csp-nonce" nonce="__CSP_NONCE__"><div id="root"></div>';
+const SCRIPT = "console.log('a')";
+
+async function startSite({ isSecure = false } = {}) {
+  const folder = await mkdtemp(join(tmpdir(), "posthorn-site-"));
+  await mkdir(join(folder, "assets"));
+  await writeFile(join(folder, "index.html"), PAGE);
+  await writeFile(join(folder, "sources.sha256"), "0");
+  await writeFile(join(folder, "favicon.svg"), "<svg/>");
+  await writeFile(join(folder, "assets", "main-Ab3d.js"), SCRIPT);
+  await writeFile(join(folder, "assets", "main-Ab3d.js.br"), brotliCompressSync(SCRIPT));
+  await writeFile(join(folder, "assets", "main-Ab3d.js.gz"), gzipSync(SCRIPT));
+  const app = createHttpServer({
+    publicUrl: "http://posthorn.test",
+    bodyLimit: 1_024,
+    trustProxy: [],
+    clock: systemClock,
+    log: silentLog,
+    metrics: createMetrics(),
+  });
+  app.get("/healthz", () => ({ status: "ok" }));
+  app.post("/console/proof", () => ({}));
+  serveStaticFiles(app, { folder: Promise.resolve(folder), isSecure });
+  return {
+    app,
+    get: (url: string, headers: Record<string, string> = {}) =>
+      app.inject({ url, headers: { host: "x", ...headers } }),
+    async [Symbol.asyncDispose]() {
+      await app.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+test("every path of the dashboard gets the page, each time with a nonce of its own", async () => {
+  await using site = await startSite();
+
+  const pages = [
+    await site.get("/"),
+    await site.get("/messages/x?status=FAILED"),
+    await site.get("/setup"),
+  ];
+
+  const nonces = pages.map(({ body, headers, statusCode }) => {
+    assert.equal(statusCode, 200);
+    assert.match(String(headers["content-type"]), /^text\/html/);
+    assert.equal(headers["cache-control"], "no-store");
+    assert.equal(headers["referrer-policy"], "no-referrer");
+    assert.equal(headers["x-content-type-options"], "nosniff");
+    const nonce = /nonce="([^"]+)"/.exec(body)?.[1] ?? "";
+    assert.equal(
+      headers["content-security-policy"],
+      `default-src 'none'; script-src 'self'; style-src 'self' 'nonce-${nonce}'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
+    );
+    return nonce;
+  });
+  assert.equal(new Set(nonces).size, 3);
+  assert.equal(pages[0]?.headers["strict-transport-security"], undefined);
+  await using secure = await startSite({ isSecure: true });
+  assert.match(String((await secure.get("/")).headers["strict-transport-security"]), /max-age=/);
+});
+
+test("assets are kept for ever, compressed as the browser takes them, and a missing one is missing", async () => {
+  await using site = await startSite();
+  const asset = "/assets/main-Ab3d.js";
+
+  const brotli = await site.get(asset, { "accept-encoding": "gzip, deflate, br" });
+  assert.equal(brotli.headers["content-encoding"], "br");
+  assert.match(String(brotli.headers["cache-control"]), /immutable/);
+  assert.match(String(brotli.headers["content-type"]), /^text\/javascript/);
+  assert.equal(
+    (await site.get(asset, { "accept-encoding": "gzip" })).headers["content-encoding"],
+    "gzip",
+  );
+  const plain = await site.get(asset);
+  assert.deepEqual([plain.body, plain.headers["content-encoding"]], [SCRIPT, undefined]);
+  assert.equal((await site.get("/favicon.svg")).body, "<svg/>");
+  for (const missing of [
+    "/assets/main-old.js",
+    "/assets/../index.html",
+    "/assets/%2e%2e/index.html",
+  ]) {
+    const answer = await site.get(missing);
+    assert.ok(answer.statusCode === 404 || answer.headers["cache-control"] === "no-store", missing);
+  }
+  assert.equal((await site.get("/assets/main-old.js")).json().error.code, "ROUTE_NOT_FOUND");
+});
+
+test("under /console and /v1 an unknown path is an error, and other methods never get the page", async () => {
+  await using site = await startSite();
+
+  for (const path of ["/v1", "/v1/nothing", "/console", "/console/nothing", "/console/accounts/x"])
+    assert.equal((await site.get(path)).json().error.code, "ROUTE_NOT_FOUND", path);
+  assert.equal((await site.get("/console/proof")).json().error.code, "METHOD_NOT_ALLOWED");
+  const post = await site.app.inject({ method: "POST", url: "/messages", headers: { host: "x" } });
+  assert.equal(post.json().error.code, "ROUTE_NOT_FOUND");
+  assert.equal((await site.get("/healthz")).json().status, "ok");
+  assert.equal((await site.get("/v1x")).statusCode, 200, "a page may begin with the same letters");
+});
