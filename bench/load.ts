@@ -12,6 +12,8 @@ export type Job = {
   /** One is taken in turn for each request. */
   keys: string[];
   bodies: string[];
+  /** At most so many requests a second in all; as many as are answered where it is left out. */
+  perSecond?: number;
 };
 export type Result = {
   perSecond: number;
@@ -63,6 +65,8 @@ async function run(job: Job): Promise<Result> {
       let held = "";
       const send = () => {
         if (performance.now() >= end) return void socket.end();
+        const earlyMs = began + (turn * 1000) / (job.perSecond ?? Infinity) - performance.now();
+        if (earlyMs > 1) return void setTimeout(send, earlyMs);
         sentAt = performance.now();
         turn += 1;
         socket.write(requests[turn % requests.length] as Buffer);
