@@ -25,6 +25,8 @@ export function poolMeter(metrics: Metrics | undefined, name: string, pool: Pool
     connect: metrics.databaseFailures.labels(name, "connect"),
     work: metrics.databaseFailures.labels(name, "work"),
   };
+  // There from the start: what appears with its first failure shows no rise.
+  for (const counter of [waits, failures.connect, failures.work]) counter.inc(0);
   return {
     asked() {
       if (idle() === 0 && pool.totalCount >= pool.options.max) waits.inc();
