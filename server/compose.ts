@@ -42,7 +42,7 @@ import {
   tracedLog,
   tracer as createTracer,
 } from "#platform";
-import { carrierFleet, observeSending, submissionHistory } from "#sending";
+import { carrierFleet, observeSending, presence, submissionHistory } from "#sending";
 import {
   connectBudgets,
   continueReplays,
@@ -256,13 +256,14 @@ export function compose(parts: Parts): Service {
     );
   }
 
+  const present = presence(db, node);
   const loops: Loop[] = [
     usage.loop,
     sweepIdempotency(db),
     expireMessages({ db, clock, outbox }),
     ...statisticsLoops({ db, clock }),
     ...consoleLoops,
-    ...(fleet?.loops ?? []),
+    ...(fleet?.loops ?? [present.loop]),
     keepPartitions({ db, log, metrics, keepDays: config.retentionMessagesDays }),
     keepAttempts({ db, metrics, keepDays: config.retentionAttemptsDays }),
     ...(config.redactTextDays > 0 ? [redactTexts({ db, days: config.redactTextDays })] : []),
@@ -289,6 +290,7 @@ export function compose(parts: Parts): Service {
       await webhooks?.stop();
       await posting.close();
       await Promise.all(running.map((loop) => loop.stop()));
+      if (!fleet) await present.signOff().catch(() => undefined);
       await usage
         .flush()
         .catch((error: unknown) => log.warn({ error }, "the last use of keys could not be noted"));

@@ -19,4 +19,4 @@ export {
 export { carrierFleet } from "./fleet.ts";
 export { submissionHistory } from "./history.ts";
 export { observeSending } from "./observe.ts";
-export { listNodes, livingSenders, type NodeInfo, type NodeRow } from "./nodes.ts";
+export { listNodes, livingSenders, type NodeInfo, type NodeRow, presence } from "./nodes.ts";

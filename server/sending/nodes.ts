@@ -1,4 +1,4 @@
-import { type Database, type Queryable, sql } from "#platform";
+import { type Database, type Loop, type Queryable, sql } from "#platform";
 
 export type NodeInfo = {
   nodeId: string;
@@ -22,6 +22,21 @@ export async function heartbeat(
     values (${nodeId}, ${roles}, ${host}, ${pid}, ${version}, ${startedAt}, clock_timestamp())
         on conflict (node_id) do update set heard_at = clock_timestamp()`);
   return (await livingSenders(db)).map(({ node_id }) => node_id);
+}
+
+const HEARTBEAT_MS = 5_000;
+
+/** Of a node that hands nothing over: the fleet of one that does says so by itself. */
+export function presence(db: Database, node: NodeInfo) {
+  const loop: Loop = {
+    name: "say that this node lives",
+    idleMs: HEARTBEAT_MS,
+    async pass() {
+      await heartbeat(db, node);
+      return 0;
+    },
+  };
+  return { loop, signOff: () => signOff(db, node.nodeId) };
 }
 
 export type LivingNode = { node_id: string; host: string; pid: number; version: string };
