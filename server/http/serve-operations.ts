@@ -137,7 +137,9 @@ function admission(
       : await lookUp(request, String(key), takesRead);
     request.admission = admitted;
     request.lastWord = async (problem) => {
-      if (admitted.isRecalled && problem.code !== "UNAVAILABLE") {
+      // Not of a fault: to ask a database that is away would turn an outcome that is not known into
+      // a promise that nothing was accepted.
+      if (admitted.isRecalled && problem.status < 500) {
         admitted.allowance = (await lookUp(request, String(key), false)).allowance;
       }
       for (const [name, value] of Object.entries(allowanceHeaders(admitted.allowance)))

@@ -1,0 +1,225 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { operations } from "#contract";
+import { sql } from "#platform";
+import { audit } from "../../server/cli/audit/audit.ts";
+import { problemOf } from "../support/answers.ts";
+import { startApi, type TestApi } from "../support/api.ts";
+import { type TestDatabase, testDatabase } from "../support/postgres.ts";
+import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
+
+const message = { recipient: "4915112345678", text: "Hello" };
+const withKey = (key: string) => ({ headers: { "idempotency-key": key } });
+
+/** A service whose way to its database goes through a proxy; `db` goes straight to it. */
+async function startBehindProxy(): Promise<
+  AsyncDisposable & { api: TestApi; db: TestDatabase; proxy: TcpProxy }
+> {
+  const stack = new AsyncDisposableStack();
+  const db = stack.use(await testDatabase());
+  const url = new URL(db.url);
+  const proxy = stack.use(await startTcpProxy({ host: url.hostname, port: Number(url.port) }));
+  url.port = String(proxy.port);
+  const api = stack.use(
+    await startApi({ credits: 1_000, db: { ...db, url: url.href }, settings: MANY }),
+  );
+  assert.equal((await api.send(message)).statusCode, 202);
+  return { api, db, proxy, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+const MANY = { RATE_LIMIT_SENDS_BURST: "100000", RATE_LIMIT_READS_BURST: "100000" };
+
+async function storedCount(db: TestDatabase, reference: string): Promise<number> {
+  return (await db.query(sql`select from messages where reference = ${reference}`)).length;
+}
+
+async function untilStored(db: TestDatabase, reference: string): Promise<void> {
+  while ((await storedCount(db, reference)) === 0) {}
+}
+
+/** Resolves when a statement of the service waits for a lock. */
+async function untilWaiting(db: TestDatabase): Promise<void> {
+  const waiting = () =>
+    db.query(sql`
+      select from pg_stat_activity
+       where datname = current_database() and wait_event_type = 'Lock' and query ~ 'accept_messages'`);
+  while ((await waiting()).length === 0) {}
+}
+
+async function assertBooksAgree(db: TestDatabase): Promise<void> {
+  assert.deepEqual((await audit(db, { isDrained: false })).violations, []);
+}
+
+/** Together, because most of their time is spent waiting. */
+describe("when the way to the database breaks", { concurrency: true }, () => {
+  test("a commit whose answer was lost is found again: 202, stored and charged once", async () => {
+    await using setup = await startBehindProxy();
+    const { api, db, proxy } = setup;
+    proxy.withholdReplies();
+    const sending = api.send({ ...message, reference: "lost" });
+    await untilStored(db, "lost");
+    await proxy.replyWithheld();
+
+    proxy.cut();
+    proxy.release();
+    const answer = await sending;
+
+    assert.equal(answer.statusCode, 202, answer.body);
+    const read = await api.get(`/v1/messages/${answer.json().messageId}`);
+    assert.deepEqual(read.json(), answer.json());
+    assert.equal(await storedCount(db, "lost"), 1);
+    await assertBooksAgree(db);
+  });
+
+  test("a batch of many requests is settled one by one: what committed is 202", async () => {
+    await using setup = await startBehindProxy();
+    const { api, db, proxy } = setup;
+    await db.query(sql`update accounts set default_sender = 'House'`);
+    proxy.withholdReplies();
+    const sending = Array.from({ length: 20 }, (_, n) =>
+      api.send({ ...message, reference: `many ${n}`, ...(n % 2 ? { sender: "Own" } : {}) }),
+    );
+    await untilStored(db, "many 0");
+    proxy.cut();
+    proxy.release();
+
+    for (const [n, answer] of (await Promise.all(sending)).entries()) {
+      const count = await storedCount(db, `many ${n}`);
+      if (answer.statusCode === 202) {
+        assert.equal(count, 1);
+        assert.equal(answer.json().sender, n % 2 ? "Own" : "House");
+      } else {
+        problemOf(answer, "UNAVAILABLE");
+        assert.equal(count, 0);
+      }
+    }
+    await assertBooksAgree(db);
+  });
+
+  test("a statement that had not committed is ended, so it never will: 503, nothing stored", async () => {
+    await using setup = await startBehindProxy();
+    const { api, db, proxy } = setup;
+
+    const answer = await db.transaction(async (tx) => {
+      await tx.query(sql`select from accounts for update`);
+      const sending = api.send({ ...message, reference: "never" });
+      await untilWaiting(db);
+      proxy.cut();
+      return await sending;
+    });
+
+    problemOf(answer, "UNAVAILABLE");
+    assert.equal((await api.send(message)).statusCode, 202, "the lock is free and so is the way");
+    assert.equal(await storedCount(db, "never"), 0);
+    await assertBooksAgree(db);
+  });
+
+  test("an outcome that cannot be learned is 500, and the same key tells it later", async () => {
+    await using setup = await startBehindProxy();
+    const { api, db, proxy } = setup;
+    const body = { ...message, reference: "unknown" };
+    proxy.withholdReplies();
+    const sending = api.send(body, withKey("k"));
+    await untilStored(db, "unknown");
+    proxy.refuse(true);
+    proxy.cut();
+
+    const problem = problemOf(await sending, "INTERNAL");
+    assert.match(problem.message, /same Idempotency-Key/);
+    proxy.refuse(false);
+    proxy.release();
+    const again = await api.send(body, withKey("k"));
+
+    assert.equal(again.statusCode, 202);
+    assert.equal(again.headers["idempotency-replayed"], "true");
+    assert.equal(await storedCount(db, "unknown"), 1);
+    await assertBooksAgree(db);
+  });
+
+  test("a database that is silent without closing holds no request for ever", async () => {
+    await using setup = await startBehindProxy();
+    const { api, db, proxy } = setup;
+    proxy.hold();
+
+    const [read, sent] = await Promise.all([
+      api.get("/v1/credits"),
+      api.send({ ...message, reference: "silent" }, withKey("k")),
+    ]);
+    problemOf(read, "UNAVAILABLE");
+    problemOf(sent, "INTERNAL");
+    proxy.cut();
+    proxy.release();
+
+    const again = await api.send({ ...message, reference: "silent" }, withKey("k"));
+    assert.equal(again.statusCode, 202);
+    assert.equal(await storedCount(db, "silent"), 1);
+    await assertBooksAgree(db);
+  });
+
+  test("while the database is away every operation answers 503; when it is back they work", async () => {
+    await using setup = await startBehindProxy();
+    const { api, proxy } = setup;
+    const { messageId } = (await api.send(message)).json();
+    const call = async () => {
+      const answers = [];
+      for (const { method, path } of Object.values(operations)) {
+        const url = path.replace("{messageId}", messageId);
+        const payload = path.endsWith("batch") ? { messages: [message] } : message;
+        const headers = { "x-api-key": api.key };
+        const body = method === "POST" ? { payload } : {};
+        answers.push(await api.inject({ method, url, headers, ...body }));
+      }
+      return answers;
+    };
+    proxy.refuse(true);
+    proxy.cut();
+
+    for (const answer of await call()) {
+      problemOf(answer, "UNAVAILABLE");
+      assert.equal(answer.headers["retry-after"], "1");
+    }
+    assert.equal((await api.get("/readyz")).statusCode, 503);
+    assert.equal((await api.get("/healthz")).statusCode, 200);
+    proxy.refuse(false);
+
+    for (const answer of await call()) assert.ok(answer.statusCode < 300, answer.body);
+    assert.equal((await api.get("/readyz")).statusCode, 200);
+  });
+
+  test("under load with connections ended again and again, 202 is stored once and 503 never", async () => {
+    await using setup = await startBehindProxy();
+    const { api, db, proxy } = setup;
+    proxy.delay(2);
+    let isDone = false;
+    const answers = new Map<string, number>();
+    const load = Promise.all(
+      Array.from({ length: 8 }, async (_, lane) => {
+        for (let n = 0; n < 12; n += 1) {
+          const reference = `load ${lane} ${n}`;
+          answers.set(reference, (await api.send({ ...message, reference })).statusCode);
+        }
+      }),
+    ).then(() => (isDone = true));
+    while (!isDone) {
+      // One passes unharmed, the next is on its way when its connection ends.
+      for (let n = 0; n < 2; n += 1)
+        await Promise.race([load, proxy.clientSent((chunk) => chunk.includes("load "))]);
+      await db.query(sql`
+        select pg_terminate_backend(pid)
+          from pg_stat_activity
+         where datname = current_database() and application_name = 'posthorn accept'`);
+    }
+    await load;
+
+    const stored = await db.query<{ reference: string }>(sql`
+        select reference from messages where reference like 'load %' order by reference`);
+    const accepted = [...answers].filter(([, status]) => status === 202).map(([name]) => name);
+    assert.deepEqual(
+      stored.map(({ reference }) => reference),
+      accepted.toSorted(),
+    );
+    const others = [...answers.values()].filter((status) => status !== 202);
+    assert.deepEqual([...new Set(others)], others.length === 0 ? [] : [503]);
+    await assertBooksAgree(db);
+  });
+});
