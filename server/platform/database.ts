@@ -15,6 +15,8 @@ export type Transaction = Queryable & {
   readonly inTransaction: true;
   /** Runs once the transaction is known to be committed, and never otherwise. */
   afterCommit(run: () => void): void;
+  /** Runs where it was rolled back, or nobody knows. */
+  afterFailure(run: () => void): void;
 };
 
 export type Database = Queryable & {
@@ -78,16 +80,16 @@ async function refuseStandby(client: pg.ClientBase): Promise<void> {
   if (await isStandby(client)) throw new DatabaseUnavailable("this host is a standby");
 }
 
+type Source = { pool: pg.Pool; primary: Primary; meter: PoolMeter };
+
 async function onConnection<Result>(
-  { pool, primary, meter }: { pool: pg.Pool; primary: Primary; meter: PoolMeter },
+  source: Source,
   work: (client: pg.PoolClient) => Promise<Result>,
 ) {
+  const { primary, meter } = source;
   meter.asked();
-  const client = await pool.connect().catch((error: unknown) => {
-    meter.failed("connect");
-    primary.advance();
-    throw asUnavailable(error) ?? error;
-  });
+  const client = await connect(source);
+  const tried = primary.position();
   let broken: Error | undefined;
   try {
     return await work(client);
@@ -96,11 +98,37 @@ async function onConnection<Result>(
     if (unavailable) meter.failed("work");
     if (unavailable && !isServerError(unavailable.cause))
       unavailable.unknownBackend = backendOf(client);
+    if (isDemoted(unavailable)) primary.advance(tried);
     broken = unavailable;
     throw unavailable ?? error;
   } finally {
     client.release(broken);
   }
+}
+
+/** Tries each host once, so that a dead one among them is nobody's refusal. */
+async function connect({ pool, primary, meter }: Source): Promise<pg.PoolClient> {
+  for (let hosts = 1; ; hosts += 1) {
+    const tried = primary.position();
+    try {
+      return await pool.connect();
+    } catch (error) {
+      meter.failed("connect");
+      if (!isPoolBusy(error)) primary.advance(tried);
+      if (isPoolBusy(error) || hosts >= primary.count) throw asUnavailable(error) ?? error;
+    }
+  }
+}
+
+/** All connections were lent out for too long: that says nothing about the host. */
+function isPoolBusy(error: unknown): boolean {
+  return error instanceof Error && error.message === "timeout exceeded when trying to connect";
+}
+
+/** The host takes no writes any more: another one must have become the primary. */
+function isDemoted(unavailable: DatabaseUnavailable | undefined): boolean {
+  const { cause } = unavailable ?? {};
+  return cause instanceof pg.DatabaseError && cause.code === READ_ONLY;
 }
 
 async function inTransaction<Result>(
@@ -109,11 +137,13 @@ async function inTransaction<Result>(
 ): Promise<Result> {
   await client.query("begin");
   const listeners: (() => void)[] = [];
+  const failureListeners: (() => void)[] = [];
   try {
     const result = await work({
       inTransaction: true,
       query: (statement) => run(client, statement),
       afterCommit: (listener) => void listeners.push(listener),
+      afterFailure: (listener) => void failureListeners.push(listener),
     });
     await client.query("commit");
     for (const listener of listeners) listener();
@@ -122,6 +152,7 @@ async function inTransaction<Result>(
     // A lost connection rolls back by itself, and asking it to would only wait once more.
     const lost = asUnavailable(error);
     if (!lost || isServerError(lost.cause)) await client.query("rollback").catch(() => undefined);
+    for (const listener of failureListeners) listener();
     throw lost ?? error;
   }
 }
@@ -172,7 +203,10 @@ const NUMERIC: number = 1700;
 const getTypeParser = ((oid: number, format: "text") =>
   oid === INT8 || oid === NUMERIC
     ? Number
-    : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser;
+    : pg.types.getTypeParser(oid as never, format)) as typeof pg.types.getTypeParser;
+
+/** The state of a write refused by a standby. */
+const READ_ONLY = "25006";
 
 const UNAVAILABLE_STATES = new Set([
   "57P01", // admin shutdown
@@ -180,7 +214,7 @@ const UNAVAILABLE_STATES = new Set([
   "57P03", // cannot connect now
   "57P05", // idle session timeout
   "53300", // too many connections
-  "25006", // read-only transaction: this server became a standby
+  READ_ONLY, // this server became a standby
   "25P03", // idle in transaction timeout
   "40P01", // deadlock: rolled back, to be tried again
   "55P03", // lock not available in time

@@ -51,9 +51,8 @@ async function acceptMany(api: TestApi, count: number): Promise<string[]> {
     text: `Message ${n}`,
   }));
   const answer = await api.post("/v1/messages/batch", { messages });
-  return (answer.json()).data.map(
-    ({ messageId }) => messageId,
-  );
+  const { data } = answer.json<{ data: { messageId: string }[] }>();
+  return data.map(({ messageId }) => messageId);
 }
 
 test("a sender killed before the carrier answers loses nothing and hides nothing", async () => {
