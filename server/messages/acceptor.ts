@@ -163,9 +163,13 @@ async function outcomesByIds(
 ): Promise<(Accepted | Error)[]> {
   const accounts = requests.map(({ accountId }) => accountId);
   const ids = requests.map(({ messages }) => messages[0]?.message_id ?? null);
+  // The commit that is found may have been cut off while it waited for the standby. This one writes
+  // something too, and so waits for everything before it: what it answers survives a failover.
   const stored = await db.query<{ message_id: string; sender: string | null }>(sql`
+    with written as materialized (select pg_logical_emit_message(true, 'posthorn', 'settled'::text))
     select m.message_id, m.sender
-      from unnest(${accounts}::uuid[], ${ids}::uuid[]) as u (account_id, message_id)
+      from written
+     cross join unnest(${accounts}::uuid[], ${ids}::uuid[]) as u (account_id, message_id)
       join messages m on m.account_id = u.account_id and m.message_id = u.message_id`);
   const found = new Map(stored.map(({ message_id, sender }) => [message_id, sender]));
   return requests.map(({ messages }) => {

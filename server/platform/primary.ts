@@ -13,8 +13,13 @@ export type Primary = {
   url: string;
   /** For the driver's configuration; empty where there is only one host. */
   stream: { stream?: () => Socket };
-  /** The host tried last was not the primary, or not there: the next one is tried. */
-  advance(): void;
+  /** Which host is tried at present. */
+  position(): number;
+  /**
+   * The host at this position was not the primary, or not there: the next one is tried. Where others
+   * have found that out already, nothing changes: many who fail together go one host on, not many.
+   */
+  advance(from: number): void;
   count: number;
 };
 
@@ -24,13 +29,15 @@ const DEFAULT_PORT = 5432;
 export function seekPrimary(address: string): Primary {
   const [, before = "", list = "", after = ""] = ADDRESS.exec(address) ?? [];
   const hosts = list.split(",").map(readHost);
-  if (hosts.length < 2) return { url: address, stream: {}, advance() {}, count: 1 };
+  if (hosts.length < 2)
+    return { url: address, stream: {}, position: () => 0, advance() {}, count: 1 };
   let position = 0;
   return {
     url: `${before}${list.split(",")[0]}${after}`,
     stream: { stream: () => new SteeredSocket(() => hosts[position] as Host) },
-    advance() {
-      position = (position + 1) % hosts.length;
+    position: () => position,
+    advance(from) {
+      if (from === position) position = (position + 1) % hosts.length;
     },
     count: hosts.length,
   };
@@ -87,7 +94,7 @@ export async function connectToPrimary(
       reason = error;
     }
     await client.end().catch(() => undefined);
-    primary.advance();
+    primary.advance(host);
   }
   throw reason;
 }

@@ -16,5 +16,6 @@ export async function findPostmasterFile(cluster: string): Promise<PostmasterFil
   const lines = text.split("\n");
   const [pid, port] = [Number(lines[0]), Number(lines[3])];
   if (!(pid > 0)) return undefined;
-  return { pid, port, isReady: lines[7]?.trim() === "ready" };
+  // A standby that takes connections calls itself that.
+  return { pid, port, isReady: /^(ready|standby)$/.test(lines[7]?.trim() ?? "") };
 }
