@@ -23,6 +23,8 @@ export const theme = createTheme({
       defaultProps: { closeButtonProps: { "aria-label": "Dismiss" } },
       styles: { description: { color: "var(--mantine-color-dimmed)" } },
     },
+    // Inside the landmark: what is outside of all of them, screen readers may miss.
+    Tooltip: { defaultProps: { portalProps: { target: "#main" } } },
     Alert: { styles: { label: { color: "var(--mantine-color-text)" } } },
     Badge: {
       defaultProps: { tt: "none", fw: 550 },

@@ -1,7 +1,7 @@
 import { ActionIcon, Badge, Button, Text, VisuallyHidden } from "@mantine/core";
 import { IconCoins, IconMenu2, IconSearch, IconSelector } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
-import { formatCompact, formatNumber } from "../format.ts";
+import { formatNumber } from "../format.ts";
 import { useAccount, useMe } from "../session.ts";
 import { shellText } from "../text/shell.ts";
 import { words } from "../text/words.ts";
@@ -134,7 +134,7 @@ function CreditsChip({ isPhone }: { isPhone: boolean }) {
         leftSection={<IconCoins size={14} aria-hidden />}
         data-credits={balance}
       >
-        {isPhone ? formatCompact(balance) : full}
+        {isPhone ? formatNumber(balance) : full}
       </Badge>
     </Link>
   );

@@ -5,6 +5,7 @@ import { createUser, passwords } from "#console";
 import type { MemberRole, Scope } from "#contract";
 import { bookCredits } from "#credits";
 import { secretBox, sql, systemClock } from "#platform";
+import { buildDashboard } from "../../dashboard/build.ts";
 import { startBrowser } from "./browser.ts";
 import { openTab, type Tab, type TabOptions } from "./tab.ts";
 import { type TestDatabase, testDatabase } from "./postgres.ts";
@@ -42,6 +43,8 @@ type Options = {
 
 /** The real process on a database of its own, and a browser before it: one per test file. */
 export async function startSite({ settings, address }: Options = {}): Promise<Site> {
+  // Before the process, which would build it at the first request, while a test waits for a page.
+  await buildDashboard();
   const db = await testDatabase();
   const service = await startService(db.url, settings);
   const browser = await startBrowser();

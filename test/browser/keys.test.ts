@@ -1,0 +1,410 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { after, before, test } from "node:test";
+import { promisify } from "node:util";
+import type { Page } from "playwright-core";
+import { sql } from "#platform";
+import { startService } from "../support/process.ts";
+import { type Account, type Person, type Site, startSite } from "../support/site.ts";
+import type { Tab } from "../support/tab.ts";
+
+const run = promisify(execFile);
+
+let site: Site;
+let account: Account;
+let ada: Person;
+before(async () => {
+  site = await startSite();
+  account = await site.account();
+  ada = await site.person("Ada Lovelace", [[account, "owner"]]);
+});
+after(() => site[Symbol.asyncDispose]());
+
+/** The answer that may hold a key. */
+const CREATION = /^POST \/console\/accounts\/[^/]+\/keys$/;
+const FORM = /^sms_[0-9A-Za-z]{36}$/;
+
+const dialog = (page: Page) => page.getByRole("dialog");
+const shownKey = (page: Page) => page.getByTestId("shown-key");
+const gate = (page: Page) => page.getByRole("dialog", { name: "Close without copying?" });
+
+type Wish = { name: string; scopes?: ("messages:send" | "messages:read")[] };
+
+/** Through the form; answers the key that the page shows. */
+async function create({ page }: Tab, { name, scopes = ["messages:send"] }: Wish): Promise<string> {
+  await page.getByRole("button", { name: "Create key" }).first().click();
+  await dialog(page).getByLabel("Name").fill(name);
+  for (const scope of ["messages:send", "messages:read"] as const) {
+    await dialog(page).getByLabel(scope).setChecked(scopes.includes(scope));
+  }
+  await dialog(page).getByRole("button", { name: "Create key" }).click();
+  const key = (await shownKey(page).textContent()) ?? "";
+  site.secrets.set(key, CREATION);
+  return key;
+}
+
+async function copyAndClose({ page }: Tab): Promise<void> {
+  await dialog(page).getByRole("button", { name: "Copy key" }).click();
+  await dialog(page).getByRole("button", { name: "Copied" }).waitFor();
+  await dialog(page).getByRole("button", { name: "Done" }).click();
+  await dialog(page).waitFor({ state: "detached" });
+}
+
+async function revoke({ page }: Tab, name: string): Promise<void> {
+  await page.getByRole("button", { name: `Revoke ${name}` }).click();
+  await dialog(page).getByLabel(`Type ${name} to confirm`).fill(name);
+  await dialog(page).getByRole("button", { name: "Revoke key" }).click();
+  await dialog(page).waitFor({ state: "detached" });
+}
+
+const clipboard = (page: Page) => page.evaluate<string>("navigator.clipboard.readText()");
+
+async function ask(key: string, init: RequestInit = {}, url = site.url) {
+  const answer = await fetch(`${url}/v1/messages`, {
+    ...init,
+    headers: { "x-api-key": key, "content-type": "application/json" },
+  });
+  const body = (await answer.json()) as { error?: { code: string } };
+  return { status: answer.status, code: body.error?.code };
+}
+
+const send = (key: string, url?: string) =>
+  ask(
+    key,
+    { method: "POST", body: JSON.stringify({ recipient: "4915112345678", text: "Hello" }) },
+    url,
+  );
+
+test("a key is created, shown once and copied; afterwards only its mask is anywhere", async () => {
+  await using tab = await site.signedIn(ada, "/keys");
+  const { page } = tab;
+
+  await page.getByText("Create your first key").waitFor();
+  await tab.check("empty");
+  const key = await create(tab, { name: "Web shop" });
+
+  assert.match(key, FORM);
+  await tab.check("key");
+  assert.equal(await page.evaluate("document.activeElement.textContent"), "Copy key");
+  await copyAndClose(tab);
+  assert.equal(await clipboard(page), key);
+  const mask = `${key.slice(0, 8)}••••••••`;
+  await page.getByRole("cell", { name: mask }).waitFor();
+  await tab.check("list");
+  assert.ok(!(await page.content()).includes(key), "the page");
+  const kept = "JSON.stringify([{ ...localStorage }, { ...sessionStorage }, location.href])";
+  assert.ok(!(await page.evaluate<string>(kept)).includes(key), "storage and address");
+  assert.ok(!site.service.output().includes(key), "the log");
+  assert.deepEqual(await tablesThatHold(key), []);
+  assert.equal(await isInMemory(page, key), false, "the page's memory");
+
+  await page.reload();
+  await page.getByRole("cell", { name: mask }).waitFor();
+  const grace = await site.person("Grace Hopper", [[account, "developer"]]);
+  await using other = await site.signedIn(grace, "/keys");
+  await other.page.getByRole("cell", { name: mask }).waitFor();
+});
+
+async function tablesThatHold(secret: string): Promise<string[]> {
+  const tables = await site.db.query<{ name: string }>(sql`
+    select quote_ident(table_schema) || '.' || quote_ident(table_name) as name
+      from information_schema.tables
+     where table_schema not in ('pg_catalog', 'information_schema') and table_type = 'BASE TABLE'`);
+  const found: string[] = [];
+  for (const { name } of tables) {
+    const rows = await site.db.query<{ row: string }>({
+      text: `select t::text as row from ${name} t where t::text like $1`,
+      values: [`%${secret}%`],
+    } as never);
+    if (rows.length > 0) found.push(name);
+  }
+  return found;
+}
+
+/** Looks through every string that the page's engine still holds. */
+async function isInMemory(page: Page, secret: string): Promise<boolean> {
+  const session = await page.context().newCDPSession(page);
+  let snapshot = "";
+  session.on("HeapProfiler.addHeapSnapshotChunk", ({ chunk }) => (snapshot += chunk));
+  await page.evaluate("navigator.clipboard.writeText('')");
+  await session.send("HeapProfiler.collectGarbage");
+  await session.send("HeapProfiler.takeHeapSnapshot", { reportProgress: false });
+  await session.detach();
+  return snapshot.includes(secret);
+}
+
+test("Esc, ×, a click outside and Done each raise the gate before the key is copied", async () => {
+  await using tab = await site.signedIn(ada, "/keys");
+  const { page } = tab;
+  const key = await create(tab, { name: "Gate" });
+
+  const ways = [
+    () => page.keyboard.press("Escape"),
+    () => dialog(page).getByRole("button", { name: "Close" }).click(),
+    () => page.mouse.click(5, 400),
+    () => dialog(page).getByRole("button", { name: "Done" }).click(),
+    () => page.goBack(),
+  ];
+  for (const close of ways) {
+    await close();
+    await gate(page).waitFor();
+    assert.equal(await page.evaluate("document.activeElement.textContent"), "Go back");
+    await page.keyboard.press("Escape");
+    await gate(page).waitFor({ state: "detached" });
+    assert.equal(await shownKey(page).textContent(), key);
+  }
+  await page.keyboard.press("Escape");
+  await tab.check("gate");
+  await gate(page).getByRole("button", { name: "Close without copying" }).click();
+  await dialog(page).waitFor({ state: "detached" });
+  assert.equal(await shownKey(page).count(), 0);
+});
+
+test("a download counts as saved, hiding hides, and leaving the page is guarded", async () => {
+  await using tab = await site.signedIn(ada, "/keys");
+  const { page } = tab;
+  const key = await create(tab, { name: "Download" });
+
+  await dialog(page).getByRole("button", { name: "Hide for screen sharing" }).click();
+  assert.ok(!(await dialog(page).innerText()).includes(key));
+  let isGuarded = false;
+  page.once("dialog", (asked) => {
+    isGuarded = asked.type() === "beforeunload";
+    void asked.dismiss();
+  });
+  await page.reload({ timeout: 2_000 }).catch(() => undefined);
+  assert.ok(isGuarded, "the browser asks before leaving");
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    dialog(page).getByRole("button", { name: "Download .env" }).click(),
+  ]);
+
+  const content = await streamText(await download.createReadStream());
+  assert.equal(content, `POSTHORN_API_KEY=${key}\n`);
+  await page.keyboard.press("Escape");
+  await dialog(page).waitFor({ state: "detached" });
+});
+
+async function streamText(stream: NodeJS.ReadableStream): Promise<string> {
+  let text = "";
+  for await (const chunk of stream) text += String(chunk);
+  return text;
+}
+
+test("a form without name or scope, or with 61 characters, is refused at its field", async () => {
+  await using tab = await site.signedIn(ada, "/keys");
+  const { page } = tab;
+  await page.getByRole("button", { name: "Create key" }).first().click();
+  await tab.check("form");
+
+  await dialog(page).getByLabel("messages:send").uncheck();
+  await dialog(page).getByRole("button", { name: "Create key" }).click();
+
+  await dialog(page).getByText("Enter a name").waitFor();
+  await dialog(page).getByText("Choose at least one.").waitFor();
+  const label = "document.activeElement.labels[0].textContent";
+  assert.match(await page.evaluate<string>(label), /^Name/);
+  await tab.check("invalid");
+  await dialog(page).getByLabel("Name").fill("x".repeat(61));
+  await dialog(page).getByRole("button", { name: "Create key" }).click();
+  await dialog(page).getByText("At most 60 characters.").waitFor();
+});
+
+test("the 51st active key is refused, naming the limit", async () => {
+  const crowded = await site.account({ name: "Crowded" });
+  const owner = await site.person("Crowd Owner", [[crowded, "owner"]]);
+  for (let made = 0; made < 50; made += 1) await site.key(crowded, { name: `Key ${made}` });
+  await using tab = await site.signedIn(owner, "/keys", { statuses: [409] });
+
+  await tab.page.getByText("50 of 50 active").waitFor();
+  await tab.page.getByRole("button", { name: "Create key" }).first().click();
+  await dialog(tab.page).getByLabel("Name").fill("One more");
+  await dialog(tab.page).getByRole("button", { name: "Create key" }).click();
+
+  await dialog(tab.page).getByText("The account has 50 active keys, which is the most.").waitFor();
+  await tab.page.keyboard.press("Escape");
+  await tab.page.getByRole("button", { name: "Older" }).click();
+  await tab.page.getByRole("cell", { name: "Key 0", exact: true }).waitFor();
+});
+
+test("the copied cURL runs in a shell and answers 202, and last used fills without a reload", async () => {
+  await using tab = await site.signedIn(ada, "/keys");
+  const { page } = tab;
+  await create(tab, { name: "Shell" });
+
+  await dialog(page).getByRole("button", { name: "Copy cURL" }).click();
+  const curl = await clipboard(page);
+  await page.keyboard.press("Escape");
+  await dialog(page).waitFor({ state: "detached" });
+  const row = page.getByRole("row").filter({ hasText: "Shell" });
+  await row.getByText("Never").nth(1).waitFor();
+  const { stdout } = await run("sh", ["-c", `${curl} -s -o /dev/null -w '%{http_code}'`]);
+
+  assert.equal(stdout, "202");
+  await row
+    .getByRole("cell", { name: /just now.*copy/ })
+    .last()
+    .waitFor();
+});
+
+test("a key may do what its scopes say, until it expires", async () => {
+  await using tab = await site.signedIn(ada, "/keys");
+  const sender = await create(tab, { name: "Only sends" });
+  await copyAndClose(tab);
+  const reader = await create(tab, { name: "Only reads", scopes: ["messages:read"] });
+  await copyAndClose(tab);
+
+  assert.deepEqual(await ask(sender), { status: 403, code: "API_KEY_SCOPE_DENIED" });
+  assert.deepEqual(await send(reader), { status: 403, code: "API_KEY_SCOPE_DENIED" });
+  assert.equal((await send(sender)).status, 202);
+  assert.equal((await ask(reader)).status, 200);
+  await site.db.query(sql`
+    update keys set expires_at = now() - interval '1 second' where name = 'Only sends'`);
+  assert.deepEqual(await send(sender), { status: 401, code: "API_KEY_EXPIRED" });
+  await tab.page.reload();
+  await tab.page.getByRole("row").filter({ hasText: "Only sends" }).getByText("Expired").waitFor();
+});
+
+test("a revoked key is refused by the very next request on every node, and other tabs show it", async () => {
+  await using node = await startService(site.db.url, { ROLES: "api" });
+  await using tab = await site.signedIn(ada, "/keys");
+  await using other = await site.signedIn(ada, "/keys");
+  const key = await create(tab, { name: "Doomed" });
+  await copyAndClose(tab);
+  assert.equal((await send(key)).status, 202);
+  assert.equal((await send(key, node.url)).status, 202);
+  const row = other.page.getByRole("row").filter({ hasText: "Doomed" });
+  await row.getByText("Active").waitFor();
+
+  await tab.page.getByRole("button", { name: "Revoke Doomed" }).click();
+  await dialog(tab.page).getByRole("button", { name: "Revoke key" }).click();
+  await dialog(tab.page).getByText("This is not the name of the key.").waitFor();
+  await tab.check("revoke");
+  await tab.page.keyboard.press("Escape");
+  await revoke(tab, "Doomed");
+
+  assert.deepEqual(await send(key), { status: 401, code: "API_KEY_REVOKED" });
+  assert.deepEqual(await send(key, node.url), { status: 401, code: "API_KEY_REVOKED" });
+  await tab.page.getByText("Doomed is revoked").waitFor();
+  await tab.check("toast");
+  await row.getByText("Revoked").waitFor();
+  const entries = await site.db.query<{ action: string; actor: string; details: object }>(sql`
+    select action, actor, details from audit_log
+     where object_id = (select key_id::text from keys where name = 'Doomed') order by at`);
+  assert.deepEqual(
+    entries.map(({ action, actor }) => [action, actor]),
+    [
+      ["key.created", `user:${ada.userId}`],
+      ["key.revoked", `user:${ada.userId}`],
+    ],
+  );
+  assert.ok(!JSON.stringify(entries).includes(key));
+});
+
+test("replacing a key under steady traffic loses no request", async () => {
+  await using tab = await site.signedIn(ada, "/keys");
+  let key = await create(tab, { name: "Steady", scopes: ["messages:send", "messages:read"] });
+  await copyAndClose(tab);
+  const statuses: Promise<number>[] = [];
+  const traffic = setInterval(() => statuses.push(send(key).then(({ status }) => status)), 20);
+  try {
+    await tab.page.getByRole("button", { name: "Replace Steady" }).click();
+    await dialog(tab.page).getByText("Both keys work until you revoke").waitFor();
+    assert.ok(await dialog(tab.page).getByLabel("messages:read").isChecked());
+    await dialog(tab.page).getByLabel("Name").fill("Steady 2");
+    await dialog(tab.page).getByRole("button", { name: "Create key" }).click();
+    const replacement = (await shownKey(tab.page).textContent()) ?? "";
+    site.secrets.set(replacement, CREATION);
+    key = replacement;
+    await copyAndClose(tab);
+    await Promise.all(statuses);
+    await tab.page.getByRole("button", { name: "Revoke Steady", exact: true }).click();
+    await dialog(tab.page).getByLabel("Type Steady to confirm").fill("Steady");
+    await dialog(tab.page).getByRole("button", { name: "Revoke key" }).click();
+    await dialog(tab.page).waitFor({ state: "detached" });
+  } finally {
+    clearInterval(traffic);
+  }
+
+  assert.deepEqual(new Set(await Promise.all(statuses)), new Set([202]));
+});
+
+test("a viewer cannot create a key: the button says why, and the API refuses", async () => {
+  const viewer = await site.person("View Only", [[account, "viewer"]]);
+  await using tab = await site.signedIn(viewer, "/keys?dialog=create", { statuses: [403] });
+  const button = tab.page.getByRole("button", { name: "Create key" });
+
+  await button.focus();
+  await tab.page.getByRole("tooltip", { name: /Needs the role developer/ }).waitFor();
+  await tab.page.keyboard.press("Enter");
+
+  assert.equal(await dialog(tab.page).count(), 0);
+  const status = await tab.page.evaluate<number>(`fetch(
+    "/console/accounts/${account.accountId}/keys",
+    { method: "POST", headers: { "content-type": "application/json" },
+      body: JSON.stringify({ name: "No", scopes: ["messages:send"] }) },
+  ).then(({ status }) => status)`);
+  assert.equal(status, 403);
+});
+
+test("the list is filtered by state in the address, and a state without keys says so", async () => {
+  const fresh = await site.account({ name: "Fresh" });
+  const owner = await site.person("Fresh Owner", [[fresh, "owner"]]);
+  await site.key(fresh, { name: "Living" });
+  await using tab = await site.signedIn(owner, "/keys?state=nonsense&foo=bar");
+
+  await tab.page.getByRole("cell", { name: "Living", exact: true }).waitFor();
+  assert.equal(tab.page.url(), `${site.url}/keys`);
+  await tab.page.getByLabel("State").selectOption("Revoked");
+  await tab.page.getByText("No revoked keys").waitFor();
+
+  assert.equal(tab.page.url(), `${site.url}/keys?state=revoked`);
+  await tab.check("no match");
+  await tab.page.goBack();
+  await tab.page.getByRole("cell", { name: "Living", exact: true }).waitFor();
+});
+
+test("the whole flow works by keyboard alone", async () => {
+  await using tab = await site.signedIn(ada, "/keys");
+  const { page } = tab;
+  await page.getByRole("heading", { name: "API keys" }).waitFor();
+
+  await page.keyboard.press("n");
+  await dialog(page).waitFor();
+  await page.keyboard.type("Keyboard");
+  await page.keyboard.press("Enter");
+  const key = (await shownKey(page).textContent()) ?? "";
+  site.secrets.set(key, CREATION);
+  await page.keyboard.press("Enter");
+  await dialog(page).getByRole("button", { name: "Copied" }).waitFor();
+  await page.keyboard.press("Escape");
+  await dialog(page).waitFor({ state: "detached" });
+  await page.getByRole("cell", { name: "Keyboard", exact: true }).waitFor();
+  await page.keyboard.press("j");
+  for (let tabs = 0; tabs < 10 && (await focusedName(page)) !== "Revoke Keyboard"; tabs += 1) {
+    await page.keyboard.press("Tab");
+  }
+  await page.keyboard.press("Enter");
+  await dialog(page).waitFor();
+  await page.keyboard.type("Keyboard");
+  await page.keyboard.press("Enter");
+  await dialog(page).waitFor({ state: "detached" });
+
+  assert.equal((await send(key)).code, "API_KEY_REVOKED");
+});
+
+/** The name of what has the focus. */
+function focusedName(page: Page): Promise<string | null> {
+  return page.evaluate("document.activeElement.getAttribute('aria-label')");
+}
+
+test("on a phone, in the dark, a key is created and copied as well", async () => {
+  await using tab = await site.signedIn(ada, "/keys", { isPhone: true, isDark: true });
+
+  const key = await create(tab, { name: "Pocket" });
+  await tab.picture("key on a dark phone");
+  await copyAndClose(tab);
+
+  assert.equal(await clipboard(tab.page), key);
+  await tab.page.getByText(`${key.slice(0, 8)}••••••••`).waitFor();
+});
