@@ -11,6 +11,15 @@ create function partitions_until(parent regclass) returns timestamptz language s
    where i.inhparent = parent
 $$;
 
+-- How partitioned tables do: how far they reach, and whether rows lie outside their partitions.
+create function partition_health() returns table (parent text, until timestamptz, has_strays boolean)
+language sql stable as $$
+  values ('messages', partitions_until('messages'), exists (select from messages_other)),
+         ('events', partitions_until('events'), exists (select from events_other)),
+         ('submissions', partitions_until('submissions'), exists (select from submissions_other)),
+         ('webhook_attempts', partitions_until('webhook_attempts'), exists (select from webhook_attempts_other))
+$$;
+
 -- Since when webhook attempts are all there: the days before have been dropped.
 create function attempts_kept_since() returns timestamptz language sql stable as $$
   select min(to_date(right(c.relname, 10), 'YYYY_MM_DD'))::timestamp at time zone 'UTC'

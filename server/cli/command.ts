@@ -83,6 +83,11 @@ export type Settings = {
   webhookAllowHttp: boolean | undefined;
   rateLimitSends: number;
   rateLimitSendsBurst: number;
+  trustProxy: string[];
+  metricsListen: { host: string; port: number } | undefined;
+  tracesEndpoint: string | undefined;
+  retentionMessagesDays: number;
+  redactTextDays: number;
 };
 
 /** The database of an installation: a running service's, or started for the occasion. */

@@ -1,11 +1,15 @@
 import { listAccounts } from "#accounts";
-import type { SecretBox } from "#platform";
+import type { Clock, SecretBox } from "#platform";
+import { livingSenders } from "#sending";
 import { command, type Context, type Installation, type Settings } from "./command.ts";
-import { attempt, type Check, fault, ok } from "./doctor/check.ts";
+import { attempt, type Check, fault, ok, warning } from "./doctor/check.ts";
 import { checkClock, checkDatabase, checkStandbys, judgeMigrations } from "./doctor/database.ts";
+import { checkExposure } from "./doctor/exposure.ts";
 import { checkDisk, checkPermissions, hasCluster, hasSecretKey } from "./doctor/folder.ts";
 import { checkCarriers, checkRoutes, checkSenders } from "./doctor/sending.ts";
 import { checkService } from "./doctor/readiness.ts";
+import { checkServerSettings } from "./doctor/server-settings.ts";
+import { checkCollector, checkPartitions, checkRetention, checkWebhooks } from "./doctor/upkeep.ts";
 
 const doctor = command({
   name: "doctor",
@@ -26,6 +30,9 @@ async function examine(context: Context): Promise<Check[]> {
   if (!("host" in settings)) return [settings];
   return [
     ok("settings", "All are right."),
+    ...checkExposure(settings),
+    checkRetention(settings),
+    ...(await attempt("traces", () => checkCollector(settings))),
     ...(await attempt("file permissions", () => checkPermissions(settings))),
     ...(await attempt("free disk", () => checkDisk(settings))),
     ...(await attempt("database", () => examineDatabase(context, settings))),
@@ -55,17 +62,25 @@ async function examineDatabase(context: Context, settings: Settings): Promise<Ch
     ...(await attempt("clock", () => checkClock(db, context.clock))),
     judgeMigrations(missing),
   ];
-  return missing.length > 0 ? found : [...found, ...(await examineContents(installation))];
+  if (missing.length > 0) return found;
+  return [...found, ...(await examineContents(installation, context.clock))];
 }
 
-async function examineContents(installation: Installation): Promise<Check[]> {
-  const { db } = installation;
+async function examineContents(installation: Installation, clock: Clock): Promise<Check[]> {
+  const { db, isEmbedded } = installation;
   const secrets = await openSecrets(installation);
   return [
     secrets.check,
+    ...(isEmbedded
+      ? []
+      : await attempt("database settings", async () =>
+          checkServerSettings(db, { nodes: (await livingSenders(db)).length }),
+        )),
+    ...(await attempt("partitions", () => checkPartitions(db, clock))),
     ...(await attempt("senders", () => checkSenders(db))),
     ...(await attempt("carriers", () => checkCarriers(db, secrets.box))),
     ...(await attempt("routes", () => checkRoutes(db))),
+    ...(await attempt("webhooks", () => checkWebhooks(db, clock))),
   ];
 }
 
@@ -83,7 +98,13 @@ async function openSecrets({
   }
   if (!isGiven) return { check: ok(name, "None yet: the first start makes it.") };
   try {
-    return { check: ok(name, "It opens what is sealed in the database."), box: await secrets() };
+    const box = await secrets();
+    if (settings.databaseUrl && !settings.secretKey) {
+      const message = `It is known only to this node, in ${settings.dataDir}; others cannot open what it seals.`;
+      const fix = "Set SECRET_KEY to what secret.key holds, the same on every node.";
+      return { check: warning(name, message, fix), box };
+    }
+    return { check: ok(name, "It opens what is sealed in the database."), box };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     return { check: fault(name, message, "Bring back the key that the secrets were sealed with.") };

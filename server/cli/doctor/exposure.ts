@@ -1,0 +1,89 @@
+import { BlockList, isIPv6 } from "node:net";
+import type { Secret } from "#platform";
+import { type Check, fault, ok, warning } from "./check.ts";
+
+/** The settings that decide it. */
+type Exposed = {
+  host: string;
+  publicUrl: string | undefined;
+  trustProxy: string[];
+  metricsListen: { host: string; port: number } | undefined;
+  databaseUrl: Secret | undefined;
+  webhookAllowCidrs: string[] | undefined;
+  webhookAllowHttp: boolean | undefined;
+};
+
+/** How this node shows itself to others, and whom it would call. */
+export function checkExposure(settings: Exposed): Check[] {
+  return [
+    checkPublicAddress(settings),
+    checkProxies(settings),
+    checkMetrics(settings),
+    checkCallbacks(settings),
+  ];
+}
+
+function checkPublicAddress({ host, publicUrl }: Exposed): Check {
+  const name = "public address";
+  const fix = "Put TLS in front and set PUBLIC_URL to its https address.";
+  if (publicUrl === undefined)
+    return isLoopback(host)
+      ? ok(name, "Only this machine can reach the service.")
+      : warning(name, `It listens on ${host} without a PUBLIC_URL: links lead nowhere.`, fix);
+  const { protocol, hostname } = new URL(publicUrl);
+  if (protocol === "https:" || isLoopback(hostname)) return ok(name, `It is ${publicUrl}.`);
+  return warning(name, `${publicUrl} is not encrypted: keys and passwords can be read.`, fix);
+}
+
+function checkProxies({ publicUrl, trustProxy }: Exposed): Check {
+  const name = "proxies";
+  if (trustProxy.some((range) => range.endsWith("/0"))) {
+    const message = "TRUST_PROXY believes everybody: any caller may claim any address.";
+    return fault(name, message, "Name the addresses of your proxies alone.");
+  }
+  if (publicUrl?.startsWith("https:") && trustProxy.length === 0) {
+    const message = "TLS is in front but TRUST_PROXY is empty: all callers share one address.";
+    return warning(name, message, "Set TRUST_PROXY to the address of what is in front.");
+  }
+  return ok(name, trustProxy.length === 0 ? "None is believed." : `${trustProxy.join(", ")}.`);
+}
+
+function checkMetrics({ host, metricsListen }: Exposed): Check {
+  if (metricsListen) return ok("metrics", `At ${metricsListen.host}:${metricsListen.port}.`);
+  if (isLoopback(host)) return ok("metrics", "Only this machine can read them.");
+  const message = "/metrics is open to all who reach the service.";
+  return warning(
+    "metrics",
+    message,
+    "Set METRICS_LISTEN to an address that only Prometheus reaches.",
+  );
+}
+
+/** Whole networks of an operator are rarely meant; a /16 is already a large one. */
+const WIDEST_BITS = 16;
+
+function checkCallbacks(settings: Exposed): Check {
+  const name = "webhook addresses";
+  const { databaseUrl, webhookAllowCidrs = [], webhookAllowHttp = false } = settings;
+  if (!databaseUrl) return ok(name, "As for an installation to try things out.");
+  const wide = webhookAllowCidrs.filter((range) => Number(range.split("/")[1]) < WIDEST_BITS);
+  if (wide.length > 0) {
+    const message = `Callbacks may go to all of ${wide.join(", ")}: every account can reach your network.`;
+    return warning(name, message, "Name in WEBHOOK_ALLOW_CIDRS only the hosts that are meant.");
+  }
+  if (webhookAllowHttp) {
+    const message = "Callbacks may use plain http: what they tell can be read and changed.";
+    return warning(name, message, "Set WEBHOOK_ALLOW_HTTP=false.");
+  }
+  const named = webhookAllowCidrs.join(", ");
+  return ok(name, named === "" ? "Public ones by https alone." : `Also ${named}.`);
+}
+
+const loopback = new BlockList();
+loopback.addSubnet("127.0.0.0", 8, "ipv4");
+loopback.addAddress("::1", "ipv6");
+
+function isLoopback(host: string): boolean {
+  const bare = host.replace(/^\[|\]$/g, "");
+  return bare === "localhost" || loopback.check(bare, isIPv6(bare) ? "ipv6" : "ipv4");
+}

@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Queryable, Secret, systemClock } from "#platform";
+import type { Check } from "./check.ts";
+import { checkExposure } from "./exposure.ts";
+import { checkServerSettings } from "./server-settings.ts";
+import { checkCollector, checkPartitions, checkRetention, checkWebhooks } from "./upkeep.ts";
+
+/** A database that answers every question with these rows. */
+function answering(...rows: object[]): Queryable {
+  return { query: <Row extends object>() => Promise.resolve(rows as Row[]) };
+}
+
+const HOME = {
+  host: "127.0.0.1",
+  publicUrl: undefined,
+  trustProxy: [],
+  metricsListen: undefined,
+  databaseUrl: undefined,
+  webhookAllowCidrs: undefined,
+  webhookAllowHttp: undefined,
+};
+const RUN_FOR_REAL = {
+  ...HOME,
+  publicUrl: "https://sms.example.com",
+  trustProxy: ["127.0.0.1/32"],
+  databaseUrl: new Secret("postgres://db/posthorn"),
+};
+
+test("an installation to try things out, and one behind TLS, are both fine", () => {
+  for (const settings of [HOME, RUN_FOR_REAL]) {
+    const findings = checkExposure(settings).filter(({ state }) => state !== "ok");
+    assert.deepEqual(findings, []);
+  }
+});
+
+const exposed: [string, string, Check["state"], Parameters<typeof checkExposure>[0]][] = [
+  [
+    "listening to all without a public address",
+    "public address",
+    "warning",
+    { ...HOME, host: "0.0.0.0" },
+  ],
+  [
+    "a public address without TLS",
+    "public address",
+    "warning",
+    { ...RUN_FOR_REAL, publicUrl: "http://sms.example.com" },
+  ],
+  [
+    "TLS in front that nobody is told of",
+    "proxies",
+    "warning",
+    { ...RUN_FOR_REAL, trustProxy: [] },
+  ],
+  [
+    "proxies that may be anybody",
+    "proxies",
+    "fault",
+    { ...RUN_FOR_REAL, trustProxy: ["0.0.0.0/0"] },
+  ],
+  ["metrics for all to see", "metrics", "warning", { ...RUN_FOR_REAL, host: "0.0.0.0" }],
+  [
+    "callbacks into a whole network",
+    "webhook addresses",
+    "warning",
+    { ...RUN_FOR_REAL, webhookAllowCidrs: ["10.0.0.0/8"] },
+  ],
+  [
+    "callbacks without TLS",
+    "webhook addresses",
+    "warning",
+    { ...RUN_FOR_REAL, webhookAllowHttp: true },
+  ],
+];
+
+for (const [what, name, state, settings] of exposed) {
+  test(`${what} is found`, () => {
+    const wrong = checkExposure(settings);
+    const findings = wrong.filter((finding) => finding.state !== "ok" && finding.name === name);
+    assert.deepEqual(
+      findings.map((finding) => finding.state),
+      [state],
+    );
+    assert.notEqual(findings[0]?.fix, null);
+  });
+}
+
+const SERVER = {
+  max_connections: 100,
+  max_locks: 128,
+  log_statement: "none",
+  log_min_duration: -1,
+  log_parameters: -1,
+  is_superuser: false,
+};
+
+for (const [what, name, server] of [
+  ["too few connections for the nodes", "connections", { ...SERVER, max_connections: 60 }],
+  ["too few locks for all partitions", "locks", { ...SERVER, max_locks: 64 }],
+  ["a database that logs what is sent", "database log", { ...SERVER, log_statement: "all" }],
+  [
+    "a database that logs slow statements whole",
+    "database log",
+    { ...SERVER, log_min_duration: 250 },
+  ],
+  [
+    "a superuser where an ordinary role would do",
+    "database role",
+    { ...SERVER, is_superuser: true },
+  ],
+] as const) {
+  test(`${what} is found`, async () => {
+    const found = await checkServerSettings(answering(server), { nodes: 3 });
+
+    const findings = found.filter(({ state }) => state !== "ok").map((finding) => finding.name);
+    assert.deepEqual(findings, [name]);
+  });
+}
+
+test("a database that is set right for its nodes is fine", async () => {
+  const server = { ...SERVER, log_min_duration: 250, log_parameters: 0 };
+
+  const found = await checkServerSettings(answering(server), { nodes: 3 });
+
+  assert.ok(found.every(({ state }) => state === "ok"));
+});
+
+test("partitions that end are a fault, rows outside them a warning", async () => {
+  const now = systemClock.now().getTime();
+  const far = { parent: "messages", until: new Date(now + 40 * 86_400_000), has_strays: false };
+  const stateWith = async (table: object) =>
+    (await checkPartitions(answering(far, { ...far, ...table }), systemClock)).state;
+
+  assert.equal(await stateWith({}), "ok");
+  assert.equal(await stateWith({ has_strays: true }), "warning");
+  assert.equal(await stateWith({ until: new Date(now + 1_000) }), "fault");
+  assert.equal(await stateWith({ until: null }), "fault");
+});
+
+test("webhooks that wait though nobody delivers them are found", async () => {
+  const oldest = new Date(systemClock.now().getTime() - 600_000);
+
+  const late = await checkWebhooks(answering({ waiting: 3, oldest }), systemClock);
+  const none = await checkWebhooks(answering({ waiting: 0, oldest: null }), systemClock);
+
+  assert.deepEqual([late.state, none.state], ["warning", "ok"]);
+});
+
+test("texts that would outlive their messages are found", () => {
+  assert.equal(checkRetention({ retentionMessagesDays: 60, redactTextDays: 90 }).state, "warning");
+  assert.equal(checkRetention({ retentionMessagesDays: 90, redactTextDays: 60 }).state, "ok");
+  assert.equal(checkRetention({ retentionMessagesDays: 0, redactTextDays: 60 }).state, "ok");
+});
+
+test("a collector that does not answer is found", async () => {
+  const away = await checkCollector({ tracesEndpoint: "http://127.0.0.1:1" });
+
+  assert.equal(away.state, "warning");
+  assert.equal((await checkCollector({ tracesEndpoint: undefined })).state, "ok");
+});

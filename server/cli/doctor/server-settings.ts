@@ -1,0 +1,63 @@
+import { type Queryable, sql } from "#platform";
+import { type Check, ok, warning } from "./check.ts";
+
+/** The pools of one node together, as compose opens them. */
+const CONNECTIONS_A_NODE = 19;
+/** For commands, backups and people. */
+const CONNECTIONS_BESIDE = 10;
+/** A query may touch every partition of a log, and each takes a few locks. */
+const LEAST_LOCKS = 128;
+
+type Server = {
+  max_connections: number;
+  max_locks: number;
+  log_statement: string;
+  log_min_duration: number;
+  log_parameters: number;
+  is_superuser: boolean;
+};
+
+/** Settings of an external PostgreSQL that work until there is load, or tell what they should not. */
+export async function checkServerSettings(
+  db: Queryable,
+  { nodes }: { nodes: number },
+): Promise<Check[]> {
+  const [server] = await db.query<Server>(sql`
+    select current_setting('max_connections')::integer as max_connections,
+           current_setting('max_locks_per_transaction')::integer as max_locks,
+           current_setting('log_statement') as log_statement,
+           (select setting::integer from pg_settings where name = 'log_min_duration_statement') as log_min_duration,
+           (select setting::integer from pg_settings where name = 'log_parameter_max_length') as log_parameters,
+           (select rolsuper from pg_roles where rolname = current_user) as is_superuser`);
+  if (!server) throw new Error("The database did not say how it is set.");
+  return [checkConnections(server, nodes), checkLocks(server), checkLog(server), checkRole(server)];
+}
+
+function checkConnections({ max_connections }: Server, nodes: number): Check {
+  const needed = Math.max(1, nodes) * CONNECTIONS_A_NODE + CONNECTIONS_BESIDE;
+  const message = `${nodes} nodes may use ${needed} connections; max_connections is ${max_connections}.`;
+  if (max_connections >= needed) return ok("connections", message);
+  return warning("connections", message, `Raise max_connections to ${needed} or more.`);
+}
+
+function checkLocks({ max_locks }: Server): Check {
+  const message = `max_locks_per_transaction is ${max_locks}.`;
+  if (max_locks >= LEAST_LOCKS) return ok("locks", message);
+  const fix = `Set it to ${LEAST_LOCKS}: a look at all partitions of a log takes that many.`;
+  return warning("locks", message, fix);
+}
+
+function checkLog({ log_statement, log_min_duration, log_parameters }: Server): Check {
+  const name = "database log";
+  const isLogged = log_statement !== "none" || log_min_duration >= 0;
+  if (!isLogged || log_parameters === 0) return ok(name, "It holds no texts and no numbers.");
+  const message =
+    "PostgreSQL logs statements with their parameters: texts and numbers stand there.";
+  return warning(name, message, "Set log_parameter_max_length = 0, or log no statements.");
+}
+
+function checkRole({ is_superuser }: Server): Check {
+  if (!is_superuser) return ok("database role", "It is an ordinary one.");
+  const message = "The service uses a superuser of the database, and needs none.";
+  return warning("database role", message, "Give it a role that owns its own database alone.");
+}
