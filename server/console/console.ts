@@ -106,7 +106,7 @@ function consoleHandlers(
     ...secretHandlers(deps),
     ...creditHandlers(lists),
     ...statsHandlers(deps),
-    ...teamHandlers(deps),
+    ...teamHandlers({ ...deps, cookie }),
     ...streamHandlers(hub),
     ...operatorHandlers(lists),
     ...carrierHandlers(deps),

@@ -9,12 +9,13 @@ import { refuseFields } from "./field-problems.ts";
 import { takeFormKey } from "./form-keys.ts";
 import { insertLink, type LinkRow, listInvitations, withdrawInvitation } from "./links.ts";
 import { changeRole, listMembers, type MemberRow, removeMember } from "./members.ts";
-import { endSessionsOf } from "./sign-in/sessions.ts";
+import type { SessionCookie } from "./sign-in/session-cookie.ts";
+import { endSessionsOf, renewToken } from "./sign-in/sessions.ts";
 
-type Deps = { db: Database; clock: Clock; publicUrl: string };
+type Deps = { db: Database; clock: Clock; publicUrl: string; cookie: SessionCookie };
 
 /** The account's settings, its members and invitations. */
-export function teamHandlers({ db, clock, publicUrl }: Deps) {
+export function teamHandlers({ db, clock, publicUrl, cookie }: Deps) {
   return {
     readAccount: ({ account }) => readAccount(db, account),
 
@@ -49,20 +50,24 @@ export function teamHandlers({ db, clock, publicUrl }: Deps) {
       return { data: rows.map((row) => presentMember(row, person.userId)) };
     },
 
-    async changeRole({ account: { accountId }, params: { userId }, person, body, actor, problem }) {
+    async changeRole(call) {
+      const { account, params, person, body, actor, problem, header } = call;
       const now = clock.now();
-      const { role, version } = body;
+      const [{ accountId }, { userId }, { role, version }] = [account, params, body];
+      const isOwn = userId === person.userId;
+      const issued = cookie.issue();
       await db.transaction(async (tx) => {
         const changed = await changeRole(tx, { accountId, userId, role, version });
         const before = refuseUnchanged(changed);
         // Their pages show what the old role may see: every session of theirs ends with it, and of
-        // one's own all but this one.
-        const except = userId === person.userId ? person.sessionId : null;
-        await endSessionsOf(tx, userId, { except });
+        // one's own all but this one, which goes on under a new token.
+        await endSessionsOf(tx, userId, { except: isOwn ? person.sessionId : null });
+        if (isOwn) await renewToken(tx, { ...person, tokenHash: issued.tokenHash });
         const details = { before, after: role };
         const action = "member.role_changed";
         await recordAudit(tx, { at: now, accountId, actor, action, objectId: userId, details });
       });
+      if (isOwn) header("set-cookie", issued.header);
       const row = (await listMembers(db, accountId)).find((member) => member.user_id === userId);
       if (!row) throw problem("MEMBER_NOT_FOUND");
       return presentMember(row, person.userId);

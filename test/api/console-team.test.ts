@@ -196,6 +196,27 @@ test("two owners who demote each other at once leave one, and the last owner sta
     assert.equal(answer.json().error.code, "LAST_OWNER");
 });
 
+test("an owner who gives up the role goes on under a new token, and only here", async () => {
+  await using console = await startConsole();
+  await console.member("owner");
+  const owner = await console.member("owner");
+  const elsewhere = console.stranger();
+  await elsewhere.post("/console/auth/sign-in", { email: owner.email, password: PASSWORD });
+  const old = console.stranger();
+  old.cookie = owner.cookie;
+  const A = `/console/accounts/${console.accountId}`;
+
+  const changed = await owner.call("PATCH", `${A}/members/${owner.userId}`, {
+    role: "viewer",
+    version: 1,
+  });
+
+  assert.equal(changed.statusCode, 200);
+  assert.equal((await owner.get(A)).json().role, "viewer");
+  assert.equal((await old.get(A)).statusCode, 401, "the old token is worth nothing");
+  assert.equal((await elsewhere.get(A)).statusCode, 401);
+});
+
 test("a member may leave; the account is then closed to them", async () => {
   await using console = await startConsole();
   await console.member("owner");

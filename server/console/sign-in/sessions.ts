@@ -95,6 +95,16 @@ export async function renewSession(
      where session_id = ${sessionId}`);
 }
 
+/** The same for a session that is open already, when what it may do has changed. */
+export async function renewToken(
+  tx: Transaction,
+  { sessionId, tokenHash }: { sessionId: string; tokenHash: Buffer },
+): Promise<void> {
+  await tx.query(
+    sql`update sessions set token_hash = ${tokenHash} where session_id = ${sessionId}`,
+  );
+}
+
 export async function noteProof(db: Queryable, sessionId: string, now: Date): Promise<void> {
   await db.query(sql`update sessions set proven_at = ${now} where session_id = ${sessionId}`);
 }
