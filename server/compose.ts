@@ -59,7 +59,7 @@ import {
   webhookHistory,
 } from "#webhooks";
 import type { Config } from "./config.ts";
-import type { Storage } from "./storage.ts";
+import { previousSecretKey, type Storage } from "./storage.ts";
 import { version } from "./version.ts";
 
 export type Service = {
@@ -133,7 +133,7 @@ export function compose(parts: Parts): Service {
   });
   const judge = (raw: string) => judgeUrl(raw, policy);
   const usage = keyUsage({ db, clock });
-  const secrets = secretBox(secretKey);
+  const secrets = secretBox(secretKey, previousSecretKey(config));
   const recordDb = openDatabase({
     url: storage.url,
     log,

@@ -54,6 +54,13 @@ export const settings = {
     parse: (value: string) => new Secret(base64Of32(value)),
     meaning: "Base64 of 32 octets; encrypts secrets at rest. All nodes share one.",
   },
+  secretKeyPrevious: {
+    name: "SECRET_KEY_PREVIOUS",
+    fallbackText: "none",
+    parse: (value: string) => new Secret(base64Of32(value)),
+    meaning:
+      "The former SECRET_KEY while it is being changed: what it sealed is opened, until npx posthorn secrets reseal.",
+  },
   roles: {
     name: "ROLES",
     fallback: roles.join(","),
@@ -191,6 +198,7 @@ type Optional =
   | "databaseUrl"
   | "publicUrl"
   | "secretKey"
+  | "secretKeyPrevious"
   | "webhookAllowCidrs"
   | "webhookAllowHttp"
   | "metricsListen"

@@ -11,7 +11,7 @@ import {
 } from "#platform";
 import type { Installation, MigrationsWish } from "./cli/index.ts";
 import type { Config } from "./config.ts";
-import { joinStorage, readSecretKey, type Storage } from "./storage.ts";
+import { joinStorage, previousSecretKey, readSecretKey, type Storage } from "./storage.ts";
 
 /** What a command works on, beside a running service or without one. */
 export async function openInstallation(
@@ -34,7 +34,7 @@ export async function openInstallation(
       applied,
       missingMigrations: () => findMissing(url),
       async secrets() {
-        const secrets = secretBox(await readSecretKey(config));
+        const secrets = secretBox(await readSecretKey(config), previousSecretKey(config));
         if (!(await isSecretKeyRight(db, secrets))) throw new Unfit(OTHER_KEY);
         return secrets;
       },

@@ -144,6 +144,11 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message.replace(/\.$/, "") : String(error);
 }
 
+/** The key before it, while it is being changed. */
+export function previousSecretKey({ secretKeyPrevious }: Config): Buffer | undefined {
+  return secretKeyPrevious && Buffer.from(secretKeyPrevious.reveal(), "base64");
+}
+
 /** The key that encrypts secrets at rest; made once in the data folder where none is given. */
 export async function readSecretKey(config: Config): Promise<Buffer> {
   if (config.secretKey) return Buffer.from(config.secretKey.reveal(), "base64");

@@ -31,6 +31,7 @@ export {
   describeSigningSecret,
   findSigningSecrets,
   isSecretKeyRight,
+  resealSigningSecrets,
   revealSigningSecret,
   rotateSigningSecret,
   type SigningSecrets,

@@ -50,6 +50,22 @@ export async function findSigningSecrets(
   return found;
 }
 
+/** Seals anew what an earlier SECRET_KEY sealed; answers how many. */
+export async function resealSigningSecrets(db: Database, secrets: SecretBox): Promise<number> {
+  const rows = await db.query<SecretRow>(sql`
+    select account_id, version, sealed, not_after from signing_secrets`);
+  let count = 0;
+  for (const { account_id, version, sealed } of rows) {
+    const anew = secrets.reseal(sealed, context(account_id, version));
+    if (anew === null) continue;
+    await db.query(sql`
+      update signing_secrets set sealed = ${anew}
+       where account_id = ${account_id} and version = ${version} and sealed = ${sealed}`);
+    count += 1;
+  }
+  return count;
+}
+
 /** When the present secret was made and until when the one before it signs; neither is opened. */
 export async function describeSigningSecret(
   db: Queryable,

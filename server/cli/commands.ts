@@ -17,6 +17,7 @@ const groups: Record<string, () => Promise<readonly AnyCommand[]>> = {
   send: async () => (await import("./send-command.ts")).sendCommands,
   listen: async () => (await import("./listen-command.ts")).listenCommands,
   webhook: async () => (await import("./webhook-commands.ts")).webhookCommands,
+  secrets: async () => (await import("./secret-commands.ts")).secretCommands,
   doctor: async () => (await import("./doctor-command.ts")).doctorCommands,
   audit: async () => (await import("./audit-command.ts")).auditCommands,
   smsc: async () => (await import("./smsc-command.ts")).smscCommands,

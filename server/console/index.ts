@@ -4,6 +4,7 @@
  * Sends, books, routes and delivers nothing by itself: it asks the rooms that do, on record.
  */
 export { type ConsoleDeps, serveConsole } from "./console.ts";
+export { resealSecondFactors } from "./second-factor.ts";
 export { setupLink } from "./setup.ts";
 export { passwords } from "./sign-in/password.ts";
 export { statisticsLoops } from "./stats/sums.ts";

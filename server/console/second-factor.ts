@@ -91,3 +91,23 @@ export async function recoveryCodesLeft(db: Queryable, userId: string): Promise<
     select count(*) as count from recovery_codes where user_id = ${userId} and used_at is null`);
   return left?.count ?? 0;
 }
+
+type Seeds = { user_id: string; totp: Buffer | null; totp_pending: Buffer | null };
+
+/** Seals anew what an earlier SECRET_KEY sealed; answers of how many people. */
+export async function resealSecondFactors(db: Queryable, secrets: SecretBox): Promise<number> {
+  const users = await db.query<Seeds>(sql`
+    select user_id, totp, totp_pending from users where totp is not null or totp_pending is not null`);
+  let count = 0;
+  for (const { user_id: userId, totp, totp_pending: pending } of users) {
+    const newTotp = totp && secrets.reseal(totp, context(userId));
+    const newPending = pending && secrets.reseal(pending, context(userId));
+    if (newTotp === null && newPending === null) continue;
+    await db.query(sql`
+      update users
+         set totp = coalesce(${newTotp}, totp), totp_pending = coalesce(${newPending}, totp_pending)
+       where user_id = ${userId} and totp is not distinct from ${totp} and totp_pending is not distinct from ${pending}`);
+    count += 1;
+  }
+  return count;
+}

@@ -37,9 +37,11 @@ export function createLog(level: string, destination: DestinationStream = proces
 function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const { type, message, stack } = pino.stdSerializers.err(error);
-  const { code, constraint, table, routine } = error as Partial<Record<string, unknown>>;
+  const { code, constraint, table, routine } = error as Error & DatabaseFields;
   return { type, message, stack, code, constraint, table, routine };
 }
+
+type DatabaseFields = Partial<Record<"code" | "constraint" | "table" | "routine", string>>;
 
 /** The last two digits of a number, to tell two apart without knowing either. */
 export function maskNumber(digits: string): string {

@@ -62,3 +62,16 @@ test("keys for different purposes differ, and are the same each time", () => {
   assert.notDeepEqual(deriveKey(KEY, "cursors"), deriveKey(KEY, "cookies"));
   assert.equal(deriveKey(KEY, "cursors").length, 32);
 });
+
+test("while the key is changed, what either key sealed opens, and what the old one sealed is sealed anew", () => {
+  const [oldKey, newKey] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
+  const sealed = secretBox(oldKey).seal("secret", "place");
+  const changing = secretBox(newKey, oldKey);
+
+  const anew = changing.reseal(sealed, "place") ?? assert.fail("it was not sealed anew");
+
+  assert.equal(changing.open(sealed, "place"), "secret");
+  assert.equal(secretBox(newKey).open(anew, "place"), "secret");
+  assert.equal(changing.reseal(anew, "place"), null);
+  assert.throws(() => changing.reseal(sealed, "elsewhere"));
+});

@@ -30,6 +30,8 @@ export type SecretBox = {
   /** `context` says what the secret belongs to; a ciphertext moved elsewhere does not open. */
   seal(plain: string, context: string): Buffer;
   open(sealed: Buffer, context: string): string;
+  /** The same secret sealed with the present key; null where it is already. */
+  reseal(sealed: Buffer, context: string): Buffer | null;
 };
 
 const FORMAT = 1;
@@ -40,34 +42,52 @@ const HEADER_OCTETS = 1 + KEY_ID_OCTETS + NONCE_OCTETS + TAG_OCTETS;
 
 /**
  * Secrets at rest: AES-256-GCM under a key derived from `SECRET_KEY`. Layout: format, key id, nonce,
- * tag, ciphertext; the key id tells a wrong `SECRET_KEY` from a damaged value.
+ * tag, ciphertext; the key id tells a wrong `SECRET_KEY` from a damaged value. What the previous key
+ * sealed is opened too, while the key is being changed.
  */
-export function secretBox(secretKey: Buffer): SecretBox {
-  const key = Buffer.from(hkdfSync("sha256", secretKey, "", "posthorn secrets at rest", 32));
-  const keyId = createHash("sha256").update(key).digest().subarray(0, KEY_ID_OCTETS);
+export function secretBox(secretKey: Buffer, previousKey?: Buffer): SecretBox {
+  const present = sealingKey(secretKey);
+  const known = [present, ...(previousKey ? [sealingKey(previousKey)] : [])];
+  const keyOf = (sealed: Buffer) =>
+    sealed[0] === FORMAT
+      ? known.find(({ id }) => sealed.subarray(1, 1 + KEY_ID_OCTETS).equals(id))
+      : undefined;
+
+  function seal(plain: string, context: string): Buffer {
+    const nonce = randomBytes(NONCE_OCTETS);
+    const cipher = createCipheriv("aes-256-gcm", present.key, nonce).setAAD(Buffer.from(context));
+    const sealed = Buffer.concat([cipher.update(plain, "utf8"), cipher.final()]);
+    return Buffer.concat([Buffer.of(FORMAT), present.id, nonce, cipher.getAuthTag(), sealed]);
+  }
+
+  function open(sealed: Buffer, context: string): string {
+    const [idEnd, nonceEnd] = [1 + KEY_ID_OCTETS, 1 + KEY_ID_OCTETS + NONCE_OCTETS];
+    const own = keyOf(sealed);
+    if (!own) {
+      throw new Error(
+        "A stored secret was sealed with another SECRET_KEY. Start with the SECRET_KEY this database was used with.",
+      );
+    }
+    const decipher = createDecipheriv("aes-256-gcm", own.key, sealed.subarray(idEnd, nonceEnd))
+      .setAAD(Buffer.from(context))
+      .setAuthTag(sealed.subarray(nonceEnd, HEADER_OCTETS));
+    return Buffer.concat([
+      decipher.update(sealed.subarray(HEADER_OCTETS)),
+      decipher.final(),
+    ]).toString();
+  }
+
   return {
-    seal(plain, context) {
-      const nonce = randomBytes(NONCE_OCTETS);
-      const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(Buffer.from(context));
-      const sealed = Buffer.concat([cipher.update(plain, "utf8"), cipher.final()]);
-      return Buffer.concat([Buffer.of(FORMAT), keyId, nonce, cipher.getAuthTag(), sealed]);
-    },
-    open(sealed, context) {
-      const [idEnd, nonceEnd] = [1 + KEY_ID_OCTETS, 1 + KEY_ID_OCTETS + NONCE_OCTETS];
-      if (sealed[0] !== FORMAT || !sealed.subarray(1, idEnd).equals(keyId)) {
-        throw new Error(
-          "A stored secret was sealed with another SECRET_KEY. Start with the SECRET_KEY this database was used with.",
-        );
-      }
-      const decipher = createDecipheriv("aes-256-gcm", key, sealed.subarray(idEnd, nonceEnd))
-        .setAAD(Buffer.from(context))
-        .setAuthTag(sealed.subarray(nonceEnd, HEADER_OCTETS));
-      return Buffer.concat([
-        decipher.update(sealed.subarray(HEADER_OCTETS)),
-        decipher.final(),
-      ]).toString();
-    },
+    seal,
+    open,
+    reseal: (sealed, context) =>
+      keyOf(sealed) === present ? null : seal(open(sealed, context), context),
   };
+}
+
+function sealingKey(secretKey: Buffer): { key: Buffer; id: Buffer } {
+  const key = Buffer.from(hkdfSync("sha256", secretKey, "", "posthorn secrets at rest", 32));
+  return { key, id: createHash("sha256").update(key).digest().subarray(0, KEY_ID_OCTETS) };
 }
 
 /** A key for another purpose out of the same `SECRET_KEY`. */

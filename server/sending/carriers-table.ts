@@ -167,3 +167,17 @@ export function openPassword({ carrier_id, password }: CarrierRow, secrets: Secr
 function passwordContext(carrierId: string): string {
   return `password of carrier ${carrierId}`;
 }
+
+/** Seals anew what an earlier SECRET_KEY sealed; answers how many. Its binds are opened anew. */
+export async function resealPasswords(db: Database, secrets: SecretBox): Promise<number> {
+  let count = 0;
+  for (const { carrier_id: carrierId, password } of await listCarriers(db)) {
+    const anew = password && secrets.reseal(password, passwordContext(carrierId));
+    if (anew === null) continue;
+    await db.query(sql`
+      update carriers set password = ${anew}, version = version + 1
+       where carrier_id = ${carrierId} and password = ${password}`);
+    count += 1;
+  }
+  return count;
+}

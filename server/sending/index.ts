@@ -14,6 +14,7 @@ export {
   listCarriers,
   openPassword,
   removeCarrier,
+  resealPasswords,
   shownSettings,
 } from "./carriers-table.ts";
 export { carrierFleet } from "./fleet.ts";

@@ -1,0 +1,28 @@
+import { resealSigningSecrets } from "#accounts";
+import { resealSecondFactors } from "#console";
+import { resealPasswords } from "#sending";
+import { command } from "./command.ts";
+import { facts } from "./table.ts";
+
+const reseal = command({
+  name: "secrets reseal",
+  summary: "Seals everything with SECRET_KEY that SECRET_KEY_PREVIOUS had sealed.",
+  arguments: {},
+  options: {},
+  prints: '{"signingSecrets","carrierPasswords","secondFactors"}',
+  examples: ["secrets reseal"],
+  async run(_given, context) {
+    const { db, secrets } = await context.installation();
+    const box = await secrets();
+    // Each is one statement per secret: a command cut short is simply run again.
+    const resealed = {
+      signingSecrets: await resealSigningSecrets(db, box),
+      carrierPasswords: await resealPasswords(db, box),
+      secondFactors: await resealSecondFactors(db, box),
+    };
+    const text = `${facts(resealed)}\n\nSECRET_KEY_PREVIOUS can be left out now, on every node.`;
+    return { json: resealed, text };
+  },
+});
+
+export const secretCommands = [reseal];
