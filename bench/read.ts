@@ -1,0 +1,147 @@
+/**
+ * What a page costs with ten messages and with ten million, as ratios of one run: the median time of
+ * each kind of page, and of one message by its id, on an embedded PostgreSQL of its own.
+ * Usage: node bench/read.ts [--rows 10000000] [--pages 300]
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { createAccount } from "#accounts";
+import {
+  type Database,
+  lockDataDir,
+  migrate,
+  openDatabase,
+  rawSql,
+  secretBox,
+  silentLog,
+  sql,
+  startEmbeddedPostgres,
+  systemClock,
+} from "#platform";
+import { type Filter, findMessage, listMessages } from "../server/messages/read.ts";
+
+const { values } = parseArgs({
+  options: {
+    rows: { type: "string", default: "10000000" },
+    pages: { type: "string", default: "300" },
+  },
+});
+/** A disk that ten million rows fill comfortably would not hold much more. */
+const MAX_ROWS = 20_000_000;
+const rows = Math.min(Number(values.rows), MAX_ROWS);
+const pages = Number(values.pages);
+const CHUNK = 250_000;
+/** A page has as many, so that both states give pages of the same size. */
+const FEW = 10;
+const RECIPIENT = "4915100000007";
+const REFERENCE = "order-7";
+const EVERYTHING: Filter = {
+  statuses: null,
+  recipient: null,
+  reference: null,
+  createdAfter: null,
+  createdBefore: null,
+};
+
+const folder = await mkdtemp(join(tmpdir(), "posthorn-bench-"));
+const lock = lockDataDir(folder);
+const postgres = await startEmbeddedPostgres({ lock, clock: systemClock, log: silentLog });
+try {
+  await migrate(postgres.url);
+  const db = openDatabase({
+    url: postgres.url,
+    log: silentLog,
+    maxConnections: 2,
+    statementTimeoutMs: 0,
+  });
+  const secrets = secretBox(Buffer.alloc(32, 1));
+  const now = systemClock.now();
+  const { accountId } = await createAccount(db, { name: "bench", actor: "bench", now, secrets });
+
+  await insertMessages(db, accountId, { from: 0, count: FEW });
+  const before = await measureAll(db, accountId);
+  const startMs = systemClock.monotonicMs();
+  for (let from = FEW; from < rows; from += CHUNK)
+    await insertMessages(db, accountId, { from, count: Math.min(CHUNK, rows - from) });
+  await db.query(rawSql("vacuum analyze messages"));
+  const seconds = ((systemClock.monotonicMs() - startMs) / 1000).toFixed(0);
+  console.log(`${rows.toLocaleString("en")} messages of one account, written in ${seconds} s`);
+  const after = await measureAll(db, accountId);
+
+  console.log(
+    `median of ${pages} reads, with ${FEW} messages and with ${rows.toLocaleString("en")}:`,
+  );
+  for (const [name, few] of Object.entries(before)) {
+    const many = after[name] ?? Number.NaN;
+    console.log(
+      `  ${name.padEnd(34)} ${few.toFixed(2)} ms  ${many.toFixed(2)} ms  ratio ${(many / few).toFixed(2)}`,
+    );
+  }
+  await db.close();
+} finally {
+  await postgres.stop();
+  lock.release();
+  await rm(folder, { recursive: true, force: true });
+}
+
+/** Spread over three months, 50,000 recipients and 20,000 references; one in a thousand failed. */
+async function insertMessages(
+  db: Database,
+  accountId: string,
+  { from, count }: { from: number; count: number },
+): Promise<void> {
+  await db.query(sql`
+    insert into messages (account_id, message_id, recipient, sender, text, encoding, segments, credits,
+                          status, reference, created_at, expires_at)
+    select ${accountId}, (left(id_floor(at)::text, 24) || lpad(to_hex(n), 12, '0'))::uuid,
+           case when n < ${FEW} then ${RECIPIENT} else '49151' || lpad((n % 50000)::text, 8, '0') end, 'Posthorn', 'Your code is ' || n, 'gsm7', 1, 1,
+           case when n % 1000 = 0 then 'FAILED' else 'DELIVERED' end, case when n < ${FEW} then ${REFERENCE} else 'order-' || n % 20000 end, at, at
+      from generate_series(${from}::int, ${from + count - 1}::int) n,
+           lateral (select date_trunc('month', now()) - interval '1 month'
+                           + (n / ${rows}::float8) * interval '3 months') as t (at)`);
+}
+
+async function measureAll(db: Database, accountId: string): Promise<Record<string, number>> {
+  const ids = await someIds(db, accountId);
+  const page =
+    (filter: Partial<Filter>, beforeId: string | null = null) =>
+    () =>
+      listMessages(db, { accountId, filter: { ...EVERYTHING, ...filter }, beforeId, limit: FEW });
+  const kinds: Record<string, (n: number) => Promise<unknown>> = {
+    "the first page": page({}),
+    "a page behind a cursor": (n) => page({}, ids[n % ids.length])(),
+    "a page of one recipient": page({ recipient: RECIPIENT }),
+    "a page of one reference": page({ reference: REFERENCE }),
+    "a page of one recipient and reference": page({ recipient: RECIPIENT, reference: REFERENCE }),
+    "a page between two times": page({ createdAfter: new Date(0), createdBefore: new Date() }),
+    "a page of a common status": page({ statuses: ["DELIVERED"] }),
+    "a page of a rare status": page({ statuses: ["FAILED"] }),
+    "one message by its id": (n) => findMessage(db, accountId, ids[n % ids.length] ?? ""),
+  };
+  const medians: Record<string, number> = {};
+  for (const [name, read] of Object.entries(kinds)) medians[name] = await median(read);
+  return medians;
+}
+
+/** From all over the table, so that no page is only read from memory that another warmed. */
+async function someIds(db: Database, accountId: string): Promise<string[]> {
+  const found = await db.query<{ message_id: string }>(sql`
+    select message_id
+      from messages tablesample bernoulli (${Math.min(100, (100 * 2_000) / rows)})
+     where account_id = ${accountId}
+     union
+    (select message_id from messages where account_id = ${accountId} limit 5)`);
+  return found.map(({ message_id }) => message_id);
+}
+
+async function median(read: (n: number) => Promise<unknown>): Promise<number> {
+  const times: number[] = [];
+  for (let n = 0; n < pages + 20; n += 1) {
+    const startMs = systemClock.monotonicMs();
+    await read(n);
+    if (n >= 20) times.push(systemClock.monotonicMs() - startMs);
+  }
+  return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? Number.NaN;
+}
