@@ -7,7 +7,7 @@ import type { Cursors } from "./cursor.ts";
 import { judgeFields, type JudgeUrl } from "./draft.ts";
 import { type HistorySources, readHistory } from "./history.ts";
 import { type MessageRow, present } from "./message-row.ts";
-import type { Outbox } from "./move.ts";
+import type { Outbox } from "./outbox.ts";
 import { type Filter, findMessage, listMessages } from "./read.ts";
 import { digitsOf } from "./recipient.ts";
 import { draftAll, draftContext, type SendDeps, sendMessages } from "./send.ts";

@@ -2,7 +2,8 @@ import { lockAccounts } from "#accounts";
 import { type Clock, type Database, type Loop, sql, type Transaction } from "#platform";
 import type { MessageRow } from "./message-row.ts";
 import { messageColumns } from "./message-row.ts";
-import { type Move, moveMessages, type Outbox } from "./move.ts";
+import { type Move, moveMessages } from "./move.ts";
+import type { Outbox } from "./outbox.ts";
 import { findMessagesOf } from "./read.ts";
 
 export type Cancellation =

@@ -77,7 +77,11 @@ export async function claimDeliveries(db: Database, wish: ClaimWish): Promise<Cl
   const [poison, alive] = split(rows, ({ is_poison }) => is_poison);
   const [eventless, whole] = split(alive, ({ status }) => status === null);
   // Read by the claim and never kept: a secret that was dropped signs nothing more, on any node.
-  const secrets = await readSecrets(db, whole, wish.secrets);
+  const secrets = await readSecrets(
+    db,
+    whole.map(({ account_id }) => account_id),
+    wish.secrets,
+  );
   const [signed, unsigned] = split(whole, ({ account_id }) => secrets.has(account_id));
   const claim = (row: Row) => claimOf(row, wish.nowMs);
   return {
@@ -121,20 +125,19 @@ async function claimRows(db: Database, wish: ClaimWish): Promise<Row[]> {
   }
 }
 
-/** By account. One account's secret that cannot be opened leaves the others alone. */
-async function readSecrets(
+/** By account, those that live now. One that cannot be opened leaves the other accounts alone. */
+export async function readSecrets(
   db: Database,
-  rows: Row[],
+  accounts: readonly string[],
   box: SecretBox,
 ): Promise<Map<string, SigningSecrets>> {
-  const accountIds = [...new Set(rows.map(({ account_id }) => account_id))];
+  const accountIds = [...new Set(accounts)];
   if (accountIds.length === 0) return new Map();
   try {
     return await findSigningSecrets(db, { accountIds, secrets: box });
   } catch (error) {
     if (error instanceof DatabaseUnavailable || accountIds.length === 1) return new Map();
-    const alone = accountIds.map((account_id) => ({ account_id }) as Row);
-    const found = await Promise.all(alone.map((row) => readSecrets(db, [row], box)));
+    const found = await Promise.all(accountIds.map((each) => readSecrets(db, [each], box)));
     return new Map(found.flatMap((secrets) => [...secrets]));
   }
 }

@@ -10,6 +10,7 @@ import {
   type Tracer,
 } from "#platform";
 import { claimDeliveries, type Claims } from "./deliveries.ts";
+import { deliveryIntake, type DeliveryIntake, UNSIGNED_WAIT_MS } from "./delivery-intake.ts";
 import { deliveryMetrics } from "./delivery-metrics.ts";
 import { deliveryRunner } from "./delivery-runner.ts";
 import { BEFORE_ALL_LANES, walkLanes } from "./due-lanes.ts";
@@ -35,7 +36,7 @@ type Deps = {
   random?: () => number;
 };
 
-export type DeliveryLoop = {
+export type DeliveryLoop = Pick<DeliveryIntake, "reserve" | "take" | "release"> & {
   start(): void;
   /** Something may be due in these lanes: what this node writes need not wait for a walk. */
   wake(hostKeys: readonly bigint[]): void;
@@ -48,8 +49,6 @@ const WALK_EVERY_MS = 250;
 const LANES_A_TURN = 500;
 /** Beyond it lanes wait for the next walk. */
 const MAX_NAMED = 10_000;
-/** What cannot be signed, by a fault of ours, is tried again after this long. */
-const UNSIGNED_WAIT_MS = 5_000;
 
 /** Claims what is due, posts it, records what became of it. Nothing lives only in memory. */
 export function deliveryLoop(deps: Deps): DeliveryLoop {
@@ -65,6 +64,8 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
       if (named.first.size > 0 || named.again.size > 0) running?.wake();
     },
   });
+  const isBehind = (hostKey: bigint) => named.first.has(hostKey);
+  const intake = deliveryIntake({ db, clock, log, secrets, lanes, runner, isBehind });
   const hosts = hostKeeper({ db, clock, log, lanes, metrics });
   /** Lanes known to have something due, of each kind. */
   const named: Record<Kind, Set<bigint>> = { first: new Set(), again: new Set() };
@@ -114,7 +115,7 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
     if (at !== null && (oldest === undefined || at < oldest)) oldestDue.set(health, at);
   }
 
-  /** Claims in the lanes that are named and have room; a lane that gave all it had is named no more. */
+  /** Claims in the lanes that are named and have room; one that may have more stays named. */
   async function claim(kind: Kind): Promise<number> {
     const hostKeys = [...named[kind]];
     const grants = lanes.grant(
@@ -127,12 +128,13 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
       .filter(({ most }) => most > 0);
     try {
       if (wish.length === 0) return 0;
+      // Before the claim: what is named meanwhile may have come too late for it.
+      for (const { hostKey } of wish) named[kind].delete(hostKey);
       const nowMs = clock.monotonicMs();
       const claims = await claimDeliveries(db, { lanes: wish, kind, nowMs, secrets });
-      for (const { hostKey, most } of wish) {
-        const taken = claims.deliveries.filter((each) => each.hostKey === hostKey).length;
-        if (taken < most) named[kind].delete(hostKey);
-      }
+      const taken = Map.groupBy(claims.deliveries, ({ hostKey }) => hostKey);
+      for (const { hostKey, most } of wish)
+        if ((taken.get(hostKey)?.length ?? 0) >= most) name(kind, hostKey);
       hand(claims, kind, free);
       return claims.deliveries.length;
     } finally {
@@ -146,7 +148,8 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
    */
   function aheadOf(hostKey: bigint, kind: Kind): number {
     if (kind === "again") return 0;
-    const [most, kept] = [lanes.aheadOf(hostKey), runner.kept(hostKey)];
+    const most = lanes.aheadOf(hostKey);
+    const kept = runner.kept(hostKey) + intake.coming(hostKey);
     return 2 * kept <= most ? most - kept : 0;
   }
 
@@ -187,8 +190,12 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
       keepingHosts = runLoop(hosts.loop, { clock, log });
     },
     wake,
+    reserve: intake.reserve,
+    take: intake.take,
+    release: intake.release,
     async stop() {
       await running?.stop();
+      await intake.stop();
       await runner.stop();
       await keepingHosts?.stop();
       await hosts

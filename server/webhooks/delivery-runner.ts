@@ -31,6 +31,8 @@ export type DeliveryRunner = {
   begin(delivery: ClaimedDelivery, kind: Kind): boolean;
   /** Keeps one that was claimed ahead until a slot of its lane is free. */
   keep(delivery: ClaimedDelivery, kind: Kind): void;
+  /** Keeps it, and begins what can begin in its lane. */
+  offer(delivery: ClaimedDelivery, kind: Kind): void;
   /** How many are kept for a lane. */
   kept(hostKey: bigint): number;
   /** Gives a claim back. */
@@ -72,8 +74,7 @@ export function deliveryRunner(deps: Deps): DeliveryRunner {
       return false;
     }
     inFlight += 1;
-    post(delivery)
-      .then((made) => settle({ delivery, kind, place }, made))
+    attempt({ delivery, kind, place })
       .catch((error: unknown) =>
         log.error(
           { error, ...idsOf(delivery) },
@@ -98,10 +99,21 @@ export function deliveryRunner(deps: Deps): DeliveryRunner {
 
   type Begun = { delivery: ClaimedDelivery; kind: Kind; place: Place };
 
-  async function settle({ delivery, kind, place }: Begun, attempt: Attempt): Promise<void> {
+  async function attempt({ delivery, kind, place }: Begun): Promise<void> {
     const { hostKey } = delivery;
-    const { outcome, timings } = attempt;
+    const made = await post(delivery).catch((error: unknown) => {
+      // A bug must not cost a slot as well.
+      const outcome = { kind: "our_fault", detail: "the attempt failed" } as const;
+      lanes.end({ hostKey, kind, place, outcome, durationMs: 0 });
+      throw error;
+    });
+    const { outcome, timings } = made;
     lanes.end({ hostKey, kind, place, outcome, durationMs: timings.totalMs });
+    await settle(delivery, made, place);
+  }
+
+  async function settle(delivery: ClaimedDelivery, attempt: Attempt, place: Place): Promise<void> {
+    const { hostKey } = delivery;
     const health = lanes.healthOf(hostKey);
     const now = databaseNow(delivery, clock);
     const concluded = conclude(delivery, attempt, { now, health, random: deps.random() });
@@ -167,6 +179,10 @@ export function deliveryRunner(deps: Deps): DeliveryRunner {
   return {
     begin,
     keep: (delivery, kind) => void lineOf(delivery.hostKey).push({ kind, delivery }),
+    offer(delivery, kind) {
+      lineOf(delivery.hostKey).push({ kind, delivery });
+      beginNext(delivery.hostKey);
+    },
     kept: (hostKey) => waiting.get(hostKey)?.length ?? 0,
     putBack,
     sweep() {

@@ -35,7 +35,10 @@ export type EndedAttempt = {
 export type Lanes = {
   /** Takes slots before anything is claimed, so that no interleaving can exceed a cap. */
   grant(wanted: readonly WantedLane[], kind: Kind): Grant[];
-  /** Takes one slot of one lane, where it is free. */
+  /**
+   * Takes one slot of one lane, where it is free. Where slots are scarce an account takes no more than
+   * its share this way: whoever goes from one attempt to the next must not keep others waiting.
+   */
   take(hostKey: bigint, kind: Kind): boolean;
   giveBack(grant: Grant, kind: Kind): void;
   /** Turns a slot into an attempt. False where the host name is full: then the slot is given back. */
@@ -62,6 +65,8 @@ export const caps = {
   account: 64,
   accountUnproven: 16,
   hostname: 64,
+  /** While so many are free there is no need to share. */
+  spare: 64,
 };
 
 /** Some hundred octets each. Lanes that nobody uses are forgotten first. */
@@ -76,6 +81,7 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
   const hostnames = new Map<string, number>();
   const changed = new Set<Lane>();
   const total = { all: 0, again: 0, unproven: 0 };
+  let busyAccounts = 0;
   let turn = 0;
 
   function laneOf(hostKey: bigint): Lane {
@@ -119,8 +125,10 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
   }
 
   function occupy(lane: Lane, kind: Kind, slots: number): void {
+    const wasBusy = lane.account.inFlight > 0;
     lane.inFlight += slots;
     lane.account.inFlight += slots;
+    busyAccounts += Number(lane.account.inFlight > 0) - Number(wasBusy);
     total.all += slots;
     if (kind === "again") total.again += slots;
     if (!lane.isUnproven) return;
@@ -167,11 +175,15 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
   function take(hostKey: bigint, kind: Kind): boolean {
     const lane = laneOf(hostKey);
     recount(lane);
-    if (!hasRoom(lane, kind)) return false;
+    if (!hasRoom(lane, kind) || isBeyondShare(lane.account)) return false;
     turn += 1;
     occupy(lane, kind, 1);
     serve(lane);
     return true;
+  }
+
+  function isBeyondShare({ inFlight }: Account): boolean {
+    return total.all >= caps.all - caps.spare && inFlight >= caps.all / (busyAccounts + 1);
   }
 
   function serve(lane: Lane): void {

@@ -156,6 +156,10 @@ test("what has waited a day for a host that is only probed ends exhausted", asyn
   const worker = world.worker({ deadlineMs: 50 });
   await world.sent(12, { url: silent.url });
   await until("the host is open", () => worker.lanes.survey().open.length === 1);
+  await world.until(
+    "nothing is in flight",
+    sql`select count(leased_until) = 0 as holds from webhook_deliveries`,
+  );
   await world.db.query(sql`
     update webhook_deliveries set created_at = created_at - interval '25 hours', next_at = clock_timestamp()
      where leased_until is null`);

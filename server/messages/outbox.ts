@@ -1,0 +1,103 @@
+import { deliveryErrors, type Status } from "#contract";
+import { eventBody, type StatusChange } from "./event-body.ts";
+import { hostKey } from "./host-key.ts";
+import type { Move } from "./move.ts";
+
+/** A webhook that was leased to this node when it was written. */
+export type BornDelivery = {
+  messageId: string;
+  sequence: number;
+  accountId: string;
+  hostKey: bigint;
+  status: Exclude<Status, "QUEUED">;
+  at: Date;
+  url: string;
+  body: Buffer;
+  /** By the database's clock, and at what moment of the monotonic one a place was kept for it. */
+  leasedAt: Date;
+  leasedAtMs: number;
+};
+
+/** Who hears of moves on this node, once they are committed: webhooks, and metrics. */
+export type Outbox = {
+  /** There are new events for these lanes. */
+  wake(hostKeys: readonly bigint[]): void;
+  /**
+   * Keeps a place in a lane for a webhook that can leave at once; it is leased at birth, which spares
+   * a claim. Answers the moment of the monotonic clock; null where it must wait its turn.
+   */
+  reserve?(hostKey: bigint): number | null;
+  /** These are stored: deliver them. */
+  take?(deliveries: readonly BornDelivery[]): void;
+  /** Places that were kept for nothing. */
+  release?(hostKeys: readonly bigint[]): void;
+  /** These have moved. */
+  moved?(moves: readonly Move[]): void;
+};
+
+/** What became of one move in the database. */
+export type MovedRow = {
+  message_id: string;
+  sequence: number;
+  is_leased: boolean;
+  is_blocked: boolean;
+  moved_at: Date;
+};
+
+/** What is told of a move, and since when a place is kept for telling it at once. */
+export type Told = {
+  move: Move;
+  body: Buffer;
+  url: string;
+  hostKey: bigint;
+  reservedMs: number | null;
+} | null;
+
+export function toldOf(move: Move, outbox: Outbox | undefined): Told {
+  const { callbackUrl: url, accountId } = move;
+  if (url === null) return null;
+  const lane = hostKey(accountId, url);
+  const reservedMs = outbox?.reserve?.(lane) ?? null;
+  return { move, body: eventBody(changeOf(move)), url, hostKey: lane, reservedMs };
+}
+
+export function reservedOf(told: readonly Told[]): bigint[] {
+  return told.flatMap((each) => (each && each.reservedMs !== null ? [each.hostKey] : []));
+}
+
+/** After the commit: what was born leased is handed over, and of the rest its lanes are named. */
+export function tell(
+  outbox: Outbox,
+  told: readonly Told[],
+  moved: ReadonlyMap<string, MovedRow>,
+): void {
+  const born: BornDelivery[] = [];
+  const unused: bigint[] = [];
+  const woken = new Set<bigint>();
+  for (const each of told) {
+    if (!each) continue;
+    const { move, reservedMs, body, url, hostKey: lane } = each;
+    const row = moved.get(move.messageId);
+    if (row?.is_leased && reservedMs !== null) {
+      const { accountId, messageId, to: status, at } = move;
+      const leased = { leasedAt: row.moved_at, leasedAtMs: reservedMs };
+      const event = { messageId, sequence: row.sequence, accountId, status, at, url, body };
+      born.push({ ...event, hostKey: lane, ...leased });
+      continue;
+    }
+    if (reservedMs !== null) unused.push(lane);
+    // One that waits for another of its message is found when that one is recorded.
+    if (row && !row.is_blocked) woken.add(lane);
+  }
+  if (unused.length > 0) outbox.release?.(unused);
+  if (born.length > 0) outbox.take?.(born);
+  if (woken.size > 0) outbox.wake([...woken]);
+}
+
+function changeOf(move: Move): StatusChange {
+  const { messageId, recipient, at } = move;
+  if (!("error" in move)) return { messageId, recipient, at, status: move.to };
+  const { code, carrierCode } = move.error;
+  const error = { code, carrierCode, message: deliveryErrors[code].message };
+  return { messageId, recipient, at, status: move.to, error };
+}

@@ -1,0 +1,105 @@
+import type { BornDelivery, Outbox } from "#messages";
+import type { Clock, Database, Log, SecretBox } from "#platform";
+import { type ClaimedDelivery, readSecrets } from "./deliveries.ts";
+import type { DeliveryRunner } from "./delivery-runner.ts";
+import type { Lanes } from "./lanes.ts";
+import { idsOf } from "./record-attempts.ts";
+
+type Deps = {
+  db: Database;
+  clock: Clock;
+  log: Log;
+  secrets: SecretBox;
+  lanes: Lanes;
+  runner: DeliveryRunner;
+  /** Whether something waits for a claim in this lane: it is older, so it goes first. */
+  isBehind: (hostKey: bigint) => boolean;
+};
+
+export type DeliveryIntake = Required<Pick<Outbox, "reserve" | "take" | "release">> & {
+  /** How many places are kept in a lane. */
+  coming(hostKey: bigint): number;
+  /** Keeps no more places, and resolves when all that came has been handed on. */
+  stop(): Promise<void>;
+};
+
+/** What cannot be signed, by a fault of ours, is tried again after this long. */
+export const UNSIGNED_WAIT_MS = 5_000;
+
+/**
+ * Webhooks that were leased to this node at birth, on their way from the commit to the runner. Only
+ * for lanes where answers come fast, and no more than can begin soon; all others are claimed.
+ */
+export function deliveryIntake(deps: Deps): DeliveryIntake {
+  const { db, clock, log, secrets, lanes, runner, isBehind } = deps;
+  const places = new Map<bigint, number>();
+  const underWay = new Set<Promise<void>>();
+  let isStopping = false;
+
+  const coming = (hostKey: bigint) => places.get(hostKey) ?? 0;
+
+  function leave(hostKey: bigint): void {
+    const left = coming(hostKey) - 1;
+    if (left > 0) places.set(hostKey, left);
+    else places.delete(hostKey);
+  }
+
+  async function handOn(born: readonly BornDelivery[]): Promise<void> {
+    // Read for these, and never kept: a secret that was dropped signs nothing more.
+    const accountIds = born.map(({ accountId }) => accountId);
+    const found = await readSecrets(db, accountIds, secrets);
+    for (const each of born) {
+      leave(each.hostKey);
+      const own = found.get(each.accountId);
+      if (own) runner.offer({ ...claimOf(each), secrets: own }, "first");
+      else giveBack(each);
+    }
+  }
+
+  function giveBack(born: BornDelivery): void {
+    const claim = claimOf(born);
+    log.error(idsOf(claim), "a webhook cannot be signed: its account's secrets cannot be read");
+    runner.putBack(claim, UNSIGNED_WAIT_MS);
+  }
+
+  return {
+    coming,
+    reserve(hostKey) {
+      const room = lanes.aheadOf(hostKey) - runner.kept(hostKey) - coming(hostKey);
+      if (isStopping || room <= 0 || isBehind(hostKey)) return null;
+      places.set(hostKey, coming(hostKey) + 1);
+      return clock.monotonicMs();
+    },
+    release: (hostKeys) => hostKeys.forEach(leave),
+    take(born) {
+      const handing = handOn(born).finally(() => underWay.delete(handing));
+      underWay.add(handing);
+    },
+    async stop() {
+      isStopping = true;
+      await Promise.all(underWay);
+    },
+  };
+}
+
+function claimOf(born: BornDelivery): Omit<ClaimedDelivery, "secrets"> {
+  const { messageId, sequence, accountId, hostKey, status, url, body } = born;
+  return {
+    messageId,
+    sequence,
+    accountId,
+    hostKey,
+    replayId: null,
+    // As the row was written.
+    attempt: 1,
+    step: 0,
+    epoch: 1,
+    createdAt: born.leasedAt,
+    claimedAt: born.leasedAt,
+    claimedAtMs: born.leasedAtMs,
+    status,
+    eventAt: born.at,
+    url,
+    body,
+  };
+}

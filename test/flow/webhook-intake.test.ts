@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { moveMessages, type Outbox } from "#messages";
+import { sql, systemClock } from "#platform";
+import { startReceiver } from "../support/receiver.ts";
+import { type WebhookWorld, webhookWorld } from "../support/webhook-world.ts";
+
+type Row = { sequence: number; attempts: number; lease_epoch: number; is_leased: boolean };
+
+function rows({ db }: WebhookWorld): Promise<Row[]> {
+  return db.query<Row>(sql`
+    select sequence, attempts, lease_epoch, leased_until is not null as is_leased
+      from webhook_deliveries order by message_id, sequence`);
+}
+
+/** Moves a message as the sender of the same node does. */
+async function moveBeside(
+  world: WebhookWorld,
+  { messageId, url, from, to, outbox, fails = false }: Step,
+): Promise<void> {
+  const move = { accountId: world.accountId, messageId, recipient: "4915112345678", from, to };
+  await world.db
+    .transaction(async (tx) => {
+      await moveMessages(tx, [{ ...move, callbackUrl: url, at: systemClock.now() }], outbox);
+      if (fails) throw new Error("rolled back");
+    })
+    .catch((error: unknown) => assert.ok(fails, String(error)));
+}
+
+type Step = {
+  messageId: string;
+  url: string;
+  from: "QUEUED" | "SENT";
+  to: "SENT" | "DELIVERED";
+  outbox: Outbox;
+  fails?: boolean;
+};
+
+/** A receiver that this node has seen to answer fast, and from now on answers nothing. */
+async function provenReceiver(world: WebhookWorld) {
+  const receiver = await startReceiver();
+  await world.sent(2, { url: receiver.url });
+  await receiver.arrived(2);
+  await world.left(0);
+  receiver.answer = () => "hold";
+  receiver.received.length = 0;
+  return receiver;
+}
+
+test("a webhook to a receiver known to be fast is leased at birth, and needs no claim", async () => {
+  await using world = await webhookWorld();
+  const { loop } = world.worker();
+  await using receiver = await provenReceiver(world);
+  const { url } = receiver;
+  const messageId = await world.message({ url });
+
+  await moveBeside(world, { messageId, url, from: "QUEUED", to: "SENT", outbox: loop });
+  const [received] = await receiver.arrived(1);
+
+  assert.equal(received?.headers["x-sms-attempt"], "1");
+  assert.deepEqual(await rows(world), [
+    { sequence: 2, attempts: 1, lease_epoch: 1, is_leased: true },
+  ]);
+  receiver.release(200);
+  await world.left(0);
+  assert.partialDeepStrictEqual(await world.attempts(messageId), [
+    { attempt: 1, ended: "delivered" },
+  ]);
+});
+
+test("the next event of a message waits for the one in flight, and follows it at once", async () => {
+  await using world = await webhookWorld();
+  const { loop } = world.worker();
+  await using receiver = await provenReceiver(world);
+  const { url } = receiver;
+  const messageId = await world.message({ url });
+  await moveBeside(world, { messageId, url, from: "QUEUED", to: "SENT", outbox: loop });
+  await receiver.arrived(1);
+
+  await moveBeside(world, { messageId, url, from: "SENT", to: "DELIVERED", outbox: loop });
+
+  assert.deepEqual(await rows(world), [
+    { sequence: 2, attempts: 1, lease_epoch: 1, is_leased: true },
+    { sequence: 3, attempts: 0, lease_epoch: 0, is_leased: false },
+  ]);
+  receiver.release(200);
+  await receiver.arrived(2);
+  await world.left(0);
+  assert.deepEqual(
+    (await world.attempts(messageId)).map(({ sequence, attempt, ended }) => [
+      sequence,
+      attempt,
+      ended,
+    ]),
+    [
+      [2, 1, "delivered"],
+      [3, 1, "delivered"],
+    ],
+  );
+});
+
+test("a webhook to a receiver that nothing is known of waits for a claim", async () => {
+  await using world = await webhookWorld();
+  const { loop } = world.worker();
+  await using receiver = await startReceiver(() => "hold");
+  const { url } = receiver;
+  await world.sent(2, { url });
+  await receiver.arrived(2);
+  const messageId = await world.message({ url });
+
+  await moveBeside(world, { messageId, url, from: "QUEUED", to: "SENT", outbox: loop });
+
+  const [last] = (await rows(world)).slice(-1);
+  assert.deepEqual(last, { sequence: 2, attempts: 0, lease_epoch: 0, is_leased: false });
+  receiver.release(200);
+  await world.left(0);
+});
+
+test("places kept for transactions that failed are free again", async () => {
+  await using world = await webhookWorld();
+  const { loop } = world.worker();
+  await using receiver = await provenReceiver(world);
+  const { url } = receiver;
+  const messageId = await world.message({ url });
+  const step = { messageId, url, from: "QUEUED", to: "SENT", outbox: loop } as const;
+
+  // More than a lane has places.
+  for (let n = 0; n < 150; n += 1) await moveBeside(world, { ...step, fails: true });
+  await moveBeside(world, step);
+  await receiver.arrived(1);
+
+  assert.deepEqual(await rows(world), [
+    { sequence: 2, attempts: 1, lease_epoch: 1, is_leased: true },
+  ]);
+  receiver.release(200);
+});
+
+test("a node that stops gives back what was leased to it at birth and has not begun", async () => {
+  await using world = await webhookWorld();
+  const worker = world.worker();
+  await using receiver = await provenReceiver(world);
+  const { url } = receiver;
+  const messageIds = await Promise.all(Array.from({ length: 40 }, () => world.message({ url })));
+  for (const messageId of messageIds)
+    await moveBeside(world, { messageId, url, from: "QUEUED", to: "SENT", outbox: worker.loop });
+  await receiver.arrived(8);
+
+  const stopped = worker[Symbol.asyncDispose]();
+  await world.until(
+    "what has not begun is given back",
+    sql`select count(*) filter (where leased_until is null) > 0 as holds from webhook_deliveries`,
+  );
+  receiver.release(200);
+  await stopped;
+
+  const left = await rows(world);
+  assert.equal(left.length + receiver.received.length, 40);
+  assert.ok(left.every(({ attempts, is_leased }) => attempts === 0 && !is_leased));
+});
