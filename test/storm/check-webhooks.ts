@@ -56,14 +56,24 @@ export function sign(
   return `v1,${createHmac("sha256", key).update(`${eventId}.${timestamp}.${body}`).digest("base64")}`;
 }
 
-/** H10: the first attempts of a message's events are made in the order of the events. */
-const firstAttemptsInOrder: Check = (_history, { attempts }) =>
-  [...Map.groupBy(attempts, ({ messageId }) => messageId)].flatMap(([messageId, own]) => {
-    const inOrder = own.toSorted((a, b) => a.sequence - b.sequence);
-    const isFine = inOrder.every(({ firstAt }, n) => firstAt >= (inOrder[n - 1]?.firstAt ?? 0));
-    return isFine
-      ? []
-      : [{ check: "H10", what: "first attempts were made out of order", messageId }];
+/** H10: what was delivered at the first attempt arrived in the order of the events. */
+const firstAttemptsInOrder: Check = (history, { attempts, events }) => {
+  const places = new Map<string, number>();
+  for (const [place, { eventId }] of history.of("post").entries())
+    if (!places.has(eventId)) places.set(eventId, place);
+  const atOnce = new Set(
+    attempts
+      .filter(({ tries, ended }) => tries === 1 && ended === "delivered")
+      .map(({ messageId, sequence }) => `${messageId} ${sequence}`),
+  );
+  const told = events.filter(({ messageId, sequence }) => atOnce.has(`${messageId} ${sequence}`));
+  return [...Map.groupBy(told, ({ messageId }) => messageId)].flatMap(([messageId, own]) => {
+    const inOrder = own
+      .toSorted((a, b) => a.sequence - b.sequence)
+      .map(({ eventId }) => places.get(eventId) ?? 0);
+    const isFine = inOrder.every((place, n) => place >= (inOrder[n - 1] ?? 0));
+    return isFine ? [] : [{ check: "H10", what: "first attempts came out of order", messageId }];
   });
+};
 
 export const webhookChecks: readonly Check[] = [eventsArrive, postsAreTrue, firstAttemptsInOrder];

@@ -1,6 +1,6 @@
 import { findSigningSecrets } from "#accounts";
 import type { Status } from "#contract";
-import { type Database, type SecretBox, sql } from "#platform";
+import { type Database, rawSql, type SecretBox, sql, type Transaction } from "#platform";
 
 export type MessageState = {
   messageId: string;
@@ -40,7 +40,7 @@ export type LedgerState = {
 export type AttemptState = {
   messageId: string;
   sequence: number;
-  firstAt: number;
+  tries: number;
   ended: string | null;
 };
 
@@ -53,13 +53,21 @@ export type State = {
   ledger: LedgerState[];
   /** Ids of receipts that belong to no recorded answer. */
   parked: string[];
-  /** Per event: when it was first tried, and how its delivery ended. */
+  /** Per event: how often it was tried, and how its delivery ended. */
   attempts: AttemptState[];
   /** Deliveries still to be made. */
   waiting: { messageId: string; sequence: number }[];
 };
 
-export async function readState(db: Database, secrets: SecretBox): Promise<State> {
+/** All in one snapshot. */
+export function readState(db: Database, secrets: SecretBox): Promise<State> {
+  return db.transaction(async (tx) => {
+    await tx.query(rawSql("set transaction isolation level repeatable read, read only"));
+    return readWithin(tx, secrets);
+  });
+}
+
+async function readWithin(db: Transaction, secrets: SecretBox): Promise<State> {
   const accounts = await db.query<{ accountId: string; balance: number }>(sql`
     select account_id as "accountId", balance from accounts`);
   const opened = await findSigningSecrets(db, {
@@ -90,7 +98,7 @@ export async function readState(db: Database, secrets: SecretBox): Promise<State
       await db.query<{ id: string }>(sql`select unnest(match_ids) as id from parked_receipts`)
     ).map(({ id }) => id),
     attempts: await db.query<AttemptState>(sql`
-      select message_id as "messageId", sequence, extract(epoch from min(at)) * 1000 as "firstAt", max(ended) as ended
+      select message_id as "messageId", sequence, count(*) as tries, max(ended) as ended
         from webhook_attempts group by message_id, sequence`),
     waiting: await db.query<{ messageId: string; sequence: number }>(sql`
       select message_id as "messageId", sequence from webhook_deliveries`),

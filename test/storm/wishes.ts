@@ -1,8 +1,11 @@
 import type { Random } from "./random.ts";
 import { NEVER_AGAIN_PREFIX } from "./world.ts";
 
-/** Endings that the SMSC treats in their own way: undelivered, refused, throttled, silent, rejected … */
-const SPECIAL = ["0001", "0002", "0003", "0004", "0006", "0007"] as const;
+/**
+ * Endings that the SMSC treats in their own way: undelivered, refused, without a receipt, receipt first,
+ * rejected. Not the throttled one: it slows its carrier down for everybody, and that is a fault of its own.
+ */
+const SPECIAL = ["0001", "0002", "0004", "0006", "0007"] as const;
 const ORDINARY_ENDINGS = 9_000;
 
 /** Each with eight digits to follow. */

@@ -143,29 +143,14 @@ async function addRoutes(db: Database, secrets: SecretBox, port: number): Promis
   }
 }
 
-const THROTTLED_ATTEMPTS = 2;
-
 /** An SMSC that logs each submit before it answers, and each receipt as it leaves. */
 async function startCarrier(history: History) {
   let reply: Reply = "by_recipient";
-  const times = new Map<string, number>();
-  const answer = (submit: ReceivedSubmit): Reply => {
-    const { recipient, text } = submit;
-    const segment = submit.concatenation?.number ?? 1;
-    // The SMSC itself counts only those it answers by the recipient.
-    const seen = (times.get(`${recipient} ${segment}`) ?? 0) + (reply === "by_recipient" ? 1 : 0);
-    times.set(`${recipient} ${segment}`, seen);
-    const isThrottledByNumber =
-      reply === "by_recipient" && recipient.endsWith("0003") && seen <= THROTTLED_ATTEMPTS;
-    const isRefusedForNow = reply === "throttle" || reply === "queue_full" || isThrottledByNumber;
-    history.log({
-      kind: "submit",
-      t: performance.now(),
-      recipient,
-      segment,
-      text,
-      isRefusedForNow,
-    });
+  const answer = ({ recipient, text, concatenation }: ReceivedSubmit): Reply => {
+    const isRefusedForNow = reply === "throttle" || reply === "queue_full";
+    const segment = concatenation?.number ?? 1;
+    const t = performance.now();
+    history.log({ kind: "submit", t, recipient, segment, text, isRefusedForNow });
     return reply;
   };
   const spellId = (id: string) => {
