@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { judgeAccountName } from "./accounts.ts";
+import { judgeNewKey, type NewKey } from "./keys.ts";
+
+const now = new Date("2026-11-15T09:30:00.000Z");
+const wish: NewKey = {
+  accountId: "",
+  name: "k",
+  scopes: ["messages:send"],
+  expiresAt: null,
+  actor: "test",
+  now,
+};
+
+test("a key has a name of 1 to 60 characters and at least one known scope", () => {
+  for (const name of ["a", "é".repeat(60), "👍".repeat(60), "Prod key #1"]) {
+    assert.deepEqual(judgeNewKey({ ...wish, name }), []);
+  }
+  for (const name of ["", "a".repeat(61), "👍".repeat(61), "a\nb", "\ud800"]) {
+    assert.equal(judgeNewKey({ ...wish, name }).length, 1, JSON.stringify(name));
+  }
+  assert.deepEqual(judgeNewKey({ ...wish, scopes: ["messages:send", "messages:read"] }), []);
+  assert.equal(judgeNewKey({ ...wish, scopes: [] }).length, 1);
+  assert.match(judgeNewKey({ ...wish, scopes: ["messages:delete"] })[0] ?? "", /messages:delete/);
+});
+
+test("an expiry lies in the future", () => {
+  assert.equal(judgeNewKey({ ...wish, expiresAt: now }).length, 1);
+  assert.deepEqual(judgeNewKey({ ...wish, expiresAt: new Date(now.getTime() + 1) }), []);
+});
+
+test("everything that is wrong with a key is said at once", () => {
+  assert.equal(judgeNewKey({ ...wish, name: "", scopes: [], expiresAt: now }).length, 3);
+});
+
+test("an account's name has 1 to 60 characters that are not only spaces", () => {
+  for (const name of ["a", "é".repeat(60)]) assert.deepEqual(judgeAccountName(name), []);
+  for (const name of ["", "  ", "a".repeat(61)]) assert.equal(judgeAccountName(name).length, 1);
+});

@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { expireMessages } from "#messages";
+import { sql } from "#platform";
+import { audit } from "../../server/cli/audit/audit.ts";
+import { startApi } from "../support/api.ts";
+import { manualClock } from "../support/manual-clock.ts";
+
+/** The service's own clock stands still, so that only the passes below end messages. */
+const api = await startApi({ credits: 100, clock: manualClock(new Date()) });
+after(() => api[Symbol.asyncDispose]());
+
+const message = { recipient: "4915112345678", text: "Hello" };
+
+/** What the loop does at a moment. */
+function expireAt(moment: Date): Promise<number> {
+  const clock = manualClock(moment);
+  return expireMessages({ db: api.db, clock }).pass(new AbortController().signal);
+}
+
+async function send(fields: object = {}): Promise<{ messageId: string; expiresAt: string }> {
+  const answer = await api.send({ ...message, ...fields });
+  assert.equal(answer.statusCode, 202, answer.body);
+  return answer.json();
+}
+
+const read = async (messageId: string) => (await api.get(`/v1/messages/${messageId}`)).json();
+const balance = async () => (await api.get("/v1/credits")).json().balance as number;
+
+test("a message not handed over within its validity is FAILED with EXPIRED and refunded, to the millisecond", async () => {
+  const { messageId, expiresAt } = await send({ validitySeconds: 60 });
+  const before = await balance();
+
+  await expireAt(new Date(Date.parse(expiresAt) - 1));
+  assert.equal((await read(messageId)).status, "QUEUED");
+  assert.equal(await expireAt(new Date(expiresAt)), 1);
+
+  assert.partialDeepStrictEqual(await read(messageId), {
+    status: "FAILED",
+    error: { code: "EXPIRED", carrierCode: null },
+    credits: 1,
+    creditsRefunded: 1,
+    updatedAt: expiresAt,
+  });
+  assert.equal(await balance(), before + 1);
+  assert.equal(await expireAt(new Date(expiresAt)), 0, "once");
+  assert.deepEqual((await audit(api.db, { isDrained: false })).violations, []);
+});
+
+test("the validity of a message for later begins with its time", async () => {
+  const sendAt = new Date(Date.now() + 3_600_000);
+  const { messageId } = await send({ sendAt: sendAt.toISOString(), validitySeconds: 60 });
+
+  await expireAt(new Date(sendAt.getTime() + 59_999));
+  assert.equal((await read(messageId)).status, "QUEUED");
+  await expireAt(new Date(sendAt.getTime() + 60_000));
+
+  assert.equal((await read(messageId)).status, "FAILED");
+});
+
+test("a message that a sender has in its hands is not ended behind its back", async () => {
+  const { messageId, expiresAt } = await send({ validitySeconds: 60 });
+  await api.db.query(sql`
+    update send_queue set leased_by = gen_random_uuid() where message_id = ${messageId}`);
+
+  await expireAt(new Date(Date.parse(expiresAt) + 1_000));
+
+  assert.equal((await read(messageId)).status, "QUEUED");
+});
+
+test("two nodes that end the same messages refund them once", async () => {
+  const sent = await Promise.all(Array.from({ length: 20 }, () => send({ validitySeconds: 61 })));
+  const before = await balance();
+  const late = new Date(Date.parse(sent[0]?.expiresAt ?? "") + 60_000);
+
+  const ended = await Promise.all([expireAt(late), expireAt(late), expireAt(late)]);
+
+  assert.equal(
+    ended.reduce((sum, count) => sum + count, 0),
+    20,
+  );
+  assert.equal(await balance(), before + 20);
+});
