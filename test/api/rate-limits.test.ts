@@ -55,6 +55,35 @@ async function passExactly(burst: number, rate: number, run: (n: number) => Prom
   }
 }
 
+test("200 connections of one hot account get what its allowance has, and no more", async () => {
+  const account = await one.createAccount(100_000);
+  const url = `${await one.service.app.listen({ host: "127.0.0.1", port: 0 })}/v1/messages`;
+  const headers = { "x-api-key": account.key, "content-type": "application/json" };
+  const request = { method: "POST", headers, body: JSON.stringify(message) };
+  const from = await databaseSeconds();
+
+  const statuses = await Promise.all(
+    Array.from({ length: 200 }, async () => {
+      const own: number[] = [];
+      for (let n = 0; n < 4; n += 1) {
+        const answer = await fetch(url, request);
+        own.push(answer.status);
+        await answer.arrayBuffer();
+      }
+      return own;
+    }),
+  );
+
+  const grown = 2 * ((await databaseSeconds()) - from);
+  const count = (status: number) => statuses.flat().filter((each) => each === status).length;
+  assert.ok(count(202) >= 40 && count(202) <= 40 + grown, `${count(202)} were accepted`);
+  assert.equal(count(202) + count(429), 800);
+  const [row] = await one.db.query(sql`
+    select balance, (select sum(amount) from ledger l where l.account_id = a.account_id) as sum
+      from accounts a where account_id = ${account.accountId}`);
+  assert.deepEqual(row, { balance: 100_000 - count(202), sum: 100_000 - count(202) });
+});
+
 test("sends of an account are limited exactly, over two nodes and all its keys", async () => {
   const account = await one.createAccount(1_000);
   const keys = [account, await one.createKey({ accountId: account.accountId })];

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { FastifyInstance, InjectOptions } from "fastify";
@@ -158,6 +158,7 @@ export async function startApi(options: Options = {}): Promise<TestApi> {
     },
     async [Symbol.asyncDispose]() {
       await service.stop();
+      rmSync(folder, { recursive: true, force: true });
       if (!options.db) await db[Symbol.asyncDispose]();
     },
   };
