@@ -1,3 +1,127 @@
+import { Alert, Grid, SimpleGrid, Skeleton, Stack } from "@mantine/core";
+import { IconAlertTriangle } from "@tabler/icons-react";
+import { type LinkProps, useNavigate, useSearch } from "@tanstack/react-router";
+import { lazy, Suspense } from "react";
+import type { Alert as AlertData } from "#contract";
+import { formatNumber } from "../format.ts";
+import type { RangeSearch } from "../range.ts";
+import { useAccount } from "../session.ts";
+import { overviewText as text } from "../text/overview.ts";
+import { TextLink } from "../ui/link.tsx";
+import { Page } from "../ui/page.tsx";
+import { RangePicker } from "../ui/range-picker.tsx";
+import { useZone } from "../ui/zone.tsx";
+import { useRead } from "../use-read.ts";
+import { Figures } from "./overview/figures.tsx";
+import { Walk } from "./overview/walk.tsx";
+import { walkSteps } from "./overview/walk-steps.ts";
+
+/** With the chart library, which no other page needs. */
+const Charts = lazy(async () => ({ default: (await import("./overview/charts.tsx")).Charts }));
+
 export function OverviewPage() {
-  return <h1>Overview</h1>;
+  const { accountId, name } = useAccount();
+  const search = useSearch({ from: "/signed-in/" });
+  const navigate = useNavigate({ from: "/" });
+  const progress = useRead("GET /console/accounts/{accountId}/progress", { params: { accountId } });
+  const steps = progress.data && walkSteps(progress.data);
+  const hasMessage = progress.data?.hasMessage ?? true;
+  const choose = (range: RangeSearch) => void navigate({ search: range, resetScroll: false });
+  return (
+    <Page
+      title={text.title}
+      account={name}
+      actions={
+        hasMessage && (
+          <RangePicker range={search} fallback="24h" onChange={choose} key={search.from} />
+        )
+      }
+    >
+      {progress.data && steps && steps.some(({ isDone }) => !isDone) && (
+        <Walk progress={progress.data} />
+      )}
+      {hasMessage && <Numbers search={search} onRange={choose} />}
+    </Page>
+  );
+}
+
+function Numbers({
+  search,
+  onRange,
+}: {
+  search: RangeSearch;
+  onRange: (range: RangeSearch) => void;
+}) {
+  const { accountId } = useAccount();
+  const query = useStatsQuery(search);
+  const summary = useRead(
+    "GET /console/accounts/{accountId}/stats/summary",
+    { params: { accountId }, query },
+    { keepsOld: true },
+  );
+  return (
+    <Stack gap="lg">
+      <Alerts alerts={summary.data?.alerts ?? []} />
+      <Figures summary={summary} search={search} />
+      <Suspense fallback={<ChartSkeletons />}>
+        <Charts query={query} onRange={onRange} />
+      </Suspense>
+    </Stack>
+  );
+}
+
+export type StatsQuery = ReturnType<typeof useStatsQuery>;
+
+/** The range as the server reads it; days begin at midnight of the reader's zone. */
+function useStatsQuery({ range = "24h", from, to }: RangeSearch) {
+  const zone = useZone();
+  return from && to ? { range: "custom" as const, from, to, zone } : { range, zone };
+}
+
+/** Of the same height as what comes, so that nothing jumps. */
+function ChartSkeletons() {
+  return (
+    <Grid>
+      {[12, 6, 6].map((span, index) => (
+        <Grid.Col key={index} span={{ base: 12, md: span }}>
+          <Skeleton height={340} />
+        </Grid.Col>
+      ))}
+    </Grid>
+  );
+}
+
+const ALERT_LINKS: Record<AlertData["kind"], LinkProps> = {
+  credits_low: { to: "/credits" },
+  credits_gone: { to: "/credits" },
+  key_expiring: { to: "/keys", search: { state: "expires_soon" } },
+  deliveries_exhausted: { to: "/webhooks", search: { state: ["exhausted"] } },
+  carrier_down: { to: "/operator/carriers" },
+};
+
+function Alerts({ alerts }: { alerts: AlertData[] }) {
+  if (alerts.length === 0) return null;
+  return (
+    <SimpleGrid
+      cols={{ base: 1, md: Math.min(2, alerts.length) }}
+      role="status"
+      aria-label={text.alerts}
+    >
+      {alerts.map((alert) => (
+        <Alert
+          key={`${alert.kind} ${alert.subjectId}`}
+          color="yellow"
+          variant="outline"
+          icon={<IconAlertTriangle aria-hidden />}
+        >
+          {text.alertTexts[alert.kind](withCount(alert))}{" "}
+          <TextLink {...ALERT_LINKS[alert.kind]}>{text.alertActions[alert.kind]}</TextLink>
+        </Alert>
+      ))}
+    </SimpleGrid>
+  );
+}
+
+function withCount(alert: AlertData): AlertData {
+  return { ...alert, subject: alert.subject ?? formatNumber(alert.count ?? 0) };
 }

@@ -1,15 +1,15 @@
-import { Drawer } from "@mantine/core";
 import { shellText } from "../text/shell.ts";
 import { words } from "../text/words.ts";
 import { Navigation } from "./navigation.tsx";
+import { SideSheet } from "../ui/dialog.tsx";
 
 /** The navigation of a phone. */
 export default function NavigationDrawer({ onClose }: { onClose: () => void }) {
   return (
-    <Drawer opened onClose={onClose} title={words.product} size={280}>
+    <SideSheet onClose={onClose} title={words.product} position="left" size={280}>
       <nav aria-label={shellText.navigation}>
         <Navigation onChosen={onClose} />
       </nav>
-    </Drawer>
+    </SideSheet>
   );
 }

@@ -1,3 +1,113 @@
-export default function Palette(_: { onClose: () => void }) {
-  return null;
+import "@mantine/spotlight/styles.layer.css";
+import { createSpotlight, Spotlight, type SpotlightActionData } from "@mantine/spotlight";
+import { IconSearch } from "@tabler/icons-react";
+import { type LinkProps, useNavigate } from "@tanstack/react-router";
+import { useEffect, useState } from "react";
+import { recognise } from "../pages/messages/search.ts";
+import { useMe } from "../session.ts";
+import { paletteText as text } from "../text/palette.ts";
+import { shellText } from "../text/shell.ts";
+
+type Entry = { title: string; keywords: string; link: LinkProps };
+
+const PAGES: Entry[] = [
+  { title: shellText.overview, keywords: text.keywords.overview, link: { to: "/" } },
+  { title: shellText.messages, keywords: text.keywords.messages, link: { to: "/messages" } },
+  { title: shellText.compose, keywords: text.keywords.compose, link: { to: "/compose" } },
+  { title: shellText.webhooks, keywords: text.keywords.webhooks, link: { to: "/webhooks" } },
+  { title: shellText.keys, keywords: text.keywords.keys, link: { to: "/keys" } },
+  { title: shellText.credits, keywords: text.keywords.credits, link: { to: "/credits" } },
+  { title: shellText.team, keywords: text.keywords.team, link: { to: "/team" } },
+  { title: shellText.settings, keywords: text.keywords.settings, link: { to: "/settings" } },
+  { title: shellText.profile, keywords: text.keywords.profile, link: { to: "/profile" } },
+];
+
+const OPERATOR_PAGES: Entry[] = [
+  { title: text.accounts, keywords: text.keywords.operator, link: { to: "/operator/accounts" } },
+  { title: text.carriers, keywords: text.keywords.carriers, link: { to: "/operator/carriers" } },
+  { title: text.routes, keywords: text.keywords.routes, link: { to: "/operator/routes" } },
+  { title: text.prices, keywords: text.keywords.routes, link: { to: "/operator/prices" } },
+  { title: text.queue, keywords: text.keywords.queue, link: { to: "/operator/queue" } },
+  { title: text.audit, keywords: text.keywords.audit, link: { to: "/operator/audit" } },
+];
+
+const ACTIONS: Entry[] = [
+  {
+    title: text.createKey,
+    keywords: text.keywords.keys,
+    link: { to: "/keys", search: { dialog: "create" } },
+  },
+  {
+    title: text.testEvent,
+    keywords: text.keywords.webhooks,
+    link: { to: "/webhooks", search: { dialog: "test" } },
+  },
+  {
+    title: text.secret,
+    keywords: text.keywords.secret,
+    link: { to: "/webhooks", search: { tab: "secret" } },
+  },
+];
+
+/** What was typed, as a message id, a number or a reference to look for. */
+function lookUp(query: string): Entry[] {
+  const wanted = recognise(query);
+  if (wanted === undefined) return [];
+  switch (wanted.kind) {
+    case "id": {
+      const { id } = wanted;
+      const link: LinkProps = { to: "/messages/$messageId", params: { messageId: id } };
+      return [{ title: text.openMessage(id), keywords: query, link }];
+    }
+    case "recipient": {
+      const { recipient } = wanted;
+      const link: LinkProps = { to: "/messages", search: { recipient } };
+      return [{ title: text.messagesTo(recipient), keywords: query, link }];
+    }
+    case "reference": {
+      const { reference } = wanted;
+      const link: LinkProps = { to: "/messages", search: { reference } };
+      return [{ title: text.messagesWith(reference), keywords: query, link }];
+    }
+  }
+}
+
+/** Pages, actions and messages by what one types. Loaded when it is first opened. */
+export default function Palette({ onClose }: { onClose: () => void }) {
+  const navigate = useNavigate();
+  const { isOperator } = useMe();
+  const [[store, spotlight]] = useState(createSpotlight);
+  const [query, setQuery] = useState("");
+  useEffect(() => spotlight.open(), [spotlight]);
+  const toAction = ({ title, keywords, link }: Entry): SpotlightActionData => ({
+    id: title,
+    label: title,
+    keywords,
+    onClick: () => void navigate(link),
+  });
+  const groups = [
+    { group: text.pages, actions: [...PAGES, ...(isOperator ? OPERATOR_PAGES : [])].map(toAction) },
+    { group: text.actions, actions: ACTIONS.map(toAction) },
+    { group: text.found, actions: lookUp(query).map(toAction) },
+  ];
+  return (
+    <Spotlight
+      store={store}
+      actions={groups}
+      shortcut={null}
+      query={query}
+      onQueryChange={setQuery}
+      nothingFound={text.nothing}
+      highlightQuery
+      scrollable
+      maxHeight={420}
+      title={text.title}
+      onSpotlightClose={onClose}
+      searchProps={{
+        leftSection: <IconSearch size={18} aria-hidden />,
+        placeholder: text.placeholder,
+        "aria-label": text.title,
+      }}
+    />
+  );
 }

@@ -12,7 +12,8 @@ function hasOpenDialog(): boolean {
   return document.querySelector("[role=dialog]") !== null;
 }
 
-/** After `g`, the second letter must follow within this time. */
+const SEQUENCE_KEY = "g";
+/** After it, the second letter must follow within this time. */
 const SEQUENCE_MS = 1_500;
 
 /**
@@ -27,16 +28,13 @@ export function useShortcuts(actions: Record<string, () => void>): void {
   });
   useEffect(() => {
     if (!preferences.shortcuts) return;
-    let first: { key: string; at: number } | undefined;
+    let begunAt = -Infinity;
     function onKey(event: KeyboardEvent): void {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       if (event.defaultPrevented || isTyping(event) || hasOpenDialog()) return;
-      const before = first && event.timeStamp - first.at < SEQUENCE_MS ? `${first.key} ` : "";
-      first = before === "" ? { key: event.key, at: event.timeStamp } : undefined;
-      if (act(`${before}${event.key}`)) {
-        event.preventDefault();
-        first = undefined;
-      }
+      const isSecond = event.timeStamp - begunAt < SEQUENCE_MS;
+      begunAt = event.key === SEQUENCE_KEY && !isSecond ? event.timeStamp : -Infinity;
+      if (act(isSecond ? `${SEQUENCE_KEY} ${event.key}` : event.key)) event.preventDefault();
     }
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);

@@ -1,8 +1,9 @@
-import { Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { Button, Group, Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 import type { Failure } from "../failure.ts";
 import { words } from "../text/words.ts";
 import { FailureLine } from "./failure-panel.tsx";
+import { Dialog } from "./dialog.tsx";
 
 type Props = {
   title: string;
@@ -20,7 +21,7 @@ type Props = {
 export function Confirm(props: Props) {
   const { title, consequence, children, submit, isRunning, failure, onConfirm, onClose } = props;
   return (
-    <Modal opened onClose={onClose} title={title}>
+    <Dialog onClose={onClose} title={title}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -42,6 +43,6 @@ export function Confirm(props: Props) {
           </Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   );
 }

@@ -107,7 +107,7 @@ function guard(page: Page, { url, secrets }: Deps, expected: Set<number>) {
 
 /** Headers and body of an answer that can hold a secret; a stream has no end to wait for. */
 async function contentOf(response: Response) {
-  const headers = await response.allHeaders().catch(() => ({}));
+  const headers = await response.allHeaders().catch((): Record<string, string> => ({}));
   const type = headers["content-type"] ?? "";
   const isText = /json|csv|html/.test(type);
   const body = isText ? await bodyOf(response) : "";

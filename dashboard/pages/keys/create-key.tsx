@@ -25,6 +25,7 @@ import { useAction } from "../../use-action.ts";
 import { askAgain } from "../../use-read.ts";
 import { SCOPES } from "../../vocabulary.ts";
 import { ShownKey } from "./shown-key.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
 
 export type CreatedKey = Answer<"POST /console/accounts/{accountId}/keys">;
 
@@ -43,8 +44,7 @@ export function CreateKey({ replaces, onClose }: Props) {
   const formTitle = replaces ? text.replaceTitle(replaces.name) : text.title;
   return (
     <Modal.Stack>
-      <Modal
-        opened
+      <Dialog
         onClose={gate.close}
         stackId="create-key"
         title={created ? text.shownTitle : formTitle}
@@ -55,7 +55,7 @@ export function CreateKey({ replaces, onClose }: Props) {
         ) : (
           <KeyForm replaces={replaces} onCreated={setCreated} onCancel={onClose} />
         )}
-      </Modal>
+      </Dialog>
       {gate.dialog}
     </Modal.Stack>
   );

@@ -1,4 +1,4 @@
-import { Button, DataList, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
+import { Button, DataList, Group, Stack, Text, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import type { ApiKey } from "#contract";
 import { call } from "../../api.ts";
@@ -11,6 +11,7 @@ import { toast } from "../../ui/toasts.tsx";
 import { useFields } from "../../ui/use-fields.ts";
 import { useAction } from "../../use-action.ts";
 import { askAgain } from "../../use-read.ts";
+import { Dialog } from "../../ui/dialog.tsx";
 
 /** Revoking is irreversible, so the name is typed; it is urgent, so no proof is asked. */
 export function RevokeKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
@@ -34,7 +35,7 @@ export function RevokeKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => 
     onClose();
   }
   return (
-    <Modal opened onClose={onClose} title={text.title}>
+    <Dialog onClose={onClose} title={text.title}>
       <form onSubmit={fields.submit(() => void send())} noValidate>
         <Stack gap="md">
           <Text size="sm">{text.consequence}</Text>
@@ -69,6 +70,6 @@ export function RevokeKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => 
           </Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   );
 }

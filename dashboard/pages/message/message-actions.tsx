@@ -1,4 +1,4 @@
-import { Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { Button, Group, Stack, Text } from "@mantine/core";
 import { IconBan, IconRepeat } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -13,6 +13,7 @@ import { ButtonLink } from "../../ui/link.tsx";
 import { ReasonedButton } from "../../ui/reasoned.tsx";
 import { useAction } from "../../use-action.ts";
 import { askAgain } from "../../use-read.ts";
+import { Dialog } from "../../ui/dialog.tsx";
 
 /** What can be done with a message: cancel while it waits, send again, copy as a request. */
 export function MessageActions({ shown }: { shown: ConsoleMessage }) {
@@ -75,7 +76,7 @@ function CancelDialog({ shown, onClose }: { shown: ConsoleMessage; onClose: () =
     if (outcome?.ok) onClose();
   }
   return (
-    <Modal opened onClose={onClose} title={text.cancelTitle}>
+    <Dialog onClose={onClose} title={text.cancelTitle}>
       <Stack gap="md">
         <Text size="sm">{text.cancelText}</Text>
         {cancel.failure && <FailureLine failure={cancel.failure} />}
@@ -88,6 +89,6 @@ function CancelDialog({ shown, onClose }: { shown: ConsoleMessage; onClose: () =
           </Button>
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

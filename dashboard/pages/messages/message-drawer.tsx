@@ -1,4 +1,4 @@
-import { Drawer, Group, Skeleton, Stack } from "@mantine/core";
+import { Group, Skeleton, Stack } from "@mantine/core";
 import { IconExternalLink } from "@tabler/icons-react";
 import { useAccount } from "../../session.ts";
 import { messageText } from "../../text/message.ts";
@@ -10,6 +10,7 @@ import { useRead } from "../../use-read.ts";
 import { NoSuchMessage } from "../message.tsx";
 import { MessageActions } from "../message/message-actions.tsx";
 import { MessageView } from "../message/message-view.tsx";
+import { SideSheet } from "../../ui/dialog.tsx";
 
 /** A message beside the list; Esc gives the focus back to its row. */
 export function MessageDrawer({ messageId, onClose }: { messageId: string; onClose: () => void }) {
@@ -20,7 +21,7 @@ export function MessageDrawer({ messageId, onClose }: { messageId: string; onClo
   const { data, failure } = message;
   const title = data ? `${messageText.title} to ${data.message.recipient}` : text.drawer;
   return (
-    <Drawer opened onClose={onClose} position="right" size="xl" title={title}>
+    <SideSheet onClose={onClose} title={title}>
       {data ? (
         <Stack gap="md">
           <Group justify="space-between">
@@ -45,6 +46,6 @@ export function MessageDrawer({ messageId, onClose }: { messageId: string; onClo
       ) : (
         <Skeleton height={400} />
       )}
-    </Drawer>
+    </SideSheet>
   );
 }

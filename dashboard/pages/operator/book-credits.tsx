@@ -1,4 +1,4 @@
-import { Button, Group, Modal, NumberInput, Radio, Stack, Text, TextInput } from "@mantine/core";
+import { Button, Group, NumberInput, Radio, Stack, Text, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { call } from "../../api.ts";
 import { formatNumber } from "../../format.ts";
@@ -10,6 +10,7 @@ import { toast } from "../../ui/toasts.tsx";
 import { useFields } from "../../ui/use-fields.ts";
 import { useAction } from "../../use-action.ts";
 import { askAgain } from "../../use-read.ts";
+import { Dialog } from "../../ui/dialog.tsx";
 
 type Props = {
   account: { accountId: string; name: string; balance: number };
@@ -61,7 +62,7 @@ export function BookCredits({ account, onClose }: Props) {
   }
   const after = balance + Number(fields.values.amount);
   return (
-    <Modal opened onClose={onClose} title={text.title(name)}>
+    <Dialog onClose={onClose} title={text.title(name)}>
       <form onSubmit={fields.submit((values) => void send(values))} noValidate>
         <Stack gap="md">
           {book.failure && !isProofFailure(book.failure) && <FailureLine failure={book.failure} />}
@@ -106,7 +107,7 @@ export function BookCredits({ account, onClose }: Props) {
           </Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   );
 }
 

@@ -18,6 +18,7 @@ import { toast } from "../../ui/toasts.tsx";
 import { useFields } from "../../ui/use-fields.ts";
 import { useAction } from "../../use-action.ts";
 import { askAgain } from "../../use-read.ts";
+import { Dialog } from "../../ui/dialog.tsx";
 
 export type FactorDialog = "on" | "off" | "codes";
 
@@ -45,14 +46,13 @@ export function SecondFactorDialog(props: { dialog: FactorDialog; onClose: () =>
   );
   return (
     <Modal.Stack>
-      <Modal
-        opened
+      <Dialog
         onClose={gate.close}
         stackId="second-factor"
         title={codes ? text.codesTitle : TITLES[dialog]}
       >
         {content}
-      </Modal>
+      </Dialog>
       {gate.dialog}
     </Modal.Stack>
   );

@@ -12,6 +12,7 @@ import { ShownLink, useUnsavedGate } from "../../ui/shown-once.tsx";
 import { useAction } from "../../use-action.ts";
 import { askAgain } from "../../use-read.ts";
 import { ROLES } from "../../vocabulary.ts";
+import { Dialog } from "../../ui/dialog.tsx";
 
 /** First the role, then the link, shown once. */
 export function Invite({ onClose }: { onClose: () => void }) {
@@ -20,8 +21,7 @@ export function Invite({ onClose }: { onClose: () => void }) {
   const gate = useUnsavedGate({ isUnsaved: link !== undefined && !isSaved, onClose });
   return (
     <Modal.Stack>
-      <Modal
-        opened
+      <Dialog
         onClose={gate.close}
         stackId="invite"
         title={link ? text.linkTitle : text.title}
@@ -38,7 +38,7 @@ export function Invite({ onClose }: { onClose: () => void }) {
         ) : (
           <InviteForm onMade={setLink} onCancel={onClose} />
         )}
-      </Modal>
+      </Dialog>
       {gate.dialog}
     </Modal.Stack>
   );

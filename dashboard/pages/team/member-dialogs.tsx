@@ -1,4 +1,4 @@
-import { Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { Button, Group, Stack, Text } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Member } from "#contract";
@@ -14,6 +14,7 @@ import { toast } from "../../ui/toasts.tsx";
 import { useAction } from "../../use-action.ts";
 import { askAgain } from "../../use-read.ts";
 import { RoleChoice } from "./invite.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
 
 type Props = { member: Member; onClose: () => void };
 
@@ -42,7 +43,7 @@ export function ChangeRole({ member, onClose }: Props) {
     onClose();
   }
   return (
-    <Modal opened onClose={onClose} title={text.roleTitle(name)}>
+    <Dialog onClose={onClose} title={text.roleTitle(name)}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -67,7 +68,7 @@ export function ChangeRole({ member, onClose }: Props) {
           </Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   );
 }
 

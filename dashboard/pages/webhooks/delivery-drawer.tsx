@@ -1,4 +1,4 @@
-import { Code, DataList, Drawer, Group, Skeleton, Stack, Text, Title } from "@mantine/core";
+import { Code, DataList, Group, Skeleton, Stack, Text, Title } from "@mantine/core";
 import { IconRepeat, IconWebhookOff } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -16,6 +16,7 @@ import { askAgain, useRead } from "../../use-read.ts";
 import { DeliveryState } from "./deliveries.tsx";
 import { Exchange } from "./exchange.tsx";
 import classes from "./exchange.module.css";
+import { SideSheet } from "../../ui/dialog.tsx";
 
 const DETAIL = "GET /console/accounts/{accountId}/webhook-deliveries/{deliveryId}";
 type Detail = Answer<typeof DETAIL>;
@@ -32,7 +33,7 @@ export function DeliveryDrawer({
   const delivery = useRead(DETAIL, { params: { accountId, deliveryId } });
   const { data, failure } = delivery;
   return (
-    <Drawer opened onClose={onClose} position="right" size="xl" title={text.drawer}>
+    <SideSheet onClose={onClose} title={text.drawer}>
       {data ? (
         <DeliveryDetail delivery={data} />
       ) : failure?.status === 404 ? (
@@ -42,7 +43,7 @@ export function DeliveryDrawer({
       ) : (
         <Skeleton height={400} />
       )}
-    </Drawer>
+    </SideSheet>
   );
 }
 

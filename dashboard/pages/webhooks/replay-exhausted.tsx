@@ -1,4 +1,4 @@
-import { Button, Group, Modal, Progress, Stack, Text, TextInput } from "@mantine/core";
+import { Button, Group, Progress, Stack, Text, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { type Answer, call, newIdempotencyKey } from "../../api.ts";
@@ -10,6 +10,7 @@ import { words } from "../../text/words.ts";
 import { FailureLine } from "../../ui/failure-panel.tsx";
 import { useAction } from "../../use-action.ts";
 import { askAgain, useRead } from "../../use-read.ts";
+import { Dialog } from "../../ui/dialog.tsx";
 
 const DAY_MS = 86_400_000;
 
@@ -17,13 +18,13 @@ const DAY_MS = 86_400_000;
 export function ReplayExhausted({ onClose }: { onClose: () => void }) {
   const [replayId, setReplayId] = useState<string>();
   return (
-    <Modal opened onClose={onClose} title={text.title}>
+    <Dialog onClose={onClose} title={text.title}>
       {replayId ? (
         <ReplayProgress replayId={replayId} onClose={onClose} />
       ) : (
         <ReplayForm onStarted={setReplayId} onClose={onClose} />
       )}
-    </Modal>
+    </Dialog>
   );
 }
 

@@ -1,4 +1,4 @@
-import { Button, Group, Modal, NumberInput, Radio, Stack, Text } from "@mantine/core";
+import { Button, Group, NumberInput, Radio, Stack, Text } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { call } from "../../api.ts";
 import { isProofFailure, useProof } from "../../proof.tsx";
@@ -11,6 +11,7 @@ import { useFields } from "../../ui/use-fields.ts";
 import { useAction } from "../../use-action.ts";
 import { askAgain } from "../../use-read.ts";
 import type { Revealed } from "./secret-panel.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
 
 type RevealProps = { onClose: () => void; onRevealed: (revealed: Revealed) => void };
 
@@ -29,7 +30,7 @@ export function RevealSecret({ onClose, onRevealed }: RevealProps) {
     onClose();
   }
   return (
-    <Modal opened onClose={onClose} title={text.revealTitle}>
+    <Dialog onClose={onClose} title={text.revealTitle}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -53,7 +54,7 @@ export function RevealSecret({ onClose, onRevealed }: RevealProps) {
           </Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   );
 }
 
@@ -91,7 +92,7 @@ export function RotateSecret({ onClose, onRotated }: RotateProps) {
     onClose();
   }
   return (
-    <Modal opened onClose={onClose} title={text.rotateTitle}>
+    <Dialog onClose={onClose} title={text.rotateTitle}>
       <form onSubmit={fields.submit((values) => void send(values))} noValidate>
         <Stack gap="md">
           <Text size="sm">{text.rotateText}</Text>
@@ -126,6 +127,6 @@ export function RotateSecret({ onClose, onRotated }: RotateProps) {
           </Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   );
 }

@@ -1,14 +1,4 @@
-import {
-  Alert,
-  Button,
-  Code,
-  Group,
-  Modal,
-  NativeSelect,
-  Stack,
-  Text,
-  TextInput,
-} from "@mantine/core";
+import { Alert, Button, Code, Group, NativeSelect, Stack, Text, TextInput } from "@mantine/core";
 import { useState } from "react";
 import type { EventName } from "#contract";
 import { type Answer, call } from "../../api.ts";
@@ -21,6 +11,7 @@ import { useAction } from "../../use-action.ts";
 import { EVENTS } from "../../vocabulary.ts";
 import { Exchange } from "./exchange.tsx";
 import classes from "./exchange.module.css";
+import { Dialog } from "../../ui/dialog.tsx";
 
 type Result = Answer<"POST /console/accounts/{accountId}/webhook-tests">;
 type Values = { url: string; event: EventName };
@@ -46,7 +37,7 @@ export function TestEvent({ onClose }: { onClose: () => void }) {
   }
   const isFieldFailure = test.failure !== undefined && fields.errors["url"] !== undefined;
   return (
-    <Modal opened onClose={onClose} title={text.title} size="lg">
+    <Dialog onClose={onClose} title={text.title} size="lg">
       <form onSubmit={fields.submit((values) => void send(values))} noValidate>
         <Stack gap="md">
           <Text size="sm">{text.lead}</Text>
@@ -75,7 +66,7 @@ export function TestEvent({ onClose }: { onClose: () => void }) {
           </Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   );
 }
 

@@ -1,0 +1,14 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { changeInWords } from "./change.ts";
+
+test("a change is told in whole per cent with its sign", () => {
+  assert.equal(changeInWords(112, 100), "+12% against the range before");
+  assert.equal(changeInWords(50, 100), "-50% against the range before");
+  assert.equal(changeInWords(100, 100), "as in the range before");
+});
+
+test("without anything before there is nothing to compare with", () => {
+  assert.equal(changeInWords(5, 0), "none in the range before");
+  assert.equal(changeInWords(5, null), "none in the range before");
+});

@@ -1,0 +1,281 @@
+import "@mantine/charts/styles.layer.css";
+import { BarChart, LineChart } from "@mantine/charts";
+import { Button, Grid, Paper, SimpleGrid, Stack, Text, Title } from "@mantine/core";
+import { useReducedMotion } from "@mantine/hooks";
+import { IconChartBarOff } from "@tabler/icons-react";
+import type { ReactNode } from "react";
+import type { Status } from "#contract";
+import type { Answer } from "../../api.ts";
+import { countOf, formatCompact, formatDuration, formatNumber } from "../../format.ts";
+import type { RangeSearch } from "../../range.ts";
+import { useAccount } from "../../session.ts";
+import { overviewText as text } from "../../text/overview.ts";
+import { STATUS_COLOR } from "../../theme.ts";
+import { Empty } from "../../ui/empty.tsx";
+import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { TextLink } from "../../ui/link.tsx";
+import { useRead } from "../../use-read.ts";
+import { STATUSES } from "../../vocabulary.ts";
+import type { StatsQuery } from "../overview.tsx";
+import { bucketLabel, ChartPanel, type ChartRow } from "./chart-panel.tsx";
+
+type Props = { query: StatsQuery; onRange: (range: RangeSearch) => void };
+
+/** Counts as stacked bars, in which a few failures show; times as lines. */
+export function Charts({ query, onRange }: Props) {
+  return (
+    <Grid>
+      <Grid.Col span={12}>
+        <StatusChart query={query} onRange={onRange} />
+      </Grid.Col>
+      <Grid.Col span={{ base: 12, md: 6 }}>
+        <LatencyChart query={query} />
+      </Grid.Col>
+      <Grid.Col span={{ base: 12, md: 6 }}>
+        <CreditsChart query={query} />
+      </Grid.Col>
+      <Grid.Col span={{ base: 12, md: 6 }}>
+        <Errors query={query} />
+      </Grid.Col>
+      <Grid.Col span={{ base: 12, md: 6 }}>
+        <WebhookHealth query={query} />
+      </Grid.Col>
+    </Grid>
+  );
+}
+
+type Bucketed = {
+  span: { bucket: string; zone: string };
+  buckets: { start: string; end: string }[];
+};
+
+/** Each bucket with its label on the axis; the end is what a click narrows to. */
+function rowsOf<Data extends Bucketed>(data: Data): (Data["buckets"][number] & ChartRow)[] {
+  const { bucket, zone } = data.span;
+  return data.buckets.map((each) => ({ ...each, label: bucketLabel(each.start, bucket, zone) }));
+}
+
+/** The shades that stand out on light and on dark. */
+const shadeOf = (status: Status) => `${STATUS_COLOR[status]}.6`;
+
+function StatusChart({ query, onRange }: Props) {
+  const { accountId } = useAccount();
+  const isCalm = useReducedMotion();
+  const stats = useRead(
+    "GET /console/accounts/{accountId}/stats/statuses",
+    { params: { accountId }, query },
+    { keepsOld: true },
+  );
+  const rows = stats.data && rowsOf(stats.data);
+  const sum = (names: readonly Status[]) =>
+    (rows ?? []).reduce((all, row) => all + names.reduce((each, name) => each + row[name], 0), 0);
+  const all = sum(STATUSES);
+  return (
+    <ChartPanel
+      title={text.byStatus}
+      read={stats}
+      rows={rows}
+      columns={STATUSES.map((status) => ({ name: status, header: status }))}
+      summary={text.statusSummary(
+        countOf(all, "message"),
+        formatNumber(sum(["DELIVERED"])),
+        formatNumber(sum(["UNDELIVERED", "FAILED"])),
+      )}
+      empty={all === 0 ? <EmptyRange onRange={onRange} /> : undefined}
+    >
+      <BarChart
+        h={240}
+        data={rows ?? []}
+        dataKey="label"
+        type="stacked"
+        withLegend
+        legendProps={{ verticalAlign: "bottom", height: 36 }}
+        series={STATUSES.map((status) => ({ name: status, color: shadeOf(status) }))}
+        valueFormatter={formatCompact}
+        xAxisProps={{ minTickGap: 30 }}
+        barProps={{ isAnimationActive: !isCalm }}
+        barChartProps={{
+          accessibilityLayer: false,
+          onClick: ({ activeTooltipIndex }) => {
+            const row = rows?.[Number(activeTooltipIndex)];
+            if (row) onRange({ from: row.start, to: row.end });
+          },
+        }}
+      />
+    </ChartPanel>
+  );
+}
+
+function EmptyRange({ onRange }: { onRange: (range: RangeSearch) => void }) {
+  return (
+    <Empty
+      icon={<IconChartBarOff aria-hidden />}
+      title={text.emptyRange}
+      description={text.emptyRangeHint}
+    >
+      <Button variant="default" onClick={() => onRange({ range: "30d" })}>
+        {text.last30}
+      </Button>
+    </Empty>
+  );
+}
+
+function LatencyChart({ query }: Pick<Props, "query">) {
+  const { accountId } = useAccount();
+  const isCalm = useReducedMotion();
+  const stats = useRead(
+    "GET /console/accounts/{accountId}/stats/latency",
+    { params: { accountId }, query },
+    { keepsOld: true },
+  );
+  const rows = stats.data && rowsOf(stats.data);
+  const slowest = (rows ?? []).reduce<
+    Answer<"GET /console/accounts/{accountId}/stats/latency">["buckets"][number] | undefined
+  >((worst, row) => ((row.p95Ms ?? -1) > (worst?.p95Ms ?? -1) ? row : worst), undefined);
+  const summary =
+    slowest?.p95Ms === null || slowest === undefined
+      ? text.latencyNone
+      : text.latencySummary(formatDuration(slowest.p50Ms ?? 0), formatDuration(slowest.p95Ms));
+  return (
+    <ChartPanel
+      title={text.latency}
+      read={stats}
+      rows={rows}
+      columns={[
+        { name: "p50Ms", header: text.p50, format: formatDuration },
+        { name: "p95Ms", header: text.p95Short, format: formatDuration },
+      ]}
+      summary={summary}
+    >
+      <LineChart
+        h={240}
+        data={rows ?? []}
+        dataKey="label"
+        withLegend
+        withDots={false}
+        connectNulls={false}
+        legendProps={{ verticalAlign: "bottom", height: 36 }}
+        series={[
+          { name: "p50Ms", label: text.p50, color: "teal.6" },
+          { name: "p95Ms", label: text.p95Short, color: "indigo.6" },
+        ]}
+        valueFormatter={formatDuration}
+        yAxisProps={{ width: 70 }}
+        xAxisProps={{ minTickGap: 30 }}
+        lineProps={{ isAnimationActive: !isCalm }}
+        lineChartProps={{ accessibilityLayer: false }}
+      />
+    </ChartPanel>
+  );
+}
+
+function CreditsChart({ query }: Pick<Props, "query">) {
+  const { accountId } = useAccount();
+  const isCalm = useReducedMotion();
+  const stats = useRead(
+    "GET /console/accounts/{accountId}/stats/credits",
+    { params: { accountId }, query },
+    { keepsOld: true },
+  );
+  const rows = stats.data && rowsOf(stats.data);
+  const sum = (name: "charged" | "refunded") =>
+    formatNumber((rows ?? []).reduce((all, row) => all + row[name], 0));
+  return (
+    <ChartPanel
+      title={text.creditsUse}
+      read={stats}
+      rows={rows}
+      columns={[
+        { name: "charged", header: text.charged },
+        { name: "refunded", header: text.refunded },
+      ]}
+      summary={text.creditsSummary(sum("charged"), sum("refunded"))}
+    >
+      <BarChart
+        h={240}
+        data={rows ?? []}
+        dataKey="label"
+        withLegend
+        legendProps={{ verticalAlign: "bottom", height: 36 }}
+        series={[
+          { name: "charged", label: text.charged, color: "indigo.6" },
+          { name: "refunded", label: text.refunded, color: "teal.6" },
+        ]}
+        valueFormatter={formatCompact}
+        xAxisProps={{ minTickGap: 30 }}
+        barProps={{ isAnimationActive: !isCalm }}
+        barChartProps={{ accessibilityLayer: false }}
+      />
+    </ChartPanel>
+  );
+}
+
+function Panel({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <Paper withBorder p="md" mih={180} component="section" aria-label={title}>
+      <Title order={2} size="h5" mb="sm">
+        {title}
+      </Title>
+      {children}
+    </Paper>
+  );
+}
+
+function Errors({ query }: Pick<Props, "query">) {
+  const { accountId } = useAccount();
+  const errors = useRead(
+    "GET /console/accounts/{accountId}/stats/errors",
+    { params: { accountId }, query },
+    { keepsOld: true },
+  );
+  const { range, from, to } = query as RangeSearch;
+  const inRange = from && to ? { from, to } : { range };
+  return (
+    <Panel title={text.errors}>
+      {errors.failure && !errors.data && (
+        <FailurePanel failure={errors.failure} onRetry={errors.retry} />
+      )}
+      {errors.data?.data.length === 0 && <Text size="sm">{text.noErrors}</Text>}
+      <Stack gap={6}>
+        {errors.data?.data.slice(0, 8).map(({ code, count }) => (
+          <Text key={code} size="sm" component="div">
+            <TextLink to="/messages" search={{ ...inRange, errorCode: [code] }}>
+              {code}
+            </TextLink>{" "}
+            {formatNumber(count)}
+          </Text>
+        ))}
+      </Stack>
+    </Panel>
+  );
+}
+
+const HEALTH = ["delivered", "waiting", "retrying", "exhausted", "failedAttempts"] as const;
+
+function WebhookHealth({ query }: Pick<Props, "query">) {
+  const { accountId } = useAccount();
+  const health = useRead(
+    "GET /console/accounts/{accountId}/stats/webhooks",
+    { params: { accountId }, query },
+    { keepsOld: true },
+  );
+  return (
+    <Panel title={text.webhooks}>
+      {health.failure && !health.data && (
+        <FailurePanel failure={health.failure} onRetry={health.retry} />
+      )}
+      <SimpleGrid cols={{ base: 2, sm: 3 }}>
+        {HEALTH.map((name) => (
+          <div key={name}>
+            <Text size="xs" c="dimmed">
+              {text.webhookCounts[name]}
+            </Text>
+            <Text fw={650} fz="lg">
+              {health.data ? formatNumber(health.data[name]) : "…"}
+            </Text>
+          </div>
+        ))}
+      </SimpleGrid>
+    </Panel>
+  );
+}

@@ -1,0 +1,86 @@
+import { SimpleGrid, Text, Tooltip } from "@mantine/core";
+import { Link, type LinkProps } from "@tanstack/react-router";
+import type { Answer } from "../../api.ts";
+import { formatDuration, formatNumber, formatRate } from "../../format.ts";
+import type { RangeSearch } from "../../range.ts";
+import { overviewText as text } from "../../text/overview.ts";
+import { FailurePanel } from "../../ui/failure-panel.tsx";
+import type { Read } from "../../use-read.ts";
+import { changeInWords } from "./change.ts";
+import classes from "./overview.module.css";
+
+type Summary = Answer<"GET /console/accounts/{accountId}/stats/summary">;
+
+type Props = { summary: Read<Summary>; search: RangeSearch };
+
+/** The four numbers, each a link to what it counts. */
+export function Figures({ summary, search }: Props) {
+  const { data } = summary;
+  if (summary.failure && !data) {
+    return <FailurePanel failure={summary.failure} onRetry={summary.retry} />;
+  }
+  const { range = "24h", from, to } = search;
+  const inRange = from && to ? { from, to } : { range };
+  const now = data?.now;
+  const before = data?.before;
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 2, lg: 4 }} data-stale={summary.isStale}>
+      <Figure
+        label={text.sent}
+        value={now && formatNumber(now.messages ?? 0)}
+        hint={now && before && changeInWords(now.messages, before.messages)}
+        link={{ to: "/messages", search: inRange }}
+      />
+      <Figure
+        label={text.rate}
+        value={now && (formatRate(now.delivered ?? 0, now.final ?? 0) ?? text.notEnough)}
+        hint={
+          now && text.rateCounts(formatNumber(now.delivered ?? 0), formatNumber(now.final ?? 0))
+        }
+        link={{ to: "/messages", search: { ...inRange, status: ["DELIVERED"] } }}
+      />
+      <Figure
+        label={text.p95}
+        value={now && (now.p95Ms === null ? text.noDelivery : formatDuration(now.p95Ms))}
+        hint={now && before && changeInWords(now.p95Ms, before.p95Ms)}
+        link={{ to: "/messages", search: { ...inRange, status: ["DELIVERED"] } }}
+      />
+      <Figure
+        label={text.credits}
+        value={data && formatNumber(data.balance)}
+        hint={
+          data &&
+          (data.daysLeft === null
+            ? text.usedOnly(formatNumber(data.now.creditsUsed ?? 0))
+            : text.daysLeft(formatNumber(data.daysLeft)))
+        }
+        link={{ to: "/credits" }}
+      />
+    </SimpleGrid>
+  );
+}
+
+type FigureProps = {
+  label: string;
+  value: string | undefined;
+  hint: string | undefined;
+  link: LinkProps;
+};
+
+function Figure({ label, value, hint, link }: FigureProps) {
+  return (
+    <Tooltip label={hint} disabled={hint === undefined}>
+      <Link {...link} className={classes["figure"]}>
+        <Text size="sm" c="dimmed">
+          {label}
+        </Text>
+        <div className={classes["figureValue"]} data-figure={label}>
+          {value ?? "…"}
+        </div>
+        <Text size="xs" c="dimmed">
+          {hint}
+        </Text>
+      </Link>
+    </Tooltip>
+  );
+}

@@ -1,0 +1,144 @@
+import { Badge, Code, Group, Paper, Stack, Text, ThemeIcon, Title } from "@mantine/core";
+import { IconCheck } from "@tabler/icons-react";
+import type { ReactNode } from "react";
+import { SAMPLE_RECIPIENT, SAMPLE_TEXT, sendSamples } from "../../samples.ts";
+import { useAccount, useMe } from "../../session.ts";
+import { walkText as text } from "../../text/overview.ts";
+import { CodeSamples } from "../../ui/code-samples.tsx";
+import { CopyButton } from "../../ui/copy-button.tsx";
+import { ButtonLink } from "../../ui/link.tsx";
+import classes from "./overview.module.css";
+import { type Progress, type StepName, walkSteps } from "./walk-steps.ts";
+
+/** The walk to the first delivered message; steps tick as they are done, wherever they are done. */
+export function Walk({ progress }: { progress: Progress }) {
+  const steps = walkSteps(progress);
+  const done = steps.filter(({ isDone }) => isDone).length;
+  return (
+    <Paper withBorder p={{ base: "md", sm: "lg" }} component="section" aria-label={text.title}>
+      <Group justify="space-between" mb="md">
+        <Title order={2} size="h4">
+          {progress.hasMessage ? text.goOn : text.title}
+        </Title>
+        <Text size="sm" c="dimmed" role="status">
+          {text.progress(done, steps.length)}
+        </Text>
+      </Group>
+      <ol className={classes["walk"]}>
+        {steps.map(({ name, isDone, isNext }, index) => (
+          <li key={name} className={classes["step"]} data-done={isDone}>
+            <StepMark number={index + 1} isDone={isDone} isNext={isNext} />
+            <Stack gap="xs" flex={1} miw={0}>
+              <Group gap="xs">
+                <Text fw={600}>{text[name]}</Text>
+                {isDone && (
+                  <Badge variant="outline" color="teal" c="var(--mantine-color-text)" size="sm">
+                    {text.done}
+                  </Badge>
+                )}
+              </Group>
+              {isNext && <StepContent name={name} />}
+            </Stack>
+          </li>
+        ))}
+      </ol>
+    </Paper>
+  );
+}
+
+function StepMark({
+  number,
+  isDone,
+  isNext,
+}: {
+  number: number;
+  isDone: boolean;
+  isNext: boolean;
+}) {
+  if (isDone) {
+    return (
+      <ThemeIcon color="teal.8" radius="xl" size={26} aria-hidden>
+        <IconCheck size={16} />
+      </ThemeIcon>
+    );
+  }
+  return (
+    <span className={classes["mark"]} data-next={isNext} aria-hidden>
+      {number}
+    </span>
+  );
+}
+
+function StepContent({ name }: { name: StepName }) {
+  switch (name) {
+    case "key":
+      return (
+        <Step hint={text.keyHint}>
+          <ButtonLink to="/keys" search={{ dialog: "create" }}>
+            {text.keyAction}
+          </ButtonLink>
+        </Step>
+      );
+    case "send":
+      return <SendStep />;
+    case "webhook":
+      return <WebhookStep />;
+    case "invite":
+      return (
+        <Step hint={text.inviteHint}>
+          <ButtonLink to="/team">{text.inviteAction}</ButtonLink>
+        </Step>
+      );
+  }
+}
+
+function Step({ hint, children }: { hint: string; children: ReactNode }) {
+  return (
+    <Stack gap="sm">
+      <Text size="sm">{hint}</Text>
+      <Group>{children}</Group>
+    </Stack>
+  );
+}
+
+function SendStep() {
+  const { publicUrl } = useMe();
+  const fields = { recipient: SAMPLE_RECIPIENT, text: SAMPLE_TEXT };
+  return (
+    <Stack gap="sm">
+      <Text size="sm">{text.sendHint}</Text>
+      <Code block translate="no">
+        {text.exportKey}
+      </Code>
+      <CodeSamples
+        label={text.samples}
+        samples={sendSamples(publicUrl, fields)}
+        copyLabel={text.copyIn}
+      />
+      <Group>
+        <ButtonLink to="/compose" variant="default">
+          {text.sendAction}
+        </ButtonLink>
+      </Group>
+    </Stack>
+  );
+}
+
+function WebhookStep() {
+  const { accountId } = useAccount();
+  const command = `npx posthorn listen --account ${accountId}`;
+  return (
+    <Stack gap="sm">
+      <Text size="sm">{text.webhookHint}</Text>
+      <Code block translate="no" tabIndex={0} className={classes["command"]}>
+        {command}
+      </Code>
+      <Group>
+        <CopyButton text={command} label={text.copyListen} />
+        <ButtonLink to="/webhooks" search={{ dialog: "test" }} variant="default">
+          {text.webhookAction}
+        </ButtonLink>
+      </Group>
+    </Stack>
+  );
+}
