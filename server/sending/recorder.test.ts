@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { lockAccounts } from "#accounts";
+import type { Receipt } from "#carriers";
+import { findMessagesOf, type MessageRow } from "#messages";
+import { createMetrics, newId, silentLog, sql, systemClock } from "#platform";
+import { startApi } from "../../test/support/api.ts";
+import type { TestDatabase } from "../../test/support/postgres.ts";
+import { recorder } from "./recorder.ts";
+
+test("an answer with a receipt that rejects locks the account before the queue, as a cancellation does", async () => {
+  await using api = await startApi();
+  const { db } = api;
+  const nodeId = newId(systemClock.now().getTime());
+  const message = await leased(api, nodeId);
+  const [carrierId, at] = [message.carrier_id ?? "", systemClock.now()];
+  const record = recorder({
+    db,
+    clock: systemClock,
+    log: silentLog,
+    metrics: createMetrics(),
+    nodeId,
+    rules: () => ({ windowMs: 60_000, per: "segment" }),
+  });
+  await record.receipt({ receipt: rejection(carrierId), at });
+
+  // As a cancellation does it: the account first, then the queue row.
+  const stored = await db.transaction(async (tx) => {
+    await lockAccounts(tx, [message.account_id]);
+    const storing = record.submission({
+      message,
+      epoch: 1,
+      carrierId,
+      segment: 1,
+      turn: 1,
+      answer: { kind: "accepted", carrierMessageId: "x", matchId: "x" },
+      step: { next: "sent" },
+      at,
+    });
+    await somebodyWaits(db);
+    await tx.query(sql`
+      select message_id from send_queue where message_id = ${message.message_id} for update nowait`);
+    return { storing };
+  });
+  await stored.storing;
+
+  const [ended] = (await findMessagesOf(db, [message])).values();
+  assert.equal(ended?.status, "FAILED");
+  const kinds = await db.query(sql`
+    select kind from ledger where message_id = ${message.message_id} order by seq`);
+  assert.deepEqual(kinds, [{ kind: "charge" }, { kind: "refund" }]);
+});
+
+/** A message in the hands of this node. */
+async function leased(
+  api: Awaited<ReturnType<typeof startApi>>,
+  nodeId: string,
+): Promise<MessageRow> {
+  const answer = await api.send({ recipient: "4915112345678", text: "Hello" });
+  const { messageId } = answer.json() as { messageId: string };
+  await api.db.query(sql`
+    update send_queue
+       set leased_by = ${nodeId}, lease_epoch = 1, attempt = 1, due_at = clock_timestamp() + interval '30 s'`);
+  const found = await findMessagesOf(api.db, [
+    { account_id: api.accountId, message_id: messageId },
+  ]);
+  return found.get(messageId) ?? assert.fail("the message is not there");
+}
+
+function rejection(carrierId: string): Receipt {
+  return {
+    carrierId,
+    carrierMessageIds: ["x"],
+    state: "REJECTD",
+    effect: "rejected",
+    errorCode: "REJECTED_BY_CARRIER",
+    carrierCode: null,
+    recipient: null,
+    raw: null,
+  };
+}
+
+async function somebodyWaits(db: TestDatabase): Promise<void> {
+  for (let look = 0; look < 500; look += 1) {
+    const waiting = await db.query(sql`
+      select l.pid
+        from pg_locks l
+        join pg_stat_activity a on a.pid = l.pid
+       where not l.granted and a.datname = current_database()`);
+    if (waiting.length > 0) return;
+    await systemClock.sleep(10);
+  }
+  assert.fail("nobody waits for the account");
+}
