@@ -25,8 +25,6 @@ export const STATUSES = every<Status>({
   FAILED: true,
 });
 
-export const FINAL_STATUSES: readonly Status[] = ["DELIVERED", "UNDELIVERED", "FAILED"];
-
 export const ERROR_CODES = every<DeliveryErrorCode>({
   REJECTED_BY_CARRIER: true,
   RECIPIENT_UNREACHABLE: true,

@@ -1,3 +1,79 @@
+import { Group } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import { Link, Outlet } from "@tanstack/react-router";
+import type { OperatorStreamEvent } from "#contract";
+import { addressOf, type ReadRoute } from "../api.ts";
+import { useMe } from "../session.ts";
+import { NotFound } from "../shell/not-found.tsx";
+import { useStream } from "../shell/stream.ts";
+import { operatorText as text } from "../text/operator.ts";
+import { Page } from "../ui/page.tsx";
+import { askAgain } from "../use-read.ts";
+import classes from "./operator/operator.module.css";
+
+const SECTIONS = [
+  { to: "/operator/accounts", name: text.accounts },
+  { to: "/operator/users", name: text.users },
+  { to: "/operator/carriers", name: text.carriers },
+  { to: "/operator/routes", name: text.routes },
+  { to: "/operator/prices", name: text.prices },
+  { to: "/operator/queue", name: text.queue },
+  { to: "/operator/audit", name: text.audit },
+] as const;
+
+/** To all but operators, these pages do not exist. */
 export function OperatorPage() {
-  return <h1>Operator</h1>;
+  return useMe().isOperator ? <Sections /> : <NotFound />;
+}
+
+function Sections() {
+  useOperatorStream();
+  return (
+    <Page title={text.title}>
+      <nav aria-label={text.sections}>
+        <Group gap={4} className={classes["sections"]}>
+          {SECTIONS.map(({ to, name }) => (
+            <Link
+              key={to}
+              to={to}
+              className={classes["section"]}
+              activeOptions={{ includeSearch: false }}
+            >
+              {name}
+            </Link>
+          ))}
+        </Group>
+      </nav>
+      <Outlet />
+    </Page>
+  );
+}
+
+const O = "GET /console/operator";
+
+const SHOWS: Record<OperatorStreamEvent["type"], readonly ReadRoute[]> = {
+  carriers: [`${O}/carriers`],
+  routing: [`${O}/routes`, `${O}/prices`],
+  queue: [`${O}/queue`, `${O}/carriers`],
+  nodes: [`${O}/nodes`],
+  audit: [`${O}/audit`],
+  accounts: [`${O}/accounts`, `${O}/users`],
+  all: [
+    `${O}/carriers`,
+    `${O}/routes`,
+    `${O}/prices`,
+    `${O}/queue`,
+    `${O}/nodes`,
+    `${O}/audit`,
+    `${O}/accounts`,
+    `${O}/users`,
+  ],
+  ended: ["GET /console/me"],
+};
+
+function useOperatorStream(): void {
+  const client = useQueryClient();
+  useStream<OperatorStreamEvent>(addressOf(`${O}/stream`, {}), (events) => {
+    askAgain(client, [...new Set(events.flatMap(({ type }) => SHOWS[type]))]);
+  });
 }

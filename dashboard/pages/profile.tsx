@@ -28,6 +28,7 @@ import { useFields } from "../ui/use-fields.ts";
 import { useAction } from "../use-action.ts";
 import { askAgain } from "../use-read.ts";
 import { SecondFactorDialog, type FactorDialog } from "./profile/second-factor.tsx";
+import { Part } from "./profile/part.tsx";
 import { Sessions } from "./profile/sessions.tsx";
 
 export function ProfilePage() {
@@ -41,18 +42,6 @@ export function ProfilePage() {
         <Sessions />
       </Stack>
     </Page>
-  );
-}
-
-export function Part({ title, children }: { title: string; children: ReactNode }) {
-  return (
-    <section>
-      <Title order={2} size="h4" mb="sm">
-        {title}
-      </Title>
-      {children}
-      <Divider mt="xl" />
-    </section>
   );
 }
 

@@ -3,7 +3,7 @@
   var stored = null;
   try {
     stored = localStorage.getItem("mantine-color-scheme-value");
-  } catch (error) {
+  } catch {
     // Storage may be switched off; the system's choice stands.
   }
   var isDark = matchMedia("(prefers-color-scheme: dark)").matches;

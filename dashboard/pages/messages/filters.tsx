@@ -7,6 +7,7 @@ import { messagesText as text } from "../../text/messages.ts";
 import { type ActiveFilter, FilterPills } from "../../ui/filter-pills.tsx";
 import { FilterBar } from "../../ui/filter-bar.tsx";
 import { RangePicker, rangeInWords } from "../../ui/range-picker.tsx";
+import { TypedFilter } from "../../ui/typed-filter.tsx";
 import { useZone } from "../../ui/zone.tsx";
 import { useRead } from "../../use-read.ts";
 import { ERROR_CODES, STATUSES } from "../../vocabulary.ts";
@@ -50,7 +51,12 @@ export function MessageFilters({ search, onChange }: Props) {
           ]}
           onChange={(event) => onChange({ key: event.currentTarget.value || undefined })}
         />
-        <SenderBox search={search} onChange={onChange} />
+        <TypedFilter
+          label={text.sender}
+          width={140}
+          value={search.sender}
+          onTyped={(sender) => onChange({ sender }, true)}
+        />
       </FilterBar>
       <Chip.Group
         multiple
@@ -120,30 +126,6 @@ function SearchBox({ search, onChange }: Props) {
           </Text>
         )
       }
-      onChange={(event) => {
-        setTyped(event.currentTarget.value);
-        apply(event.currentTarget.value);
-      }}
-    />
-  );
-}
-
-function SenderBox({ search, onChange }: Props) {
-  const [typed, setTyped] = useState(search.sender ?? "");
-  const [before, setBefore] = useState(search.sender);
-  if (before !== search.sender) {
-    setBefore(search.sender);
-    setTyped(search.sender ?? "");
-  }
-  const apply = useDebouncedCallback(
-    (value: string) => onChange({ sender: value.trim() || undefined }, true),
-    TYPING_MS,
-  );
-  return (
-    <TextInput
-      label={text.sender}
-      w={140}
-      value={typed}
       onChange={(event) => {
         setTyped(event.currentTarget.value);
         apply(event.currentTarget.value);

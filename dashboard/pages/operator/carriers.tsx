@@ -1,3 +1,220 @@
+import { Badge, Code, Group, Paper, SimpleGrid, Skeleton, Stack, Text, Title } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import { lazy, Suspense, useState } from "react";
+import type { Carrier } from "#contract";
+import { type Answer, call } from "../../api.ts";
+import { formatDuration, formatNumber } from "../../format.ts";
+import { carriersText as text } from "../../text/operator.ts";
+import { Confirm } from "../../ui/confirm.tsx";
+import { CopyButton } from "../../ui/copy-button.tsx";
+import { FailureLine, FailurePanel } from "../../ui/failure-panel.tsx";
+import { ReasonedButton } from "../../ui/reasoned.tsx";
+import { Time } from "../../ui/time.tsx";
+import { useAction } from "../../use-action.ts";
+import { askAgain, useRead } from "../../use-read.ts";
+
+const EditCarrier = lazy(async () => ({
+  default: (await import("./edit-carrier.tsx")).EditCarrier,
+}));
+
+const LIST = "GET /console/operator/carriers";
+
 export function CarriersPage() {
-  return <h1>Carriers</h1>;
+  const carriers = useRead(LIST, {});
+  if (carriers.failure && !carriers.data) {
+    return <FailurePanel failure={carriers.failure} onRetry={carriers.retry} />;
+  }
+  if (!carriers.data) return <Skeleton height={260} />;
+  const { data } = carriers.data;
+  const isOnlySimulator = data.every(({ kind }) => kind === "simulator");
+  return (
+    <Stack gap="lg">
+      <SimpleGrid cols={{ base: 1, md: 2 }}>
+        {data.map((carrier) => (
+          <CarrierCard key={carrier.carrierId} carrier={carrier} />
+        ))}
+      </SimpleGrid>
+      {isOnlySimulator && <OnlySimulator />}
+    </Stack>
+  );
+}
+
+function OnlySimulator() {
+  return (
+    <Stack gap="xs" align="flex-start">
+      <Text fw={600}>{text.onlySimulator}</Text>
+      <Text size="sm">{text.onlySimulatorHint}</Text>
+      <Code block tabIndex={0} maw="100%" style={{ overflowX: "auto", whiteSpace: "pre" }}>
+        {text.addCommand}
+      </Code>
+      <CopyButton text={text.addCommand} label={text.copyCommand} size="xs" />
+    </Stack>
+  );
+}
+
+const STATE_COLOR: Record<Carrier["state"], string> = {
+  up: "teal",
+  degraded: "yellow",
+  down: "red",
+  paused: "gray",
+  unknown: "gray",
+};
+
+function CarrierCard({ carrier }: { carrier: Carrier }) {
+  return (
+    <Paper withBorder p="md" component="section" aria-label={carrier.name}>
+      <Stack gap="md">
+        <Group justify="space-between">
+          <div>
+            <Title order={2} size="h5">
+              {carrier.name}
+            </Title>
+            <Text size="sm" c="dimmed">
+              {text.kinds[carrier.kind]}
+            </Text>
+          </div>
+          <Badge variant="dot" size="lg" color={STATE_COLOR[carrier.state]}>
+            {text.states[carrier.state]}
+          </Badge>
+        </Group>
+        <SimpleGrid cols={2}>
+          <Fact label={text.submits} value={text.perSecond(rate(carrier.submitsPerSecond))} />
+          <Fact label={text.receipts} value={text.perSecond(rate(carrier.receiptsPerSecond))} />
+          <Fact label={text.waiting} value={formatNumber(carrier.waiting)} />
+          <Fact label={text.answerTime} value={answerTime(carrier)} />
+        </SimpleGrid>
+        <Links carrier={carrier} />
+        {carrier.refusals.length > 0 && (
+          <Text size="sm">
+            {text.refusals}:{" "}
+            {carrier.refusals
+              .slice(0, 5)
+              .map(({ carrierCode, count }) => `${carrierCode} × ${formatNumber(count)}`)
+              .join(", ")}
+          </Text>
+        )}
+        <CarrierActions carrier={carrier} />
+      </Stack>
+    </Paper>
+  );
+}
+
+function rate(perSecond: number): string {
+  return perSecond >= 10 ? formatNumber(perSecond) : perSecond.toFixed(1);
+}
+
+function answerTime({ responseMs }: Carrier): string {
+  if (responseMs === null) return "–";
+  return text.p50p99(formatDuration(responseMs.p50Ms), formatDuration(responseMs.p99Ms));
+}
+
+function Fact({ label, value }: { label: string; value: string }) {
+  return (
+    <div>
+      <Text size="xs" c="dimmed">
+        {label}
+      </Text>
+      <Text size="sm" fw={550}>
+        {value}
+      </Text>
+    </div>
+  );
+}
+
+function Links({ carrier: { links } }: { carrier: Carrier }) {
+  return (
+    <div>
+      <Text size="xs" c="dimmed">
+        {text.links}
+      </Text>
+      {links.length === 0 && <Text size="sm">{text.noLinks}</Text>}
+      {links.map((link, index) => (
+        <Group key={`${link.bind} ${index}`} gap="xs">
+          <Text size="sm">
+            {link.bind}: {text.linkStates[link.state]}, {text.window(link.windowInUse)}
+          </Text>
+          <Text span size="xs" c="dimmed">
+            <Time at={link.since} form="relative" />
+          </Text>
+          {link.problem && <Text size="sm">{link.problem}</Text>}
+        </Group>
+      ))}
+    </div>
+  );
+}
+
+type BindTest = Answer<"POST /console/operator/carriers/{carrierId}/test">;
+
+function CarrierActions({ carrier }: { carrier: Carrier }) {
+  const client = useQueryClient();
+  const { carrierId, isPaused } = carrier;
+  const [open, setOpen] = useState<"edit" | "pause">();
+  const [tested, setTested] = useState<BindTest>();
+  const test = useAction(() =>
+    call("POST /console/operator/carriers/{carrierId}/test", { params: { carrierId } }),
+  );
+  const change = useAction((verb: "pause" | "resume") =>
+    call(`POST /console/operator/carriers/{carrierId}/${verb}`, { params: { carrierId } }),
+  );
+  async function run(verb: "pause" | "resume"): Promise<void> {
+    const outcome = await change.run(verb);
+    askAgain(client, [LIST]);
+    if (outcome?.ok) setOpen(undefined);
+  }
+  async function bind(): Promise<void> {
+    const outcome = await test.run(undefined);
+    setTested(outcome?.ok ? outcome.result : undefined);
+  }
+  return (
+    <Stack gap="xs">
+      <Group gap="xs">
+        <ReasonedButton
+          reason={undefined}
+          variant="default"
+          size="compact-sm"
+          loading={test.isRunning}
+          onClick={() => void bind()}
+        >
+          {text.test}
+        </ReasonedButton>
+        <ReasonedButton
+          reason={undefined}
+          variant="default"
+          size="compact-sm"
+          loading={change.isRunning}
+          onClick={() => (isPaused ? void run("resume") : setOpen("pause"))}
+        >
+          {isPaused ? text.resume : text.pause}
+        </ReasonedButton>
+        {carrier.kind === "smpp" && (
+          <ReasonedButton
+            reason={undefined}
+            variant="default"
+            size="compact-sm"
+            onClick={() => setOpen("edit")}
+          >
+            {text.edit}
+          </ReasonedButton>
+        )}
+      </Group>
+      <Text size="sm" role="status">
+        {tested && `${tested.message} ${text.tested(formatDuration(tested.durationMs))}`}
+      </Text>
+      {test.failure && <FailureLine failure={test.failure} />}
+      {open === "pause" && (
+        <Confirm
+          title={text.pauseTitle(carrier.name)}
+          consequence={text.pauseText}
+          submit={text.pause}
+          isRunning={change.isRunning}
+          failure={change.failure}
+          onConfirm={() => void run("pause")}
+          onClose={() => setOpen(undefined)}
+        />
+      )}
+      <Suspense>
+        {open === "edit" && <EditCarrier carrier={carrier} onClose={() => setOpen(undefined)} />}
+      </Suspense>
+    </Stack>
+  );
 }

@@ -1,3 +1,140 @@
+import { Button, Group, NumberInput, Paper, Stack, TextInput } from "@mantine/core";
+import { IconCoins } from "@tabler/icons-react";
+import { useQueryClient } from "@tanstack/react-query";
+import { type Answer, call } from "../../api.ts";
+import { countOf, formatNumber } from "../../format.ts";
+import { operatorText, routingText as text } from "../../text/operator.ts";
+import { Empty } from "../../ui/empty.tsx";
+import { FailureLine } from "../../ui/failure-panel.tsx";
+import { type Column, Listing } from "../../ui/listing.tsx";
+import { ReasonedButton } from "../../ui/reasoned.tsx";
+import { useFields } from "../../ui/use-fields.ts";
+import { useAction } from "../../use-action.ts";
+import { askAgain, useRead } from "../../use-read.ts";
+import { checkPrefix, Finder, prefixName } from "./prefix.tsx";
+
+const LIST = "GET /console/operator/prices";
+type Price = Answer<typeof LIST>["data"][number];
+
+/** The longest prefix wins; without any, a segment costs 1 credit. */
 export function PricesPage() {
-  return <h1>Prices</h1>;
+  const prices = useRead(LIST, {});
+  const client = useQueryClient();
+  const remove = useAction((prefix: string) =>
+    call("DELETE /console/operator/prices", {
+      query: { prefix, version: prices.data?.version },
+    }),
+  );
+  const columns: Column<Price>[] = [
+    { name: "prefix", header: text.prefix, cell: ({ prefix }) => prefixName(prefix) },
+    {
+      name: "credits",
+      header: text.credits,
+      isNumber: true,
+      cell: ({ credits }) => formatNumber(credits),
+    },
+    {
+      name: "actions",
+      header: text.actions,
+      cell: ({ prefix }) => (
+        <ReasonedButton
+          reason={undefined}
+          variant="default"
+          size="compact-sm"
+          aria-label={text.removeNamed(prefixName(prefix))}
+          onClick={() => void remove.run(prefix).then(() => askAgain(client, [LIST]))}
+        >
+          {text.remove}
+        </ReasonedButton>
+      ),
+    },
+  ];
+  return (
+    <Stack gap="lg">
+      {remove.failure && <FailureLine failure={remove.failure} />}
+      <Listing
+        label={operatorText.prices}
+        columns={columns}
+        rows={prices.data?.data}
+        rowId={({ prefix }) => `prefix ${prefix}`}
+        failure={prices.failure}
+        onRetry={prices.retry}
+        empty={
+          <Empty
+            icon={<IconCoins aria-hidden />}
+            title={text.noPrices}
+            description={text.noPricesHint}
+          />
+        }
+        compact={({ prefix, credits }) => (
+          <Group justify="space-between">
+            <span>{prefixName(prefix)}</span>
+            <strong>{formatNumber(credits)}</strong>
+          </Group>
+        )}
+      />
+      <SetPrice version={prices.data?.version} />
+      <Finder
+        title={text.findPrice}
+        find={async (recipient) => {
+          const found = await call("GET /console/operator/prices/find", { query: { recipient } });
+          return text.foundPrice(countOf(found.credits, "credit"), prefixName(found.prefix ?? ""));
+        }}
+      />
+    </Stack>
+  );
+}
+
+type Values = { prefix: string; credits: number | string };
+
+function SetPrice({ version }: { version: number | undefined }) {
+  const client = useQueryClient();
+  const fields = useFields<Values>(
+    { prefix: "", credits: 1 },
+    {
+      prefix: checkPrefix,
+      credits: (value) => (/^\d+$/.test(String(value)) ? null : text.creditsWrong),
+    },
+  );
+  const set = useAction(({ prefix, credits }: Values) =>
+    call("POST /console/operator/prices", {
+      body: { prefix, credits: Number(credits), version },
+    }),
+  );
+  async function send(values: Values): Promise<void> {
+    const outcome = await set.run(values);
+    if (outcome?.ok === false) fields.take(outcome.failure);
+    else fields.reset();
+    askAgain(client, [LIST]);
+  }
+  return (
+    <Paper withBorder p="md" component="section" aria-label={text.setPrice}>
+      <form onSubmit={fields.submit((values) => void send(values))} noValidate>
+        <Stack gap="sm">
+          {set.failure && <FailureLine failure={set.failure} />}
+          <Group align="flex-start" gap="sm">
+            <TextInput
+              label={text.prefix}
+              description={text.prefixHint}
+              inputMode="numeric"
+              {...fields.getInputProps("prefix")}
+            />
+            <NumberInput
+              label={text.credits}
+              description=" "
+              min={0}
+              allowDecimal={false}
+              w={180}
+              {...fields.getInputProps("credits")}
+            />
+          </Group>
+          <Group>
+            <Button type="submit" variant="default" loading={set.isRunning}>
+              {text.setPrice}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Paper>
+  );
 }

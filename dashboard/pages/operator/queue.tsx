@@ -1,3 +1,136 @@
+import { Badge, Group, Paper, SimpleGrid, Stack, Text, Title } from "@mantine/core";
+import type { ReactNode } from "react";
+import type { Answer } from "../../api.ts";
+import { formatNumber } from "../../format.ts";
+import { queueText as text } from "../../text/operator.ts";
+import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { type Column, Listing } from "../../ui/listing.tsx";
+import { Time } from "../../ui/time.tsx";
+import { useRead } from "../../use-read.ts";
+
+type Queue = Answer<"GET /console/operator/queue">;
+type Node = Answer<"GET /console/operator/nodes">["data"][number];
+
 export function QueuePage() {
-  return <h1>Queue</h1>;
+  return (
+    <Stack gap="lg">
+      <QueuePart />
+      <Nodes />
+    </Stack>
+  );
 }
+
+function QueuePart() {
+  const queue = useRead("GET /console/operator/queue", {});
+  const { data } = queue;
+  if (queue.failure && !data) return <FailurePanel failure={queue.failure} onRetry={queue.retry} />;
+  return (
+    <Stack gap="md">
+      <SimpleGrid cols={{ base: 2, md: 4 }}>
+        <Figure label={text.waiting}>{data && formatNumber(data.waiting)}</Figure>
+        <Figure label={text.scheduled}>{data && formatNumber(data.scheduled)}</Figure>
+        <Figure label={text.oldest}>
+          {data?.oldestDueAt ? <Time at={data.oldestDueAt} form="relative" /> : text.nothing}
+        </Figure>
+        <Figure label={text.webhooks}>{data && formatNumber(data.webhooks.waiting)}</Figure>
+      </SimpleGrid>
+      <Title order={2} size="h5">
+        {text.perAccount}
+      </Title>
+      <Listing
+        label={text.perAccount}
+        columns={ACCOUNT_COLUMNS}
+        rows={data?.accounts}
+        rowId={({ accountId }) => accountId}
+        failure={queue.failure}
+        onRetry={queue.retry}
+        empty={<Text size="sm">{text.nobody}</Text>}
+        compact={({ name, waiting }) => (
+          <Group justify="space-between">
+            <span>{name}</span>
+            <strong>{formatNumber(waiting)}</strong>
+          </Group>
+        )}
+      />
+    </Stack>
+  );
+}
+
+function Figure({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    <Paper withBorder p="md" mih={86}>
+      <Text size="sm" c="dimmed">
+        {label}
+      </Text>
+      <Text fz="xl" fw={650} component="div">
+        {children ?? "…"}
+      </Text>
+    </Paper>
+  );
+}
+
+const ACCOUNT_COLUMNS: Column<Queue["accounts"][number]>[] = [
+  { name: "name", header: text.account, isLong: true, cell: ({ name }) => name },
+  {
+    name: "waiting",
+    header: text.waiting,
+    isNumber: true,
+    cell: ({ waiting }) => formatNumber(waiting),
+  },
+  {
+    name: "oldest",
+    header: text.oldest,
+    cell: ({ oldestDueAt }) => oldestDueAt && <Time at={oldestDueAt} form="relative" />,
+  },
+];
+
+function Nodes() {
+  const nodes = useRead("GET /console/operator/nodes", {});
+  return (
+    <Stack gap="md">
+      <Title order={2} size="h5">
+        {text.nodes}
+      </Title>
+      <Listing
+        label={text.nodes}
+        columns={NODE_COLUMNS}
+        rows={nodes.data?.data}
+        rowId={({ nodeId }) => nodeId}
+        failure={nodes.failure}
+        onRetry={nodes.retry}
+        empty={null}
+        compact={(node) => (
+          <Group justify="space-between">
+            <span>{node.hostname}</span>
+            <NodeState node={node} />
+          </Group>
+        )}
+      />
+    </Stack>
+  );
+}
+
+function NodeState({ node: { isStale } }: { node: Node }) {
+  return (
+    <Badge variant="dot" color={isStale ? "red" : "teal"}>
+      {isStale ? text.stale : text.alive}
+    </Badge>
+  );
+}
+
+const NODE_COLUMNS: Column<Node>[] = [
+  { name: "host", header: text.host, cell: ({ hostname }) => hostname },
+  { name: "state", header: text.state, cell: (node) => <NodeState node={node} /> },
+  { name: "roles", header: text.roles, cell: ({ roles }) => roles.join(", ") },
+  { name: "version", header: text.version, cell: ({ softwareVersion }) => softwareVersion },
+  {
+    name: "started",
+    header: text.started,
+    cell: ({ startedAt }) => <Time at={startedAt} form="relative" />,
+  },
+  {
+    name: "heartbeat",
+    header: text.heartbeat,
+    cell: ({ heartbeatAt }) => <Time at={heartbeatAt} form="relative" />,
+  },
+];

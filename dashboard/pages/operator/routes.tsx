@@ -1,3 +1,148 @@
+import { Button, Group, NativeSelect, Paper, Stack, TextInput } from "@mantine/core";
+import { IconRoute } from "@tabler/icons-react";
+import { useQueryClient } from "@tanstack/react-query";
+import { type Answer, call } from "../../api.ts";
+import { operatorText, routingText as text } from "../../text/operator.ts";
+import { Empty } from "../../ui/empty.tsx";
+import { FailureLine } from "../../ui/failure-panel.tsx";
+import { type Column, Listing } from "../../ui/listing.tsx";
+import { ReasonedButton } from "../../ui/reasoned.tsx";
+import { useFields } from "../../ui/use-fields.ts";
+import { useAction } from "../../use-action.ts";
+import { askAgain, useRead } from "../../use-read.ts";
+import { checkPrefix, Finder, prefixName } from "./prefix.tsx";
+
+const LIST = "GET /console/operator/routes";
+type Route = Answer<typeof LIST>["data"][number];
+
+/** The longest prefix wins; its carriers are tried in order. */
 export function RoutesPage() {
-  return <h1>Routes</h1>;
+  const routes = useRead(LIST, {});
+  const client = useQueryClient();
+  const remove = useAction((prefix: string) =>
+    call("DELETE /console/operator/routes", {
+      query: { prefix, version: routes.data?.version },
+    }),
+  );
+  const columns: Column<Route>[] = [
+    { name: "prefix", header: text.prefix, cell: ({ prefix }) => prefixName(prefix) },
+    {
+      name: "carriers",
+      header: text.carriers,
+      isLong: true,
+      cell: ({ carriers }) => carriers.map(({ name }) => name).join(", "),
+    },
+    {
+      name: "actions",
+      header: text.actions,
+      cell: ({ prefix }) => (
+        <ReasonedButton
+          reason={undefined}
+          variant="default"
+          size="compact-sm"
+          aria-label={text.removeNamed(prefixName(prefix))}
+          onClick={() => void remove.run(prefix).then(() => askAgain(client, [LIST]))}
+        >
+          {text.remove}
+        </ReasonedButton>
+      ),
+    },
+  ];
+  return (
+    <Stack gap="lg">
+      {remove.failure && <FailureLine failure={remove.failure} />}
+      <Listing
+        label={operatorText.routes}
+        columns={columns}
+        rows={routes.data?.data}
+        rowId={({ prefix }) => `prefix ${prefix}`}
+        failure={routes.failure}
+        onRetry={routes.retry}
+        empty={
+          <Empty
+            icon={<IconRoute aria-hidden />}
+            title={text.noRoutes}
+            description={text.noRoutesHint}
+          />
+        }
+        compact={(route) => (
+          <Group justify="space-between">
+            <span>{prefixName(route.prefix)}</span>
+            <span>{route.carriers.map(({ name }) => name).join(", ")}</span>
+          </Group>
+        )}
+      />
+      <SetRoute version={routes.data?.version} />
+      <Finder
+        title={text.findCarrier}
+        find={async (recipient) => {
+          const found = await call("GET /console/operator/routes/find", { query: { recipient } });
+          if (found.prefix === null) return text.noRoute;
+          const carriers = found.carriers.map(({ name }) => name).join(", ");
+          return text.foundRoute(carriers, prefixName(found.prefix));
+        }}
+      />
+    </Stack>
+  );
+}
+
+function SetRoute({ version }: { version: number | undefined }) {
+  const client = useQueryClient();
+  const carriers = useRead("GET /console/operator/carriers", {});
+  const fields = useFields(
+    { prefix: "", first: "", second: "" },
+    {
+      prefix: checkPrefix,
+      first: (value) => (value === "" ? text.carrierNeeded : null),
+    },
+  );
+  const set = useAction(({ prefix, first, second }: typeof fields.values) =>
+    call("POST /console/operator/routes", {
+      body: { prefix, carrierIds: second === "" ? [first] : [first, second], version },
+    }),
+  );
+  async function send(values: typeof fields.values): Promise<void> {
+    const outcome = await set.run(values);
+    if (outcome?.ok === false) fields.take(outcome.failure);
+    else fields.reset();
+    askAgain(client, [LIST]);
+  }
+  const names = (carriers.data?.data ?? []).map(({ carrierId, name }) => ({
+    value: carrierId,
+    label: name,
+  }));
+  return (
+    <Paper withBorder p="md" component="section" aria-label={text.setRoute}>
+      <form onSubmit={fields.submit((values) => void send(values))} noValidate>
+        <Stack gap="sm">
+          {set.failure && <FailureLine failure={set.failure} />}
+          <Group align="flex-start" gap="sm">
+            <TextInput
+              label={text.prefix}
+              description={text.prefixHint}
+              inputMode="numeric"
+              {...fields.getInputProps("prefix")}
+            />
+            <NativeSelect
+              label={text.first}
+              description=" "
+              data={[{ value: "", label: "–" }, ...names]}
+              {...fields.getInputProps("first")}
+            />
+            <NativeSelect
+              label={text.second}
+              description=" "
+              data={[{ value: "", label: text.noSecond }, ...names]}
+              {...fields.getInputProps("second")}
+            />
+          </Group>
+          <Group>
+            <Button type="submit" variant="default" loading={set.isRunning}>
+              {text.setRoute}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Paper>
+  );
 }

@@ -11,7 +11,7 @@ import { toast } from "../../ui/toasts.tsx";
 import { useAction } from "../../use-action.ts";
 import { askAgain, useRead } from "../../use-read.ts";
 import { browserOf } from "./browser-name.ts";
-import { Part } from "../profile.tsx";
+import { Part } from "./part.tsx";
 
 /** Where this user is signed in, and a way to end each session. */
 export function Sessions() {

@@ -1,10 +1,9 @@
-import { Chip, Group, NativeSelect, Stack, TextInput } from "@mantine/core";
-import { useDebouncedCallback } from "@mantine/hooks";
-import { useState } from "react";
+import { Chip, Group, NativeSelect, Stack } from "@mantine/core";
 import { webhooksText as text } from "../../text/webhooks.ts";
 import { type ActiveFilter, FilterPills } from "../../ui/filter-pills.tsx";
 import { FilterBar } from "../../ui/filter-bar.tsx";
 import { RangePicker, rangeInWords } from "../../ui/range-picker.tsx";
+import { TypedFilter } from "../../ui/typed-filter.tsx";
 import { useZone } from "../../ui/zone.tsx";
 import { DELIVERY_STATES, EVENTS } from "../../vocabulary.ts";
 import type { WebhooksSearch } from "./search.ts";
@@ -33,7 +32,7 @@ export function DeliveryFilters({ search, onChange }: Props) {
   return (
     <Stack gap="sm">
       <FilterBar>
-        <TypedBox
+        <TypedFilter
           label={text.host}
           value={search.host}
           onTyped={(host) => onChange({ host }, true)}
@@ -50,7 +49,7 @@ export function DeliveryFilters({ search, onChange }: Props) {
             onChange({ event: chosen && [chosen] });
           }}
         />
-        <TypedBox
+        <TypedFilter
           label={text.httpStatus}
           width={110}
           value={search.httpStatus}
@@ -82,39 +81,6 @@ export function DeliveryFilters({ search, onChange }: Props) {
 }
 
 const NO_RANGE = { range: undefined, from: undefined, to: undefined };
-const TYPING_MS = 400;
-
-type BoxProps = {
-  label: string;
-  value: string | undefined;
-  width?: number;
-  onTyped: (typed: string | undefined) => void;
-};
-
-function TypedBox({ label, value, width = 200, onTyped }: BoxProps) {
-  const [typed, setTyped] = useState(value ?? "");
-  const [before, setBefore] = useState(value);
-  if (before !== value) {
-    setBefore(value);
-    if (value !== undefined) setTyped(value);
-  }
-  const apply = useDebouncedCallback(
-    (text: string) => onTyped(text.trim() || undefined),
-    TYPING_MS,
-  );
-  return (
-    <TextInput
-      label={label}
-      w={width}
-      value={typed}
-      onChange={(event) => {
-        setTyped(event.currentTarget.value);
-        apply(event.currentTarget.value);
-      }}
-    />
-  );
-}
-
 function useActive({ search, onChange }: Props): ActiveFilter[] {
   const zone = useZone();
   const { state, event, host, messageId, httpStatus } = search;

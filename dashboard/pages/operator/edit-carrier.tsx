@@ -1,0 +1,90 @@
+import { Button, Group, NumberInput, PasswordInput, Radio, Stack } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import type { Carrier } from "#contract";
+import { call } from "../../api.ts";
+import { carriersText as text } from "../../text/operator.ts";
+import { words } from "../../text/words.ts";
+import { Dialog } from "../../ui/dialog.tsx";
+import { FailureLine } from "../../ui/failure-panel.tsx";
+import { toast } from "../../ui/toasts.tsx";
+import { useFields } from "../../ui/use-fields.ts";
+import { useAction } from "../../use-action.ts";
+import { askAgain } from "../../use-read.ts";
+
+type Values = { rate: number | string; window: number | string; inDoubt: string; password: string };
+
+/** The limits, what is done in doubt, and the password, which only goes in. */
+export function EditCarrier({ carrier, onClose }: { carrier: Carrier; onClose: () => void }) {
+  const { carrierId, version, settings, name } = carrier;
+  const client = useQueryClient();
+  const fields = useFields<Values>({
+    rate: Number(settings["rate"] ?? 0),
+    window: Number(settings["window"] ?? 0),
+    inDoubt: String(settings["in_doubt"] ?? "resend"),
+    password: "",
+  });
+  const save = useAction(({ rate, window, inDoubt, password }: Values) =>
+    call("PATCH /console/operator/carriers/{carrierId}", {
+      params: { carrierId },
+      body: {
+        version,
+        settings: { rate: Number(rate), window: Number(window), in_doubt: inDoubt },
+        ...(password === "" ? {} : { password }),
+      },
+    }),
+  );
+  async function send(values: Values): Promise<void> {
+    const outcome = await save.run(values);
+    askAgain(client, ["GET /console/operator/carriers"]);
+    if (!outcome?.ok) return;
+    toast({ title: text.saved(name), message: text.savedHint });
+    onClose();
+  }
+  return (
+    <Dialog onClose={onClose} title={text.editTitle(name)}>
+      <form onSubmit={fields.submit((values) => void send(values))} noValidate>
+        <Stack gap="md">
+          {save.failure && (
+            <FailureLine failure={save.failure}>
+              {save.failure.details.map(({ message }) => message).join(" ")}
+            </FailureLine>
+          )}
+          <NumberInput
+            label={text.rate}
+            min={1}
+            allowDecimal={false}
+            data-autofocus
+            {...fields.getInputProps("rate")}
+          />
+          <NumberInput
+            label={text.windowSetting}
+            min={1}
+            allowDecimal={false}
+            {...fields.getInputProps("window")}
+          />
+          <Radio.Group label={text.inDoubt} {...fields.getInputProps("inDoubt")}>
+            <Group mt="xs">
+              <Radio value="resend" label={text.resend} />
+              <Radio value="fail" label={text.fail} />
+            </Group>
+          </Radio.Group>
+          <PasswordInput
+            label={text.password}
+            description={text.passwordHint}
+            autoComplete="off"
+            visibilityToggleButtonProps={{ "aria-label": words.showPassword }}
+            {...fields.getInputProps("password")}
+          />
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              {words.cancel}
+            </Button>
+            <Button type="submit" loading={save.isRunning}>
+              {words.save}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Dialog>
+  );
+}

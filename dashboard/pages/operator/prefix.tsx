@@ -1,0 +1,63 @@
+import { Button, Group, Paper, Stack, Text, TextInput, Title } from "@mantine/core";
+import { useState } from "react";
+import { routingText as text } from "../../text/operator.ts";
+import { FailureLine } from "../../ui/failure-panel.tsx";
+import { useAction } from "../../use-action.ts";
+
+export function checkPrefix(value: string): string | null {
+  return /^\d{0,15}$/.test(value) ? null : text.prefixWrong;
+}
+
+export function prefixName(prefix: string): string {
+  return prefix === "" ? text.anyNumber : prefix;
+}
+
+type Props = { title: string; find: (recipient: string) => Promise<string> };
+
+/** Asks the service what a real send to a number would meet. */
+export function Finder({ title, find }: Props) {
+  const [recipient, setRecipient] = useState("");
+  const [found, setFound] = useState<string>();
+  const look = useAction((number: string) => find(number.replaceAll(/\D/g, "")));
+  async function send(): Promise<void> {
+    const outcome = await look.run(recipient);
+    setFound(outcome?.ok ? outcome.result : undefined);
+  }
+  return (
+    <Paper withBorder p="md" component="section" aria-label={title}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void send();
+        }}
+        noValidate
+      >
+        <Stack gap="sm">
+          <Title order={2} size="h5">
+            {title}
+          </Title>
+          {look.failure && (
+            <FailureLine failure={look.failure}>
+              {look.failure.details.map(({ message }) => message).join(" ")}
+            </FailureLine>
+          )}
+          <Group align="flex-end" gap="sm">
+            <TextInput
+              label={text.number}
+              type="tel"
+              inputMode="tel"
+              value={recipient}
+              onChange={(event) => setRecipient(event.currentTarget.value)}
+            />
+            <Button type="submit" variant="default" loading={look.isRunning}>
+              {text.find}
+            </Button>
+          </Group>
+          <Text role="status" size="sm">
+            {found}
+          </Text>
+        </Stack>
+      </form>
+    </Paper>
+  );
+}
