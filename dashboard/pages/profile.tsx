@@ -1,17 +1,7 @@
-import {
-  Button,
-  Divider,
-  Group,
-  PasswordInput,
-  Stack,
-  Switch,
-  Text,
-  TextInput,
-  Title,
-} from "@mantine/core";
+import { Button, Group, PasswordInput, Stack, Switch, Text, TextInput } from "@mantine/core";
 import { Radio } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
-import { type ReactNode, useState } from "react";
+import { useState } from "react";
 import { call } from "../api.ts";
 import { checkName, checkNewPassword } from "../fields.ts";
 import { browserZone, countOf, zoneName } from "../format.ts";

@@ -69,8 +69,7 @@ export async function startSending({
   });
   await within("a carrier binds", Promise.all(smscs.map((smsc) => smsc.bound())));
 
-  const read = async (messageId: string) =>
-    (await api.get(`/v1/messages/${messageId}`)).json();
+  const read = async (messageId: string) => (await api.get(`/v1/messages/${messageId}`)).json();
   return {
     api,
     smscs,
@@ -80,8 +79,7 @@ export async function startSending({
       if (answer.statusCode !== 202) throw new Error(`The message was refused: ${answer.body}`);
       return answer.json();
     },
-    history: async (messageId) =>
-      ((await api.get(`/v1/messages/${messageId}/events`)).json()).data,
+    history: async (messageId) => (await api.get(`/v1/messages/${messageId}/events`)).json().data,
     async reached(messageId, ...statuses) {
       const began = performance.now();
       for (;;) {

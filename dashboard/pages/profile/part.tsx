@@ -1,4 +1,4 @@
-import { Title } from "@mantine/core";
+import { Divider, Title } from "@mantine/core";
 import type { ReactNode } from "react";
 
 export function Part({ title, children }: { title: string; children: ReactNode }) {
