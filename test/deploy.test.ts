@@ -1,0 +1,264 @@
+import assert from "node:assert/strict";
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { describeSettings, readConfig } from "../server/config.ts";
+import { startCollector } from "./support/collector.ts";
+import { eventually } from "./support/eventually.ts";
+import { startReceiver } from "./support/receiver.ts";
+import { type Scrape, scrape } from "./support/scrape.ts";
+import { startSending } from "./support/sending.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
+
+const ALERTS = read("deploy/prometheus/alerts.yaml");
+const DASHBOARD = read("deploy/grafana/posthorn.json");
+const COMPOSE = read("deploy/compose.yaml");
+const DOCKERFILE = read("deploy/Dockerfile");
+
+test("every metric that alerts and dashboard name exists, and has the labels they ask for", async () => {
+  const { names, samples } = await scrapeBusyNode();
+  const used = [ALERTS, DASHBOARD].flatMap(metricsIn);
+  const labels = Map.groupBy(samples, ({ name }) => base(name));
+  const labelsOf = (name: string) =>
+    (labels.get(base(name)) ?? []).flatMap((sample) => Object.keys(sample.labels));
+
+  assert.ok(new Set(used).size > 30);
+  assert.deepEqual(
+    used.filter((name) => !names.has(name) && !names.has(base(name))),
+    [],
+  );
+  for (const expression of expressions()) {
+    const known = metricsIn(expression).flatMap(labelsOf);
+    const missing = labelsIn(expression).filter((label) => !known.includes(label));
+    assert.deepEqual(missing, [], expression);
+  }
+});
+
+/** One that has sent, refused, failed and told, so that every metric has values and so labels. */
+async function scrapeBusyNode(): Promise<Scrape> {
+  await using collector = await startCollector();
+  await using receiver = await startReceiver();
+  await using world = await startSending({
+    smscs: [{ answer: "by_recipient" }],
+    api: { settings: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ROLES } },
+  });
+  const callbackUrl = receiver.url;
+  for (const recipient of ["4915112345678", "4915112340002", "4915112340008"]) {
+    const { messageId } = await world.send({ recipient, text: "Hello", callbackUrl });
+    await world.reached(messageId, "DELIVERED", "FAILED");
+  }
+  await world.api.send({}, { key: "sms_wrong" });
+  return eventually("figures are read from the database", async () => {
+    const told = await scrape(world.api);
+    const isWhole = told.value("posthorn_webhook_oldest_due_seconds") !== undefined;
+    return isWhole && told.value("posthorn_send_queue_messages") !== undefined && told;
+  });
+}
+
+function expressions(): string[] {
+  const inAlerts = alerts().map(
+    ({ text }) => /expr: ([\s\S]*?)\n +(?:for|labels):/.exec(text)?.[1],
+  );
+  const inPanels = [...DASHBOARD.matchAll(/"expr": "((?:[^"\\]|\\.)*)"/g)].map(([, text]) =>
+    text?.replaceAll('\\"', '"'),
+  );
+  return [...inAlerts, ...inPanels].map((text = "") => text);
+}
+
+/** What Prometheus adds to every sample, or makes out of a histogram. */
+const GIVEN = new Set(["instance", "job", "le"]);
+
+function labelsIn(expression: string): string[] {
+  const matched = [...expression.matchAll(/[{,](\w+)\s*[=!]~?=?"/g)].map(([, label = ""]) => label);
+  const grouped = [...expression.matchAll(/\b(?:by|on) \(([^)]*)\)/g)].flatMap(([, list = ""]) =>
+    list.split(",").map((label) => label.trim()),
+  );
+  return [...matched, ...grouped].filter((label) => !GIVEN.has(label));
+}
+
+const ROLES = "api,sender,webhooks,dashboard";
+
+function metricsIn(text: string): string[] {
+  return [...text.matchAll(/\bposthorn_[a-z0-9_]+/g)].map(([name]) => name);
+}
+
+/** Histograms show three series under names of their own. */
+function base(name: string): string {
+  return name.replace(/_(?:bucket|sum|count)$/, "");
+}
+
+type Alert = { name: string; text: string };
+
+function alerts(): Alert[] {
+  const [, ...texts] = ALERTS.split(/^ +- alert: /m);
+  return texts.map((text) => ({ name: text.split("\n", 1)[0] ?? "", text }));
+}
+
+test("every alert has an expression, a severity, a summary, and its meaning in docs/operating.md", () => {
+  const guide = read("docs/operating.md");
+
+  assert.ok(alerts().length > 15);
+  for (const { name, text } of alerts()) {
+    assert.match(text, /^ +expr: /m, name);
+    assert.match(text, /severity: (?:critical|warning)/, name);
+    assert.match(text, /summary: "/, name);
+    assert.ok(guide.includes(`\`${name}\``), `docs/operating.md does not explain ${name}`);
+  }
+});
+
+test("the guide explains no alert that does not exist", () => {
+  const names = new Set(alerts().map(({ name }) => name));
+  const named = [...read("docs/operating.md").matchAll(/`(Posthorn[A-Z]\w+)`/g)];
+
+  assert.deepEqual(
+    named.map(([, name = ""]) => name).filter((name) => !names.has(name)),
+    [],
+  );
+});
+
+test("the dashboard is whole: panels have queries, ids are unique, nothing lies over another", () => {
+  const { panels } = JSON.parse(DASHBOARD) as {
+    panels: {
+      id: number;
+      type: string;
+      title: string;
+      targets?: { expr: string }[];
+      gridPos: Place;
+    }[];
+  };
+
+  assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length);
+  for (const { type, targets, title } of panels)
+    assert.ok(type === "row" || (targets ?? []).length > 0, title);
+  const cells = panels.flatMap(({ gridPos }) => cellsOf(gridPos));
+  assert.equal(new Set(cells).size, cells.length);
+});
+
+type Place = { x: number; y: number; w: number; h: number };
+
+function cellsOf({ x, y, w, h }: Place): string[] {
+  const columns = Array.from({ length: w }, (_, n) => x + n);
+  const rows = Array.from({ length: h }, (_, n) => y + n);
+  return rows.flatMap((row) => columns.map((column) => `${column},${row}`));
+}
+
+test("deployments set only settings that exist", () => {
+  const known = new Set(describeSettings().map(({ name }) => name));
+  const posthorn = COMPOSE.slice(COMPOSE.indexOf("  posthorn:"), COMPOSE.indexOf("\n  postgres:"));
+  const inCompose = [...posthorn.matchAll(/^ {6}([A-Z_]+):/gm)];
+  const inUnits = globSync("deploy/systemd/*", { cwd: ROOT }).flatMap((path) => [
+    ...read(path).matchAll(/^(?:Environment=)?([A-Z_]+)=/gm),
+  ]);
+  const inImage = [...DOCKERFILE.matchAll(/^(?:ENV| {4}) ?([A-Z_]+)=/gm)];
+
+  assert.ok(inCompose.length >= 5 && inUnits.length >= 5 && inImage.length >= 3);
+  const names = [...inCompose, ...inUnits, ...inImage].map(([, name = ""]) => name);
+  assert.deepEqual(
+    names.filter((name) => !known.has(name) && name !== "PATH"),
+    [],
+  );
+});
+
+test("a deployment with the example's secrets is refused", () => {
+  const example = Object.fromEntries(
+    read("deploy/systemd/posthorn.env.example")
+      .split("\n")
+      .filter((line) => /^[A-Z]/.test(line))
+      .map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]),
+  );
+
+  assert.throws(() => readConfig(example, ROOT), /SECRET_KEY: .*\n|DATABASE_URL: .*example/);
+  const required = [...COMPOSE.matchAll(/\$\{(\w+):\?/g)].map(([, name]) => name);
+  assert.deepEqual([...new Set(required)].toSorted(), [
+    "POSTGRES_PASSWORD",
+    "PUBLIC_URL",
+    "SECRET_KEY",
+  ]);
+});
+
+test("the container runs as an ordinary user, on a read-only root, and is asked how it does", () => {
+  assert.match(DOCKERFILE, /^USER 10001:10001$/m);
+  assert.match(DOCKERFILE, /^HEALTHCHECK [\s\S]*\/healthz/m);
+  assert.match(COMPOSE, /read_only: true/);
+  assert.match(COMPOSE, /cap_drop: \[ALL\]/);
+  assert.doesNotMatch(DOCKERFILE, /:latest|curl .*\| *sh/);
+});
+
+test("what the image is built with is there", async () => {
+  const imported = [
+    ...DOCKERFILE.matchAll(/const \{ (\w+) \} = await import\("\/app\/([^"]+)"\)/g),
+  ];
+
+  assert.equal(imported.length, 2);
+  for (const [, name = "", path = ""] of imported) {
+    const module = (await import(join(ROOT, path))) as Record<string, unknown>;
+    assert.equal(typeof module[name], "function", `${name} of ${path}`);
+  }
+});
+
+test("what an image leaves out is not what the pages are built from", () => {
+  const left = read("deploy/Dockerfile.dockerignore").split("\n").filter(Boolean);
+
+  for (const needed of ["bin", "contract", "dashboard", "docs", "migrations", "server", "sdk"]) {
+    assert.ok(existsSync(join(ROOT, needed)));
+    assert.ok(!left.includes(needed), needed);
+  }
+  assert.ok(left.includes(".env") && left.includes("data"), "secrets stay out of the image");
+});
+
+test("the guide names what doctor checks, all of it and nothing else", () => {
+  const sources = globSync("server/cli/doctor{-command.ts,/*.ts}", { cwd: ROOT })
+    .filter((path) => !path.endsWith(".test.ts"))
+    .map(read)
+    .join("\n");
+  const checked = [
+    ...sources.matchAll(/(?:\b(?:ok|warning|fault)\(\s*|const name = )"([a-z ]+)"/g),
+  ];
+  const table = read("docs/operating.md").split("## What doctor finds")[1] ?? "";
+  const named = [...table.matchAll(/^\| (`[^|]+) \|/gm)].flatMap(([, cell = ""]) =>
+    [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name),
+  );
+
+  const names = new Set(checked.map(([, name]) => name));
+  assert.deepEqual(named.toSorted(), [...names, "carrier NAME"].toSorted());
+});
+
+test("every file that the guides name or link to exists", () => {
+  for (const guide of ["docs/operating.md", "docs/security.md"]) {
+    const text = read(guide);
+    const named = [...text.matchAll(/`((?:test|server|deploy)\/[\w./-]+\.\w+)`/g)];
+    const linked = [...text.matchAll(/\]\(([\w./-]+)(?:#[\w-]+)?\)/g)].map(([, path = ""]) =>
+      join("docs", path),
+    );
+    const paths = [...named.map(([, path = ""]) => path), ...linked];
+    assert.ok(paths.length > 5);
+    assert.deepEqual(
+      paths.filter((path) => !existsSync(join(ROOT, path))),
+      [],
+      guide,
+    );
+  }
+});
+
+test("the guides name only settings and metrics that exist, and headings that are there", () => {
+  const known = new Set(describeSettings().map(({ name }) => name));
+  const guide = read("docs/operating.md");
+  const settings = [...guide.matchAll(/`([A-Z][A-Z_]+_[A-Z_]+)(?:=[^`]*)?`/g)].map(
+    ([, name = ""]) => name,
+  );
+  const headings = [...guide.matchAll(/^#+ (.+)$/gm)].map(([, title = ""]) =>
+    title.toLowerCase().replaceAll(" ", "-"),
+  );
+  const anchors = [...guide.matchAll(/\]\(#([\w-]+)\)/g)].map(([, anchor = ""]) => anchor);
+
+  assert.deepEqual(
+    settings.filter((name) => !known.has(name) && name !== "QUEUE_FULL"),
+    [],
+  );
+  assert.deepEqual(
+    anchors.filter((anchor) => !headings.includes(anchor)),
+    [],
+  );
+});
