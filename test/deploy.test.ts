@@ -242,7 +242,7 @@ test("every file that the guides name or link to exists", () => {
   }
 });
 
-test("the guides name only settings and metrics that exist, and headings that are there", () => {
+test("the guide names only settings that exist, and leads to headings that are there", () => {
   const known = new Set(describeSettings().map(({ name }) => name));
   const guide = read("docs/operating.md");
   const settings = [...guide.matchAll(/`([A-Z][A-Z_]+_[A-Z_]+)(?:=[^`]*)?`/g)].map(

@@ -9,6 +9,9 @@ export type EventStream = AsyncDisposable & {
   readonly status: number;
 };
 
+/** Longer than anything a test waits for on a busy machine. */
+const LIMIT_MS = 20_000;
+
 export async function openStream(
   url: string,
   headers: Record<string, string>,
@@ -33,7 +36,7 @@ export async function openStream(
     }
   }
 
-  async function next() {
+  async function wait() {
     for (;;) {
       const lines = (await block()).split("\n");
       const id = lines.find((line) => line.startsWith("id: "))?.slice(4);
@@ -41,6 +44,15 @@ export async function openStream(
       const data = lines.find((line) => line.startsWith("data: "))?.slice(6);
       if (data !== undefined) return { id, data: JSON.parse(data) as Record<string, unknown> };
     }
+  }
+
+  /** A test that waits for what never comes must end. */
+  function next() {
+    const inVain = new Promise<never>((_resolve, reject) => {
+      const limit = AbortSignal.timeout(LIMIT_MS);
+      limit.addEventListener("abort", () => reject(new Error("waited in vain for an event")));
+    });
+    return Promise.race([wait(), inVain]);
   }
 
   return {
