@@ -1137,7 +1137,7 @@ CREATE OR REPLACE FUNCTION public.latency_class(taken interval)
  RETURNS smallint
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
-RETURN (floor((ln(GREATEST((1)::numeric, (EXTRACT(epoch FROM taken) * (1000)::numeric))) / ln(1.1))))::smallint;
+RETURN (floor((ln(GREATEST((1)::double precision, (date_part('epoch'::text, taken) * (1000)::double precision))) / ln((1.1)::double precision))))::smallint;
 
 CREATE OR REPLACE FUNCTION public.ledger_seq_at(account uuid, moment timestamp with time zone)
  RETURNS bigint
@@ -1196,20 +1196,22 @@ begin
   end loop;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.move_messages(m_account uuid[], m_id uuid[], m_from text[], m_to text[], m_at timestamp with time zone[], m_error text[], m_carrier_code text[], m_body bytea[], m_host_key bigint[])
- RETURNS SETOF uuid
+CREATE OR REPLACE FUNCTION public.move_messages(m_account uuid[], m_id uuid[], m_from text[], m_to text[], m_at timestamp with time zone[], m_error text[], m_carrier_code text[], m_body bytea[], m_host_key bigint[], m_lease boolean[], lease interval)
+ RETURNS TABLE(message_id uuid, sequence smallint, is_leased boolean, is_blocked boolean, moved_at timestamp with time zone)
  LANGUAGE plpgsql
 AS $function$
+#variable_conflict use_column
 declare
-  moved uuid[];
+  moment constant timestamptz := clock_timestamp();
 begin
   perform from messages m
      join unnest(m_account, m_id) as u (account_id, id) on m.account_id = u.account_id and m.message_id = u.id
     order by m.message_id for no key update of m;
 
+  return query
   with u as materialized (
-    select * from unnest(m_account, m_id, m_from, m_to, m_at, m_error, m_carrier_code, m_body, m_host_key)
-      as u (account_id, id, was, now_is, at, error, carrier_code, body, host_key)
+    select * from unnest(m_account, m_id, m_from, m_to, m_at, m_error, m_carrier_code, m_body, m_host_key, m_lease)
+      as u (account_id, id, was, now_is, at, error, carrier_code, body, host_key, lease)
   ), changed as (
     update messages m
        set status = u.now_is,
@@ -1221,16 +1223,27 @@ begin
       from u
      where m.account_id = u.account_id and m.message_id = u.id and m.status = u.was
     returning m.account_id, m.message_id, m.sequence, m.status, u.at, m.callback_url, m.credits, u.body, u.host_key,
-              u.was, m.error_code, m.created_at, coalesce(m.send_at, m.created_at) as due_at
+              u.lease, u.was, m.error_code, m.created_at, coalesce(m.send_at, m.created_at) as due_at
   ), noted as (
     insert into events (message_id, sequence, account_id, status, at, callback_url, body)
     select c.message_id, c.sequence, c.account_id, c.status, c.at, case when c.body is not null then c.callback_url end, c.body
       from changed c
-  ), due as (
-    insert into webhook_deliveries (message_id, sequence, account_id, host_key, created_at, next_at)
-    select c.message_id, c.sequence, c.account_id, c.host_key, clock_timestamp(), clock_timestamp()
+  ), told_of as materialized (
+    select c.message_id, c.sequence, c.account_id, c.host_key, c.lease and o.count = 0 as is_leased, o.leased > 0 as is_blocked
       from changed c
+     cross join lateral (
+       select count(*) as count, count(w.leased_until) as leased
+         from webhook_deliveries w
+        where w.message_id = c.message_id
+     ) o
      where c.body is not null
+  ), due as (
+    insert into webhook_deliveries (message_id, sequence, account_id, host_key, created_at, next_at, attempts,
+                                    leased_until, lease_epoch)
+    select t.message_id, t.sequence, t.account_id, t.host_key, moment,
+           case when t.is_leased then moment + lease else moment end, t.is_leased::integer,
+           case when t.is_leased then moment + lease end, t.is_leased::integer
+      from told_of t
   ), followed as (
     insert into followed_events (account_id, message_id, sequence)
     select c.account_id, c.message_id, c.sequence
@@ -1267,10 +1280,21 @@ begin
               from changed c where c.status = 'FAILED' group by c.account_id) s
      where a.account_id = s.account_id
   )
-  select array_agg(c.message_id) into moved from changed c;
-
-  return query select unnest(moved);
+  select c.message_id, c.sequence, coalesce(t.is_leased, false), coalesce(t.is_blocked, false), moment
+    from changed c
+    left join told_of t using (message_id);
 end $function$;
+
+CREATE OR REPLACE FUNCTION public.partition_health()
+ RETURNS TABLE(parent text, until timestamp with time zone, has_strays boolean)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  values ('messages', partitions_until('messages'), exists (select from messages_other)),
+         ('events', partitions_until('events'), exists (select from events_other)),
+         ('submissions', partitions_until('submissions'), exists (select from submissions_other)),
+         ('webhook_attempts', partitions_until('webhook_attempts'), exists (select from webhook_attempts_other))
+$function$;
 
 CREATE OR REPLACE FUNCTION public.partitions_until(parent regclass)
  RETURNS timestamp with time zone
