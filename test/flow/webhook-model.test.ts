@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { eventId, sql, systemClock } from "#platform";
+import { replayDelivery } from "#webhooks";
+import { laneOf, type WebhookWorld, webhookWorld } from "../support/webhook-world.ts";
+
+const URL = "http://127.0.0.1:1/hook";
+const EVENTS = 3;
+
+/** What is done to the lane; `pick` chooses among what is there. */
+type Step = { do: "claim" | "succeed" | "fail" | "crash" | "replay" | "hurry"; pick: number };
+
+type Held = { messageId: string; sequence: number; attempt: number; epoch: number; step: number };
+
+type Model = {
+  /** Leases that their holder believes in; a crash makes it forget them. */
+  held: Held[];
+  /** How often each event was brought back after it had ended. */
+  replayed: Map<string, number>;
+};
+
+const steps = fc.array(
+  fc.record({
+    do: fc.constantFrom("claim", "claim", "succeed", "fail", "crash", "replay", "hurry"),
+    pick: fc.nat({ max: 20 }),
+  }) as fc.Arbitrary<Step>,
+  { minLength: 5, maxLength: 25 },
+);
+
+test("in no order of claims, answers, crashes and replays does a lane lose, double or mix up a delivery", async () => {
+  await using world = await webhookWorld();
+  await fc.assert(
+    fc.asyncProperty(steps, async (sequence) => {
+      await world.db.query(sql`truncate webhook_deliveries, webhook_attempts, webhook_replays`);
+      const ids = await world.sent(EVENTS, { url: URL });
+      const model: Model = { held: [], replayed: new Map() };
+      for (const step of sequence) {
+        await perform(world, model, step, ids);
+        await assertSound(world, model, ids);
+      }
+    }),
+    { numRuns: 25 },
+  );
+});
+
+async function perform(world: WebhookWorld, model: Model, step: Step, ids: string[]) {
+  const held = model.held[step.pick % Math.max(1, model.held.length)];
+  switch (step.do) {
+    case "claim":
+      return void model.held.push(...(await claim(world, step.pick % 2 === 0)));
+    case "succeed":
+      return held && record(world, model, held, "ended");
+    case "fail":
+      return held && record(world, model, held, "again");
+    case "crash":
+      model.held = [];
+      return world.expireLeases();
+    case "hurry":
+      return world.db.query(sql`
+        update webhook_deliveries set next_at = clock_timestamp() where leased_until is null`);
+    case "replay": {
+      const messageId = ids[step.pick % ids.length] as string;
+      const waits = await isWaiting(world, messageId);
+      await replayDelivery(world.db, {
+        deliveryId: eventId(messageId, 2),
+        actor: "test",
+        now: systemClock.now(),
+      });
+      if (!waits) model.replayed.set(messageId, (model.replayed.get(messageId) ?? 0) + 1);
+    }
+  }
+}
+
+async function isWaiting({ db }: WebhookWorld, messageId: string): Promise<boolean> {
+  const rows = await db.query(sql`
+    select message_id from webhook_deliveries where message_id = ${messageId}`);
+  return rows.length > 0;
+}
+
+async function claim({ db, accountId }: WebhookWorld, isFirst: boolean): Promise<Held[]> {
+  return db.query<Held>(sql`
+    select message_id as "messageId", sequence, attempts as attempt, lease_epoch as epoch, step
+      from claim_deliveries(array[${laneOf(accountId, URL)}]::bigint[], array[2], ${isFirst}, interval '30 s')
+     where not is_poison`);
+}
+
+async function record(
+  { db, accountId }: WebhookWorld,
+  model: Model,
+  { messageId, sequence, attempt, epoch, step }: Held,
+  next: "ended" | "again",
+): Promise<void> {
+  model.held = model.held.filter((each) => each.messageId !== messageId || each.epoch !== epoch);
+  const ended = next === "ended" ? "delivered" : null;
+  const nothing = [null];
+  await db.query(sql`
+    select record_attempts(${[accountId]}::uuid[], ${[messageId]}::uuid[], ${[sequence]}::smallint[], ${[attempt]}::smallint[],
+      ${[systemClock.now()]}::timestamptz[], ${nothing}::uuid[], ${[step]}::smallint[], ${[200]}::smallint[], ${nothing}::text[],
+      ${nothing}::text[], ${nothing}::real[], ${nothing}::real[], ${nothing}::real[], ${nothing}::real[], ${[1]}::real[],
+      ${nothing}::text[], ${nothing}::text[], ${nothing}::bytea[], ${[epoch]}::integer[], ${[next]}::text[], ${[ended]}::text[],
+      ${[step + 1]}::smallint[], ${[0]}::float8[])`);
+}
+
+/** What must hold after every step, whatever came before. */
+async function assertSound(world: WebhookWorld, model: Model, ids: string[]): Promise<void> {
+  const attempts = await world.attempts();
+  const leased = await world.db.query<{ message_id: string }>(sql`
+    select message_id from webhook_deliveries where leased_until is not null`);
+  assert.equal(new Set(leased.map(({ message_id }) => message_id)).size, leased.length);
+  for (const messageId of ids) {
+    const own = attempts.filter(({ message_id }) => message_id === messageId);
+    const numbers = own.map(({ attempt }) => attempt);
+    assert.equal(new Set(numbers).size, numbers.length, "an attempt number was used twice");
+    const ended = own.filter((each) => each.ended !== null).length;
+    const waiting = Number(await isWaiting(world, messageId));
+    // Each time it was wished for it either still waits or has ended, once.
+    assert.equal(ended + waiting, 1 + (model.replayed.get(messageId) ?? 0));
+  }
+}

@@ -1,0 +1,163 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { eventId, sql, systemClock } from "#platform";
+import {
+  cancelReplay,
+  continueReplays,
+  countExhausted,
+  findReplay,
+  finishReplay,
+  replayDelivery,
+  startBulkReplay,
+} from "#webhooks";
+import { startReceiver } from "../support/receiver.ts";
+import { type WebhookWorld, webhookWorld } from "../support/webhook-world.ts";
+
+const LONG_AGO = new Date("2026-01-01T00:00:00Z");
+
+/** Deliveries that ended exhausted, as seven failures leave them. */
+async function exhausted(world: WebhookWorld, count: number, url: string): Promise<string[]> {
+  const messageIds = await world.sent(count, { url });
+  await world.db.query(sql`
+    with gone as (delete from webhook_deliveries returning account_id, message_id, sequence)
+    insert into webhook_attempts (account_id, message_id, sequence, attempt, at, step, http_status, error_class, total_ms, ended)
+    select account_id, message_id, sequence, 7, clock_timestamp(), 6, 500, 'http_500', 1, 'exhausted' from gone`);
+  return messageIds;
+}
+
+function wish({ accountId }: WebhookWorld) {
+  return { accountId, since: LONG_AGO, actor: "test", now: systemClock.now() };
+}
+
+test("replaying one that still waits brings it forward, and makes no second delivery", async () => {
+  await using receiver = await startReceiver(({ headers }) =>
+    headers["x-sms-attempt"] === "1" ? 500 : 200,
+  );
+  await using world = await webhookWorld();
+  world.worker();
+  const [messageId] = (await world.sent(1, { url: receiver.url })) as [string];
+  await world.until(
+    "it waits for its second attempt",
+    sql`select step = 1 as holds from webhook_deliveries`,
+  );
+
+  const replayed = await replayDelivery(world.db, {
+    deliveryId: eventId(messageId, 2),
+    actor: "test",
+    now: systemClock.now(),
+  });
+  await receiver.arrived(2);
+  await world.left(0);
+
+  assert.equal(replayed.outcome, "replayed");
+  assert.deepEqual(
+    (await world.attempts()).map(({ attempt, ended, replay_id }) => [attempt, ended, replay_id]),
+    [
+      [1, null, null],
+      [2, "delivered", null],
+    ],
+  );
+});
+
+test("the same key is one replay, two keys are two, each on record with its actor", async () => {
+  await using receiver = await startReceiver();
+  await using world = await webhookWorld();
+  const [messageId] = (await exhausted(world, 1, receiver.url)) as [string];
+  const deliveryId = eventId(messageId, 2);
+  const replay = (idempotencyKey: string) =>
+    replayDelivery(world.db, { deliveryId, actor: "test", now: systemClock.now(), idempotencyKey });
+
+  const [first, again, other] = [await replay("a"), await replay("a"), await replay("b")];
+
+  assert.deepEqual(
+    [first.outcome, again.outcome, other.outcome],
+    ["replayed", "repeated", "replayed"],
+  );
+  assert.ok("replayId" in first && "replayId" in again && first.replayId === again.replayId);
+  const audited = await world.db.query(sql`
+    select actor, object_id from audit_log where action = 'webhook.replayed'`);
+  assert.deepEqual(audited, [
+    { actor: "test", object_id: deliveryId },
+    { actor: "test", object_id: deliveryId },
+  ]);
+});
+
+test("a delivery of another account, an unknown one and one too old are not replayed", async () => {
+  await using world = await webhookWorld();
+  const [messageId] = (await exhausted(world, 1, "http://127.0.0.1:1/hook")) as [string];
+  const deliveryId = eventId(messageId, 2);
+  const actor = "test";
+  const now = systemClock.now();
+  const later = new Date(now.getTime() + 31 * 86_400_000);
+  const accountId = await world.newAccount();
+
+  const outcomes = [
+    await replayDelivery(world.db, { deliveryId, accountId, actor, now }),
+    await replayDelivery(world.db, { deliveryId: eventId(messageId, 3), actor, now }),
+    await replayDelivery(world.db, { deliveryId: "rubbish", actor, now }),
+    await replayDelivery(world.db, { deliveryId, actor, now: later }),
+  ].map(({ outcome }) => outcome);
+
+  assert.deepEqual(outcomes, ["not_found", "not_found", "not_found", "too_old"]);
+  await world.left(0);
+});
+
+test("everything exhausted is counted, queued page by page, and delivered; a second wish finds nothing", async () => {
+  await using receiver = await startReceiver();
+  await using world = await webhookWorld();
+  await exhausted(world, 1_100, receiver.url);
+  const counted = await countExhausted(world.db, wish(world));
+
+  const { replayId, total } = await startBulkReplay(world.db, wish(world));
+  const replayed = await finishReplay({ db: world.db, clock: systemClock }, replayId);
+  const waiting = await findReplay(world.db, { accountId: world.accountId, replayId });
+  world.worker();
+  await world.left(0);
+
+  assert.deepEqual([counted, total, replayed], [1_100, 1_100, 1_100]);
+  assert.partialDeepStrictEqual(waiting, { state: "running", waiting: 1_100, delivered: 0 });
+  assert.partialDeepStrictEqual(
+    await findReplay(world.db, { accountId: world.accountId, replayId }),
+    { state: "done", total: 1_100, waiting: 0, delivered: 1_100, failed: 0 },
+  );
+  assert.equal(await countExhausted(world.db, wish(world)), 0);
+  const numbers = new Set(receiver.received.map(({ headers }) => headers["x-sms-attempt"]));
+  assert.deepEqual(numbers, new Set(["8"]), "attempts count on");
+});
+
+test("a bulk replay whose process died is taken up where it stopped", async () => {
+  await using world = await webhookWorld();
+  await exhausted(world, 700, "http://127.0.0.1:1/hook");
+  const { replayId } = await startBulkReplay(world.db, wish(world));
+  const loop = continueReplays(world.db);
+  const { signal } = new AbortController();
+
+  await loop.pass(signal);
+  await world.left(500);
+  await loop.pass(signal);
+  await loop.pass(signal);
+
+  await world.left(700);
+  const rows = await world.db.query(sql`
+    select distinct replay_id from webhook_deliveries`);
+  assert.deepEqual(rows, [{ replay_id: replayId }]);
+});
+
+test("a replay that is stopped leaves out what has not begun, and queues no more", async () => {
+  await using world = await webhookWorld();
+  await exhausted(world, 700, "http://127.0.0.1:1/hook");
+  const { replayId } = await startBulkReplay(world.db, wish(world));
+  await continueReplays(world.db).pass(new AbortController().signal);
+  await world.left(500);
+
+  const cancel = { accountId: world.accountId, replayId, actor: "test", now: systemClock.now() };
+  assert.equal(await cancelReplay(world.db, cancel), true);
+  await continueReplays(world.db).pass(new AbortController().signal);
+
+  await world.left(0);
+  assert.partialDeepStrictEqual(
+    await findReplay(world.db, { accountId: world.accountId, replayId }),
+    { state: "canceled", total: 0, waiting: 0 },
+  );
+  assert.equal(await countExhausted(world.db, wish(world)), 700);
+});
