@@ -40,8 +40,10 @@ const signIn = createRoute({
   getParentRoute: () => root,
   path: "/sign-in",
   validateSearch: (raw: RawSearch): { next?: string } => present({ next: readNext(raw["next"]) }),
-  beforeLoad: async () => {
-    if (await waitsForSetup()) throw redirect({ to: "/setup" });
+  // Users made in the terminal can sign in before there is an operator: set-up links here with `next=/`,
+  // which nobody else does.
+  beforeLoad: async ({ search }) => {
+    if (search.next !== "/" && (await waitsForSetup())) throw redirect({ to: "/setup" });
   },
   component: lazyRouteComponent(() => import("./pages/sign-in.tsx"), "SignInPage"),
 });

@@ -11,7 +11,12 @@ create function move_messages(
   m_account uuid[], m_id uuid[], m_from text[], m_to text[], m_at timestamptz[],
   m_error text[], m_carrier_code text[], m_body bytea[], m_host_key bigint[], m_lease boolean[], lease interval
 ) returns table (message_id uuid, sequence smallint, is_leased boolean, is_blocked boolean, moved_at timestamptz)
-language plpgsql as $$
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
 #variable_conflict use_column
 declare
   moment constant timestamptz := clock_timestamp();
@@ -92,7 +97,10 @@ begin
               from changed c where c.status = 'FAILED' group by c.account_id) s
      where a.account_id = s.account_id
   )
-  select c.message_id, c.sequence, coalesce(t.is_leased, false), coalesce(t.is_blocked, false), moment
+  select t.message_id, t.sequence, t.is_leased, t.is_blocked, moment
+    from told_of t
+   union all
+  select c.message_id, c.sequence, false, false, moment
     from changed c
-    left join told_of t using (message_id);
+   where c.body is null;
 end $$;

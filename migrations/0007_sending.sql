@@ -79,7 +79,8 @@ begin
 end $$;
 
 -- Stores what became of hand-overs. Only who holds the lease changes the queue; what somebody else
--- has taken over meanwhile is kept as history alone. Returns the messages whose lease was held.
+-- has taken over meanwhile is kept as history alone. A node may have overtaken itself: the epoch tells.
+-- Returns the messages whose lease is held, with its epoch.
 -- step: sent and failed leave the queue, again is due after delay_ms at the carrier named, and null
 -- means that further segments follow.
 create function record_submissions(
@@ -88,17 +89,17 @@ create function record_submissions(
   s_at timestamptz[], s_outcome text[], s_carrier_message_id text[], s_match_id text[], s_carrier_code text[],
   s_in_doubt_at timestamptz[], s_doubt_reason text[], s_doubt_action text[],
   s_step text[], s_delay_ms integer[], s_next_carrier uuid[]
-) returns setof uuid language plpgsql as $$
+) returns table (message_id uuid, lease_epoch integer) language plpgsql as $$
+#variable_conflict use_column
 declare
   held uuid[];
+  epochs integer[];
 begin
-  select array_agg(h.message_id) into held
+  select array_agg(h.message_id), array_agg(h.lease_epoch) into held, epochs
     from (
-      select q.message_id
+      select q.message_id, q.lease_epoch
         from send_queue q
-        join (select distinct u.message_id, u.epoch from unnest(s_message, s_epoch) as u (message_id, epoch)) u
-          on u.message_id = q.message_id and u.epoch = q.lease_epoch
-       where q.leased_by = node
+       where q.message_id = any (s_message) and q.leased_by = node
        order by q.message_id
          for update of q
     ) h;
@@ -119,15 +120,17 @@ begin
          carrier_code = coalesce(submissions.carrier_code, excluded.carrier_code);
 
   delete from send_queue q
-   using unnest(s_message, s_step) as u (message_id, step)
-   where q.message_id = u.message_id and u.step in ('sent', 'failed') and q.message_id = any (held);
+   using unnest(s_message, s_epoch, s_step) as u (message_id, epoch, step)
+   where q.message_id = u.message_id and u.epoch = q.lease_epoch and u.step in ('sent', 'failed')
+     and q.message_id = any (held);
 
   update send_queue q
      set leased_by = null,
          carrier_id = coalesce(u.next_carrier, q.carrier_id),
          due_at = clock_timestamp() + make_interval(secs => u.delay_ms / 1000.0)
-    from unnest(s_message, s_step, s_delay_ms, s_next_carrier) as u (message_id, step, delay_ms, next_carrier)
-   where q.message_id = u.message_id and u.step = 'again' and q.message_id = any (held);
+    from unnest(s_message, s_epoch, s_step, s_delay_ms, s_next_carrier) as u (message_id, epoch, step, delay_ms, next_carrier)
+   where q.message_id = u.message_id and u.epoch = q.lease_epoch and u.step = 'again'
+     and q.message_id = any (held);
 
-  return query select unnest(held);
+  return query select h.message_id, h.epoch from unnest(held, epochs) as h (message_id, epoch);
 end $$;

@@ -240,7 +240,8 @@ begin
 end $$;
 
 -- Stores attempts, and ends or puts off their deliveries where the lease still holds. What somebody
--- else has taken over meanwhile is kept as an attempt alone: the receiver saw it.
+-- else has taken over meanwhile is kept as an attempt alone: the receiver saw it. A replay counts its
+-- leases from 1 again, so the lease is told by its epoch and its replay.
 -- a_next: ended, again, or put_back where nothing was tried.
 -- Answers the lanes in which a first attempt can begin now that those of its message have ended.
 create function record_attempts(
@@ -259,12 +260,13 @@ declare
 begin
   with u as materialized (
     select *
-      from unnest(a_message, a_sequence, a_epoch, a_next, a_next_step, a_wait_ms) with ordinality
-           as u (message_id, sequence, epoch, next, next_step, wait_ms, n)
+      from unnest(a_message, a_sequence, a_epoch, a_replay, a_next, a_next_step, a_wait_ms) with ordinality
+           as u (message_id, sequence, epoch, replay_id, next, next_step, wait_ms, n)
   ), finished as (
     delete from webhook_deliveries w
      using u
-     where u.next = 'ended' and w.message_id = u.message_id and w.sequence = u.sequence and w.lease_epoch = u.epoch
+     where u.next = 'ended' and w.message_id = u.message_id and w.sequence = u.sequence
+       and w.lease_epoch = u.epoch and w.replay_id is not distinct from u.replay_id
     returning u.n
   ), put_off as (
     update webhook_deliveries w
@@ -275,7 +277,8 @@ begin
            next_at = clock_timestamp() + make_interval(secs => u.wait_ms / 1000.0)
       from u
      where u.next in ('again', 'put_back')
-       and w.message_id = u.message_id and w.sequence = u.sequence and w.lease_epoch = u.epoch
+       and w.message_id = u.message_id and w.sequence = u.sequence
+       and w.lease_epoch = u.epoch and w.replay_id is not distinct from u.replay_id
     returning u.n
   )
   select array_agg(h.n) into held from (select n from finished union all select n from put_off) h;

@@ -1199,6 +1199,10 @@ end $function$;
 CREATE OR REPLACE FUNCTION public.move_messages(m_account uuid[], m_id uuid[], m_from text[], m_to text[], m_at timestamp with time zone[], m_error text[], m_carrier_code text[], m_body bytea[], m_host_key bigint[], m_lease boolean[], lease interval)
  RETURNS TABLE(message_id uuid, sequence smallint, is_leased boolean, is_blocked boolean, moved_at timestamp with time zone)
  LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
 AS $function$
 #variable_conflict use_column
 declare
@@ -1280,9 +1284,12 @@ begin
               from changed c where c.status = 'FAILED' group by c.account_id) s
      where a.account_id = s.account_id
   )
-  select c.message_id, c.sequence, coalesce(t.is_leased, false), coalesce(t.is_blocked, false), moment
+  select t.message_id, t.sequence, t.is_leased, t.is_blocked, moment
+    from told_of t
+   union all
+  select c.message_id, c.sequence, false, false, moment
     from changed c
-    left join told_of t using (message_id);
+   where c.body is null;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.partition_health()
@@ -1323,12 +1330,13 @@ declare
 begin
   with u as materialized (
     select *
-      from unnest(a_message, a_sequence, a_epoch, a_next, a_next_step, a_wait_ms) with ordinality
-           as u (message_id, sequence, epoch, next, next_step, wait_ms, n)
+      from unnest(a_message, a_sequence, a_epoch, a_replay, a_next, a_next_step, a_wait_ms) with ordinality
+           as u (message_id, sequence, epoch, replay_id, next, next_step, wait_ms, n)
   ), finished as (
     delete from webhook_deliveries w
      using u
-     where u.next = 'ended' and w.message_id = u.message_id and w.sequence = u.sequence and w.lease_epoch = u.epoch
+     where u.next = 'ended' and w.message_id = u.message_id and w.sequence = u.sequence
+       and w.lease_epoch = u.epoch and w.replay_id is not distinct from u.replay_id
     returning u.n
   ), put_off as (
     update webhook_deliveries w
@@ -1339,7 +1347,8 @@ begin
            next_at = clock_timestamp() + make_interval(secs => u.wait_ms / 1000.0)
       from u
      where u.next in ('again', 'put_back')
-       and w.message_id = u.message_id and w.sequence = u.sequence and w.lease_epoch = u.epoch
+       and w.message_id = u.message_id and w.sequence = u.sequence
+       and w.lease_epoch = u.epoch and w.replay_id is not distinct from u.replay_id
     returning u.n
   )
   select array_agg(h.n) into held from (select n from finished union all select n from put_off) h;
@@ -1385,19 +1394,19 @@ begin
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.record_submissions(node uuid, s_message uuid[], s_account uuid[], s_epoch integer[], s_segment smallint[], s_turn smallint[], s_carrier uuid[], s_at timestamp with time zone[], s_outcome text[], s_carrier_message_id text[], s_match_id text[], s_carrier_code text[], s_in_doubt_at timestamp with time zone[], s_doubt_reason text[], s_doubt_action text[], s_step text[], s_delay_ms integer[], s_next_carrier uuid[])
- RETURNS SETOF uuid
+ RETURNS TABLE(message_id uuid, lease_epoch integer)
  LANGUAGE plpgsql
 AS $function$
+#variable_conflict use_column
 declare
   held uuid[];
+  epochs integer[];
 begin
-  select array_agg(h.message_id) into held
+  select array_agg(h.message_id), array_agg(h.lease_epoch) into held, epochs
     from (
-      select q.message_id
+      select q.message_id, q.lease_epoch
         from send_queue q
-        join (select distinct u.message_id, u.epoch from unnest(s_message, s_epoch) as u (message_id, epoch)) u
-          on u.message_id = q.message_id and u.epoch = q.lease_epoch
-       where q.leased_by = node
+       where q.message_id = any (s_message) and q.leased_by = node
        order by q.message_id
          for update of q
     ) h;
@@ -1418,17 +1427,19 @@ begin
          carrier_code = coalesce(submissions.carrier_code, excluded.carrier_code);
 
   delete from send_queue q
-   using unnest(s_message, s_step) as u (message_id, step)
-   where q.message_id = u.message_id and u.step in ('sent', 'failed') and q.message_id = any (held);
+   using unnest(s_message, s_epoch, s_step) as u (message_id, epoch, step)
+   where q.message_id = u.message_id and u.epoch = q.lease_epoch and u.step in ('sent', 'failed')
+     and q.message_id = any (held);
 
   update send_queue q
      set leased_by = null,
          carrier_id = coalesce(u.next_carrier, q.carrier_id),
          due_at = clock_timestamp() + make_interval(secs => u.delay_ms / 1000.0)
-    from unnest(s_message, s_step, s_delay_ms, s_next_carrier) as u (message_id, step, delay_ms, next_carrier)
-   where q.message_id = u.message_id and u.step = 'again' and q.message_id = any (held);
+    from unnest(s_message, s_epoch, s_step, s_delay_ms, s_next_carrier) as u (message_id, epoch, step, delay_ms, next_carrier)
+   where q.message_id = u.message_id and u.epoch = q.lease_epoch and u.step = 'again'
+     and q.message_id = any (held);
 
-  return query select unnest(held);
+  return query select h.message_id, h.epoch from unnest(held, epochs) as h (message_id, epoch);
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.redact_texts(age interval, most integer)

@@ -1,5 +1,6 @@
 import { Grid, Paper, Stack, Table, Text, Title } from "@mantine/core";
 import { useNavigate, useSearch } from "@tanstack/react-router";
+import { lazy, Suspense } from "react";
 import type { NewMessage } from "#contract";
 import { sendSamples, SAMPLE_RECIPIENT, SAMPLE_TEXT } from "../samples.ts";
 import { useAccount, useMe } from "../session.ts";
@@ -8,15 +9,19 @@ import { CodeSamples } from "../ui/code-samples.tsx";
 import { Page } from "../ui/page.tsx";
 import { ComposeForm, useComposeFields } from "./compose/compose-form.tsx";
 import { Counter } from "./compose/counter.tsx";
-import { SentMessage } from "./compose/sent-message.tsx";
 import { usePrice } from "./compose/use-price.ts";
+
+/** Loaded when a message is sent. */
+const SentMessage = lazy(async () => ({
+  default: (await import("./compose/sent-message.tsx")).SentMessage,
+}));
 
 export function ComposePage() {
   const { name } = useAccount();
   const { sent } = useSearch({ from: "/signed-in/compose" });
   return (
     <Page title={text.title} account={name} lead={text.lead}>
-      {sent ? <SentMessage messageId={sent} /> : <Composer />}
+      <Suspense>{sent ? <SentMessage messageId={sent} /> : <Composer />}</Suspense>
     </Page>
   );
 }

@@ -1,7 +1,7 @@
 import { Button, Group, PasswordInput, Stack, Switch, Text, TextInput } from "@mantine/core";
 import { Radio } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { call } from "../api.ts";
 import { checkName, checkNewPassword } from "../fields.ts";
 import { browserZone, countOf, zoneName } from "../format.ts";
@@ -17,9 +17,13 @@ import { toast } from "../ui/toasts.tsx";
 import { useFields } from "../ui/use-fields.ts";
 import { useAction } from "../use-action.ts";
 import { askAgain } from "../use-read.ts";
-import { SecondFactorDialog, type FactorDialog } from "./profile/second-factor.tsx";
+import type { FactorDialog } from "./profile/second-factor.tsx";
 import { Part } from "./profile/part.tsx";
 import { Sessions } from "./profile/sessions.tsx";
+
+const SecondFactorDialog = lazy(async () => ({
+  default: (await import("./profile/second-factor.tsx")).SecondFactorDialog,
+}));
 
 export function ProfilePage() {
   return (
@@ -198,7 +202,9 @@ function SecondFactorPart() {
           )}
         </Group>
       </Stack>
-      {dialog && <SecondFactorDialog dialog={dialog} onClose={() => setDialog(undefined)} />}
+      <Suspense>
+        {dialog && <SecondFactorDialog dialog={dialog} onClose={() => setDialog(undefined)} />}
+      </Suspense>
     </Part>
   );
 }

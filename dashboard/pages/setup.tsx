@@ -21,6 +21,7 @@ import { setupText as text } from "../text/sign-in.ts";
 import { words } from "../text/words.ts";
 import { Empty } from "../ui/empty.tsx";
 import { FailureLine, FailurePanel } from "../ui/failure-panel.tsx";
+import { ButtonLink } from "../ui/link.tsx";
 import { PublicPage } from "../ui/public-page.tsx";
 import { useFields } from "../ui/use-fields.ts";
 import { useAction } from "../use-action.ts";
@@ -37,7 +38,11 @@ export function SetupPage() {
 
 function NoLink() {
   return (
-    <Empty icon={<IconTerminal2 aria-hidden />} title={text.noLink} description={text.noLinkHint} />
+    <Empty icon={<IconTerminal2 aria-hidden />} title={text.noLink} description={text.noLinkHint}>
+      <ButtonLink to="/sign-in" search={{ next: "/" }} variant="default">
+        {text.haveUser}
+      </ButtonLink>
+    </Empty>
   );
 }
 

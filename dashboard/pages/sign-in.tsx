@@ -14,11 +14,13 @@ import { useAction } from "../use-action.ts";
 import { toFailure } from "../failure.ts";
 
 export function SignInPage() {
-  const me = useQuery({ ...meOptions, retry: false, gcTime: 0 });
+  // Asked anew: what is remembered may be of a session that has just ended.
+  const me = useQuery({ ...meOptions, retry: false, refetchOnMount: "always" });
   const [step, setStep] = useState<"password" | "code">();
   const isPending = me.error !== null && toFailure(me.error).code === "SECOND_FACTOR_REQUIRED";
   const shown = step ?? (isPending ? "code" : "password");
-  if (me.data) return <AlreadyIn name={me.data.name} />;
+  const isIn = me.isFetchedAfterMount && me.error === null && me.data !== undefined;
+  if (isIn) return <AlreadyIn name={me.data.name} />;
   if (shown === "code") return <CodeStep onBack={() => setStep("password")} />;
   return <PasswordStep onCode={() => setStep("code")} />;
 }

@@ -19,6 +19,7 @@ export const setupText = {
   noLink: "Open the link from the terminal",
   noLinkHint:
     "When Posthorn starts it prints a link that begins with this address and ends with a token. Open that link in this browser.",
+  haveUser: "I have a user already",
   wrongLink: "This link does not work",
   wrongLinkHint:
     "It is wrong, was used already, or is out of date. Restart Posthorn: while there is no operator, each start prints a new link.",

@@ -45,7 +45,7 @@ function meaning(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return Object.is(value, -0) ? 0 : value;
   const entries = Object.entries(value).filter(([, entry]) => entry !== null);
   const sorted = entries.toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return sorted.map(([name, entry]) => [name, meaning(entry)]);
+  return Object.fromEntries(sorted.map(([name, entry]) => [name, meaning(entry)]));
 }
 
 test("two bodies have one fingerprint exactly where they mean the same", () => {

@@ -112,14 +112,15 @@ function failure(message: MessageRow, code: "CANCELED" | "EXPIRED", at: Date): M
 }
 
 /**
- * Extends the leases that a living node holds; answers those it still has. Locks them by id, as those
- * who record answers do meanwhile.
+ * Extends the leases that a living node holds; answers those it still has, with their epochs. A node
+ * may overtake itself: the epoch tells its lease from the one that ran out before. Locks by id, as
+ * those who record answers do meanwhile.
  */
 export async function renewLeases(
   db: Database,
   { nodeId, messageIds, leaseMs }: { nodeId: string; messageIds: string[]; leaseMs: number },
-): Promise<Set<string>> {
-  const rows = await db.query<{ message_id: string }>(sql`
+): Promise<Map<string, number>> {
+  const rows = await db.query<{ message_id: string; lease_epoch: number }>(sql`
     update send_queue q
        set due_at = clock_timestamp() + make_interval(secs => ${leaseMs / 1000})
       from (select message_id
@@ -128,8 +129,8 @@ export async function renewLeases(
              order by message_id
                for no key update) held
      where q.message_id = held.message_id
-    returning q.message_id`);
-  return new Set(rows.map(({ message_id }) => message_id));
+    returning q.message_id, q.lease_epoch`);
+  return new Map(rows.map(({ message_id, lease_epoch }) => [message_id, lease_epoch]));
 }
 
 /** Messages that waited for a carrier longer than they should, oldest first. */

@@ -1,10 +1,12 @@
 import { createHash } from "node:crypto";
 import pg from "pg";
+import { arrayText } from "./array-text.ts";
 import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 import { type PoolMeter, poolMeter } from "./pool-metrics.ts";
 import { isStandby, type Primary, seekPrimary } from "./primary.ts";
 import type { Sql } from "./sql.ts";
+import { readTimestamp } from "./timestamp.ts";
 
 export type Queryable = {
   query<Row extends object>(statement: Sql): Promise<Row[]>;
@@ -161,7 +163,8 @@ async function run<Row extends object>(
   client: pg.ClientBase,
   { text, values }: Sql,
 ): Promise<Row[]> {
-  const result = await client.query<Row>({ name: statementName(text), text, values: [...values] });
+  const sent = values.map((value) => (Array.isArray(value) ? arrayText(value) : value));
+  const result = await client.query<Row>({ name: statementName(text), text, values: sent });
   return result.rows;
 }
 
@@ -196,14 +199,14 @@ export function poolConfig(options: DatabaseOptions): pg.PoolConfig {
   };
 }
 
-const INT8: number = 20;
-const NUMERIC: number = 1700;
+const { INT8, NUMERIC, TIMESTAMPTZ } = pg.types.builtins;
 
 /** Counts and credits stay below 2^53 by their constraints, so they are plain numbers here. */
-const getTypeParser = ((oid: number, format: "text") =>
-  oid === INT8 || oid === NUMERIC
-    ? Number
-    : pg.types.getTypeParser(oid as never, format)) as typeof pg.types.getTypeParser;
+const getTypeParser = ((oid: Parameters<typeof pg.types.getTypeParser>[0], format: "text") => {
+  if (oid === INT8 || oid === NUMERIC) return Number;
+  const parse = pg.types.getTypeParser(oid, format) as (text: string) => unknown;
+  return oid === TIMESTAMPTZ ? (text: string) => readTimestamp(text) ?? parse(text) : parse;
+}) as typeof pg.types.getTypeParser;
 
 /** The state of a write refused by a standby. */
 const READ_ONLY = "25006";

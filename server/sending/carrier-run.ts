@@ -8,7 +8,7 @@ import {
   runLoop,
   type Tracer,
 } from "#platform";
-import { claimDueSends, type DueSend } from "./due-send.ts";
+import { claimDueSends, type DueSend, readSegments } from "./due-send.ts";
 import { handOver } from "./hand-over.ts";
 import type { Recorder } from "./recorder.ts";
 
@@ -68,6 +68,7 @@ export function runCarrier(deps: Deps): CarrierRun {
     log,
     tracer: deps.tracer,
     isLeaseFresh: ({ leasedAtMs }: DueSend) => clock.monotonicMs() - leasedAtMs < FRESH_MS,
+    readSegments: (messageId: string) => readSegments(db, clock, messageId),
   };
 
   function begin(due: DueSend): void {

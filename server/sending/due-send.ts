@@ -1,8 +1,8 @@
 import { findMessagesOf, type MessageRow } from "#messages";
-import { type Queryable, sql } from "#platform";
+import { type Clock, DatabaseUnavailable, type Queryable, sql } from "#platform";
 
 /** What is known of one segment's earlier submissions. */
-export type SegmentState = { segment: number; turns: number; isAccepted: boolean; doubts: number };
+type SegmentState = { turns: number; isAccepted: boolean; doubts: number };
 
 /** A message that this node holds the lease of. */
 export type DueSend = {
@@ -33,6 +33,8 @@ type Earlier = {
   doubts: number;
 };
 
+const RETRY_MS = 500;
+
 export type ClaimWish = {
   carrierId: string;
   nodeId: string;
@@ -56,16 +58,13 @@ export async function claimDueSends(db: Queryable, wish: ClaimWish): Promise<Due
   return claims.flatMap(({ message_id, lease_epoch, attempt, was_leased }) => {
     const message = messages.get(message_id);
     if (!message) return [];
-    const states = new Map(
-      (earlier.get(message_id) ?? []).map((state) => [state.segment, stateOf(state)]),
-    );
     return [
       {
         message,
         epoch: lease_epoch,
         attempt,
         wasLeased: was_leased,
-        earlier: states,
+        earlier: segmentsOf(earlier.get(message_id) ?? []),
         leasedAtMs: nowMs,
       },
     ];
@@ -76,15 +75,39 @@ export async function claimDueSends(db: Queryable, wish: ClaimWish): Promise<Due
 async function readEarlier(db: Queryable, claims: Claim[]): Promise<Map<string, Earlier[]>> {
   const again = claims.filter(({ attempt }) => attempt > 1).map(({ message_id }) => message_id);
   if (again.length === 0) return new Map();
-  const rows = await db.query<Earlier>(sql`
+  return Map.groupBy(await readSubmissions(db, again), ({ message_id }) => message_id);
+}
+
+/** What is on record of the segments of a message that this node holds, however long the database is away. */
+export async function readSegments(
+  db: Queryable,
+  clock: Clock,
+  messageId: string,
+): Promise<DueSend["earlier"]> {
+  for (;;) {
+    try {
+      return segmentsOf(await readSubmissions(db, [messageId]));
+    } catch (error) {
+      if (!(error instanceof DatabaseUnavailable)) throw error;
+      await clock.sleep(RETRY_MS);
+    }
+  }
+}
+
+function readSubmissions(db: Queryable, messageIds: string[]): Promise<Earlier[]> {
+  return db.query<Earlier>(sql`
     select message_id, segment, max(turn) as turns, coalesce(bool_or(outcome = 'accepted'), false) as is_accepted,
            count(in_doubt_at) as doubts
       from submissions
-     where message_id = any (${again}::uuid[])
+     where message_id = any (${messageIds}::uuid[])
      group by message_id, segment`);
-  return Map.groupBy(rows, ({ message_id }) => message_id);
 }
 
-function stateOf({ segment, turns, is_accepted, doubts }: Earlier): SegmentState {
-  return { segment, turns, isAccepted: is_accepted, doubts };
+function segmentsOf(rows: readonly Earlier[]): DueSend["earlier"] {
+  return new Map(
+    rows.map(({ segment, turns, is_accepted, doubts }) => [
+      segment,
+      { turns, isAccepted: is_accepted, doubts },
+    ]),
+  );
 }

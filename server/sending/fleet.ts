@@ -177,7 +177,9 @@ export function carrierFleet(deps: Deps) {
       messageIds: held.map(({ message }) => message.message_id),
       leaseMs: LEASE_MS,
     });
-    for (const due of held) if (renewed.has(due.message.message_id)) due.leasedAtMs = startedMs;
+    for (const due of held) {
+      if (renewed.get(due.message.message_id) === due.epoch) due.leasedAtMs = startedMs;
+    }
     return 0;
   }
 

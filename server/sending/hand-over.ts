@@ -17,6 +17,8 @@ export type HandOverDeps = {
   tracer?: Tracer | undefined;
   /** Whether the lease surely holds: renewed lately, by the monotonic clock. */
   isLeaseFresh: (due: DueSend) => boolean;
+  /** What is on record of a message's segments by now. */
+  readSegments: (messageId: string) => Promise<DueSend["earlier"]>;
 };
 
 /**
@@ -31,7 +33,7 @@ export async function handOver(
 ): Promise<void> {
   const { clock } = deps;
   const { message } = due;
-  if (due.wasLeased && !(await recordLostProcess(deps, due))) return;
+  if (due.wasLeased && !(await recordLostHolder(deps, due))) return;
   if (clock.now() >= message.expires_at)
     return giveUp(deps, due, { next: "fail", code: "EXPIRED", carrierCode: null });
 
@@ -115,8 +117,8 @@ async function handOverSegment(
   if (answer.kind === "in_doubt" && answer.lateAnswer)
     followLateAnswer(deps, submission, answer.lateAnswer);
   // The next segment leaves after this answer is stored, so at most one of a message is ever in doubt.
-  await recorder.submission(submission);
-  return step.next === "done" && !isLast;
+  const stored = await recorder.submission(submission);
+  return stored === "stored" && step.next === "done" && !isLast;
 }
 
 /** A late answer fills in the doubt; what follows from it is for whoever resends to find out. */
@@ -136,34 +138,38 @@ function followLateAnswer(
 }
 
 /**
- * Whoever held this message never told what became of it. The first segment without a recorded
- * answer is in doubt: that stands in the history before anything leaves again. Answers whether to go on.
+ * Whoever held this message has not told what became of it. The first segment without a recorded
+ * answer is in doubt: that stands in the history before anything leaves again. The holder may be alive,
+ * and tell after all while this goes on: then its answer stands, and there is no doubt. Answers whether
+ * to go on.
  */
-async function recordLostProcess(deps: HandOverDeps, due: DueSend): Promise<boolean> {
+async function recordLostHolder(deps: HandOverDeps, due: DueSend): Promise<boolean> {
   const { carrier, clock, recorder } = deps;
-  const parts = partsOf(due.message, carrier.wholeMessages);
+  const { message, epoch } = due;
+  const { carrierId, inDoubt } = carrier;
+  const parts = partsOf(message, carrier.wholeMessages);
   const part = parts.find(({ segment }) => !due.earlier.get(segment)?.isAccepted);
   if (!part) return true;
   const { segment } = part;
-  const before = due.earlier.get(segment) ?? { segment, turns: 0, isAccepted: false, doubts: 0 };
-  const turn = before.turns + 1;
-  const step = afterDoubt({
-    inDoubt: carrier.inDoubt,
-    doubts: before.doubts,
-    carrierId: carrier.carrierId,
-  });
-  await recorder.submission({
-    message: due.message,
-    epoch: due.epoch,
-    carrierId: carrier.carrierId,
+  const { turns = 0, doubts = 0 } = due.earlier.get(segment) ?? {};
+  const step = afterDoubt({ inDoubt, doubts, carrierId });
+  const answer = { kind: "process_lost", isLast: step.next === "fail" } as const;
+  const stored = await recorder.submission({
+    message,
+    epoch,
+    carrierId,
     segment,
-    turn,
-    answer: { kind: "process_lost" },
-    step: step.next === "fail" ? step : null,
+    turn: turns + 1,
+    answer,
+    step: null,
     at: clock.now(),
   });
-  due.earlier.set(segment, { ...before, turns: turn, doubts: before.doubts + 1 });
-  return step.next !== "fail";
+  if (stored === "overtaken") return false;
+  due.earlier = await deps.readSegments(message.message_id);
+  const isInDoubt = (due.earlier.get(segment)?.doubts ?? 0) > doubts;
+  if (!isInDoubt || step.next !== "fail") return true;
+  await giveUp(deps, due, step);
+  return false;
 }
 
 /** Ends or finishes a message without a further submission. */

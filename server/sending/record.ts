@@ -6,6 +6,9 @@ import { sql, type Transaction } from "#platform";
 import type { Step } from "./next-step.ts";
 import { findEarlyRejections, type MatchRules, settleSent } from "./receipts.ts";
 
+/** Nobody told. Last: nothing of the message is sent again. */
+type LostHolder = { kind: "process_lost"; isLast: boolean };
+
 /** What became of one submission of one segment, and what follows for its message. */
 export type Submission = {
   message: MessageRow;
@@ -15,7 +18,7 @@ export type Submission = {
   segment: number;
   /** Counts the submissions of this segment from 1. */
   turn: number;
-  answer: SubmitOutcome | { kind: "process_lost" } | { kind: "none" };
+  answer: SubmitOutcome | LostHolder | { kind: "none" };
   /** Null where more segments of the message follow under the same lease. */
   step: Exclude<Step, { next: "done" }> | { next: "sent" } | null;
   at: Date;
@@ -30,34 +33,44 @@ type Batch = {
   alsoLocked?: readonly string[];
 };
 
+/** The messages whose lease this node holds, and the epoch of that lease. */
+export type Held = ReadonlyMap<string, number>;
+
+export function isHeld(held: Held, { message, epoch }: Submission): boolean {
+  return held.get(message.message_id) === epoch;
+}
+
 /** Stores submissions and moves their messages, all in the caller's transaction. */
 export async function recordSubmissions(
   tx: Transaction,
   { nodeId, submissions, rules, outbox, alsoLocked = [] }: Batch,
-): Promise<void> {
-  if (submissions.length === 0) return;
-  const ofStep = (next: "sent" | "fail") =>
-    submissions.filter(({ step }) => step?.next === next).map(({ message }) => message);
-  const longSent = ofStep("sent").filter(({ segments }) => segments > 1);
+): Promise<Held> {
+  if (submissions.length === 0) return new Map();
+  const ofStep = (next: "sent" | "fail") => submissions.filter(({ step }) => step?.next === next);
+  const longSent = ofStep("sent").filter(({ message }) => message.segments > 1);
   const failing = [
     ...alsoLocked,
-    ...ofStep("fail").map(({ account_id }) => account_id),
-    ...(await findEarlyRejections(tx, longSent)),
+    ...ofStep("fail").map(({ message }) => message.account_id),
+    ...(await findEarlyRejections(
+      tx,
+      longSent.map(({ message }) => message),
+    )),
   ];
   if (failing.length > 0) await lockAccounts(tx, [...new Set(failing)]);
   const held = await storeSubmissions(tx, nodeId, submissions);
   await moveMessages(
     tx,
-    submissions.filter(({ message }) => held.has(message.message_id)).flatMap(moveOf),
+    submissions.filter((submission) => isHeld(held, submission)).flatMap(moveOf),
     outbox,
   );
   const at = submissions.at(-1)?.at ?? new Date(0);
   await settleSent(
     tx,
-    longSent.filter(({ message_id }) => held.has(message_id)),
+    longSent.filter((submission) => isHeld(held, submission)).map(({ message }) => message),
     at,
     { rules, outbox },
   );
+  return held;
 }
 
 function moveOf({ message, step, at }: Submission): Move[] {
@@ -73,15 +86,14 @@ function moveOf({ message, step, at }: Submission): Move[] {
   return [{ ...move, to: "FAILED", error: { code: step.code, carrierCode: step.carrierCode } }];
 }
 
-/** Answers the ids of messages whose lease this node still held. */
 async function storeSubmissions(
   tx: Transaction,
   nodeId: string,
   submissions: Submission[],
-): Promise<Set<string>> {
+): Promise<Held> {
   const each = <Value>(pick: (submission: Submission) => Value) => submissions.map(pick);
-  const rows = await tx.query<{ message_id: string }>(sql`
-    select message_id
+  const rows = await tx.query<{ message_id: string; lease_epoch: number }>(sql`
+    select message_id, lease_epoch
       from record_submissions(
         ${nodeId},
         ${each(({ message }) => message.message_id)}::uuid[], ${each(({ message }) => message.account_id)}::uuid[],
@@ -96,8 +108,8 @@ async function storeSubmissions(
         ${each(({ step }) => (step?.next === "fail" ? "failed" : (step?.next ?? null)))}::text[],
         ${each(({ step }) => (step?.next === "again" ? Math.round(step.delayMs) : null))}::integer[],
         ${each(({ step }) => (step?.next === "again" ? step.carrierId : null))}::uuid[]
-      ) as message_id`);
-  return new Set(rows.map(({ message_id }) => message_id));
+      )`);
+  return new Map(rows.map(({ message_id, lease_epoch }) => [message_id, lease_epoch]));
 }
 
 function outcomeOf({ answer }: Submission): SubmissionOutcome | null {
@@ -122,6 +134,8 @@ export function doubtOf({ answer }: Submission): string | null {
 }
 
 function actionOf(submission: Submission): "resend" | "fail" | null {
+  const { answer, step } = submission;
   if (doubtOf(submission) === null) return null;
-  return submission.step?.next === "fail" ? "fail" : "resend";
+  const isLast = answer.kind === "process_lost" ? answer.isLast : step?.next === "fail";
+  return isLast ? "fail" : "resend";
 }

@@ -17,15 +17,21 @@ import {
   type Note,
   takeParked,
 } from "./receipts.ts";
-import { recordSubmissions, type Submission } from "./record.ts";
+import { type Held, isHeld, recordSubmissions, type Submission } from "./record.ts";
 import { type RecordMetrics, recordMetrics } from "./record-metrics.ts";
 import { receiptSpan } from "./sending-spans.ts";
 
 type Item = { submission: Submission } | { receipt: ArrivedReceipt };
 
+type Stored = "stored" | "overtaken";
+
 export type Recorder = {
-  /** Resolves once stored, however long the database is away: the carrier's answer must not be lost. */
-  submission(submission: Submission): Promise<void>;
+  /**
+   * Resolves once stored, however long the database is away: the carrier's answer must not be lost.
+   * `overtaken` where the lease had run out and was taken up anew: then it is history alone, and
+   * nothing more of the message may leave under that lease.
+   */
+  submission(submission: Submission): Promise<Stored>;
   /** Rejects when it cannot be stored now: the carrier repeats it. */
   receipt(receipt: ArrivedReceipt): Promise<void>;
   /** Applies receipts that were parked and match by now; answers how many. */
@@ -57,7 +63,7 @@ const PARKED_PAGE = 500;
 export function recorder(deps: Deps): Recorder {
   const { db, clock, log, metrics } = deps;
   const counted = { ...deps, counts: recordMetrics(metrics) };
-  const record = batcher<Item, "stored" | "full">({
+  const record = batcher<Item, Stored | "full">({
     async run(items) {
       metrics.batchSize.labels("record").observe(items.length);
       return recordOrEach(counted, items);
@@ -77,7 +83,7 @@ export function recorder(deps: Deps): Recorder {
           if (!(error instanceof DatabaseUnavailable)) throw error;
           return "full" as const;
         });
-        if (stored === "stored") return;
+        if (stored !== "full") return stored;
         log.warn(
           { messageId: submission.message.message_id },
           "an answer of a carrier waits for the database",
@@ -101,10 +107,12 @@ export function recorder(deps: Deps): Recorder {
 
 type Counted = Deps & { counts: RecordMetrics };
 
-async function recordOrEach(deps: Counted, items: Item[]): Promise<("stored" | Error)[]> {
+async function recordOrEach(deps: Counted, items: Item[]): Promise<(Stored | Error)[]> {
   try {
-    await recordBatch(deps, items);
-    return items.map(() => "stored");
+    const held = await recordBatch(deps, items);
+    return items.map((item) =>
+      "submission" in item && !isHeld(held, item.submission) ? "overtaken" : "stored",
+    );
   } catch (error) {
     if (error instanceof DatabaseUnavailable) throw error;
     if (items.length === 1) return [error as Error];
@@ -113,17 +121,17 @@ async function recordOrEach(deps: Counted, items: Item[]): Promise<("stored" | E
       { error },
       `a batch of ${items.length} answers and receipts failed; each is tried alone`,
     );
-    const results: ("stored" | Error)[] = [];
+    const results: (Stored | Error)[] = [];
     for (const item of items) results.push(...(await recordOrEach(deps, [item])));
     return results;
   }
 }
 
-async function recordBatch(deps: Counted, items: Item[]): Promise<void> {
+async function recordBatch(deps: Counted, items: Item[]): Promise<Held> {
   const { db, nodeId, rules, outbox, tracer, clock, counts } = deps;
   const submissions = items.flatMap((item) => ("submission" in item ? [item.submission] : []));
   const receipts = items.flatMap((item) => ("receipt" in item ? [item.receipt] : []));
-  await db.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     const accepted = submissions.flatMap(({ answer, carrierId }) =>
       answer.kind === "accepted" && answer.matchId !== ""
         ? [{ carrierId, matchId: answer.matchId }]
@@ -133,13 +141,14 @@ async function recordBatch(deps: Counted, items: Item[]): Promise<void> {
     const arrived = [...parked, ...receipts];
     // Accounts are locked before queue rows and messages, everywhere: also those that a receipt refunds.
     const alsoLocked = await accountsToRefund(tx, arrived, { submissions, rules });
-    await recordSubmissions(tx, { nodeId, submissions, rules, outbox, alsoLocked });
+    const held = await recordSubmissions(tx, { nodeId, submissions, rules, outbox, alsoLocked });
     const surroundings = { rules, outbox, onNoted: tracer && traceReceipts(tracer, clock) };
     const unmatched = await applyReceipts(tx, arrived, surroundings);
     tx.afterCommit(() => {
       counts.stored(submissions);
       counts.parked(unmatched);
     });
+    return held;
   });
 }
 

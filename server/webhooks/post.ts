@@ -54,13 +54,14 @@ const REDIAL_WITHIN_MS = 1_000;
 export function poster(options: PosterOptions): Poster {
   const { clock, policy, showPrivateAnswers, deadlineMs = DEADLINE_MS } = options;
   const pool = lines(options);
+  const pathTo = pathReader();
 
   async function post({ hostKey, url, headers, body }: Post): Promise<Attempt> {
     const startedMs = clock.monotonicMs();
     const since = (ms: number | null) => (ms === null ? null : ms - startedMs);
     const target = judgeUrl(url, policy);
     if (!target.allowed) return unsent({ kind: "forbidden", detail: target.message });
-    const request = { path: pathOf(url), headers, body };
+    const request = { path: pathTo(url), headers, body };
 
     async function exchange(line: Line): Promise<{ exchange: Exchange; end: ExchangeEnd }> {
       line.deadlineMs = startedMs + deadlineMs;
@@ -151,6 +152,19 @@ function isLoss(error: Error): boolean {
 function pathOf(url: string): string {
   const parsed = new URL(url);
   return parsed.pathname + parsed.search;
+}
+
+/** Most receivers have one address, which is parsed once. */
+const MAX_PATHS = 1_000;
+
+function pathReader(): (url: string) => string {
+  const known = new Map<string, string>();
+  return (url) => {
+    const path = known.get(url) ?? pathOf(url);
+    if (known.size >= MAX_PATHS) known.clear();
+    known.set(url, path);
+    return path;
+  };
 }
 
 function first(value: string | string[] | undefined): string | null {

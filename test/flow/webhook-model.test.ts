@@ -9,20 +9,32 @@ const URL = "http://127.0.0.1:1/hook";
 const EVENTS = 3;
 
 /** What is done to the lane; `pick` chooses among what is there. */
-type Step = { do: "claim" | "succeed" | "fail" | "crash" | "replay" | "hurry"; pick: number };
+type Step = {
+  do: "claim" | "succeed" | "fail" | "stall" | "wake" | "replay" | "hurry";
+  pick: number;
+};
 
-type Held = { messageId: string; sequence: number; attempt: number; epoch: number; step: number };
+type Held = {
+  messageId: string;
+  sequence: number;
+  replayId: string | null;
+  attempt: number;
+  epoch: number;
+  step: number;
+};
 
 type Model = {
-  /** Leases that their holder believes in; a crash makes it forget them. */
+  /** Leases whose holders are alive. */
   held: Held[];
+  /** Of holders that stood still until their leases had run out; some wake up again. */
+  stalled: Held[];
   /** How often each event was brought back after it had ended. */
   replayed: Map<string, number>;
 };
 
 const steps = fc.array(
   fc.record({
-    do: fc.constantFrom("claim", "claim", "succeed", "fail", "crash", "replay", "hurry"),
+    do: fc.constantFrom("claim", "claim", "succeed", "fail", "stall", "wake", "replay", "hurry"),
     pick: fc.nat({ max: 20 }),
   }) as fc.Arbitrary<Step>,
   { minLength: 5, maxLength: 25 },
@@ -34,13 +46,31 @@ test("in no order of claims, answers, crashes and replays does a lane lose, doub
     fc.asyncProperty(steps, async (sequence) => {
       await world.db.query(sql`truncate webhook_deliveries, webhook_attempts, webhook_replays`);
       const ids = await world.sent(EVENTS, { url: URL });
-      const model: Model = { held: [], replayed: new Map() };
+      const model: Model = { held: [], stalled: [], replayed: new Map() };
       for (const step of sequence) {
         await perform(world, model, step, ids);
         await assertSound(world, model, ids);
       }
     }),
-    { numRuns: 25 },
+    {
+      numRuns: 25,
+      // A replay's lease must not be mistaken for that of the delivery it brought back.
+      examples: [
+        [
+          [
+            { do: "claim", pick: 0 },
+            { do: "stall", pick: 0 },
+            { do: "claim", pick: 1 },
+            { do: "succeed", pick: 0 },
+            { do: "replay", pick: 0 },
+            { do: "replay", pick: 1 },
+            { do: "claim", pick: 1 },
+            { do: "wake", pick: 0 },
+            { do: "wake", pick: 0 },
+          ],
+        ],
+      ],
+    },
   );
 });
 
@@ -53,9 +83,12 @@ async function perform(world: WebhookWorld, model: Model, step: Step, ids: strin
       return held && record(world, model, held, "ended");
     case "fail":
       return held && record(world, model, held, "again");
-    case "crash":
+    case "stall":
+      model.stalled.push(...model.held);
       model.held = [];
       return world.expireLeases();
+    case "wake":
+      return wakeUp(world, model, model.stalled[step.pick % Math.max(1, model.stalled.length)]);
     case "hurry":
       return world.db.query(sql`
         update webhook_deliveries set next_at = clock_timestamp() where leased_until is null`);
@@ -72,6 +105,21 @@ async function perform(world: WebhookWorld, model: Model, step: Step, ids: strin
   }
 }
 
+/** Whoever was overtaken while it stood still may log its attempt, and change nothing else. */
+async function wakeUp(world: WebhookWorld, model: Model, held: Held | undefined): Promise<void> {
+  if (!held) return;
+  const { db } = world;
+  const find = () =>
+    db.query<{ lease_epoch: number; replay_id: string | null }>(sql`
+      select * from webhook_deliveries where message_id = ${held.messageId}`);
+  model.stalled = model.stalled.filter((each) => each !== held);
+  const before = await find();
+  const [row] = before;
+  const wasOvertaken = row?.lease_epoch !== held.epoch || row.replay_id !== held.replayId;
+  await record(world, model, held, "ended");
+  if (wasOvertaken) assert.deepEqual(await find(), before, "a fenced holder changed a delivery");
+}
+
 async function isWaiting({ db }: WebhookWorld, messageId: string): Promise<boolean> {
   const rows = await db.query(sql`
     select message_id from webhook_deliveries where message_id = ${messageId}`);
@@ -80,7 +128,7 @@ async function isWaiting({ db }: WebhookWorld, messageId: string): Promise<boole
 
 async function claim({ db, accountId }: WebhookWorld, isFirst: boolean): Promise<Held[]> {
   return db.query<Held>(sql`
-    select message_id as "messageId", sequence, attempts as attempt, lease_epoch as epoch, step
+    select message_id as "messageId", sequence, replay_id as "replayId", attempts as attempt, lease_epoch as epoch, step
       from claim_deliveries(array[${laneOf(accountId, URL)}]::bigint[], array[2], ${isFirst}, interval '30 s')
      where not is_poison`);
 }
@@ -88,7 +136,7 @@ async function claim({ db, accountId }: WebhookWorld, isFirst: boolean): Promise
 async function record(
   { db, accountId }: WebhookWorld,
   model: Model,
-  { messageId, sequence, attempt, epoch, step }: Held,
+  { messageId, sequence, replayId, attempt, epoch, step }: Held,
   next: "ended" | "again",
 ): Promise<void> {
   model.held = model.held.filter((each) => each.messageId !== messageId || each.epoch !== epoch);
@@ -96,7 +144,7 @@ async function record(
   const nothing = [null];
   await db.query(sql`
     select record_attempts(${[accountId]}::uuid[], ${[messageId]}::uuid[], ${[sequence]}::smallint[], ${[attempt]}::smallint[],
-      ${[systemClock.now()]}::timestamptz[], ${nothing}::uuid[], ${[step]}::smallint[], ${[200]}::smallint[], ${nothing}::text[],
+      ${[systemClock.now()]}::timestamptz[], ${[replayId]}::uuid[], ${[step]}::smallint[], ${[200]}::smallint[], ${nothing}::text[],
       ${nothing}::text[], ${nothing}::real[], ${nothing}::real[], ${nothing}::real[], ${nothing}::real[], ${[1]}::real[],
       ${nothing}::text[], ${nothing}::text[], ${nothing}::bytea[], ${[epoch]}::integer[], ${[next]}::text[], ${[ended]}::text[],
       ${[step + 1]}::smallint[], ${[0]}::float8[])`);

@@ -24,6 +24,8 @@ export type Tab = AsyncDisposable & {
   /** In light, dark and on a phone: nothing for axe, no sideways scroll, and a picture of it. */
   check(state: string): Promise<void>;
   picture(name: string): Promise<void>;
+  /** Waits until what has this name, by its label or its words, has the focus. */
+  focusIs(name: string): Promise<void>;
 };
 
 type Deps = { url: string; browser: Browser; secrets: Secrets };
@@ -60,9 +62,12 @@ export async function openTab(deps: Deps, options: TabOptions = {}): Promise<Tab
     expect: (...statuses) => statuses.forEach((status) => watch.expected.add(status)),
     check: (state) => checkState(page, state, { home, isDark: options.isDark ?? false }),
     picture: (name) => picture(page, name),
+    focusIs: (name) => focusIs(page, name),
     async [Symbol.asyncDispose]() {
       await watch.settle();
       await context.close();
+      // Also where the test failed before: then only its own error is reported.
+      for (const fault of watch.faults) process.stderr.write(`${fault}\n`);
       assert.deepEqual(watch.faults, [], "the browser reports faults");
     },
   };
@@ -162,6 +167,19 @@ async function axeFindings(page: Page): Promise<string[]> {
 function sidewaysScroll(page: Page): Promise<number> {
   const root = "document.documentElement";
   return page.evaluate<number>(`Math.max(0, ${root}.scrollWidth - ${root}.clientWidth)`);
+}
+
+const FOCUSED =
+  "document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent";
+
+async function focusIs(page: Page, name: string): Promise<void> {
+  const began = performance.now();
+  for (;;) {
+    const found = await page.evaluate<string>(FOCUSED);
+    if (found === name) return;
+    if (performance.now() - began > WAIT_MS)
+      assert.equal(found.slice(0, 100), name, "what has the focus");
+  }
 }
 
 const PICTURES = fileURLToPath(new URL("../../node_modules/.cache/pictures", import.meta.url));

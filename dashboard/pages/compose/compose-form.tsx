@@ -17,7 +17,7 @@ import { useFields } from "../../ui/use-fields.ts";
 import { useZone } from "../../ui/zone.tsx";
 import { useAction } from "../../use-action.ts";
 import { useRead } from "../../use-read.ts";
-import { fieldsOf } from "../message/message-actions.tsx";
+import { fieldsOf } from "../message/fields-of.ts";
 import type { Price } from "./use-price.ts";
 
 type Values = {

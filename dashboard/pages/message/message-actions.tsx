@@ -11,6 +11,7 @@ import { CopyButton } from "../../ui/copy-button.tsx";
 import { FailureLine } from "../../ui/failure-panel.tsx";
 import { ButtonLink } from "../../ui/link.tsx";
 import { ReasonedButton } from "../../ui/reasoned.tsx";
+import { fieldsOf } from "./fields-of.ts";
 import { useAction } from "../../use-action.ts";
 import { askAgain } from "../../use-read.ts";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -49,13 +50,6 @@ export function MessageActions({ shown }: { shown: ConsoleMessage }) {
       {isAsked && <CancelDialog shown={shown} onClose={() => setIsAsked(false)} />}
     </Group>
   );
-}
-
-/** The fields that make the same message again; what was left out stays out. */
-export function fieldsOf({ message }: ConsoleMessage): Record<string, unknown> {
-  const { recipient, text: content, sender, callbackUrl, reference, metadata } = message;
-  const fields = { recipient, text: content, sender, callbackUrl, reference, metadata };
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 }
 
 function CancelDialog({ shown, onClose }: { shown: ConsoleMessage; onClose: () => void }) {

@@ -1,0 +1,8 @@
+import type { ConsoleMessage } from "#contract";
+
+/** The fields that make the same message again; what was left out stays out. */
+export function fieldsOf({ message }: ConsoleMessage): Record<string, unknown> {
+  const { recipient, text: content, sender, callbackUrl, reference, metadata } = message;
+  const fields = { recipient, text: content, sender, callbackUrl, reference, metadata };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+}

@@ -1,0 +1,35 @@
+/** Values that stand in an array without quotes: ids, numbers, times, words. */
+const PLAIN = /^[\w:.+-]+$/;
+const NULL = /^null$/i;
+const TO_ESCAPE = /["\\]/g;
+
+/**
+ * An array as PostgreSQL reads it. Most elements are ids, numbers and times, which need no quotes; the
+ * driver looks for something to escape in each of them, which costs several times as much.
+ */
+export function arrayText(values: readonly unknown[]): string {
+  let text = "{";
+  for (let n = 0; n < values.length; n += 1) {
+    if (n > 0) text += ",";
+    text += elementText(values[n]);
+  }
+  return `${text}}`;
+}
+
+function elementText(value: unknown): string {
+  if (value === null || value === undefined) return "NULL";
+  if (typeof value === "string") return isPlain(value) ? value : quoted(value);
+  if (typeof value === "number" || typeof value === "boolean" || typeof value === "bigint")
+    return String(value);
+  if (Buffer.isBuffer(value)) return `"\\\\x${value.toString("hex")}"`;
+  if (value instanceof Date) return value.toISOString();
+  throw new TypeError(`An array for the database holds a ${typeof value}.`);
+}
+
+function isPlain(value: string): boolean {
+  return PLAIN.test(value) && !NULL.test(value);
+}
+
+function quoted(value: string): string {
+  return `"${value.replaceAll(TO_ESCAPE, "\\$&")}"`;
+}

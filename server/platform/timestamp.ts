@@ -1,0 +1,42 @@
+const [ZERO, DASH, DOT, PLUS] = [48, 45, 46, 43];
+/** 2026-11-15 09:30:00 */
+const SECONDS_END = 19;
+
+/**
+ * A `timestamptz` as PostgreSQL writes it in UTC; undefined for other forms, such as infinity or another
+ * zone. Read without a regular expression: a row has up to five of them.
+ */
+export function readTimestamp(text: string): Date | undefined {
+  const zone = text.length - 3;
+  const isUsual =
+    text.charCodeAt(4) === DASH &&
+    text.charCodeAt(zone) === PLUS &&
+    twoDigits(text, zone + 1) === 0 &&
+    (zone === SECONDS_END || text.charCodeAt(SECONDS_END) === DOT);
+  if (!isUsual) return undefined;
+  const year = 100 * twoDigits(text, 0) + twoDigits(text, 2);
+  const ms =
+    zone === SECONDS_END
+      ? 0
+      : Number(
+          text
+            .slice(SECONDS_END + 1, zone)
+            .padEnd(3, "0")
+            .slice(0, 3),
+        );
+  return new Date(
+    Date.UTC(
+      year,
+      twoDigits(text, 5) - 1,
+      twoDigits(text, 8),
+      twoDigits(text, 11),
+      twoDigits(text, 14),
+      twoDigits(text, 17),
+      ms,
+    ),
+  );
+}
+
+function twoDigits(text: string, at: number): number {
+  return 10 * (text.charCodeAt(at) - ZERO) + text.charCodeAt(at + 1) - ZERO;
+}

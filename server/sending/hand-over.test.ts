@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Carrier, OutgoingSegment, SubmitOutcome } from "#carriers";
+import { findMessagesOf, loadRouting, renewLeases } from "#messages";
+import { createMetrics, newId, silentLog, sql, systemClock } from "#platform";
+import { startApi } from "../../test/support/api.ts";
+import { type DueSend, readSegments } from "./due-send.ts";
+import { handOver } from "./hand-over.ts";
+import type { Submission } from "./record.ts";
+import { recorder } from "./recorder.ts";
+
+const TWO_SEGMENTS = "a".repeat(200);
+
+test("who was overtaken while an answer waited to be stored sends no further segment", async () => {
+  await using world = await startWorld();
+  const due = await world.claimed();
+  const sent = await world.handOver(due, async () => {
+    // This very node took it up again: its database had been away for longer than the lease.
+    await world.overtake();
+    return accepted("1");
+  });
+  assert.deepEqual(sent, [1]);
+  assert.deepEqual(await world.queue(), [{ lease_epoch: 2, is_leased: true }]);
+});
+
+test("a renewal names the epoch of the lease, so that one that ran out is not taken for it", async () => {
+  await using world = await startWorld();
+  const { message, epoch } = await world.claimed();
+  await world.overtake();
+  const held = await renewLeases(world.api.db, {
+    nodeId: world.nodeId,
+    messageIds: [message.message_id],
+    leaseMs: 30_000,
+  });
+  assert.deepEqual([...held], [[message.message_id, epoch + 1]]);
+});
+
+test("an overtaken answer changes nothing, also in one batch with an answer of who overtook", async () => {
+  await using world = await startWorld();
+  const { message, epoch } = await world.claimed();
+  await world.overtake();
+  const { carrierId } = world.carrier;
+  const common = { message, carrierId, turn: 1, at: systemClock.now() };
+  const stored = await Promise.all([
+    world.record({ ...common, epoch, segment: 2, answer: accepted("2"), step: { next: "sent" } }),
+    world.record({ ...common, epoch: epoch + 1, segment: 1, answer: accepted("1"), step: null }),
+  ]);
+  assert.deepEqual(stored, ["overtaken", "stored"]);
+  assert.deepEqual(await world.queue(), [{ lease_epoch: 2, is_leased: true }]);
+  assert.equal(await world.status(), "QUEUED");
+});
+
+for (const inDoubt of ["resend", "fail"] as const) {
+  test(`what a former holder tells while it is taken over is no doubt, where doubts mean ${inDoubt}`, async () => {
+    await using world = await startWorld({ inDoubt });
+    const { message, epoch } = await world.claimed();
+    await world.overtake();
+    // Claimed before the former holder's answer was stored, and handed over after it.
+    const taken = await world.claimed({ epoch: epoch + 1, wasLeased: true });
+    const { carrierId } = world.carrier;
+    const common = { message, epoch, carrierId, turn: 1, at: systemClock.now() };
+    await world.record({ ...common, segment: 1, answer: accepted("1"), step: null });
+
+    const sent = await world.handOver(taken, async ({ segment }) => accepted(String(segment)));
+    assert.deepEqual(sent, [2]);
+    assert.equal(await world.status(), "SENT");
+    assert.equal(await world.doubts(), 0);
+  });
+}
+
+test("a holder that never told leaves a doubt on record, and where doubts mean fail nothing is sent", async () => {
+  await using world = await startWorld({ inDoubt: "fail" });
+  const due = await world.claimed({ wasLeased: true });
+  const sent = await world.handOver(due, async () => accepted("1"));
+  assert.deepEqual(sent, []);
+  assert.equal(await world.doubts(), 1);
+  assert.equal(await world.status(), "FAILED");
+});
+
+function accepted(id: string): SubmitOutcome {
+  return { kind: "accepted", carrierMessageId: id, matchId: id };
+}
+
+/** One message of two segments in the hands of this node, under the epoch 1. */
+async function startWorld({ inDoubt = "resend" }: { inDoubt?: Carrier["inDoubt"] } = {}) {
+  const api = await startApi();
+  const { db } = api;
+  const nodeId = newId(systemClock.now().getTime());
+  const answer = await api.send({ recipient: "4915112345678", text: TWO_SEGMENTS });
+  const { messageId } = answer.json() as { messageId: string };
+  await db.query(sql`
+    update send_queue
+       set leased_by = ${nodeId}, lease_epoch = 1, attempt = 1, due_at = clock_timestamp() + interval '30 s'`);
+  const find = async () =>
+    (await findMessagesOf(db, [{ account_id: api.accountId, message_id: messageId }])).get(
+      messageId,
+    ) ?? assert.fail("the message is not there");
+  const recording = recorder({
+    db,
+    clock: systemClock,
+    log: silentLog,
+    metrics: createMetrics(),
+    nodeId,
+    rules: () => ({ windowMs: 60_000, per: "segment" }),
+  });
+  const carrierId = (await find()).carrier_id ?? "";
+  const carrier: Omit<Carrier, "submit"> = {
+    carrierId,
+    name: "scripted",
+    inDoubt,
+    wholeMessages: false,
+    start() {},
+    stop: async () => {},
+    room: () => 10,
+    onRoom() {},
+    canCarry: () => true,
+    state: () => assert.fail("nobody asks for it"),
+    receiptRules: { per: "segment", windowMs: 60_000, parkedMs: 60_000 },
+  };
+
+  return {
+    api,
+    nodeId,
+    carrier,
+    record: (submission: Submission) => recording.submission(submission),
+    async claimed(given: Partial<DueSend> = {}): Promise<DueSend> {
+      const leasedAtMs = systemClock.monotonicMs();
+      const fresh = { epoch: 1, attempt: 1, wasLeased: false, leasedAtMs };
+      return { message: await find(), earlier: new Map(), ...fresh, ...given };
+    },
+    /** The lease ran out, and this node took it up again. */
+    overtake: () => db.query(sql`update send_queue set lease_epoch = lease_epoch + 1`),
+    /** Answers which segments were submitted. */
+    async handOver(
+      due: DueSend,
+      submit: (segment: OutgoingSegment) => Promise<SubmitOutcome>,
+    ): Promise<number[]> {
+      const sent: number[] = [];
+      const deps = {
+        carrier: {
+          ...carrier,
+          submit(segment: OutgoingSegment) {
+            sent.push(segment.segment);
+            return submit(segment);
+          },
+        },
+        recorder: recording,
+        routing: () => loadRouting(db),
+        clock: systemClock,
+        log: silentLog,
+        isLeaseFresh: () => true,
+        readSegments: (id: string) => readSegments(db, systemClock, id),
+      };
+      await handOver(deps, due, new AbortController().signal);
+      return sent;
+    },
+    queue: () =>
+      db.query(sql`select lease_epoch, leased_by is not null as is_leased from send_queue`),
+    status: async () => (await find()).status,
+    async doubts() {
+      const [row] = await db.query<{ doubts: number }>(sql`
+        select count(in_doubt_at) as doubts from submissions where message_id = ${messageId}`);
+      return row?.doubts;
+    },
+    [Symbol.asyncDispose]: () => api[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,217 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { sql } from "#platform";
+import { type Account, type Person, type Site, startSite } from "../support/site.ts";
+
+let site: Site;
+let account: Account;
+let ada: Person;
+let key: string;
+before(async () => {
+  site = await startSite();
+  account = await site.account();
+  ada = await site.person("Ada Lovelace", [[account, "owner"]]);
+  key = await site.key(account, { name: "Web shop" });
+});
+after(() => site[Symbol.asyncDispose]());
+
+type Sent = { messageId: string };
+
+async function send(recipient: string, text: string, more: object = {}, by = key): Promise<Sent> {
+  const answer = await fetch(`${site.url}/v1/messages`, {
+    method: "POST",
+    headers: { "x-api-key": by, "content-type": "application/json" },
+    body: JSON.stringify({ recipient, text, ...more }),
+  });
+  assert.equal(answer.status, 202);
+  return (await answer.json()) as Sent;
+}
+
+const rows = "main [data-row]";
+
+test("without messages the page says what comes and what to do", async () => {
+  await using tab = await site.signedIn(ada, "/messages");
+
+  await tab.page.getByText("No messages yet").waitFor();
+
+  await tab.check("nothing yet");
+  await tab.page.getByRole("link", { name: "Compose a message" }).click();
+  await tab.page.getByRole("heading", { name: "Compose" }).waitFor();
+});
+
+test("a sent message shows its story, its segments, its charge, and HTML only as text", async () => {
+  await using tab = await site.signedIn(ada, "/compose");
+  const { page } = tab;
+  await page.getByLabel("Recipient").fill("+49 151 12345678");
+  await page.getByLabel("Text").fill("<img src=x onerror=alert(1)> “Hi”");
+  await page.getByText("Number in Germany").waitFor();
+  await page.getByText("These characters are not in the GSM alphabet").waitFor();
+  await tab.check("compose");
+
+  await page.getByRole("button", { name: "Replace with plain characters" }).click();
+  await page.getByRole("button", { name: "Send for 1 credit" }).dblclick();
+  await page.getByText("DELIVERED to the handset").waitFor();
+
+  const [sent] = await site.db.query<{ count: number }>(
+    sql`select count(*) as count from messages`,
+  );
+  assert.equal(Number(sent?.count), 1, "a double click sends once");
+  await page.getByRole("link", { name: "999 credits" }).waitFor();
+  await tab.check("sent");
+  await page.getByRole("link", { name: "Open as page" }).click();
+  await page.getByRole("heading", { name: "Message to 4915112345678" }).waitFor();
+  await page.getByText('<img src=x onerror=alert(1)> "Hi"').waitFor();
+  await tab.check("message");
+  await page.getByText("JSON", { exact: true }).click();
+  const id = new URL(page.url()).pathname.split("/").at(-1);
+  const v1 = await fetch(`${site.url}/v1/messages/${id}`, { headers: { "x-api-key": key } });
+  assert.deepEqual(JSON.parse(await page.locator("[data-json]").innerText()), await v1.json());
+});
+
+test("the counter equals the preview, and 11 segments are refused before sending", async () => {
+  await using tab = await site.signedIn(ada, "/compose");
+  const counter = (name: string) => tab.page.locator(`[data-counter=${name}]`);
+  await tab.page.getByLabel("Recipient").fill("4915112345678");
+
+  const cases: [text: string, encoding: string, segments: string][] = [
+    ["a".repeat(160), "GSM-7", "1"],
+    ["a".repeat(161), "GSM-7", "2"],
+    ["€".repeat(80), "GSM-7", "1"],
+    ["^{}".repeat(27), "GSM-7", "2"],
+    ["я".repeat(70), "UCS-2", "1"],
+    ["я".repeat(71), "UCS-2", "2"],
+    [`${"a".repeat(66)}👋${"b".repeat(10)}`, "UCS-2", "2"],
+  ];
+  for (const [text, encoding, segments] of cases) {
+    await tab.page.getByLabel("Text").fill(text);
+    await tab.page.getByRole("button", { name: `Send for ${segments} credit` }).waitFor();
+    assert.equal(await counter("encoding").innerText(), encoding);
+    assert.equal(await counter("segments").innerText(), segments);
+    assert.equal(await counter("credits").innerText(), segments);
+  }
+  await tab.page.getByLabel("Text").fill("a".repeat(1_531));
+  await tab.page.getByText("This needs 11 segments; 10 are the most.").waitFor();
+  assert.equal(await counter("credits").innerText(), "…");
+  await tab.page.getByRole("button", { name: "Send message" }).click();
+
+  assert.ok(!tab.requests.some((each) => /^POST .*\/messages$/.test(each)));
+});
+
+test("a message that the account cannot pay for names price and balance", async () => {
+  const poor = await site.account({ name: "Poor", credits: 1 });
+  const owner = await site.person("Poor Owner", [[poor, "owner"]]);
+  await using tab = await site.signedIn(owner, "/compose", { statuses: [402] });
+
+  await tab.page.getByLabel("Recipient").fill("4915112345678");
+  await tab.page.getByLabel("Text").fill("a".repeat(161));
+  await tab.page.getByRole("button", { name: "Send for 2 credits" }).click();
+
+  await tab.page.getByText("This costs 2 credits, and the account has 1 credit.").waitFor();
+  await tab.check("refused");
+});
+
+test("filters live in the address, Back walks them, and unknown ones leave it", async () => {
+  await send("4915112340002", "Refused", { reference: "order-7" });
+  await send("4915112340001", "Undelivered");
+  await using tab = await site.signedIn(ada, "/messages?status=foo&bar=1");
+  const { page } = tab;
+  await page.locator(rows).nth(2).waitFor();
+  assert.equal(page.url(), `${site.url}/messages`);
+  await tab.check("list");
+
+  await page.getByText("FAILED", { exact: true }).first().click();
+  await page.getByText("Status: FAILED").waitFor();
+  await page.locator(rows).nth(1).waitFor({ state: "detached" });
+  assert.equal(page.url(), `${site.url}/messages?status=FAILED`);
+  await tab.check("filtered");
+  await page.getByLabel("Search").fill("no-such-order");
+  await page.getByText("No messages match").waitFor();
+  await tab.check("no match");
+  await page.goBack();
+  await page.locator(rows).nth(2).waitFor();
+
+  await page.goto(`${site.url}/messages?reference=order-7`);
+  await page.locator(rows).first().waitFor();
+  assert.equal(await page.locator(rows).count(), 1);
+});
+
+test("a row opens by keyboard beside the list, and Esc gives the focus back to it", async () => {
+  await using tab = await site.signedIn(ada, "/messages");
+  const { page } = tab;
+  await page.locator(rows).first().waitFor();
+
+  await page.keyboard.press("j");
+  const name = () => page.evaluate<string>("document.activeElement.getAttribute('aria-label')");
+  const opener = await name();
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog").getByText("Timeline").waitFor();
+  assert.match(page.url(), /\?id=/);
+  await tab.check("drawer");
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+
+  assert.match(opener, /^Open message/);
+  await tab.focusIs(opener);
+});
+
+test("new messages raise a pill and move no row; Live puts them in", async () => {
+  await using tab = await site.signedIn(ada, "/messages");
+  const { page } = tab;
+  await page.locator(rows).first().waitFor();
+  const first = await page.locator(rows).first().getAttribute("data-row");
+
+  await send("4915112345678", "A new one");
+  await page.getByRole("button", { name: "Show 1 new" }).waitFor();
+  assert.equal(await page.locator(rows).first().getAttribute("data-row"), first);
+  await page.keyboard.press(".");
+  await page.getByRole("cell", { name: "A new one" }).waitFor();
+  await page.getByRole("switch", { name: "Live" }).check();
+  await send("4915112345678", "Another one");
+
+  await page.getByRole("cell", { name: "Another one" }).waitFor();
+});
+
+test("a message that waits can be canceled, and its refund is shown", async () => {
+  const sendAt = new Date(Date.now() + 3_600_000).toISOString();
+  const { messageId } = await send("4915112345678", "Later", { sendAt });
+  await using tab = await site.signedIn(ada, `/messages/${messageId}`);
+
+  await tab.page.getByText(/^Due at/).waitFor();
+  await tab.check("due later");
+  await tab.page.getByRole("button", { name: "Cancel message" }).click();
+  await tab.page.getByRole("dialog").getByRole("button", { name: "Cancel message" }).click();
+
+  await tab.page.getByText("FAILED, 1 credit refunded").waitFor();
+  await tab.page.getByText("CANCELED", { exact: false }).first().waitFor();
+});
+
+test("another account's message is not found", async () => {
+  const other = await site.account({ name: "Other" });
+  const otherKey = await site.key(other);
+  const { messageId } = await send("4915112345678", "Private", {}, otherKey);
+  await using tab = await site.signedIn(ada, `/messages/${messageId}`, { statuses: [404] });
+
+  await tab.page.getByText("No such message").waitFor();
+
+  await tab.check("not found");
+});
+
+test("a viewer's pages, answers and file hold no whole number and no text", async () => {
+  const secret = "Top secret words";
+  await send("4915198765432", secret);
+  const viewer = await site.person("View Only", [[account, "viewer"]]);
+  site.secrets.set(secret, /(?!)/).set("4915198765432", /(?!)/);
+  try {
+    await using tab = await site.signedIn(viewer, "/messages");
+    await tab.page.getByRole("cell", { name: "•••••••••5432", exact: true }).waitFor();
+    const csv = await tab.page.evaluate<string>(
+      `fetch("/console/accounts/${account.accountId}/messages.csv").then((answer) => answer.text())`,
+    );
+
+    assert.ok(!(await tab.page.content()).includes(secret));
+    assert.ok(!csv.includes(secret) && !csv.includes("4915198765432"));
+  } finally {
+    site.secrets.delete(secret);
+    site.secrets.delete("4915198765432");
+  }
+});

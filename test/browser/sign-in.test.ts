@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { sql } from "#platform";
+import { type Account, type Person, type Site, startSite } from "../support/site.ts";
+import type { Tab } from "../support/tab.ts";
+
+let site: Site;
+let account: Account;
+let ada: Person;
+before(async () => {
+  site = await startSite();
+  account = await site.account();
+  ada = await site.person("Ada Lovelace", [[account, "owner"]], true);
+});
+after(() => site[Symbol.asyncDispose]());
+
+async function give({ page }: Tab, email: string, password: string): Promise<void> {
+  await page.getByLabel("E-mail").fill(email);
+  await page.getByLabel("Password", { exact: true }).fill(password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+}
+
+test("an unknown e-mail and a wrong password read the same, and the focus is on the password", async () => {
+  await using tab = await site.tab({ statuses: [401, 404] });
+  await tab.page.goto(`${site.url}/sign-in`);
+  await tab.page.getByLabel("E-mail").waitFor();
+  await tab.check("sign-in");
+
+  const texts: string[] = [];
+  for (const email of ["nobody@example.com", ada.email]) {
+    await give(tab, email, "a wrong password");
+    await tab.page.getByRole("alert").waitFor();
+    texts.push(await tab.page.getByRole("alert").innerText());
+    assert.equal(await tab.page.evaluate("document.activeElement.name"), "password");
+  }
+
+  assert.equal(texts[0], "E-mail or password is wrong.");
+  assert.equal(texts[1], texts[0]);
+  await tab.check("wrong password");
+});
+
+test("signing in leads to the page that was wanted, and never to another site", async () => {
+  await using tab = await site.tab({ statuses: [401, 404] });
+
+  await tab.page.goto(`${site.url}/messages?status=SENT`);
+  await give(tab, ada.email, ada.password);
+  await tab.page.getByRole("heading", { name: "Messages", level: 1 }).waitFor();
+  assert.equal(tab.page.url(), `${site.url}/messages?status=SENT`);
+
+  await tab.page.goto(`${site.url}/sign-in?next=//elsewhere.example/`);
+  await tab.page.getByText("You are signed in as Ada Lovelace.").waitFor();
+  assert.equal(tab.page.url(), `${site.url}/sign-in`);
+});
+
+test("after signing out, Back shows nothing private", async () => {
+  await using tab = await site.signedIn(ada, "/keys", { statuses: [401, 404] });
+  await tab.page.getByRole("link", { name: "Team" }).click();
+  await tab.page.getByRole("cell", { name: ada.email }).waitFor();
+
+  await tab.page.getByRole("button", { name: "User menu of Ada Lovelace" }).click();
+  await tab.page.getByRole("button", { name: "Sign out" }).click();
+  await tab.page.getByRole("heading", { name: "Sign in" }).waitFor();
+  await tab.page.goBack();
+  await tab.page.getByRole("heading", { name: "Sign in" }).waitFor();
+
+  assert.ok(!(await tab.page.content()).includes(ada.email));
+});
+
+test("a session that ends amid a form keeps what was typed", async () => {
+  const bob = await site.person("Bob Moog", [[account, "developer"]]);
+  await using tab = await site.signedIn(bob, "/compose", { statuses: [401, 404] });
+  await tab.page.getByLabel("Recipient").fill("4915112345678");
+  await tab.page.getByLabel("Text").fill("Half a thou");
+  await tab.page.getByRole("button", { name: /Send for/ }).waitFor();
+
+  await site.db.query(sql`delete from sessions where user_id = ${bob.userId}`);
+  await tab.page.getByLabel("Text").fill("Half a thought");
+  await tab.page.getByRole("heading", { name: "Sign in" }).waitFor();
+  await give(tab, bob.email, bob.password);
+
+  await tab.page.getByRole("heading", { name: "Compose" }).waitFor();
+  assert.equal(await tab.page.getByLabel("Text").inputValue(), "Half a thought");
+  assert.equal(await tab.page.getByLabel("Recipient").inputValue(), "4915112345678");
+});
+
+test("an address of an account that is not one's own says so", async () => {
+  const other = await site.account({ name: "Strangers" });
+  await using tab = await site.signedIn(ada, `/keys?account=${other.accountId}`);
+
+  await tab.page.getByRole("heading", { name: "No such account" }).waitFor();
+
+  await tab.check("no such account");
+});
+
+test("with two accounts the address names the one that is shown", async () => {
+  const second = await site.account({ name: "Second" });
+  const both = await site.person("Two Hats", [
+    [account, "owner"],
+    [second, "viewer"],
+  ]);
+  await using tab = await site.signedIn(both, "/keys");
+
+  await tab.page.getByRole("button", { name: /Switch account/ }).waitFor();
+  assert.match(tab.page.url(), /\?account=/);
+  await tab.page.getByRole("button", { name: /Switch account/ }).click();
+  await tab.page.getByRole("link", { name: "Second" }).click();
+  await tab.page.getByRole("button", { name: "Switch account: Second" }).waitFor();
+
+  assert.equal(new URL(tab.page.url()).searchParams.get("account"), second.accountId);
+});
