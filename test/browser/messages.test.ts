@@ -146,12 +146,14 @@ test("a row opens by keyboard beside the list, and Esc gives the focus back to i
   await page.keyboard.press("Enter");
   await page.getByRole("dialog").getByText("Timeline").waitFor();
   assert.match(page.url(), /\?id=/);
-  await tab.check("drawer");
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "detached" });
 
   assert.match(opener, /^Open message/);
   await tab.focusIs(opener);
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog").getByText("Timeline").waitFor();
+  await tab.check("drawer");
 });
 
 test("new messages raise a pill and move no row; Live puts them in", async () => {
