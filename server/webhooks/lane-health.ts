@@ -38,7 +38,7 @@ const FIRST_WINDOW = 8;
 const MAX_WINDOW = 32;
 
 const AHEAD_MS = 1_000;
-const MAX_AHEAD = 128;
+const MAX_AHEAD = 256;
 
 const FIRST_PROBE_MS = 30_000;
 const MAX_PROBE_MS = 15 * 60_000;

@@ -54,7 +54,8 @@ export function attemptRecorder(deps: Deps): AttemptRecorder {
     },
     whenFull: () => "full",
     maxItems: 500,
-    maxRunning: 2,
+    // One at a time: what comes meanwhile makes the next batch larger, and each of its rows cheaper.
+    maxRunning: 1,
     maxWaiting: MAX_WAITING,
   });
   metrics.batchWaiting(() => [{ labels: { kind: "attempts" }, value: store.waiting }]);
