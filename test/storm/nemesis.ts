@@ -95,6 +95,11 @@ const faults = {
   "service stopped": (deps: Deps) => end(deps, "SIGTERM"),
   "service frozen": (deps: Deps) => freeze(deps, deps.random.between(500, 3_000)),
   "service frozen past its lease": (deps: Deps) => freeze(deps, 40_000),
+  "clock stepped"(deps: Deps): Struck {
+    const node = nodeOf(deps);
+    node.service()?.kill("SIGUSR2");
+    return { target: `node ${node.number}`, healed: Promise.resolve() };
+  },
   "PostgreSQL killed"({ world }: Deps): Struck {
     const pid = world.postgres.pid();
     process.kill(pid, "SIGKILL");

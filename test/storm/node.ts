@@ -31,6 +31,7 @@ const SETTINGS = {
   RATE_LIMIT_READS_BURST: "100000",
   RATE_LIMIT_FAILED_AUTH: "1000000",
   LOG_LEVEL: "error",
+  NODE_OPTIONS: `--import ${new URL("./stepped-clock.ts", import.meta.url).href}`,
 };
 const SEVERAL_HOSTS = /@[^/]*,/;
 

@@ -11,6 +11,7 @@ import { runStorm } from "./storm.ts";
 const slow: readonly FaultName[] = ["service killed", "service stopped", "PostgreSQL killed"];
 const quick: readonly FaultName[] = [
   "service frozen",
+  "clock stepped",
   "database connections ended",
   "link cut",
   "link refused",
