@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { createAccount, createKey } from "#accounts";
+import { bookCredits } from "#credits";
+import { Client } from "pg";
+import { secretBox, sql, systemClock } from "#platform";
+import { readMigrations } from "../../server/platform/migrate.ts";
+import { type ServiceProcess, startService, TEST_SECRET_KEY } from "../support/process.ts";
+import { type TestDatabase, testDatabase } from "../support/postgres.ts";
+
+/** As the next release may expand the schema: columns, tables and functions beside what is there. */
+const NEXT_RELEASE = `
+  alter table messages add column folder text;
+  alter table accounts add column folders integer not null default 0;
+  create table folders (account_id uuid not null references accounts, name text not null, primary key (account_id, name));
+  insert into migrations (name) values ('9999_folders.sql');`;
+const LIMIT_MS = 30_000;
+
+let db: TestDatabase;
+let key: string;
+let nodes: ServiceProcess[] = [];
+before(async () => (db = await testDatabase({ isEmpty: true })));
+after(async () => {
+  for (const node of nodes) await node[Symbol.asyncDispose]();
+  await db[Symbol.asyncDispose]();
+});
+
+test("two nodes that start at once on the schema of before bring it up to date once, and what is in it works", async () => {
+  const migrations = await readMigrations();
+  await applyByHand(migrations.slice(0, -1));
+  key = await accountWithCredits();
+
+  nodes = await Promise.all([startService(db.url), startService(db.url)]);
+
+  const applied = await db.query<{ name: string }>(sql`select name from migrations order by name`);
+  assert.deepEqual(
+    applied.map(({ name }) => name),
+    migrations.map(({ name }) => name),
+  );
+  for (const node of nodes) await isDelivered(node, await send(node));
+});
+
+test("nodes go on accepting and sending while the next release expands the schema under them", async () => {
+  const onItsWay = await send(first());
+  await onClient((client) => client.query(NEXT_RELEASE));
+
+  await isDelivered(first(), onItsWay);
+  for (const node of nodes) await isDelivered(node, await send(node));
+});
+
+test("a node does not start on the schema of a later release, and says so", async () => {
+  await assert.rejects(
+    startService(db.url),
+    /migrated by a newer version of Posthorn \(9999_folders\.sql\)/,
+  );
+});
+
+function first(): ServiceProcess {
+  return nodes[0] ?? assert.fail("no node runs");
+}
+
+async function onClient<Result>(work: (client: Client) => Promise<Result>): Promise<Result> {
+  const client = new Client({ connectionString: db.url });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+function applyByHand(migrations: { name: string; text: string }[]): Promise<void> {
+  return onClient(async (client) => {
+    await client.query(
+      "create table migrations (name text primary key, applied_at timestamptz not null default now())",
+    );
+    for (const { name, text } of migrations) {
+      await client.query(text);
+      await client.query("insert into migrations (name) values ($1)", [name]);
+    }
+  });
+}
+
+async function accountWithCredits(): Promise<string> {
+  const [secrets, actor, now] = [
+    secretBox(Buffer.from(TEST_SECRET_KEY, "base64")),
+    "test",
+    systemClock.now(),
+  ];
+  const { accountId } = await createAccount(db, { name: "upgraded", actor, now, secrets });
+  await bookCredits(db, { accountId, kind: "topup", amount: 100, note: "", actor, now });
+  const scopes = ["messages:send", "messages:read"];
+  const wish = { accountId, name: "before", scopes, expiresAt: null, actor, now };
+  const made = await createKey(db, wish);
+  return made.outcome === "created" ? made.key : assert.fail(made.outcome);
+}
+
+async function send({ url }: ServiceProcess): Promise<string> {
+  const answer = await fetch(`${url}/v1/messages`, {
+    method: "POST",
+    headers: { "x-api-key": key, "content-type": "application/json" },
+    body: JSON.stringify({ recipient: "4915112345678", text: "Hello" }),
+  });
+  const { messageId } = (await answer.json()) as { messageId: string };
+  assert.equal(answer.status, 202);
+  return messageId;
+}
+
+async function isDelivered({ url }: ServiceProcess, messageId: string): Promise<void> {
+  const began = performance.now();
+  for (;;) {
+    const answer = await fetch(`${url}/v1/messages/${messageId}`, {
+      headers: { "x-api-key": key },
+    });
+    const { status } = (await answer.json()) as { status: string };
+    if (status === "DELIVERED") return;
+    assert.ok(performance.now() - began < LIMIT_MS, `${messageId} is ${status}`);
+    await systemClock.sleep(20);
+  }
+}
