@@ -225,7 +225,8 @@ async function audit(db: Database): Promise<void> {
   void db;
 }
 
-type Cpu = Record<string, number>;
+/** Seconds of processor time, and how much of it the kernel took. */
+type Cpu = Record<string, { all: number; system: number }>;
 type Report = {
   result: Result;
   took: number;
@@ -253,9 +254,12 @@ function report(given: Report): void {
   );
   console.log("processor time until all was drained:");
   for (const [name, used] of Object.entries(cpu)) {
-    const spent = used - (before[name] ?? 0);
+    const spent = used.all - (before[name]?.all ?? 0);
+    const system = used.system - (before[name]?.system ?? 0);
+    const share = ((spent / drainedIn) * 100).toFixed(0).padStart(4);
+    const perMessage = (time: number) => ((time * 1e6) / accepted).toFixed(0);
     console.log(
-      `  ${name.padEnd(9)} ${((spent / drainedIn) * 100).toFixed(0).padStart(4)} % of a core, ${((spent * 1e6) / accepted).toFixed(0)} µs a message`,
+      `  ${name.padEnd(9)} ${share} % of a core, ${perMessage(spent)} µs a message, ${perMessage(system)} of them the kernel`,
     );
   }
 }
@@ -276,15 +280,13 @@ async function childrenOf(pid: number): Promise<number[]> {
   return [pid, ...stats.filter(({ stat }) => Number(stat[1]) === pid).map(({ each }) => each)];
 }
 
-/** Seconds of processor time so far; a process that is gone counts nothing. */
+/** So far; a process that is gone counts nothing. */
 async function cpuOf(processes: Record<string, number[]>): Promise<Cpu> {
   const entries = Object.entries(processes).map(async ([name, pids]) => {
     const stats = await Promise.all(pids.map(statOf));
-    const ticks = stats.reduce(
-      (sum, stat) => sum + Number(stat[11] ?? 0) + Number(stat[12] ?? 0),
-      0,
-    );
-    return [name, ticks / 100] as const;
+    const secondsOf = (field: number) =>
+      stats.reduce((sum, stat) => sum + Number(stat[field] ?? 0) / 100, 0);
+    return [name, { all: secondsOf(11) + secondsOf(12), system: secondsOf(12) }] as const;
   });
   return Object.fromEntries(await Promise.all(entries));
 }
