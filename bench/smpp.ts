@@ -14,6 +14,7 @@ import {
   readShortMessage,
   shortMessageOctets,
   writeShortMessage,
+  unused,
 } from "../server/carriers/smpp/codec/body.ts";
 import { command } from "../server/carriers/smpp/codec/header.ts";
 import { readDelivered } from "../server/carriers/smpp/receipt.ts";
@@ -105,14 +106,7 @@ function receiptPdu(): Buffer {
       source: { ton: 1, npi: 1, address: segment.recipient },
       destination: { ton: 5, npi: 0, address: "Posthorn" },
       esmClass: 4,
-      protocolId: 0,
-      priority: 0,
-      scheduleDeliveryTime: "",
-      validityPeriod: "",
-      registeredDelivery: 0,
-      replaceIfPresent: 0,
-      dataCoding: 0,
-      defaultMessageId: 0,
+      ...unused,
       shortMessage: Buffer.from(text),
       tlvs: Buffer.alloc(0),
     },

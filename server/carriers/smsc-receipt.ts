@@ -1,4 +1,4 @@
-import { encodeShortMessage, type ShortMessage } from "./smpp/codec/body.ts";
+import { encodeShortMessage, type ShortMessage, unused } from "./smpp/codec/body.ts";
 import { command, HEADER_OCTETS, writeHeader } from "./smpp/codec/header.ts";
 import { writeString } from "./smpp/codec/octets.ts";
 import { encodeTlvs, tag, type Tlv } from "./smpp/codec/tlv.ts";
@@ -82,14 +82,7 @@ function deliverSm(
       source: { ton: 1, npi: 1, address: recipient },
       destination: { ton: 0, npi: 1, address: sender },
       esmClass,
-      protocolId: 0,
-      priority: 0,
-      scheduleDeliveryTime: "",
-      validityPeriod: "",
-      registeredDelivery: 0,
-      replaceIfPresent: 0,
-      dataCoding: 0,
-      defaultMessageId: 0,
+      ...unused,
       ...content,
     },
   );

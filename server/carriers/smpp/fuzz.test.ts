@@ -7,7 +7,7 @@ import type { SubmitOutcome } from "#carriers";
 
 import { boundWorld, type SmppWorld } from "../../../test/support/smpp.ts";
 import { until } from "../../../test/support/until.ts";
-import { encodeId, encodeShortMessage } from "./codec/body.ts";
+import { encodeId, encodeShortMessage, unused } from "./codec/body.ts";
 import { bare, command } from "./codec/header.ts";
 import { encodeTlvs, tag } from "./codec/tlv.ts";
 
@@ -18,14 +18,7 @@ const receipt = encodeShortMessage(
     source: { ton: 1, npi: 1, address: "4915112345678" },
     destination: { ton: 5, npi: 0, address: "Posthorn" },
     esmClass: 0x04,
-    protocolId: 0,
-    priority: 0,
-    scheduleDeliveryTime: "",
-    validityPeriod: "",
-    registeredDelivery: 0,
-    replaceIfPresent: 0,
-    dataCoding: 0,
-    defaultMessageId: 0,
+    ...unused,
     shortMessage: Buffer.from("id:77 sub:001 dlvrd:001 stat:DELIVRD err:000 text:Hello"),
     tlvs: encodeTlvs([{ tag: tag.messageState, value: Buffer.of(2) }]),
   },

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { manualClock } from "../../../test/support/manual-clock.ts";
 import { boundWorld, type SmppWorld } from "../../../test/support/smpp.ts";
 import { until } from "../../../test/support/until.ts";
-import { encodeShortMessage, type ShortMessage } from "./codec/body.ts";
+import { encodeShortMessage, type ShortMessage, unused } from "./codec/body.ts";
 import { bare, command, HEADER_OCTETS } from "./codec/header.ts";
 import { encodeTlvs, tag } from "./codec/tlv.ts";
 
@@ -28,14 +28,7 @@ function receipt(given: Partial<ShortMessage> = {}, sequence = SEQUENCE): Buffer
       source: { ton: 1, npi: 1, address: "4915112345678" },
       destination: { ton: 5, npi: 0, address: "Posthorn" },
       esmClass: 0x04,
-      protocolId: 0,
-      priority: 0,
-      scheduleDeliveryTime: "",
-      validityPeriod: "",
-      registeredDelivery: 0,
-      replaceIfPresent: 0,
-      dataCoding: 0,
-      defaultMessageId: 0,
+      ...unused,
       shortMessage: Buffer.from(TEXT),
       tlvs: NOTHING,
       ...given,

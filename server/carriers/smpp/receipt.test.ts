@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import fc from "fast-check";
 
-import type { ShortMessage } from "./codec/body.ts";
+import { type ShortMessage, unused } from "./codec/body.ts";
 import { encodeTlvs, tag } from "./codec/tlv.ts";
 import { type Delivered, readDelivered } from "./receipt.ts";
 import { readReceiptText } from "./receipt-text.ts";
@@ -20,14 +20,7 @@ function delivered(given: Partial<ShortMessage<Buffer>>, by = settings): Deliver
     source: { ton: 1, npi: 1, address: "4915112345678" },
     destination: { ton: 5, npi: 0, address: "Posthorn" },
     esmClass: 0x04,
-    protocolId: 0,
-    priority: 0,
-    scheduleDeliveryTime: "",
-    validityPeriod: "",
-    registeredDelivery: 0,
-    replaceIfPresent: 0,
-    dataCoding: 0,
-    defaultMessageId: 0,
+    ...unused,
     shortMessage: Buffer.from(TEXT),
     tlvs: Buffer.alloc(0),
     ...given,

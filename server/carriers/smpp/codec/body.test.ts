@@ -12,6 +12,7 @@ import {
   readId,
   readShortMessage,
   shortMessageOctets,
+  unused,
 } from "./body.ts";
 import { command, readCommandId, readSequence, readStatus } from "./header.ts";
 import { encodeTlvs, findTlv, findTlvInteger, tag } from "./tlv.ts";
@@ -132,14 +133,7 @@ const plain = {
   source: { ton: 1, npi: 1, address: "491511234" },
   destination: { ton: 0, npi: 0, address: "shop" },
   esmClass: 4,
-  protocolId: 0,
-  priority: 0,
-  scheduleDeliveryTime: "",
-  validityPeriod: "",
-  registeredDelivery: 0,
-  replaceIfPresent: 0,
-  dataCoding: 0,
-  defaultMessageId: 0,
+  ...unused,
   shortMessage: Buffer.from("id:1 stat:DELIVRD"),
   tlvs: Buffer.alloc(0),
 };

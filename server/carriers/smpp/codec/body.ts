@@ -23,6 +23,18 @@ export type ShortMessage<Octets extends Uint8Array = Uint8Array> = {
   tlvs: Octets;
 };
 
+/** What a message says where nobody asks for anything: no priority, no times, the default alphabet. */
+export const unused = {
+  protocolId: 0,
+  priority: 0,
+  scheduleDeliveryTime: "",
+  validityPeriod: "",
+  registeredDelivery: 0,
+  replaceIfPresent: 0,
+  dataCoding: 0,
+  defaultMessageId: 0,
+} as const satisfies Partial<ShortMessage>;
+
 /** The octets of fixed width between and after the strings of a `ShortMessage`. */
 const FIXED_OCTETS = 17;
 
@@ -115,14 +127,9 @@ export function readDataSm(frame: Buffer): ShortMessage<Buffer> | undefined {
     source: readAddress(frame, serviceEnd + 1, sourceEnd),
     destination: readAddress(frame, sourceEnd + 1, destinationEnd),
     esmClass: octet(frame, destinationEnd + 1),
-    protocolId: 0,
-    priority: 0,
-    scheduleDeliveryTime: "",
-    validityPeriod: "",
+    ...unused,
     registeredDelivery: octet(frame, destinationEnd + 2),
-    replaceIfPresent: 0,
     dataCoding: octet(frame, destinationEnd + 3),
-    defaultMessageId: 0,
     shortMessage: frame.subarray(start, start),
     tlvs: frame.subarray(start),
   };
