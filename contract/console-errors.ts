@@ -120,7 +120,7 @@ export const consoleErrors = {
   },
   VERSION_CONFLICT: {
     status: 409,
-    message: "Somebody else changed this meanwhile.",
+    message: "Somebody else changed this meanwhile. Close it, look at what changed, and try again.",
     meaning: "The `version` sent is not the present one. Nothing was changed.",
     fix: "Reload, look at what changed, and try again.",
   },
@@ -150,7 +150,7 @@ export const consoleErrors = {
   },
   LAST_OWNER: {
     status: 409,
-    message: "The account must keep an owner.",
+    message: "The account must keep an owner. Make somebody else an owner first.",
     meaning: "The last owner cannot be demoted, removed, or leave. Nothing was changed.",
     fix: "Make somebody else an owner first.",
   },

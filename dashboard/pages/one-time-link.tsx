@@ -23,7 +23,8 @@ type Props = {
 export function OneTimeLink({ kind, title, children }: Props) {
   const token = useLinkToken();
   const link = useQuery({
-    queryKey: ["one-time link"],
+    // Another link may be opened in the same tab. The key goes with the page.
+    queryKey: ["one-time link", token],
     queryFn: () => call("POST /console/links/read", { body: { token: token ?? "" } }),
     enabled: token !== undefined,
     retry: false,

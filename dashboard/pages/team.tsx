@@ -14,6 +14,7 @@ import { Page } from "../ui/page.tsx";
 import { ReasonedButton } from "../ui/reasoned.tsx";
 import { Time } from "../ui/time.tsx";
 import { toast } from "../ui/toasts.tsx";
+import { useIsPhone } from "../ui/use-phone.ts";
 import { useAction } from "../use-action.ts";
 import { askAgain, useRead } from "../use-read.ts";
 import { ROLES } from "../vocabulary.ts";
@@ -90,6 +91,10 @@ function Members({ onOpen }: { onOpen: (open: Open) => void }) {
                 {text.roles[member.role]}
               </Text>
             </Group>
+            <Text span size="xs" c="dimmed">
+              {text.columns.secondFactor}: {member.hasSecondFactor ? text.on : text.off} ·{" "}
+              {text.columns.lastSeen}: <LastSeen member={member} />
+            </Text>
             <MemberActions member={member} onOpen={onOpen} />
           </Stack>
         )}
@@ -134,9 +139,13 @@ const COLUMNS: Column<Member>[] = [
   {
     name: "lastSeen",
     header: text.columns.lastSeen,
-    cell: ({ lastSeenAt }) => (lastSeenAt ? <Time at={lastSeenAt} form="relative" /> : words.never),
+    cell: (member) => <LastSeen member={member} />,
   },
 ];
+
+function LastSeen({ member: { lastSeenAt } }: { member: Member }) {
+  return lastSeenAt ? <Time at={lastSeenAt} form="relative" /> : words.never;
+}
 
 function MemberActions({ member, onOpen }: { member: Member; onOpen: (open: Open) => void }) {
   const denial = useDenial("owner");
@@ -205,7 +214,7 @@ function Invitations() {
                 {text.roles[invitation.role]}
               </Text>
               <Text span size="xs" c="dimmed">
-                <Time at={invitation.expiresAt} form="relative" />
+                {text.expires} <Time at={invitation.expiresAt} />
               </Text>
             </Stack>
             <Withdraw invitation={invitation} />
@@ -222,7 +231,7 @@ const INVITATION_COLUMNS: Column<Invitation>[] = [
   {
     name: "expires",
     header: text.invitationColumns.expires,
-    cell: ({ expiresAt }) => <Time at={expiresAt} form="relative" />,
+    cell: ({ expiresAt }) => <Time at={expiresAt} />,
   },
   {
     name: "actions",
@@ -266,43 +275,39 @@ function Withdraw({ invitation }: { invitation: Invitation }) {
 const RIGHT_WORDS: Record<string, string> = { yes: text.yes, "": text.no, masked: text.masked };
 
 function Roles() {
+  const isPhone = useIsPhone();
   return (
     <Stack gap="sm">
       <Title order={2} size="h4">
         {text.rolesTitle}
       </Title>
-      <Table.ScrollContainer
-        minWidth={520}
-        type="native"
-        tabIndex={0}
-        aria-label={text.rolesTitle}
-        role="region"
-      >
-        <Table>
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th scope="col">{text.rolesColumns.may}</Table.Th>
-              {ROLES.map((role) => (
-                <Table.Th key={role} scope="col">
-                  {text.roles[role]}
-                </Table.Th>
+      <Table fz={isPhone ? "xs" : "sm"} horizontalSpacing={isPhone ? 6 : "xs"}>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th scope="col">{text.rolesColumns.may}</Table.Th>
+            {ROLES.map((role) => (
+              <Table.Th key={role} scope="col">
+                {text.roles[role]}
+              </Table.Th>
+            ))}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {text.rights.map(([right, ...cells]) => (
+            <Table.Tr key={right}>
+              <Table.Th scope="row" fw={400}>
+                {right}
+              </Table.Th>
+              {cells.map((cell, index) => (
+                <Table.Td key={ROLES[index]}>{RIGHT_WORDS[cell]}</Table.Td>
               ))}
             </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {text.rights.map(([right, ...cells]) => (
-              <Table.Tr key={right}>
-                <Table.Th scope="row" fw={400}>
-                  {right}
-                </Table.Th>
-                {cells.map((cell, index) => (
-                  <Table.Td key={ROLES[index]}>{RIGHT_WORDS[cell]}</Table.Td>
-                ))}
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
+          ))}
+        </Table.Tbody>
+      </Table>
+      <Text size="xs" c="dimmed">
+        {text.maskedHint}
+      </Text>
     </Stack>
   );
 }

@@ -42,7 +42,9 @@ export const teamText = {
   ],
   yes: "Yes",
   no: "No",
-  masked: "Numbers and texts masked",
+  masked: "Masked",
+  maskedHint: "Masked: numbers are shown by their last four digits, texts not at all.",
+  expires: "Expires",
 } as const;
 
 export const inviteText = {

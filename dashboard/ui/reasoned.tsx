@@ -10,10 +10,12 @@ type Props = ButtonProps &
 /** A button that, where it may not be pressed, stays focusable and says why. */
 export function ReasonedButton({ reason, onClick, ...props }: Props) {
   if (reason === undefined) return <Button {...props} onClick={onClick} />;
+  // In the colour of what it would do, it would look as if it could.
+  const { c: _, ...plain } = props;
   return (
     <Tooltip label={reason} multiline maw={320} events={{ hover: true, focus: true, touch: true }}>
       <Button
-        {...props}
+        {...plain}
         data-disabled
         aria-disabled
         aria-description={reason}

@@ -1,0 +1,214 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Page } from "playwright-core";
+import type { MemberRole } from "#contract";
+import { sql } from "#platform";
+import { frozen, withoutColumn } from "../support/faults.ts";
+import { type Account, NOWHERE, type Person, type Site, startSite } from "../support/site.ts";
+import type { Tab } from "../support/tab.ts";
+
+let site: Site;
+let account: Account;
+let ada: Person;
+before(async () => {
+  site = await startSite();
+  account = await site.account();
+  ada = await site.person("Ada Lovelace", [[account, "owner"]]);
+  // Without an operator the installation waits to be set up, and leads there instead of to sign-in.
+  await site.person("Olga Operator", [[await site.account({ name: "Operations" }), "owner"]], true);
+});
+after(() => site[Symbol.asyncDispose]());
+
+const dialog = (page: Page) => page.getByRole("dialog");
+const row = (page: Page, name: string) => page.getByRole("row").filter({ hasText: name });
+
+/** The answer that may hold the link. */
+const INVITED = /^POST \/console\/accounts\/[^/]+\/invitations$/;
+
+/** Through the form; answers the link that the page shows. */
+async function invite({ page }: Tab, role: string): Promise<string> {
+  await page.getByRole("button", { name: "Invite someone" }).click();
+  await dialog(page).getByLabel(role).check();
+  await dialog(page).getByRole("button", { name: "Make the link" }).click();
+  const link = (await dialog(page).getByLabel("Invitation link").textContent()) ?? "";
+  site.secrets.set(link.split("#token=")[1] ?? link, INVITED);
+  return link;
+}
+
+async function copyAndClose({ page }: Tab): Promise<void> {
+  await dialog(page).getByRole("button", { name: "Copy link" }).click();
+  await dialog(page).getByRole("button", { name: "Copied" }).waitFor();
+  await dialog(page).getByRole("button", { name: "Done" }).click();
+  await dialog(page).waitFor({ state: "detached" });
+}
+
+type Asked = { status: number; code: string | undefined };
+
+/** What the page itself would get, with its cookie. */
+function ask({ page }: Tab, method: string, path: string, body?: object): Promise<Asked> {
+  const init = { method, headers: { "content-type": "application/json" } };
+  return page.evaluate<Asked>(`fetch(
+    "/console/accounts/${account.accountId}${path}",
+    { ...${JSON.stringify(init)}, body: ${body ? `'${JSON.stringify(body)}'` : "undefined"} },
+  ).then(async (answer) => ({
+    status: answer.status,
+    code: (await answer.json().catch(() => ({}))).error?.code,
+  }))`);
+}
+
+test("an invitation is a link shown once; on a phone it makes a member with the role given, once", async () => {
+  await using tab = await site.signedIn(ada, "/keys");
+  const { page } = tab;
+  await page.getByRole("link", { name: "Team" }).hover();
+  await page.waitForLoadState("networkidle");
+  await frozen(site.service, async () => {
+    await page.getByRole("link", { name: "Team" }).click();
+    await page.getByRole("status", { name: "Loading" }).locator("div").first().waitFor();
+    await tab.check("loading");
+  });
+  await page.getByText("Only you", { exact: true }).waitFor();
+  await tab.check("only you");
+
+  const link = await invite(tab, "Viewer");
+  await tab.check("link");
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog", { name: "Close without copying?" }).waitFor();
+  await page.keyboard.press("Escape");
+  await copyAndClose(tab);
+  assert.equal(await page.evaluate("navigator.clipboard.readText()"), link);
+  await page.getByRole("button", { name: "Withdraw the invitation as Viewer" }).waitFor();
+  await tab.check("invitation");
+
+  await using phone = await site.tab({ isPhone: true, statuses: [401] });
+  await phone.page.goto(link);
+  await phone.page
+    .getByText("Ada Lovelace invites you to the account Example as viewer.")
+    .waitFor();
+  assert.equal(phone.page.url(), `${site.url}/join`);
+  await phone.check("join");
+  const password = "violet tram 88 ladder";
+  site.secrets.set(password, NOWHERE);
+  await phone.page.getByLabel("Your name").fill("Grace Hopper");
+  await phone.page.getByLabel("E-mail").fill("grace@example.com");
+  await phone.page.getByLabel("Password", { exact: true }).fill(password);
+  await phone.page.getByRole("button", { name: "Join" }).click();
+  await phone.page.getByRole("heading", { name: "Overview" }).waitFor();
+  await row(page, "grace@example.com").getByText("Viewer").waitFor();
+  await page.getByRole("heading", { name: "Open invitations" }).waitFor({ state: "detached" });
+  await tab.check("members");
+
+  await using again = await site.tab({ statuses: [401, 404] });
+  await again.page.goto(link);
+  await again.page.getByText("This link was used already; it works once.").waitFor();
+  await again.check("link used");
+});
+
+test("a link that was withdrawn or is out of date says so", async () => {
+  await using tab = await site.signedIn(ada, "/team");
+  const withdrawn = await invite(tab, "Developer");
+  await copyAndClose(tab);
+  await tab.page.getByRole("button", { name: "Withdraw the invitation as Developer" }).click();
+  await tab.page.getByText("The invitation is withdrawn").waitFor();
+  await tab.page.getByRole("heading", { name: "Open invitations" }).waitFor({ state: "detached" });
+  const expired = await invite(tab, "Owner");
+  await copyAndClose(tab);
+  await site.db.query(sql`
+    update links set expires_at = now() - interval '1 second' where kind = 'invitation' and role = 'owner'`);
+
+  await using other = await site.tab({ statuses: [401, 404] });
+  await other.page.goto(withdrawn);
+  await other.page.getByText("This link was withdrawn.").waitFor();
+  await other.page.goto(expired);
+  await other.page.getByText("This link is out of date.").waitFor();
+});
+
+test("a removed member's open page goes to sign-in, and the next request is refused", async () => {
+  const bob = await site.person("Bob Moog", [[account, "developer"]]);
+  await using tab = await site.signedIn(ada, "/team");
+  await using his = await site.signedIn(bob, "/keys", { statuses: [401, 404] });
+  await his.page.getByRole("heading", { name: "API keys" }).waitFor();
+
+  await tab.page.getByRole("button", { name: "Remove Bob Moog" }).click();
+  await dialog(tab.page).getByText("Keys that they created keep working.").waitFor();
+  await tab.check("remove");
+  await dialog(tab.page).getByRole("button", { name: "Remove" }).click();
+  await row(tab.page, bob.email).waitFor({ state: "detached" });
+  await tab.page.getByText("Bob Moog is removed").waitFor();
+
+  assert.deepEqual(await ask(his, "GET", "/keys"), { status: 401, code: "SESSION_REQUIRED" });
+  await his.page.getByRole("heading", { name: "Sign in" }).waitFor();
+});
+
+test("the last owner cannot be demoted or removed, nor leave", async () => {
+  await using tab = await site.signedIn(ada, "/team", { statuses: [409] });
+  await tab.page.getByRole("button", { name: "Leave account" }).click();
+  await dialog(tab.page).getByRole("button", { name: "Leave", exact: true }).click();
+
+  await dialog(tab.page).getByText("Make somebody else an owner first.").waitFor();
+  await tab.check("last owner");
+  const path = `/members/${ada.userId}`;
+  const refused = { status: 409, code: "LAST_OWNER" };
+  assert.deepEqual(await ask(tab, "PATCH", path, { version: 1, role: "viewer" }), refused);
+  assert.deepEqual(await ask(tab, "DELETE", path), refused);
+});
+
+test("of two owners who change one member the second is told, and then sees what the first did", async () => {
+  const mary = await site.person("Mary Shelley", [[account, "owner"]]);
+  const carl = await site.person("Carl Orff", [[account, "viewer"]]);
+  await using first = await site.signedIn(ada, "/team");
+  await using second = await site.signedIn(mary, "/team", { statuses: [409] });
+  for (const { page } of [first, second]) {
+    await page.getByRole("button", { name: "Change role of Carl Orff" }).click();
+    await dialog(page).getByLabel("Developer").check();
+  }
+  await first.check("change role");
+  const change = ({ page }: Tab) =>
+    dialog(page).getByRole("button", { name: "Change role" }).click();
+
+  await change(first);
+  await first.page.getByText("Carl Orff is now Developer").waitFor();
+  await change(second);
+
+  await dialog(second.page)
+    .getByText(/Somebody else changed this meanwhile/)
+    .waitFor();
+  await second.check("conflict");
+  await second.page.keyboard.press("Escape");
+  await row(second.page, carl.email).getByText("Developer").waitFor();
+  await second.page.getByRole("button", { name: "Change role of Carl Orff" }).click();
+  await dialog(second.page).getByLabel("Owner").check();
+  await change(second);
+  await row(second.page, carl.email).getByText("Owner").waitFor();
+});
+
+test("who is no owner sees the team, with every button disabled and saying why", async () => {
+  const eve = await site.person("Eve Ensler", [[account, "developer"]]);
+  await using tab = await site.signedIn(eve, "/team", { statuses: [403] });
+  const buttons = ["Invite someone", "Change role of Ada Lovelace", "Remove Ada Lovelace"];
+  for (const name of buttons) {
+    await tab.page.getByRole("button", { name }).focus();
+    await tab.page.getByRole("tooltip", { name: /Needs the role owner/ }).waitFor();
+    await tab.page.keyboard.press("Enter");
+    assert.equal(await dialog(tab.page).count(), 0, name);
+  }
+  await tab.check("not an owner");
+
+  const role: MemberRole = "viewer";
+  const denied = { status: 403, code: "ROLE_DENIED" };
+  const path = `/members/${ada.userId}`;
+  assert.deepEqual(await ask(tab, "POST", "/invitations", { role }), denied);
+  assert.deepEqual(await ask(tab, "PATCH", path, { version: 1, role }), denied);
+  assert.deepEqual(await ask(tab, "DELETE", path), denied);
+});
+
+test("a failure says so with the request's id, and trying again goes on", async () => {
+  await using tab = await site.signedIn(ada, "/keys", { statuses: [500] });
+  await withoutColumn(site.db, "memberships.joined_at", async () => {
+    await tab.page.getByRole("link", { name: "Team" }).click();
+    await tab.page.getByRole("alert").getByRole("button", { name: "Try again" }).waitFor();
+    await tab.check("failed");
+  });
+
+  await tab.page.getByRole("button", { name: "Try again" }).click();
+  await row(tab.page, ada.email).waitFor();
+});
