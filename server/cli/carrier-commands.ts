@@ -14,6 +14,7 @@ import {
   openPassword,
   readCarrierStates,
   removeCarrier,
+  openSettings,
   shownSettings,
 } from "#sending";
 import { carrierOptions, givenSettings, smscAddress } from "./carrier-options.ts";
@@ -155,7 +156,7 @@ const test = command({
       carrier.kind === "simulator"
         ? { isBound: true, sentence: "The simulator is always there." }
         : await testBind({
-            settings: requireSettings(carrier.settings).settings,
+            settings: requireSettings(openSettings(carrier, await secrets())).settings,
             password: new Secret(openPassword(carrier, await secrets())),
             clock: context.clock,
           });

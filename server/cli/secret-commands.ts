@@ -1,6 +1,6 @@
 import { resealSigningSecrets } from "#accounts";
 import { resealSecondFactors } from "#console";
-import { resealPasswords } from "#sending";
+import { resealCarriers } from "#sending";
 import { command } from "./command.ts";
 import { facts } from "./table.ts";
 
@@ -17,7 +17,7 @@ const reseal = command({
     // Each is one statement per secret: a command cut short is simply run again.
     const resealed = {
       signingSecrets: await resealSigningSecrets(db, box),
-      carrierPasswords: await resealPasswords(db, box),
+      carrierPasswords: await resealCarriers(db, box),
       secondFactors: await resealSecondFactors(db, box),
     };
     const text = `${facts(resealed)}\n\nSECRET_KEY_PREVIOUS can be left out now, on every node.`;

@@ -9,6 +9,7 @@ import {
   changeCarrier,
   listCarriers,
   openPassword,
+  openSettings,
   readCarrierStates,
   type SeenCarrier,
   shownSettings,
@@ -33,7 +34,7 @@ export function carrierHandlers(deps: Deps) {
 
     async updateCarrier({ params: { carrierId }, body, actor, problem }) {
       const carrier = await requireCarrier(db, carrierId);
-      const settings = body.settings && mergeSettings(carrier, body.settings);
+      const settings = body.settings && mergeSettings(carrier, body.settings, secrets);
       const { version, password } = body;
       const isChanged = await changeCarrier(db, {
         carrierId,
@@ -67,7 +68,7 @@ export function carrierHandlers(deps: Deps) {
 function tryBind(carrier: CarrierRow, { clock, secrets }: Deps) {
   if (carrier.kind === "simulator")
     return Promise.resolve({ isBound: true, sentence: "The simulator is always there." });
-  const read = readSmppSettings(carrier.settings);
+  const read = readSmppSettings(openSettings(carrier, secrets));
   if (read.outcome === "wrong") {
     const faults = read.faults.map(({ setting, message }) => `${setting} ${message}`).join("; ");
     return Promise.resolve({ isBound: false, sentence: `Its settings are wrong: ${faults}.` });
@@ -78,15 +79,18 @@ function tryBind(carrier: CarrierRow, { clock, secrets }: Deps) {
 
 /** What is given changes, what is null falls back, the rest stays; or a problem that names each fault. */
 function mergeSettings(
-  { kind, settings }: CarrierRow,
+  carrier: CarrierRow,
   given: Record<string, unknown>,
+  secrets: SecretBox,
 ): Record<string, unknown> {
-  if (kind === "simulator")
+  if (carrier.kind === "simulator")
     throw new Problem("VALIDATION_FAILED", [
       { field: "settings", code: "FIELD_INVALID", message: "The simulator has no settings." },
     ]);
   const merged = Object.fromEntries(
-    Object.entries({ ...settings, ...given }).filter(([, value]) => value !== null),
+    Object.entries({ ...openSettings(carrier, secrets), ...given }).filter(
+      ([, value]) => value !== null,
+    ),
   );
   const read = readSmppSettings(merged);
   if (read.outcome === "read") return merged;

@@ -1,12 +1,13 @@
 import { type Actor, recordAudit } from "#accounts";
 import { takeOutOfRoutes } from "#messages";
 import { type Database, newId, type Queryable, type SecretBox, sql, violates } from "#platform";
+import { resealed, sealPassword, sealSettings, shownSettings } from "./carrier-secrets.ts";
 
 export type CarrierRow = {
   carrier_id: string;
   name: string;
   kind: "simulator" | "smpp";
-  /** As they were given: names of the settings with dashes, values as text or JSON. */
+  /** By their names, values as text or JSON; a private key is sealed: `openSettings` has it. */
   settings: Record<string, unknown>;
   password: Buffer | null;
   paused: boolean;
@@ -68,8 +69,8 @@ export async function addCarrier(
     await db.transaction(async (tx) => {
       await tx.query(sql`
         insert into carriers (carrier_id, name, kind, settings, password, created_at)
-        values (${carrierId}, ${name}, 'smpp', ${JSON.stringify(settings)},
-                ${secrets.seal(password, passwordContext(carrierId))}, ${now})`);
+        values (${carrierId}, ${name}, 'smpp', ${JSON.stringify(sealSettings(carrierId, settings, secrets))},
+                ${sealPassword(carrierId, password, secrets)}, ${now})`);
       await recordAudit(tx, {
         at: now,
         accountId: null,
@@ -100,12 +101,13 @@ export type CarrierChange = Change & {
 export async function changeCarrier(db: Database, change: CarrierChange): Promise<boolean> {
   const { carrierId, paused = null, settings = null, password, secrets, actor, now } = change;
   const { version = null } = change;
-  const sealed = password === undefined ? null : secrets.seal(password, passwordContext(carrierId));
+  const sealed = password === undefined ? null : sealPassword(carrierId, password, secrets);
+  const stored = settings && JSON.stringify(sealSettings(carrierId, settings, secrets));
   return db.transaction(async (tx) => {
     const changed = await tx.query(sql`
       update carriers
          set paused = coalesce(${paused}, paused),
-             settings = coalesce(${settings === null ? null : JSON.stringify(settings)}::jsonb, settings),
+             settings = coalesce(${stored}::jsonb, settings),
              password = coalesce(${sealed}, password),
              version = version + 1
        where carrier_id = ${carrierId} and removed_at is null
@@ -137,7 +139,7 @@ export async function removeCarrier(
   return db.transaction(async (tx) => {
     const removed = await tx.query<{ name: string }>(sql`
       update carriers
-         set removed_at = ${now}, password = null, version = version + 1
+         set removed_at = ${now}, password = null, settings = settings - 'tls_key', version = version + 1
        where carrier_id = ${carrierId} and removed_at is null
       returning name`);
     if (removed.length === 0) return false;
@@ -154,29 +156,16 @@ export async function removeCarrier(
   });
 }
 
-/** Private keys are settings too, and shown nowhere. */
-export function shownSettings(settings: Record<string, unknown>): Record<string, unknown> {
-  const { tls_key: key, ...rest } = settings;
-  return key === undefined || key === null ? rest : { ...rest, tls_key: "[secret]" };
-}
-
-export function openPassword({ carrier_id, password }: CarrierRow, secrets: SecretBox): string {
-  return password === null ? "" : secrets.open(password, passwordContext(carrier_id));
-}
-
-function passwordContext(carrierId: string): string {
-  return `password of carrier ${carrierId}`;
-}
-
-/** Seals anew what an earlier SECRET_KEY sealed; answers how many. Its binds are opened anew. */
-export async function resealPasswords(db: Database, secrets: SecretBox): Promise<number> {
+/** Seals anew what an earlier SECRET_KEY sealed; answers of how many carriers. Their binds are opened anew. */
+export async function resealCarriers(db: Database, secrets: SecretBox): Promise<number> {
   let count = 0;
-  for (const { carrier_id: carrierId, password } of await listCarriers(db)) {
-    const anew = password && secrets.reseal(password, passwordContext(carrierId));
+  for (const carrier of await listCarriers(db)) {
+    const anew = resealed(carrier, secrets);
     if (anew === null) continue;
     await db.query(sql`
-      update carriers set password = ${anew}, version = version + 1
-       where carrier_id = ${carrierId} and password = ${password}`);
+      update carriers
+         set password = ${anew.password}, settings = ${JSON.stringify(anew.settings)}, version = version + 1
+       where carrier_id = ${carrier.carrier_id} and version = ${carrier.version}`);
     count += 1;
   }
   return count;

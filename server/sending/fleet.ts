@@ -30,7 +30,8 @@ import {
 } from "#platform";
 import { type CarrierRun, LEASE_MS, runCarrier } from "./carrier-run.ts";
 import { watchCarriers } from "./carrier-metrics.ts";
-import { type CarrierRow, listCarriers, openPassword } from "./carriers-table.ts";
+import { openPassword, openSettings } from "./carrier-secrets.ts";
+import { type CarrierRow, listCarriers } from "./carriers-table.ts";
 import { forgetNodes, heartbeat, leaseBinds, type NodeInfo, signOff } from "./nodes.ts";
 import type { MatchRules } from "./receipts.ts";
 import { recorder } from "./recorder.ts";
@@ -283,7 +284,7 @@ function buildCarrier(
       binds: 0,
     };
   }
-  const read = readSmppSettings(row.settings);
+  const read = readSmppSettings(openSettings(row, secrets));
   if (read.outcome === "wrong") {
     throw new Error(
       `Its settings are wrong: ${read.faults.map(({ setting, message }) => `${setting} ${message}`).join("; ")}.`,

@@ -3,6 +3,7 @@
  * loop, receipts, doubts, and the share of each node in the binds of a carrier.
  * Decides what an answer means; how a message changes is the messages room's.
  */
+export { openPassword, openSettings, shownSettings } from "./carrier-secrets.ts";
 export { readCarrierStates, type SeenCarrier } from "./carrier-states.ts";
 export {
   addCarrier,
@@ -12,10 +13,8 @@ export {
   findCarrier,
   findCarrierNames,
   listCarriers,
-  openPassword,
   removeCarrier,
-  resealPasswords,
-  shownSettings,
+  resealCarriers,
 } from "./carriers-table.ts";
 export { carrierFleet } from "./fleet.ts";
 export { submissionHistory } from "./history.ts";
