@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { createHttpServer } from "#http";
 import { createMetrics, silentLog, systemClock } from "#platform";
-import { serveStaticFiles } from "./static-files.ts";
+import { PAGES, serveStaticFiles } from "./static-files.ts";
 
 const PAGE = '<meta property="csp-nonce" nonce="__CSP_NONCE__"><div id="root"></div>';
 const SCRIPT = "console.log('a')";
@@ -105,5 +105,27 @@ test("under /console and /v1 an unknown path is an error, and other methods neve
   const post = await site.app.inject({ method: "POST", url: "/messages", headers: { host: "x" } });
   assert.equal(post.json().error.code, "ROUTE_NOT_FOUND");
   assert.equal((await site.get("/healthz")).json().status, "ok");
-  assert.equal((await site.get("/v1x")).statusCode, 200, "a page may begin with the same letters");
+});
+
+test("an unknown path is an error, which a browser is shown as a page", async () => {
+  await using site = await startSite();
+
+  for (const path of ["/nope", "/v2/messages", "/v1x", "/.env", "/robots.txt"]) {
+    const answer = await site.get(path, { accept: "*/*" });
+    assert.equal(answer.statusCode, 404, path);
+    assert.equal(answer.json().error.code, "ROUTE_NOT_FOUND", path);
+    assert.equal(answer.json().error.requestId, answer.headers["x-request-id"], path);
+  }
+  const shown = await site.get("/nope", { accept: "text/html,application/xhtml+xml,*/*;q=0.8" });
+  assert.equal(shown.statusCode, 404);
+  assert.match(shown.body, /<div id="root">/);
+});
+
+test("the addresses that get the page are those that the dashboard has", async () => {
+  const routes = await readFile(new URL("../../dashboard/routes.tsx", import.meta.url), "utf8");
+  const declared = routes.matchAll(
+    /getParentRoute: \(\) => (?:root|signedIn),\s+path: "\/([^"/]+)/g,
+  );
+
+  assert.deepEqual(new Set([...declared].map(([, first]) => first)), PAGES);
 });

@@ -25,12 +25,30 @@ const TYPES: Record<string, string> = {
   ".webmanifest": "application/manifest+json",
 };
 
+/** The first words of the dashboard's addresses, as `dashboard/routes.tsx` has them. */
+export const PAGES: ReadonlySet<string> = new Set([
+  "compose",
+  "credits",
+  "join",
+  "keys",
+  "messages",
+  "operator",
+  "profile",
+  "reset",
+  "settings",
+  "setup",
+  "sign-in",
+  "team",
+  "webhooks",
+]);
+
 /** What the build put into the page for us to fill. */
 const NONCE_MARK = "__CSP_NONCE__";
 
 /**
- * Serves the built dashboard: its files, and its one page at every path that nothing else has. Under
- * `/console` and `/v1` an unknown path stays an error, and a missing asset is never the page.
+ * Serves the built dashboard: its files, and its one page at every address it has. An unknown path is
+ * an error for programs; a browser gets the page with it, which says so to people. Under `/console`,
+ * `/v1` and `/assets` it is an error for everyone.
  */
 export function serveStaticFiles(app: FastifyInstance, { folder, isSecure }: Options): void {
   const site = folder.then(readSite);
@@ -39,13 +57,20 @@ export function serveStaticFiles(app: FastifyInstance, { folder, isSecure }: Opt
   serveFallback(app, async (request, reply) => {
     const path = request.url.split("?", 1)[0] ?? "/";
     if (request.method !== "GET" && request.method !== "HEAD") return false;
-    if (/^\/(?:v1|console)(?:\/|$)/.test(path)) return false;
+    const [, first = ""] = path.split("/", 2);
+    if (first === "v1" || first === "console") return false;
     const { index, files } = await site;
     const file = files.get(path);
     if (file) return sendFile(request, reply, { file, path });
-    if (path.startsWith("/assets/")) return false;
-    return sendPage(reply, index, isSecure);
+    if (path === "/" || PAGES.has(first)) return sendPage(reply, index, isSecure);
+    if (first === "assets" || !isBrowser(request)) return false;
+    return sendPage(reply.code(404), index, isSecure);
   });
+}
+
+/** Only browsers ask for a page by its type; others take anything, or JSON. */
+function isBrowser({ headers }: FastifyRequest): boolean {
+  return headers.accept?.includes("text/html") ?? false;
 }
 
 async function readSite(folder: string): Promise<Site> {
