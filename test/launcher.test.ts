@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -89,6 +89,36 @@ test("when npm is told to stop and takes only its shell along, the program stops
   assert.equal(await said, "SIGTERM\n");
 });
 
+for (const [where, node] of [
+  ["in its own process", []],
+  ["on the Node installed with it", pretend("20.0.0")],
+] as const) {
+  test(`compiled code is kept with the installation when the program runs ${where}`, async () => {
+    await using project = await smallProject();
+
+    const launcher = project.launch(["doctor"], { node });
+    await once(launcher, "exit");
+
+    const kept = await readdir(project.compiled, { recursive: true, withFileTypes: true });
+    assert.ok(kept.some((entry) => entry.isFile()));
+  });
+
+  test(`the program runs ${where} also where no compiled code can be kept`, async () => {
+    await using project = await smallProject();
+    await mkdir(dirname(project.compiled), { recursive: true });
+    await writeFile(project.compiled, "not a folder");
+
+    const launcher = project.launch(["doctor"], { node });
+    const [said, complaint, [code]] = await Promise.all([
+      text(launcher.stdout),
+      text(launcher.stderr),
+      once(launcher, "exit"),
+    ]);
+
+    assert.deepEqual([JSON.parse(said).args, complaint, code], [["doctor"], "", 7]);
+  });
+}
+
 test("an old Node without the right one beside it gets a sentence that says what to do", async () => {
   await using project = await smallProject({ hasNode: false });
 
@@ -102,7 +132,7 @@ test("an old Node without the right one beside it gets a sentence that says what
   assert.equal(code, 1);
 });
 
-type LaunchOptions = { node?: string[]; throughShell?: boolean };
+type LaunchOptions = { node?: readonly string[]; throughShell?: boolean };
 /** The launcher with a program of one file, in a folder of its own. */
 async function smallProject({ hasNode = true } = {}) {
   const folder = await mkdtemp(join(tmpdir(), "posthorn launcher "));
@@ -116,13 +146,15 @@ async function smallProject({ hasNode = true } = {}) {
   await mkdir(join(folder, "node_modules"));
   if (hasNode) await symlink(nodeFolder, join(folder, "node_modules", name));
   return {
+    compiled: join(folder, "node_modules/.cache/compiled"),
     launch(
       args: string[],
       { node = [], throughShell = false }: LaunchOptions = {},
     ): ChildProcessWithoutNullStreams {
       const command = [process.execPath, ...node, join(folder, "bin/posthorn.mjs"), ...args];
-      if (!throughShell) return spawn(command[0] ?? "", command.slice(1));
-      const env = { ...process.env, npm_lifecycle_event: "start" };
+      const { NODE_COMPILE_CACHE: _, ...env } = process.env;
+      if (!throughShell) return spawn(command[0] ?? "", command.slice(1), { env });
+      env["npm_lifecycle_event"] = "start";
       // Something to do afterwards keeps every shell from becoming the program.
       return spawn("sh", ["-c", '"$@"; true', "sh", ...command], { env });
     },
