@@ -68,6 +68,8 @@ export function consoleOperation<const O extends ConsoleOperation>(declared: O):
 
 /** The path of an account, before what is in it. */
 export const A = "/console/accounts/{accountId}";
+/** The path of what concerns the whole installation. */
+export const OPERATOR = "/console/operator";
 
 export const IDEMPOTENCY = {
   "idempotency-key": "Made once when a form opens, so that pressing its button twice does it once.",

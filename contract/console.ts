@@ -1,13 +1,16 @@
 import type { Static, TSchema } from "typebox";
+import { accountOperations } from "./console-accounts.ts";
+import { carrierOperations } from "./console-carriers.ts";
 import { creditOperations } from "./console-credits.ts";
 import { keyOperations } from "./console-keys.ts";
 import { consoleMessageOperations } from "./console-messages.ts";
 import type { ConsoleOperation, consoleEverywhere } from "./console-operation.ts";
-import { operatorOperations } from "./console-operator.ts";
+import { routingOperations } from "./console-routing.ts";
 import { signInOperations } from "./console-sign-in.ts";
 import { statsOperations } from "./console-stats.ts";
 import { teamOperations } from "./console-team.ts";
 import { userOperations } from "./console-user.ts";
+import { watchingOperations } from "./console-watching.ts";
 import { webhookOperations } from "./console-webhooks.ts";
 
 export type { LedgerEntry } from "./console-credits.ts";
@@ -22,7 +25,9 @@ export {
   type MemberRole,
   memberRoles,
 } from "./console-operation.ts";
-export type { AuditEntry, Carrier, OperatorAccount } from "./console-operator.ts";
+export type { OperatorAccount } from "./console-accounts.ts";
+export type { Carrier } from "./console-carriers.ts";
+export type { AuditEntry } from "./console-watching.ts";
 export { PASSWORD_LENGTH, type Session } from "./console-sign-in.ts";
 export { type Alert, ranges } from "./console-stats.ts";
 export type {
@@ -45,7 +50,10 @@ export const consoleOperations = {
   ...creditOperations,
   ...statsOperations,
   ...teamOperations,
-  ...operatorOperations,
+  ...accountOperations,
+  ...carrierOperations,
+  ...routingOperations,
+  ...watchingOperations,
 };
 
 export type ConsoleOperations = typeof consoleOperations;

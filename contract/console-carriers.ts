@@ -1,0 +1,125 @@
+import { type Static, Type } from "typebox";
+import { closed, consoleOperation, OPERATOR } from "./console-operation.ts";
+import { Id, nullable, oneOf, Time } from "./schema.ts";
+
+const Latency = nullable(Type.Object({ p50Ms: Type.Number(), p99Ms: Type.Number() }));
+
+const Link = Type.Object({
+  bind: oneOf(["transmitter", "receiver", "transceiver", "simulator"]),
+  state: oneOf([
+    "starting",
+    "binding",
+    "bound",
+    "throttled",
+    "connection_lost",
+    "refused",
+    "stopped",
+  ]),
+  since: Time,
+  windowInUse: Type.Integer(),
+  submitsPerSecond: Type.Number(),
+  receiptsPerSecond: Type.Number(),
+  responseMs: Latency,
+  problem: nullable(Type.String()),
+});
+
+const Carrier = Type.Object(
+  {
+    carrierId: Id,
+    name: Type.String(),
+    kind: oneOf(["simulator", "smpp"]),
+    state: oneOf(["up", "degraded", "down", "paused", "unknown"]),
+    isPaused: Type.Boolean(),
+    links: Type.Array(Link),
+    submitsPerSecond: Type.Number(),
+    receiptsPerSecond: Type.Number(),
+    responseMs: Latency,
+    waiting: Type.Integer({ description: "Messages that wait for this carrier." }),
+    refusals: Type.Array(Type.Object({ carrierCode: Type.String(), count: Type.Integer() }), {
+      description: "Since its nodes started, most frequent first.",
+    }),
+    settings: Type.Unsafe<Record<string, unknown>>({
+      type: "object",
+      additionalProperties: true,
+      description: "Without the password, which no answer holds.",
+    }),
+    hasPassword: Type.Boolean(),
+    version: Type.Integer(),
+    seenAt: nullable(Time),
+  },
+  { title: "Carrier" },
+);
+export type Carrier = Static<typeof Carrier>;
+
+const carrierParams = closed({ carrierId: Id });
+
+/** Carriers: their state, limits and passwords. */
+export const carrierOperations = {
+  listCarriers: consoleOperation({
+    method: "GET",
+    path: `${OPERATOR}/carriers`,
+    summary: "List carriers with their links and what waits for them",
+    access: "operator",
+    success: {
+      status: 200,
+      body: Type.Object({ data: Type.Array(Carrier) }, { title: "Carriers" }),
+    },
+    errors: [],
+  }),
+  updateCarrier: consoleOperation({
+    method: "PATCH",
+    path: `${OPERATOR}/carriers/{carrierId}`,
+    summary: "Change settings or the password of a carrier, in force without a restart",
+    access: "operator",
+    audit: "carrier.changed",
+    params: carrierParams,
+    body: closed(
+      {
+        version: Type.Integer(),
+        settings: Type.Optional(
+          Type.Unsafe<Record<string, unknown>>({ type: "object", additionalProperties: true }),
+        ),
+        password: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+      },
+      { examples: [{ version: 1, settings: { rate: 50, window: 10, in_doubt: "fail" } }] },
+    ),
+    success: { status: 200, body: Carrier },
+    errors: ["CARRIER_NOT_FOUND", "VERSION_CONFLICT"],
+  }),
+  testCarrier: consoleOperation({
+    method: "POST",
+    path: `${OPERATOR}/carriers/{carrierId}/test`,
+    summary: "Try a bind and say what happened",
+    access: "operator",
+    audit: "carrier.tested",
+    params: carrierParams,
+    success: {
+      status: 200,
+      body: Type.Object(
+        { isBound: Type.Boolean(), message: Type.String(), durationMs: Type.Integer() },
+        { title: "BindTest", examples: [{ isBound: true, message: "Bound.", durationMs: 12 }] },
+      ),
+    },
+    errors: ["CARRIER_NOT_FOUND"],
+  }),
+  pauseCarrier: consoleOperation({
+    method: "POST",
+    path: `${OPERATOR}/carriers/{carrierId}/pause`,
+    summary: "Submit nothing more to this carrier",
+    access: "operator",
+    audit: "carrier.changed",
+    params: carrierParams,
+    success: { status: 200, body: Carrier },
+    errors: ["CARRIER_NOT_FOUND"],
+  }),
+  resumeCarrier: consoleOperation({
+    method: "POST",
+    path: `${OPERATOR}/carriers/{carrierId}/resume`,
+    summary: "Submit to this carrier again",
+    access: "operator",
+    audit: "carrier.changed",
+    params: carrierParams,
+    success: { status: 200, body: Carrier },
+    errors: ["CARRIER_NOT_FOUND"],
+  }),
+};

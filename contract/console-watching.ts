@@ -1,0 +1,119 @@
+import { type Static, Type } from "typebox";
+import { Actor, closed, consoleOperation, OPERATOR, pageOf, paging } from "./console-operation.ts";
+import { AnyTime, Id, nullable, Time } from "./schema.ts";
+
+const AuditEntry = Type.Object(
+  {
+    auditId: Id,
+    at: Time,
+    accountId: nullable(Id),
+    accountName: nullable(Type.String()),
+    actor: Actor,
+    actorId: nullable(Type.String()),
+    address: nullable(Type.String()),
+    action: Type.String(),
+    objectId: nullable(Type.String()),
+    details: Type.Unsafe<Record<string, unknown>>({
+      type: "object",
+      additionalProperties: true,
+      description: "Before and after, or what else explains it. Never a secret.",
+    }),
+    requestId: nullable(Type.String()),
+  },
+  { title: "AuditEntry" },
+);
+export type AuditEntry = Static<typeof AuditEntry>;
+
+const auditFilters = {
+  accountId: Type.Optional(Type.String()),
+  actor: Type.Optional(
+    Type.String({ maxLength: 100, description: "`user:<id>`, `cli`, `system`." }),
+  ),
+  action: Type.Optional(Type.Array(Type.String({ maxLength: 60 }), { description: "Repeatable." })),
+  objectId: Type.Optional(Type.String({ maxLength: 100 })),
+  after: Type.Optional(AnyTime),
+  before: Type.Optional(AnyTime),
+};
+
+/** What goes on in the whole installation, and who did what. */
+export const watchingOperations = {
+  readQueue: consoleOperation({
+    method: "GET",
+    path: `${OPERATOR}/queue`,
+    summary: "What waits to be sent, in all and per account",
+    access: "operator",
+    success: {
+      status: 200,
+      body: Type.Object(
+        {
+          waiting: Type.Integer({ description: "Due now." }),
+          scheduled: Type.Integer({ description: "Due later." }),
+          oldestDueAt: nullable(Time),
+          accounts: Type.Array(
+            Type.Object({
+              accountId: Id,
+              name: Type.String(),
+              waiting: Type.Integer(),
+              oldestDueAt: nullable(Time),
+            }),
+          ),
+          webhooks: Type.Object({ waiting: Type.Integer(), oldestDueAt: nullable(Time) }),
+        },
+        { title: "Queue" },
+      ),
+    },
+    errors: [],
+  }),
+  listNodes: consoleOperation({
+    method: "GET",
+    path: `${OPERATOR}/nodes`,
+    summary: "List nodes with their roles and heartbeat",
+    access: "operator",
+    success: {
+      status: 200,
+      body: Type.Object(
+        {
+          data: Type.Array(
+            Type.Object({
+              nodeId: Id,
+              hostname: Type.String(),
+              roles: Type.Array(Type.String()),
+              softwareVersion: Type.String(),
+              startedAt: Time,
+              heartbeatAt: Time,
+              isStale: Type.Boolean(),
+            }),
+          ),
+        },
+        { title: "Nodes" },
+      ),
+    },
+    errors: [],
+  }),
+  listAudit: consoleOperation({
+    method: "GET",
+    path: `${OPERATOR}/audit`,
+    summary: "List what was changed by whom, newest first",
+    access: "operator",
+    query: closed({ ...paging, ...auditFilters }),
+    success: { status: 200, body: pageOf(AuditEntry) },
+    errors: ["CURSOR_INVALID"],
+  }),
+  exportAudit: consoleOperation({
+    method: "GET",
+    path: `${OPERATOR}/audit.csv`,
+    summary: "The same as CSV, at most 100,000 rows",
+    access: "operator",
+    query: closed(auditFilters),
+    success: { status: 200, body: Type.String(), type: "text/csv" },
+    errors: [],
+  }),
+  streamOperator: consoleOperation({
+    method: "GET",
+    path: `${OPERATOR}/stream`,
+    summary: "What changes for the operator's pages, as server-sent events",
+    access: "operator",
+    success: { status: 200, body: Type.String(), type: "text/event-stream" },
+    errors: [],
+  }),
+};
