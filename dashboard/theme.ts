@@ -5,6 +5,7 @@ import type { Status } from "#contract";
 const dialogProps = {
   closeButtonProps: { "aria-label": "Close" },
   attributes: { header: { role: "none" } },
+  styles: { title: { fontWeight: 650 } },
 } as const;
 
 export const theme = createTheme({

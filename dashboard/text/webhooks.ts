@@ -6,8 +6,8 @@ export const webhooksText = {
   tabs: {
     deliveries: "Deliveries",
     hosts: "Receivers",
-    secret: "Signing secret",
-    verify: "Verify in code",
+    secret: "Secret",
+    verify: "Verify",
   },
   views: "Views",
   test: "Send test event",
@@ -45,7 +45,8 @@ export const webhooksText = {
     duration: "Time",
     created: "Created",
   },
-  attemptsOf: (made: number, all: number) => `${made} of ${all}`,
+  /** Replays come on top of the schedule. */
+  attemptsOf: (made: number, all: number) => (made > all ? String(made) : `${made} of ${all}`),
   nextAt: (when: string) => `next ${when}`,
   open: "Open delivery",
   drawer: "Webhook delivery",
@@ -73,12 +74,14 @@ export const webhooksText = {
   answer: "Answer",
   noAnswer: "No answer",
   emptyAnswer: "The answer had no body.",
+  hiddenAnswer:
+    "Not shown: it came from an address of the private network, or your role does not see it.",
   calledAddress: (address: string) => `Called ${address}`,
   timings: {
     dnsMs: "Name look-up",
     connectMs: "Connect",
     tlsMs: "TLS",
-    firstByteMs: "First byte",
+    firstByteMs: "First byte after",
     totalMs: "Total",
   },
   copyId: "Copy webhook-id",
@@ -148,7 +151,7 @@ export const testText = {
 
 export const replayText = {
   title: "Replay exhausted deliveries",
-  since: "Exhausted since",
+  since: (zone: string) => `Exhausted since, in ${zone}`,
   count: "Count them",
   counted: (count: string) => `${count} would be replayed.`,
   none: "There are none since then.",

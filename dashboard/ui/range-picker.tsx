@@ -73,12 +73,12 @@ function CustomRange({ range, onChange }: Pick<Props, "range" | "onChange">) {
 }
 
 /** A wall clock time of the page's zone, which is the browser's or UTC, as an instant. */
-function fromWall(wall: string, zone: Zone): string | undefined {
+export function fromWall(wall: string, zone: Zone): string | undefined {
   const time = Date.parse(zone === "UTC" ? `${wall}Z` : wall);
   return Number.isNaN(time) ? undefined : new Date(time).toISOString();
 }
 
-function toWall(iso: string | undefined, zone: Zone): string {
+export function toWall(iso: string | undefined, zone: Zone): string {
   if (iso === undefined) return "";
   const time = new Date(iso);
   const offsetMs = zone === "UTC" ? 0 : time.getTimezoneOffset() * 60_000;

@@ -226,7 +226,7 @@ const COLUMNS: Column<WebhookDelivery>[] = [
   {
     name: "http",
     header: text.columns.http,
-    cell: ({ lastHttpStatus }) => lastHttpStatus ?? words.none,
+    cell: ({ lastHttpStatus, attempts }) => lastHttpStatus ?? (attempts > 0 ? text.noAnswer : ""),
   },
   {
     name: "attempts",
@@ -263,7 +263,9 @@ function CompactDelivery({ row }: { row: WebhookDelivery }) {
         </Text>
       </Group>
       <Group gap="xs" wrap="nowrap">
-        <code>{row.event}</code>
+        <Text span size="sm" className="mono">
+          {row.event}
+        </Text>
         <Text span size="sm" truncate>
           {row.host}
         </Text>

@@ -9,6 +9,7 @@ import classes from "./exchange.module.css";
 export function Exchange({ exchange }: { exchange: ExchangeData }) {
   const { attempt, at, httpStatus, error, address, requestHeaders } = exchange;
   const isGood = httpStatus !== null && httpStatus >= 200 && httpStatus < 300;
+  const isSigned = requestHeaders.some(({ name }) => name === "webhook-signature");
   return (
     <section className={classes["exchange"]} aria-label={text.attempt(attempt)}>
       <Group justify="space-between" gap="xs">
@@ -38,9 +39,11 @@ export function Exchange({ exchange }: { exchange: ExchangeData }) {
       <details className={classes["details"]}>
         <summary>{text.request}</summary>
         <Headers headers={requestHeaders} />
-        <Text size="xs" c="dimmed">
-          {text.signatureNote}
-        </Text>
+        {!isSigned && (
+          <Text size="xs" c="dimmed">
+            {text.signatureNote}
+          </Text>
+        )}
       </details>
       <Answer exchange={exchange} />
     </section>
@@ -64,7 +67,7 @@ function Answer({
           </Code>
         ) : (
           <Text size="sm" c="dimmed">
-            {text.emptyAnswer}
+            {responseBody === null ? text.hiddenAnswer : text.emptyAnswer}
           </Text>
         )}
       </Stack>
@@ -79,7 +82,7 @@ function Headers({ headers }: { headers: { name: string; value: string }[] }) {
         <Table.Tbody>
           {headers.map(({ name, value }, index) => (
             <Table.Tr key={`${name} ${index}`}>
-              <Table.Th scope="row" fw={500}>
+              <Table.Th scope="row" fw={500} className={classes["name"]}>
                 {name}
               </Table.Th>
               <Table.Td>
@@ -104,13 +107,18 @@ const STEPS = [
 function Timings({ exchange: { timings } }: { exchange: ExchangeData }) {
   const total = Math.max(1, timings.totalMs);
   const known = STEPS.filter(({ name }) => timings[name] !== null);
+  const { dnsMs, connectMs, tlsMs, firstByteMs } = timings;
+  // The first byte is counted from the start; the bar shows the wait for it alone.
+  const waitedMs = (firstByteMs ?? 0) - (dnsMs ?? 0) - (connectMs ?? 0) - (tlsMs ?? 0);
+  const lengthOf = (name: (typeof STEPS)[number]["name"]) =>
+    Math.max(0, name === "firstByteMs" ? waitedMs : (timings[name] ?? 0));
   return (
     <Stack gap={4} mt="sm">
       <Progress.Root size="sm" aria-hidden>
         {known.map(({ name, color }) => (
           <Progress.Section
             key={name}
-            value={Math.min(100, ((timings[name] ?? 0) / total) * 100)}
+            value={Math.min(100, (lengthOf(name) / total) * 100)}
             color={color}
           />
         ))}

@@ -44,7 +44,7 @@ export function Hosts() {
           <Group justify="space-between">
             <Rate row={row} />
             <Text span size="sm">
-              {row.p95Ms === null ? "" : formatDuration(row.p95Ms)}
+              {row.p95Ms === null ? "" : `${text.columns.p95} ${formatDuration(row.p95Ms)}`}
             </Text>
           </Group>
         </Stack>

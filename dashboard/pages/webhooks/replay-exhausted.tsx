@@ -3,11 +3,13 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { type Answer, call, newIdempotencyKey } from "../../api.ts";
 import { nowMs } from "../../clock.ts";
-import { countOf, formatNumber } from "../../format.ts";
+import { countOf, formatNumber, zoneName } from "../../format.ts";
 import { useAccount } from "../../session.ts";
 import { replayText as text } from "../../text/webhooks.ts";
 import { words } from "../../text/words.ts";
 import { FailureLine } from "../../ui/failure-panel.tsx";
+import { fromWall, toWall } from "../../ui/range-picker.tsx";
+import { useZone } from "../../ui/zone.tsx";
 import { useAction } from "../../use-action.ts";
 import { askAgain, useRead } from "../../use-read.ts";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -28,12 +30,6 @@ export function ReplayExhausted({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** As the browser's own field has it: wall clock time of this browser, to the minute. */
-function wallOf(ms: number): string {
-  const offsetMs = new Date(ms).getTimezoneOffset() * 60_000;
-  return new Date(ms - offsetMs).toISOString().slice(0, 16);
-}
-
 function ReplayForm({
   onStarted,
   onClose,
@@ -42,7 +38,9 @@ function ReplayForm({
   onClose: () => void;
 }) {
   const { accountId } = useAccount();
-  const [since, setSince] = useState(() => wallOf(nowMs() - DAY_MS));
+  const zone = useZone();
+  const [wall, setWall] = useState(() => toWall(new Date(nowMs() - DAY_MS).toISOString(), zone));
+  const since = fromWall(wall, zone);
   const [counted, setCounted] = useState<number>();
   const [idempotencyKey] = useState(newIdempotencyKey);
   const replay = useAction((dryRun: boolean) =>
@@ -50,7 +48,7 @@ function ReplayForm({
       "POST /console/accounts/{accountId}/replays",
       {
         params: { accountId },
-        body: { exhaustedSince: new Date(since).toISOString(), dryRun },
+        body: { exhaustedSince: since ?? wall, dryRun },
       },
       // A count and the replay itself are two requests, so they have two keys.
       dryRun ? {} : { idempotencyKey },
@@ -64,18 +62,17 @@ function ReplayForm({
     const outcome = await replay.run(false);
     if (outcome?.ok && outcome.result.replayId) onStarted(outcome.result.replayId);
   }
-  const isWrong = Number.isNaN(Date.parse(since));
   return (
     <Stack gap="md">
       {replay.failure && <FailureLine failure={replay.failure} />}
       <TextInput
         type="datetime-local"
-        label={text.since}
-        value={since}
-        error={isWrong ? text.sinceNeeded : undefined}
+        label={text.since(zoneName(zone))}
+        value={wall}
+        error={since === undefined ? text.sinceNeeded : undefined}
         data-autofocus
         onChange={(event) => {
-          setSince(event.currentTarget.value);
+          setWall(event.currentTarget.value);
           setCounted(undefined);
         }}
       />
@@ -95,7 +92,11 @@ function ReplayForm({
             {text.submit(formatNumber(counted))}
           </Button>
         ) : (
-          <Button loading={replay.isRunning} disabled={isWrong} onClick={() => void count()}>
+          <Button
+            loading={replay.isRunning}
+            disabled={since === undefined}
+            onClick={() => void count()}
+          >
             {text.count}
           </Button>
         )}

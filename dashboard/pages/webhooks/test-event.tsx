@@ -1,4 +1,15 @@
-import { Alert, Button, Code, Group, NativeSelect, Stack, Text, TextInput } from "@mantine/core";
+import {
+  Alert,
+  Button,
+  Code,
+  Group,
+  NativeSelect,
+  Stack,
+  Text,
+  TextInput,
+  Title,
+} from "@mantine/core";
+import { IconAlertTriangle, IconCheck } from "@tabler/icons-react";
 import { useState } from "react";
 import type { EventName } from "#contract";
 import { type Answer, call } from "../../api.ts";
@@ -73,9 +84,17 @@ export function TestEvent({ onClose }: { onClose: () => void }) {
 function TestResult({ result }: { result: Result }) {
   return (
     <Stack gap="sm" role="status">
-      <Alert color={result.isDelivered ? "teal" : "red"} variant="outline">
+      <Alert
+        color={result.isDelivered ? "teal" : "red"}
+        variant="outline"
+        p="xs"
+        icon={result.isDelivered ? <IconCheck aria-hidden /> : <IconAlertTriangle aria-hidden />}
+      >
         {result.isDelivered ? text.good : text.bad}
       </Alert>
+      <Title order={3} size="h6">
+        {webhooksText.body}
+      </Title>
       <Code block tabIndex={0} className={classes["body"]} aria-label={webhooksText.body}>
         {result.body}
       </Code>

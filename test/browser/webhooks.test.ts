@@ -1,0 +1,435 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { createHmac } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+import type { Page } from "playwright-core";
+import { sql } from "#platform";
+import { selfSigned } from "../support/certificates.ts";
+import { eventually } from "../support/eventually.ts";
+import { freePort } from "../support/process.ts";
+import { type RawServer, startRawServer } from "../support/raw-server.ts";
+import { type Received, type Receiver, startReceiver } from "../support/receiver.ts";
+import { type Account, type Person, type Site, startSite } from "../support/site.ts";
+import type { Tab } from "../support/tab.ts";
+
+let site: Site;
+let account: Account;
+let ada: Person;
+let key: string;
+let receiver: Receiver;
+let slow: Receiver;
+let tls: RawServer;
+let ways: Way[];
+before(async () => {
+  [site, receiver, slow, tls] = await Promise.all([
+    startSite(),
+    startReceiver(answerByPath),
+    startReceiver(() => "hold"),
+    startRawServer(() => undefined, { tls: selfSigned(["127.0.0.1"]) }),
+  ]);
+  account = await site.account();
+  ada = await site.person("Ada Lovelace", [[account, "owner"]]);
+  key = await site.key(account);
+  // At once, because one of them takes the 10 s that a receiver has.
+  ways = waysToAnswer(await freePort());
+  for (const way of ways) way.messageId = await send(way.url);
+});
+after(async () => {
+  await site[Symbol.asyncDispose]();
+  await Promise.all([receiver, slow, tls].map((each) => each[Symbol.asyncDispose]()));
+});
+
+const HUGE = Buffer.alloc(100_000_000, "x");
+
+function answerByPath({ path }: Received) {
+  const status = Number(/\d+/.exec(path)?.[0] ?? 200);
+  return { status, ...(path === "/huge" ? { body: HUGE } : {}) };
+}
+
+type Way = {
+  url: string;
+  badge: string;
+  words: RegExp | undefined;
+  steps: string[];
+  messageId: string;
+};
+
+/** Every way a receiver can answer, and what the page says of it. */
+function waysToAnswer(closedPort: number): Way[] {
+  const at = (path: string) => receiver.url.replace("/hook", path);
+  const all = ["First byte after", "Total"];
+  const way = (url: string, badge: string, words?: RegExp, steps = ["Total"]): Way => ({
+    url,
+    badge,
+    words,
+    steps,
+    messageId: "",
+  });
+  return [
+    way(at("/200"), "HTTP 200", undefined, all),
+    way(at("/500"), "HTTP 500", /answered 500. See its own log/, all),
+    way(at("/302"), "HTTP 302", /Redirects are never followed/, all),
+    way(at("/410"), "HTTP 410", /it does not want this one any more/, all),
+    way(at("/huge"), "HTTP 200", undefined, all),
+    way(slow.url, "No answer", /not complete within 10 seconds/, ["Connect", "Total"]),
+    way(`https://127.0.0.1:${tls.port}/`, "No answer", /No known authority vouches/, ["TLS"]),
+    way(`http://127.0.0.1:${closedPort}/`, "No answer", /The connection was refused/),
+  ];
+}
+
+async function send(callbackUrl: string, by = key): Promise<string> {
+  const answer = await fetch(`${site.url}/v1/messages`, {
+    method: "POST",
+    headers: { "x-api-key": by, "content-type": "application/json" },
+    body: JSON.stringify({ recipient: "4915112345678", text: "Hello", callbackUrl }),
+  });
+  assert.equal(answer.status, 202);
+  return ((await answer.json()) as { messageId: string }).messageId;
+}
+
+const dialog = (page: Page) => page.getByRole("dialog");
+const rows = (page: Page) => page.locator("main [data-row]");
+
+function signatureOf({ body }: Received, secret: string): string {
+  return createHmac("sha256", secret).update(body).digest("hex");
+}
+
+/** The page's API, asked by the page. */
+function ask<Answer>(page: Page, path: string): Promise<Answer> {
+  const address = `/console/accounts/${account.accountId}/${path}`;
+  return page.evaluate<Answer>(`fetch("${address}").then((answer) => answer.json())`);
+}
+
+test("without webhooks the page says what comes; a test event shows the answer at once", async () => {
+  const fresh = await site.account({ name: "Fresh" });
+  const owner = await site.person("Fresh Owner", [[fresh, "owner"]]);
+  await using target = await startReceiver(() => ({ status: 500, body: "no" }));
+  await using tab = await site.signedIn(owner, "/webhooks", { statuses: [422] });
+  const { page } = tab;
+  await page.getByText("No webhooks yet").waitFor();
+  await tab.check("nothing yet");
+
+  await page.getByRole("button", { name: "Send test event" }).first().click();
+  const press = (name: string) => dialog(page).getByRole("button", { name, exact: true }).click();
+  await press("Send");
+  await dialog(page).getByText("Enter an address.").waitFor();
+  await dialog(page).getByLabel("Address").fill("http://169.254.169.254/latest");
+  await press("Send");
+  await dialog(page).getByText("a reserved address that is never called").waitFor();
+  assert.equal(await page.evaluate("document.activeElement.labels[0].textContent"), "Address");
+  await dialog(page).getByLabel("Address").fill(target.url);
+  await press("Send");
+  await dialog(page).getByText("The receiver did not accept it").waitFor();
+  await dialog(page).getByText("The receiver answered 500. See its own log").waitFor();
+  target.answer = () => 204;
+  await press("Send again");
+  await dialog(page).getByText("The receiver accepted it").waitFor();
+
+  await tab.check("test event");
+  const body = await dialog(page).getByLabel("Body").textContent();
+  const [, sent] = await target.arrived(2);
+  assert.equal(body, sent?.body.toString());
+  assert.deepEqual([sent?.headers["x-sms-test"], sent?.headers["x-sms-attempt"]], ["true", "1"]);
+});
+
+test("whatever a receiver answers is told in the right words, with its timings and only as text", async () => {
+  // Answers of private addresses are kept only with the embedded database; here one is put in.
+  const html = "<img src=x onerror=alert(1)>";
+  const tried = () =>
+    site.db.query<{ message_id: string }>(sql`select message_id from webhook_attempts`);
+  await eventually("every receiver was tried", async () => {
+    const known = new Set((await tried()).map(({ message_id }) => message_id));
+    return ways.every(({ messageId }) => known.has(messageId));
+  });
+  await site.db.query(sql`
+    update webhook_attempts set answer = ${Buffer.from(html)}, answer_headers = '{"x-test": "yes"}'
+     where message_id = ${ways[1]?.messageId}`);
+  await using tab = await site.signedIn(ada, "/webhooks?event=message.sent");
+  const { page } = tab;
+  await rows(page)
+    .nth(ways.length - 1)
+    .waitFor();
+  await tab.check("list");
+
+  for (const { badge, words, steps, messageId } of ways) {
+    await page
+      .locator(`[data-row^="${messageId.slice(0, -1)}"]`)
+      .getByRole("link")
+      .first()
+      .click();
+    const first = dialog(page).getByRole("region", { name: "Attempt 1", exact: true });
+    await first.getByText(badge, { exact: true }).waitFor();
+    if (words) await first.getByText(words).waitFor();
+    for (const step of steps) await first.getByText(step).waitFor();
+    if (badge === "HTTP 500") {
+      await first.getByText(html).waitFor();
+      await first.getByText("x-test").waitFor();
+      await tab.check("drawer");
+    }
+    await page.keyboard.press("Escape");
+    await dialog(page).waitFor({ state: "detached" });
+  }
+
+  assert.equal(await page.locator("img[src=x]").count(), 0);
+});
+
+test("one delivery is replayed with the same id and bytes and a valid signature", async () => {
+  const [good] = ways;
+  await using tab = await site.signedIn(ada, `/webhooks?messageId=${good?.messageId}`);
+  const { page } = tab;
+  const mine = () => receiver.received.filter(({ path }) => path === "/200");
+  await rows(page).nth(1).waitFor();
+
+  await page.getByRole("link", { name: /message\.sent/ }).click();
+  await dialog(page).getByRole("button", { name: "Replay" }).click();
+  await dialog(page).getByRole("region", { name: "Attempt 2" }).getByText("HTTP 200").waitFor();
+
+  const [first, again] = mine().filter(({ headers }) => headers["x-sms-event"] === "message.sent");
+  assert.equal(again?.headers["webhook-id"], first?.headers["webhook-id"]);
+  assert.deepEqual(again?.body, first?.body);
+  assert.equal(again?.headers["x-sms-signature"], first?.headers["x-sms-signature"]);
+  await page.keyboard.press("Escape");
+  await dialog(page).waitFor({ state: "detached" });
+  const before = mine().length;
+  for (const box of await page.getByRole("checkbox", { name: /^Select/ }).all()) await box.check();
+  await page.getByRole("button", { name: "Replay 2 deliveries selected" }).click();
+  await page.getByText("Replay started").last().waitFor();
+  await eventually("both came again", () => Promise.resolve(mine().length === before + 2));
+});
+
+test("what is exhausted is counted, replayed with progress, and the count equals the rows", async () => {
+  const shop = await site.account({ name: "Shop" });
+  const owner = await site.person("Shop Owner", [[shop, "owner"]]);
+  const shopKey = await site.key(shop);
+  await using failing = await startReceiver(() => 500);
+  for (let sent = 0; sent < 3; sent += 1) await send(failing.url, shopKey);
+  await failing.arrived(3);
+  await exhaust(shop, 3);
+  await using tab = await site.signedIn(owner, "/webhooks?state=exhausted");
+  const { page } = tab;
+  await rows(page).nth(2).waitFor();
+  const listed = await rows(page).count();
+
+  failing.answer = () => 200;
+  await page.getByRole("button", { name: "Replay exhausted…" }).click();
+  await dialog(page).getByRole("button", { name: "Count them" }).click();
+  await dialog(page).getByText(`${listed} deliveries would be replayed.`).waitFor();
+  await tab.check("replay");
+  await dialog(page)
+    .getByRole("button", { name: `Replay ${listed}`, exact: true })
+    .click();
+  await dialog(page).getByText("Replay finished").waitFor();
+  await dialog(page).getByText(`${listed} delivered, 0 failed, 0 waiting`).waitFor();
+  await dialog(page).getByRole("button", { name: "Close" }).last().click();
+
+  await page.getByText("No deliveries match").waitFor();
+  await tab.check("no match");
+  await page.getByRole("button", { name: "Clear filters" }).last().click();
+  await page.getByRole("cell", { name: "8", exact: true }).first().waitFor();
+  await page.getByRole("tab", { name: "Receivers" }).click();
+  await page
+    .getByRole("row")
+    .filter({ hasText: failing.url.replace("/hook", "") })
+    .waitFor();
+  await tab.check("receivers");
+});
+
+/** Makes the next attempt of what fails its last, instead of waiting nine hours for it. */
+async function exhaust({ accountId }: Account, wanted: number): Promise<void> {
+  await eventually("they are exhausted", async () => {
+    await site.db.query(sql`
+      update webhook_deliveries set step = 6, attempts = 6, next_at = now()
+       where account_id = ${accountId} and sequence = 2 and leased_until is null and attempts between 1 and 5`);
+    const ended = await site.db.query(sql`
+      select 1 from webhook_attempts where account_id = ${accountId} and ended = 'exhausted'`);
+    return ended.length >= wanted;
+  });
+}
+
+test("the secret is revealed on record and hides by itself; after Rotate both verify, after a drop only the new", async () => {
+  const shop = await site.account({ name: "Rotating" });
+  const owner = await site.person("Careful Owner", [[shop, "developer"]]);
+  const shopKey = await site.key(shop);
+  await using target = await startReceiver();
+  await using tab = await site.signedIn(owner, "/webhooks");
+  const { page } = tab;
+  await page.clock.install();
+  await page.goto(`${site.url}/webhooks?tab=secret`);
+  await page.getByText("whsec_••••••••").waitFor();
+
+  const first = await reveal(tab);
+  await page.clock.fastForward(31_000);
+  await page.getByText("whsec_••••••••").waitFor();
+  assert.ok(!(await page.content()).includes(first));
+  await page.getByRole("button", { name: "Rotate…" }).click();
+  await dialog(page).getByLabel("Hours").fill("");
+  await dialog(page).getByRole("button", { name: "Rotate", exact: true }).click();
+  await dialog(page).getByText("From 1 to 72 hours.").waitFor();
+  await tab.check("rotate");
+  await dialog(page).getByLabel("Hours").fill("24");
+  await dialog(page).getByRole("button", { name: "Rotate", exact: true }).click();
+  await page.getByText(/The old secret also signs for (?:1 d|23 h)/).waitFor();
+  const second = await reveal(tab);
+  await tab.check("rotated");
+  await send(target.url, shopKey);
+  const [both] = await target.arrived(2);
+  await page.getByRole("button", { name: "Rotate…" }).click();
+  await dialog(page)
+    .getByLabel(/drop it now/)
+    .check();
+  await dialog(page).getByRole("button", { name: "Rotate", exact: true }).click();
+  await page.getByText(/The old secret also signs/).waitFor({ state: "detached" });
+  const third = await reveal(tab);
+  await send(target.url, shopKey);
+  const only = (await target.arrived(4))[2];
+
+  assert.ok(both && only);
+  assert.equal(both.headers["x-sms-signature"], signatureOf(both, second));
+  assert.equal(both.headers["x-sms-signature-previous"], signatureOf(both, first));
+  assert.equal(only.headers["x-sms-signature"], signatureOf(only, third));
+  assert.equal(only.headers["x-sms-signature-previous"], undefined);
+  const audited = await site.db.query<{ action: string; actor: string }>(sql`
+    select action, actor from audit_log
+     where account_id = ${shop.accountId} and action like 'secret.%' order by audit_id`);
+  const [looked, turned] = ["secret.revealed", "secret.rotated"];
+  assert.deepEqual(
+    audited.map(({ action }) => action),
+    [looked, turned, looked, turned, looked],
+  );
+  assert.equal(audited[0]?.actor, `user:${owner.userId}`);
+});
+
+async function reveal({ page }: Tab): Promise<string> {
+  await page.getByRole("button", { name: "Reveal" }).click();
+  await dialog(page).getByRole("button", { name: "Reveal" }).click();
+  await page.getByText(/^Hides in/).waitFor();
+  const secret = (await page.getByLabel("Signing secret").last().textContent()) ?? "";
+  assert.match(secret, /^whsec_.{44}$/);
+  site.secrets.set(secret, /signing-secret\/(?:reveal|rotate)$/);
+  return secret;
+}
+
+const SAMPLES = {
+  Node: "verify-webhook.mjs",
+  Python: "verify_webhook.py",
+  PHP: "verify_webhook.php",
+  Go: "verify_webhook.go",
+  Ruby: "verify_webhook.rb",
+};
+
+test("the samples on the page are those of the docs, and verify a real delivery but no changed byte", async () => {
+  await using tab = await site.signedIn(ada, "/webhooks?tab=secret");
+  const { page } = tab;
+  const secret = await reveal(tab);
+  await page.getByRole("tab", { name: "Verify" }).click();
+
+  const shown: Record<string, string> = {};
+  for (const [language, file] of Object.entries(SAMPLES)) {
+    await page.getByRole("tab", { name: language, exact: true }).click();
+    await page.getByRole("button", { name: `Copy ${language}` }).click();
+    await page.getByRole("button", { name: "Copied" }).waitFor();
+    shown[language] = await page.evaluate<string>("navigator.clipboard.readText()");
+    const kept = readFileSync(new URL(`../../docs/samples/${file}`, import.meta.url), "utf8");
+    assert.equal(shown[language], kept);
+  }
+  await tab.check("verify");
+  const count = receiver.received.length;
+  await send(receiver.url);
+  const delivered = (await receiver.arrived(count + 1)).at(count);
+  assert.ok(delivered);
+
+  const changed = { ...delivered, body: Buffer.from(delivered.body) };
+  changed.body[10] = (changed.body[10] ?? 0) ^ 1;
+  for (const run of [runNode, runPython]) {
+    assert.equal(run(shown, delivered, secret), "true");
+    assert.equal(run(shown, changed, secret), "false");
+  }
+});
+
+function runNode({ Node: sample = "" }: Record<string, string>, got: Received, secret: string) {
+  const use = `console.log(verifyWebhook(Buffer.from(process.env.BODY, "base64"), JSON.parse(process.env.HEADERS), process.env.SECRET))`;
+  return run([process.execPath, "--input-type=module", "-e", `${sample}\n${use}`], got, secret);
+}
+
+function runPython({ Python: sample = "" }: Record<string, string>, got: Received, secret: string) {
+  const use = `import json, os
+e = os.environ
+print(str(verify_webhook(base64.b64decode(e["BODY"]), json.loads(e["HEADERS"]), e["SECRET"])).lower())`;
+  return run(["python3", "-c", `${sample}\n${use}`], got, secret);
+}
+
+function run([program = "", ...args]: string[], { body, headers }: Received, secret: string) {
+  const env = { BODY: body.toString("base64"), HEADERS: JSON.stringify(headers), SECRET: secret };
+  const { stdout, stderr } = spawnSync(program, args, { env: { ...process.env, ...env } });
+  return stdout.toString().trim() || stderr.toString();
+}
+
+test("a viewer sees deliveries without what they carry, and why the rest may not be pressed", async () => {
+  const viewer = await site.person("View Only", [[account, "viewer"]]);
+  await using tab = await site.signedIn(viewer, "/webhooks?event=message.sent&httpStatus=500");
+  const { page } = tab;
+  site.secrets.set("4915112345678", /(?!)/);
+  try {
+    await page.getByRole("link", { name: /^Open delivery: Retrying/ }).click();
+    await dialog(page).getByText("Your role does not see the body.").waitFor();
+    await dialog(page)
+      .getByText(/^Not shown/)
+      .first()
+      .waitFor();
+    await dialog(page).getByRole("button", { name: "Replay" }).focus();
+    // A reason shows for the focus of a keyboard.
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Shift+Tab");
+    await page.getByRole("tooltip", { name: /Needs the role developer/ }).waitFor();
+    await page.keyboard.press("Escape");
+    for (const name of ["Send test event", "Replay exhausted…"])
+      assert.equal(
+        await page.getByRole("button", { name }).getAttribute("aria-disabled"),
+        "true",
+        name,
+      );
+    await page.getByRole("tab", { name: "Secret" }).click();
+    for (const name of ["Reveal", "Rotate…"])
+      assert.equal(
+        await page.getByRole("button", { name }).getAttribute("aria-disabled"),
+        "true",
+        name,
+      );
+  } finally {
+    site.secrets.delete("4915112345678");
+  }
+});
+
+test("pages of the list show every delivery once, and a failure says so and can be tried again", async () => {
+  await using tab = await site.signedIn(ada, "/webhooks", { statuses: [500] });
+  const { page } = tab;
+  await rows(page).first().waitFor();
+  const all = await ask<{ data: { deliveryId: string }[] }>(page, "webhook-deliveries?limit=100");
+  const seen: string[] = [];
+  for (let cursor = ""; ;) {
+    const path = `webhook-deliveries?limit=5${cursor}`;
+    const part = await ask<{ data: { deliveryId: string }[]; nextCursor: string | null }>(
+      page,
+      path,
+    );
+    seen.push(...part.data.map(({ deliveryId }) => deliveryId));
+    if (part.nextCursor === null) break;
+    cursor = `&cursor=${part.nextCursor}`;
+  }
+  assert.deepEqual(
+    seen,
+    all.data.map(({ deliveryId }) => deliveryId),
+  );
+
+  await site.db.query(sql`alter table webhook_attempts rename to webhook_attempts_away`);
+  try {
+    await page.reload();
+    await page.getByRole("alert").getByText("Request id", { exact: true }).waitFor();
+    await tab.check("error");
+  } finally {
+    await site.db.query(sql`alter table webhook_attempts_away rename to webhook_attempts`);
+  }
+  await page.getByRole("button", { name: "Try again" }).click();
+  await rows(page).first().waitFor();
+});
