@@ -22,7 +22,7 @@ export async function watchMessage(
     if (!row) throw new Error(`Message ${message_id} is gone.`);
     const message = present(row);
     const history = await submissionHistory(db, message_id);
-    for (const line of [...history.map(lineOf), statusLine(message)]) {
+    for (const line of storyOf(message, history)) {
       if (!told.has(line)) terminal.say(line);
       told.add(line);
     }
@@ -44,9 +44,30 @@ export function isFinal({ status }: Message): boolean {
   return status === "DELIVERED" || status === "UNDELIVERED" || status === "FAILED";
 }
 
-function statusLine({ updatedAt, status, error }: Message): string {
+type Step = { at: string; rank: number; line: string };
+
+/** What has happened to a message so far, a line each, in order. */
+export function storyOf(message: Message, history: readonly HistoryEntry[]): string[] {
+  const steps = [...statusSteps(message), ...history.map(historyStep)];
+  const inOrder = steps.toSorted((a, b) => a.at.localeCompare(b.at) || a.rank - b.rank);
+  return inOrder.map(({ line }) => line);
+}
+
+/** From the message's own times: a status may have come and gone since the last look. */
+function statusSteps(message: Message): Step[] {
+  const { createdAt, sentAt, updatedAt, status, error } = message;
   const reason = error === null ? "" : `: ${error.code}, ${error.message}`;
-  return `${updatedAt}  ${status}${reason}`;
+  return [
+    { at: createdAt, rank: 0, line: `${createdAt}  QUEUED` },
+    ...(sentAt === null ? [] : [{ at: sentAt, rank: 2, line: `${sentAt}  SENT` }]),
+    ...(isFinal(message)
+      ? [{ at: updatedAt, rank: 4, line: `${updatedAt}  ${status}${reason}` }]
+      : []),
+  ];
+}
+
+function historyStep(entry: HistoryEntry): Step {
+  return { at: entry.at, rank: entry.type === "receipt" ? 3 : 1, line: lineOf(entry) };
 }
 
 function lineOf(entry: HistoryEntry): string {
