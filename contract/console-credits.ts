@@ -77,7 +77,10 @@ export const creditOperations = {
       kind: Type.Optional(Type.Array(oneOf(ledgerKinds), { description: "Repeatable." })),
       messageId: Type.Optional(Type.String()),
       month: Type.Optional(
-        Type.String({ pattern: "^[0-9]{4}-(0[1-9]|1[0-2])$", description: "Of UTC: 2026-11." }),
+        Type.String({
+          pattern: "^[0-9]{4}-(0[1-9]|1[0-2])$",
+          description: "A month of UTC, such as 2026-11.",
+        }),
       ),
     }),
     success: { status: 200, body: pageOf(LedgerEntry) },
@@ -92,7 +95,7 @@ export const creditOperations = {
     query: closed({
       month: Type.String({
         pattern: "^[0-9]{4}-(0[1-9]|1[0-2])$",
-        description: "Of UTC: 2026-11.",
+        description: "A month of UTC, such as 2026-11.",
       }),
     }),
     success: { status: 200, body: Type.String(), type: "text/csv" },

@@ -4,7 +4,7 @@ import { Id, nullable } from "./schema.ts";
 
 const Prefix = Type.String({
   pattern: "^[0-9]{0,15}$",
-  description: "Digits a number begins with; empty is the default.",
+  description: "The first digits of a number, at most 15, or empty for all others.",
 });
 const CarrierRef = Type.Object({ carrierId: Id, name: Type.String() });
 const Route = Type.Object({ prefix: Type.String(), carriers: Type.Array(CarrierRef) });

@@ -42,6 +42,15 @@ test("each kind of fault is said in words that name the field", () => {
   );
 });
 
+test("a pattern is told by what its description says of it", () => {
+  const query = shapeCheck(operations.listMessages.query, "query");
+
+  assert.deepEqual(
+    query({ recipient: "abc" }).map(({ message }) => message),
+    ["recipient must be 7 to 15 digits, with or without a leading plus."],
+  );
+});
+
 test("a body that is no object is told as the body", () => {
   for (const value of [null, [], "x", 5, true]) {
     assert.deepEqual(told(value), { null: "The body must be an object." });

@@ -3,9 +3,20 @@ import Schema from "typebox/schema";
 type Fault = { keyword: string; params: Record<string, unknown>; message: string };
 
 /** What is wrong with a value, in words that follow its name; undefined where it is as the schema says. */
-export function whatIsWrong(schema: object, value: unknown): string | undefined {
-  const [, faults] = Schema.Errors(schema, value) as unknown as [boolean, Fault[]];
-  return faults[0] && rule(faults[0]);
+export function whatIsWrong(
+  schema: object & { description?: string },
+  value: unknown,
+): string | undefined {
+  const [, [fault]] = Schema.Errors(schema, value) as unknown as [boolean, Fault[]];
+  // A pattern says nothing to people; its description does.
+  if (fault?.keyword === "pattern" && schema.description !== undefined)
+    return `must be ${phrase(schema.description)}`;
+  return fault && rule(fault);
+}
+
+/** A sentence as a part of another. */
+function phrase(sentence: string): string {
+  return sentence.charAt(0).toLowerCase() + sentence.slice(1).replace(/\.$/, "");
 }
 
 function rule({ keyword, params, message }: Fault): string {

@@ -129,7 +129,7 @@ async function conclude(
     }
     case "credits_insufficient": {
       const [required, { available }] = [creditsOf(request), accepted];
-      const message = `${required} credits are required, ${available} are available.`;
+      const message = `It costs ${required} credit${required === 1 ? "" : "s"}; available: ${available}.`;
       throw new Problem("CREDITS_INSUFFICIENT", [
         { field: null, code: "CREDITS_INSUFFICIENT", message, required, available },
       ]);

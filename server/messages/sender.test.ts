@@ -22,7 +22,7 @@ for (const [raw, sender, kind] of valid) {
 }
 
 const invalid: [string, RegExp][] = [
-  ["", /digits/],
+  ["", /not empty/],
   ["12", /3 to 8 digits/],
   ["+123", /7 to 15/],
   ["0151123456789", /country code/],

@@ -24,6 +24,7 @@ const NUMBER = /^\+?[1-9][0-9]{6,14}$/;
 const NAME = /^(?=.*[A-Za-z])[A-Za-z0-9 \-_.&]{1,11}$/;
 
 function whyNot(raw: string): string {
+  if (raw === "") return "A sender is not empty; leave the field out for the default.";
   if (/^\+?[0-9]*$/.test(raw)) {
     return "A sender of digits is a short code of 3 to 8 digits, or a number of 7 to 15 that begins with its country code.";
   }

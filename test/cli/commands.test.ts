@@ -151,7 +151,7 @@ test("a message from the terminal is charged and queued, and a refused one leave
     wrong.stderr,
     /^--to: A number has 7 to 15 digits.*\n--text: The text needs at least/,
   );
-  assert.match(poor.stderr, /^2 credits are required, 1 are available\./);
+  assert.match(poor.stderr, /^It costs 2 credits; available: 1\./);
   assert.deepEqual(await json`credits show --account ${accountId}`, { balance: 1 });
 });
 
