@@ -21,7 +21,7 @@ import { carrierOptions, givenSettings, smscAddress } from "./carrier-options.ts
 import { ACTOR, command, CommandFailure, type Context } from "./command.ts";
 import { flag, required } from "./input.ts";
 import { text } from "./input-values.ts";
-import { requireCarrier } from "./route-commands.ts";
+import { requireCarrier, warnOfUnserved } from "./route-commands.ts";
 import { facts, table } from "./table.ts";
 
 const nameArgument = required("NAME", carrierName, "The carrier's name.");
@@ -177,6 +177,7 @@ const remove = command({
     const { db } = await context.installation();
     const { carrier_id: carrierId } = requireCarrier(await listCarriers(db), name);
     await removeCarrier(db, { carrierId, actor: ACTOR, now: context.clock.now() });
+    await warnOfUnserved(context);
     const json = { carrierId, name, state: "removed" };
     return { json, text: facts(json) };
   },

@@ -1,7 +1,7 @@
 import { listRoutes, removeRoute, setRoute } from "#messages";
 import { nearest } from "#platform";
 import { type CarrierRow, listCarriers } from "#sending";
-import { ACTOR, command, CommandFailure } from "./command.ts";
+import { ACTOR, command, CommandFailure, type Context } from "./command.ts";
 import { required, several } from "./input.ts";
 import { prefix, text } from "./input-values.ts";
 import { facts, table } from "./table.ts";
@@ -63,9 +63,21 @@ const remove = command({
         `No route is set for ${shown(prefix)}. List them with: npx posthorn route list`,
       );
     }
+    await warnOfUnserved(context);
     return { json: { prefix }, text: facts({ removed: shown(prefix) }) };
   },
 });
+
+/** Without a default route, most numbers may have none: that must not be found out by a client. */
+export async function warnOfUnserved({ installation, terminal }: Context): Promise<void> {
+  const { db } = await installation();
+  const routes = await listRoutes(db);
+  if (routes.some((route) => route.prefix === "")) return;
+  const others = routes.length === 0 ? "All numbers" : "Numbers with no other prefix";
+  terminal.say(
+    `${others} are refused now: no route is left for them. Set one with: npx posthorn route set "" CARRIER`,
+  );
+}
 
 const list = command({
   name: "route list",

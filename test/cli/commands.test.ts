@@ -131,6 +131,17 @@ test("prices and routes are set, listed and removed, each with an audit row", as
   );
 });
 
+test("whoever takes away the last route learns that numbers are refused", async () => {
+  await json`route set 49152 simulator`;
+  const usual = await run`route remove ${""}`;
+  const last = await run`route remove 49152`;
+  const restored = await run`route set ${""} simulator`;
+
+  assert.match(usual.stderr, /^Numbers with no other prefix are refused now/);
+  assert.match(last.stderr, /^All numbers are refused now.*npx posthorn route set "" CARRIER\n$/);
+  assert.deepEqual([restored.code, restored.stderr], [0, ""]);
+});
+
 test("a message from the terminal is charged and queued, and a refused one leaves no trace", async () => {
   const { accountId } = await json<Account>`account create --name Sends --credits 2`;
 
