@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { DatabaseUnavailable } from "./database.ts";
 import { createLog, maskNumber } from "./log.ts";
 
 function logged(write: (log: ReturnType<typeof createLog>) => void): string {
@@ -34,6 +35,15 @@ test("an error tells what caused it", () => {
     logged((log) => log.warn({ error }, "it failed")),
     /caused by: Error: inner/,
   );
+});
+
+test("an absent database is told in one short line", () => {
+  const cause = new Error("connect ECONNREFUSED 127.0.0.1:5432");
+  const error = new DatabaseUnavailable(cause.message, { cause });
+
+  const line = JSON.parse(logged((log) => log.error({ error }, "it failed")));
+
+  assert.deepEqual(line.error, { type: "DatabaseUnavailable", message: cause.message });
 });
 
 test("keys and signing secrets are cut out, wherever they stand", () => {

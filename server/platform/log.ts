@@ -1,4 +1,5 @@
 import { type DestinationStream, pino } from "pino";
+import { DatabaseUnavailable } from "./database.ts";
 
 type Write = (fields: object, sentence: string) => void;
 
@@ -36,6 +37,8 @@ export function createLog(level: string, destination: DestinationStream = proces
  */
 function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
+  // Every loop and request meets an outage: what is away matters, not where it was missed.
+  if (error instanceof DatabaseUnavailable) return { type: error.name, message: error.message };
   const { type, message, stack } = pino.stdSerializers.err(error);
   const { code, constraint, table, routine } = error as Error & DatabaseFields;
   return { type, message, stack, code, constraint, table, routine };
