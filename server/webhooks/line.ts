@@ -1,65 +1,19 @@
 import type { Socket } from "node:net";
-import { type buildConnector, Client } from "undici";
 import { judgeAddress } from "./egress/address.ts";
 import { connect, type ConnectTrace, type Egress } from "./egress/connect.ts";
 import type { Failure } from "./egress/failure.ts";
 import type { CallbackUrl } from "./egress/judge-url.ts";
 
-/** One connection to a receiver, kept alive between attempts and used by one at a time. */
-export type Line = {
-  readonly client: Client;
-  readonly url: CallbackUrl;
-  /** What the connection that carries the present attempt cost; null where it was open already. */
-  trace: ConnectTrace | null;
-  address: string | null;
-  /** True where only the operator's leave lets us call the address. */
-  isPrivate: boolean;
-  socket: Socket | null;
-  /** When the present attempt must be over; connecting obeys it too. Monotonic. */
-  deadlineMs: number;
-  /** Told of every read, and how many octets the socket has read so far. */
-  onRead: ((octets: number) => void) | null;
+/** Whose request a line carries at present. */
+export type LineUser = {
+  onData(octets: Buffer): void;
+  /** The receiver has said its last. */
+  onEnd(): void;
+  /** The line is gone, or was never reached. */
+  onLost(error: Error): void;
 };
 
-/** Receivers and the balancers before them close idle connections after 5 s and more. */
-const KEEP_ALIVE_MS = 4_000;
-
-export const MAX_HEADER_OCTETS = 16 * 1024;
-
-/** Opens nothing yet: the client connects when it is given its first request. */
-export function openLine(url: CallbackUrl, egress: Egress, onClosed: (line: Line) => void): Line {
-  const client = new Client(url.origin, {
-    // Called for every connection, literal addresses included, which a custom lookup is not.
-    connect: (_, callback) => void join(line, egress, callback),
-    allowH2: false,
-    pipelining: 1,
-    maxHeaderSize: MAX_HEADER_OCTETS,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    keepAliveMaxTimeout: KEEP_ALIVE_MS,
-    // Off: the one is coarse and 1xx answers escape it, the other starts anew with every octet.
-    // The attempt's own deadline is over everything.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
-  const line: Line = {
-    client,
-    url,
-    trace: null,
-    address: null,
-    isPrivate: false,
-    socket: null,
-    deadlineMs: 0,
-    onRead: null,
-  };
-  client.on("connect", () => watchReads(line));
-  client.on("disconnect", () => {
-    line.socket = null;
-    onClosed(line);
-  });
-  return line;
-}
-
-/** Carries the reason through the HTTP client, which knows errors only. */
+/** Why there is no connection. */
 export class Unreached extends Error {
   readonly failure: Failure;
 
@@ -69,18 +23,85 @@ export class Unreached extends Error {
   }
 }
 
-async function join(line: Line, egress: Egress, callback: buildConnector.Callback): Promise<void> {
-  const connected = await connect(line.url, line.deadlineMs, egress);
-  line.trace = connected.trace;
-  line.address = connected.trace.address;
-  if ("failure" in connected) return callback(new Unreached(connected.failure), null);
-  line.isPrivate = judgeAddress(line.address ?? "", egress.policy) === "allowed";
-  line.socket = connected.socket;
-  return callback(null, connected.socket);
+const STOPPING: Failure = { kind: "our_fault", detail: "this service is stopping" };
+
+/** One connection to a receiver, kept alive between attempts and used by one at a time. */
+export class Line {
+  readonly url: CallbackUrl;
+  /** What the connection that carries the present attempt cost; null where it was open already. */
+  trace: ConnectTrace | null = null;
+  address: string | null = null;
+  /** True where only the operator's leave lets us call the address. */
+  isPrivate = false;
+  hasEnded = false;
+  /** While idle: when it is too old to be used again. Monotonic. */
+  idleUntilMs = 0;
+
+  readonly #egress: Egress;
+  readonly #onIdleLost: (line: Line) => void;
+  #socket: Socket | null = null;
+  #user: LineUser | null = null;
+
+  /** Opens nothing yet: it connects when it is given its first request. */
+  constructor(url: CallbackUrl, egress: Egress, onIdleLost: (line: Line) => void) {
+    this.url = url;
+    this.#egress = egress;
+    this.#onIdleLost = onIdleLost;
+  }
+
+  /** Connecting obeys the deadline, which is monotonic. */
+  send(octets: Buffer, deadlineMs: number, user: LineUser): void {
+    this.#user = user;
+    this.trace = null;
+    if (this.hasEnded) this.#lose(new Unreached(STOPPING));
+    else if (this.#socket) this.#socket.write(octets);
+    else void this.#connect(octets, deadlineMs);
+  }
+
+  /** The answer is complete: what the receiver says from now on nobody asked for. */
+  rest(): void {
+    this.#user = null;
+  }
+
+  /** Also while it connects: then the socket that comes too late is destroyed. */
+  end(): void {
+    const socket = this.#socket;
+    this.#lose(new Unreached(STOPPING));
+    socket?.destroy();
+  }
+
+  async #connect(octets: Buffer, deadlineMs: number): Promise<void> {
+    const connected = await connect(this.url, deadlineMs, this.#egress);
+    this.trace = connected.trace;
+    this.address = connected.trace.address;
+    if ("failure" in connected) return this.#lose(new Unreached(connected.failure));
+    const { socket } = connected;
+    if (this.hasEnded) return void socket.destroy();
+    this.isPrivate = judgeAddress(this.address ?? "", this.#egress.policy) === "allowed";
+    this.#socket = socket;
+    socket.on("data", (data: Buffer) => {
+      if (this.#user) this.#user.onData(data);
+      else this.end();
+    });
+    socket.on("end", () => {
+      if (this.#user) this.#user.onEnd();
+      else this.end();
+    });
+    socket.on("error", (error) => this.#lose(error));
+    socket.on("close", () => this.#lose(new Error(CLOSED)));
+    socket.write(octets);
+  }
+
+  /** Tells it once, to whoever uses the line or else keeps it. */
+  #lose(error: Error): void {
+    const [user, wasKept] = [this.#user, !this.hasEnded];
+    this.hasEnded = true;
+    this.#user = null;
+    this.#socket = null;
+    if (user) user.onLost(error);
+    else if (wasKept) this.#onIdleLost(this);
+  }
 }
 
-/** After the client's own listener, so that what was read is parsed when `onRead` is told of it. */
-function watchReads(line: Line): void {
-  const { socket } = line;
-  socket?.on("readable", () => line.onRead?.(socket.bytesRead));
-}
+/** How a connection that ended without an error is called. */
+export const CLOSED = "other side closed";

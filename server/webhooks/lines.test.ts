@@ -5,6 +5,8 @@ import { manualClock } from "../../test/support/manual-clock.ts";
 import { judgeUrl } from "./egress/judge-url.ts";
 import { lines } from "./lines.ts";
 
+const KEEP_MS = 4_000;
+
 function setUp(maxPools?: number) {
   const clock = manualClock();
   const egress = { ...testEgress(), clock };
@@ -22,8 +24,8 @@ function setUp(maxPools?: number) {
 test("a lane's sound line is used again, the one used last first", () => {
   const { pool, target } = setUp();
   const [first, second] = [pool.take(1n, target), pool.take(1n, target)];
-  pool.release(1n, first, true);
-  pool.release(1n, second, true);
+  pool.release(1n, first, KEEP_MS);
+  pool.release(1n, second, KEEP_MS);
 
   assert.equal(pool.take(1n, target), second);
   assert.equal(pool.take(1n, target), first);
@@ -33,16 +35,30 @@ test("a line that is not sound is never used again", () => {
   const { pool, target } = setUp();
   const line = pool.take(1n, target);
 
-  pool.release(1n, line, false);
+  pool.release(1n, line, 0);
 
   assert.notEqual(pool.take(1n, target), line);
-  assert.equal(line.client.destroyed, true);
+  assert.equal(line.hasEnded, true);
+});
+
+test("a line that waited too long is ended, never used again", () => {
+  const { clock, pool, target } = setUp();
+  const line = pool.take(1n, target);
+  pool.release(1n, line, KEEP_MS);
+
+  clock.advance(KEEP_MS);
+  const next = pool.take(1n, target);
+  clock.advance(KEEP_MS);
+
+  assert.notEqual(next, line);
+  assert.equal(line.hasEnded, true);
+  assert.deepEqual(pool.count(), { pools: 1, idle: 0, busy: 1 });
 });
 
 test("lanes share no line, nor do two hosts whose keys happen to be equal", () => {
   const { pool, target, elsewhere } = setUp();
   const line = pool.take(1n, target);
-  pool.release(1n, line, true);
+  pool.release(1n, line, KEEP_MS);
 
   assert.notEqual(pool.take(2n, target), line);
   assert.notEqual(pool.take(1n, elsewhere), line);
@@ -52,15 +68,15 @@ test("lanes share no line, nor do two hosts whose keys happen to be equal", () =
 test("a pool that is idle for 60 s is closed, one that is used is not", () => {
   const { clock, pool, target } = setUp();
   const [idle, busy] = [pool.take(1n, target), pool.take(2n, target)];
-  pool.release(1n, idle, true);
+  pool.release(1n, idle, KEEP_MS);
 
   clock.advance(59_999);
-  assert.deepEqual(pool.count(), { pools: 2, idle: 1, busy: 1 });
+  assert.equal(pool.count().pools, 2);
   clock.advance(10_001);
 
   assert.deepEqual(pool.count(), { pools: 1, idle: 0, busy: 1 });
-  assert.equal(idle.client.destroyed, true);
-  assert.equal(busy.client.destroyed, false);
+  assert.equal(idle.hasEnded, true);
+  assert.equal(busy.hasEnded, false);
 });
 
 test("at most as many pools are kept as allowed: the least recently used idle one makes room", () => {
@@ -68,21 +84,21 @@ test("at most as many pools are kept as allowed: the least recently used idle on
   const busy = pool.take(1n, target);
   for (const hostKey of [2n, 3n, 4n, 5n]) {
     clock.advance(10);
-    pool.release(hostKey, pool.take(hostKey, target), true);
+    pool.release(hostKey, pool.take(hostKey, target), KEEP_MS);
   }
 
   assert.deepEqual(pool.count(), { pools: 3, idle: 2, busy: 1 });
-  assert.equal(busy.client.destroyed, false);
+  assert.equal(busy.hasEnded, false);
 });
 
-test("nothing is left to wait for once all pools are closed", async () => {
+test("nothing is left to wait for once all pools are closed", () => {
   const { clock, pool, target } = setUp();
-  pool.release(1n, pool.take(1n, target), true);
+  pool.release(1n, pool.take(1n, target), KEEP_MS);
   clock.advance(120_000);
   assert.equal(clock.waiting(), 0);
   pool.take(1n, target);
 
-  await pool.close();
+  pool.close();
 
   assert.equal(clock.waiting(), 0);
   assert.deepEqual(pool.count(), { pools: 0, idle: 0, busy: 0 });

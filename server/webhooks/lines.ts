@@ -1,6 +1,6 @@
 import type { Egress } from "./egress/connect.ts";
 import type { CallbackUrl } from "./egress/judge-url.ts";
-import { type Line, openLine } from "./line.ts";
+import { Line } from "./line.ts";
 
 /** The connections of one lane. Lanes share none: a poisoned connection hurts its own account only. */
 type Pool = { idle: Line[]; busy: Set<Line>; lastUsedMs: number };
@@ -10,18 +10,18 @@ export type Lines = {
   take(hostKey: bigint, url: CallbackUrl): Line;
   /** A line that surely was not open before. */
   takeNew(hostKey: bigint, url: CallbackUrl): Line;
-  /** The attempt is over. A line that is not sound is ended, else it waits for the next attempt. */
-  release(hostKey: bigint, line: Line, isSound: boolean): void;
+  /** The attempt is over: the line waits for the next one as long as told, or is ended where that is 0. */
+  release(hostKey: bigint, line: Line, keepMs: number): void;
   count(): { pools: number; idle: number; busy: number };
   /** Ends every line, and those taken later; attempts on them end at once. */
-  close(): Promise<void>;
+  close(): void;
 };
 
 /** More lanes than can be busy at once by far; the least recently used makes room for a new one. */
 const MAX_POOLS = 1_000;
 
 const POOL_IDLE_MS = 60_000;
-const SWEEP_MS = 10_000;
+const SWEEP_MS = 5_000;
 
 export function lines(egress: Egress, { maxPools = MAX_POOLS } = {}): Lines {
   const { clock } = egress;
@@ -47,29 +47,28 @@ export function lines(egress: Egress, { maxPools = MAX_POOLS } = {}): Lines {
 
   function drop(hostKey: bigint, pool: Pool): void {
     pools.delete(hostKey);
-    for (const line of pool.idle.splice(0)) end(line);
+    for (const line of pool.idle.splice(0)) line.end();
   }
 
   function sweep(): void {
-    const oldestMs = clock.monotonicMs() - POOL_IDLE_MS;
+    const nowMs = clock.monotonicMs();
     for (const [hostKey, pool] of pools) {
-      if (pool.busy.size === 0 && pool.lastUsedMs <= oldestMs) drop(hostKey, pool);
+      for (const line of pool.idle.filter(({ idleUntilMs }) => idleUntilMs <= nowMs)) line.end();
+      if (pool.busy.size === 0 && pool.lastUsedMs <= nowMs - POOL_IDLE_MS) drop(hostKey, pool);
     }
     cancelSweep = pools.size > 0 ? clock.timer(SWEEP_MS, sweep) : undefined;
   }
 
-  /** An idle line that the receiver closed is of no use any more. */
-  function onClosed(hostKey: bigint, line: Line): void {
+  /** An idle line that ended is of no use any more. */
+  function onIdleLost(hostKey: bigint, line: Line): void {
     const idle = pools.get(hostKey)?.idle ?? [];
     const index = idle.indexOf(line);
-    if (index === -1) return;
-    idle.splice(index, 1);
-    end(line);
+    if (index !== -1) idle.splice(index, 1);
   }
 
   function takeNew(hostKey: bigint, url: CallbackUrl): Line {
-    const line = openLine(url, egress, (closed) => onClosed(hostKey, closed));
-    if (isClosed) end(line);
+    const line = new Line(url, egress, (lost) => onIdleLost(hostKey, lost));
+    if (isClosed) line.end();
     else poolOf(hostKey).busy.add(line);
     return line;
   }
@@ -77,18 +76,23 @@ export function lines(egress: Egress, { maxPools = MAX_POOLS } = {}): Lines {
   function take(hostKey: bigint, url: CallbackUrl): Line {
     const pool = pools.get(hostKey);
     // The one used last: those above the present need fall idle and close.
-    const index = pool?.idle.findLastIndex((line) => line.url.origin === url.origin) ?? -1;
+    const nowMs = clock.monotonicMs();
+    const index =
+      pool?.idle.findLastIndex(
+        (line) => line.url.origin === url.origin && line.idleUntilMs > nowMs,
+      ) ?? -1;
     const [line] = pool?.idle.splice(index, index === -1 ? 0 : 1) ?? [];
     if (pool === undefined || line === undefined) return takeNew(hostKey, url);
     pool.busy.add(line);
     return line;
   }
 
-  function release(hostKey: bigint, line: Line, isSound: boolean): void {
+  function release(hostKey: bigint, line: Line, keepMs: number): void {
     const pool = pools.get(hostKey);
     pool?.busy.delete(line);
-    if (pool === undefined || !isSound) return end(line);
+    if (pool === undefined || keepMs <= 0 || line.hasEnded) return line.end();
     pool.lastUsedMs = clock.monotonicMs();
+    line.idleUntilMs = pool.lastUsedMs + keepMs;
     pool.idle.push(line);
   }
 
@@ -102,17 +106,12 @@ export function lines(egress: Egress, { maxPools = MAX_POOLS } = {}): Lines {
       const busy = all.reduce((sum, pool) => sum + pool.busy.size, 0);
       return { pools: all.length, idle, busy };
     },
-    async close() {
+    close() {
       isClosed = true;
       cancelSweep?.();
       const open = [...pools.values()].flatMap(({ idle, busy }) => idle.concat(...busy));
       pools.clear();
-      await Promise.all(open.map(({ client }) => client.destroy()));
+      for (const line of open) line.end();
     },
   };
-}
-
-/** Also while it connects: then the socket that comes too late is destroyed. */
-function end(line: Line): void {
-  void line.client.destroy();
 }

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { test } from "node:test";
+import { promisify } from "node:util";
 import { testEgress } from "../../test/support/egress.ts";
 import { onRequests, type RawServer, startRawServer } from "../../test/support/raw-server.ts";
 import { type Attempt, poster, type Poster, type PosterOptions } from "./post.ts";
@@ -183,6 +185,20 @@ test("a receiver that closes after each answer is called anew, without a failed 
   assert.deepEqual(new Set(statuses), new Set([200]));
 });
 
+test("a connection is kept no longer than the receiver says it keeps it", async () => {
+  await using server = await startRawServer((socket) => {
+    onRequests(socket, () =>
+      socket.write("HTTP/1.1 200 OK\r\nKeep-Alive: timeout=2\r\nContent-Length: 0\r\n\r\n"),
+    );
+  });
+  await using sender = newPoster();
+
+  await post(sender, server);
+  await post(sender, server);
+
+  assert.equal(server.connections, 2);
+});
+
 test("a line whose attempt ran out of time before it was connected is not used again", async () => {
   const egress = testEgress({ resolve: () => new Promise(() => {}), budgets: { dnsMs: 60_000 } });
   await using sender = newPoster({ ...egress, deadlineMs: 20 });
@@ -232,6 +248,42 @@ test("a URL that policy no longer allows is not called", async () => {
   assert.equal(outcome.kind, "forbidden");
   assert.equal(server.connections, 0);
 });
+
+test("a proxy in the environment is used by fetch, never by a webhook", async () => {
+  await using proxy = await startRawServer((socket) => {
+    onRequests(socket, () => socket.end("HTTP/1.1 502 Proxy\r\nContent-Length: 0\r\n\r\n"));
+  });
+  await using server = await startRawServer((socket) => {
+    onRequests(socket, () => socket.end("HTTP/1.1 204 No\r\n\r\n"));
+  });
+
+  const statuses = await postInChild(`http://127.0.0.1:${server.port}/`, {
+    NODE_USE_ENV_PROXY: "1",
+    HTTP_PROXY: `http://127.0.0.1:${proxy.port}`,
+  });
+
+  assert.deepEqual(statuses, { fetched: 502, posted: 204 });
+});
+
+async function postInChild(url: string, environment: Record<string, string>): Promise<unknown> {
+  const door = new URL("post.ts", import.meta.url);
+  const egress = new URL("../../test/support/egress.ts", import.meta.url);
+  const script = `
+    const { poster } = await import("${door.href}");
+    const { testEgress } = await import("${egress.href}");
+    const sender = poster({ ...testEgress(), showPrivateAnswers: true });
+    const fetched = await fetch("${url}", { method: "POST" });
+    const posted = await sender.post({ hostKey: 1n, url: "${url}", headers: {}, body: Buffer.from("{}") });
+    await sender.close();
+    console.log(JSON.stringify({ fetched: fetched.status, posted: posted.status }));
+    process.exit();`;
+  const args = ["--input-type=module", "--eval", script];
+  const { stdout } = await promisify(execFile)(process.execPath, args, {
+    env: { ...process.env, ...environment, NO_PROXY: "" },
+    timeout: 20_000,
+  });
+  return JSON.parse(stdout);
+}
 
 async function connected(server: RawServer): Promise<void> {
   while (server.open.size === 0) await new Promise(setImmediate);

@@ -1,9 +1,9 @@
-import { errors } from "undici";
 import type { ConnectTrace, Egress } from "./egress/connect.ts";
 import { codeOf, type Failure, failed } from "./egress/failure.ts";
 import { judgeUrl } from "./egress/judge-url.ts";
-import { Exchange, type ExchangeEnd, type Headers } from "./exchange.ts";
-import { type Line, Unreached } from "./line.ts";
+import type { Headers } from "./answer.ts";
+import { Exchange, type ExchangeEnd } from "./exchange.ts";
+import { CLOSED, type Line, Unreached } from "./line.ts";
 import { lines } from "./lines.ts";
 import type { Outcome } from "./outcome.ts";
 
@@ -48,6 +48,11 @@ export type Poster = {
 
 const DEADLINE_MS = 10_000;
 
+/** Receivers and the balancers before them close idle connections after 5 s and more. */
+const KEEP_ALIVE_MS = 4_000;
+/** Where one says how long it keeps them, the line is left alone so much sooner. */
+const KEEP_ALIVE_MARGIN_MS = 2_000;
+
 /** A line that dies later than this had time to take the request; then it counts as an answer. */
 const REDIAL_WITHIN_MS = 1_000;
 
@@ -61,13 +66,12 @@ export function poster(options: PosterOptions): Poster {
     const since = (ms: number | null) => (ms === null ? null : ms - startedMs);
     const target = judgeUrl(url, policy);
     if (!target.allowed) return unsent({ kind: "forbidden", detail: target.message });
-    const request = { path: pathTo(url), headers, body };
+    const request = { path: pathTo(url), headers, body, deadlineMs: startedMs + deadlineMs };
 
-    async function exchange(line: Line): Promise<{ exchange: Exchange; end: ExchangeEnd }> {
-      line.deadlineMs = startedMs + deadlineMs;
+    async function exchange(line: Line): Promise<Result> {
       const exchange = new Exchange(line, request, clock);
       const end = await exchange.ended;
-      pool.release(hostKey, line, end.kind === "complete");
+      pool.release(hostKey, line, keepMsOf({ exchange, end }));
       return { exchange, end };
     }
 
@@ -80,7 +84,8 @@ export function poster(options: PosterOptions): Poster {
       result = await exchange(line);
     }
 
-    const { status, headers: answered, kept, firstOctetMs } = result.exchange;
+    const { firstOctetMs, answer } = result.exchange;
+    const { status, headers: answered, kept } = answer;
     const isShown = status !== null && (showPrivateAnswers || !line.isPrivate);
     return {
       outcome: outcomeOf(result),
@@ -97,56 +102,55 @@ export function poster(options: PosterOptions): Poster {
     };
   }
 
-  return { post, connections: () => pool.count(), close: () => pool.close() };
+  return {
+    post,
+    connections: () => pool.count(),
+    close: () => Promise.resolve(pool.close()),
+  };
 }
 
 type Result = { exchange: Exchange; end: ExchangeEnd };
 
+/** How long its line may wait for another attempt. */
+function keepMsOf({ exchange: { answer }, end }: Result): number {
+  if (end.kind !== "complete" || answer.isLast) return 0;
+  return Math.min(KEEP_ALIVE_MS, answer.keepAliveMs - KEEP_ALIVE_MARGIN_MS);
+}
+
 /** The receiver closed an idle connection while the request was on its way: nobody's fault. */
 function hasDied({ exchange, end }: Result): boolean {
-  return end.kind === "error" && exchange.firstOctetMs === null && isLoss(end.error);
+  return end.kind === "lost" && exchange.firstOctetMs === null && isLoss(end.error);
 }
 
 function outcomeOf({ exchange, end }: Result): Outcome {
-  const { status, headers } = exchange;
-  if (end.kind === "error") return failureOf(end.error, status);
-  if (end.kind === "headers_too_large") return failed("headers_too_large", "no status in 16 KiB");
-  if (end.kind === "timeout") {
-    return failed("timeout", status === null ? "no answer" : `${status}, but not complete`);
+  const { status, headers } = exchange.answer;
+  switch (end.kind) {
+    case "complete":
+    case "cut":
+      return { kind: "answered", status: end.status, retryAfter: first(headers["retry-after"]) };
+    case "timeout":
+      return failed("timeout", status === null ? "no answer" : `${status}, but not complete`);
+    case "headers_too_large":
+      return failed("headers_too_large", "more than 16 KiB");
+    case "broken":
+      return failed("http_broken", end.detail);
+    case "lost":
+      return failureOf(end.error);
   }
-  return { kind: "answered", status: end.status, retryAfter: first(headers["retry-after"]) };
 }
 
-function failureOf(error: Error, status: number | null): Failure {
+function failureOf(error: Error): Failure {
   if (error instanceof Unreached) return error.failure;
-  const code = codeOf(error);
-  if (error instanceof errors.HeadersOverflowError) return failed("headers_too_large", code);
-  // "bad response" and "bad upgrade" are its words for an answer that has no place here.
-  const isMisplaced = error.message.startsWith("bad ");
-  // Of a body it means that the end is missing, of headers that two lengths contradict each other.
-  const isContradiction = status === null && code === "UND_ERR_RES_CONTENT_LENGTH_MISMATCH";
-  if (error instanceof errors.HTTPParserError || isMisplaced || isContradiction) {
-    return failed("http_broken", error.message);
-  }
-  if (code.startsWith("ERR_SSL_")) return failed("tls_failed", code);
-  if (code === "UND_ERR_DESTROYED")
-    return { kind: "our_fault", detail: "this service is stopping" };
-  if (isLoss(error)) return failed("connection_lost", error.message);
+  if (isLoss(error)) return failed("connection_lost", codeOf(error));
   throw error;
 }
 
-const LOSSES = new Set([
-  "ECONNRESET",
-  "EPIPE",
-  "ETIMEDOUT",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "UND_ERR_SOCKET",
-  "UND_ERR_RES_CONTENT_LENGTH_MISMATCH",
-]);
+const LOSSES = new Set(["ECONNRESET", "EPIPE", "ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH", CLOSED]);
 
 function isLoss(error: Error): boolean {
-  return LOSSES.has(codeOf(error));
+  const code = codeOf(error);
+  // After the handshake, such as where the receiver does not like that we have no certificate.
+  return LOSSES.has(code) || code.startsWith("ERR_SSL_");
 }
 
 function pathOf(url: string): string {

@@ -1,4 +1,4 @@
-import { createHmac } from "node:crypto";
+import { hmacSha256 } from "./hmac.ts";
 
 export type Signable = {
   /** Stable over attempts and replays. */
@@ -31,15 +31,12 @@ export function signatureHeaders(signable: Signable): Record<string, string> {
 }
 
 function bodySignature(secret: string, body: Buffer): string {
-  return createHmac("sha256", secret).update(body).digest("hex");
+  return hmacSha256(Buffer.from(secret), body, "hex");
 }
 
 function standardSignature(secret: string, { eventId, timestampSeconds, body }: Signable): string {
-  const signature = createHmac("sha256", decodeSecret(secret))
-    .update(`${eventId}.${timestampSeconds}.`)
-    .update(body)
-    .digest("base64");
-  return `v1,${signature}`;
+  const signed = Buffer.concat([Buffer.from(`${eventId}.${timestampSeconds}.`), body]);
+  return `v1,${hmacSha256(decodeSecret(secret), signed, "base64")}`;
 }
 
 const PREFIX = "whsec_";

@@ -1,0 +1,164 @@
+import { ChunkedBody } from "./chunked-body.ts";
+
+/** Of the status line and headers; of 1xx answers before them; of trailers. */
+export const MAX_HEADER_OCTETS = 16 * 1024;
+/** Read at most; what follows cannot change the outcome, so the connection is ended. */
+const MAX_BODY_OCTETS = 64 * 1024;
+/** Kept of it, for people to read. */
+const MAX_KEPT_OCTETS = 2 * 1024;
+
+export type Headers = Record<string, string | string[]>;
+
+/** What is known after some octets: `cut` is complete as far as we read, but more would come. */
+export type Reading = "more" | "complete" | "cut" | "headers_too_large" | { broken: string };
+
+/**
+ * Reads one answer, octet by octet if it comes so. Whatever HTTP/1.1 does not allow is broken: a
+ * reader that guesses may take for the next answer what belongs to this one. Nothing is decompressed,
+ * and nothing grows without bound whatever comes.
+ */
+export class Answer {
+  status: number | null = null;
+  headers: Headers = {};
+  readonly kept: Buffer[] = [];
+  /** Whether the connection can carry another request after this answer, and for how long it says so. */
+  isLast = false;
+  keepAliveMs = Number.POSITIVE_INFINITY;
+
+  #head: Buffer | null = null;
+  #octets = 0;
+  #bodyOctets = 0;
+  #keptOctets = 0;
+  /** Octets of the body still to come; without end where only the connection's end tells. */
+  #left = 0;
+  #chunks: ChunkedBody | null = null;
+
+  read(octets: Buffer): Reading {
+    this.#octets += octets.length;
+    const reading = this.status === null ? this.#readHead(octets) : this.#readBody(octets);
+    if (reading !== "more") return reading;
+    if (this.status === null)
+      return this.#octets > MAX_HEADER_OCTETS ? "headers_too_large" : "more";
+    // Counts what no other limit does, such as chunks that are all extension.
+    return this.#octets > MAX_HEADER_OCTETS + MAX_BODY_OCTETS ? "cut" : "more";
+  }
+
+  /** The other side has said its last: complete only where nothing else could have told the end. */
+  readEnd(): "complete" | "lost" {
+    return this.status !== null && this.#left === Number.POSITIVE_INFINITY ? "complete" : "lost";
+  }
+
+  #readHead(octets: Buffer): Reading {
+    const head = this.#head === null ? octets : Buffer.concat([this.#head, octets]);
+    // Told at once: whoever speaks another protocol may never send an empty line.
+    if (!head.subarray(0, START.length).equals(START.subarray(0, head.length)))
+      return { broken: "the answer does not begin with HTTP/1." };
+    const end = head.indexOf(END_OF_HEAD);
+    if (end > MAX_HEADER_OCTETS) return "headers_too_large";
+    this.#head = head;
+    if (end === -1) return "more";
+    this.#head = null;
+    const fault = this.#take(head.toString("latin1", 0, end));
+    if (fault !== undefined) return { broken: fault };
+    const rest = head.subarray(end + END_OF_HEAD.length);
+    // A 1xx answer says nothing to us; what counts comes after it.
+    if (this.status === null) return rest.length === 0 ? "more" : this.#readHead(rest);
+    return this.#readBody(rest);
+  }
+
+  /** Takes the status line and the headers in; answers what is wrong with them. */
+  #take(head: string): string | undefined {
+    const [first = "", ...lines] = head.split("\r\n");
+    const [, minor, digits] = STATUS_LINE.exec(first) ?? [];
+    if (digits === undefined) return "the status line cannot be read";
+    const status = Number(digits);
+    if (status === 100 || status === 101) return `${status} was not asked for`;
+    const headers = readHeaders(lines);
+    if (headers === undefined) return "a header cannot be read";
+    if (status < 200) return undefined;
+    this.status = status;
+    this.headers = headers;
+    const connection = wordsOf(headers["connection"]);
+    this.isLast = minor === "0" ? !connection.includes("keep-alive") : connection.includes("close");
+    const promised = KEEP_ALIVE.exec(wordsOf(headers["keep-alive"]))?.[1];
+    if (promised !== undefined) this.keepAliveMs = 1_000 * Number(promised);
+    return this.#frame(headers);
+  }
+
+  /** Decides how the end of the body is told; answers what is wrong about it. */
+  #frame({ "content-length": length, "transfer-encoding": coding }: Headers): string | undefined {
+    if (this.status === 204 || this.status === 304) return undefined;
+    if (coding !== undefined && length !== undefined) return "two headers tell where the body ends";
+    if (wordsOf(coding).endsWith("chunked")) {
+      this.#chunks = new ChunkedBody(MAX_HEADER_OCTETS);
+      return undefined;
+    }
+    if (length === undefined) {
+      this.#left = Number.POSITIVE_INFINITY;
+      this.isLast = true;
+      return undefined;
+    }
+    if (typeof length !== "string" || !LENGTH.test(length)) return "the length cannot be read";
+    this.#left = Number(length);
+    return undefined;
+  }
+
+  #readBody(octets: Buffer): Reading {
+    if (this.#chunks !== null) {
+      const reading = this.#chunks.read(octets, (part) => this.#keep(part));
+      if (this.#chunks.hasExcess) this.isLast = true;
+      return this.#isFull() && typeof reading === "string" ? "cut" : reading;
+    }
+    const own = octets.length > this.#left ? octets.subarray(0, this.#left) : octets;
+    // What comes beside the answer belongs to nothing: the connection is not used again.
+    if (own.length < octets.length) this.isLast = true;
+    this.#left -= own.length;
+    this.#keep(own);
+    if (this.#isFull()) return "cut";
+    return this.#left === 0 ? "complete" : "more";
+  }
+
+  #isFull(): boolean {
+    return this.#bodyOctets >= MAX_BODY_OCTETS;
+  }
+
+  #keep(part: Buffer): void {
+    this.#bodyOctets += part.length;
+    const wanted = Math.min(part.length, MAX_KEPT_OCTETS - this.#keptOctets);
+    if (wanted <= 0) return;
+    // A copy: the part is a view into a far larger buffer.
+    this.kept.push(Buffer.from(part.subarray(0, wanted)));
+    this.#keptOctets += wanted;
+  }
+}
+
+const START = Buffer.from("HTTP/1.");
+const END_OF_HEAD = Buffer.from("\r\n\r\n");
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t -~\u0080-\u00ff]*)?$/;
+const NAME = /^[\w!#$%&'*+.^`|~-]+$/;
+/** Neither a control character nor half of a line's end. */
+const VALUE = /^[\t -~\u0080-\u00ff]*$/;
+const LENGTH = /^\d{1,15}$/;
+const KEEP_ALIVE = /timeout=(\d{1,6})/;
+
+/** By their names in lower case; undefined where a line is none. */
+function readHeaders(lines: readonly string[]): Headers | undefined {
+  // Without a prototype: the names are the receiver's to choose.
+  const headers = Object.create(null) as Headers;
+  for (const line of lines) {
+    const colon = line.indexOf(":");
+    const name = line.slice(0, Math.max(0, colon)).toLowerCase();
+    const raw = line.slice(colon + 1);
+    if (!NAME.test(name) || !VALUE.test(raw)) return undefined;
+    const value = raw.trim();
+    const before = headers[name];
+    if (before === undefined) headers[name] = value;
+    else headers[name] = Array.isArray(before) ? [...before, value] : [before, value];
+  }
+  return headers;
+}
+
+function wordsOf(value: string | string[] | undefined): string {
+  if (value === undefined) return "";
+  return (Array.isArray(value) ? value.join(",") : value).toLowerCase();
+}
