@@ -3,8 +3,9 @@ import { type AddressInfo, createServer } from "node:net";
 import { createLog, migrate, systemClock, Unfit } from "#platform";
 import { compose } from "./compose.ts";
 import { type Config, readConfig } from "./config.ts";
+import { greeting } from "./greeting.ts";
+import { buildPages } from "./pages.ts";
 import { openStorage, readSecretKey } from "./storage.ts";
-import { version } from "./version.ts";
 
 /** Runs the service until a stop signal: finishes what is in flight, PostgreSQL last. */
 export async function start(): Promise<void> {
@@ -18,28 +19,25 @@ export async function start(): Promise<void> {
     const secretKey = await readSecretKey(config);
     const publicUrl = config.publicUrl ?? `http://${addressOf(config.host)}:${config.port}`;
     const isDashboard = config.roles.has("dashboard");
-    const pages = isDashboard ? { pages: buildPages() } : {};
+    const stopping = new AbortController();
+    const pages = isDashboard ? { pages: buildPages(stopping.signal) } : {};
     const parts = { config, storage, secretKey, publicUrl, clock: systemClock, log, ...pages };
     const service = compose(parts);
     try {
       await service.app.listen({ host: config.host, port: config.port });
       await service.start();
       const setup = isDashboard ? await service.setupLink() : undefined;
-      greet(config, { isEmbedded: storage.isEmbedded, publicUrl, setup });
+      const { isEmbedded } = storage;
+      process.stdout.write(greeting(config, { isEmbedded, publicUrl, setup }));
       await stopSignal;
       process.stdout.write("Stopping: finishing what is in flight.\n");
     } finally {
+      stopping.abort();
       await service.stop();
     }
   } finally {
     await storage.stop();
   }
-}
-
-/** Once, and again only where the pages' sources have changed since. */
-async function buildPages(): Promise<string> {
-  const { buildDashboard } = await import("../dashboard/build.ts");
-  return (await buildDashboard()).folder;
 }
 
 /** Found out before anything is changed. Answers the port, which is a free one where 0 was asked for. */
@@ -73,29 +71,4 @@ function waitForStopSignal(): Promise<void> {
 function addressOf(host: string): string {
   if (host === "0.0.0.0" || host === "::") return "localhost";
   return host.includes(":") ? `[${host}]` : host;
-}
-
-type Running = { isEmbedded: boolean; publicUrl: string; setup: string | undefined };
-
-function greet(config: Config, { isEmbedded, publicUrl, setup }: Running): void {
-  const database = isEmbedded
-    ? `embedded PostgreSQL in ${config.dataDir}`
-    : "PostgreSQL at DATABASE_URL";
-  process.stdout.write(
-    [
-      `Posthorn ${version} is running.`,
-      ...(config.roles.has("dashboard") ? [`  Dashboard  ${publicUrl}`] : []),
-      `  API        ${publicUrl}/v1`,
-      `  Reference  ${publicUrl}/docs`,
-      `  Database   ${database}`,
-      ...(isEmbedded && config.webhookAllowCidrs === undefined
-        ? ["  Webhooks   loopback addresses are allowed (WEBHOOK_ALLOW_CIDRS)"]
-        : []),
-      ...(setup === undefined
-        ? []
-        : ["", "Set up this installation by opening, once:", `  ${setup}`, ""]),
-      "Stop with Ctrl+C.",
-      "",
-    ].join("\n"),
-  );
 }

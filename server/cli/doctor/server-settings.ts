@@ -35,7 +35,7 @@ export async function checkServerSettings(
 
 function checkConnections({ max_connections }: Server, nodes: number): Check {
   const needed = Math.max(1, nodes) * CONNECTIONS_A_NODE + CONNECTIONS_BESIDE;
-  const message = `${nodes} nodes may use ${needed} connections; max_connections is ${max_connections}.`;
+  const message = `${nodes} node${nodes === 1 ? "" : "s"} may use ${needed} connections; max_connections is ${max_connections}.`;
   if (max_connections >= needed) return ok("connections", message);
   return warning("connections", message, `Raise max_connections to ${needed} or more.`);
 }

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { tmpdir } from "node:os";
+import { test } from "node:test";
+import { readConfig } from "./config.ts";
+import { greeting } from "./greeting.ts";
+
+const publicUrl = "http://127.0.0.1:8080";
+const read = (given: Record<string, string>) => readConfig(given, tmpdir());
+
+test("a newcomer is told what runs where, how to set it up, and that loopback may be called", () => {
+  const config = read({ DATA_DIR: "/srv/posthorn" });
+  const setup = `${publicUrl}/setup#token=x`;
+
+  const lines = greeting(config, { isEmbedded: true, publicUrl, setup }).split("\n");
+
+  assert.match(lines[0] ?? "", /^Posthorn \d+\.\d+\.\d+ is running\.$/);
+  assert.deepEqual(lines.slice(1), [
+    "  Dashboard  http://127.0.0.1:8080",
+    "  API        http://127.0.0.1:8080/v1",
+    "  Reference  http://127.0.0.1:8080/docs",
+    "  Database   embedded PostgreSQL in /srv/posthorn",
+    "  Webhooks   loopback addresses are allowed (WEBHOOK_ALLOW_CIDRS)",
+    "",
+    "Set up this installation by opening, once:",
+    "  http://127.0.0.1:8080/setup#token=x",
+    "",
+    "Stop with Ctrl+C.",
+    "",
+  ]);
+});
+
+test("a node names only what it serves", () => {
+  const config = read({ ROLES: "sender,webhooks" });
+
+  const said = greeting(config, { isEmbedded: false, publicUrl, setup: undefined });
+
+  assert.doesNotMatch(said, /Dashboard|API|Webhooks/);
+  assert.match(said, /Database {3}PostgreSQL at DATABASE_URL/);
+});

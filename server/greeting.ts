@@ -1,0 +1,33 @@
+import type { Config } from "./config.ts";
+import { version } from "./version.ts";
+
+type Running = {
+  isEmbedded: boolean;
+  publicUrl: string;
+  /** Where the installation is set up, as long as it is not. */
+  setup: string | undefined;
+};
+
+/** What runs where, for the person at the terminal. */
+export function greeting(config: Config, { isEmbedded, publicUrl, setup }: Running): string {
+  const { roles } = config;
+  const database = isEmbedded
+    ? `embedded PostgreSQL in ${config.dataDir}`
+    : "PostgreSQL at DATABASE_URL";
+  const allowsLoopback = isEmbedded && config.webhookAllowCidrs === undefined;
+  return [
+    `Posthorn ${version} is running.`,
+    ...(roles.has("dashboard") ? [`  Dashboard  ${publicUrl}`] : []),
+    ...(roles.has("api") ? [`  API        ${publicUrl}/v1`] : []),
+    `  Reference  ${publicUrl}/docs`,
+    `  Database   ${database}`,
+    ...(allowsLoopback
+      ? ["  Webhooks   loopback addresses are allowed (WEBHOOK_ALLOW_CIDRS)"]
+      : []),
+    ...(setup === undefined
+      ? []
+      : ["", "Set up this installation by opening, once:", `  ${setup}`, ""]),
+    "Stop with Ctrl+C.",
+    "",
+  ].join("\n");
+}

@@ -1,0 +1,19 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+/**
+ * Builds the dashboard's pages where they are missing or their sources have changed, and answers
+ * their folder. In a process of its own: a build takes a gigabyte, which the service would keep for as
+ * long as it runs. It ends with the signal; a build that is killed leaves the pages as they were.
+ */
+export async function buildPages(signal: AbortSignal): Promise<string> {
+  const program = fileURLToPath(import.meta.url);
+  const { stdout } = await promisify(execFile)(process.execPath, [program], { signal });
+  return stdout;
+}
+
+if (import.meta.main) {
+  const { buildDashboard } = await import("../dashboard/build.ts");
+  process.stdout.write((await buildDashboard()).folder);
+}
