@@ -84,6 +84,8 @@ create table submissions (
   -- The same id in the form that receipts are compared with, by the carrier's id rule.
   match_id           text,
   carrier_code       text,
+  -- What a refusal means for the message, in our words.
+  error_code         text,
   in_doubt_at        timestamptz,
   doubt_reason       text,
   doubt_action       text,

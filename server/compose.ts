@@ -249,7 +249,10 @@ export function compose(parts: Parts): Service {
       })
     : [];
 
+  let running: RunningLoop[] = [];
+
   async function readiness(): Promise<string[]> {
+    if (running.length === 0) return ["the service is starting"];
     return missingMigrations(db).then(
       (missing) => missing.map((name) => `the database lacks ${name}`),
       () => ["the database cannot be reached"],
@@ -273,7 +276,6 @@ export function compose(parts: Parts): Service {
     sweepFollowed(db),
     ...(webhooks ? [continueReplays(deliverDb)] : []),
   ];
-  let running: RunningLoop[] = [];
   return {
     app,
     setupLink: () => setupLink({ db, clock, publicUrl }),

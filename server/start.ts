@@ -25,8 +25,8 @@ export async function start(): Promise<void> {
     const service = compose(parts);
     try {
       await service.app.listen({ host: config.host, port: config.port });
-      await service.start();
       const setup = isDashboard ? await service.setupLink() : undefined;
+      await service.start();
       const { isEmbedded } = storage;
       process.stdout.write(greeting(config, { isEmbedded, publicUrl, setup }));
       await stopSignal;

@@ -68,7 +68,8 @@ export function runCarrier(deps: Deps): CarrierRun {
     log,
     tracer: deps.tracer,
     isLeaseFresh: ({ leasedAtMs }: DueSend) => clock.monotonicMs() - leasedAtMs < FRESH_MS,
-    readSegments: (messageId: string) => readSegments(db, clock, messageId),
+    readSegments: (messageId: string) =>
+      readSegments(db, clock, { messageId, carrierId: carrier.carrierId }),
   };
 
   function begin(due: DueSend): void {

@@ -1,8 +1,15 @@
+import type { DeliveryErrorCode } from "#contract";
 import { findMessagesOf, type MessageRow } from "#messages";
 import { type Clock, DatabaseUnavailable, type Queryable, sql } from "#platform";
 
 /** What is known of one segment's earlier submissions. */
-type SegmentState = { turns: number; isAccepted: boolean; doubts: number };
+type SegmentState = {
+  turns: number;
+  isAccepted: boolean;
+  doubts: number;
+  /** By this carrier and for good, where it did. */
+  refusal: { code: DeliveryErrorCode; carrierCode: string | null } | null;
+};
 
 /** A message that this node holds the lease of. */
 export type DueSend = {
@@ -31,6 +38,8 @@ type Earlier = {
   turns: number;
   is_accepted: boolean;
   doubts: number;
+  refused_as: DeliveryErrorCode | null;
+  refusal_code: string | null;
 };
 
 const RETRY_MS = 500;
@@ -53,7 +62,7 @@ export async function claimDueSends(db: Queryable, wish: ClaimWish): Promise<Due
   if (claims.length === 0) return [];
   const [messages, earlier] = await Promise.all([
     findMessagesOf(db, claims),
-    readEarlier(db, claims),
+    readEarlier(db, claims, carrierId),
   ]);
   return claims.flatMap(({ message_id, lease_epoch, attempt, was_leased }) => {
     const message = messages.get(message_id);
@@ -72,21 +81,26 @@ export async function claimDueSends(db: Queryable, wish: ClaimWish): Promise<Due
 }
 
 /** A first claim has no history, unless it was leased at birth and its node died. */
-async function readEarlier(db: Queryable, claims: Claim[]): Promise<Map<string, Earlier[]>> {
+async function readEarlier(
+  db: Queryable,
+  claims: Claim[],
+  carrierId: string,
+): Promise<Map<string, Earlier[]>> {
   const again = claims.filter(({ attempt }) => attempt > 1).map(({ message_id }) => message_id);
   if (again.length === 0) return new Map();
-  return Map.groupBy(await readSubmissions(db, again), ({ message_id }) => message_id);
+  const submissions = await readSubmissions(db, again, carrierId);
+  return Map.groupBy(submissions, ({ message_id }) => message_id);
 }
 
 /** What is on record of the segments of a message that this node holds, however long the database is away. */
 export async function readSegments(
   db: Queryable,
   clock: Clock,
-  messageId: string,
+  { messageId, carrierId }: { messageId: string; carrierId: string },
 ): Promise<DueSend["earlier"]> {
   for (;;) {
     try {
-      return segmentsOf(await readSubmissions(db, [messageId]));
+      return segmentsOf(await readSubmissions(db, [messageId], carrierId));
     } catch (error) {
       if (!(error instanceof DatabaseUnavailable)) throw error;
       await clock.sleep(RETRY_MS);
@@ -94,10 +108,16 @@ export async function readSegments(
   }
 }
 
-function readSubmissions(db: Queryable, messageIds: string[]): Promise<Earlier[]> {
+function readSubmissions(
+  db: Queryable,
+  messageIds: string[],
+  carrierId: string,
+): Promise<Earlier[]> {
   return db.query<Earlier>(sql`
     select message_id, segment, max(turn) as turns, coalesce(bool_or(outcome = 'accepted'), false) as is_accepted,
-           count(in_doubt_at) as doubts
+           count(in_doubt_at) as doubts,
+           min(error_code) filter (where outcome = 'refused' and carrier_id = ${carrierId}) as refused_as,
+           min(carrier_code) filter (where outcome = 'refused' and carrier_id = ${carrierId}) as refusal_code
       from submissions
      where message_id = any (${messageIds}::uuid[])
      group by message_id, segment`);
@@ -105,9 +125,14 @@ function readSubmissions(db: Queryable, messageIds: string[]): Promise<Earlier[]
 
 function segmentsOf(rows: readonly Earlier[]): DueSend["earlier"] {
   return new Map(
-    rows.map(({ segment, turns, is_accepted, doubts }) => [
+    rows.map(({ segment, turns, is_accepted, doubts, refused_as, refusal_code }) => [
       segment,
-      { turns, isAccepted: is_accepted, doubts },
+      {
+        turns,
+        isAccepted: is_accepted,
+        doubts,
+        refusal: refused_as && { code: refused_as, carrierCode: refusal_code },
+      },
     ]),
   );
 }

@@ -68,6 +68,31 @@ for (const inDoubt of ["resend", "fail"] as const) {
   });
 }
 
+test("a refusal that a former holder told is the end of the message, which is not sent again", async () => {
+  await using world = await startWorld();
+  const { message, epoch } = await world.claimed();
+  await world.overtake();
+  const taken = await world.claimed({ epoch: epoch + 1, wasLeased: true });
+  const { carrierId } = world.carrier;
+  const answer = { kind: "refused", temporary: false, throttled: false } as const;
+  const refusal = { ...answer, code: "BLOCKED", carrierCode: "0x45" } as const;
+  const told = await world.record({
+    message,
+    epoch,
+    carrierId,
+    segment: 1,
+    turn: 1,
+    answer: refusal,
+    step: { next: "fail", code: "BLOCKED", carrierCode: "0x45" },
+    at: systemClock.now(),
+  });
+  assert.equal(told, "overtaken");
+
+  assert.deepEqual(await world.handOver(taken, async () => accepted("1")), []);
+  const { status, error_code, error_carrier_code } = await world.message();
+  assert.deepEqual([status, error_code, error_carrier_code], ["FAILED", "BLOCKED", "0x45"]);
+});
+
 test("a holder that never told leaves a doubt on record, and where doubts mean fail nothing is sent", async () => {
   await using world = await startWorld({ inDoubt: "fail" });
   const due = await world.claimed({ wasLeased: true });
@@ -149,13 +174,14 @@ async function startWorld({ inDoubt = "resend" }: { inDoubt?: Carrier["inDoubt"]
         clock: systemClock,
         log: silentLog,
         isLeaseFresh: () => true,
-        readSegments: (id: string) => readSegments(db, systemClock, id),
+        readSegments: (id: string) => readSegments(db, systemClock, { messageId: id, carrierId }),
       };
       await handOver(deps, due, new AbortController().signal);
       return sent;
     },
     queue: () =>
       db.query(sql`select lease_epoch, leased_by is not null as is_leased from send_queue`),
+    message: find,
     status: async () => (await find()).status,
     async doubts() {
       const [row] = await db.query<{ doubts: number }>(sql`

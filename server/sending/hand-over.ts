@@ -39,6 +39,9 @@ export async function handOver(
 
   const parts = partsOf(message, deps.carrier.wholeMessages);
   const open = parts.filter(({ segment }) => !due.earlier.get(segment)?.isAccepted);
+  // Told by a former holder that was overtaken: nobody acted on it yet.
+  const refusal = open.map(({ segment }) => due.earlier.get(segment)?.refusal).find(Boolean);
+  if (refusal) return giveUp(deps, due, { next: "fail", ...refusal });
   if (open.length === 0) return giveUp(deps, due, { next: "sent" });
   for (const [position, part] of open.entries()) {
     if (!deps.isLeaseFresh(due)) return;

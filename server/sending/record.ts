@@ -103,6 +103,7 @@ async function storeSubmissions(
         ${each(({ answer }) => (answer.kind === "accepted" ? answer.carrierMessageId : null))}::text[],
         ${each(({ answer }) => (answer.kind === "accepted" && answer.matchId !== "" ? answer.matchId : null))}::text[],
         ${each(({ answer }) => (answer.kind === "refused" ? answer.carrierCode : null))}::text[],
+        ${each(({ answer }) => (answer.kind === "refused" ? answer.code : null))}::text[],
         ${each((submission) => (doubtOf(submission) ? submission.at.toISOString() : null))}::timestamptz[],
         ${each(doubtOf)}::text[], ${each(actionOf)}::text[],
         ${each(({ step }) => (step?.next === "fail" ? "failed" : (step?.next ?? null)))}::text[],
