@@ -15,7 +15,7 @@ import { lazy, Suspense, useState } from "react";
 import type { LedgerEntry } from "#contract";
 import { addressOf } from "../api.ts";
 import { nowMs } from "../clock.ts";
-import { formatNumber, formatSigned } from "../format.ts";
+import { countOf, formatNumber, formatSigned } from "../format.ts";
 import { present } from "../search.ts";
 import { useAccount, useMe } from "../session.ts";
 import { creditsText as text } from "../text/credits.ts";
@@ -31,7 +31,9 @@ import { Time } from "../ui/time.tsx";
 import { useCursorFallback } from "../ui/use-cursor-fallback.ts";
 import { useRead } from "../use-read.ts";
 import { LEDGER_KINDS } from "../vocabulary.ts";
+import classes from "./credits/credits.module.css";
 import type { CreditsSearch } from "./credits/search.ts";
+import { UsePerDay } from "./credits/use-per-day.tsx";
 
 const BookCredits = lazy(async () => ({
   default: (await import("./operator/book-credits.tsx")).BookCredits,
@@ -49,6 +51,7 @@ export function CreditsPage() {
       actions={isOperator && <Button onClick={() => setIsBooking(true)}>{text.topUp}</Button>}
     >
       <Numbers />
+      <UsePerDay />
       <Ledger />
       <Suspense>
         {isBooking && <BookCredits account={account} onClose={() => setIsBooking(false)} />}
@@ -73,18 +76,21 @@ function Numbers() {
         : undefined;
   return (
     <Stack gap="xs">
-      <SimpleGrid cols={{ base: 1, xs: 3 }}>
+      <SimpleGrid
+        className={classes["figures"]}
+        cols={{ base: 2, xs: 3 }}
+        spacing={{ base: "xs", xs: "md" }}
+      >
         <Figure label={text.balance} value={data && formatNumber(data.balance)} hint={hint} />
         <Figure
           label={text.perDay}
-          value={data && formatNumber(data.usedPerDay)}
+          value={data && perDay(data.usedPerDay)}
           hint={text.perDayHint}
         />
         <Figure
           label={text.daysLeft}
-          value={
-            data && (data.daysLeft === null ? text.noUse : text.days(formatNumber(data.daysLeft)))
-          }
+          value={data && (data.daysLeft === null ? text.noUse : countOf(data.daysLeft, "day"))}
+          hint={data?.daysLeft === null ? text.noUseHint : text.atThisRate}
         />
       </SimpleGrid>
       {!isOperator && (
@@ -96,7 +102,20 @@ function Numbers() {
   );
 }
 
-function Figure({ label, value, hint }: { label: string; value?: string; hint?: string }) {
+/** A little use must not read as none. */
+function perDay(used: number): string {
+  return used > 0 && used < 1 ? text.underOne : formatNumber(used);
+}
+
+function Figure({
+  label,
+  value,
+  hint,
+}: {
+  label: string;
+  value: string | undefined;
+  hint: string | undefined;
+}) {
   return (
     <Paper withBorder p="md" mih={104}>
       <Text size="sm" c="dimmed">
@@ -174,7 +193,10 @@ function LedgerFilters() {
           <NativeSelect
             label={text.month}
             value={search.month ?? ""}
-            data={[{ value: "", label: text.allMonths }, ...months]}
+            data={[
+              { value: "", label: text.allMonths },
+              ...months.map((value) => ({ value, label: monthInWords(value) })),
+            ]}
             onChange={(event) => change({ month: event.currentTarget.value || undefined })}
           />
           <Chip.Group
@@ -204,7 +226,7 @@ function LedgerFilters() {
           variant="default"
           leftSection={<IconDownload size={16} aria-hidden />}
         >
-          {text.csvOf(csvMonth)}
+          {text.csvOf(monthInWords(csvMonth))}
         </Button>
       </Group>
       {search.messageId && (
@@ -229,6 +251,17 @@ function lastMonths(): string[] {
   return Array.from({ length: 12 }, (_, back) =>
     new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back, 1)).toISOString().slice(0, 7),
   );
+}
+
+const monthNames = new Intl.DateTimeFormat("en-GB", {
+  month: "long",
+  year: "numeric",
+  timeZone: "UTC",
+});
+
+/** 2026-11 reads November 2026. */
+function monthInWords(month: string): string {
+  return monthNames.format(new Date(`${month}-01T00:00:00Z`));
 }
 
 const KIND_COLOR: Record<LedgerEntry["kind"], string> = {

@@ -7,12 +7,14 @@ export const creditsText = {
   perDay: "Used per day",
   perDayHint: "mean of the last 7 days",
   daysLeft: "Lasts about",
-  days: (count: string) => `${count} days`,
-  noUse: "nothing used yet",
+  /** Less than one a day. */
+  underOne: "under 1",
+  atThisRate: "at this rate",
+  noUse: "–",
+  noUseHint: "nothing used in the last 7 days",
   kind: "Kind",
-  month: "Month",
+  month: "Month, in UTC",
   allMonths: "All",
-  monthHint: "Months are of UTC",
   columns: {
     at: "Time",
     kind: "Kind",
@@ -37,6 +39,9 @@ export const creditsText = {
   low: (mark: string) => `At or below the mark of ${mark}`,
   gone: "Nothing can be sent until the account is topped up",
   perDayChart: "Credits per day",
+  perDaySummary: (total: string, most: string) =>
+    `${total} used in the last 30 days, at most ${most} in a day.`,
+  dayUsed: (day: string, used: string) => `${day}: ${used}`,
   askOperator: "To top up, ask the operator of this installation.",
   topUp: "Top up",
 } as const;

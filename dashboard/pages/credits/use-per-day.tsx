@@ -1,0 +1,57 @@
+import { Group, Paper, Text, Title } from "@mantine/core";
+import { formatNumber, formatShortDay } from "../../format.ts";
+import { useAccount } from "../../session.ts";
+import { creditsText as text } from "../../text/credits.ts";
+import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { useZone } from "../../ui/zone.tsx";
+import { useRead } from "../../use-read.ts";
+import classes from "./credits.module.css";
+
+/** The last 30 days as bars; plain ones, because the chart library is the overview's alone. */
+export function UsePerDay() {
+  const { accountId } = useAccount();
+  const zone = useZone();
+  const use = useRead("GET /console/accounts/{accountId}/stats/credits", {
+    params: { accountId },
+    query: { range: "30d", zone },
+  });
+  if (use.failure && !use.data) return <FailurePanel failure={use.failure} onRetry={use.retry} />;
+  const days = (use.data?.buckets ?? []).map(({ start, charged, refunded }) => ({
+    start,
+    used: charged - refunded,
+  }));
+  const total = days.reduce((sum, { used }) => sum + used, 0);
+  const most = Math.max(1, ...days.map(({ used }) => used));
+  const summary = text.perDaySummary(formatNumber(total), formatNumber(most));
+  const [first, last] = [days[0], days.at(-1)];
+  if (total === 0 || !first || !last) return null;
+  return (
+    <Paper withBorder p="md" component="section" aria-label={text.perDayChart}>
+      <Title order={2} size="h5">
+        {text.perDayChart}
+      </Title>
+      <Text size="sm" c="dimmed">
+        {summary}
+      </Text>
+      <div className={classes["bars"]} role="img" aria-label={`${text.perDayChart}. ${summary}`}>
+        {days.map(({ start, used }) => (
+          <div
+            key={start}
+            className={classes["day"]}
+            title={text.dayUsed(formatShortDay(start, zone), formatNumber(used))}
+          >
+            <div className={classes["bar"]} style={{ height: `${(used / most) * 100}%` }} />
+          </div>
+        ))}
+      </div>
+      <Group justify="space-between" aria-hidden>
+        <Text size="xs" c="dimmed">
+          {formatShortDay(first.start, zone)}
+        </Text>
+        <Text size="xs" c="dimmed">
+          {formatShortDay(last.start, zone)}
+        </Text>
+      </Group>
+    </Paper>
+  );
+}

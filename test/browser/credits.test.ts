@@ -1,0 +1,186 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Page } from "playwright-core";
+import { consoleOperations, operations } from "#contract";
+import { bookCredits } from "#credits";
+import { sql, systemClock } from "#platform";
+import { type Account, type Person, type Site, startSite } from "../support/site.ts";
+
+let site: Site;
+let account: Account;
+let ada: Person;
+let key: string;
+before(async () => {
+  site = await startSite();
+  account = await site.account({ credits: 102 });
+  ada = await site.person("Ada Lovelace", [[account, "owner"]]);
+  key = await site.key(account);
+});
+after(() => site[Symbol.asyncDispose]());
+
+async function send(recipient: string): Promise<void> {
+  const answer = await fetch(`${site.url}/v1/messages`, {
+    method: "POST",
+    headers: { "x-api-key": key, "content-type": "application/json" },
+    body: JSON.stringify({ recipient, text: "Hello" }),
+  });
+  assert.equal(answer.status, 202);
+}
+
+const dialog = (page: Page) => page.getByRole("dialog");
+const rows = (page: Page) => page.locator("main [data-row]");
+const figure = (page: Page, label: string) => page.locator(`[data-number="${label}"]`);
+
+function fetchText(page: Page, path: string): Promise<string> {
+  return page.evaluate<string>(`fetch(${JSON.stringify(path)}).then((answer) => answer.text())`);
+}
+
+test("an account without credits says what will come, and its chip that nothing is left", async () => {
+  const poor = await site.account({ name: "Poor", credits: 0 });
+  const owner = await site.person("Poor Owner", [[poor, "viewer"]]);
+  await using tab = await site.signedIn(owner, "/credits");
+
+  await tab.page.getByText("Nothing booked yet").waitFor();
+  await tab.page.getByText("Nothing can be sent until the account is topped up").waitFor();
+
+  await tab.page.getByRole("link", { name: /^0 credits\. / }).waitFor();
+  await tab.check("nothing yet");
+});
+
+test("a send shows its charge and a failed one its refund; balance, last row, sum, CSV and API agree", async () => {
+  await using tab = await site.signedIn(ada, "/credits");
+  const { page } = tab;
+  await page.getByRole("link", { name: "102 credits", exact: true }).waitFor();
+
+  await send("4915112345678");
+  await page.getByRole("row").filter({ hasText: "Charge" }).getByText("-1").waitFor();
+  await send("4915112340002");
+  await page.getByRole("row").filter({ hasText: "Refund" }).getByText("+1").waitFor();
+  await send("4915112345678");
+  await page.getByRole("link", { name: "100 credits. Credits are low" }).waitFor();
+
+  await rows(page).nth(4).waitFor();
+  await page.getByText("2 used in the last 30 days, at most 2 in a day.").waitFor();
+  await tab.check("ledger");
+  assert.equal(await figure(page, "Balance").innerText(), "100");
+  const [newest] = await rows(page).all();
+  assert.equal(await newest?.getByRole("cell").nth(3).innerText(), "100");
+  const amounts = await page.locator("main [data-row] strong").allInnerTexts();
+  const total = (all: string[]) => all.reduce((sum, each) => sum + Number(each), 0);
+  assert.equal(total(amounts), 100);
+  const v1 = await fetch(`${site.url}/v1/credits`, { headers: { "x-api-key": key } });
+  assert.equal(((await v1.json()) as { balance: number }).balance, 100);
+  const csv = page.getByRole("link", { name: /^CSV of / });
+  const lines = (await fetchText(page, (await csv.getAttribute("href")) ?? ""))
+    .trim()
+    .split("\r\n");
+  assert.equal(total(lines.slice(1).map((line) => line.split(",")[3] ?? "")), 100);
+  assert.ok(!tab.requests.some((each) => each.includes("/charts-")), "no chart library here");
+});
+
+test("filters live in the address, and one that nothing fits can be cleared", async () => {
+  await using tab = await site.signedIn(ada, "/credits?kind=nonsense&month=2026-13");
+  const { page } = tab;
+  await rows(page).first().waitFor();
+  assert.equal(page.url(), `${site.url}/credits`);
+
+  await page.getByText("Top-up", { exact: true }).first().click();
+  await rows(page).nth(1).waitFor({ state: "detached" });
+  assert.equal(page.url(), `${site.url}/credits?kind=topup`);
+  await page.goto(`${site.url}/credits?kind=adjustment`);
+  await page.getByText("No entries match").waitFor();
+
+  await tab.check("no match");
+  await page.getByRole("button", { name: "Clear filters" }).click();
+  await rows(page).nth(1).waitFor();
+});
+
+test("an operator books with a note, once per reference and never below zero; others cannot", async () => {
+  const other = await site.account({ name: "Booked", credits: 0 });
+  const owner = await site.person("Plain Owner", [[other, "owner"]]);
+  const boss = await site.person("Grace Hopper", [[other, "viewer"]], true);
+  await using tab = await site.signedIn(boss, "/credits", { statuses: [422] });
+  const { page } = tab;
+  const book = async (kind: "Top-up" | "Adjustment", amount: string, reference: string) => {
+    await page.getByRole("button", { name: "Top up" }).click();
+    await dialog(page).getByLabel(kind).check();
+    await dialog(page).getByLabel("Credits", { exact: true }).fill(amount);
+    await dialog(page).getByLabel("Note").fill("Invoice 17");
+    await dialog(page).getByLabel("Your reference").fill(reference);
+  };
+  const press = () => dialog(page).getByRole("button", { name: "Book" }).click();
+
+  await book("Top-up", "1500", "inv-17");
+  await dialog(page).getByText("The balance goes from 0 to 1,500.").waitFor();
+  await tab.check("book");
+  await press();
+  await page.getByText("The credits are booked").waitFor();
+  await page.getByRole("cell", { name: "Invoice 17" }).waitFor();
+  await page.getByRole("cell", { name: "Grace Hopper" }).waitFor();
+  await book("Top-up", "1500", "inv-17");
+  await press();
+  await page.getByText("This reference was booked before; nothing was changed").waitFor();
+  await book("Adjustment", "-2000", "fix-1");
+  await press();
+  await dialog(page)
+    .getByText(/below zero/)
+    .first()
+    .waitFor();
+  await page.keyboard.press("Escape");
+
+  assert.equal(await figure(page, "Balance").innerText(), "1,500");
+  await using plain = await site.signedIn(owner, "/credits", { statuses: [404] });
+  await plain.page.getByText("ask the operator of this installation").waitFor();
+  assert.equal(await plain.page.getByRole("button", { name: "Top up" }).count(), 0);
+  const status = await plain.page.evaluate<number>(`fetch(
+    "/console/operator/accounts/${other.accountId}/credits",
+    { method: "POST", headers: { "content-type": "application/json" },
+      body: JSON.stringify({ kind: "topup", amount: 5, note: "x", reference: "y" }) },
+  ).then(({ status }) => status)`);
+  assert.equal(status, 404);
+});
+
+test("no entry of a ledger can be edited or deleted anywhere", async () => {
+  const paths = Object.values({ ...consoleOperations, ...operations })
+    .filter(({ path }) => /ledger/.test(path))
+    .map(({ method }) => method);
+
+  assert.deepEqual(new Set(paths), new Set(["GET"]));
+  await assert.rejects(site.db.query(sql`update ledger set amount = 1000000`));
+  await assert.rejects(site.db.query(sql`delete from ledger`));
+});
+
+test("pages show every entry once, and a failure says so beside what still works", async () => {
+  const busy = await site.account({ name: "Busy", credits: 0 });
+  const owner = await site.person("Busy Owner", [[busy, "owner"]]);
+  const entry = {
+    ...busy,
+    kind: "topup",
+    amount: 1,
+    actor: "cli",
+    now: systemClock.now(),
+  } as const;
+  for (let n = 1; n <= 30; n += 1) await bookCredits(site.db, { ...entry, note: `Entry ${n}` });
+  await using tab = await site.signedIn(owner, "/credits", { statuses: [500] });
+  const { page } = tab;
+
+  await page.getByRole("cell", { name: "Entry 6", exact: true }).waitFor();
+  assert.equal(await rows(page).count(), 25);
+  await page.getByRole("button", { name: "Older" }).click();
+  await page.getByRole("cell", { name: "Entry 5", exact: true }).waitFor();
+  assert.equal(await rows(page).count(), 5);
+  await page.getByRole("button", { name: "Newer" }).click();
+  await page.getByRole("cell", { name: "Entry 30", exact: true }).waitFor();
+
+  await site.db.query(sql`alter table ledger rename to ledger_away`);
+  try {
+    await page.reload();
+    await page.getByRole("alert").getByText("Request id", { exact: true }).waitFor();
+    assert.equal(await figure(page, "Balance").innerText(), "30");
+    await tab.check("error");
+  } finally {
+    await site.db.query(sql`alter table ledger_away rename to ledger`);
+  }
+  await page.getByRole("button", { name: "Try again" }).click();
+  await rows(page).first().waitFor();
+});
