@@ -26,7 +26,13 @@ const wanted = process.argv.slice(2);
 if (wanted.length === 0) {
   for (const [name, command, ...args] of checks) await check(name, command, args);
 }
-process.exitCode = await runTests(await testFiles(wanted));
+const files = await testFiles(wanted);
+if (files.length === 0) {
+  // Without a file, node would look for tests of its own, and run them all.
+  process.stderr.write(`No test's path begins with ${wanted.join(" or ")}.\n`);
+  process.exit(1);
+}
+process.exitCode = await runTests(files);
 
 async function check(name: string, command: string, args: readonly string[]): Promise<void> {
   const began = performance.now();
