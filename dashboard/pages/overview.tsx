@@ -1,4 +1,5 @@
 import { Alert, Grid, SimpleGrid, Skeleton, Stack } from "@mantine/core";
+import { useLocalStorage } from "@mantine/hooks";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import { type LinkProps, useNavigate, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense } from "react";
@@ -26,6 +27,12 @@ export function OverviewPage() {
   const progress = useRead("GET /console/accounts/{accountId}/progress", { params: { accountId } });
   const steps = progress.data && walkSteps(progress.data);
   const hasMessage = progress.data?.hasMessage ?? true;
+  // Of this browser: somebody who works alone never invites anyone, and knows it.
+  const [isHidden, setIsHidden] = useLocalStorage({
+    key: `posthorn-walk-hidden-${accountId}`,
+    defaultValue: false,
+    getInitialValueInEffect: false,
+  });
   const choose = (range: RangeSearch) => void navigate({ search: range, resetScroll: false });
   return (
     <Page
@@ -37,8 +44,8 @@ export function OverviewPage() {
         )
       }
     >
-      {progress.data && steps && steps.some(({ isDone }) => !isDone) && (
-        <Walk progress={progress.data} />
+      {progress.data && steps?.some(({ isDone }) => !isDone) && !(hasMessage && isHidden) && (
+        <Walk progress={progress.data} onHide={hasMessage ? () => setIsHidden(true) : undefined} />
       )}
       {hasMessage && <Numbers search={search} onRange={choose} />}
     </Page>
@@ -115,7 +122,9 @@ function Alerts({ alerts }: { alerts: AlertData[] }) {
           icon={<IconAlertTriangle aria-hidden />}
         >
           {text.alertTexts[alert.kind](withCount(alert))}{" "}
-          <TextLink {...ALERT_LINKS[alert.kind]}>{text.alertActions[alert.kind]}</TextLink>
+          <TextLink {...ALERT_LINKS[alert.kind]} underline="always">
+            {text.alertActions[alert.kind]}
+          </TextLink>
         </Alert>
       ))}
     </SimpleGrid>

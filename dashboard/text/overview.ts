@@ -9,7 +9,7 @@ export const overviewText = {
   notEnough: "not enough data",
   rateCounts: (delivered: string, final: string) => `${delivered} of ${final} final messages`,
   noDelivery: "none delivered",
-  daysLeft: (days: string) => `about ${days} days at this rate`,
+  daysLeft: (days: string) => `about ${days} at this rate`,
   usedOnly: (used: string) => `${used} used in this range`,
   change: (change: string) => `${change} against the range before`,
   noneBefore: "none in the range before",
@@ -53,7 +53,10 @@ export const overviewText = {
     credits_low: () => "Credits are low.",
     credits_gone: () => "No credits are left: nothing can be sent.",
     key_expiring: ({ subject }) => `The key ${subject} expires soon.`,
-    deliveries_exhausted: ({ count }) => `${count} webhook deliveries are exhausted.`,
+    deliveries_exhausted: ({ subject, count }) =>
+      count === 1
+        ? "A webhook delivery is exhausted."
+        : `${subject} webhook deliveries are exhausted.`,
     carrier_down: ({ subject }) => `The carrier ${subject} is down.`,
   } satisfies Record<Alert["kind"], (alert: Alert) => string>,
   alertActions: {
@@ -68,6 +71,7 @@ export const overviewText = {
 export const walkText = {
   title: "Your first message in two minutes",
   goOn: "What is next",
+  hide: "Hide",
   progress: (done: number, all: number) => `${done} of ${all} done`,
   done: "Done",
   key: "Create an API key",
@@ -75,7 +79,7 @@ export const walkText = {
   keyAction: "Create a key",
   send: "Send a message",
   sendHint:
-    "The simulator is the carrier: nothing reaches a phone, and every ending can be tried. Put your key into POSTHORN_API_KEY first, or send from the browser.",
+    "Until the operator adds a carrier, the simulator takes every message: nothing reaches a phone, and every ending can be tried. Put your key into POSTHORN_API_KEY first, or send from the browser.",
   sendAction: "Compose in the browser",
   samples: "Send by the API",
   copyIn: (language: string) => `Copy ${language}`,

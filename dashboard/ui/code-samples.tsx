@@ -17,7 +17,7 @@ export function CodeSamples({ label, samples, copyLabel }: Props) {
     <Tabs value={chosen} onChange={setChosen} keepMounted={false}>
       <Tabs.List aria-label={label}>
         {languages.map((language) => (
-          <Tabs.Tab key={language} value={language}>
+          <Tabs.Tab key={language} value={language} px={10}>
             {language}
           </Tabs.Tab>
         ))}

@@ -97,7 +97,8 @@ function StatusChart({ query, onRange }: Props) {
         barChartProps={{
           accessibilityLayer: false,
           onClick: ({ activeTooltipIndex }) => {
-            const row = rows?.[Number(activeTooltipIndex)];
+            // Null beside the bars, which as a number would be the first of them.
+            const row = rows?.[Number(activeTooltipIndex ?? Number.NaN)];
             if (row) onRange({ from: row.start, to: row.end });
           },
         }}

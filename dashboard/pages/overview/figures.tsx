@@ -1,7 +1,7 @@
 import { SimpleGrid, Text, Tooltip } from "@mantine/core";
 import { Link, type LinkProps } from "@tanstack/react-router";
 import type { Answer } from "../../api.ts";
-import { formatDuration, formatNumber, formatRate } from "../../format.ts";
+import { countOf, formatDuration, formatNumber, formatRate } from "../../format.ts";
 import type { RangeSearch } from "../../range.ts";
 import { overviewText as text } from "../../text/overview.ts";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
@@ -52,7 +52,7 @@ export function Figures({ summary, search }: Props) {
           data &&
           (data.daysLeft === null
             ? text.usedOnly(formatNumber(data.now.creditsUsed ?? 0))
-            : text.daysLeft(formatNumber(data.daysLeft)))
+            : text.daysLeft(countOf(data.daysLeft, "day")))
         }
         link={{ to: "/credits" }}
       />

@@ -1,4 +1,4 @@
-import { Badge, Code, Group, Paper, Stack, Text, ThemeIcon, Title } from "@mantine/core";
+import { Badge, Button, Code, Group, Paper, Stack, Text, ThemeIcon, Title } from "@mantine/core";
 import { IconCheck } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 import { SAMPLE_RECIPIENT, SAMPLE_TEXT, sendSamples } from "../../samples.ts";
@@ -10,8 +10,14 @@ import { ButtonLink } from "../../ui/link.tsx";
 import classes from "./overview.module.css";
 import { type Progress, type StepName, walkSteps } from "./walk-steps.ts";
 
+type Props = {
+  progress: Progress;
+  /** Where there is something else to see. */
+  onHide: (() => void) | undefined;
+};
+
 /** The walk to the first delivered message; steps tick as they are done, wherever they are done. */
-export function Walk({ progress }: { progress: Progress }) {
+export function Walk({ progress, onHide }: Props) {
   const steps = walkSteps(progress);
   const done = steps.filter(({ isDone }) => isDone).length;
   return (
@@ -20,9 +26,16 @@ export function Walk({ progress }: { progress: Progress }) {
         <Title order={2} size="h4">
           {progress.hasMessage ? text.goOn : text.title}
         </Title>
-        <Text size="sm" c="dimmed" role="status">
-          {text.progress(done, steps.length)}
-        </Text>
+        <Group gap="sm">
+          <Text size="sm" c="dimmed" role="status">
+            {text.progress(done, steps.length)}
+          </Text>
+          {onHide && (
+            <Button variant="default" size="compact-sm" onClick={onHide}>
+              {text.hide}
+            </Button>
+          )}
+        </Group>
       </Group>
       <ol className={classes["walk"]}>
         {steps.map(({ name, isDone, isNext }, index) => (

@@ -1,0 +1,246 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import type { Page } from "playwright-core";
+import { sql } from "#platform";
+import { eventually } from "../support/eventually.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { type Account, type Person, type Site, startSite } from "../support/site.ts";
+
+let site: Site;
+let account: Account;
+let ada: Person;
+let key: string;
+before(async () => {
+  site = await startSite();
+  account = await site.account({ credits: 120 });
+  ada = await site.person("Ada Lovelace", [[account, "owner"]]);
+  key = await site.key(account);
+});
+after(() => site[Symbol.asyncDispose]());
+
+async function send(recipients: string[], more: object = {}, by = key): Promise<void> {
+  const messages = recipients.map((recipient) => ({ recipient, text: "Hello", ...more }));
+  const answer = await fetch(`${site.url}/v1/messages/batch`, {
+    method: "POST",
+    headers: { "x-api-key": by, "content-type": "application/json" },
+    body: JSON.stringify({ messages }),
+  });
+  assert.equal(answer.status, 202);
+}
+
+/** Messages of the account by status, once all of them have ended. */
+function counted(): Promise<Record<string, number>> {
+  return eventually("all messages have ended", async () => {
+    const rows = await site.db.query<{ status: string; count: number }>(sql`
+      select status, count(*) as count from messages
+       where account_id = ${account.accountId} group by status`);
+    const isOver = rows.every(({ status }) => !["QUEUED", "SENT"].includes(status));
+    return isOver && Object.fromEntries(rows.map(({ status, count }) => [status, count]));
+  });
+}
+
+const figure = (page: Page, label: string) => page.locator(`[data-figure="${label}"]`);
+const panel = (page: Page, name: string) => page.getByRole("region", { name, exact: true });
+
+test("the walk leads to a first delivered message: steps tick live, and every snippet runs", async () => {
+  const fresh = await site.account({ name: "Newcomer" });
+  const owner = await site.person("New Comer", [[fresh, "owner"]]);
+  await using receiver = await startReceiver();
+  await using tab = await site.signedIn(owner, "/");
+  const { page } = tab;
+  await page.getByText("0 of 4 done").waitFor();
+  assert.equal(await figure(page, "Messages").count(), 0);
+  await tab.check("nothing yet");
+
+  const freshKey = await site.key(fresh);
+  await page.getByText("1 of 4 done").waitFor();
+  await page.getByText("export POSTHORN_API_KEY=sms_…").waitFor();
+  await tab.check("walk");
+  const ran: string[] = [];
+  const snippets: Record<string, string> = {};
+  for (const language of Object.keys(COMMANDS)) {
+    await page.getByRole("tab", { name: language, exact: true }).click();
+    await page.getByRole("button", { name: `Copy ${language}` }).click();
+    await page.getByRole("button", { name: "Copied" }).waitFor();
+    snippets[language] = await page.evaluate<string>("navigator.clipboard.readText()");
+  }
+  for (const [language, snippet] of Object.entries(snippets)) {
+    const output = run(language, snippet, freshKey);
+    if (output === undefined) continue;
+    assert.match(output, /messageId.*4915112345678/s, language);
+    ran.push(language);
+  }
+  await page.getByText("2 of 4 done").waitFor();
+  assert.ok(ran.includes("cURL") && ran.includes("Node"));
+  await page.getByText(`npx posthorn listen --account ${fresh.accountId}`).waitFor();
+  await send(["4915112345678"], { callbackUrl: receiver.url }, freshKey);
+  await page.getByText("3 of 4 done").waitFor();
+  await page.getByText("By a link that works once.").waitFor();
+  await page.evaluate(`fetch("/console/accounts/${fresh.accountId}/invitations", {
+    method: "POST", headers: { "content-type": "application/json" },
+    body: JSON.stringify({ role: "viewer" }) })`);
+
+  await page.getByText("What is next").waitFor({ state: "detached" });
+  assert.equal(await figure(page, "Messages").innerText(), String(ran.length + 1));
+});
+
+const COMMANDS: Record<string, { file: string; command: string[]; isThere: string[] }> = {
+  cURL: { file: "sample.sh", command: ["sh"], isThere: ["curl", "--version"] },
+  Node: { file: "sample.mjs", command: [process.execPath], isThere: [process.execPath, "-v"] },
+  Python: { file: "sample.py", command: ["python3"], isThere: ["python3", "--version"] },
+  PHP: { file: "sample.php", command: ["php"], isThere: ["php", "--version"] },
+  Go: { file: "sample.go", command: ["go", "run"], isThere: ["go", "version"] },
+};
+
+/** What the snippet prints; undefined where nothing here can run it. */
+function run(language: string, snippet: string, apiKey: string): string | undefined {
+  const { file, command, isThere } = COMMANDS[language] ?? { file: "", command: [], isThere: [] };
+  const [probe = "", ...probeArgs] = isThere;
+  if (spawnSync(probe, probeArgs).status !== 0) return undefined;
+  const folder = mkdtempSync(join(tmpdir(), "posthorn-snippet-"));
+  try {
+    writeFileSync(join(folder, file), snippet);
+    const [program = "", ...args] = command;
+    const env = { ...process.env, POSTHORN_API_KEY: apiKey };
+    const { stdout, stderr } = spawnSync(program, [...args, join(folder, file)], { env });
+    return `${stdout.toString()}${stderr.toString()}`;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+test("numbers, table and CSV equal a count in the database, and move with a status", async () => {
+  const delivered = Array.from({ length: 22 }, () => "4915112345678");
+  await send([...delivered, "4915112340001", "4915112340002"]);
+  await site.db.query(sql`
+    update keys set expires_at = now() + interval '2 days' where account_id = ${account.accountId}`);
+  const count = await counted();
+  await using tab = await site.signedIn(ada, "/");
+  const { page } = tab;
+  const all = Object.values(count).reduce((sum, each) => sum + each, 0);
+
+  await figure(page, "Messages").getByText(String(all), { exact: true }).waitFor();
+  const rate = `${(((count["DELIVERED"] ?? 0) / all) * 100).toFixed(2)} %`;
+  assert.equal(await figure(page, "Delivery rate").innerText(), rate);
+  await page.getByText("Credits are low.").waitFor();
+  await page.getByRole("button", { name: "Hide" }).click();
+  await page.getByText("What is next").waitFor({ state: "detached" });
+  await page.getByText("The key Test expires soon.").waitFor();
+  await page.getByRole("img", { name: /^Messages by status/ }).waitFor();
+  await tab.check("full");
+  await panel(page, "Messages by status").scrollIntoViewIfNeeded();
+  await tab.picture("charts");
+  await panel(page, "Webhooks").scrollIntoViewIfNeeded();
+  await tab.picture("further down");
+
+  const byStatus = panel(page, "Messages by status");
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    byStatus.getByRole("button", { name: /^CSV/ }).click(),
+  ]);
+  const csv = await textOf(await download.createReadStream());
+  assert.deepEqual(sumsOf(csv.trim().split("\r\n"), ","), { ...NONE, ...count });
+  await byStatus.getByRole("button", { name: "Show as table" }).click();
+  const lines = await byStatus.getByRole("row").allInnerTexts();
+  assert.deepEqual(sumsOf(lines, "\t"), { ...NONE, ...count });
+  await tab.check("table");
+  await send(["4915112345678"]);
+  await figure(page, "Messages")
+    .getByText(String(all + 1), { exact: true })
+    .waitFor();
+});
+
+const NONE = { QUEUED: 0, SENT: 0, DELIVERED: 0, UNDELIVERED: 0, FAILED: 0 };
+
+/** The sum of each status, of lines whose first one names the columns. */
+function sumsOf([head = "", ...lines]: string[], separator: string): Record<string, number> {
+  const names = head.split(separator).map((name) => name.trim());
+  const sums: Record<string, number> = {};
+  for (const name of Object.keys(NONE)) {
+    const at = names.indexOf(name);
+    sums[name] = lines.reduce((sum, line) => sum + Number(line.split(separator)[at]), 0);
+  }
+  return sums;
+}
+
+async function textOf(stream: NodeJS.ReadableStream): Promise<string> {
+  let text = "";
+  for await (const chunk of stream) text += String(chunk);
+  return text;
+}
+
+test("a range changes the address and asks once per panel; a bar narrows it, an empty one offers more", async () => {
+  await counted();
+  await using tab = await site.signedIn(ada, "/");
+  const { page } = tab;
+  await page.getByRole("img", { name: /^Messages by status/ }).waitFor();
+
+  const before = tab.requests.length;
+  await page.getByLabel("Range").selectOption("7d");
+  await page.waitForURL(`${site.url}/?range=7d`);
+  const asked = () =>
+    tab.requests.slice(before).flatMap((each) => /stats\/(\w+)\?range=7d/.exec(each)?.[1] ?? []);
+  const panels = ["credits", "errors", "latency", "statuses", "summary", "webhooks"];
+  await eventually("all panels asked", () => Promise.resolve(asked().length >= panels.length));
+  assert.deepEqual(asked().toSorted(), panels);
+
+  const surface = panel(page, "Messages by status").locator(".recharts-surface");
+  await surface.scrollIntoViewIfNeeded();
+  const chart = await surface.boundingBox();
+  assert.ok(chart);
+  await page.mouse.move(chart.x + chart.width - 30, chart.y + chart.height / 2);
+  await page.mouse.click(chart.x + chart.width - 40, chart.y + chart.height / 2);
+  await page.waitForURL(/\?from=.*&to=/);
+  await page.goto(`${site.url}/?from=2026-01-01T00:00:00.000Z&to=2026-01-02T00:00:00.000Z`);
+  await page.getByText("Nothing in this range").waitFor();
+  await tab.check("no match");
+  await page.getByRole("button", { name: "Show the last 30 days" }).click();
+  await page.waitForURL(`${site.url}/?range=30d`);
+});
+
+test("a day begins at the midnight of the reader's zone", async () => {
+  const travel = await site.account({ name: "Travel" });
+  const owner = await site.person("Trav Eller", [[travel, "viewer"]]);
+  await send(["4915112345678"], {}, await site.key(travel));
+  // Half an hour before midnight of UTC: in Paris the next day has begun.
+  const [row] = await site.db.query<{ at: Date }>(
+    sql`select date_trunc('day', now(), 'UTC') - interval '30 minutes' as at`,
+  );
+  assert.ok(row);
+  await site.db.query(sql`
+    insert into stat_changes (account_id, changes)
+    values (${travel.accountId}, array[row(${row.at}::timestamptz, null, 'QUEUED', null, null, 7, 7)::stat_change])`);
+
+  for (const zone of ["UTC", "Europe/Paris"]) {
+    await using tab = await site.signedIn(owner, "/?range=7d", { zone });
+    const byStatus = panel(tab.page, "Messages by status");
+    await byStatus.getByRole("button", { name: "Show as table" }).click();
+    const day = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeZone: zone });
+    const line = byStatus.getByRole("row").filter({ hasText: `${day.format(row.at)}, 00:00:00` });
+    await line.getByRole("cell", { name: "7", exact: true }).waitFor();
+  }
+});
+
+test("a panel that fails says so, and the others stay", async () => {
+  await using tab = await site.signedIn(ada, "/credits", { statuses: [500] });
+  const { page } = tab;
+  await page.getByRole("heading", { name: "Credits", level: 1 }).waitFor();
+
+  await site.db.query(sql`alter table stat_errors rename to stat_errors_away`);
+  try {
+    await page.getByRole("link", { name: "Overview" }).click();
+    await panel(page, "Delivery errors").getByRole("alert").waitFor();
+    await page.getByRole("img", { name: /^Messages by status/ }).waitFor();
+    assert.match(await figure(page, "Messages").innerText(), /^\d+$/);
+    await panel(page, "Delivery errors").scrollIntoViewIfNeeded();
+    await tab.check("error");
+  } finally {
+    await site.db.query(sql`alter table stat_errors_away rename to stat_errors`);
+  }
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByRole("link", { name: "REJECTED_BY_CARRIER" }).waitFor();
+});
