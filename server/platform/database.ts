@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import pg from "pg";
 import { arrayText } from "./array-text.ts";
 import type { Log } from "./log.ts";
@@ -69,13 +70,30 @@ export function openDatabase(options: DatabaseOptions): Database {
   });
   // One that breaks while it is lent out fails the statements on it; here too, silence would end the process.
   pool.on("connect", (client) => client.on("error", () => {}));
+  const open = new Set<pg.PoolClient>();
+  pool.on("connect", (client) => {
+    open.add(client);
+    client.once("end", () => open.delete(client));
+  });
   const meter = poolMeter(options.metrics, options.applicationName ?? "posthorn", pool);
   const source = { pool, primary, meter };
   return {
     query: (statement) => onConnection(source, (client) => run(client, statement)),
     transaction: (work) => onConnection(source, (client) => inTransaction(client, work)),
-    close: () => pool.end(),
+    async close() {
+      await pool.end();
+      await Promise.all([...open].map(hasLeft));
+    },
   };
+}
+
+/** A server that stops next would cut off whoever has not left, and complain in its log. */
+const FAREWELL_MS = 1_000;
+
+/** The pool takes leave of the server and does not wait until it has let go. */
+async function hasLeft(client: pg.PoolClient): Promise<void> {
+  const signal = AbortSignal.timeout(FAREWELL_MS);
+  await once(client, "end", { signal }).catch(() => undefined);
 }
 
 async function refuseStandby(client: pg.ClientBase): Promise<void> {
