@@ -1,12 +1,13 @@
 import { Button, Group, PasswordInput, Stack, Switch, Text, TextInput } from "@mantine/core";
-import { Radio } from "@mantine/core";
+import { Radio, useMantineColorScheme } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
-import { lazy, Suspense, useState } from "react";
+import { lazy, Suspense, useRef, useState } from "react";
 import { call } from "../api.ts";
 import { checkName, checkNewPassword } from "../fields.ts";
 import { browserZone, countOf, zoneName } from "../format.ts";
-import { type Me, useMe } from "../session.ts";
-import { type Theme, useThemeChoice } from "../shell/user-menu.tsx";
+import type { Failure } from "../failure.ts";
+import { type Me, meOptions, useMe } from "../session.ts";
+import type { Theme } from "../shell/user-menu.tsx";
 import { profileText as text } from "../text/settings.ts";
 import { shellText } from "../text/shell.ts";
 import { fieldText } from "../text/sign-in.ts";
@@ -41,18 +42,31 @@ export function ProfilePage() {
 
 type Change = { name?: string; preferences?: Partial<Me["preferences"]> };
 
+/** What is chosen shows at once; changes that follow each other quickly are saved one after the other. */
 function useSaveMe() {
   const client = useQueryClient();
-  const { version } = useMe();
-  const save = useAction((change: Change) =>
-    call("PATCH /console/me", { body: { version, ...change } }),
-  );
+  const last = useRef<Promise<unknown>>(Promise.resolve());
+  const { queryKey } = meOptions;
+  const save = useAction((change: Change) => {
+    const version = client.getQueryData<Me>(queryKey)?.version ?? 0;
+    return call("PATCH /console/me", { body: { version, ...change } });
+  });
+  async function send(change: Change) {
+    const outcome = await save.run(change);
+    if (outcome?.ok) client.setQueryData<Me>(queryKey, outcome.result);
+    else askAgain(client, ["GET /console/me"]);
+    return outcome;
+  }
   return {
     ...save,
-    async run(change: Change) {
-      const outcome = await save.run(change);
-      askAgain(client, ["GET /console/me"]);
-      return outcome;
+    run(change: Change) {
+      client.setQueryData<Me>(
+        queryKey,
+        (me) => me && { ...me, preferences: { ...me.preferences, ...change.preferences } },
+      );
+      const sent = last.current.then(() => send(change));
+      last.current = sent;
+      return sent;
     },
   };
 }
@@ -87,8 +101,12 @@ const THEMES: Theme[] = ["system", "light", "dark"];
 
 function PreferencesPart() {
   const { preferences } = useMe();
-  const chooseTheme = useThemeChoice();
+  const { setColorScheme } = useMantineColorScheme();
   const save = useSaveMe();
+  function chooseTheme(theme: Theme): void {
+    setColorScheme(theme === "system" ? "auto" : theme);
+    void save.run({ preferences: { theme } });
+  }
   return (
     <Part title={text.preferences}>
       <Stack gap="md">
@@ -139,17 +157,24 @@ function PasswordPart() {
   const change = useAction((body: Passwords) => call("POST /console/auth/password", { body }));
   async function send(values: Passwords): Promise<void> {
     const outcome = await change.run(values);
-    if (outcome?.ok === false) fields.take(outcome.failure);
+    if (outcome?.ok === false) refuse(outcome.failure);
     if (!outcome?.ok) return;
     fields.setValues(NO_PASSWORDS);
     toast({ title: text.passwordChanged, message: text.passwordChangedHint });
   }
+  function refuse(failure: Failure): void {
+    if (failure.code !== "PROOF_FAILED") return void fields.take(failure);
+    fields.setFieldError("currentPassword", text.wrongPassword);
+    fields.getInputNode("currentPassword")?.focus();
+  }
+  const isAtField =
+    change.failure?.code === "PROOF_FAILED" || Object.keys(fields.errors).length > 0;
   const toggle = { "aria-label": words.showPassword };
   return (
     <Part title={text.password}>
       <form onSubmit={fields.submit((values) => void send(values))} noValidate>
         <Stack gap="md">
-          {change.failure && <FailureLine failure={change.failure} />}
+          {change.failure && !isAtField && <FailureLine failure={change.failure} />}
           <input type="hidden" autoComplete="username" value={email} readOnly />
           <PasswordInput
             label={text.currentPassword}

@@ -10,8 +10,10 @@ import {
   TextInput,
 } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
 import type { Account } from "#contract";
 import { call } from "../api.ts";
+import type { Failure } from "../failure.ts";
 import { checkName } from "../fields.ts";
 import { useAccount, useDenial } from "../session.ts";
 import { settingsText as text } from "../text/settings.ts";
@@ -33,19 +35,44 @@ export function SettingsPage() {
     <Page title={text.title} account={name} lead={text.lead}>
       {account.data ? (
         <Stack gap="lg" maw="32rem">
-          <SettingsForm account={account.data} key={account.data.version} />
+          <Editable account={account.data} />
           <About account={account.data} />
         </Stack>
       ) : account.failure ? (
         <FailurePanel failure={account.failure} onRetry={account.retry} />
       ) : (
-        <Skeleton height={280} maw="32rem" />
+        <Skeleton height={280} maw="32rem" role="status" aria-label={words.loading} />
       )}
     </Page>
   );
 }
 
-function SettingsForm({ account }: { account: Account }) {
+/** What others change is shown at once, but never over what somebody is typing. */
+function Editable({ account }: { account: Account }) {
+  const [opened, setOpened] = useState(account);
+  const [isDirty, setIsDirty] = useState(false);
+  if (!isDirty && account.version > opened.version) setOpened(account);
+  return (
+    <SettingsForm
+      account={opened}
+      key={opened.version}
+      onDirty={setIsDirty}
+      onPresent={(present) => {
+        setIsDirty(false);
+        setOpened(present);
+      }}
+    />
+  );
+}
+
+type FormProps = {
+  account: Account;
+  onDirty: (isDirty: boolean) => void;
+  /** The settings as they are now: saved, or those of somebody who was quicker. */
+  onPresent: (account: Account) => void;
+};
+
+function SettingsForm({ account, onDirty, onPresent }: FormProps) {
   const { accountId, version } = account;
   const client = useQueryClient();
   const denial = useDenial("owner");
@@ -73,14 +100,20 @@ function SettingsForm({ account }: { account: Account }) {
   );
   async function send(values: typeof fields.values): Promise<void> {
     const outcome = await save.run(values);
-    if (outcome?.ok === false && outcome.failure.code !== "VERSION_CONFLICT") {
-      fields.take(outcome.failure);
-      return;
-    }
+    if (!outcome) return;
+    if (!outcome.ok) return refuse(outcome.failure);
     askAgain(client, ["GET /console/accounts/{accountId}", "GET /console/me"]);
-    if (outcome?.ok) toast({ title: text.saved, message: text.savedHint });
-    else toast({ title: text.conflict, message: "" });
+    toast({ title: text.saved, message: text.savedHint });
+    onPresent(outcome.result);
   }
+  async function refuse(failure: Failure): Promise<void> {
+    if (failure.code !== "VERSION_CONFLICT") return void fields.take(failure);
+    const params = { accountId };
+    onPresent(await call("GET /console/accounts/{accountId}", { params }));
+    toast({ title: text.conflict, message: text.conflictHint });
+  }
+  const isDirty = fields.isDirty();
+  useEffect(() => onDirty(isDirty), [onDirty, isDirty]);
   return (
     <form onSubmit={fields.submit((values) => void send(values))} noValidate>
       <Stack gap="md">
@@ -116,7 +149,7 @@ function SettingsForm({ account }: { account: Account }) {
           <ReasonedButton type="submit" reason={denial} loading={save.isRunning}>
             {words.save}
           </ReasonedButton>
-          {fields.isDirty() && (
+          {isDirty && (
             <Button variant="subtle" onClick={fields.reset}>
               {words.cancel}
             </Button>

@@ -30,7 +30,7 @@ const THEMES = [
   { theme: "dark", scheme: "dark", Icon: IconMoon },
 ] as const;
 
-export function UserMenu({ onShortcuts }: { onShortcuts: () => void }) {
+export function UserMenu({ onShortcuts }: { onShortcuts?: () => void }) {
   const { name, email } = useMe();
   const signOut = useSignOut();
   return (
@@ -47,17 +47,19 @@ export function UserMenu({ onShortcuts }: { onShortcuts: () => void }) {
       <hr className={menuDividerClass} />
       <ThemeItems />
       <hr className={menuDividerClass} />
-      <button
-        type="button"
-        className={menuItemClass}
-        onClick={(event) => {
-          closeMenuOf(event.currentTarget);
-          onShortcuts();
-        }}
-      >
-        <IconKeyboard size={16} aria-hidden />
-        {shellText.shortcuts}
-      </button>
+      {onShortcuts && (
+        <button
+          type="button"
+          className={menuItemClass}
+          onClick={(event) => {
+            closeMenuOf(event.currentTarget);
+            onShortcuts();
+          }}
+        >
+          <IconKeyboard size={16} aria-hidden />
+          {shellText.shortcuts}
+        </button>
+      )}
       <button type="button" className={menuItemClass} onClick={signOut}>
         <IconLogout size={16} aria-hidden />
         {shellText.signOut}
@@ -99,7 +101,7 @@ function ThemeItems() {
 export type Theme = (typeof THEMES)[number]["theme"];
 
 /** In force at once in this browser, and kept in the profile for the next one. */
-export function useThemeChoice(): (theme: Theme) => void {
+function useThemeChoice(): (theme: Theme) => void {
   const { setColorScheme } = useMantineColorScheme();
   const client = useQueryClient();
   const { version } = useMe();

@@ -10,7 +10,8 @@ export const settingsText = {
   accountId: "Account id",
   copyId: "Copy account id",
   created: "Created",
-  conflict: "Somebody else changed the settings meanwhile. The present ones are shown now.",
+  conflict: "Somebody else changed the settings meanwhile",
+  conflictHint: "Nothing of yours was saved. The present ones are shown now.",
   saved: "The settings are saved",
   savedHint: "They hold from the next request on.",
 } as const;
@@ -33,6 +34,7 @@ export const profileText = {
   newPassword: "New password",
   newPasswordHint: "At least 12 characters.",
   changePassword: "Change password",
+  wrongPassword: "This is not your password.",
   passwordChanged: "The password is changed",
   passwordChangedHint: "All other sessions have ended.",
   secondFactor: "Second factor",

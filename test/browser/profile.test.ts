@@ -1,0 +1,201 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Page } from "playwright-core";
+import { sql, systemClock } from "#platform";
+import { codeOf } from "../../server/console/sign-in/totp.ts";
+import { frozen } from "../support/faults.ts";
+import { type Account, NOWHERE, type Person, type Site, startSite } from "../support/site.ts";
+import type { Tab } from "../support/tab.ts";
+
+let site: Site;
+let account: Account;
+let ada: Person;
+before(async () => {
+  site = await startSite();
+  account = await site.account();
+  ada = await site.person("Ada Lovelace", [[account, "owner"]], true);
+});
+after(() => site[Symbol.asyncDispose]());
+
+const dialog = (page: Page) => page.getByRole("dialog");
+
+async function signIn({ page }: Tab, { email }: Person, password: string): Promise<void> {
+  await page.goto(`${site.url}/sign-in`);
+  await page.getByLabel("E-mail").fill(email);
+  await page.getByLabel("Password", { exact: true }).fill(password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+}
+
+test("a changed password ends all other sessions, and only the new one signs in", async () => {
+  const bob = await site.person("Bob Moog", [[account, "developer"]]);
+  await using other = await site.signedIn(bob, "/keys", { statuses: [401, 404] });
+  await other.page.getByRole("heading", { name: "API keys" }).waitFor();
+  await using tab = await site.signedIn(bob, "/profile", { statuses: [401, 403, 422] });
+  const { page } = tab;
+  const password = "green lamp 12 harbour";
+  site.secrets.set(password, NOWHERE);
+  const change = async (current: string) => {
+    await page.getByLabel("Current password").fill(current);
+    await page.getByLabel("New password").fill(password);
+    await page.getByRole("button", { name: "Change password" }).click();
+  };
+
+  await change("not my password");
+  await page.getByText("This is not your password.").waitFor();
+  await tab.check("wrong password");
+  await change(bob.password);
+  await page.getByText("The password is changed").waitFor();
+  await other.page.getByRole("heading", { name: "Sign in" }).waitFor();
+  await page.reload();
+  await page.getByRole("heading", { name: "Profile" }).waitFor();
+  await signIn(other, bob, bob.password);
+  await other.page.getByText("E-mail or password is wrong.").waitFor();
+  await signIn(other, bob, password);
+  await other.page.getByRole("heading", { name: "Overview" }).waitFor();
+});
+
+test("a second factor is switched on by its code, which works once, as each recovery code does", async () => {
+  const carl = await site.person("Carl Orff", [[account, "viewer"]]);
+  await using tab = await site.signedIn(carl, "/profile");
+  const { page } = tab;
+  await page.getByRole("button", { name: "Switch on…" }).click();
+  await dialog(page).getByRole("button", { name: "Begin" }).click();
+  await dialog(page).getByRole("img", { name: "QR code of the secret" }).waitFor();
+  const seed = (await dialog(page).getByLabel("Secret", { exact: true }).textContent()) ?? "";
+  site.secrets.set(seed, /second-factor\/enrol$/);
+  await tab.check("second factor");
+  const code = codeOf(seed, systemClock.now());
+  await dialog(page).getByLabel("6-digit code").fill(code);
+  await dialog(page).getByRole("button", { name: "Switch on" }).click();
+  const shown = (await dialog(page).getByLabel("Recovery codes").textContent()) ?? "";
+  const [first = "", second = ""] = shown.split("\n");
+  for (const each of shown.split("\n")) site.secrets.set(each, /second-factor\/confirm$/);
+  await tab.check("recovery codes");
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog", { name: "Close without copying?" }).waitFor();
+  await page.keyboard.press("Escape");
+  await dialog(page).getByRole("button", { name: "Copy codes" }).click();
+  await dialog(page).getByRole("button", { name: "Copied" }).waitFor();
+  await dialog(page).getByRole("button", { name: "Done" }).click();
+  await page.getByText("On. 10 recovery codes left.").waitFor();
+  assert.equal(await page.evaluate("navigator.clipboard.readText()"), shown);
+
+  await using other = await site.tab({ statuses: [401, 403, 404] });
+  const give = async (given: string) => {
+    await other.page.getByLabel("Code").fill(given);
+    await other.page.getByRole("button", { name: "Continue" }).click();
+  };
+  await signIn(other, carl, carl.password);
+  await other.page.getByLabel("Code").waitFor();
+  await give(code);
+  await other.page.getByRole("alert").waitFor();
+  await other.check("code used twice");
+  await give(first);
+  await other.page.getByRole("heading", { name: "Overview" }).waitFor();
+  await other.context.clearCookies();
+  await signIn(other, carl, carl.password);
+  await give(first);
+  await other.page.getByRole("alert").waitFor();
+  await give(second);
+  await other.page.getByRole("heading", { name: "Overview" }).waitFor();
+
+  await page.reload();
+  await page.getByText("On. 8 recovery codes left.").waitFor();
+  await page.getByRole("button", { name: "Switch off…" }).click();
+  await dialog(page).getByRole("button", { name: "Switch off…" }).click();
+  await page.getByText("The second factor is off").waitFor();
+  await other.page.getByRole("heading", { name: "Sign in" }).waitFor();
+});
+
+test("places can be signed out from here, and theme, zone and letters are kept in the profile", async () => {
+  const dora = await site.person("Dora Maar", [[account, "viewer"]]);
+  await using other = await site.signedIn(dora, "/keys", { statuses: [401, 404] });
+  await other.page.getByRole("heading", { name: "API keys" }).waitFor();
+  await using tab = await site.signedIn(dora, "/keys");
+  const { page } = tab;
+  await page.getByRole("button", { name: "User menu of Dora Maar" }).click();
+  await page.getByRole("link", { name: "Profile" }).click();
+  await page.getByRole("button", { name: /^Sign out Chrome/ }).waitFor();
+  await tab.check("profile");
+  await page.getByRole("button", { name: /^Sign out Chrome/ }).scrollIntoViewIfNeeded();
+  await tab.check("places");
+
+  await page.getByRole("button", { name: /^Sign out Chrome/ }).click();
+  await other.page.getByRole("heading", { name: "Sign in" }).waitFor();
+  await page.getByLabel("UTC").check();
+  await page.getByLabel("Dark").check();
+  await page.getByLabel("Single-letter shortcuts").uncheck();
+  await page.getByLabel("Name").fill("Dora M");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("The profile is saved").waitFor();
+  await page.reload();
+  await page.getByRole("button", { name: "User menu of Dora M" }).waitFor();
+  assert.ok(await page.getByLabel("UTC").isChecked());
+  assert.equal(await page.locator("html[data-mantine-color-scheme=dark]").count(), 1);
+  assert.equal(await page.getByLabel("Single-letter shortcuts").isChecked(), false);
+  await page.getByRole("heading", { name: "Profile" }).click();
+  await page.keyboard.press("?");
+  assert.equal(await dialog(page).count(), 0, "letters do nothing");
+});
+
+test("the default sender is used by the next send, and the low mark colours the credits", async () => {
+  await using tab = await site.signedIn(ada, "/settings");
+  const { page } = tab;
+  await page.getByLabel("Default sender").waitFor();
+  // From now on the page's code is in the browser's cache, and only what it asks for is late.
+  await page.goto(`${site.url}/keys`);
+  await page.getByRole("heading", { name: "API keys" }).waitFor();
+  await frozen(site.service, async () => {
+    await page.getByRole("link", { name: "Settings" }).click();
+    await page.getByRole("status", { name: "Loading" }).waitFor();
+    await tab.check("settings loading");
+  });
+  await page.getByLabel("Default sender").fill("Engines");
+  await page.getByLabel("Low credits mark").fill("5000");
+  await tab.check("settings");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("The settings are saved").waitFor();
+  await page.getByRole("link", { name: "1,000 credits. Credits are low" }).waitFor();
+
+  const key = await site.key(account);
+  const answer = await fetch(`${site.url}/v1/messages`, {
+    method: "POST",
+    headers: { "x-api-key": key, "content-type": "application/json" },
+    body: JSON.stringify({ recipient: "4915112345678", text: "Hello" }),
+  });
+  assert.equal(((await answer.json()) as { sender: string }).sender, "Engines");
+});
+
+test("what somebody else changes is shown at once, but not over what is being typed", async () => {
+  const mary = await site.person("Mary Shelley", [[account, "owner"]]);
+  await using first = await site.signedIn(ada, "/settings");
+  await using second = await site.signedIn(mary, "/settings", { statuses: [409] });
+  await using idle = await site.signedIn(mary, "/settings");
+  for (const { page } of [first, second, idle]) await page.getByLabel("Default sender").waitFor();
+
+  await second.page.getByLabel("Name of the account").fill("Second");
+  await first.page.getByLabel("Name of the account").fill("First");
+  await first.page.getByRole("button", { name: "Save" }).click();
+  await idle.page.getByRole("banner").getByText("First").waitFor();
+  await second.page.getByRole("banner").getByText("First").waitFor();
+  const name = ({ page }: Tab) => page.getByLabel("Name of the account").inputValue();
+  assert.equal(await name(idle), "First");
+  assert.equal(await name(second), "Second");
+  await second.page.getByRole("button", { name: "Save" }).click();
+  await second.page.getByText("Somebody else changed the settings meanwhile").waitFor();
+  assert.equal(await name(second), "First");
+  await second.check("settings conflict");
+  const names = await site.db.query(sql`
+    select name from accounts where account_id = ${account.accountId}`);
+  assert.deepEqual(names, [{ name: "First" }]);
+});
+
+test("who is no owner reads the settings, and is told why they cannot be changed", async () => {
+  const eve = await site.person("Eve Ensler", [[account, "developer"]]);
+  await using tab = await site.signedIn(eve, "/settings");
+
+  await tab.page.getByText(/Needs the role owner; yours is developer/).waitFor();
+
+  assert.equal(await tab.page.getByLabel("Default sender").isEditable(), false);
+  await tab.check("settings of others");
+});
