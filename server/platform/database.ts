@@ -245,7 +245,7 @@ const UNAVAILABLE_STATES = new Set([
   "58030", // I/O error
 ]);
 const UNAVAILABLE_WORDS =
-  /query read timeout|connection terminated|connection timeout|timeout exceeded when trying to connect|client has encountered a connection error|not queryable|server closed the connection|cannot use a pool after/i;
+  /query read timeout|connection terminated|connection timeout|timeout exceeded when trying to connect|client has encountered a connection error|not queryable|server closed the connection/i;
 const UNAVAILABLE_CALLS = new Set([
   "ECONNREFUSED",
   "ECONNRESET",

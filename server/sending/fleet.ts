@@ -256,7 +256,7 @@ export function carrierFleet(deps: Deps) {
     carriers,
     async stop(): Promise<void> {
       await Promise.all([...members.values()].map(({ run }) => run.stop()));
-      await record.idle();
+      await record.stop();
       await signOff(db, nodeId).catch((error: unknown) =>
         log.warn({ error }, "this node could not sign off"),
       );

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { lockAccounts } from "#accounts";
 import type { Receipt } from "#carriers";
 import { findMessagesOf, type MessageRow } from "#messages";
-import { createMetrics, newId, silentLog, sql, systemClock } from "#platform";
+import { createMetrics, newId, openDatabase, silentLog, sql, systemClock } from "#platform";
 import { startApi } from "../../test/support/api.ts";
 import type { TestDatabase } from "../../test/support/postgres.ts";
 import { recorder } from "./recorder.ts";
@@ -49,6 +49,41 @@ test("an answer with a receipt that rejects locks the account before the queue, 
   const kinds = await db.query(sql`
     select kind from ledger where message_id = ${message.message_id} order by seq`);
   assert.deepEqual(kinds, [{ kind: "charge" }, { kind: "refund" }]);
+});
+
+test("once stopped, an answer that cannot be stored holds up nobody", async () => {
+  await using api = await startApi();
+  const nodeId = newId(systemClock.now().getTime());
+  const message = await leased(api, nodeId);
+  const nowhere = openDatabase({
+    url: "postgres://nobody@127.0.0.1:1/none",
+    log: silentLog,
+    maxConnections: 1,
+  });
+  const waits = Promise.withResolvers<void>();
+  const record = recorder({
+    db: nowhere,
+    clock: systemClock,
+    log: { ...silentLog, warn: () => waits.resolve() },
+    metrics: createMetrics(),
+    nodeId,
+    rules: () => ({ windowMs: 60_000, per: "segment" }),
+  });
+  const storing = record.submission({
+    message,
+    epoch: 1,
+    carrierId: message.carrier_id ?? "",
+    segment: 1,
+    turn: 1,
+    answer: { kind: "accepted", carrierMessageId: "x", matchId: "x" },
+    step: { next: "sent" },
+    at: systemClock.now(),
+  });
+  await waits.promise;
+
+  await record.stop();
+  await nowhere.close();
+  assert.equal(await storing, "overtaken");
 });
 
 /** A message in the hands of this node. */

@@ -36,7 +36,8 @@ export type Recorder = {
   receipt(receipt: ArrivedReceipt): Promise<void>;
   /** Applies receipts that were parked and match by now; answers how many. */
   sweepParked(): Promise<number>;
-  idle(): Promise<void>;
+  /** Waits for what is being stored. What cannot be stored by then is left to its lease, in doubt. */
+  stop(): Promise<void>;
 };
 
 type Deps = {
@@ -74,11 +75,12 @@ export function recorder(deps: Deps): Recorder {
     maxWaiting: MAX_WAITING,
   });
 
+  let isStopped = false;
   metrics.batchWaiting(() => [{ labels: { kind: "record" }, value: record.waiting }]);
 
   return {
     async submission(submission) {
-      for (;;) {
+      while (!isStopped) {
         const stored = await record({ submission }).catch((error: unknown) => {
           if (!(error instanceof DatabaseUnavailable)) throw error;
           return "full" as const;
@@ -90,6 +92,7 @@ export function recorder(deps: Deps): Recorder {
         );
         await clock.sleep(RETRY_MS);
       }
+      return "overtaken";
     },
     async receipt(receipt) {
       if ((await record({ receipt })) === "full")
@@ -101,7 +104,10 @@ export function recorder(deps: Deps): Recorder {
         await applyReceipts(tx, parked, { rules: deps.rules, outbox: deps.outbox });
         return parked.length;
       }),
-    idle: () => record.idle(),
+    stop() {
+      isStopped = true;
+      return record.idle();
+    },
   };
 }
 
