@@ -1,8 +1,7 @@
 import { Alert, Grid, SimpleGrid, Skeleton, Stack } from "@mantine/core";
-import { useLocalStorage } from "@mantine/hooks";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import { type LinkProps, useNavigate, useSearch } from "@tanstack/react-router";
-import { lazy, Suspense } from "react";
+import { lazy, Suspense, useState } from "react";
 import type { Alert as AlertData } from "#contract";
 import { formatNumber } from "../format.ts";
 import type { RangeSearch } from "../range.ts";
@@ -27,12 +26,7 @@ export function OverviewPage() {
   const progress = useRead("GET /console/accounts/{accountId}/progress", { params: { accountId } });
   const steps = progress.data && walkSteps(progress.data);
   const hasMessage = progress.data?.hasMessage ?? true;
-  // Of this browser: somebody who works alone never invites anyone, and knows it.
-  const [isHidden, setIsHidden] = useLocalStorage({
-    key: `posthorn-walk-hidden-${accountId}`,
-    defaultValue: false,
-    getInitialValueInEffect: false,
-  });
+  const walk = useHiddenWalk(accountId);
   const choose = (range: RangeSearch) => void navigate({ search: range, resetScroll: false });
   return (
     <Page
@@ -44,12 +38,25 @@ export function OverviewPage() {
         )
       }
     >
-      {progress.data && steps?.some(({ isDone }) => !isDone) && !(hasMessage && isHidden) && (
-        <Walk progress={progress.data} onHide={hasMessage ? () => setIsHidden(true) : undefined} />
+      {progress.data && steps?.some(({ isDone }) => !isDone) && !(hasMessage && walk.isHidden) && (
+        <Walk progress={progress.data} onHide={hasMessage ? walk.hide : undefined} />
       )}
       {hasMessage && <Numbers search={search} onRange={choose} />}
     </Page>
   );
+}
+
+/** Remembered by this browser: somebody who works alone never invites anyone, and knows it. */
+function useHiddenWalk(accountId: string): { isHidden: boolean; hide: () => void } {
+  const name = `posthorn-walk-hidden-${accountId}`;
+  const [hidden, setHidden] = useState<string>();
+  return {
+    isHidden: hidden === accountId || localStorage.getItem(name) !== null,
+    hide() {
+      localStorage.setItem(name, "1");
+      setHidden(accountId);
+    },
+  };
 }
 
 function Numbers({

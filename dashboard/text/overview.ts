@@ -40,7 +40,7 @@ export const overviewText = {
   statusSummary: (all: string, delivered: string, bad: string) =>
     `${all}: ${delivered} delivered, ${bad} undelivered or failed.`,
   latencySummary: (p50: string, p95: string) =>
-    `Half are delivered within ${p50}, 95 % within ${p95} in the slowest bucket.`,
+    `Half within ${p50}, 95 % within ${p95} in the slowest bucket.`,
   latencyNone: "Nothing was delivered in this range.",
   creditsSummary: (charged: string, refunded: string) =>
     `${charged} charged, ${refunded} refunded.`,

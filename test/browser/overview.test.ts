@@ -136,6 +136,10 @@ test("numbers, table and CSV equal a count in the database, and move with a stat
   await tab.picture("charts");
   await panel(page, "Webhooks").scrollIntoViewIfNeeded();
   await tab.picture("further down");
+  await page.setViewportSize({ width: 375, height: 812 });
+  await panel(page, "Messages by status").scrollIntoViewIfNeeded();
+  await tab.picture("charts, phone");
+  await page.setViewportSize({ width: 1280, height: 800 });
 
   const byStatus = panel(page, "Messages by status");
   const [download] = await Promise.all([

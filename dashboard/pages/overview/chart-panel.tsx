@@ -29,7 +29,7 @@ export function ChartPanel<Row extends ChartRow>(props: Props<Row>) {
   const { title, read, rows, columns, summary, empty, children } = props;
   const [isTable, setIsTable] = useState(false);
   return (
-    <Paper withBorder p="md" mih={340} component="section" aria-label={title}>
+    <Paper withBorder p="md" mih={340} h="100%" component="section" aria-label={title}>
       <Group justify="space-between" align="flex-start" mb="xs" gap="xs">
         <div>
           <Title order={2} size="h5">

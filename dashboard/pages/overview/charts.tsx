@@ -14,6 +14,7 @@ import { STATUS_COLOR } from "../../theme.ts";
 import { Empty } from "../../ui/empty.tsx";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { TextLink } from "../../ui/link.tsx";
+import { useIsPhone } from "../../ui/use-phone.ts";
 import { useRead } from "../../use-read.ts";
 import { STATUSES } from "../../vocabulary.ts";
 import type { StatsQuery } from "../overview.tsx";
@@ -55,11 +56,15 @@ function rowsOf<Data extends Bucketed>(data: Data): (Data["buckets"][number] & C
   return data.buckets.map((each) => ({ ...each, label: bucketLabel(each.start, bucket, zone) }));
 }
 
+/** In the order of the series, not of the alphabet. */
+const LEGEND = { verticalAlign: "bottom", height: 36, itemSorter: null } as const;
+
 /** The shades that stand out on light and on dark. */
 const shadeOf = (status: Status) => `${STATUS_COLOR[status]}.6`;
 
 function StatusChart({ query, onRange }: Props) {
   const { accountId } = useAccount();
+  const isPhone = useIsPhone();
   const isCalm = useReducedMotion();
   const stats = useRead(
     "GET /console/accounts/{accountId}/stats/statuses",
@@ -84,12 +89,13 @@ function StatusChart({ query, onRange }: Props) {
       empty={all === 0 ? <EmptyRange onRange={onRange} /> : undefined}
     >
       <BarChart
-        h={240}
+        h={isPhone ? 280 : 240}
         data={rows ?? []}
         dataKey="label"
         type="stacked"
         withLegend
-        legendProps={{ verticalAlign: "bottom", height: 36 }}
+        // On a phone the names of five statuses take two lines.
+        legendProps={{ ...LEGEND, height: isPhone ? 64 : LEGEND.height }}
         series={STATUSES.map((status) => ({ name: status, color: shadeOf(status) }))}
         valueFormatter={formatCompact}
         xAxisProps={{ minTickGap: 30 }}
@@ -119,6 +125,14 @@ function EmptyRange({ onRange }: { onRange: (range: RangeSearch) => void }) {
       </Button>
     </Empty>
   );
+}
+
+type Latency = { p95Ms: number | null };
+
+/** A point without neighbours makes no line, so it needs a dot to be seen. */
+function isAlone({ p95Ms }: Latency, at: number, all: Latency[]): boolean {
+  const isPoint = (row: Latency | undefined) => (row?.p95Ms ?? null) !== null;
+  return p95Ms !== null && !isPoint(all[at - 1]) && !isPoint(all[at + 1]);
 }
 
 function LatencyChart({ query }: Pick<Props, "query">) {
@@ -153,9 +167,9 @@ function LatencyChart({ query }: Pick<Props, "query">) {
         data={rows ?? []}
         dataKey="label"
         withLegend
-        withDots={false}
+        withDots={rows?.some(isAlone) ?? false}
         connectNulls={false}
-        legendProps={{ verticalAlign: "bottom", height: 36 }}
+        legendProps={LEGEND}
         series={[
           { name: "p50Ms", label: text.p50, color: "teal.6" },
           { name: "p95Ms", label: text.p95Short, color: "indigo.6" },
@@ -197,7 +211,7 @@ function CreditsChart({ query }: Pick<Props, "query">) {
         data={rows ?? []}
         dataKey="label"
         withLegend
-        legendProps={{ verticalAlign: "bottom", height: 36 }}
+        legendProps={LEGEND}
         series={[
           { name: "charged", label: text.charged, color: "indigo.6" },
           { name: "refunded", label: text.refunded, color: "teal.6" },
@@ -213,7 +227,7 @@ function CreditsChart({ query }: Pick<Props, "query">) {
 
 function Panel({ title, children }: { title: string; children: ReactNode }) {
   return (
-    <Paper withBorder p="md" mih={180} component="section" aria-label={title}>
+    <Paper withBorder p="md" mih={180} h="100%" component="section" aria-label={title}>
       <Title order={2} size="h5" mb="sm">
         {title}
       </Title>

@@ -1,4 +1,4 @@
-import { SimpleGrid, Text, Tooltip } from "@mantine/core";
+import { SimpleGrid, Text } from "@mantine/core";
 import { Link, type LinkProps } from "@tanstack/react-router";
 import type { Answer } from "../../api.ts";
 import { countOf, formatDuration, formatNumber, formatRate } from "../../format.ts";
@@ -24,7 +24,11 @@ export function Figures({ summary, search }: Props) {
   const now = data?.now;
   const before = data?.before;
   return (
-    <SimpleGrid cols={{ base: 1, xs: 2, lg: 4 }} data-stale={summary.isStale}>
+    <SimpleGrid
+      cols={{ base: 2, lg: 4 }}
+      spacing={{ base: "xs", xs: "md" }}
+      data-stale={summary.isStale}
+    >
       <Figure
         label={text.sent}
         value={now && formatNumber(now.messages ?? 0)}
@@ -69,18 +73,16 @@ type FigureProps = {
 
 function Figure({ label, value, hint, link }: FigureProps) {
   return (
-    <Tooltip label={hint} disabled={hint === undefined}>
-      <Link {...link} className={classes["figure"]}>
-        <Text size="sm" c="dimmed">
-          {label}
-        </Text>
-        <div className={classes["figureValue"]} data-figure={label}>
-          {value ?? "…"}
-        </div>
-        <Text size="xs" c="dimmed">
-          {hint}
-        </Text>
-      </Link>
-    </Tooltip>
+    <Link {...link} className={classes["figure"]}>
+      <Text size="sm" c="dimmed">
+        {label}
+      </Text>
+      <div className={classes["figureValue"]} data-figure={label}>
+        {value ?? "…"}
+      </div>
+      <Text size="xs" c="dimmed">
+        {hint}
+      </Text>
+    </Link>
   );
 }
