@@ -10,14 +10,21 @@ import { Page } from "../ui/page.tsx";
 export function NotFound() {
   return (
     <Container size="sm" py="xl" component="main">
-      <Page title={shellText.notFound}>
-        <Empty icon={<IconMapQuestion aria-hidden />} title={shellText.notFoundHint}>
-          <Button component="a" href="/">
-            {shellText.toOverview}
-          </Button>
-        </Empty>
-      </Page>
+      <NothingHere />
     </Container>
+  );
+}
+
+/** The same where the page around it stays. */
+export function NothingHere() {
+  return (
+    <Page title={shellText.notFound}>
+      <Empty icon={<IconMapQuestion aria-hidden />} title={shellText.notFoundHint}>
+        <Button component="a" href="/">
+          {shellText.toOverview}
+        </Button>
+      </Empty>
+    </Page>
   );
 }
 

@@ -1,14 +1,11 @@
-import { Container, useMantineColorScheme } from "@mantine/core";
-import { IconUserQuestion } from "@tabler/icons-react";
+import { useMantineColorScheme } from "@mantine/core";
 import { useSearch } from "@tanstack/react-router";
-import { useEffect } from "react";
+import { lazy, Suspense, useEffect } from "react";
 import { useMe } from "../session.ts";
-import { shellText } from "../text/shell.ts";
-import { Empty } from "../ui/empty.tsx";
-import { ButtonLink } from "../ui/link.tsx";
-import { Page } from "../ui/page.tsx";
 import { ZoneProvider } from "../ui/zone.tsx";
 import { Shell } from "./shell.tsx";
+
+const NoAccount = lazy(() => import("./no-account.tsx"));
 
 /** Chooses the account of the page: the one in the address, or the only one. */
 export function SignedIn() {
@@ -20,7 +17,9 @@ export function SignedIn() {
     : me.accounts[0];
   return (
     <ZoneProvider choice={me.preferences.zone}>
-      {account ? <Shell account={account} /> : <NoAccount isNamed={wanted !== undefined} />}
+      <Suspense>
+        {account ? <Shell account={account} /> : <NoAccount isNamed={wanted !== undefined} />}
+      </Suspense>
     </ZoneProvider>
   );
 }
@@ -29,24 +28,4 @@ export function SignedIn() {
 function useThemeOfProfile(theme: "system" | "light" | "dark"): void {
   const { setColorScheme } = useMantineColorScheme();
   useEffect(() => setColorScheme(theme === "system" ? "auto" : theme), [theme, setColorScheme]);
-}
-
-function NoAccount({ isNamed }: { isNamed: boolean }) {
-  const hasAny = useMe().accounts.length > 0;
-  return (
-    <Container size="sm" py="xl" component="main">
-      <Page title={isNamed ? shellText.accountNotFound : shellText.noAccount}>
-        <Empty
-          icon={<IconUserQuestion aria-hidden />}
-          title={isNamed ? shellText.accountNotFoundHint : shellText.noAccountHint}
-        >
-          {hasAny && (
-            <ButtonLink to="/" search={{}}>
-              {shellText.openMine}
-            </ButtonLink>
-          )}
-        </Empty>
-      </Page>
-    </Container>
-  );
 }

@@ -25,12 +25,7 @@ export const shellText = {
   profile: "Profile",
   signOut: "Sign out",
   shortcuts: "Keyboard shortcuts",
-  noAccount: "You are not a member of any account",
-  noAccountHint: "Ask an owner for an invitation link, or the operator for an account.",
-  accountNotFound: "No such account",
-  accountNotFoundHint: "You are not a member of the account that this address names.",
   notFound: "Page not found",
   notFoundHint: "Nothing is at this address. It may have moved, or the link is cut short.",
   toOverview: "Go to the overview",
-  openMine: "Open my account",
 } as const;

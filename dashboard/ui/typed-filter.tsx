@@ -9,12 +9,14 @@ type Props = {
   onTyped: (typed: string | undefined) => void;
   width?: number;
   isSearch?: boolean;
+  example?: string;
 };
 
 const TYPING_MS = 400;
 
 /** A filter that one types: applied a moment after the last key, and following the address. */
-export function TypedFilter({ label, value, onTyped, width = 220, isSearch = false }: Props) {
+export function TypedFilter(props: Props) {
+  const { label, value, onTyped, width = 220, isSearch = false, example } = props;
   const [typed, setTyped] = useState(value ?? "");
   const [before, setBefore] = useState(value);
   if (before !== value) {
@@ -30,6 +32,7 @@ export function TypedFilter({ label, value, onTyped, width = 220, isSearch = fal
       label={label}
       w={width}
       type={isSearch ? "search" : "text"}
+      placeholder={example}
       leftSection={isSearch && <IconSearch size={16} aria-hidden />}
       value={typed}
       onChange={(event) => {

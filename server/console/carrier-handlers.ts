@@ -132,10 +132,19 @@ function presentRow(row: CarrierRow) {
     name: row.name,
     kind: row.kind,
     isPaused: row.paused,
-    settings: shownSettings(row.settings),
+    settings: { ...limitsInForce(row), ...shownSettings(row.settings) },
     hasPassword: row.password !== null,
     version: row.version,
   };
+}
+
+/** Also where they were never set: who changes one limit must not change the others unseen. */
+function limitsInForce({ kind, settings }: CarrierRow): Record<string, unknown> {
+  if (kind !== "smpp") return {};
+  const read = readSmppSettings(shownSettings(settings));
+  if (read.outcome === "wrong") return {};
+  const { rate, window, inDoubt } = read.settings;
+  return { rate, window, in_doubt: inDoubt };
 }
 
 function presentState(seen: SeenCarrier | undefined) {

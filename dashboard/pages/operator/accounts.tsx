@@ -1,4 +1,4 @@
-import { Group, Stack, Text } from "@mantine/core";
+import { Button, Group, Stack, Text } from "@mantine/core";
 import { IconBuilding, IconPlus } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useState } from "react";
@@ -6,6 +6,7 @@ import type { OperatorAccount } from "#contract";
 import { formatNumber } from "../../format.ts";
 import { present } from "../../search.ts";
 import { accountsText as text, operatorText } from "../../text/operator.ts";
+import { words } from "../../text/words.ts";
 import { Empty } from "../../ui/empty.tsx";
 import { type Column, Listing } from "../../ui/listing.tsx";
 import { Pager } from "../../ui/pager.tsx";
@@ -68,7 +69,11 @@ export function AccountsPage() {
             icon={<IconBuilding aria-hidden />}
             title={operatorText.noMatch}
             description={operatorText.noMatchHint}
-          />
+          >
+            <Button variant="default" onClick={() => void navigate({ search: {} })}>
+              {words.clearFilters}
+            </Button>
+          </Empty>
         }
         compact={(account) => (
           <Group justify="space-between" gap="xs">

@@ -1,20 +1,28 @@
+/** An action such as `key.created` as a person would say it. */
+export function actionInWords(action: string): string {
+  const words = action.replaceAll(/[._]/g, " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
 /** Before and after side by side, anything else by its name; one line each. */
 export function detailsInWords(details: Record<string, unknown>): string[] {
   const { before, after, ...others } = details;
-  const changes = isRecord(before) && isRecord(after) ? changesOf(before, after) : [];
-  const rest = { ...others, ...(changes.length > 0 ? {} : given({ before, after })) };
-  return [...changes, ...Object.entries(rest).map(([name, value]) => `${name}: ${inWords(value)}`)];
+  const named = Object.entries(others).map(([name, value]) => `${name}: ${inWords(value)}`);
+  if (before === undefined && after === undefined) return named;
+  if (isRecord(before) && isRecord(after)) return [...changesOf(before, after), ...named];
+  return [fromTo(before, after), ...named];
 }
 
 function changesOf(before: Record<string, unknown>, after: Record<string, unknown>): string[] {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
   return names
     .filter((name) => inWords(before[name]) !== inWords(after[name]))
-    .map((name) => `${name}: ${inWords(before[name])} → ${inWords(after[name])}`);
+    .map((name) => `${name}: ${fromTo(before[name], after[name])}`);
 }
 
-function given(values: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+/** In words, since an arrow is not in the font. */
+function fromTo(before: unknown, after: unknown): string {
+  return `from ${inWords(before)} to ${inWords(after)}`;
 }
 
 function inWords(value: unknown): string {

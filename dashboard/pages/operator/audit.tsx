@@ -11,6 +11,8 @@ import { auditText as text, operatorText } from "../../text/operator.ts";
 import { words } from "../../text/words.ts";
 import { CopyIcon } from "../../ui/copy-button.tsx";
 import { Empty } from "../../ui/empty.tsx";
+import { FilterBar } from "../../ui/filter-bar.tsx";
+import { TextLink } from "../../ui/link.tsx";
 import { type Column, Listing } from "../../ui/listing.tsx";
 import { Pager } from "../../ui/pager.tsx";
 import { RangePicker } from "../../ui/range-picker.tsx";
@@ -18,7 +20,7 @@ import { TypedFilter } from "../../ui/typed-filter.tsx";
 import { Time } from "../../ui/time.tsx";
 import { useCursorFallback } from "../../ui/use-cursor-fallback.ts";
 import { useRead } from "../../use-read.ts";
-import { detailsInWords } from "./audit-details.ts";
+import { actionInWords, detailsInWords } from "./audit-details.ts";
 import classes from "./operator.module.css";
 import type { AuditSearch } from "./search.ts";
 
@@ -50,15 +52,17 @@ export function AuditPage() {
         {text.lead}
       </Text>
       <Group justify="space-between" align="flex-end">
-        <Group align="flex-start" gap="sm">
+        <FilterBar>
           <TypedFilter
             isSearch
             label={text.action}
+            example={text.actionExample}
             value={search.action}
             onTyped={(action) => change({ action }, true)}
           />
           <TypedFilter
             label={text.actor}
+            example={text.actorExample}
             value={search.actor}
             onTyped={(actor) => change({ actor }, true)}
           />
@@ -68,7 +72,7 @@ export function AuditPage() {
               change({ range: undefined, from: undefined, to: undefined, ...range })
             }
           />
-        </Group>
+        </FilterBar>
         <Button
           component="a"
           download
@@ -91,12 +95,18 @@ export function AuditPage() {
         compact={(entry) => (
           <Stack gap={4}>
             <Group justify="space-between" gap="xs">
-              <code>{entry.action}</code>
+              <Text span size="sm" fw={550}>
+                {actionInWords(entry.action)}
+              </Text>
               <Text span size="sm">
                 <Time at={entry.at} />
               </Text>
             </Group>
-            <Text size="sm">{entry.actor.name}</Text>
+            <Text size="sm">
+              <Who entry={entry} />
+              {entry.accountName && ` · ${entry.accountName}`}
+            </Text>
+            <Details entry={entry} />
           </Stack>
         )}
       />
@@ -144,18 +154,41 @@ function NoEntries({ search, onClear }: { search: AuditSearch; onClear: () => vo
   );
 }
 
+/** Leads to everything else that they did; of a key, the log says only that it was one. */
+function Who({ entry: { actor, actorId } }: { entry: AuditEntry }) {
+  if (actor.kind === "key") return actor.name;
+  const who = actor.kind === "user" ? `user:${actorId}` : actor.kind;
+  return (
+    <TextLink to="/operator/audit" search={{ actor: who }}>
+      {actor.name}
+    </TextLink>
+  );
+}
+
+function Details({ entry: { details } }: { entry: AuditEntry }) {
+  return (
+    <div className={classes["details"]}>
+      {detailsInWords(details).map((line) => (
+        <Text key={line} size="xs">
+          {line}
+        </Text>
+      ))}
+    </div>
+  );
+}
+
 const COLUMNS: Column<AuditEntry>[] = [
   { name: "at", header: text.columns.at, cell: ({ at }) => <Time at={at} /> },
   {
     name: "actor",
     header: text.columns.actor,
-    cell: ({ actor, address }) => (
+    cell: (entry) => (
       <Stack gap={0}>
         <Text span size="sm">
-          {actor.name}
+          <Who entry={entry} />
         </Text>
         <Text span size="xs" c="dimmed">
-          {address}
+          {entry.address}
         </Text>
       </Stack>
     ),
@@ -165,9 +198,12 @@ const COLUMNS: Column<AuditEntry>[] = [
     header: text.columns.action,
     cell: ({ action, accountName }) => (
       <Stack gap={0}>
-        <code>{action}</code>
+        <Text span size="sm">
+          {actionInWords(action)}
+        </Text>
         <Text span size="xs" c="dimmed">
-          {accountName}
+          <span className="mono">{action}</span>
+          {accountName && ` · ${accountName}`}
         </Text>
       </Stack>
     ),
@@ -187,15 +223,7 @@ const COLUMNS: Column<AuditEntry>[] = [
     name: "details",
     header: text.columns.details,
     isLong: true,
-    cell: ({ details }) => (
-      <div className={classes["details"]}>
-        {detailsInWords(details).map((line) => (
-          <Text key={line} size="xs">
-            {line}
-          </Text>
-        ))}
-      </div>
-    ),
+    cell: (entry) => <Details entry={entry} />,
   },
   {
     name: "requestId",

@@ -5,9 +5,11 @@ import type { Carrier } from "#contract";
 import { type Answer, call } from "../../api.ts";
 import { formatDuration, formatNumber } from "../../format.ts";
 import { carriersText as text } from "../../text/operator.ts";
+import { words } from "../../text/words.ts";
 import { Confirm } from "../../ui/confirm.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { FailureLine, FailurePanel } from "../../ui/failure-panel.tsx";
+import { useIsLate } from "../../ui/listing.tsx";
 import { ReasonedButton } from "../../ui/reasoned.tsx";
 import { Time } from "../../ui/time.tsx";
 import { useAction } from "../../use-action.ts";
@@ -24,7 +26,7 @@ export function CarriersPage() {
   if (carriers.failure && !carriers.data) {
     return <FailurePanel failure={carriers.failure} onRetry={carriers.retry} />;
   }
-  if (!carriers.data) return <Skeleton height={260} />;
+  if (!carriers.data) return <LoadingCards />;
   const { data } = carriers.data;
   const isOnlySimulator = data.every(({ kind }) => kind === "simulator");
   return (
@@ -39,12 +41,22 @@ export function CarriersPage() {
   );
 }
 
+function LoadingCards() {
+  const isLate = useIsLate();
+  return (
+    <SimpleGrid cols={{ base: 1, md: 2 }} mih={330} role="status" aria-label={words.loading}>
+      {isLate && <Skeleton height={330} />}
+      {isLate && <Skeleton height={330} />}
+    </SimpleGrid>
+  );
+}
+
 function OnlySimulator() {
   return (
     <Stack gap="xs" align="flex-start">
       <Text fw={600}>{text.onlySimulator}</Text>
       <Text size="sm">{text.onlySimulatorHint}</Text>
-      <Code block tabIndex={0} maw="100%" style={{ overflowX: "auto", whiteSpace: "pre" }}>
+      <Code block translate="no" style={{ whiteSpace: "pre-wrap" }}>
         {text.addCommand}
       </Code>
       <CopyButton text={text.addCommand} label={text.copyCommand} size="xs" />
@@ -78,7 +90,7 @@ function CarrierCard({ carrier }: { carrier: Carrier }) {
           </Badge>
         </Group>
         <SimpleGrid cols={2}>
-          <Fact label={text.submits} value={text.perSecond(rate(carrier.submitsPerSecond))} />
+          <Fact label={text.submits} value={submits(carrier)} />
           <Fact label={text.receipts} value={text.perSecond(rate(carrier.receiptsPerSecond))} />
           <Fact label={text.waiting} value={formatNumber(carrier.waiting)} />
           <Fact label={text.answerTime} value={answerTime(carrier)} />
@@ -101,6 +113,12 @@ function CarrierCard({ carrier }: { carrier: Carrier }) {
 
 function rate(perSecond: number): string {
   return perSecond >= 10 ? formatNumber(perSecond) : perSecond.toFixed(1);
+}
+
+function submits({ submitsPerSecond, settings }: Carrier): string {
+  const limit = Number(settings["rate"] ?? 0);
+  if (limit === 0) return text.perSecond(rate(submitsPerSecond));
+  return text.ofLimit(rate(submitsPerSecond), formatNumber(limit));
 }
 
 function answerTime({ responseMs }: Carrier): string {
@@ -198,7 +216,7 @@ function CarrierActions({ carrier }: { carrier: Carrier }) {
         )}
       </Group>
       <Text size="sm" role="status">
-        {tested && `${tested.message} ${text.tested(formatDuration(tested.durationMs))}`}
+        {tested && text.tested(tested.message, formatDuration(tested.durationMs))}
       </Text>
       {test.failure && <FailureLine failure={test.failure} />}
       {open === "pause" && (

@@ -1,4 +1,13 @@
-import { Button, Group, Paper, Stack, Text, TextInput, Title } from "@mantine/core";
+import {
+  Button,
+  Group,
+  Paper,
+  Stack,
+  Text,
+  TextInput,
+  type TextInputProps,
+  Title,
+} from "@mantine/core";
 import { useState } from "react";
 import { routingText as text } from "../../text/operator.ts";
 import { FailureLine } from "../../ui/failure-panel.tsx";
@@ -11,6 +20,14 @@ export function checkPrefix(value: string): string | null {
 export function prefixName(prefix: string): string {
   return prefix === "" ? text.anyNumber : prefix;
 }
+
+/** The hint below its field, so that fields beside each other stand in line. */
+export const HINT_BELOW: TextInputProps["inputWrapperOrder"] = [
+  "label",
+  "input",
+  "description",
+  "error",
+];
 
 type Props = { title: string; find: (recipient: string) => Promise<string> };
 

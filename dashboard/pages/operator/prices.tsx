@@ -11,7 +11,7 @@ import { ReasonedButton } from "../../ui/reasoned.tsx";
 import { useFields } from "../../ui/use-fields.ts";
 import { useAction } from "../../use-action.ts";
 import { askAgain, useRead } from "../../use-read.ts";
-import { checkPrefix, Finder, prefixName } from "./prefix.tsx";
+import { checkPrefix, Finder, HINT_BELOW, prefixName } from "./prefix.tsx";
 
 const LIST = "GET /console/operator/prices";
 type Price = Answer<typeof LIST>["data"][number];
@@ -25,6 +25,17 @@ export function PricesPage() {
       query: { prefix, version: prices.data?.version },
     }),
   );
+  const removeButton = ({ prefix }: Price) => (
+    <ReasonedButton
+      reason={undefined}
+      variant="default"
+      size="compact-sm"
+      aria-label={text.removeNamed(prefixName(prefix))}
+      onClick={() => void remove.run(prefix).then(() => askAgain(client, [LIST]))}
+    >
+      {text.remove}
+    </ReasonedButton>
+  );
   const columns: Column<Price>[] = [
     { name: "prefix", header: text.prefix, cell: ({ prefix }) => prefixName(prefix) },
     {
@@ -33,21 +44,7 @@ export function PricesPage() {
       isNumber: true,
       cell: ({ credits }) => formatNumber(credits),
     },
-    {
-      name: "actions",
-      header: text.actions,
-      cell: ({ prefix }) => (
-        <ReasonedButton
-          reason={undefined}
-          variant="default"
-          size="compact-sm"
-          aria-label={text.removeNamed(prefixName(prefix))}
-          onClick={() => void remove.run(prefix).then(() => askAgain(client, [LIST]))}
-        >
-          {text.remove}
-        </ReasonedButton>
-      ),
-    },
+    { name: "actions", header: text.actions, cell: removeButton },
   ];
   return (
     <Stack gap="lg">
@@ -66,10 +63,13 @@ export function PricesPage() {
             description={text.noPricesHint}
           />
         }
-        compact={({ prefix, credits }) => (
-          <Group justify="space-between">
-            <span>{prefixName(prefix)}</span>
-            <strong>{formatNumber(credits)}</strong>
+        compact={(price) => (
+          <Group justify="space-between" gap="xs">
+            <span>{prefixName(price.prefix)}</span>
+            <Group gap="xs">
+              <strong>{formatNumber(price.credits)}</strong>
+              {removeButton(price)}
+            </Group>
           </Group>
         )}
       />
@@ -116,12 +116,12 @@ function SetPrice({ version }: { version: number | undefined }) {
             <TextInput
               label={text.prefix}
               description={text.prefixHint}
+              inputWrapperOrder={HINT_BELOW}
               inputMode="numeric"
               {...fields.getInputProps("prefix")}
             />
             <NumberInput
               label={text.credits}
-              description=" "
               min={0}
               allowDecimal={false}
               w={180}

@@ -100,10 +100,16 @@ function Nodes() {
         onRetry={nodes.retry}
         empty={null}
         compact={(node) => (
-          <Group justify="space-between">
-            <span>{node.hostname}</span>
-            <NodeState node={node} />
-          </Group>
+          <Stack gap={4}>
+            <Group justify="space-between">
+              <span>{node.hostname}</span>
+              <NodeState node={node} />
+            </Group>
+            <Text span size="xs" c="dimmed">
+              {node.roles.join(", ")} · {text.heartbeat}{" "}
+              <Time at={node.heartbeatAt} form="relative" />
+            </Text>
+          </Stack>
         )}
       />
     </Stack>

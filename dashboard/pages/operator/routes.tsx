@@ -1,4 +1,4 @@
-import { Button, Group, NativeSelect, Paper, Stack, TextInput } from "@mantine/core";
+import { Button, Group, NativeSelect, Paper, Stack, Text, TextInput } from "@mantine/core";
 import { IconRoute } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { type Answer, call } from "../../api.ts";
@@ -10,7 +10,7 @@ import { ReasonedButton } from "../../ui/reasoned.tsx";
 import { useFields } from "../../ui/use-fields.ts";
 import { useAction } from "../../use-action.ts";
 import { askAgain, useRead } from "../../use-read.ts";
-import { checkPrefix, Finder, prefixName } from "./prefix.tsx";
+import { checkPrefix, Finder, HINT_BELOW, prefixName } from "./prefix.tsx";
 
 const LIST = "GET /console/operator/routes";
 type Route = Answer<typeof LIST>["data"][number];
@@ -24,6 +24,17 @@ export function RoutesPage() {
       query: { prefix, version: routes.data?.version },
     }),
   );
+  const removeButton = ({ prefix }: Route) => (
+    <ReasonedButton
+      reason={undefined}
+      variant="default"
+      size="compact-sm"
+      aria-label={text.removeNamed(prefixName(prefix))}
+      onClick={() => void remove.run(prefix).then(() => askAgain(client, [LIST]))}
+    >
+      {text.remove}
+    </ReasonedButton>
+  );
   const columns: Column<Route>[] = [
     { name: "prefix", header: text.prefix, cell: ({ prefix }) => prefixName(prefix) },
     {
@@ -32,21 +43,7 @@ export function RoutesPage() {
       isLong: true,
       cell: ({ carriers }) => carriers.map(({ name }) => name).join(", "),
     },
-    {
-      name: "actions",
-      header: text.actions,
-      cell: ({ prefix }) => (
-        <ReasonedButton
-          reason={undefined}
-          variant="default"
-          size="compact-sm"
-          aria-label={text.removeNamed(prefixName(prefix))}
-          onClick={() => void remove.run(prefix).then(() => askAgain(client, [LIST]))}
-        >
-          {text.remove}
-        </ReasonedButton>
-      ),
-    },
+    { name: "actions", header: text.actions, cell: removeButton },
   ];
   return (
     <Stack gap="lg">
@@ -66,9 +63,16 @@ export function RoutesPage() {
           />
         }
         compact={(route) => (
-          <Group justify="space-between">
-            <span>{prefixName(route.prefix)}</span>
-            <span>{route.carriers.map(({ name }) => name).join(", ")}</span>
+          <Group justify="space-between" gap="xs">
+            <Stack gap={0}>
+              <Text span size="sm" fw={550}>
+                {prefixName(route.prefix)}
+              </Text>
+              <Text span size="sm" c="dimmed">
+                {route.carriers.map(({ name }) => name).join(", ")}
+              </Text>
+            </Stack>
+            {removeButton(route)}
           </Group>
         )}
       />
@@ -120,18 +124,17 @@ function SetRoute({ version }: { version: number | undefined }) {
             <TextInput
               label={text.prefix}
               description={text.prefixHint}
+              inputWrapperOrder={HINT_BELOW}
               inputMode="numeric"
               {...fields.getInputProps("prefix")}
             />
             <NativeSelect
               label={text.first}
-              description=" "
               data={[{ value: "", label: "–" }, ...names]}
               {...fields.getInputProps("first")}
             />
             <NativeSelect
               label={text.second}
-              description=" "
               data={[{ value: "", label: text.noSecond }, ...names]}
               {...fields.getInputProps("second")}
             />

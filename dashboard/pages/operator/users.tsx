@@ -1,4 +1,4 @@
-import { Badge, Group, Modal, Stack, Text } from "@mantine/core";
+import { Badge, Button, Group, Modal, Stack, Text } from "@mantine/core";
 import { IconUsers } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
@@ -60,7 +60,11 @@ export function UsersPage() {
             icon={<IconUsers aria-hidden />}
             title={operatorText.noMatch}
             description={operatorText.noMatchHint}
-          />
+          >
+            <Button variant="default" onClick={() => void navigate({ search: {} })}>
+              {words.clearFilters}
+            </Button>
+          </Empty>
         }
         compact={(user) => (
           <Group justify="space-between" gap="xs">

@@ -1,0 +1,62 @@
+import { Container } from "@mantine/core";
+import { IconUserQuestion } from "@tabler/icons-react";
+import { Link, Outlet, useRouterState } from "@tanstack/react-router";
+import { useMe } from "../session.ts";
+import { noAccountText as text } from "../text/no-account.ts";
+import { words } from "../text/words.ts";
+import { Empty } from "../ui/empty.tsx";
+import { ButtonLink } from "../ui/link.tsx";
+import { Page } from "../ui/page.tsx";
+import classes from "./shell.module.css";
+import { UserMenu } from "./user-menu.tsx";
+
+const OUTSIDE: string[] = ["/signed-in/operator", "/signed-in/profile"];
+
+/**
+ * For somebody who is in no account, or not in the one that the address names. Pages that belong to
+ * no account are still theirs, and so is signing out.
+ */
+export default function NoAccount({ isNamed }: { isNamed: boolean }) {
+  // Of what is shown, not of where one is going: the page before must not be drawn here either.
+  const isOutside = useRouterState({
+    select: ({ matches }) => matches.some(({ routeId }) => OUTSIDE.includes(routeId)),
+  });
+  return (
+    <>
+      <header className={classes["header"]}>
+        <Link to="/" className={classes["brand"]}>
+          <img src="/favicon.svg" alt="" width={24} height={24} />
+          {words.product}
+        </Link>
+        <div className={classes["spacer"]} />
+        <UserMenu />
+      </header>
+      <Container size={isOutside ? "lg" : "sm"} pt={80} pb="xl" component="main">
+        {isOutside ? <Outlet /> : <Explanation isNamed={isNamed} />}
+      </Container>
+    </>
+  );
+}
+
+function Explanation({ isNamed }: { isNamed: boolean }) {
+  const { accounts, isOperator } = useMe();
+  return (
+    <Page title={isNamed ? text.notFound : text.none}>
+      <Empty
+        icon={<IconUserQuestion aria-hidden />}
+        title={isNamed ? text.notFoundHint : text.noneHint}
+      >
+        {accounts.length > 0 && (
+          <ButtonLink to="/" search={{}}>
+            {text.openMine}
+          </ButtonLink>
+        )}
+        {isOperator && (
+          <ButtonLink to="/operator" search={{}} variant="default">
+            {text.openOperator}
+          </ButtonLink>
+        )}
+      </Empty>
+    </Page>
+  );
+}

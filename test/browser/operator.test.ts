@@ -1,0 +1,306 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Page } from "playwright-core";
+import { type Smsc, startSmsc } from "#carriers";
+import { sql } from "#platform";
+import { runPosthorn } from "../support/cli.ts";
+import { frozen, withoutColumn } from "../support/faults.ts";
+import { startService, TEST_SECRET_KEY } from "../support/process.ts";
+import { type Account, NOWHERE, type Person, type Site, startSite } from "../support/site.ts";
+import type { Tab } from "../support/tab.ts";
+
+let site: Site;
+let account: Account;
+let olga: Person;
+let ada: Person;
+let smsc: Smsc;
+before(async () => {
+  site = await startSite();
+  account = await site.account();
+  olga = await site.person("Olga Operator", [[account, "viewer"]], true);
+  ada = await site.person("Ada Lovelace", [[account, "owner"]]);
+  smsc = await startSmsc({ receipts: { states: ["DELIVRD"] } });
+});
+after(async () => {
+  await site[Symbol.asyncDispose]();
+  await smsc.stop();
+});
+
+const dialog = (page: Page) => page.getByRole("dialog");
+const row = (page: Page, name: string) => page.getByRole("row").filter({ hasText: name });
+const card = (page: Page, name: string) => page.getByRole("region", { name, exact: true });
+const section = (page: Page, name: string) =>
+  page.getByRole("navigation", { name: "Operator pages" }).getByRole("link", { name });
+
+async function shownLink({ page }: Tab, label: string, answer: RegExp): Promise<string> {
+  const link = (await dialog(page).getByLabel(label).textContent()) ?? "";
+  site.secrets.set(link.split("#token=")[1] ?? link, answer);
+  return link;
+}
+
+async function copyAndClose({ page }: Tab): Promise<void> {
+  await dialog(page).getByRole("button", { name: "Copy link" }).click();
+  await dialog(page).getByRole("button", { name: "Copied" }).waitFor();
+  await dialog(page).getByRole("button", { name: "Done" }).click();
+  await dialog(page).waitFor({ state: "detached" });
+}
+
+test("an operator creates an account, whose owner joins by the link, and tops it up", async () => {
+  await using tab = await site.signedIn(olga, "/operator");
+  const { page } = tab;
+  await row(page, "Example").waitFor();
+  await tab.check("accounts");
+  await page.getByRole("button", { name: "Create account" }).click();
+  await dialog(page).getByLabel("Name").fill("Analytical Engines");
+  await dialog(page).getByLabel("Credits to start with").fill("500");
+  await tab.check("create account");
+  await dialog(page).getByRole("button", { name: "Create account" }).click();
+  const label = "Invitation link of the owner";
+  const link = await shownLink(tab, label, /^POST \/console\/operator\/accounts$/);
+  await copyAndClose(tab);
+  await using owner = await site.tab({ statuses: [401] });
+  await owner.page.goto(link);
+  await owner.page.getByText(/to the account Analytical Engines as owner/).waitFor();
+
+  await page.getByRole("button", { name: "Top up Analytical Engines" }).click();
+  await dialog(page).getByLabel("Credits", { exact: true }).fill("250");
+  await dialog(page).getByLabel("Note").fill("Invoice 17");
+  await dialog(page).getByLabel("Your reference").fill("invoice-17");
+  await dialog(page).getByText("The balance goes from 500 to 750.").waitFor();
+  await tab.check("top up");
+  await dialog(page).getByRole("button", { name: "Book" }).click();
+  await row(page, "Analytical Engines").getByText("750").waitFor();
+  await page.getByLabel("Search").fill("no such account");
+  await page.getByText("Nothing matches").waitFor();
+  assert.match(page.url(), /\?q=no/);
+  await tab.check("no account matches");
+});
+
+test("a reset link made by the operator sets a new password, once", async () => {
+  const bob = await site.person("Bob Moog", [[account, "viewer"]]);
+  await using tab = await site.signedIn(olga, "/operator/users?q=Bob");
+  await tab.page.getByRole("button", { name: "Make a reset link for Bob Moog" }).click();
+  await tab.check("reset");
+  await dialog(tab.page).getByRole("button", { name: "Make the link" }).click();
+  const answer = /^POST \/console\/operator\/users\/[^/]+\/reset-link$/;
+  const link = await shownLink(tab, "Reset link", answer);
+  await copyAndClose(tab);
+
+  await using his = await site.tab({ statuses: [401, 404] });
+  await his.page.goto(link);
+  await his.page.getByText(`For ${bob.email}.`).waitFor();
+  await his.check("new password");
+  const password = "plain boat 31 window";
+  site.secrets.set(password, NOWHERE);
+  await his.page.getByLabel("New password").fill(password);
+  await his.page.getByRole("button", { name: "Set password" }).click();
+  await his.page.getByText("The password is set. Sign in with it.").waitFor();
+  await his.page.getByRole("link", { name: "Go to sign-in" }).click();
+  await his.page.getByLabel("E-mail").fill(bob.email);
+  await his.page.getByLabel("Password", { exact: true }).fill(password);
+  await his.page.getByRole("button", { name: "Sign in" }).click();
+  await his.page.getByRole("heading", { name: "Overview" }).waitFor();
+});
+
+test("a carrier is added by the command shown, bound, paused, changed, lost and found, and its password is nowhere", async () => {
+  const [password, changed] = ["sesam123", "anders12"];
+  site.secrets.set(password, NOWHERE).set(changed, NOWHERE);
+  await using tab = await site.signedIn(olga, "/operator/carriers");
+  const { page } = tab;
+  await page.getByText("Only the simulator").waitFor();
+  // From now on the page's code is in the browser's cache, and only what it asks for is late.
+  await page.goto(`${site.url}/operator/accounts`);
+  await row(page, "Example").waitFor();
+  await frozen(site.service, async () => {
+    await section(page, "Carriers").click();
+    await page.getByRole("status", { name: "Loading" }).locator("div").first().waitFor();
+    await tab.check("carriers loading");
+  });
+  await page.getByText("Only the simulator").waitFor();
+  await tab.check("only the simulator");
+
+  const address = `127.0.0.1:${smsc.port}`;
+  const shown = (await page.getByText(/^npx posthorn carrier add/).textContent()) ?? "";
+  const command = shown.replace("NAME", "acme").replace("HOST:PORT", address).replace("USER", "me");
+  const added = await runPosthorn(command.split(" ").slice(2), {
+    environment: { DATABASE_URL: site.db.url, SECRET_KEY: TEST_SECRET_KEY },
+    input: password,
+  });
+  assert.equal(added.code, 0, added.stderr);
+  const acme = card(page, "acme");
+  await acme.getByText("transceiver: Bound").waitFor();
+  await acme.getByRole("button", { name: "Test bind" }).click();
+  await acme.getByText(/and it answers\. \(\d/).waitFor();
+  await tab.check("carriers");
+
+  await acme.getByRole("button", { name: "Settings…" }).click();
+  await dialog(page).getByLabel("Segments per second").fill("50");
+  await dialog(page).getByLabel("New password").fill(changed);
+  await tab.check("settings of a carrier");
+  await dialog(page).getByRole("button", { name: "Save" }).click();
+  await page.getByText("acme is changed").waitFor();
+
+  await section(page, "Routes").click();
+  await page.getByLabel("Prefix").fill("33");
+  await page.getByLabel("First carrier").selectOption("acme");
+  await page.getByRole("button", { name: "Set route" }).click();
+  await row(page, "acme").waitFor();
+  await section(page, "Carriers").click();
+  await acme.getByRole("button", { name: "Pause" }).click();
+  await dialog(page).getByRole("button", { name: "Pause" }).click();
+  await acme.getByText("Paused").waitFor();
+  const before = smsc.submitCount();
+  const key = await site.key(account);
+  // Due in a moment: until then the sender, too, has heard of the pause.
+  await send(key, "33612345678", { sendAt: new Date(Date.now() + 4_000).toISOString() });
+  await acme.getByText("1", { exact: true }).waitFor();
+  assert.equal(smsc.submitCount(), before, "nothing is handed over");
+  await section(page, "Queue and nodes").click();
+  await row(page, "Example").getByText("1", { exact: true }).waitFor();
+  await tab.check("queue");
+  await section(page, "Carriers").click();
+  await acme.getByRole("button", { name: "Resume" }).click();
+  await smsc.submitArrived(before + 1);
+
+  await smsc.stop();
+  await acme.getByText("Down").waitFor();
+  await tab.check("carrier down");
+  await using overview = await site.signedIn(olga, "/");
+  await overview.page.getByText("The carrier acme is down.").waitFor();
+  smsc = await startSmsc({ port: smsc.port });
+  await acme.getByText("transceiver: Bound").waitFor();
+});
+
+async function send(
+  key: string,
+  recipient: string,
+  more: object = {},
+): Promise<{ credits: number; messageId: string }> {
+  const answer = await fetch(`${site.url}/v1/messages`, {
+    method: "POST",
+    headers: { "x-api-key": key, "content-type": "application/json" },
+    body: JSON.stringify({ recipient, text: "Hello", ...more }),
+  });
+  assert.equal(answer.status, 202);
+  return (await answer.json()) as { credits: number; messageId: string };
+}
+
+test("prices: the longest prefix wins, and what the page says is what a send costs", async () => {
+  await using tab = await site.signedIn(olga, "/operator/prices", { statuses: [409] });
+  const { page } = tab;
+  await page.getByText("No prices yet").waitFor();
+  await tab.check("no prices");
+  for (const [prefix, credits] of [
+    ["49", "2"],
+    ["49151", "5"],
+  ] as const) {
+    await page.getByLabel("Prefix").fill(prefix);
+    await page.getByLabel("Credits per segment").fill(credits);
+    await page.getByRole("button", { name: "Set price" }).click();
+    await row(page, prefix).getByText(credits, { exact: true }).waitFor();
+  }
+  await page.getByRole("textbox", { name: "Number" }).fill("+49 151 12345678");
+  await page.getByRole("button", { name: "Look up" }).click();
+  await page.getByText("5 credits a segment, by the prefix 49151").waitFor();
+  await tab.check("prices");
+
+  const key = await site.key(account, { name: "Prices" });
+  assert.equal((await send(key, "4915112345678")).credits, 5);
+  assert.equal((await send(key, "4917012345678")).credits, 2);
+  await page.getByRole("button", { name: "Remove 49151" }).click();
+  await row(page, "49151").waitFor({ state: "detached" });
+  assert.equal((await send(key, "4915112345678")).credits, 2);
+
+  await section(page, "Routes").click();
+  await page.getByRole("textbox", { name: "Number" }).fill("4915112345678");
+  await page.getByRole("button", { name: "Look up" }).click();
+  await page.getByText("simulator, by the prefix any number").waitFor();
+  await tab.check("routes");
+});
+
+test("a node that is gone is shown stale", async () => {
+  await using tab = await site.signedIn(olga, "/operator/queue");
+  const { page } = tab;
+  {
+    await using _node = await startService(site.db.url, { ROLES: "api" });
+    await page
+      .getByRole("row")
+      .filter({ hasText: /Alive.*api(?!,)/ })
+      .waitFor();
+  }
+  // Killed as a machine dies, it did not sign off. Half a minute passes.
+  await site.db.query(sql`
+    update nodes set heard_at = heard_at - interval '1 minute' where roles = array['api']`);
+
+  await page.getByRole("row").filter({ hasText: "Stale" }).waitFor();
+  await tab.check("stale node");
+});
+
+test("the audit log is filtered in the address, exported, and failing it says so", async () => {
+  await using tab = await site.signedIn(olga, "/operator/audit", { statuses: [500] });
+  const { page } = tab;
+  await row(page, "account.created").first().waitFor();
+  await tab.check("audit log");
+  await page.getByLabel("Action").fill("no.such.action");
+  await page.getByText("No entries match").waitFor();
+  await tab.check("no entry matches");
+  await page.getByRole("button", { name: "Clear filters" }).click();
+  await page.getByLabel("Action").fill("carrier.changed");
+  await page
+    .getByRole("row")
+    .filter({ hasText: "account.created" })
+    .first()
+    .waitFor({ state: "detached" });
+  assert.match(page.url(), /\?action=carrier\.changed$/);
+  await row(page, "Olga Operator").first().waitFor();
+  const [file] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("link", { name: "Download CSV" }).click(),
+  ]);
+  let csv = "";
+  for await (const chunk of await file.createReadStream()) csv += String(chunk);
+  const actions = csv
+    .trim()
+    .split("\n")
+    .slice(1)
+    .map((line) => line.split(",")[5]);
+  assert.deepEqual(new Set(actions), new Set(["carrier.changed"]));
+
+  await withoutColumn(site.db, "audit_log.request_id", async () => {
+    await page.reload();
+    await page.getByRole("alert").getByRole("button", { name: "Try again" }).waitFor();
+    await tab.check("audit log failed");
+  });
+});
+
+test("to everybody else the operator's pages do not exist", async () => {
+  await using tab = await site.signedIn(ada, "/team", { statuses: [404] });
+  const { page } = tab;
+  await page.getByRole("link", { name: "Team" }).waitFor();
+  assert.equal(await page.getByRole("link", { name: "Operator" }).count(), 0);
+
+  for (const name of ["accounts", "users", "carriers", "routes", "prices", "queue", "audit"]) {
+    await page.goto(`${site.url}/operator/${name}`);
+    await page.getByRole("heading", { name: "Page not found" }).waitFor();
+    const path = `/console/operator/${name}`;
+    const status = await page.evaluate<number>(`fetch("${path}").then(({ status }) => status)`);
+    assert.equal(status, 404, path);
+  }
+  await tab.check("not an operator");
+});
+
+test("an operator who is in no account has the operator's pages, and no others", async () => {
+  const lone = await site.person("Lone Wolf", [[account, "viewer"]], true);
+  await site.db.query(sql`delete from memberships where user_id = ${lone.userId}`);
+  await using tab = await site.signedIn(lone, "/operator/accounts", { statuses: [401, 404] });
+
+  await row(tab.page, "Example").waitFor();
+  await tab.page.goto(`${site.url}/messages`);
+  await tab.page.getByRole("heading", { name: "You are not a member of any account" }).waitFor();
+  await tab.check("in no account");
+  await tab.page.getByRole("link", { name: "Open the operator's pages" }).click();
+  await row(tab.page, "Example").waitFor();
+  await tab.page.getByRole("button", { name: "User menu of Lone Wolf" }).click();
+  await tab.page.getByRole("button", { name: "Sign out" }).click();
+  await tab.page.getByRole("heading", { name: "Sign in" }).waitFor();
+});
