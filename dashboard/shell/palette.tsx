@@ -24,6 +24,7 @@ const PAGES: Entry[] = [
 
 const OPERATOR_PAGES: Entry[] = [
   { title: text.accounts, keywords: text.keywords.operator, link: { to: "/operator/accounts" } },
+  { title: text.users, keywords: text.keywords.operator, link: { to: "/operator/users" } },
   { title: text.carriers, keywords: text.keywords.carriers, link: { to: "/operator/carriers" } },
   { title: text.routes, keywords: text.keywords.routes, link: { to: "/operator/routes" } },
   { title: text.prices, keywords: text.keywords.routes, link: { to: "/operator/prices" } },
@@ -79,6 +80,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   const [[store, spotlight]] = useState(createSpotlight);
   const [query, setQuery] = useState("");
   useEffect(() => spotlight.open(), [spotlight]);
+  useFocusBackFromNowhere();
   const toAction = ({ title, keywords, link }: Entry): SpotlightActionData => ({
     id: title,
     label: title,
@@ -102,6 +104,8 @@ export default function Palette({ onClose }: { onClose: () => void }) {
       scrollable
       maxHeight={420}
       title={text.title}
+      // It names the dialog; to be seen, the field's own words are enough.
+      styles={{ header: { display: "none" } }}
       onSpotlightClose={onClose}
       searchProps={{
         leftSection: <IconSearch size={18} aria-hidden />,
@@ -109,5 +113,20 @@ export default function Palette({ onClose }: { onClose: () => void }) {
         "aria-label": text.title,
       }}
     />
+  );
+}
+
+/** Closed without a choice, the focus goes back; after a choice the new page has it. */
+function useFocusBackFromNowhere(): void {
+  const [opener] = useState(() => document.activeElement);
+  useEffect(
+    () => () => {
+      // After the palette is gone: its focus trap would take the focus back.
+      setTimeout(() => {
+        const isNowhere = document.activeElement === document.body;
+        if (isNowhere && opener instanceof HTMLElement && opener.isConnected) opener.focus();
+      });
+    },
+    [opener],
   );
 }

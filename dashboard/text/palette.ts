@@ -1,6 +1,6 @@
 export const paletteText = {
   title: "Search pages, actions and messages",
-  placeholder: "A page, an action, or a message id, number or reference",
+  placeholder: "A page, an action or a message",
   nothing: "Nothing found",
   pages: "Pages",
   actions: "Actions",
@@ -12,6 +12,7 @@ export const paletteText = {
   testEvent: "Send a test event",
   secret: "Signing secret",
   accounts: "Operator: accounts",
+  users: "Operator: users",
   carriers: "Operator: carriers",
   routes: "Operator: routes",
   prices: "Operator: prices",
