@@ -17,7 +17,9 @@ import { readWebhooks } from "./pages/webhooks/search.ts";
 import { parseSearch, present, type RawSearch, readChoice, readId, readNext } from "./search.ts";
 import { stringifySearch } from "./search.ts";
 import { requireUser, waitsForSetup } from "./session.ts";
-import { NotFound, RouteFailure } from "./shell/not-found.tsx";
+import { RouteFailure } from "./shell/route-failure.tsx";
+
+const NotFound = lazyRouteComponent(() => import("./shell/not-found.tsx"), "NotFound");
 
 /** The whole site map. Each page is a file of its own, loaded when it is first opened. */
 const root = createRootRouteWithContext<{ client: QueryClient }>()({

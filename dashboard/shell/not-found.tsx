@@ -1,10 +1,7 @@
 import { Button, Container } from "@mantine/core";
 import { IconMapQuestion } from "@tabler/icons-react";
-import { type ErrorComponentProps, useRouter } from "@tanstack/react-router";
-import { toFailure } from "../failure.ts";
 import { shellText } from "../text/shell.ts";
 import { Empty } from "../ui/empty.tsx";
-import { FailurePanel } from "../ui/failure-panel.tsx";
 import { Page } from "../ui/page.tsx";
 
 export function NotFound() {
@@ -25,21 +22,5 @@ export function NothingHere() {
         </Button>
       </Empty>
     </Page>
-  );
-}
-
-/** The boundary of each route: what failed, in words, and a way to try again. */
-export function RouteFailure({ error, reset }: ErrorComponentProps) {
-  const router = useRouter();
-  return (
-    <Container size="sm" py="xl">
-      <FailurePanel
-        failure={toFailure(error)}
-        onRetry={() => {
-          reset();
-          void router.invalidate();
-        }}
-      />
-    </Container>
   );
 }

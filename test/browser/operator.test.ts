@@ -287,6 +287,9 @@ test("to everybody else the operator's pages do not exist", async () => {
     assert.equal(status, 404, path);
   }
   await tab.check("not an operator");
+  // As is any address that nobody has.
+  await page.goto(`${site.url}/operators`);
+  await page.getByRole("heading", { name: "Page not found" }).waitFor();
 });
 
 test("an operator who is in no account has the operator's pages, and no others", async () => {
