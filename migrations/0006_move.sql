@@ -65,7 +65,7 @@ begin
     insert into followed_events (account_id, message_id, sequence)
     select c.account_id, c.message_id, c.sequence
       from changed c
-     where exists (select from followers f where f.account_id = c.account_id and f.until > clock_timestamp())
+     where c.account_id = any (array(select f.account_id from followers f where f.until > moment))
   ), tallied as (
     insert into stat_changes (account_id, changes)
     select t.account_id,
@@ -80,7 +80,7 @@ begin
     insert into watched_changes (account_id, kind, ids, versions, is_charged)
     select c.account_id, 'message', array_agg(c.message_id::text), array_agg(c.sequence), bool_or(c.status = 'FAILED')
       from changed c
-      join watched_accounts w on w.account_id = c.account_id and w.until > clock_timestamp()
+     where c.account_id = any (array(select w.account_id from watched_accounts w where w.until > moment))
      group by c.account_id
   ), refunded as (
     insert into ledger (account_id, seq, message_id, kind, amount, balance_after, created_at)

@@ -80,7 +80,7 @@ end $$;
 
 -- Stores what became of hand-overs. Only who holds the lease changes the queue; what somebody else
 -- has taken over meanwhile is kept as history alone. A node may have overtaken itself: the epoch tells.
--- Returns the messages whose lease is held, with its epoch.
+-- Returns the messages whose lease is held, with its epoch; locked at first, they stay so until the end.
 -- step: sent and failed leave the queue, again is due after delay_ms at the carrier named, and null
 -- means that further segments follow.
 create function record_submissions(
@@ -89,7 +89,12 @@ create function record_submissions(
   s_at timestamptz[], s_outcome text[], s_carrier_message_id text[], s_match_id text[], s_carrier_code text[], s_error_code text[],
   s_in_doubt_at timestamptz[], s_doubt_reason text[], s_doubt_action text[],
   s_step text[], s_delay_ms integer[], s_next_carrier uuid[]
-) returns table (message_id uuid, lease_epoch integer) language plpgsql as $$
+) returns table (message_id uuid, lease_epoch integer) language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
 #variable_conflict use_column
 declare
   held uuid[];
@@ -123,7 +128,7 @@ begin
   delete from send_queue q
    using unnest(s_message, s_epoch, s_step) as u (message_id, epoch, step)
    where q.message_id = u.message_id and u.epoch = q.lease_epoch and u.step in ('sent', 'failed')
-     and q.message_id = any (held);
+     and q.leased_by = node;
 
   update send_queue q
      set leased_by = null,
@@ -131,7 +136,7 @@ begin
          due_at = clock_timestamp() + make_interval(secs => u.delay_ms / 1000.0)
     from unnest(s_message, s_epoch, s_step, s_delay_ms, s_next_carrier) as u (message_id, epoch, step, delay_ms, next_carrier)
    where q.message_id = u.message_id and u.epoch = q.lease_epoch and u.step = 'again'
-     and q.message_id = any (held);
+     and q.leased_by = node;
 
   return query select h.message_id, h.epoch from unnest(held, epochs) as h (message_id, epoch);
 end $$;

@@ -1253,7 +1253,7 @@ begin
     insert into followed_events (account_id, message_id, sequence)
     select c.account_id, c.message_id, c.sequence
       from changed c
-     where exists (select from followers f where f.account_id = c.account_id and f.until > clock_timestamp())
+     where c.account_id = any (array(select f.account_id from followers f where f.until > moment))
   ), tallied as (
     insert into stat_changes (account_id, changes)
     select t.account_id,
@@ -1268,7 +1268,7 @@ begin
     insert into watched_changes (account_id, kind, ids, versions, is_charged)
     select c.account_id, 'message', array_agg(c.message_id::text), array_agg(c.sequence), bool_or(c.status = 'FAILED')
       from changed c
-      join watched_accounts w on w.account_id = c.account_id and w.until > clock_timestamp()
+     where c.account_id = any (array(select w.account_id from watched_accounts w where w.until > moment))
      group by c.account_id
   ), refunded as (
     insert into ledger (account_id, seq, message_id, kind, amount, balance_after, created_at)
@@ -1397,6 +1397,10 @@ end $function$;
 CREATE OR REPLACE FUNCTION public.record_submissions(node uuid, s_message uuid[], s_account uuid[], s_epoch integer[], s_segment smallint[], s_turn smallint[], s_carrier uuid[], s_at timestamp with time zone[], s_outcome text[], s_carrier_message_id text[], s_match_id text[], s_carrier_code text[], s_error_code text[], s_in_doubt_at timestamp with time zone[], s_doubt_reason text[], s_doubt_action text[], s_step text[], s_delay_ms integer[], s_next_carrier uuid[])
  RETURNS TABLE(message_id uuid, lease_epoch integer)
  LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
 AS $function$
 #variable_conflict use_column
 declare
@@ -1431,7 +1435,7 @@ begin
   delete from send_queue q
    using unnest(s_message, s_epoch, s_step) as u (message_id, epoch, step)
    where q.message_id = u.message_id and u.epoch = q.lease_epoch and u.step in ('sent', 'failed')
-     and q.message_id = any (held);
+     and q.leased_by = node;
 
   update send_queue q
      set leased_by = null,
@@ -1439,7 +1443,7 @@ begin
          due_at = clock_timestamp() + make_interval(secs => u.delay_ms / 1000.0)
     from unnest(s_message, s_epoch, s_step, s_delay_ms, s_next_carrier) as u (message_id, epoch, step, delay_ms, next_carrier)
    where q.message_id = u.message_id and u.epoch = q.lease_epoch and u.step = 'again'
-     and q.message_id = any (held);
+     and q.leased_by = node;
 
   return query select h.message_id, h.epoch from unnest(held, epochs) as h (message_id, epoch);
 end $function$;

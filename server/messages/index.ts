@@ -19,7 +19,7 @@ export { countedOutbox } from "./move-metrics.ts";
 export { type EventKey, type EventRow, findEventBodies, findEvents } from "./events.ts";
 export { keepPartitions } from "./partitions.ts";
 export { redactTexts } from "./redaction.ts";
-export { findMessage, findMessagesOf, lockMessagesOf } from "./read.ts";
+export { findMessage, findMessagesOf, type LockedMessage, lockMessagesOf } from "./read.ts";
 export { loadRouting, longestPrefix, type Routing, routingTable } from "./routing.ts";
 export {
   carriersWaitedFor,

@@ -38,13 +38,26 @@ export async function findMessagesOf(
   return new Map(rows.map((row) => [row.message_id, row]));
 }
 
-/** The same, locked in the order of ids until the transaction ends. */
+/** What a receipt may need of its message. */
+export type LockedMessage = Pick<
+  MessageRow,
+  | "account_id"
+  | "message_id"
+  | "recipient"
+  | "segments"
+  | "status"
+  | "callback_url"
+  | "carrier_id"
+  | "sent_at"
+>;
+
+/** Locked in the order of ids until the transaction ends. */
 export async function lockMessagesOf(
   tx: Transaction,
   pairs: readonly { account_id: string; message_id: string }[],
-): Promise<Map<string, MessageRow>> {
-  const rows = await tx.query<MessageRow>(sql`
-    select ${messageColumns}
+): Promise<Map<string, LockedMessage>> {
+  const rows = await tx.query<LockedMessage>(sql`
+    select m.account_id, m.message_id, m.recipient, m.segments, m.status, m.callback_url, m.carrier_id, m.sent_at
       from unnest(${pairs.map(({ account_id }) => account_id)}::uuid[],
                   ${pairs.map(({ message_id }) => message_id)}::uuid[]) as u (account_id, message_id)
       join messages m on m.account_id = u.account_id and m.message_id = u.message_id

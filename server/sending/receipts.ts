@@ -1,7 +1,14 @@
 import { lockAccounts } from "#accounts";
 import type { Receipt } from "#carriers";
 import type { DeliveryErrorCode } from "#contract";
-import { lockMessagesOf, type MessageRow, type Move, moveMessages, type Outbox } from "#messages";
+import {
+  type LockedMessage,
+  lockMessagesOf,
+  type MessageRow,
+  type Move,
+  moveMessages,
+  type Outbox,
+} from "#messages";
 import { idFloor, newId, sql, type Transaction } from "#platform";
 
 /** A receipt on its way into the tables. */
@@ -116,7 +123,7 @@ type Judgement = {
 
 /** What one receipt does to its message, given what its other segments have reached. */
 function judgeReceipt(
-  message: MessageRow,
+  message: LockedMessage,
   { match, receipt, at, progress, per }: Judgement,
 ): { move: Move | undefined; isApplied: boolean } {
   const { effect, errorCode, carrierCode } = receipt;
@@ -147,7 +154,7 @@ type Finish = {
 
 /** DELIVERED when every segment is; the first bad one decides at once. */
 function finalMove(
-  message: MessageRow,
+  message: LockedMessage,
   { effect, progress, per, at, errorCode, carrierCode }: Finish,
 ): Move | undefined {
   const {
@@ -222,7 +229,7 @@ type SegmentRow = {
 /** What the segments of messages have reached; delivered by any submission is delivered. */
 async function readSegments(
   tx: Transaction,
-  messages: MessageRow[],
+  messages: LockedMessage[],
 ): Promise<Map<string, Progress>> {
   if (messages.length === 0) return new Map();
   const rows = await tx.query<SegmentRow>(sql`
@@ -241,7 +248,7 @@ async function readSegments(
   return progress;
 }
 
-function noneYet({ segments }: MessageRow): Progress {
+function noneYet({ segments }: LockedMessage): Progress {
   return new Map(
     Array.from({ length: segments }, (_, position) => [position + 1, { effect: null, open: 1 }]),
   );
