@@ -93,6 +93,24 @@ test("a refusal that a former holder told is the end of the message, which is no
   assert.deepEqual([status, error_code, error_carrier_code], ["FAILED", "BLOCKED", "0x45"]);
 });
 
+test("who is lost between the last doubt and the end of its message leaves no further doubt", async () => {
+  await using world = await startWorld({ inDoubt: "resend" });
+  const { message } = await world.claimed();
+  const { carrierId } = world.carrier;
+  const common = { message, epoch: 1, carrierId, segment: 1, step: null, at: systemClock.now() };
+  for (const turn of [1, 2]) {
+    const answer = { kind: "process_lost", isLast: turn === 2 } as const;
+    await world.record({ ...common, turn, answer });
+  }
+  const { message_id: messageId } = message;
+  const earlier = await readSegments(world.api.db, systemClock, { messageId, carrierId });
+
+  const taken = await world.claimed({ wasLeased: true, earlier });
+  assert.deepEqual(await world.handOver(taken, async () => accepted("1")), []);
+  assert.equal(await world.doubts(), 2);
+  assert.equal(await world.status(), "FAILED");
+});
+
 test("a holder that never told leaves a doubt on record, and where doubts mean fail nothing is sent", async () => {
   await using world = await startWorld({ inDoubt: "fail" });
   const due = await world.claimed({ wasLeased: true });

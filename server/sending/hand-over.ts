@@ -155,7 +155,14 @@ async function recordLostHolder(deps: HandOverDeps, due: DueSend): Promise<boole
   if (!part) return true;
   const { segment } = part;
   const { turns = 0, doubts = 0 } = due.earlier.get(segment) ?? {};
-  const step = afterDoubt({ inDoubt, doubts, carrierId });
+  const doubted = (before: number) => afterDoubt({ inDoubt, doubts: before, carrierId });
+  const last = doubts > 0 && doubted(doubts - 1);
+  // Whoever took that doubt down meant to end the message, and was lost before.
+  if (last && last.next === "fail") {
+    await giveUp(deps, due, last);
+    return false;
+  }
+  const step = doubted(doubts);
   const answer = { kind: "process_lost", isLast: step.next === "fail" } as const;
   const stored = await recorder.submission({
     message,
