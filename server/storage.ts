@@ -62,12 +62,11 @@ export async function joinStorage(
   const until = deps.clock.monotonicMs() + JOIN_LIMIT_MS;
   for (;;) {
     const running = await findRunningPostgres(config.dataDir);
-    if (running && (await isAnswering(running.url))) {
-      return { url: running.url, isEmbedded: true, stop: () => Promise.resolve() };
-    }
+    const joined = running && (await stay(running.url));
+    if (joined) return { url: running.url, isEmbedded: true, stop: () => leave(joined) };
     try {
       const { url, stop } = await openStorage(config, deps);
-      return { url, isEmbedded: true, stop: () => afterOthers(url, deps.clock).then(stop) };
+      return { url, isEmbedded: true, stop: () => stopAfterOthers(url, stop) };
     } catch (error) {
       if (!(error instanceof DataDirInUse) || deps.clock.monotonicMs() > until) throw error;
     }
@@ -75,35 +74,47 @@ export async function joinStorage(
   }
 }
 
-async function isAnswering(url: string): Promise<boolean> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
-  const isConnected = await client.connect().then(
-    () => true,
-    () => false,
-  );
-  await client.end().catch(() => undefined);
-  return isConnected;
+/** Whoever joins shares this lock while it works; who stops PostgreSQL has it alone. */
+const JOIN_LOCK = 4_276_221_003;
+
+/** A connection that keeps PostgreSQL from being stopped; undefined where it is not there, or about to go. */
+async function stay(url: string): Promise<Client | undefined> {
+  const client = bystander(url);
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ joined: boolean }>(
+      "select pg_try_advisory_lock_shared($1) as joined",
+      [JOIN_LOCK],
+    );
+    if (rows[0]?.joined) return client;
+  } catch {
+    // Not there: the caller starts one of its own.
+  }
+  await leave(client);
+  return undefined;
 }
 
 /** Other commands may have joined this one's PostgreSQL: it waits a while for them to end. */
-async function afterOthers(url: string, clock: Clock): Promise<void> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
-  client.on("error", () => undefined);
-  const until = clock.monotonicMs() + JOIN_LIMIT_MS;
+async function stopAfterOthers(url: string, stop: () => Promise<void>): Promise<void> {
+  const client = bystander(url);
   try {
     await client.connect();
-    while (clock.monotonicMs() < until) {
-      const { rows } = await client.query(
-        "select from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid() limit 1",
-      );
-      if (rows.length === 0) return;
-      await clock.sleep(JOIN_EVERY_MS);
-    }
+    await client.query(`set lock_timeout = ${JOIN_LIMIT_MS}`);
+    await client.query("select pg_advisory_lock($1)", [JOIN_LOCK]);
   } catch {
     // It is about to be stopped; whether it could be asked does not matter.
-  } finally {
-    await client.end().catch(() => undefined);
   }
+  await stop();
+  await leave(client);
+}
+
+function bystander(url: string): Client {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
+  return client.on("error", () => undefined);
+}
+
+async function leave(client: Client): Promise<void> {
+  await client.end().catch(() => undefined);
 }
 
 async function external(url: string): Promise<Storage> {

@@ -159,7 +159,7 @@ function Who({ entry: { actor, actorId } }: { entry: AuditEntry }) {
   if (actor.kind === "key") return actor.name;
   const who = actor.kind === "user" ? `user:${actorId}` : actor.kind;
   return (
-    <TextLink to="/operator/audit" search={{ actor: who }}>
+    <TextLink to="/operator/audit" search={{ actor: who }} underline="always">
       {actor.name}
     </TextLink>
   );
