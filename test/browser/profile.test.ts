@@ -122,16 +122,19 @@ test("places can be signed out from here, and theme, zone and letters are kept i
 
   await page.getByRole("button", { name: /^Sign out Chrome/ }).click();
   await other.page.getByRole("heading", { name: "Sign in" }).waitFor();
-  await page.getByLabel("UTC").check();
-  await page.getByLabel("Dark").check();
-  await page.getByLabel("Single-letter shortcuts").uncheck();
+  for (const choice of ["UTC", "Dark"]) {
+    await page.getByLabel(choice).click();
+    await page.getByRole("radio", { name: choice, checked: true }).waitFor();
+  }
+  await page.getByLabel("Single-letter shortcuts").click();
+  await page.getByLabel("Single-letter shortcuts").and(page.locator(":not(:checked)")).waitFor();
   await page.getByLabel("Name").fill("Dora M");
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("The profile is saved").waitFor();
   await page.reload();
   await page.getByRole("button", { name: "User menu of Dora M" }).waitFor();
-  assert.ok(await page.getByLabel("UTC").isChecked());
-  assert.equal(await page.locator("html[data-mantine-color-scheme=dark]").count(), 1);
+  await page.getByRole("radio", { name: "UTC", checked: true }).waitFor();
+  await page.locator("html[data-mantine-color-scheme=dark]").waitFor();
   assert.equal(await page.getByLabel("Single-letter shortcuts").isChecked(), false);
   await page.getByRole("heading", { name: "Profile" }).click();
   await page.keyboard.press("?");
