@@ -1,23 +1,18 @@
-import { Badge, Group, Stack, Table, Text, Title } from "@mantine/core";
+import { Badge, Group, Stack, Text } from "@mantine/core";
 import { IconUserPlus, IconUsers } from "@tabler/icons-react";
-import { useQueryClient } from "@tanstack/react-query";
 import { lazy, Suspense, useState } from "react";
-import type { Invitation, Member } from "#contract";
-import { call } from "../api.ts";
+import type { Member } from "#contract";
 import { useAccount, useDenial } from "../session.ts";
 import { teamText as text } from "../text/team.ts";
 import { words } from "../text/words.ts";
 import { Empty } from "../ui/empty.tsx";
-import { FailureLine } from "../ui/failure-panel.tsx";
 import { type Column, Listing } from "../ui/listing.tsx";
 import { Page } from "../ui/page.tsx";
 import { ReasonedButton } from "../ui/reasoned.tsx";
 import { Time } from "../ui/time.tsx";
-import { toast } from "../ui/toasts.tsx";
-import { useIsPhone } from "../ui/use-phone.ts";
-import { useAction } from "../use-action.ts";
-import { askAgain, useRead } from "../use-read.ts";
-import { ROLES } from "../vocabulary.ts";
+import { useRead } from "../use-read.ts";
+import { Invitations } from "./team/invitations.tsx";
+import { Roles } from "./team/roles.tsx";
 
 const Invite = lazy(async () => ({ default: (await import("./team/invite.tsx")).Invite }));
 const ChangeRole = lazy(async () => ({
@@ -185,129 +180,5 @@ function MemberActions({ member, onOpen }: { member: Member; onOpen: (open: Open
         {text.remove}
       </ReasonedButton>
     </Group>
-  );
-}
-
-function Invitations() {
-  const { accountId } = useAccount();
-  const invitations = useRead("GET /console/accounts/{accountId}/invitations", {
-    params: { accountId },
-  });
-  if (!invitations.failure && (invitations.data?.data.length ?? 0) === 0) return null;
-  return (
-    <Stack gap="sm">
-      <Title order={2} size="h4">
-        {text.invitations}
-      </Title>
-      <Listing
-        label={text.invitations}
-        columns={INVITATION_COLUMNS}
-        rows={invitations.data?.data}
-        rowId={({ invitationId }) => invitationId}
-        failure={invitations.failure}
-        onRetry={invitations.retry}
-        empty={null}
-        compact={(invitation) => (
-          <Group justify="space-between" gap="xs">
-            <Stack gap={0}>
-              <Text span size="sm">
-                {text.roles[invitation.role]}
-              </Text>
-              <Text span size="xs" c="dimmed">
-                {text.expires} <Time at={invitation.expiresAt} />
-              </Text>
-            </Stack>
-            <Withdraw invitation={invitation} />
-          </Group>
-        )}
-      />
-    </Stack>
-  );
-}
-
-const INVITATION_COLUMNS: Column<Invitation>[] = [
-  { name: "role", header: text.invitationColumns.role, cell: ({ role }) => text.roles[role] },
-  { name: "by", header: text.invitationColumns.by, cell: ({ createdBy }) => createdBy.name },
-  {
-    name: "expires",
-    header: text.invitationColumns.expires,
-    cell: ({ expiresAt }) => <Time at={expiresAt} />,
-  },
-  {
-    name: "actions",
-    header: text.invitationColumns.actions,
-    cell: (invitation) => <Withdraw invitation={invitation} />,
-  },
-];
-
-function Withdraw({ invitation }: { invitation: Invitation }) {
-  const { accountId } = useAccount();
-  const client = useQueryClient();
-  const denial = useDenial("owner");
-  const { invitationId } = invitation;
-  const withdraw = useAction(() =>
-    call("DELETE /console/accounts/{accountId}/invitations/{invitationId}", {
-      params: { accountId, invitationId },
-    }),
-  );
-  async function send(): Promise<void> {
-    const outcome = await withdraw.run(undefined);
-    askAgain(client, ["GET /console/accounts/{accountId}/invitations"]);
-    if (outcome?.ok) toast({ title: text.withdrawn, message: text.withdrawnHint });
-  }
-  return (
-    <Stack gap="xs" align="flex-start">
-      <ReasonedButton
-        reason={denial}
-        variant="default"
-        size="compact-sm"
-        loading={withdraw.isRunning}
-        aria-label={text.withdrawNamed(text.roles[invitation.role])}
-        onClick={() => void send()}
-      >
-        {text.withdraw}
-      </ReasonedButton>
-      {withdraw.failure && <FailureLine failure={withdraw.failure} />}
-    </Stack>
-  );
-}
-
-const RIGHT_WORDS: Record<string, string> = { yes: text.yes, "": text.no, masked: text.masked };
-
-function Roles() {
-  const isPhone = useIsPhone();
-  return (
-    <Stack gap="sm">
-      <Title order={2} size="h4">
-        {text.rolesTitle}
-      </Title>
-      <Table fz={isPhone ? "xs" : "sm"} horizontalSpacing={isPhone ? 6 : "xs"}>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th scope="col">{text.rolesColumns.may}</Table.Th>
-            {ROLES.map((role) => (
-              <Table.Th key={role} scope="col">
-                {text.roles[role]}
-              </Table.Th>
-            ))}
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {text.rights.map(([right, ...cells]) => (
-            <Table.Tr key={right}>
-              <Table.Th scope="row" fw={400}>
-                {right}
-              </Table.Th>
-              {cells.map((cell, index) => (
-                <Table.Td key={ROLES[index]}>{RIGHT_WORDS[cell]}</Table.Td>
-              ))}
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-      <Text size="xs" c="dimmed">
-        {text.maskedHint}
-      </Text>
-    </Stack>
   );
 }

@@ -20,14 +20,14 @@ const FETCH_MS = 600_000;
  */
 export async function debianChromium(): Promise<Found> {
   if (process.platform !== "linux" || !existsSync(STATUS)) throw new Error("this is no Debian");
-  const home = join(CACHE, `chromium-debian-${process.arch}-${installedPackagesHash()}`);
+  const home = join(CACHE, `debian-chromium-${process.arch}-${installedPackagesHash()}`);
   if (!existsSync(home)) await fetchInto(home);
   const env = {
     ...process.env,
-    LD_LIBRARY_PATH: libraryFolders(join(home, "root")).join(":"),
+    LD_LIBRARY_PATH: libraryFolders(join(home, "system")).join(":"),
     FONTCONFIG_FILE: join(home, "fonts.conf"),
   };
-  return { executablePath: join(home, "root/usr/lib/chromium/chromium"), env };
+  return { executablePath: join(home, "system/usr/lib/chromium/chromium"), env };
 }
 
 /** What was fetched fits the packages that the machine had; with others it is fetched anew. */
@@ -79,10 +79,10 @@ const PACKAGES = ["chromium", "fonts-dejavu-core"];
 async function unpackPackages(aside: string): Promise<void> {
   const archives = join(aside, "archives");
   for (const name of readdirSync(archives).filter((entry) => entry.endsWith(".deb"))) {
-    await run("dpkg-deb", ["-x", join(archives, name), join(aside, "root")]);
+    await run("dpkg-deb", ["-x", join(archives, name), join(aside, "system")]);
   }
   for (const folder of ["archives", "lists"]) rmSync(join(aside, folder), { recursive: true });
-  const executable = join(aside, "root/usr/lib/chromium/chromium");
+  const executable = join(aside, "system/usr/lib/chromium/chromium");
   if (!existsSync(executable)) throw new Error("the package chromium holds no browser");
 }
 
@@ -99,7 +99,7 @@ function fontsConf(home: string): string {
   return `<fontconfig>
   <include ignore_missing="yes">/etc/fonts/fonts.conf</include>
   <dir>/usr/share/fonts</dir>
-  <dir>${home}/root/usr/share/fonts</dir>
+  <dir>${home}/system/usr/share/fonts</dir>
   <cachedir>${home}/fonts-cache</cachedir>
 </fontconfig>`;
 }

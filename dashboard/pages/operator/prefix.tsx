@@ -8,10 +8,10 @@ import {
   type TextInputProps,
   Title,
 } from "@mantine/core";
-import { useState } from "react";
+import { type ReactNode, type SubmitEvent, useState } from "react";
 import { routingText as text } from "../../text/operator.ts";
 import { FailureLine } from "../../ui/failure-panel.tsx";
-import { useAction } from "../../use-action.ts";
+import { type Action, useAction } from "../../use-action.ts";
 
 export function checkPrefix(value: string): string | null {
   return /^\d{0,15}$/.test(value) ? null : text.prefixWrong;
@@ -21,13 +21,58 @@ export function prefixName(prefix: string): string {
   return prefix === "" ? text.anyNumber : prefix;
 }
 
+/** In a row of the list: takes away what is set for this prefix. */
+export function RemovePrefix({ prefix, onRemove }: { prefix: string; onRemove: () => void }) {
+  return (
+    <Button
+      variant="default"
+      size="compact-sm"
+      aria-label={text.removeNamed(prefixName(prefix))}
+      onClick={onRemove}
+    >
+      {text.remove}
+    </Button>
+  );
+}
+
 /** The hint below its field, so that fields beside each other stand in line. */
-export const HINT_BELOW: TextInputProps["inputWrapperOrder"] = [
-  "label",
-  "input",
-  "description",
-  "error",
-];
+const HINT_BELOW: TextInputProps["inputWrapperOrder"] = ["label", "input", "description", "error"];
+
+type SetProps = {
+  title: string;
+  prefix: TextInputProps;
+  action: Pick<Action<never, unknown>, "failure" | "isRunning">;
+  onSubmit: (event: SubmitEvent<HTMLFormElement>) => void;
+  /** What is set, beside the prefix. */
+  children: ReactNode;
+};
+
+export function SetByPrefix({ title, prefix, action, onSubmit, children }: SetProps) {
+  return (
+    <Paper withBorder p="md" component="section" aria-label={title}>
+      <form onSubmit={onSubmit} noValidate>
+        <Stack gap="sm">
+          {action.failure && <FailureLine failure={action.failure} />}
+          <Group align="flex-start" gap="sm">
+            <TextInput
+              label={text.prefix}
+              description={text.prefixHint}
+              inputWrapperOrder={HINT_BELOW}
+              inputMode="numeric"
+              {...prefix}
+            />
+            {children}
+          </Group>
+          <Group>
+            <Button type="submit" variant="default" loading={action.isRunning}>
+              {title}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Paper>
+  );
+}
 
 type Props = { title: string; find: (recipient: string) => Promise<string> };
 

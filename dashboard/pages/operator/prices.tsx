@@ -1,4 +1,4 @@
-import { Button, Group, NumberInput, Paper, Stack, TextInput } from "@mantine/core";
+import { Group, NumberInput, Stack } from "@mantine/core";
 import { IconCoins } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { type Answer, call } from "../../api.ts";
@@ -7,11 +7,10 @@ import { operatorText, routingText as text } from "../../text/operator.ts";
 import { Empty } from "../../ui/empty.tsx";
 import { FailureLine } from "../../ui/failure-panel.tsx";
 import { type Column, Listing } from "../../ui/listing.tsx";
-import { ReasonedButton } from "../../ui/reasoned.tsx";
 import { useFields } from "../../ui/use-fields.ts";
 import { useAction } from "../../use-action.ts";
 import { askAgain, useRead } from "../../use-read.ts";
-import { checkPrefix, Finder, HINT_BELOW, prefixName } from "./prefix.tsx";
+import { checkPrefix, Finder, prefixName, RemovePrefix, SetByPrefix } from "./prefix.tsx";
 
 const LIST = "GET /console/operator/prices";
 type Price = Answer<typeof LIST>["data"][number];
@@ -26,15 +25,10 @@ export function PricesPage() {
     }),
   );
   const removeButton = ({ prefix }: Price) => (
-    <ReasonedButton
-      reason={undefined}
-      variant="default"
-      size="compact-sm"
-      aria-label={text.removeNamed(prefixName(prefix))}
-      onClick={() => void remove.run(prefix).then(() => askAgain(client, [LIST]))}
-    >
-      {text.remove}
-    </ReasonedButton>
+    <RemovePrefix
+      prefix={prefix}
+      onRemove={() => void remove.run(prefix).then(() => askAgain(client, [LIST]))}
+    />
   );
   const columns: Column<Price>[] = [
     { name: "prefix", header: text.prefix, cell: ({ prefix }) => prefixName(prefix) },
@@ -108,33 +102,19 @@ function SetPrice({ version }: { version: number | undefined }) {
     askAgain(client, [LIST]);
   }
   return (
-    <Paper withBorder p="md" component="section" aria-label={text.setPrice}>
-      <form onSubmit={fields.submit((values) => void send(values))} noValidate>
-        <Stack gap="sm">
-          {set.failure && <FailureLine failure={set.failure} />}
-          <Group align="flex-start" gap="sm">
-            <TextInput
-              label={text.prefix}
-              description={text.prefixHint}
-              inputWrapperOrder={HINT_BELOW}
-              inputMode="numeric"
-              {...fields.getInputProps("prefix")}
-            />
-            <NumberInput
-              label={text.credits}
-              min={0}
-              allowDecimal={false}
-              w={180}
-              {...fields.getInputProps("credits")}
-            />
-          </Group>
-          <Group>
-            <Button type="submit" variant="default" loading={set.isRunning}>
-              {text.setPrice}
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Paper>
+    <SetByPrefix
+      title={text.setPrice}
+      prefix={fields.getInputProps("prefix")}
+      action={set}
+      onSubmit={fields.submit((values) => void send(values))}
+    >
+      <NumberInput
+        label={text.credits}
+        min={0}
+        allowDecimal={false}
+        w={180}
+        {...fields.getInputProps("credits")}
+      />
+    </SetByPrefix>
   );
 }

@@ -1,4 +1,4 @@
-import { Button, Group, NativeSelect, Paper, Stack, Text, TextInput } from "@mantine/core";
+import { Group, NativeSelect, Stack, Text } from "@mantine/core";
 import { IconRoute } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { type Answer, call } from "../../api.ts";
@@ -6,11 +6,10 @@ import { operatorText, routingText as text } from "../../text/operator.ts";
 import { Empty } from "../../ui/empty.tsx";
 import { FailureLine } from "../../ui/failure-panel.tsx";
 import { type Column, Listing } from "../../ui/listing.tsx";
-import { ReasonedButton } from "../../ui/reasoned.tsx";
 import { useFields } from "../../ui/use-fields.ts";
 import { useAction } from "../../use-action.ts";
 import { askAgain, useRead } from "../../use-read.ts";
-import { checkPrefix, Finder, HINT_BELOW, prefixName } from "./prefix.tsx";
+import { checkPrefix, Finder, prefixName, RemovePrefix, SetByPrefix } from "./prefix.tsx";
 
 const LIST = "GET /console/operator/routes";
 type Route = Answer<typeof LIST>["data"][number];
@@ -25,15 +24,10 @@ export function RoutesPage() {
     }),
   );
   const removeButton = ({ prefix }: Route) => (
-    <ReasonedButton
-      reason={undefined}
-      variant="default"
-      size="compact-sm"
-      aria-label={text.removeNamed(prefixName(prefix))}
-      onClick={() => void remove.run(prefix).then(() => askAgain(client, [LIST]))}
-    >
-      {text.remove}
-    </ReasonedButton>
+    <RemovePrefix
+      prefix={prefix}
+      onRemove={() => void remove.run(prefix).then(() => askAgain(client, [LIST]))}
+    />
   );
   const columns: Column<Route>[] = [
     { name: "prefix", header: text.prefix, cell: ({ prefix }) => prefixName(prefix) },
@@ -116,36 +110,22 @@ function SetRoute({ version }: { version: number | undefined }) {
     label: name,
   }));
   return (
-    <Paper withBorder p="md" component="section" aria-label={text.setRoute}>
-      <form onSubmit={fields.submit((values) => void send(values))} noValidate>
-        <Stack gap="sm">
-          {set.failure && <FailureLine failure={set.failure} />}
-          <Group align="flex-start" gap="sm">
-            <TextInput
-              label={text.prefix}
-              description={text.prefixHint}
-              inputWrapperOrder={HINT_BELOW}
-              inputMode="numeric"
-              {...fields.getInputProps("prefix")}
-            />
-            <NativeSelect
-              label={text.first}
-              data={[{ value: "", label: "–" }, ...names]}
-              {...fields.getInputProps("first")}
-            />
-            <NativeSelect
-              label={text.second}
-              data={[{ value: "", label: text.noSecond }, ...names]}
-              {...fields.getInputProps("second")}
-            />
-          </Group>
-          <Group>
-            <Button type="submit" variant="default" loading={set.isRunning}>
-              {text.setRoute}
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Paper>
+    <SetByPrefix
+      title={text.setRoute}
+      prefix={fields.getInputProps("prefix")}
+      action={set}
+      onSubmit={fields.submit((values) => void send(values))}
+    >
+      <NativeSelect
+        label={text.first}
+        data={[{ value: "", label: "–" }, ...names]}
+        {...fields.getInputProps("first")}
+      />
+      <NativeSelect
+        label={text.second}
+        data={[{ value: "", label: text.noSecond }, ...names]}
+        {...fields.getInputProps("second")}
+      />
+    </SetByPrefix>
   );
 }

@@ -1,0 +1,233 @@
+import { Badge, Button, Chip, Group, NativeSelect, Stack, Text } from "@mantine/core";
+import { IconCoins, IconDownload } from "@tabler/icons-react";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import type { LedgerEntry } from "#contract";
+import { addressOf } from "../../api.ts";
+import { nowMs } from "../../clock.ts";
+import { formatNumber, formatSigned } from "../../format.ts";
+import { present } from "../../search.ts";
+import { useAccount } from "../../session.ts";
+import { creditsText as text } from "../../text/credits.ts";
+import { words } from "../../text/words.ts";
+import { Empty } from "../../ui/empty.tsx";
+import { FilterPills } from "../../ui/filter-pills.tsx";
+import { TextLink } from "../../ui/link.tsx";
+import { type Column, Listing } from "../../ui/listing.tsx";
+import { Pager } from "../../ui/pager.tsx";
+import { Time } from "../../ui/time.tsx";
+import { useCursorFallback } from "../../ui/use-cursor-fallback.ts";
+import { useRead } from "../../use-read.ts";
+import { LEDGER_KINDS } from "../../vocabulary.ts";
+import type { CreditsSearch } from "./search.ts";
+
+export function Ledger() {
+  const { accountId } = useAccount();
+  const search = useSearch({ from: "/signed-in/credits" });
+  const navigate = useNavigate({ from: "/credits" });
+  const ledger = useRead(
+    "GET /console/accounts/{accountId}/ledger",
+    {
+      params: { accountId },
+      query: present({
+        kind: search.kind,
+        month: search.month,
+        messageId: search.messageId,
+        cursor: search.cursor,
+        limit: search.limit && Number(search.limit),
+      }),
+    },
+    { keepsOld: true },
+  );
+  useCursorFallback(ledger.failure, () =>
+    navigate({ search: ({ cursor: _, ...rest }) => rest, replace: true }),
+  );
+  return (
+    <Stack gap="md">
+      <LedgerFilters />
+      <Listing
+        label={text.title}
+        columns={COLUMNS}
+        rows={ledger.data?.data}
+        rowId={({ seq }) => String(seq)}
+        failure={ledger.failure}
+        onRetry={ledger.retry}
+        isStale={ledger.isStale}
+        empty={<NoEntries search={search} />}
+        compact={(row) => <CompactEntry row={row} />}
+      />
+      <Pager
+        page={ledger.data}
+        search={search}
+        onTurn={(turn) => void navigate({ search: (old) => present({ ...old, ...turn }) })}
+      />
+    </Stack>
+  );
+}
+
+function LedgerFilters() {
+  const { accountId } = useAccount();
+  const search = useSearch({ from: "/signed-in/credits" });
+  const navigate = useNavigate({ from: "/credits" });
+  const change = (changed: Partial<CreditsSearch>) =>
+    void navigate({
+      search: (old) => present({ ...old, cursor: undefined, ...changed }),
+      resetScroll: false,
+    });
+  const months = lastMonths();
+  const csvMonth = search.month ?? months[0] ?? "";
+  return (
+    <Stack gap="sm">
+      <Group justify="space-between" align="flex-end">
+        <Group align="flex-end" gap="md">
+          <NativeSelect
+            label={text.month}
+            value={search.month ?? ""}
+            data={[
+              { value: "", label: text.allMonths },
+              ...months.map((value) => ({ value, label: monthInWords(value) })),
+            ]}
+            onChange={(event) => change({ month: event.currentTarget.value || undefined })}
+          />
+          <Chip.Group
+            multiple
+            value={search.kind ?? []}
+            onChange={(chosen) => {
+              const kind = LEDGER_KINDS.filter((each) => chosen.includes(each));
+              change({ kind: kind.length > 0 ? kind : undefined });
+            }}
+          >
+            <Group gap="xs" role="group" aria-label={text.kind} mih={36}>
+              {LEDGER_KINDS.map((kind) => (
+                <Chip key={kind} value={kind} size="xs" variant="outline">
+                  {text.kinds[kind]}
+                </Chip>
+              ))}
+            </Group>
+          </Chip.Group>
+        </Group>
+        <Button
+          component="a"
+          download
+          href={addressOf("GET /console/accounts/{accountId}/ledger.csv", {
+            params: { accountId },
+            query: { month: csvMonth },
+          })}
+          variant="default"
+          leftSection={<IconDownload size={16} aria-hidden />}
+        >
+          {text.csvOf(monthInWords(csvMonth))}
+        </Button>
+      </Group>
+      {search.messageId && (
+        <FilterPills
+          filters={[
+            {
+              name: "message",
+              label: `${text.messageFilter}: …${search.messageId.slice(-12)}`,
+              onRemove: () => change({ messageId: undefined }),
+            },
+          ]}
+          onClear={() => change({ messageId: undefined, kind: undefined, month: undefined })}
+        />
+      )}
+    </Stack>
+  );
+}
+
+/** This month of UTC and the eleven before it, as the ledger names them: 2026-11. */
+function lastMonths(): string[] {
+  const now = new Date(nowMs());
+  return Array.from({ length: 12 }, (_, back) =>
+    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back, 1)).toISOString().slice(0, 7),
+  );
+}
+
+const monthNames = new Intl.DateTimeFormat("en-GB", {
+  month: "long",
+  year: "numeric",
+  timeZone: "UTC",
+});
+
+/** 2026-11 reads November 2026. */
+function monthInWords(month: string): string {
+  return monthNames.format(new Date(`${month}-01T00:00:00Z`));
+}
+
+const KIND_COLOR: Record<LedgerEntry["kind"], string> = {
+  charge: "gray",
+  refund: "blue",
+  topup: "teal",
+  adjustment: "violet",
+};
+
+function Kind({ kind }: { kind: LedgerEntry["kind"] }) {
+  return (
+    <Badge variant="dot" color={KIND_COLOR[kind]}>
+      {text.kinds[kind]}
+    </Badge>
+  );
+}
+
+function About({ row: { messageId, note } }: { row: LedgerEntry }) {
+  if (messageId === null) return note;
+  return (
+    <TextLink to="/messages/$messageId" params={{ messageId }}>
+      {text.message(messageId)}
+    </TextLink>
+  );
+}
+
+const COLUMNS: Column<LedgerEntry>[] = [
+  { name: "at", header: text.columns.at, cell: ({ at }) => <Time at={at} /> },
+  { name: "kind", header: text.columns.kind, cell: ({ kind }) => <Kind kind={kind} /> },
+  {
+    name: "amount",
+    header: text.columns.amount,
+    isNumber: true,
+    cell: ({ amount }) => <strong>{formatSigned(amount)}</strong>,
+  },
+  {
+    name: "after",
+    header: text.columns.after,
+    isNumber: true,
+    cell: ({ balanceAfter }) => formatNumber(balanceAfter),
+  },
+  { name: "about", header: text.columns.about, isLong: true, cell: (row) => <About row={row} /> },
+  { name: "actor", header: text.columns.actor, cell: ({ actor }) => actor?.name ?? "" },
+];
+
+function CompactEntry({ row }: { row: LedgerEntry }) {
+  return (
+    <Stack gap={4}>
+      <Group justify="space-between" wrap="nowrap">
+        <Kind kind={row.kind} />
+        <strong>{formatSigned(row.amount)}</strong>
+      </Group>
+      <Group justify="space-between" gap="xs">
+        <Text span size="sm">
+          <Time at={row.at} />
+        </Text>
+        <Text span size="sm" truncate>
+          <About row={row} />
+        </Text>
+      </Group>
+    </Stack>
+  );
+}
+
+function NoEntries({ search }: { search: CreditsSearch }) {
+  const navigate = useNavigate({ from: "/credits" });
+  const isFiltered = [search.kind, search.month, search.messageId, search.cursor].some(Boolean);
+  if (!isFiltered) {
+    return (
+      <Empty icon={<IconCoins aria-hidden />} title={text.noneYet} description={text.noneYetHint} />
+    );
+  }
+  return (
+    <Empty icon={<IconCoins aria-hidden />} title={text.noMatch} description={text.noMatchHint}>
+      <Button variant="default" onClick={() => void navigate({ search: {} })}>
+        {words.clearFilters}
+      </Button>
+    </Empty>
+  );
+}

@@ -1,0 +1,97 @@
+import { Group, Stack, Text, Title } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import type { Invitation } from "#contract";
+import { call } from "../../api.ts";
+import { useAccount, useDenial } from "../../session.ts";
+import { teamText as text } from "../../text/team.ts";
+import { FailureLine } from "../../ui/failure-panel.tsx";
+import { type Column, Listing } from "../../ui/listing.tsx";
+import { ReasonedButton } from "../../ui/reasoned.tsx";
+import { Time } from "../../ui/time.tsx";
+import { toast } from "../../ui/toasts.tsx";
+import { useAction } from "../../use-action.ts";
+import { askAgain, useRead } from "../../use-read.ts";
+
+export function Invitations() {
+  const { accountId } = useAccount();
+  const invitations = useRead("GET /console/accounts/{accountId}/invitations", {
+    params: { accountId },
+  });
+  if (!invitations.failure && (invitations.data?.data.length ?? 0) === 0) return null;
+  return (
+    <Stack gap="sm">
+      <Title order={2} size="h4">
+        {text.invitations}
+      </Title>
+      <Listing
+        label={text.invitations}
+        columns={INVITATION_COLUMNS}
+        rows={invitations.data?.data}
+        rowId={({ invitationId }) => invitationId}
+        failure={invitations.failure}
+        onRetry={invitations.retry}
+        empty={null}
+        compact={(invitation) => (
+          <Group justify="space-between" gap="xs">
+            <Stack gap={0}>
+              <Text span size="sm">
+                {text.roles[invitation.role]}
+              </Text>
+              <Text span size="xs" c="dimmed">
+                {text.expires} <Time at={invitation.expiresAt} />
+              </Text>
+            </Stack>
+            <Withdraw invitation={invitation} />
+          </Group>
+        )}
+      />
+    </Stack>
+  );
+}
+
+const INVITATION_COLUMNS: Column<Invitation>[] = [
+  { name: "role", header: text.invitationColumns.role, cell: ({ role }) => text.roles[role] },
+  { name: "by", header: text.invitationColumns.by, cell: ({ createdBy }) => createdBy.name },
+  {
+    name: "expires",
+    header: text.invitationColumns.expires,
+    cell: ({ expiresAt }) => <Time at={expiresAt} />,
+  },
+  {
+    name: "actions",
+    header: text.invitationColumns.actions,
+    cell: (invitation) => <Withdraw invitation={invitation} />,
+  },
+];
+
+function Withdraw({ invitation }: { invitation: Invitation }) {
+  const { accountId } = useAccount();
+  const client = useQueryClient();
+  const denial = useDenial("owner");
+  const { invitationId } = invitation;
+  const withdraw = useAction(() =>
+    call("DELETE /console/accounts/{accountId}/invitations/{invitationId}", {
+      params: { accountId, invitationId },
+    }),
+  );
+  async function send(): Promise<void> {
+    const outcome = await withdraw.run(undefined);
+    askAgain(client, ["GET /console/accounts/{accountId}/invitations"]);
+    if (outcome?.ok) toast({ title: text.withdrawn, message: text.withdrawnHint });
+  }
+  return (
+    <Stack gap="xs" align="flex-start">
+      <ReasonedButton
+        reason={denial}
+        variant="default"
+        size="compact-sm"
+        loading={withdraw.isRunning}
+        aria-label={text.withdrawNamed(text.roles[invitation.role])}
+        onClick={() => void send()}
+      >
+        {text.withdraw}
+      </ReasonedButton>
+      {withdraw.failure && <FailureLine failure={withdraw.failure} />}
+    </Stack>
+  );
+}
