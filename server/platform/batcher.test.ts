@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { manualClock } from "../../test/support/manual-clock.ts";
 import { batcher } from "./batcher.ts";
 
 /** Two of them: what the first one's callbacks schedule has run after the second. */
@@ -271,28 +270,3 @@ async function live(
     "in the order of arrival",
   );
 }
-
-test("batches that start apart: a lone call at once, those that follow too soon as one batch", async () => {
-  const clock = manualClock();
-  const { batches, run } = heldBatches();
-  const apart = { ms: 20, clock };
-  const call = batcher<number, number>({ ...limits, whenFull, run, apart });
-  const lone = call(1);
-  await turn();
-  batches[0]?.end();
-  assert.equal(await lone, 2);
-
-  const followers = [call(2)];
-  await turn();
-  followers.push(call(3));
-  clock.advance(19);
-  await turn();
-  assert.equal(batches.length, 1);
-  clock.advance(1);
-  await turn();
-
-  assert.deepEqual(batches[1]?.items, [2, 3]);
-  batches[1]?.end();
-  assert.deepEqual(await Promise.all(followers), [4, 6]);
-  await call.idle();
-});

@@ -1,5 +1,3 @@
-import type { Clock } from "./clock.ts";
-
 type Options<Item, Result> = {
   /** One answer per item, in order. An `Error` in place of an answer fails that item alone. */
   run: (items: Item[]) => Promise<(Result | Error)[]>;
@@ -11,11 +9,6 @@ type Options<Item, Result> = {
   maxRunning: number;
   /** Calls that may gather while those run. */
   maxWaiting: number;
-  /**
-   * Batches start so far apart at least. A statement costs as much as dozens of its rows, so under a
-   * steady stream fewer and larger ones leave the processor to others; a lone call still starts at once.
-   */
-  apart?: { ms: number; clock: Pick<Clock, "timer"> };
   /** Bytes of all items that wait or run. */
   maxBytes?: number;
   sizeOf?: (item: Item) => number;
@@ -50,7 +43,6 @@ export function batcher<Item, Result>(options: Options<Item, Result>): Batcher<I
   let running = 0;
   let bytesHeld = 0;
   let isScheduled = false;
-  let isResting = false;
   let idleListeners: (() => void)[] = [];
 
   function call(item: Item): Promise<Result> {
@@ -66,20 +58,12 @@ export function batcher<Item, Result>(options: Options<Item, Result>): Batcher<I
   }
 
   function schedule(): void {
-    if (isScheduled || isResting || running >= maxRunning) return;
+    if (isScheduled || running >= maxRunning) return;
     isScheduled = true;
     // After the poll phase: every request that this turn reads is in the same batch.
     setImmediate(() => {
       isScheduled = false;
-      while (!isResting && running < maxRunning && waiting.length > 0) start(takeBatch());
-    });
-  }
-
-  function rest({ ms, clock }: NonNullable<typeof options.apart>): void {
-    isResting = true;
-    clock.timer(ms, () => {
-      isResting = false;
-      if (waiting.length > 0) schedule();
+      while (running < maxRunning && waiting.length > 0) start(takeBatch());
     });
   }
 
@@ -98,7 +82,6 @@ export function batcher<Item, Result>(options: Options<Item, Result>): Batcher<I
 
   function start(batch: Call<Item, Result>[]): void {
     running += 1;
-    if (options.apart) rest(options.apart);
     // `run` may throw before its first await; that fails the batch like any other error.
     Promise.try(
       options.run,

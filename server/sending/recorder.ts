@@ -55,8 +55,6 @@ const MAX_ITEMS = 500;
 /** More than all windows of all carriers together; receipts beyond it are repeated by their carrier. */
 const MAX_WAITING = 100_000;
 const RETRY_MS = 500;
-/** Short against what carriers take to answer, and to wait for the answer to a receipt. */
-const APART_MS = 20;
 const PARKED_PAGE = 500;
 
 /**
@@ -74,7 +72,6 @@ export function recorder(deps: Deps): Recorder {
     whenFull: () => "full",
     maxItems: MAX_ITEMS,
     maxRunning: 1,
-    apart: { ms: APART_MS, clock },
     maxWaiting: MAX_WAITING,
   });
 

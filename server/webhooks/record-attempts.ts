@@ -43,8 +43,6 @@ export type AttemptRecorder = {
 /** All that can be in flight and claimed ahead, many times over. */
 const MAX_WAITING = 20_000;
 const RETRY_MS = 500;
-/** The next event of a message waits for this; nobody else does. */
-const APART_MS = 20;
 
 /** Writes attempts in batches; keeps trying while the database is away, as long as the lease holds. */
 export function attemptRecorder(deps: Deps): AttemptRecorder {
@@ -58,7 +56,6 @@ export function attemptRecorder(deps: Deps): AttemptRecorder {
     maxItems: 500,
     // One at a time: what comes meanwhile makes the next batch larger, and each of its rows cheaper.
     maxRunning: 1,
-    apart: { ms: APART_MS, clock },
     maxWaiting: MAX_WAITING,
   });
   metrics.batchWaiting(() => [{ labels: { kind: "attempts" }, value: store.waiting }]);
