@@ -10,7 +10,7 @@ import type { Found } from "./browser.ts";
 const run = promisify(execFile);
 const CACHE = fileURLToPath(new URL("../../node_modules/.cache/", import.meta.url));
 const STATUS = "/var/lib/dpkg/status";
-/** Ten minutes: about 120 MB are fetched once. */
+/** Ten minutes: about 100 MB are fetched once. */
 const FETCH_MS = 600_000;
 
 /**
@@ -20,14 +20,14 @@ const FETCH_MS = 600_000;
  */
 export async function debianChromium(): Promise<Found> {
   if (process.platform !== "linux" || !existsSync(STATUS)) throw new Error("this is no Debian");
-  const home = join(CACHE, `debian-chromium-${process.arch}-${installedPackagesHash()}`);
+  const home = join(CACHE, `debian-headless-shell-${process.arch}-${installedPackagesHash()}`);
   if (!existsSync(home)) await fetchInto(home);
   const env = {
     ...process.env,
     LD_LIBRARY_PATH: libraryFolders(join(home, "system")).join(":"),
     FONTCONFIG_FILE: join(home, "fonts.conf"),
   };
-  return { executablePath: join(home, "system/usr/lib/chromium/chromium"), env };
+  return { executablePath: join(home, "system/usr/lib/chromium/chromium-headless-shell"), env };
 }
 
 /** What was fetched fits the packages that the machine had; with others it is fetched anew. */
@@ -74,7 +74,7 @@ async function downloadPackages(aside: string): Promise<void> {
   );
 }
 
-const PACKAGES = ["chromium", "fonts-dejavu-core"];
+const PACKAGES = ["chromium-headless-shell", "fonts-dejavu-core"];
 
 async function unpackPackages(aside: string): Promise<void> {
   const archives = join(aside, "archives");
@@ -82,8 +82,9 @@ async function unpackPackages(aside: string): Promise<void> {
     await run("dpkg-deb", ["-x", join(archives, name), join(aside, "system")]);
   }
   for (const folder of ["archives", "lists"]) rmSync(join(aside, folder), { recursive: true });
-  const executable = join(aside, "system/usr/lib/chromium/chromium");
-  if (!existsSync(executable)) throw new Error("the package chromium holds no browser");
+  const executable = join(aside, "system/usr/lib/chromium/chromium-headless-shell");
+  if (!existsSync(executable))
+    throw new Error("the package chromium-headless-shell holds no browser");
 }
 
 /** Every folder with a shared library; some packages keep theirs in a folder of their own. */
