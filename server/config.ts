@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 import { resolve } from "node:path";
 import { parse as parseToml } from "smol-toml";
 import { Secret } from "#platform";
-import { isPlaceholderKey, isPlaceholderPassword } from "./placeholder.ts";
+import { keyPlaceholder, passwordPlaceholder } from "./placeholder.ts";
 
 /** Names of the work a node may do. */
 export const roles = ["api", "sender", "webhooks", "dashboard"] as const;
@@ -331,8 +331,8 @@ function databaseUrl(value: string): string {
       "must be a PostgreSQL address such as postgres://user:password@host:5432/database.",
     );
   }
-  if (isPlaceholderPassword(decodeURIComponent(new URL(first).password)))
-    throw new Error("has the password of an example; give the database one of its own.");
+  const fault = passwordPlaceholder(decodeURIComponent(new URL(first).password));
+  if (fault !== undefined) throw new Error(`${fault}; give the database one of its own.`);
   return value;
 }
 
@@ -365,7 +365,7 @@ function base64Of32(value: string): string {
   if (Buffer.from(value, "base64").length !== 32) {
     throw new Error("must be base64 of 32 octets; make one with: openssl rand -base64 32");
   }
-  if (isPlaceholderKey(Buffer.from(value, "base64")))
-    throw new Error("is an example that everybody knows; make one: openssl rand -base64 32");
+  const fault = keyPlaceholder(Buffer.from(value, "base64"));
+  if (fault !== undefined) throw new Error(`${fault}; make one: openssl rand -base64 32`);
   return value;
 }

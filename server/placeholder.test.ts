@@ -7,14 +7,17 @@ import { readConfig, WrongSettings } from "./config.ts";
 const read = (given: Record<string, string>) => readConfig(given, tmpdir());
 const key = (text: string) => Buffer.from(text.padEnd(32, ".").slice(0, 32)).toString("base64");
 
-for (const [what, value] of [
-  ["nothing but zeros", Buffer.alloc(32).toString("base64")],
-  ["changeme", key("changeme")],
-  ["an example's words", key("please-CHANGE-ME-in-production")],
-  ["a placeholder", key("<your secret key>")],
+for (const [what, value, reason] of [
+  ["nothing but zeros", Buffer.alloc(32).toString("base64"), "nothing but zeros"],
+  ["changeme", key("changeme"), "the text of an example"],
+  ["an example's words", key("please-CHANGE-ME-in-production"), "the text of an example"],
+  ["a placeholder", key("<your secret key>"), "the text of an example"],
 ] as const) {
-  test(`the start is refused with a SECRET_KEY of ${what}`, () => {
-    assert.throws(() => read({ SECRET_KEY: value }), /SECRET_KEY: .*openssl rand -base64 32/);
+  test(`the start is refused with a SECRET_KEY of ${what}, and that is the reason given`, () => {
+    assert.throws(
+      () => read({ SECRET_KEY: value }),
+      new RegExp(`SECRET_KEY: is ${reason}.*openssl rand -base64 32`),
+    );
   });
 }
 
@@ -27,8 +30,17 @@ test("a SECRET_KEY that somebody made is taken", () => {
 test("the start is refused with an example's database password, on one host or several", () => {
   for (const hosts of ["db", "one:5432,two:5432"]) {
     const url = `postgres://posthorn:changeme@${hosts}/posthorn`;
-    assert.throws(() => read({ DATABASE_URL: url }), /DATABASE_URL: .*password/);
+    assert.throws(
+      () => read({ DATABASE_URL: url }),
+      /DATABASE_URL: has the password of an example/,
+    );
   }
+});
+
+test("a database password that was never filled in is called a placeholder", () => {
+  const url = "postgres://posthorn:%3Cpassword%3E@db/posthorn";
+
+  assert.throws(() => read({ DATABASE_URL: url }), /DATABASE_URL: has a placeholder/);
 });
 
 test("the wrong value is never repeated, for it may be half right", () => {
