@@ -53,11 +53,7 @@ function commandSection(command: AnyCommand): string {
     ...Object.entries(places).map(([key, input]) => describeInput(key, input, "argument")),
     ...Object.entries(options).map(([key, input]) => describeInput(key, input, "option")),
   ];
-  const rows = inputs.map(({ label, meaning, isRequired }) => [
-    `\`${label}\``,
-    isRequired ? "yes" : "",
-    meaning,
-  ]);
+  const rows = inputs.map(({ label, meaning, need }) => [`\`${label}\``, need, meaning]);
   return [
     `## ${name}`,
     summary,

@@ -8,6 +8,7 @@ import {
 import { Secret } from "#platform";
 import {
   addCarrier,
+  addSimulator,
   type CarrierRow,
   listCarriers,
   livingSenders,
@@ -19,7 +20,7 @@ import {
 } from "#sending";
 import { carrierOptions, givenSettings, smscAddress } from "./carrier-options.ts";
 import { ACTOR, command, CommandFailure, type Context } from "./command.ts";
-import { flag, required } from "./input.ts";
+import { flag, required, unless } from "./input.ts";
 import { text } from "./input-values.ts";
 import { requireCarrier, warnOfUnserved } from "./route-commands.ts";
 import { facts, table } from "./table.ts";
@@ -32,34 +33,37 @@ function carrierName(value: string): string {
   return value;
 }
 
+const smppOption = required(
+  "HOST:PORT",
+  smscAddress,
+  "Where its SMSC listens; 2775 unless a port is given.",
+);
+const passwordOption = { ...flag("Read the password from standard input."), isRequired: true };
+
 const add = command({
   name: "carrier add",
   summary:
-    "Adds an SMPP carrier, in force without a restart. Its password comes from standard input.",
+    "Adds an SMPP carrier, in force without a restart; its password comes from standard input. Or a simulator.",
   arguments: { name: nameArgument },
   options: {
-    smpp: required(
-      "HOST:PORT",
-      smscAddress,
-      "Where its SMSC listens; 2775 unless a port is given.",
-    ),
-    passwordStdin: { ...flag("Read the password from standard input."), isRequired: true },
+    smpp: unless("simulator", smppOption),
+    passwordStdin: unless("simulator", passwordOption),
+    simulator: flag("Add a simulator, such as every installation begins with; no other option."),
     ...carrierOptions,
   },
   prints: '{"carrierId","name","state"}',
   examples: [
     "carrier add acme --smpp smsc.example.com:2775 --system-id posthorn --password-stdin < password.txt",
     "carrier add acme --smpp smsc.example.com:3550 --tls --system-id posthorn --password-stdin --window 20 --rate 100 --in-doubt fail < password.txt",
+    "carrier add simulator --simulator",
   ],
-  async run({ name, smpp, ...given }, context) {
-    const password = await readPassword(context);
-    const settings = { ...smpp, ...givenSettings(given) };
-    const { warnings } = requireSettings(settings);
-    for (const warning of [...warnings, ...passwordWarnings(password)])
-      context.terminal.say(warning);
-    const { db, secrets } = await context.installation();
-    const change = { actor: ACTOR, now: context.clock.now(), secrets: await secrets() };
-    const added = await addCarrier(db, { name, settings, password, ...change });
+  async run({ name, simulator, smpp, ...given }, context) {
+    const smppWish = simulator ? undefined : await readSmpp({ ...smpp, ...given }, context);
+    const change = { name, actor: ACTOR, now: context.clock.now() };
+    const { db } = await context.installation();
+    const added = smppWish
+      ? await addCarrier(db, { ...change, ...smppWish })
+      : await addSimulator(db, change);
     if (added.outcome === "name_taken") {
       throw new CommandFailure(
         `There is a carrier ${name} already. Choose another name, or remove it first: npx posthorn carrier remove ${name}`,
@@ -73,6 +77,17 @@ const add = command({
     return { json, text: facts(json) };
   },
 });
+
+/** What an SMPP carrier is made of, checked; what is only unusual is said. */
+async function readSmpp(given: Record<string, unknown>, context: Context) {
+  const password = await readPassword(context);
+  const { host, port } = given;
+  const settings = { host, port, ...givenSettings(given) };
+  const { warnings } = requireSettings(settings);
+  for (const warning of [...warnings, ...passwordWarnings(password)]) context.terminal.say(warning);
+  const { secrets } = await context.installation();
+  return { settings, password, secrets: await secrets() };
+}
 
 async function readPassword({ terminal }: Context): Promise<string> {
   const password = (await terminal.readInput()).replace(/\r?\n$/, "");
@@ -116,7 +131,8 @@ const list = command({
   summary: "Lists the carriers with their state on the nodes that run.",
   arguments: {},
   options: {},
-  prints: '{"data":[{"carrierId","name","state","kind","problems","settings"}]}',
+  prints:
+    '{"data":[{"carrierId","name","state","kind","problems","lastHour":{"refusals","lateReceipts"},"settings"}]}',
   examples: ["carrier list"],
   async run(_given, context) {
     const { db } = await context.installation();
@@ -138,8 +154,9 @@ type Seen =
   Awaited<ReturnType<typeof readCarrierStates>> extends Map<string, infer State> ? State : never;
 
 function presentCarrier({ carrier_id, name, kind, settings }: CarrierRow, seen: Seen | undefined) {
-  const { state = "unknown", problems = [] } = seen ?? {};
-  return { carrierId: carrier_id, name, state, kind, problems, settings: shownSettings(settings) };
+  const { state = "unknown", problems = [], lastHour = null } = seen ?? {};
+  const known = { carrierId: carrier_id, name, state, kind, problems, lastHour };
+  return { ...known, settings: shownSettings(settings) };
 }
 
 const test = command({
@@ -175,9 +192,13 @@ const remove = command({
   examples: ["carrier remove acme"],
   async run({ name }, context) {
     const { db } = await context.installation();
-    const { carrier_id: carrierId } = requireCarrier(await listCarriers(db), name);
+    const { carrier_id: carrierId, kind } = requireCarrier(await listCarriers(db), name);
     await removeCarrier(db, { carrierId, actor: ACTOR, now: context.clock.now() });
     await warnOfUnserved(context);
+    if (kind === "simulator")
+      context.terminal.say(
+        `Nothing is simulated by ${name} any more. Bring it back with: npx posthorn carrier add ${name} --simulator`,
+      );
     const json = { carrierId, name, state: "removed" };
     return { json, text: facts(json) };
   },

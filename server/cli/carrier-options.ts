@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describeSmppSettings, type SettingDescription } from "#carriers";
-import type { Input, Inputs } from "./input.ts";
+import { type Input, type Inputs, unless } from "./input.ts";
 
 /** Host and port are one option, `--smpp HOST:PORT`. */
 const described = describeSmppSettings().filter(({ name }) => name !== "host" && name !== "port");
@@ -9,7 +9,7 @@ const PLACEHOLDERS = { value: "VALUE", flag: null, file: "FILE", json: "JSON" } 
 
 /** Every setting of an SMPP carrier as an option: its name with dashes. */
 export const carrierOptions: Inputs = Object.fromEntries(
-  described.map((setting) => [setting.name, asInput(setting)]),
+  described.map((setting) => [setting.name, unless("simulator", asInput(setting))]),
 );
 
 /** The settings that were given, by their names; what was left out keeps its default. */

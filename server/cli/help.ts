@@ -24,11 +24,11 @@ function optionLabel(key: string, { placeholder }: Input): string {
 
 /** An argument or option in words, for help and the reference page. */
 export function describeInput(key: string, input: Input, kind: "argument" | "option") {
-  const { meaning, fallback, isRequired } = input;
+  const { meaning, fallback, isRequired, unless } = input;
   return {
     label: kind === "argument" ? (input.placeholder ?? key) : optionLabel(key, input),
     meaning: fallback === null || fallback === "" ? meaning : `${meaning} ${fallback} if left out.`,
-    isRequired,
+    need: !isRequired ? "" : unless === undefined ? "yes" : `unless --${optionName(unless)}`,
   };
 }
 

@@ -10,6 +10,8 @@ export type Input<Value = unknown> = {
   isRepeatable: boolean;
   /** What holds where nothing is given. */
   fallback: string | null;
+  /** The flag that makes it meaningless: neither asked for nor taken where that one is given. */
+  unless?: string;
   /** All texts that were given, in order. */
   read(texts: readonly string[]): Value;
 };
@@ -64,6 +66,12 @@ export function flag(meaning: string): Input<boolean> {
 
 function isGiven(texts: readonly string[]): boolean {
   return texts.length > 0;
+}
+
+/** Belongs to what the flag of this key stands against. */
+export function unless<Value>(flagKey: string, input: Input<Value>): Input<Value | undefined> {
+  const read = (texts: readonly string[]) => (texts.length === 0 ? undefined : input.read(texts));
+  return { ...input, unless: flagKey, read };
 }
 
 /** `forwardTo` in code and `forward_to` in a table are `--forward-to` on the command line. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { command } from "./command.ts";
-import { flag, optional, required, several, withFallback } from "./input.ts";
+import { flag, optional, required, several, unless, withFallback } from "./input.ts";
 import { prefix, text, wholeNumber } from "./input-values.ts";
 import { readArguments } from "./read-arguments.ts";
 
@@ -23,6 +23,25 @@ const sample = command({
   prints: null,
   examples: [],
   run: () => Promise.resolve(undefined),
+});
+
+test("an option that a flag stands against is needed without the flag, and refused with it", () => {
+  const options = {
+    smpp: unless("simulator", required("HOST", text, "A host.")),
+    simulator: flag("Simulate."),
+  };
+  const either = { ...sample, arguments: {}, options };
+
+  assert.deepEqual(readArguments(either, []), {
+    outcome: "wrong",
+    faults: ["--smpp HOST is missing. A host."],
+  });
+  assert.deepEqual(readArguments(either, ["--simulator", "--smpp", "x"]), {
+    outcome: "wrong",
+    faults: ["--smpp does not go with --simulator."],
+  });
+  assert.partialDeepStrictEqual(readArguments(either, ["--simulator"]), { outcome: "read" });
+  assert.partialDeepStrictEqual(readArguments(either, ["--smpp", "x"]), { given: { smpp: "x" } });
 });
 
 test("arguments and options are read by their names, in any order", () => {

@@ -27,7 +27,8 @@ export function readArguments(command: AnyCommand, argv: readonly string[]): Rea
   faults.push(...takeWords(places, words));
   const given: Record<string, unknown> = {};
   for (const filled of [...places, ...options]) {
-    const fault = readInto(given, filled, faults);
+    const rival = options.find(({ key, texts }) => key === filled.input.unless && texts.length > 0);
+    const fault = rival ? refuseBeside(rival, filled) : readInto(given, filled, faults);
     if (fault !== undefined) faults.push(fault);
   }
   return faults.length > 0 ? { outcome: "wrong", faults } : { outcome: "read", given };
@@ -112,6 +113,10 @@ function takeWords(places: Filled[], words: string[]): string[] {
     else faults.push(`"${word}" is one argument too many.`);
   });
   return faults;
+}
+
+function refuseBeside(rival: Filled, { label, texts }: Filled): string | undefined {
+  return texts.length === 0 ? undefined : `${label} does not go with ${rival.label}.`;
 }
 
 function readInto(

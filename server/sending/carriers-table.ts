@@ -52,25 +52,45 @@ export function findCarrierNames(
     select carrier_id, name, kind from carriers where carrier_id = any (${carrierIds}::uuid[])`);
 }
 
-export type NewCarrier = Change & {
-  name: string;
+type NamedChange = Change & { name: string };
+type Added = { outcome: "added"; carrierId: string } | { outcome: "name_taken" };
+
+export type NewCarrier = NamedChange & {
   settings: Record<string, unknown>;
   password: string;
   secrets: SecretBox;
 };
 
-export async function addCarrier(
-  db: Database,
-  wish: NewCarrier,
-): Promise<{ outcome: "added"; carrierId: string } | { outcome: "name_taken" }> {
-  const { name, settings, password, secrets, actor, now } = wish;
+/** An SMPP carrier. */
+export function addCarrier(db: Database, wish: NewCarrier): Promise<Added> {
+  const { settings, password, secrets, now } = wish;
   const carrierId = newId(now.getTime());
+  return insertCarrier(db, wish, {
+    carrierId,
+    kind: "smpp",
+    settings: sealSettings(carrierId, settings, secrets),
+    password: sealPassword(carrierId, password, secrets),
+  });
+}
+
+/** A simulator: it has nothing to set. */
+export function addSimulator(db: Database, wish: NamedChange): Promise<Added> {
+  const carrierId = newId(wish.now.getTime());
+  return insertCarrier(db, wish, { carrierId, kind: "simulator", settings: {}, password: null });
+}
+
+type Stored = Pick<CarrierRow, "kind" | "settings" | "password"> & { carrierId: string };
+
+async function insertCarrier(
+  db: Database,
+  { name, actor, now }: NamedChange,
+  { carrierId, kind, settings, password }: Stored,
+): Promise<Added> {
   try {
     await db.transaction(async (tx) => {
       await tx.query(sql`
         insert into carriers (carrier_id, name, kind, settings, password, created_at)
-        values (${carrierId}, ${name}, 'smpp', ${JSON.stringify(sealSettings(carrierId, settings, secrets))},
-                ${sealPassword(carrierId, password, secrets)}, ${now})`);
+        values (${carrierId}, ${name}, ${kind}, ${JSON.stringify(settings)}, ${password}, ${now})`);
       await recordAudit(tx, {
         at: now,
         accountId: null,

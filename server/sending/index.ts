@@ -7,6 +7,7 @@ export { openPassword, openSettings, shownSettings } from "./carrier-secrets.ts"
 export { readCarrierStates, type SeenCarrier } from "./carrier-states.ts";
 export {
   addCarrier,
+  addSimulator,
   type CarrierName,
   type CarrierRow,
   changeCarrier,

@@ -99,6 +99,21 @@ test("the signing secret is shown and rotated with an overlap, or without one", 
   assert.equal(dropped.previousUntil, null);
 });
 
+test("a rotation within the overlap of the last one is refused with its end, unless it is insisted on", async () => {
+  const { accountId } = await json<Account>`account create --name Overlaps`;
+  const first = await json<Rotated>`account secret rotate --account ${accountId}`;
+
+  const refused = await run`account secret rotate --account ${accountId} --overlap 48`;
+  const shown = await json<Rotated>`account secret show --account ${accountId}`;
+  const insisted = await json<Rotated>`account secret rotate --account ${accountId} --yes`;
+
+  assert.deepEqual([refused.code, refused.stdout], [1, ""]);
+  assert.ok(refused.stderr.includes(`signs until ${first.previousUntil},`), refused.stderr);
+  assert.match(refused.stderr, /repeat with --yes\.\n$/);
+  assert.deepEqual(shown, first, "the refused rotation has changed nothing");
+  assert.notEqual(insisted.signingSecret, first.signingSecret);
+});
+
 type Rotated = { signingSecret: string; previousUntil: string | null };
 
 test("prices and routes are set, listed and removed, each with an audit row", async () => {
@@ -140,6 +155,22 @@ test("whoever takes away the last route learns that numbers are refused", async 
   assert.match(usual.stderr, /^Numbers with no other prefix are refused now/);
   assert.match(last.stderr, /^All numbers are refused now.*npx posthorn route set "" CARRIER\n$/);
   assert.deepEqual([restored.code, restored.stderr], [0, ""]);
+});
+
+test("the simulator that was removed is brought back by the command that its removal names", async () => {
+  const removed = await run`carrier remove simulator`;
+  const added = await json<{ carrierId: string }>`carrier add simulator --simulator`;
+  await json`route set ${""} simulator`;
+  const mixed = await run`carrier add other --simulator --smpp 127.0.0.1 --window 5`;
+  const { data } = await json<{ data: object[] }>`carrier list`;
+
+  assert.match(removed.stderr, /npx posthorn carrier add simulator --simulator\n$/);
+  const { carrierId } = added;
+  assert.partialDeepStrictEqual(data, [{ carrierId, name: "simulator", kind: "simulator" }]);
+  assert.deepEqual(
+    [mixed.code, mixed.stderr.split("\n").slice(0, 2)],
+    [2, ["--smpp does not go with --simulator.", "--window does not go with --simulator."]],
+  );
 });
 
 test("a message from the terminal is charged and queued, and a refused one leaves no trace", async () => {
