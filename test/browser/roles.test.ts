@@ -1,0 +1,286 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { isDeepStrictEqual } from "node:util";
+import type { CDPSession, Page } from "playwright-core";
+import { type MemberRole, memberRoles } from "#contract";
+import { sql } from "#platform";
+import { eventually } from "../support/eventually.ts";
+import { type Account, type Person, type Site, startSite } from "../support/site.ts";
+
+type Role = MemberRole | "operator" | "outsider" | "stranger";
+
+/** Whom a page is for; everybody else gets the page that says so. */
+type Audience = "anyone" | "user" | "member" | "operator";
+
+type Expectation = {
+  for: Audience;
+  heading: string;
+  /** The heading where the role does not see recipients. */
+  masked?: string;
+  /** Where it leads, if not to itself. */
+  leadsTo?: string;
+  /** The state of the page that shows most of its buttons. */
+  search?: string;
+  /** By the role they need, how the names of the buttons begin. */
+  buttons?: Partial<Record<MemberRole | "operator", string[]>>;
+  /** Which of the operator's sections is the present one. */
+  section?: string;
+};
+
+const member = (heading: string, more: Partial<Expectation> = {}): Expectation => ({
+  for: "member",
+  heading,
+  ...more,
+});
+const operators = (section: string, more: Partial<Expectation> = {}): Expectation => ({
+  for: "operator",
+  heading: "Operator",
+  section,
+  ...more,
+});
+
+/** Every page of dashboard/routes.tsx; one that is not here fails the first test. */
+const PAGES: Record<string, Expectation> = {
+  "/setup": { for: "anyone", heading: "Sign in", leadsTo: "/sign-in" },
+  "/sign-in": { for: "anyone", heading: "Sign in" },
+  "/join": { for: "anyone", heading: "Join an account" },
+  "/reset": { for: "anyone", heading: "Set a new password" },
+  "/profile": { for: "user", heading: "Profile" },
+  "/": member("Overview"),
+  "/messages": member("Messages"),
+  "/messages/$messageId": member("Message to 4915112345678", {
+    masked: "Message to •••••••••5678",
+    buttons: { developer: ["Cancel message"] },
+  }),
+  "/compose": member("Compose", { buttons: { developer: ["Send"] } }),
+  "/webhooks": member("Webhooks", {
+    search: "?tab=secret",
+    buttons: { developer: ["Replay exhausted…", "Send test event", "Reveal", "Rotate…"] },
+  }),
+  "/keys": member("API keys", { buttons: { developer: ["Create key", "Replace", "Revoke"] } }),
+  "/credits": member("Credits", { buttons: { operator: ["Top up"] } }),
+  "/team": member("Team", {
+    buttons: { owner: ["Invite someone", "Change role of", "Remove", "Withdraw the invitation"] },
+  }),
+  "/settings": member("Settings", { buttons: { owner: ["Save"] } }),
+  "/operator": operators("Accounts", { leadsTo: "/operator/accounts" }),
+  "/operator/accounts": operators("Accounts", {
+    buttons: { operator: ["Create account", "Top up"] },
+  }),
+  "/operator/users": operators("Users", { buttons: { operator: ["Make a reset link"] } }),
+  "/operator/carriers": operators("Carriers"),
+  "/operator/routes": operators("Routes"),
+  "/operator/prices": operators("Prices"),
+  "/operator/queue": operators("Queue and nodes"),
+  "/operator/audit": operators("Audit log"),
+};
+
+const MEMBERS_PAGES = [
+  "Overview",
+  "Messages",
+  "Compose",
+  "Webhooks",
+  "API keys",
+  "Credits",
+  "Team",
+  "Settings",
+];
+
+let site: Site;
+let account: Account;
+let messageId: string;
+const people: Partial<Record<Role, Person>> = {};
+before(async () => {
+  site = await startSite();
+  account = await site.account();
+  for (const role of memberRoles) people[role] = await site.person(role, [[account, role]]);
+  // An operator sees an account as the member that they are.
+  people.operator = await site.person("operator", [[account, "viewer"]], true);
+  people.outsider = await site.person("outsider", [[account, "owner"]]);
+  await site.db.query(sql`delete from memberships where user_id = ${people.outsider.userId}`);
+  await site.db.query(sql`
+    insert into links (link_id, kind, token_hash, account_id, role, created_by, created_at, expires_at)
+    values (gen_random_uuid(), 'invitation', '\\x00', ${account.accountId}, 'viewer',
+            ${people.owner?.userId}, now(), now() + interval '1 day')`);
+  messageId = await schedule(await site.key(account));
+});
+after(() => site[Symbol.asyncDispose]());
+
+/** A message that waits, so that it can be canceled. */
+async function schedule(key: string): Promise<string> {
+  const sendAt = new Date(Date.now() + 3_600_000).toISOString();
+  const answer = await fetch(`${site.url}/v1/messages`, {
+    method: "POST",
+    headers: { "x-api-key": key, "content-type": "application/json" },
+    body: JSON.stringify({ recipient: "4915112345678", text: "Hello", sendAt }),
+  });
+  return ((await answer.json()) as { messageId: string }).messageId;
+}
+
+/** What somebody meets at an address. */
+type Cell = {
+  address: string;
+  headings: string[];
+  navigation: string[];
+  section: string[];
+  /** Buttons that may be pressed, of those that the page is known for. */
+  open: string[];
+  /** Buttons that say why not, each with its reason. */
+  denied: string[];
+};
+
+function expected(path: string, role: Role): Cell {
+  const page = pageOf(path);
+  const refusal = refusalOf(page.for, role);
+  const nobody = { navigation: [], section: [], open: [], denied: [] };
+  if (refusal === "sign in") {
+    const next = addressOf(path);
+    const query = next === "/" ? "" : `?next=${encodeURIComponent(next)}`;
+    return { ...nobody, address: `/sign-in${query}`, headings: ["Sign in"] };
+  }
+  const found = {
+    ...nobody,
+    address: page.leadsTo ?? addressOf(path),
+    navigation: pagesOf(page, role),
+  };
+  if (refusal !== undefined) return { ...found, headings: [refusal] };
+  const heading = isMasked(role) ? (page.masked ?? page.heading) : page.heading;
+  const section = page.section ? [page.section] : [];
+  return { ...found, headings: [heading], section, ...buttonsOf(page, role) };
+}
+
+function pageOf(path: string): Expectation {
+  const page = PAGES[path];
+  assert.ok(page, `nothing is said of who may see ${path}`);
+  return page;
+}
+
+function addressOf(path: string): string {
+  return path.replace("$messageId", messageId) + (pageOf(path).search ?? "");
+}
+
+function refusalOf(audience: Audience, role: Role): string | undefined {
+  if (audience === "anyone") return undefined;
+  if (role === "stranger") return "sign in";
+  if (audience === "operator") return role === "operator" ? undefined : "Page not found";
+  const isOut = audience === "member" && role === "outsider";
+  return isOut ? "You are not a member of any account" : undefined;
+}
+
+function pagesOf({ for: audience }: Expectation, role: Role): string[] {
+  if (audience === "anyone" || role === "stranger" || role === "outsider") return [];
+  return [...MEMBERS_PAGES, ...(role === "operator" ? ["Operator"] : []), "API reference"];
+}
+
+/** The operator of this installation is a viewer of the account. */
+const asMember = (role: Role) => (role === "operator" ? "viewer" : role);
+const isMasked = (role: Role) => asMember(role) === "viewer";
+
+function buttonsOf({ buttons = {} }: Expectation, role: Role): Pick<Cell, "open" | "denied"> {
+  const { operator = [], ...others } = buttons;
+  const open = role === "operator" ? [...operator] : [];
+  const denied: string[] = [];
+  const has = memberRoles.indexOf(asMember(role) as MemberRole);
+  for (const [needed, names] of Object.entries(others) as [MemberRole, string[]][]) {
+    if (has >= memberRoles.indexOf(needed)) open.push(...names);
+    else denied.push(...names.map((name) => `${name}: ${reasonOf(needed, role)}`));
+  }
+  return { open: open.toSorted(), denied: denied.toSorted() };
+}
+
+const reasonOf = (needed: MemberRole, role: Role) =>
+  `Needs the role ${needed}; yours is ${asMember(role)}. An owner can change it on the Team page.`;
+
+type AxNode = {
+  nodeId: string;
+  parentId?: string;
+  ignored: boolean;
+  role?: { value: string };
+  name?: { value: string };
+  description?: { value: string };
+  properties?: { name: string; value: { value: unknown } }[];
+};
+
+/** The page as the browser tells it to assistive technology. */
+async function look(page: Page, cdp: CDPSession, path: string): Promise<Cell> {
+  const { nodes } = (await cdp.send("Accessibility.getFullAXTree")) as { nodes: AxNode[] };
+  const byId = new Map(nodes.map((node) => [node.nodeId, node]));
+  const all = (role: string) => nodes.filter((node) => !node.ignored && node.role?.value === role);
+  const isIn = (node: AxNode | undefined, navigation: string): boolean =>
+    node !== undefined &&
+    ((node.role?.value === "navigation" && node.name?.value === navigation) ||
+      isIn(byId.get(node.parentId ?? ""), navigation));
+  const here = await page.evaluate<Pick<Cell, "address" | "section">>(`({
+    address: location.pathname + location.search,
+    section: [...document.querySelectorAll("main nav [aria-current=page]")].map((link) => link.textContent),
+  })`);
+  return {
+    ...here,
+    headings: all("heading")
+      .filter((node) => property(node, "level") === 1)
+      .map(nameOf),
+    navigation: all("link")
+      .filter((node) => isIn(node, "Main"))
+      .map(nameOf),
+    ...told(all("button"), Object.values(pageOf(path).buttons ?? {}).flat()),
+  };
+}
+
+const nameOf = ({ name }: AxNode) => name?.value ?? "";
+const property = ({ properties = [] }: AxNode, wanted: string) =>
+  properties.find(({ name }) => name === wanted)?.value.value;
+
+function told(buttons: AxNode[], known: string[]): Pick<Cell, "open" | "denied"> {
+  const open = new Set<string>();
+  const denied = new Set<string>();
+  for (const button of buttons) {
+    const kind = known.find((begin) => nameOf(button).startsWith(begin));
+    if (property(button, "disabled")) {
+      const focus = property(button, "focusable") ? "" : " (out of reach of the keyboard)";
+      denied.add(`${kind ?? nameOf(button)}: ${button.description?.value ?? "no reason"}${focus}`);
+    } else if (kind) open.add(kind);
+  }
+  return { open: [...open].toSorted(), denied: [...denied].toSorted() };
+}
+
+/** The router's own handle for its developer tools; without it the tests would need one of ours. */
+const ROUTER = "globalThis.__TSR_ROUTER__";
+
+const pathsOf = (page: Page) => page.evaluate<string[]>(`Object.keys(${ROUTER}.routesByPath)`);
+
+/** Within the tab, as a link would. */
+function go(page: Page, address: string): Promise<void> {
+  return page.evaluate<void>(`${ROUTER}.navigate({ href: ${JSON.stringify(address)} })`);
+}
+
+async function meets(page: Page, cdp: CDPSession, { path, role }: { path: string; role: Role }) {
+  const wanted = expected(path, role);
+  let found: Cell | undefined;
+  await go(page, addressOf(path));
+  await eventually(`${path} is what a role meets`, async () => {
+    found = await look(page, cdp, path);
+    return isDeepStrictEqual(found, wanted);
+  }).catch(() => assert.deepEqual(found, wanted, `${path} as ${role}`));
+}
+
+test("every page of the site map says who may see it", async () => {
+  await using tab = await site.tab({ statuses: [401, 404] });
+  await tab.page.goto(`${site.url}/sign-in`);
+  await tab.page.getByRole("heading", { name: "Sign in" }).waitFor();
+
+  assert.deepEqual((await pathsOf(tab.page)).toSorted(), Object.keys(PAGES).toSorted());
+});
+
+for (const role of [...memberRoles, "operator", "outsider", "stranger"] as const) {
+  test(`of every page, this is what the ${role} meets: itself, buttons with the reason why not, or a refusal`, async () => {
+    const person = people[role];
+    const options = { statuses: [401, 404] };
+    await using tab = person ? await site.signedIn(person, "/", options) : await site.tab(options);
+    const { page } = tab;
+    if (!person) await page.goto(`${site.url}/sign-in`);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    const cdp = await tab.context.newCDPSession(page);
+
+    for (const path of await pathsOf(page)) await meets(page, cdp, { path, role });
+  });
+}
