@@ -80,3 +80,4 @@ await app.listen({ host: "127.0.0.1", port: 0 });
 process.send?.((app.server.address() as { port: number }).port);
 process.on("message", () => process.send?.(process.cpuUsage()));
 process.once("SIGTERM", () => process.exit(0));
+process.once("disconnect", () => process.exit(0));

@@ -1,190 +1,133 @@
 /**
  * Accepted messages per second, as ratios of one run: against the same Fastify answering 202 and
- * doing nothing, and against one transaction per request on the same tables.
- * Usage: npm run bench:accept -- [--seconds 8] [--connections 64,256]
+ * doing nothing, against one transaction per request on the same tables, and against Kannel's sendsms
+ * where it is installed. Kannel stores in a spool, or not at all, and cannot be kept from sending at
+ * once what it accepted: to a sink that answers and reports nothing.
+ * Usage: npm run bench:accept -- [--seconds 8] [--connections 64,256] [--accounts 100,1]
+ *        [--only bare,posthorn,single,kannel,kannel-unstored]
  */
-import { type ChildProcess, fork, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { createAccount, createKey } from "#accounts";
-import { bookCredits } from "#credits";
-import {
-  lockDataDir,
-  migrate,
-  openDatabase,
-  secretBox,
-  silentLog,
-  sql,
-  startEmbeddedPostgres,
-  systemClock,
-} from "#platform";
+import { type Database, sql } from "#platform";
+import { isKannelInstalled, startKannel } from "./kannel.ts";
 import type { Job, Result } from "./load.ts";
+import { familyOf, usedBy } from "./processor-time.ts";
+import { inWorld, makeAccounts, stopChild, type World } from "./world.ts";
 
 const { values } = parseArgs({
   options: {
     seconds: { type: "string", default: "8" },
     connections: { type: "string", default: "64,256" },
     accounts: { type: "string", default: "100,1" },
-    only: { type: "string", default: "bare,posthorn,single" },
+    only: {
+      type: "string",
+      default: "bare,posthorn,single,kannel,kannel-unstored",
+    },
   },
 });
 const seconds = Number(values.seconds);
+const modes = values.only.split(",").filter((mode) => isKannelInstalled() || !isKannel(mode));
 const BODY = {
   recipient: "4915112345678",
   text: "Your code is 123456. It is valid for ten minutes.",
   reference: "order-4711",
 };
 
-const folder = await mkdtemp(join(tmpdir(), "posthorn-bench-"));
-const lock = lockDataDir(folder);
-const postgres = await startEmbeddedPostgres({ lock, clock: systemClock, log: silentLog });
-try {
-  await migrate(postgres.url);
-  const keys = await makeKeys(postgres.url, 100);
-  console.log(`accept: ${seconds} s a run, body of ${JSON.stringify(BODY).length} octets\n`);
+await inWorld(async (world) => {
+  const db = world.openDatabase({ maxConnections: 1 });
+  const keys = (await makeAccounts(db, world, 100)).map(({ key }) => key);
+  console.log(`accept: ${seconds} s a run, body of ${JSON.stringify(BODY).length} octets`);
+  if (!isKannelInstalled()) console.log("Kannel is not installed, so it is not compared");
+  console.log("");
   for (const accounts of values.accounts.split(",").map(Number)) {
     for (const connections of values.connections.split(",").map(Number)) {
-      await compare(keys.slice(0, accounts), connections);
+      await compare({ world, db }, keys.slice(0, accounts), connections);
     }
   }
-} finally {
-  await postgres.stop();
-  lock.release();
-  await rm(folder, { recursive: true, force: true });
-}
+});
 
-async function compare(keys: string[], connections: number): Promise<void> {
+type Deps = { world: World; db: Database };
+
+async function compare(deps: Deps, keys: string[], connections: number): Promise<void> {
   console.log(`${keys.length} account(s), ${connections} connections`);
   const rates: Record<string, number> = {};
-  for (const mode of values.only.split(",")) {
-    const before = await walAndRows();
-    const result = await measure(mode, keys, connections);
-    const after = await walAndRows();
-    rates[mode] = result.perSecond;
-    const count = result.statuses["202"] ?? 0;
-    const wal =
-      mode === "posthorn"
-        ? `, ${Math.round((after.wal - before.wal) / count)} WAL octets a message`
-        : "";
-    console.log(
-      `  ${mode.padEnd(9)} ${Math.round(result.perSecond).toString().padStart(6)}/s  p50 ${result.p50Ms.toFixed(1)} ms  p99 ${result.p99Ms.toFixed(1)} ms  max ${result.maxMs.toFixed(0)} ms  ${JSON.stringify(result.statuses)}${wal}`,
-    );
+  for (const mode of modes) {
+    const job = { connections, keys, bodies: [JSON.stringify(BODY)], path: "/v1/messages" };
+    const measured = await (isKannel(mode) ? measureKannel : measure)(deps, mode, job);
+    rates[mode] = measured.result.perSecond;
+    print(mode, measured);
   }
-  const ratio = (a: string, b: string) => ((rates[a] ?? 0) / (rates[b] ?? Number.NaN)).toFixed(2);
+  const ratio = (mode: string) =>
+    `posthorn / ${mode} ${((rates["posthorn"] ?? 0) / (rates[mode] ?? Number.NaN)).toFixed(2)}`;
+  const others = modes.filter((mode) => mode !== "posthorn");
+  console.log(`  ${others.map(ratio).join("   ")}\n`);
+}
+
+function isKannel(mode: string): boolean {
+  return mode.startsWith("kannel");
+}
+
+/** So far: seconds of processor time, which tell more than the clock on a busy machine, and octets. */
+type Spent = { server: number; postgres: number; wal: number };
+type Measured = { result: Result; before: Spent; after: Spent };
+type Load = Omit<Job, "port" | "seconds">;
+
+async function measure({ world, db }: Deps, mode: string, load: Load): Promise<Measured> {
+  const { child, port } = await world.startChild("./accept-server.ts", [mode, world.databaseUrl]);
+  const measured = await run(world, { ...load, port, seconds }, async () => ({
+    server: await cpuOf(child),
+    postgres: (await usedBy(await familyOf(world.databasePid))).all,
+    wal: await walSize(db),
+  }));
+  await stopChild(child);
+  return measured;
+}
+
+async function measureKannel({ world }: Deps, mode: string, load: Load): Promise<Measured> {
+  const smsc = await world.startChild("./smpp-sink.ts");
+  const store = mode === "kannel-unstored" ? "none" : "spool";
+  const kannel = await startKannel(world, { store, smscPort: smsc.port });
+  const job = { ...load, port: kannel.port, path: kannel.sendPath(BODY), bodies: [], seconds };
+  const measured = await run(world, job, async () => {
+    const server = (await usedBy(kannel.pids)).all;
+    return { server, postgres: 0, wal: 0 };
+  });
+  await kannel.stop();
+  await stopChild(smsc.child);
+  return measured;
+}
+
+async function run(world: World, job: Job, spent: () => Promise<Spent>): Promise<Measured> {
+  await world.load({ ...job, seconds: 2 });
+  const before = await spent();
+  const result = await world.load(job);
+  return { result, before, after: await spent() };
+}
+
+function print(mode: string, { result, before, after }: Measured): void {
+  const { perSecond, statuses, p50Ms, p99Ms, maxMs } = result;
+  const answered = Object.values(statuses).reduce((sum, each) => sum + each, 0);
+  const each = (used: number) => ((used * 1e6) / answered).toFixed(0);
+  const octets = Math.round((after.wal - before.wal) / (statuses["202"] ?? 0));
+  const wal = mode === "posthorn" ? `, ${octets} WAL octets a message` : "";
   console.log(
-    `  posthorn / bare ${ratio("posthorn", "bare")}   posthorn / single ${ratio("posthorn", "single")}\n`,
+    `  ${mode.padEnd(15)} ${Math.round(perSecond).toString().padStart(6)}/s  p50 ${p50Ms.toFixed(1)} ms  p99 ${p99Ms.toFixed(1)} ms  max ${maxMs.toFixed(0)} ms  ${JSON.stringify(statuses)}${wal}`,
   );
-}
-
-async function measure(mode: string, keys: string[], connections: number): Promise<Result> {
-  const server = fork(new URL("./accept-server.ts", import.meta.url), [mode, postgres.url], {
-    stdio: ["ignore", "inherit", "inherit", "ipc"],
-  });
-  const [port] = (await once(server, "message")) as [number];
-  await load({
-    port,
-    connections,
-    seconds: 2,
-    path: "/v1/messages",
-    keys,
-    bodies: [JSON.stringify(BODY)],
-  });
-  const before = await cpuOf(server);
-  const result = await load({
-    port,
-    connections,
-    seconds,
-    path: "/v1/messages",
-    keys,
-    bodies: [JSON.stringify(BODY)],
-  });
-  const after = await cpuOf(server);
-  server.kill("SIGTERM");
-  await once(server, "exit");
-  const answered = Object.values(result.statuses).reduce((sum, each) => sum + each, 0);
   console.log(
-    `            processor time a request: server ${((after.server - before.server) / answered).toFixed(0)} µs, PostgreSQL ${((after.postgres - before.postgres) / answered).toFixed(0)} µs`,
+    `                  processor time a request: server ${each(after.server - before.server)} µs, PostgreSQL ${each(after.postgres - before.postgres)} µs`,
   );
-  return result;
 }
 
-async function load(job: Job): Promise<Result> {
-  const child = spawn(
-    process.execPath,
-    [new URL("./load.ts", import.meta.url).pathname, "--job", JSON.stringify(job)],
-    { stdio: ["ignore", "pipe", "inherit"] },
-  );
-  let output = "";
-  child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
-  await once(child, "exit");
-  return JSON.parse(output) as Result;
+async function cpuOf(server: ChildProcess): Promise<number> {
+  server.send("cpu");
+  const [usage] = (await once(server, "message")) as [NodeJS.CpuUsage];
+  return (usage.user + usage.system) / 1e6;
 }
 
-async function walAndRows(): Promise<{ wal: number }> {
-  const db = openDatabase({ url: postgres.url, log: silentLog, maxConnections: 1 });
+async function walSize(db: Database): Promise<number> {
   const [row] = await db.query<{ wal: number }>(
     sql`select (pg_current_wal_lsn() - '0/0')::bigint as wal`,
   );
-  await db.close();
-  return row ?? { wal: 0 };
-}
-
-async function makeKeys(url: string, count: number): Promise<string[]> {
-  const db = openDatabase({ url, log: silentLog, maxConnections: 1 });
-  const secrets = secretBox(Buffer.alloc(32));
-  const keys: string[] = [];
-  for (let n = 0; n < count; n += 1) {
-    const now = systemClock.now();
-    const { accountId } = await createAccount(db, {
-      name: `bench ${n}`,
-      actor: "bench",
-      now,
-      secrets,
-    });
-    await bookCredits(db, {
-      accountId,
-      kind: "topup",
-      amount: 1_000_000_000,
-      note: "bench",
-      actor: "bench",
-      now,
-    });
-    const made = await createKey(db, {
-      accountId,
-      name: "bench",
-      scopes: ["messages:send"],
-      expiresAt: null,
-      actor: "bench",
-      now,
-    });
-    if (made.outcome === "created") keys.push(made.key);
-  }
-  await db.close();
-  return keys;
-}
-
-/** Processor time so far in microseconds: it tells more than the clock on a busy machine. */
-async function cpuOf(server: ChildProcess): Promise<{ server: number; postgres: number }> {
-  server.send("cpu");
-  const [usage] = (await once(server, "message")) as [NodeJS.CpuUsage];
-  return { server: usage.user + usage.system, postgres: processorTimeOf(postgres.pid) };
-}
-
-/** Of a process and its children, as Linux tells it; elsewhere nothing is known. */
-function processorTimeOf(pid: number): number {
-  if (!existsSync("/proc/self/stat")) return Number.NaN;
-  const microseconds = 10_000;
-  return readdirSync("/proc")
-    .filter((name) => /^[0-9]+$/.test(name) && existsSync(`/proc/${name}/stat`))
-    .map((name) =>
-      readFileSync(`/proc/${name}/stat`, "utf8")
-        .replace(/^.*\) /s, "")
-        .split(" "),
-    )
-    .filter(([, parent]) => Number(parent) === pid)
-    .reduce((sum, fields) => sum + (Number(fields[11]) + Number(fields[12])) * microseconds, 0);
+  return row?.wal ?? 0;
 }

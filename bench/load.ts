@@ -2,6 +2,7 @@
  * A load of HTTP requests over raw sockets, cheap enough to leave the other core to the server.
  * Runs as a process of its own: reads one JSON job from argv, prints one JSON result.
  */
+import { writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 
 export type Job = {
@@ -11,9 +12,12 @@ export type Job = {
   path: string;
   /** One is taken in turn for each request. */
   keys: string[];
+  /** Posted in turn; where there are none, the path is fetched with GET. */
   bodies: string[];
   /** At most so many requests a second in all; as many as are answered where it is left out. */
   perSecond?: number;
+  /** A file for the ids of all messages that were answered with 202, one a line. */
+  idsFile?: string;
 };
 export type Result = {
   perSecond: number;
@@ -21,31 +25,49 @@ export type Result = {
   p50Ms: number;
   p99Ms: number;
   maxMs: number;
+  /** Connections that broke. */
   errors: number;
+  /** Requests that were sent and not answered, half a minute after the last. */
+  unanswered: number;
 };
+
+const PATIENCE_MS = 30_000;
 
 if (process.argv[2] === "--job") {
   const result = await run(JSON.parse(process.argv[3] ?? "{}") as Job);
   process.stdout.write(JSON.stringify(result));
 }
 
-async function run(job: Job): Promise<Result> {
-  const requests = job.keys.flatMap((key) =>
-    job.bodies.map((body) =>
+function requestsOf({ path, keys, bodies }: Job): Buffer[] {
+  const head = (method: string) => `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n`;
+  if (bodies.length === 0) return [Buffer.from(`${head("GET")}\r\n`)];
+  return keys.flatMap((key) =>
+    bodies.map((body) =>
       Buffer.from(
-        `POST ${job.path} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-API-Key: ${key}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+        `${head("POST")}X-API-Key: ${key}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
       ),
     ),
   );
+}
+
+async function run(job: Job): Promise<Result> {
+  const requests = requestsOf(job);
   const latencies: number[] = [];
   const statuses: Record<string, number> = {};
+  const ids: string[] = [];
   let errors = 0;
   let turn = 0;
   const began = performance.now();
   const end = began + job.seconds * 1000;
-  const sockets = Array.from({ length: job.connections }, () => client());
-  await Promise.all(sockets);
+  const open = new Set<Socket>();
+  const patience = setTimeout(
+    () => open.forEach((socket) => socket.destroy()),
+    job.seconds * 1000 + PATIENCE_MS,
+  );
+  await Promise.all(Array.from({ length: job.connections }, () => client()));
+  clearTimeout(patience);
   const seconds = (performance.now() - began) / 1000;
+  if (job.idsFile !== undefined) writeFileSync(job.idsFile, ids.join("\n"));
   latencies.sort((a, b) => a - b);
   const at = (share: number) => latencies[Math.floor(share * (latencies.length - 1))] ?? 0;
   return {
@@ -55,7 +77,14 @@ async function run(job: Job): Promise<Result> {
     p99Ms: at(0.99),
     maxMs: at(1),
     errors,
+    unanswered: turn - latencies.length,
   };
+
+  function note(status: string, answer: string): void {
+    statuses[status] = (statuses[status] ?? 0) + 1;
+    if (job.idsFile === undefined || status !== "202") return;
+    ids.push(/"messageId":"([^"]+)"/.exec(answer)?.[1] ?? "");
+  }
 
   function client(): Promise<void> {
     return new Promise((resolve) => {
@@ -78,12 +107,12 @@ async function run(job: Job): Promise<Result> {
         if (head < 0) return;
         const length = Number(/content-length: (\d+)/i.exec(held.slice(0, head))?.[1] ?? 0);
         if (held.length < head + 4 + length) return;
-        const status = held.slice(9, 12);
+        note(held.slice(9, 12), held.slice(head + 4, head + 4 + length));
         held = held.slice(head + 4 + length);
-        statuses[status] = (statuses[status] ?? 0) + 1;
         latencies.push(performance.now() - sentAt);
         send();
       });
+      open.add(socket);
       socket.on("error", () => {
         errors += 1;
         resolve();

@@ -1,0 +1,223 @@
+/**
+ * What a benchmark stands on: an embedded PostgreSQL of its own in a temporary folder, migrated, and
+ * the processes beside it. All of it ends with the benchmark, also where somebody interrupts it or
+ * stops reading what it prints, such as head.
+ */
+import { type ChildProcess, fork, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createAccount, createKey } from "#accounts";
+import { bookCredits } from "#credits";
+import { setRoute } from "#messages";
+import {
+  type Database,
+  lockDataDir,
+  migrate,
+  openDatabase,
+  type SecretBox,
+  secretBox,
+  silentLog,
+  startEmbeddedPostgres,
+  systemClock as clock,
+} from "#platform";
+import { addCarrier } from "#sending";
+import type { Job, Result } from "./load.ts";
+
+export type World = {
+  /** Empty but for the database's own; gone in the end. */
+  folder: string;
+  databaseUrl: string;
+  databasePid: number;
+  secrets: SecretBox;
+  /** Closed in the end, where nobody did. */
+  openDatabase(options: DatabaseOptions): Database;
+  /** A file of this folder as a process, which tells its port first. */
+  startChild(file: string, args?: string[]): Promise<Child>;
+  /** The real service, on this database, without limits that a load would meet. */
+  startService(settings?: Record<string, string>, flags?: string[]): Promise<Child>;
+  spawn(command: string, args: string[]): ChildProcess;
+  load(job: Job): Promise<Result>;
+};
+export type Child = { child: ChildProcess; pid: number; port: number };
+
+type DatabaseOptions = Omit<Parameters<typeof openDatabase>[0], "url" | "log">;
+/** Run in the order of their making, the last first. `isEarly` where nobody waits for a good end. */
+type End = (isEarly: boolean) => Promise<unknown>;
+
+/** A service finishes what is in flight, and writes its profile. */
+const PATIENCE_MS = 30_000;
+const SERVICE = new URL("../server/main.ts", import.meta.url).pathname;
+const ACTOR = "bench";
+
+/** Runs the benchmark in a world of its own, and clears that away however it ends. */
+export async function inWorld(run: (world: World) => Promise<void>): Promise<void> {
+  const ends: End[] = [];
+  let ending: Promise<void> | undefined;
+  const end = (isEarly: boolean) => (ending ??= runBackwards(ends, isEarly));
+  endOnSignals(() => end(true));
+  try {
+    await run(await openWorld(ends));
+  } finally {
+    await end(false);
+  }
+}
+
+async function runBackwards(ends: End[], isEarly: boolean): Promise<void> {
+  for (const end of ends.toReversed()) await end(isEarly).catch(console.error);
+}
+
+/** The handlers stay: a terminal and npm both pass on a Ctrl-C, and the second must not cut the first off. */
+function endOnSignals(end: () => Promise<void>): void {
+  const leave = (code: number) => void end().finally(() => process.exit(code));
+  process.on("SIGINT", () => leave(130));
+  process.on("SIGTERM", () => leave(143));
+  process.on("SIGHUP", () => leave(129));
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => leave(141));
+  process.on("uncaughtException", (error) => {
+    console.error(error);
+    leave(1);
+  });
+}
+
+async function openWorld(ends: End[]): Promise<World> {
+  const folder = await mkdtemp(join(tmpdir(), "posthorn-bench-"));
+  ends.push(() => rm(folder, { recursive: true, force: true }));
+  const lock = lockDataDir(folder);
+  const starting = startEmbeddedPostgres({ lock, clock, log: silentLog });
+  // Before it is there: an interruption while it starts must stop it too.
+  ends.push(async () => {
+    await starting.then((postgres) => postgres.stop()).catch(() => undefined);
+    lock.release();
+  });
+  const postgres = await starting;
+  await migrate(postgres.url);
+  const key = randomBytes(32);
+  const env = {
+    ...process.env,
+    DATABASE_URL: postgres.url,
+    DATA_DIR: folder,
+    SECRET_KEY: key.toString("base64"),
+    WEBHOOK_ALLOW_CIDRS: "127.0.0.0/8",
+    WEBHOOK_ALLOW_HTTP: "true",
+    RATE_LIMIT_SENDS: "1000000",
+    RATE_LIMIT_SENDS_BURST: "1000000",
+    LOG_LEVEL: "warn",
+  };
+  const keep = (child: ChildProcess) => {
+    ends.push((isEarly) => stopChild(child, isEarly ? "SIGKILL" : "SIGTERM"));
+    return child;
+  };
+
+  return {
+    folder,
+    databaseUrl: postgres.url,
+    databasePid: postgres.pid,
+    secrets: secretBox(key),
+    openDatabase(options) {
+      const db = openDatabase({ ...options, url: postgres.url, log: silentLog });
+      // A statement that runs would hold up an early end; the database's end is its end too.
+      ends.push((isEarly) => (isEarly ? Promise.resolve() : db.close()));
+      return db;
+    },
+    async startChild(file, args = []) {
+      const child = keep(fork(new URL(file, import.meta.url), args));
+      const [port] = (await once(child, "message")) as [number];
+      return { child, pid: child.pid ?? 0, port };
+    },
+    async startService(settings = {}, flags = []) {
+      const port = await freePort();
+      const child = spawn(process.execPath, [...flags, SERVICE, "start"], {
+        env: { ...env, PORT: String(port), ...settings },
+        stdio: ["ignore", "ignore", "inherit"],
+      });
+      await isReady(keep(child), port);
+      return { child, pid: child.pid ?? 0, port };
+    },
+    spawn: (command, args) =>
+      keep(spawn(command, args, { env, stdio: ["ignore", "inherit", "inherit"] })),
+    async load(job) {
+      const file = new URL("./load.ts", import.meta.url).pathname;
+      const args = [file, "--job", JSON.stringify(job)];
+      const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+      keep(child);
+      let output = "";
+      child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
+      await once(child, "close");
+      return JSON.parse(output) as Result;
+    },
+  };
+}
+
+async function isReady(child: ChildProcess, port: number): Promise<void> {
+  for (;;) {
+    const ok = await fetch(`http://127.0.0.1:${port}/readyz`).then(
+      (answer) => answer.ok,
+      () => false,
+    );
+    if (ok) return;
+    if (hasEnded(child)) throw new Error("The service does not start.");
+    await clock.sleep(50);
+  }
+}
+
+export async function stopChild(
+  child: ChildProcess,
+  signal: "SIGTERM" | "SIGKILL" = "SIGTERM",
+): Promise<void> {
+  if (hasEnded(child) || child.pid === undefined) return;
+  const ended = once(child, "exit");
+  child.kill(signal);
+  const cancel = clock.timer(PATIENCE_MS, () => void child.kill("SIGKILL"));
+  await ended;
+  cancel();
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+export type Account = { accountId: string; signingSecret: string; key: string };
+
+/** Accounts that can pay for any load, each with a key. */
+export async function makeAccounts(
+  db: Database,
+  { secrets }: World,
+  count: number,
+): Promise<Account[]> {
+  const accounts: Account[] = [];
+  for (let n = 0; n < count; n += 1) {
+    const by = { actor: ACTOR, now: clock.now() };
+    const made = await createAccount(db, { name: `bench ${n}`, secrets, ...by });
+    const { accountId, signingSecret } = made;
+    await bookCredits(db, { accountId, kind: "topup", amount: 1e9, note: "bench", ...by });
+    const wish = { accountId, name: "bench", scopes: ["messages:send"], expiresAt: null, ...by };
+    const created = await createKey(db, wish);
+    if (created.outcome !== "created") throw new Error("The key was not made.");
+    accounts.push({ accountId, signingSecret, key: created.key });
+  }
+  return accounts;
+}
+
+/** A carrier that all messages go to; its id. */
+export async function addSmsc(db: Database, { secrets }: World, port: number): Promise<string> {
+  const by = { actor: ACTOR, now: clock.now() };
+  const settings = { host: "127.0.0.1", port, system_id: "bench", window: 500, rate: 0 };
+  const wish = { name: "bench", settings, password: "bench", secrets, ...by };
+  const added = await addCarrier(db, wish);
+  if (added.outcome !== "added") throw new Error("The carrier was not added.");
+  await setRoute(db, { prefix: "", carrierIds: [added.carrierId] }, by);
+  return added.carrierId;
+}
