@@ -1,4 +1,4 @@
-import { newId, type Queryable, sql } from "#platform";
+import { newId, type Queryable, type Sql, sql } from "#platform";
 
 /** Who did it: `user:<id>`, `key:<id>`, `cli`, `system`; of a person at the dashboard also from where. */
 export type Actor = string | { name: string; address: string | null; requestId: string };
@@ -26,4 +26,28 @@ export async function recordAudit(db: Queryable, entry: AuditEntry): Promise<voi
     insert into audit_log (audit_id, at, account_id, actor, action, object_id, details, address, request_id)
     values (${newId(at.getTime())}, ${at}, ${accountId}, ${actorName(actor)}, ${action}, ${objectId},
             ${JSON.stringify(details)}, ${address}, ${requestId})`);
+}
+
+/**
+ * Piece of a statement. From `done (n)` it makes `noted`: the entries of each n that is done, written
+ * with whatever the statement does. What is not done leaves no entry.
+ */
+export function noteDone(entries: readonly (AuditEntry & { n: number })[]): Sql {
+  const each = <Value>(pick: (entry: AuditEntry & { n: number }) => Value) => entries.map(pick);
+  const from = ({ actor }: AuditEntry) => (typeof actor === "string" ? undefined : actor);
+  return sql`
+    noted as (
+      insert into audit_log (audit_id, at, account_id, actor, action, object_id, details, address, request_id)
+      select e.audit_id, e.at, e.account_id, e.actor, e.action, e.object_id, e.details::jsonb, e.address, e.request_id
+        from unnest(
+          ${each(({ n }) => n)}::integer[], ${each(({ at }) => newId(at.getTime()))}::uuid[],
+          ${each(({ at }) => at.toISOString())}::timestamptz[], ${each(({ accountId }) => accountId)}::uuid[],
+          ${each(({ actor }) => actorName(actor))}::text[], ${each(({ action }) => action)}::text[],
+          ${each(({ objectId }) => objectId)}::text[],
+          ${each(({ details = {} }) => JSON.stringify(details))}::text[],
+          ${each((entry) => from(entry)?.address ?? null)}::text[],
+          ${each((entry) => from(entry)?.requestId ?? null)}::text[]
+        ) as e (n, audit_id, at, account_id, actor, action, object_id, details, address, request_id)
+        join done on done.n = e.n
+    )`;
 }

@@ -1,4 +1,3 @@
-import { recordAudit } from "#accounts";
 import type { ConsoleMessage, MemberRole, operations } from "#contract";
 import type { Handlers } from "#http";
 import {
@@ -8,8 +7,8 @@ import {
   readFilter,
   type Routing,
 } from "#messages";
-import { type Clock, type Database, isId, type Queryable } from "#platform";
-import type { Actor, ConsoleHandlers, CsvAnswer, Person } from "./console-call.ts";
+import { type Database, isId } from "#platform";
+import type { Actor, ConsoleHandlers, CsvAnswer } from "./console-call.ts";
 import { refuseFields } from "./field-problems.ts";
 import { messagesCsv } from "./messages-csv.ts";
 import type { Pager } from "./paging.ts";
@@ -18,7 +17,6 @@ import { type Account, carriersOf, showMessages } from "./show-messages.ts";
 
 type Deps = {
   db: Database;
-  clock: Clock;
   pager: Pager;
   /** The handlers of `/v1`: the page has no way of its own to send. */
   api: Handlers<typeof operations>;
@@ -27,7 +25,7 @@ type Deps = {
 
 /** Messages: browsing them as the role may, sending and canceling by the handlers of `/v1`. */
 export function consoleMessageHandlers(deps: Deps) {
-  const { db, clock, pager, api } = deps;
+  const { db, pager, api } = deps;
   return {
     async browseMessages({ account, query }) {
       const { limit: _limit, cursor: _cursor, ...asked } = query;
@@ -57,24 +55,18 @@ export function consoleMessageHandlers(deps: Deps) {
       return Promise.resolve({ fileName: "messages.csv", lines: messagesCsv(db, account, filter) });
     },
 
-    async composeMessage(call) {
+    composeMessage(call) {
       const { header } = call;
-      let isReplayed = false;
-      const message = await api.sendMessage({
+      return api.sendMessage({
         ...apiCall(call),
         body: call.body,
         params: undefined,
         query: undefined,
         header(name, value) {
-          if (name === "idempotency-replayed") isReplayed = true;
           // The message's address is one of the dashboard, not of `/v1`.
           if (name !== "location") header(name, value);
         },
       });
-      // A crash before this line leaves a message, paid for and sent, that the audit log lacks; the
-      // message itself shows that no key sent it.
-      if (!isReplayed) await recordSend(db, call, message.messageId, clock.now());
-      return message;
     },
 
     async previewConsoleMessage(call) {
@@ -108,21 +100,14 @@ export function consoleMessageHandlers(deps: Deps) {
       });
     },
 
-    async cancelConsoleMessage(call) {
-      const { account, actor, params } = call;
-      const { messageId } = params;
-      const before = await findMessage(db, account.accountId, messageId);
-      const message = await api.cancelMessage({
+    cancelConsoleMessage(call) {
+      const { messageId } = call.params;
+      return api.cancelMessage({
         ...apiCall(call),
         params: { messageId },
         query: undefined,
         body: undefined,
       });
-      if (before?.error_code !== "CANCELED") {
-        const entry = { at: clock.now(), accountId: account.accountId, actor, objectId: messageId };
-        await recordAudit(db, { ...entry, action: "message.canceled" });
-      }
-      return message;
     },
   } satisfies Partial<ConsoleHandlers>;
 }
@@ -146,7 +131,10 @@ function filterOf(asked: Asked, role: MemberRole): BrowseFilter {
   return { ...readFilter(asked), keyId, sender, errorCodes };
 }
 
-/** A call of a person, as the handlers of `/v1` take it: no key, all scopes of the role's operation. */
+/**
+ * A call of a person, as the handlers of `/v1` take it: no key, all scopes of the role's operation.
+ * What it changes is noted in the audit log under the person's name, in the same transaction.
+ */
 function apiCall(call: {
   account: Account;
   actor: Actor;
@@ -155,21 +143,11 @@ function apiCall(call: {
   header: (name: string, value: string) => void;
 }) {
   return {
-    caller: { keyId: null, accountId: call.account.accountId, scopes: [] },
+    caller: { keyId: null, actor: call.actor, accountId: call.account.accountId, scopes: [] },
     idempotencyKey: call.idempotencyKey,
     requestId: call.actor.requestId,
     problem: call.problem as never,
     header: call.header,
     allowance: () => undefined,
   };
-}
-
-async function recordSend(
-  db: Queryable,
-  { account, actor }: { account: Account; actor: Actor; person: Person },
-  messageId: string,
-  at: Date,
-): Promise<void> {
-  const entry = { at, accountId: account.accountId, actor, objectId: messageId };
-  await recordAudit(db, { ...entry, action: "message.sent" });
 }

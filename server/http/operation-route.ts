@@ -14,6 +14,8 @@ import { Problem } from "./problem.ts";
 export type Caller = {
   /** Null for a person who is signed in. */
   keyId: string | null;
+  /** The person, as the audit log keeps it. */
+  actor?: { name: string; address: string | null; requestId: string };
   accountId: string;
   scopes: readonly string[];
 };

@@ -1,4 +1,5 @@
-import { type Queryable, sql } from "#platform";
+import { type Actor, noteDone } from "#accounts";
+import { type Queryable, type Sql, sql } from "#platform";
 import type { MessageRow } from "./message-row.ts";
 
 /** One message, or one batch of them that is accepted whole or not at all. */
@@ -6,6 +7,8 @@ export type AcceptRequest = {
   accountId: string;
   /** Null where a person sends, from the dashboard or the terminal. */
   keyId: string | null;
+  /** The person, where the audit log is to tell of it; of a key's sends the messages tell. */
+  actor?: Actor | undefined;
   /** The version of the routing tables that the messages were priced by. */
   routingVersion: number;
   idempotencyKey: string | null;
@@ -53,7 +56,8 @@ export async function acceptMessages(
   requests: AcceptRequest[],
   settings: AcceptSettings,
 ): Promise<Acceptance[]> {
-  const rows = await db.query<Row>(acceptStatement(requests, settings));
+  const statement = noteSends(requests, acceptStatement(requests, settings));
+  const rows = await db.query<Row>(statement);
   const outcomes = new Map(rows.map((row) => [row.n, row]));
   return requests.map((_request, position) => {
     const row = outcomes.get(position + 1);
@@ -79,6 +83,26 @@ function acceptanceOf(row: Row): Acceptance {
     case "again":
       return { outcome, tokens };
   }
+}
+
+/** With the audit rows of what people send: they commit with the messages, or neither does. */
+function noteSends(requests: AcceptRequest[], statement: Sql): Sql {
+  const entries = requests.flatMap(({ actor, accountId, messages }, position) => {
+    if (actor === undefined) return [];
+    const entry = { n: position + 1, accountId, actor, action: "message.sent" };
+    return messages.map((message) => ({
+      ...entry,
+      at: message.created_at,
+      objectId: message.message_id,
+    }));
+  });
+  // Most batches are of keys alone, and cost nothing more for it.
+  if (entries.length === 0) return statement;
+  return sql`
+    with verdict as materialized (${statement}), done as (
+      select n from verdict where outcome = 'accepted'
+    ), ${noteDone(entries)}
+    select n, outcome, available, tokens, message_ids, default_sender from verdict`;
 }
 
 /** One array per column: the text is the same for 1 message and for 500, so one plan serves. */

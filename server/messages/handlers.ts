@@ -95,7 +95,8 @@ export function messageHandlers(deps: Deps): Handlers<typeof operations> {
     async cancelMessage({ caller, params, problem }) {
       const known = await findMessage(db, caller.accountId, params.messageId);
       if (!known) throw problem("MESSAGE_NOT_FOUND");
-      const wish = { accountId: caller.accountId, messageId: known.message_id, now: clock.now() };
+      const { accountId, actor } = caller;
+      const wish = { accountId, actor, messageId: known.message_id, now: clock.now() };
       const result = await cancelMessage(db, wish, deps.outbox);
       switch (result.outcome) {
         case "canceled":

@@ -1,4 +1,4 @@
-import { lockAccounts } from "#accounts";
+import { type Actor, lockAccounts, recordAudit } from "#accounts";
 import { type Clock, type Database, type Loop, sql, type Transaction } from "#platform";
 import type { MessageRow } from "./message-row.ts";
 import { messageColumns } from "./message-row.ts";
@@ -10,13 +10,21 @@ export type Cancellation =
   | { outcome: "canceled" | "already_canceled"; message: MessageRow }
   | { outcome: "not_found" | "not_cancelable" };
 
+export type CancelWish = {
+  accountId: string;
+  messageId: string;
+  /** The person, where the audit log is to tell of it. */
+  actor?: Actor | undefined;
+  now: Date;
+};
+
 /**
  * Ends a message that waits. Whoever hands messages over leases the queue row first, and both take
  * its lock: a message is either canceled and refunded, or handed over, never both.
  */
 export function cancelMessage(
   db: Database,
-  { accountId, messageId, now }: { accountId: string; messageId: string; now: Date },
+  { accountId, messageId, actor, now }: CancelWish,
   outbox?: Outbox,
 ): Promise<Cancellation> {
   return db.transaction(async (tx) => {
@@ -32,6 +40,8 @@ export function cancelMessage(
     if (!queued || queued.is_leased) return { outcome: "not_cancelable" };
     await tx.query(sql`delete from send_queue where message_id = ${messageId}`);
     await moveMessages(tx, [failure(message, "CANCELED", now)], outbox);
+    const entry = { at: now, accountId, action: "message.canceled", objectId: messageId };
+    if (actor !== undefined) await recordAudit(tx, { ...entry, actor });
     const canceled = await lockMessage(tx, accountId, messageId);
     return canceled ? { outcome: "canceled", message: canceled } : { outcome: "not_found" };
   });

@@ -1,3 +1,4 @@
+import type { Actor } from "#accounts";
 import type { Detail, ErrorCode, NewMessage } from "#contract";
 import { type Allowance, Problem, rateLimited } from "#http";
 import type { Clock, Database } from "#platform";
@@ -20,8 +21,8 @@ export type SendDeps = {
   limits: { sends: number; sendsBurst: number };
 };
 
-/** Who sends; no key where a person does. */
-export type Sender = { accountId: string; keyId: string | null };
+/** Who sends; no key where a person does, who may be named for the audit log. */
+export type Sender = { accountId: string; keyId: string | null; actor?: Actor };
 export type Sent = { rows: MessageRow[]; isReplayed: boolean };
 export type Wish = {
   operation: string;
@@ -51,6 +52,7 @@ export async function sendMessages(deps: SendDeps, sender: Sender, wish: Wish): 
   const blank: AcceptRequest = {
     accountId: sender.accountId,
     keyId: sender.keyId,
+    actor: sender.actor,
     routingVersion: NO_ROUTING,
     idempotencyKey: idempotencyKey ?? null,
     fingerprint: print,

@@ -81,6 +81,23 @@ test("a message sent from a page goes the way of the API, once per form, and is 
   });
 });
 
+test("what a person sends or cancels is stored with its audit row, or not at all", async () => {
+  await using console = await startConsole();
+  const developer = await console.member("developer");
+  const A = `/console/accounts/${console.accountId}`;
+  const body = { recipient: "4915112345678", text: "Hello" };
+  const sent = await send(developer, console);
+  await console.db.query(sql`
+    alter table audit_log add constraint nothing_more check (action not like 'message.%') not valid`);
+
+  const refused = await developer.post(`${A}/messages`, body);
+  const kept = await developer.post(`${A}/messages/${sent}/cancel`);
+
+  assert.deepEqual([refused.statusCode, kept.statusCode], [500, 500]);
+  const stored = await console.db.query(sql`select message_id, status from messages`);
+  assert.deepEqual(stored, [{ message_id: sent, status: "QUEUED" }]);
+});
+
 test("a message that cannot be paid for names price and balance, and stores nothing", async () => {
   await using console = await startConsole();
   const accountId = await console.createAccount(1);
