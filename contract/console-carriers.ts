@@ -20,7 +20,12 @@ const Link = Type.Object({
   submitsPerSecond: Type.Number(),
   receiptsPerSecond: Type.Number(),
   responseMs: Latency,
-  problem: nullable(Type.String()),
+  enquireLinkAt: nullable({
+    ...Time,
+    description:
+      "When the carrier last answered our enquire_link; null while it has not: only an idle link is asked.",
+  }),
+  problem: nullable(Type.String({ description: "Why it is not bound, as a sentence." })),
 });
 
 const Carrier = Type.Object(
@@ -36,7 +41,12 @@ const Carrier = Type.Object(
     responseMs: Latency,
     waiting: Type.Integer({ description: "Messages that wait for this carrier." }),
     refusals: Type.Array(Type.Object({ carrierCode: Type.String(), count: Type.Integer() }), {
-      description: "Since its nodes started, most frequent first.",
+      description:
+        "Refused submits of the last hour by the carrier's code, most frequent first, as the nodes that run have counted them: one that restarts begins anew.",
+    }),
+    lateReceipts: Type.Integer({
+      description:
+        "Receipts of the last hour that came after their message had ended: they are kept and change nothing. Counted as refusals are.",
     }),
     settings: Type.Unsafe<Record<string, unknown>>({
       type: "object",

@@ -1,6 +1,6 @@
-import { Group } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
-import { Link, Outlet } from "@tanstack/react-router";
+import { Link, Outlet, useRouterState } from "@tanstack/react-router";
+import { useEffect, useRef } from "react";
 import type { OperatorStreamEvent } from "#contract";
 import { addressOf, type ReadRoute } from "../api.ts";
 import { useMe } from "../session.ts";
@@ -28,21 +28,26 @@ export function OperatorPage() {
 
 function Sections() {
   useOperatorStream();
+  const bar = useRef<HTMLElement>(null);
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  // On a phone they scroll sideways: the open one must be among those seen.
+  useEffect(() => {
+    const open = bar.current?.querySelector("[aria-current=page]");
+    open?.scrollIntoView({ block: "nearest", inline: "center" });
+  }, [path]);
   return (
     <Page title={text.title}>
-      <nav aria-label={text.sections}>
-        <Group gap={4} className={classes["sections"]}>
-          {SECTIONS.map(({ to, name }) => (
-            <Link
-              key={to}
-              to={to}
-              className={classes["section"]}
-              activeOptions={{ includeSearch: false }}
-            >
-              {name}
-            </Link>
-          ))}
-        </Group>
+      <nav ref={bar} aria-label={text.sections} className={classes["sections"]}>
+        {SECTIONS.map(({ to, name }) => (
+          <Link
+            key={to}
+            to={to}
+            className={classes["section"]}
+            activeOptions={{ includeSearch: false }}
+          >
+            {name}
+          </Link>
+        ))}
       </nav>
       <Outlet />
     </Page>

@@ -111,7 +111,13 @@ export const carriersText = {
   window: (used: number) => `window ${used} in use`,
   links: "Links",
   noLinks: "No link is open.",
-  refusals: "Refusals",
+  since: "since",
+  enquired: "enquire_link answered",
+  notEnquired: "enquire_link not asked yet",
+  refusals: "Error codes, last hour",
+  lateReceipts: "Late receipts, last hour",
+  lateReceiptsHint: "They came after their message had ended: kept, changed nothing.",
+  none: "none",
   test: "Test bind",
   tested: (message: string, duration: string) => `${message} (${duration})`,
   pause: "Pause",
@@ -130,8 +136,6 @@ export const carriersText = {
   passwordHint: "Left empty: unchanged. The present one is never shown.",
   saved: (name: string) => `${name} is changed`,
   savedHint: "In force without a restart.",
-  since: (when: string) => `since ${when}`,
-  seen: "Last heard of",
 } as const;
 
 export const routingText = {

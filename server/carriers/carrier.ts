@@ -112,6 +112,8 @@ export type LinkState = {
   submitsPerSecond: number;
   receiptsPerSecond: number;
   responseMs: { p50: number; p99: number } | null;
+  /** When the carrier last answered our enquire_link: only an idle link is asked. */
+  enquireLinkAt: Date | null;
   /** Why the link is not bound, in words. */
   problem: string | null;
 };

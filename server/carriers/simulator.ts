@@ -187,6 +187,7 @@ class Simulator implements SimulatorCarrier {
           since: this.#since,
           windowInUse: this.#silent,
           ...reading,
+          enquireLinkAt: null,
           problem: null,
         },
       ],

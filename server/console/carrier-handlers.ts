@@ -151,7 +151,8 @@ function presentState(seen: SeenCarrier | undefined) {
   const links = seen?.links ?? [];
   const total = (pick: (link: SeenCarrier["links"][number]) => number) =>
     links.reduce((sum, link) => sum + pick(link), 0);
-  const refusals = Object.entries(seen?.refusals ?? {})
+  const { refusals, lateReceipts } = seen?.lastHour ?? { refusals: {}, lateReceipts: 0 };
+  const byCount = Object.entries(refusals)
     .map(([carrierCode, count]) => ({ carrierCode, count }))
     .toSorted((a, b) => b.count - a.count);
   return {
@@ -160,14 +161,15 @@ function presentState(seen: SeenCarrier | undefined) {
     submitsPerSecond: total(({ submitsPerSecond }) => submitsPerSecond),
     receiptsPerSecond: total(({ receiptsPerSecond }) => receiptsPerSecond),
     responseMs: presentLatency(links.find(({ responseMs }) => responseMs)?.responseMs ?? null),
-    refusals,
+    refusals: byCount,
+    lateReceipts,
     seenAt: seen?.seenAt?.toISOString() ?? null,
   };
 }
 
 /** Reports went through JSON, so their times are texts. */
 function presentLink(link: SeenCarrier["links"][number]) {
-  const { bind, state, windowInUse, submitsPerSecond, receiptsPerSecond, problem } = link;
+  const { bind, state, windowInUse, submitsPerSecond, receiptsPerSecond } = link;
   return {
     bind,
     state,
@@ -176,8 +178,13 @@ function presentLink(link: SeenCarrier["links"][number]) {
     submitsPerSecond,
     receiptsPerSecond,
     responseMs: presentLatency(link.responseMs),
-    problem,
+    enquireLinkAt: link.enquireLinkAt && new Date(link.enquireLinkAt).toISOString(),
+    problem: link.problem && sentence(link.problem),
   };
+}
+
+function sentence(clause: string): string {
+  return `${clause.slice(0, 1).toUpperCase()}${clause.slice(1)}.`;
 }
 
 function presentLatency(latency: { p50: number; p99: number } | null) {

@@ -16,10 +16,11 @@ export function operatorNews(db: Database): () => Promise<OperatorStreamEvent[]>
       listNodes(db),
     ]);
     const shown = {
-      carriers: [...states].map(([id, { state, links }]) => [
+      carriers: [...states].map(([id, { state, links, lastHour }]) => [
         id,
         state,
-        links.map((link) => [link.state, link.problem]),
+        lastHour,
+        links.map((link) => [link.state, link.problem, link.enquireLinkAt]),
       ]),
       queue: [
         queue.map(({ account_id, waiting, scheduled }) => [account_id, waiting, scheduled]),

@@ -1,6 +1,10 @@
 import type { CarrierState, LinkState } from "#carriers";
 import { type Queryable, sql } from "#platform";
 import type { CarrierRow } from "./carriers-table.ts";
+import type { CarrierHour } from "./last-hour.ts";
+
+/** What a node tells of a carrier. */
+export type ReportedState = CarrierState & { lastHour: CarrierHour };
 
 /** A carrier as all nodes together see it; `unknown` where none has reported lately. */
 export type SeenCarrier = {
@@ -8,8 +12,8 @@ export type SeenCarrier = {
   links: LinkState[];
   /** Why links are not bound, in the carrier's or our words. */
   problems: string[];
-  /** Refusals by the carrier's code since its nodes started. */
-  refusals: Record<string, number>;
+  /** Of the last hour, as the nodes that report have counted them. */
+  lastHour: CarrierHour;
   /** When a node last reported it. */
   seenAt: Date | null;
 };
@@ -17,7 +21,7 @@ export type SeenCarrier = {
 /** Nodes report every 2 seconds; this leaves room for a few that were late. */
 const FRESH_MS = 10_000;
 
-type Report = { carrier_id: string; state: CarrierState; at: Date };
+type Report = { carrier_id: string; state: ReportedState; at: Date };
 
 /** By carrier id, of the carriers given. */
 export async function readCarrierStates(
@@ -59,12 +63,17 @@ function together(
   return { state: [...states][0] ?? "down", links, problems };
 }
 
-function countsOf(reports: Report[]): Pick<SeenCarrier, "refusals" | "seenAt"> {
+function countsOf(reports: Report[]): Pick<SeenCarrier, "lastHour" | "seenAt"> {
   const refusals: Record<string, number> = {};
-  for (const { state } of reports) {
-    for (const [code, count] of Object.entries(state.statuses))
+  let lateReceipts = 0;
+  for (const { lastHour } of reports.map(({ state }) => state)) {
+    lateReceipts += lastHour.lateReceipts;
+    for (const [code, count] of Object.entries(lastHour.refusals))
       refusals[code] = (refusals[code] ?? 0) + count;
   }
   const times = reports.map(({ at }) => at.getTime());
-  return { refusals, seenAt: times.length === 0 ? null : new Date(Math.max(...times)) };
+  return {
+    lastHour: { refusals, lateReceipts },
+    seenAt: times.length === 0 ? null : new Date(Math.max(...times)),
+  };
 }

@@ -31,10 +31,11 @@ import {
 import { type CarrierRun, LEASE_MS, runCarrier } from "./carrier-run.ts";
 import { watchCarriers } from "./carrier-metrics.ts";
 import { openPassword, openSettings } from "./carrier-secrets.ts";
+import type { ReportedState } from "./carrier-states.ts";
 import { type CarrierRow, listCarriers } from "./carriers-table.ts";
 import { forgetNodes, heartbeat, leaseBinds, type NodeInfo, signOff } from "./nodes.ts";
 import type { MatchRules } from "./receipts.ts";
-import { recorder } from "./recorder.ts";
+import { type Recorder, recorder } from "./recorder.ts";
 
 type Deps = {
   db: Database;
@@ -234,7 +235,7 @@ export function carrierFleet(deps: Deps) {
     {
       name: "report carriers",
       idleMs: REPORT_MS,
-      pass: () => report(db, { nodeId, members: [...members.values()] }),
+      pass: () => report(db, { nodeId, members: [...members.values()], record }),
     },
     {
       name: "forget old nodes and receipts",
@@ -347,9 +348,12 @@ async function findBegun(db: Database, messageIds: string[]): Promise<Set<string
 
 async function report(
   db: Database,
-  { nodeId, members }: { nodeId: string; members: Member[] },
+  { nodeId, members, record }: { nodeId: string; members: Member[]; record: Recorder },
 ): Promise<number> {
-  const states = members.map(({ run }) => JSON.stringify(run.carrier.state()));
+  const states = members.map(({ row, run: { carrier } }) => {
+    const state: ReportedState = { ...carrier.state(), lastHour: record.lastHour(row.carrier_id) };
+    return JSON.stringify(state);
+  });
   await db.query(sql`
     insert into carrier_states as c (carrier_id, node_id, state, at)
     select carrier_id, ${nodeId}, state, clock_timestamp()

@@ -21,7 +21,7 @@ type Surroundings = {
   rules: MatchRules;
   outbox: Outbox | undefined;
   /** Called once the receipts that matched are stored. */
-  onNoted?: ((notes: readonly Note[]) => void) | undefined;
+  onNoted: (notes: readonly Note[]) => void;
 };
 
 /** Longest time between a message's acceptance and its submission: 35 days ahead, 3 days valid. */
@@ -76,6 +76,7 @@ export async function applyReceipts(
     if (!message) continue;
     const progress =
       segments.get(match.message_id) ?? new Map([[match.segment, { effect: null, open: 1 }]]);
+    const isLate = !isOpen(message);
     const { move, isApplied } = judgeReceipt(message, {
       match,
       receipt,
@@ -83,7 +84,7 @@ export async function applyReceipts(
       progress,
       per: rules(receipt.carrierId).per,
     });
-    notes.push({ match, receipt, at, isApplied });
+    notes.push({ match, receipt, at, isApplied, isLate });
     if (move) {
       moves.push(move);
       message.status = move.to;
@@ -91,7 +92,7 @@ export async function applyReceipts(
   }
   await noteReceipts(tx, notes);
   await moveMessages(tx, moves, outbox);
-  if (onNoted) tx.afterCommit(() => onNoted(notes));
+  tx.afterCommit(() => onNoted(notes));
   return unmatched.length;
 }
 
@@ -113,6 +114,10 @@ function isBad(effect: Receipt["effect"] | null | undefined): effect is "undeliv
   return effect === "undelivered" || effect === "rejected";
 }
 
+function isOpen({ status }: LockedMessage): boolean {
+  return status === "SENT" || status === "QUEUED";
+}
+
 type Judgement = {
   match: Match;
   receipt: Receipt;
@@ -128,8 +133,7 @@ function judgeReceipt(
 ): { move: Move | undefined; isApplied: boolean } {
   const { effect, errorCode, carrierCode } = receipt;
   const state = progress.get(match.segment) ?? { effect: null, open: 1 };
-  const isOpen = message.status === "SENT" || message.status === "QUEUED";
-  if (effect === "none" || !isOpen || state.effect !== null)
+  if (effect === "none" || !isOpen(message) || state.effect !== null)
     return { move: undefined, isApplied: false };
   state.open -= 1;
   // In doubt, the segment was submitted twice: it is lost only when neither is open any more.
@@ -254,7 +258,14 @@ function noneYet({ segments }: LockedMessage): Progress {
   );
 }
 
-export type Note = { match: Match; receipt: Receipt; at: Date; isApplied: boolean };
+export type Note = {
+  match: Match;
+  receipt: Receipt;
+  at: Date;
+  isApplied: boolean;
+  /** Its message had ended before it came. */
+  isLate: boolean;
+};
 
 async function noteReceipts(tx: Transaction, notes: Note[]): Promise<void> {
   const entries = notes.map(({ receipt, at, isApplied }) => ({
@@ -324,7 +335,7 @@ export async function settleSent(
   tx: Transaction,
   sent: MessageRow[],
   at: Date,
-  { rules, outbox }: Surroundings,
+  { rules, outbox }: Pick<Surroundings, "rules" | "outbox">,
 ): Promise<void> {
   if (sent.length === 0) return;
   const messages = await lockMessagesOf(tx, sent);

@@ -51,6 +51,39 @@ test("an answer with a receipt that rejects locks the account before the queue, 
   assert.deepEqual(kinds, [{ kind: "charge" }, { kind: "refund" }]);
 });
 
+test("refusals by the carrier's code, and receipts that come after the end, are counted for their carrier", async () => {
+  await using api = await startApi();
+  const nodeId = newId(systemClock.now().getTime());
+  const message = await leased(api, nodeId);
+  const [carrierId, at] = [message.carrier_id ?? "", systemClock.now()];
+  const record = recorder({
+    db: api.db,
+    clock: systemClock,
+    log: silentLog,
+    metrics: createMetrics(),
+    nodeId,
+    rules: () => ({ windowMs: 60_000, per: "segment" }),
+  });
+  const submission = { message, epoch: 1, carrierId, segment: 1, at };
+  const again = { next: "again", carrierId, delayMs: 0 } as const;
+  const refused = { kind: "refused", temporary: true, throttled: false, code: "EXPIRED" } as const;
+  // The second refusal is ours: the carrier has no code for it.
+  for (const [position, carrierCode] of ["0x58", null].entries()) {
+    const answer = { ...refused, carrierCode };
+    await record.submission({ ...submission, turn: position + 1, answer, step: again });
+  }
+  await leaseAll(api.db, nodeId);
+  const answer = { kind: "accepted", carrierMessageId: "x", matchId: "x" } as const;
+  await record.submission({ ...submission, turn: 3, answer, step: { next: "sent" } });
+  const receipt = { ...rejection(carrierId), state: "DELIVRD", effect: "delivered" } as const;
+  await record.receipt({ receipt, at });
+  const inTime = record.lastHour(carrierId);
+  await record.receipt({ receipt: rejection(carrierId), at });
+
+  assert.deepEqual(inTime, { refusals: { "0x58": 1 }, lateReceipts: 0 });
+  assert.deepEqual(record.lastHour(carrierId), { refusals: { "0x58": 1 }, lateReceipts: 1 });
+});
+
 test("once stopped, an answer that cannot be stored holds up nobody", async () => {
   await using api = await startApi();
   const nodeId = newId(systemClock.now().getTime());
@@ -93,13 +126,17 @@ async function leased(
 ): Promise<MessageRow> {
   const answer = await api.send({ recipient: "4915112345678", text: "Hello" });
   const { messageId } = answer.json() as { messageId: string };
-  await api.db.query(sql`
-    update send_queue
-       set leased_by = ${nodeId}, lease_epoch = 1, attempt = 1, due_at = clock_timestamp() + interval '30 s'`);
+  await leaseAll(api.db, nodeId);
   const found = await findMessagesOf(api.db, [
     { account_id: api.accountId, message_id: messageId },
   ]);
   return found.get(messageId) ?? assert.fail("the message is not there");
+}
+
+async function leaseAll(db: TestDatabase, nodeId: string): Promise<void> {
+  await db.query(sql`
+    update send_queue
+       set leased_by = ${nodeId}, lease_epoch = 1, attempt = 1, due_at = clock_timestamp() + interval '30 s'`);
 }
 
 function rejection(carrierId: string): Receipt {

@@ -9,6 +9,7 @@ import {
   type Tracer,
   type Transaction,
 } from "#platform";
+import { type CarrierHour, type LastHour, lastHour } from "./last-hour.ts";
 import {
   type ArrivedReceipt,
   applyReceipts,
@@ -36,6 +37,7 @@ export type Recorder = {
   receipt(receipt: ArrivedReceipt): Promise<void>;
   /** Applies receipts that were parked and match by now; answers how many. */
   sweepParked(): Promise<number>;
+  lastHour(carrierId: string): CarrierHour;
   /** Waits for what is being stored. What cannot be stored by then is left to its lease, in doubt. */
   stop(): Promise<void>;
 };
@@ -63,7 +65,7 @@ const PARKED_PAGE = 500;
  */
 export function recorder(deps: Deps): Recorder {
   const { db, clock, log, metrics } = deps;
-  const counted = { ...deps, counts: recordMetrics(metrics) };
+  const counted = { ...deps, counts: recordMetrics(metrics), hour: lastHour(clock) };
   const record = batcher<Item, Stored | "full">({
     async run(items) {
       metrics.batchSize.labels("record").observe(items.length);
@@ -101,9 +103,12 @@ export function recorder(deps: Deps): Recorder {
     sweepParked: () =>
       db.transaction(async (tx) => {
         const parked = await takeParked(tx, null, PARKED_PAGE);
-        await applyReceipts(tx, parked, { rules: deps.rules, outbox: deps.outbox });
+        const { rules, outbox, hour } = counted;
+        const onNoted = (notes: readonly Note[]) => countLate(hour, notes);
+        await applyReceipts(tx, parked, { rules, outbox, onNoted });
         return parked.length;
       }),
+    lastHour: (carrierId) => counted.hour.read(carrierId),
     stop() {
       isStopped = true;
       return record.idle();
@@ -111,7 +116,7 @@ export function recorder(deps: Deps): Recorder {
   };
 }
 
-type Counted = Deps & { counts: RecordMetrics };
+type Counted = Deps & { counts: RecordMetrics; hour: LastHour };
 
 async function recordOrEach(deps: Counted, items: Item[]): Promise<(Stored | Error)[]> {
   try {
@@ -134,7 +139,7 @@ async function recordOrEach(deps: Counted, items: Item[]): Promise<(Stored | Err
 }
 
 async function recordBatch(deps: Counted, items: Item[]): Promise<Held> {
-  const { db, nodeId, rules, outbox, tracer, clock, counts } = deps;
+  const { db, nodeId, rules, outbox, tracer, clock, counts, hour } = deps;
   const submissions = items.flatMap((item) => ("submission" in item ? [item.submission] : []));
   const receipts = items.flatMap((item) => ("receipt" in item ? [item.receipt] : []));
   return db.transaction(async (tx) => {
@@ -148,11 +153,15 @@ async function recordBatch(deps: Counted, items: Item[]): Promise<Held> {
     // Accounts are locked before queue rows and messages, everywhere: also those that a receipt refunds.
     const alsoLocked = await accountsToRefund(tx, arrived, { submissions, rules });
     const held = await recordSubmissions(tx, { nodeId, submissions, rules, outbox, alsoLocked });
-    const surroundings = { rules, outbox, onNoted: tracer && traceReceipts(tracer, clock) };
-    const unmatched = await applyReceipts(tx, arrived, surroundings);
+    const onNoted = (notes: readonly Note[]) => {
+      countLate(hour, notes);
+      if (tracer) traceReceipts(tracer, clock, notes);
+    };
+    const unmatched = await applyReceipts(tx, arrived, { rules, outbox, onNoted });
     tx.afterCommit(() => {
       counts.stored(submissions);
       counts.parked(unmatched);
+      countRefusals(hour, submissions);
     });
     return held;
   });
@@ -169,12 +178,22 @@ async function accountsToRefund(
   return [...own, ...(await findRejected(tx, arrived, rules))];
 }
 
-function traceReceipts(tracer: Tracer, clock: Clock) {
-  return (notes: readonly Note[]) => {
-    const endedAt = clock.now();
-    for (const { match, receipt, at, isApplied } of notes) {
-      const { message_id: messageId, segment } = match;
-      tracer.step(messageId, receiptSpan(receipt, { segment, isApplied, at, endedAt }));
-    }
-  };
+/** Refusals of our own, such as a text that the carrier's alphabet cannot hold, have no code of it. */
+function countRefusals(hour: LastHour, submissions: readonly Submission[]): void {
+  for (const { answer, carrierId } of submissions) {
+    if (answer.kind === "refused" && answer.carrierCode !== null)
+      hour.refused(carrierId, answer.carrierCode);
+  }
+}
+
+function countLate(hour: LastHour, notes: readonly Note[]): void {
+  for (const { receipt, isLate } of notes) if (isLate) hour.cameLate(receipt.carrierId);
+}
+
+function traceReceipts(tracer: Tracer, clock: Clock, notes: readonly Note[]): void {
+  const endedAt = clock.now();
+  for (const { match, receipt, at, isApplied } of notes) {
+    const { message_id: messageId, segment } = match;
+    tracer.step(messageId, receiptSpan(receipt, { segment, isApplied, at, endedAt }));
+  }
 }

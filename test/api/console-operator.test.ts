@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addCarrier } from "#sending";
+import { startSmsc } from "#carriers";
+import type { Carrier } from "#contract";
 import { secretBox, sql } from "#platform";
+import { addCarrier } from "#sending";
 import { type Person, startConsole, type TestConsole } from "../support/console.ts";
 import { eventually } from "../support/eventually.ts";
 
@@ -154,6 +156,51 @@ test("a carrier is paused and resumed, its settings judged, and its password is 
   ];
   for (const answer of answers)
     for (const secret of ["sesam123", "anderes1"]) assert.equal(answer.includes(secret), false);
+});
+
+test("a carrier's links, its error codes and late receipts of the last hour, and why it is down, are told", async () => {
+  await using smsc = await startSmsc({
+    answer: ({ recipient }) => (recipient.endsWith("2") ? "refuse" : "accept"),
+    // The second comes when the first has ended the message.
+    receipts: { states: ["DELIVRD", "UNDELIV"] },
+  });
+  await using console = await startConsole({ settings: { ROLES: "api,sender,dashboard" } });
+  const operator = await operatorOf(console);
+  const A = `/console/accounts/${console.accountId}`;
+  const added = await addCarrier(console.db, {
+    name: "acme",
+    settings: { host: "127.0.0.1", port: smsc.port, system_id: "posthorn", enquire_link: "100ms" },
+    password: "sesam123",
+    secrets: secretBox(console.secretKey),
+    actor: "cli",
+    now: new Date(),
+  });
+  const { carrierId } = added as Extract<typeof added, { outcome: "added" }>;
+  const seen = (what: string, isSo: (carrier: Carrier) => boolean) =>
+    eventually(what, async () => {
+      const { data } = (await operator.get(`${O}/carriers`)).json() as { data: Carrier[] };
+      const carrier = data.find((each) => each.carrierId === carrierId);
+      return carrier !== undefined && isSo(carrier) ? carrier : false;
+    });
+  const idle = await seen("it is bound, and answers", ({ links }) =>
+    links.some(({ state, enquireLinkAt }) => state === "bound" && enquireLinkAt !== null),
+  );
+  assert.deepEqual([idle.refusals, idle.lateReceipts, idle.links[0]?.problem], [[], 0, null]);
+  assert.ok(Math.abs(Date.parse(idle.links[0]?.enquireLinkAt ?? "") - Date.now()) < 60_000);
+
+  await operator.post(`${O}/routes`, { prefix: "33", carrierIds: [carrierId] });
+  for (const recipient of ["33612345671", "33612345672"])
+    assert.equal((await operator.post(`${A}/messages`, { recipient, text: "x" })).statusCode, 202);
+  const busy = await seen("both are counted", ({ refusals, lateReceipts }) =>
+    Boolean(refusals.length && lateReceipts),
+  );
+  assert.deepEqual(busy.refusals, [{ carrierCode: "0x45", count: 1 }]);
+  assert.equal(busy.lateReceipts, 1);
+
+  await smsc.stop();
+  await seen("the reason is told in words", ({ links }) =>
+    links.some(({ problem }) => problem === "The carrier refused the connection (ECONNREFUSED)."),
+  );
 });
 
 test("the queue, the nodes and the carriers show what is going on", async () => {

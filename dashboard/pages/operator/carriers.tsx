@@ -1,6 +1,6 @@
 import { Badge, Code, Group, Paper, SimpleGrid, Skeleton, Stack, Text, Title } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
-import { lazy, Suspense, useState } from "react";
+import { lazy, type ReactNode, Suspense, useState } from "react";
 import type { Carrier } from "#contract";
 import { type Answer, call } from "../../api.ts";
 import { formatDuration, formatNumber } from "../../format.ts";
@@ -94,17 +94,12 @@ function CarrierCard({ carrier }: { carrier: Carrier }) {
           <Fact label={text.receipts} value={text.perSecond(rate(carrier.receiptsPerSecond))} />
           <Fact label={text.waiting} value={formatNumber(carrier.waiting)} />
           <Fact label={text.answerTime} value={answerTime(carrier)} />
+          <Fact label={text.refusals} value={errorCodes(carrier)} />
+          <Fact label={text.lateReceipts} value={formatNumber(carrier.lateReceipts)}>
+            {carrier.lateReceipts > 0 && text.lateReceiptsHint}
+          </Fact>
         </SimpleGrid>
         <Links carrier={carrier} />
-        {carrier.refusals.length > 0 && (
-          <Text size="sm">
-            {text.refusals}:{" "}
-            {carrier.refusals
-              .slice(0, 5)
-              .map(({ carrierCode, count }) => `${carrierCode} × ${formatNumber(count)}`)
-              .join(", ")}
-          </Text>
-        )}
         <CarrierActions carrier={carrier} />
       </Stack>
     </Paper>
@@ -126,7 +121,16 @@ function answerTime({ responseMs }: Carrier): string {
   return text.p50p99(formatDuration(responseMs.p50Ms), formatDuration(responseMs.p99Ms));
 }
 
-function Fact({ label, value }: { label: string; value: string }) {
+function errorCodes({ refusals }: Carrier): string {
+  const codes = refusals
+    .slice(0, 5)
+    .map((each) => `${each.carrierCode} × ${formatNumber(each.count)}`);
+  return codes.join(", ") || text.none;
+}
+
+type FactProps = { label: string; value: string; children?: ReactNode };
+
+function Fact({ label, value, children }: FactProps) {
   return (
     <div>
       <Text size="xs" c="dimmed">
@@ -135,6 +139,11 @@ function Fact({ label, value }: { label: string; value: string }) {
       <Text size="sm" fw={550}>
         {value}
       </Text>
+      {children && (
+        <Text size="xs" c="dimmed">
+          {children}
+        </Text>
+      )}
     </div>
   );
 }
@@ -147,17 +156,27 @@ function Links({ carrier: { links } }: { carrier: Carrier }) {
       </Text>
       {links.length === 0 && <Text size="sm">{text.noLinks}</Text>}
       {links.map((link, index) => (
-        <Group key={`${link.bind} ${index}`} gap="xs">
+        <div key={`${link.bind} ${index}`}>
           <Text size="sm">
             {link.bind}: {text.linkStates[link.state]}, {text.window(link.windowInUse)}
           </Text>
-          <Text span size="xs" c="dimmed">
-            <Time at={link.since} form="relative" />
+          <Text size="xs" c="dimmed">
+            {text.since} <Time at={link.since} form="relative" />
+            {link.bind !== "simulator" && <Enquired link={link} />}
           </Text>
           {link.problem && <Text size="sm">{link.problem}</Text>}
-        </Group>
+        </div>
       ))}
     </div>
+  );
+}
+
+function Enquired({ link: { enquireLinkAt } }: { link: Carrier["links"][number] }) {
+  if (enquireLinkAt === null) return <>, {text.notEnquired}</>;
+  return (
+    <>
+      , {text.enquired} <Time at={enquireLinkAt} form="relative" />
+    </>
   );
 }
 

@@ -3,6 +3,7 @@ import type { Clock, Log, Secret } from "#platform";
 
 import { backoffMs } from "./backoff.ts";
 import { classifyBind } from "./codec/status.ts";
+import { connectionProblem } from "./connection-problem.ts";
 import { Meter } from "./meter.ts";
 import { pduLog, type Trace } from "./pdu-log.ts";
 import type { BindKind, Delivery, SessionEnd } from "./session-events.ts";
@@ -44,6 +45,7 @@ export class Link {
   #state: LinkState["state"] = "starting";
   #since: Date;
   #problem: string | null = null;
+  #enquireLinkAt: Date | null = null;
   #failures = 0;
   #boundAtMs: number | null = null;
   #reconnects = 0;
@@ -117,6 +119,7 @@ export class Link {
       since: this.#since,
       windowInUse: this.inFlight,
       ...this.#meter.read(clock.monotonicMs()),
+      enquireLinkAt: this.#enquireLinkAt,
       problem: this.#problem,
     };
   }
@@ -126,7 +129,7 @@ export class Link {
       this.#session = this.#newSession();
     } catch (error) {
       // A certificate that cannot be read fails before there is a connection.
-      this.#onEnd({ why: "lost", problem: error instanceof Error ? error.message : String(error) });
+      this.#onEnd({ why: "lost", problem: connectionProblem(error) });
     }
   }
 
@@ -142,6 +145,9 @@ export class Link {
       events: {
         onConnected: () => this.#enter("binding", this.#problem),
         onBound: () => this.#onBound(),
+        onEnquired: () => {
+          this.#enquireLinkAt = clock.now();
+        },
         onRoom: () => events.onRoom(),
         onDelivery: (delivery, session) => events.onDelivery(delivery, session, this.#meter),
         onOdd: (what) => this.#onOdd(what),

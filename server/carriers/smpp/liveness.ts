@@ -10,6 +10,7 @@ type Deps = {
   timeoutMs: number;
   /** Sends enquire_link; says its sequence number. */
   ask: () => number;
+  onAnswer: () => void;
   onDead: () => void;
 };
 
@@ -56,6 +57,7 @@ export class Liveness {
   takeAnswer(sequence: number): boolean {
     if (sequence === 0 || sequence !== this.#asked) return false;
     this.stop();
+    this.#deps.onAnswer();
     this.watch();
     return true;
   }

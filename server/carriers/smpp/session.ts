@@ -25,6 +25,7 @@ import {
 } from "./codec/header.ts";
 import { status, statusName } from "./codec/status.ts";
 import { dial } from "./connect.ts";
+import { connectionProblem } from "./connection-problem.ts";
 import { Liveness } from "./liveness.ts";
 import type { Meter } from "./meter.ts";
 import { Outbox } from "./outbox.ts";
@@ -104,6 +105,7 @@ export class Session {
       idleMs: settings.enquireLinkMs,
       timeoutMs: settings.enquireLinkTimeoutMs,
       ask: () => this.#request(command.enquireLink),
+      onAnswer: () => deps.events.onEnquired(),
       onDead: () => this.abandon("the carrier does not answer enquire_link"),
     });
     this.#push = framer(settings.maxPdu, (frame) => this.#read(frame));
@@ -196,9 +198,8 @@ export class Session {
     this.#socket.on(readyEvent, () => this.#sendBind());
     this.#socket.on("data", (chunk: Buffer) => this.#onData(chunk));
     this.#socket.on("drain", () => this.#onDrain());
-    this.#socket.on("error", (error: NodeJS.ErrnoException) => {
-      // A host with several addresses fails with a list of errors, and no message of its own.
-      this.#problem = error.message || (error.code ?? "the connection failed");
+    this.#socket.on("error", (error) => {
+      this.#problem = connectionProblem(error);
     });
     this.#socket.on("close", () => this.abandon(this.#problem));
   }

@@ -1,6 +1,5 @@
 import type { Clock, Secret } from "#platform";
 
-import { command, readCommandId } from "./codec/header.ts";
 import { Meter } from "./meter.ts";
 import type { BindKind, SessionEnd } from "./session-events.ts";
 import { Session } from "./session.ts";
@@ -43,13 +42,11 @@ function openOnce({ settings, password, clock }: Deps, bind: BindKind) {
     password,
     clock,
     meter: new Meter(),
-    trace: (direction, pdu) => {
-      const isAnswer = direction === "received" && readCommandId(pdu) === command.enquireLinkResp;
-      if (isAnswer) answered.resolve(undefined);
-    },
+    trace: undefined,
     events: {
       onConnected() {},
       onBound() {},
+      onEnquired: () => answered.resolve(undefined),
       onRoom() {},
       onDelivery() {},
       onOdd() {},
