@@ -3,24 +3,11 @@
  * each kind of page, and of one message by its id, on an embedded PostgreSQL of its own.
  * Usage: node bench/read.ts [--rows 10000000] [--pages 300]
  */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { createAccount } from "#accounts";
-import {
-  type Database,
-  lockDataDir,
-  migrate,
-  openDatabase,
-  rawSql,
-  secretBox,
-  silentLog,
-  sql,
-  startEmbeddedPostgres,
-  systemClock,
-} from "#platform";
+import { type Database, rawSql, sql, systemClock } from "#platform";
 import { type Filter, findMessage, listMessages } from "../server/messages/read.ts";
+import { fill } from "./fill.ts";
+import { inWorld, makeAccounts } from "./world.ts";
 
 const { values } = parseArgs({
   options: {
@@ -32,7 +19,6 @@ const { values } = parseArgs({
 const MAX_ROWS = 20_000_000;
 const rows = Math.min(Number(values.rows), MAX_ROWS);
 const pages = Number(values.pages);
-const CHUNK = 250_000;
 /** A page has as many, so that both states give pages of the same size. */
 const FEW = 10;
 const RECIPIENT = "4915100000007";
@@ -45,29 +31,14 @@ const EVERYTHING: Filter = {
   createdBefore: null,
 };
 
-const folder = await mkdtemp(join(tmpdir(), "posthorn-bench-"));
-const lock = lockDataDir(folder);
-const postgres = await startEmbeddedPostgres({ lock, clock: systemClock, log: silentLog });
-try {
-  await migrate(postgres.url);
-  const db = openDatabase({
-    url: postgres.url,
-    log: silentLog,
-    maxConnections: 2,
-    statementTimeoutMs: 0,
-  });
-  const secrets = secretBox(Buffer.alloc(32, 1));
-  const now = systemClock.now();
-  const { accountId } = await createAccount(db, { name: "bench", actor: "bench", now, secrets });
+await inWorld(async (world) => {
+  const db = world.openDatabase({ maxConnections: 2, statementTimeoutMs: 0 });
+  const [{ accountId } = { accountId: "" }] = await makeAccounts(db, world, 1);
 
-  await insertMessages(db, accountId, { from: 0, count: FEW });
-  const before = await measureAll(db, accountId);
-  const startMs = systemClock.monotonicMs();
-  for (let from = FEW; from < rows; from += CHUNK)
-    await insertMessages(db, accountId, { from, count: Math.min(CHUNK, rows - from) });
+  await insertMessages(db, accountId, { first: 0, last: FEW - 1 });
   await db.query(rawSql("vacuum analyze messages"));
-  const seconds = ((systemClock.monotonicMs() - startMs) / 1000).toFixed(0);
-  console.log(`${rows.toLocaleString("en")} messages of one account, written in ${seconds} s`);
+  const before = await measureAll(db, accountId);
+  await fill(world, { first: FEW, last: rows - 1 }, (some) => insertMessages(db, accountId, some));
   const after = await measureAll(db, accountId);
 
   console.log(
@@ -79,18 +50,13 @@ try {
       `  ${name.padEnd(34)} ${few.toFixed(2)} ms  ${many.toFixed(2)} ms  ratio ${(many / few).toFixed(2)}`,
     );
   }
-  await db.close();
-} finally {
-  await postgres.stop();
-  lock.release();
-  await rm(folder, { recursive: true, force: true });
-}
+});
 
 /** Spread over three months, 50,000 recipients and 20,000 references; one in a thousand failed. */
 async function insertMessages(
   db: Database,
   accountId: string,
-  { from, count }: { from: number; count: number },
+  { first, last }: { first: number; last: number },
 ): Promise<void> {
   await db.query(sql`
     insert into messages (account_id, message_id, recipient, sender, text, encoding, segments, credits,
@@ -98,7 +64,7 @@ async function insertMessages(
     select ${accountId}, (left(id_floor(at)::text, 24) || lpad(to_hex(n), 12, '0'))::uuid,
            case when n < ${FEW} then ${RECIPIENT} else '49151' || lpad((n % 50000)::text, 8, '0') end, 'Posthorn', 'Your code is ' || n, 'gsm7', 1, 1,
            case when n % 1000 = 0 then 'FAILED' else 'DELIVERED' end, case when n < ${FEW} then ${REFERENCE} else 'order-' || n % 20000 end, at, at
-      from generate_series(${from}::int, ${from + count - 1}::int) n,
+      from generate_series(${first}::int, ${last}::int) n,
            lateral (select date_trunc('month', now()) - interval '1 month'
                            + (n / ${rows}::float8) * interval '3 months') as t (at)`);
 }

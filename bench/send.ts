@@ -1,31 +1,23 @@
 /**
  * A backlog of accepted messages drained to DELIVERED through SMPP over loopback, database and
  * receipts included; then the same with many old messages in the table, as a ratio.
- * Usage: npm run bench:send -- [--messages 20000] [--old 0]
+ * Usage: npm run bench:send -- [--messages 20000] [--old 10000000]
  */
-import { fork } from "node:child_process";
-import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { hostname, tmpdir } from "node:os";
-import { join } from "node:path";
+import { hostname } from "node:os";
 import { parseArgs } from "node:util";
-import { createAccount } from "#accounts";
-import { bookCredits } from "#credits";
 import {
   createMetrics,
   type Database,
-  lockDataDir,
-  migrate,
+  idFloor,
   newId,
-  openDatabase,
   runLoop,
-  secretBox,
   silentLog,
   sql,
-  startEmbeddedPostgres,
   systemClock as clock,
 } from "#platform";
-import { addCarrier, carrierFleet } from "#sending";
+import { carrierFleet } from "#sending";
+import { fill } from "./fill.ts";
+import { type Account, addSmsc, inWorld, makeAccounts, type World } from "./world.ts";
 
 const { values } = parseArgs({
   options: {
@@ -34,72 +26,31 @@ const { values } = parseArgs({
   },
 });
 const count = Number(values.messages);
-const folder = await mkdtemp(join(tmpdir(), "posthorn-bench-"));
-const lock = lockDataDir(folder);
-const postgres = await startEmbeddedPostgres({ lock, clock, log: silentLog });
-const smsc = fork(new URL("./smsc-process.ts", import.meta.url));
-const [port] = (await once(smsc, "message")) as [number];
-try {
-  await migrate(postgres.url);
-  const db = openDatabase({
-    url: postgres.url,
-    log: silentLog,
-    maxConnections: 10,
-    statementTimeoutMs: 0,
-  });
-  const secrets = secretBox(Buffer.alloc(32));
-  const { accountId } = await createAccount(db, {
-    name: "bench",
-    actor: "bench",
-    now: clock.now(),
-    secrets,
-  });
-  await bookCredits(db, {
-    accountId,
-    kind: "topup",
-    amount: 1e9,
-    note: "bench",
-    actor: "bench",
-    now: clock.now(),
-  });
-  const settings = { host: "127.0.0.1", port, system_id: "bench", window: 500, rate: 0 };
-  const added = await addCarrier(db, {
-    name: "bench",
-    settings,
-    password: "bench",
-    secrets,
-    actor: "bench",
-    now: clock.now(),
-  });
-  if (added.outcome !== "added") throw new Error("The carrier was not added.");
-  const first = await drain(db, { accountId, carrierId: added.carrierId });
+
+await inWorld(async (world) => {
+  const smsc = await world.startChild("./smsc-process.ts");
+  const db = world.openDatabase({ maxConnections: 10, statementTimeoutMs: 0 });
+  const [{ accountId }] = (await makeAccounts(db, world, 1)) as [Account];
+  const carrierId = await addSmsc(db, world, smsc.port);
+  const first = await drain(world, db, { accountId, carrierId });
   console.log(`empty table: ${Math.round(first)} messages/s to DELIVERED`);
   if (Number(values.old) > 0) {
-    await insertOld(db, accountId, Number(values.old));
-    const second = await drain(db, { accountId, carrierId: added.carrierId });
+    await fill(world, { first: 0, last: Number(values.old) - 1 }, (rows) =>
+      insertOld(db, { accountId, carrierId }, rows),
+    );
+    const second = await drain(world, db, { accountId, carrierId });
     console.log(
       `${values.old} old messages: ${Math.round(second)} messages/s, ratio ${(second / first).toFixed(2)}`,
     );
   }
-  await db.close();
-} finally {
-  smsc.kill("SIGTERM");
-  await postgres.stop();
-  lock.release();
-  await rm(folder, { recursive: true, force: true });
-}
+});
 
-async function drain(
-  db: Database,
-  { accountId, carrierId }: { accountId: string; carrierId: string },
-): Promise<number> {
-  await insertBacklog(db, { accountId, carrierId });
-  const recordDb = openDatabase({
-    url: postgres.url,
-    log: silentLog,
-    maxConnections: 2,
-    genericPlans: true,
-  });
+type From = { accountId: string; carrierId: string };
+
+async function drain(world: World, db: Database, from: From): Promise<number> {
+  const firstId = idFloor(clock.now());
+  await insertBacklog(db, from);
+  const recordDb = world.openDatabase({ maxConnections: 2, genericPlans: true });
   const node = {
     nodeId: newId(clock.now().getTime()),
     roles: ["sender"],
@@ -114,7 +65,7 @@ async function drain(
     clock,
     log: silentLog,
     metrics: createMetrics(),
-    secrets: secretBox(Buffer.alloc(32)),
+    secrets: world.secrets,
     node,
   });
   const began = performance.now();
@@ -122,9 +73,11 @@ async function drain(
   await fleet.start();
   const loops = fleet.loops.map((loop) => runLoop(loop, { clock, log: silentLog }));
   for (;;) {
-    const [left] = await db.query<{ left: number }>(
-      sql`select count(*) as left from messages where status in ('QUEUED', 'SENT') and account_id = ${accountId}`,
-    );
+    // From the first of the backlog on: a look at all old messages would be what is measured.
+    const [left] = await db.query<{ left: number }>(sql`
+      select count(*) as left
+        from messages
+       where account_id = ${from.accountId} and message_id >= ${firstId} and status in ('QUEUED', 'SENT')`);
     if (left?.left === 0) break;
     await clock.sleep(100);
   }
@@ -139,10 +92,7 @@ async function drain(
   return count / seconds;
 }
 
-async function insertBacklog(
-  db: Database,
-  { accountId, carrierId }: { accountId: string; carrierId: string },
-): Promise<void> {
+async function insertBacklog(db: Database, { accountId, carrierId }: From): Promise<void> {
   for (let done = 0; done < count; done += 500) {
     const ids = Array.from({ length: 500 }, () => `${newId(Date.now()).slice(0, -1)}0`);
     await db.transaction(async (tx) => {
@@ -156,25 +106,26 @@ async function insertBacklog(
     });
   }
   await db.query(sql`analyze`);
+  await db.query(sql`checkpoint`);
 }
 
 /** Messages that ended long ago, with the submissions and events they left. */
-async function insertOld(db: Database, accountId: string, old: number): Promise<void> {
-  console.log(`inserting ${old} old messages`);
-  for (let done = 0; done < old; done += 100_000) {
-    await db.query(sql`
-      with made as (
-        insert into messages (account_id, message_id, recipient, text, encoding, segments, credits, status, sequence, created_at, expires_at, sent_at, final_at)
-        select ${accountId}, (left(id_floor(now() - interval '10 days' + (n || ' ms')::interval)::text, 14) || '7' || substr(md5(n::text), 1, 3) || '-8' || substr(md5(n::text), 4, 3) || '-' || substr(md5(n::text), 7, 11) || '0')::uuid,
-               '491511' || (1000000 + n % 9000000), 'An old message of the usual length, long since delivered.', 'gsm7', 1, 1, 'DELIVERED', 3, now(), now(), now(), now()
-          from generate_series(${done}::int, ${done + 99_999}::int) n
-        returning message_id
-      ), events as (
-        insert into events (message_id, sequence, account_id, status, at)
-        select message_id, s, ${accountId}, case s when 2 then 'SENT' else 'DELIVERED' end, now() from made, generate_series(2, 3) s
-      )
-      insert into submissions (message_id, segment, turn, account_id, carrier_id, at, outcome, carrier_message_id, match_id, receipt_effect)
-      select message_id, 1, 1, ${accountId}, ${accountId}, now(), 'accepted', left(message_id::text, 18), left(message_id::text, 18), 'delivered' from made`);
-  }
-  await db.query(sql`vacuum analyze`);
+async function insertOld(
+  db: Database,
+  { accountId, carrierId }: From,
+  { first, last }: { first: number; last: number },
+): Promise<void> {
+  await db.query(sql`
+    with made as (
+      insert into messages (account_id, message_id, recipient, text, encoding, segments, credits, status, sequence, created_at, expires_at, sent_at, final_at)
+      select ${accountId}, (left(id_floor(now() - interval '10 days' + n * interval '1 ms')::text, 14) || '7' || substr(hash, 1, 3) || '-8' || substr(hash, 4, 3) || '-' || substr(hash, 7, 11) || '0')::uuid,
+             '491511' || (1000000 + n % 9000000), 'An old message of the usual length, long since delivered.', 'gsm7', 1, 1, 'DELIVERED', 3, now(), now(), now(), now()
+        from generate_series(${first}::int, ${last}::int) n, md5(n::text) hash
+      returning message_id
+    ), events as (
+      insert into events (message_id, sequence, account_id, status, at)
+      select message_id, s, ${accountId}, case s when 2 then 'SENT' else 'DELIVERED' end, now() from made, generate_series(2, 3) s
+    )
+    insert into submissions (message_id, segment, turn, account_id, carrier_id, at, outcome, carrier_message_id, match_id, receipt_effect)
+    select message_id, 1, 1, ${accountId}, ${carrierId}, now(), 'accepted', left(message_id::text, 18), left(message_id::text, 18), 'delivered' from made`);
 }

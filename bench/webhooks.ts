@@ -5,28 +5,18 @@
  *
  *   npm run bench:webhooks -- [--deliveries 20000] [--rounds 3] [--dead 0]
  */
-import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { Pool } from "undici";
-import { createAccount } from "#accounts";
 import { eventBody, hostKey } from "#messages";
 import {
   createMetrics,
   type Database,
   eventId,
-  lockDataDir,
-  migrate,
   newMessageId,
-  openDatabase,
-  secretBox,
   silentLog,
   sql,
-  startEmbeddedPostgres,
   systemClock as clock,
 } from "#platform";
 import {
@@ -39,6 +29,8 @@ import {
   trust,
   webhookHeaders,
 } from "#webhooks";
+import { familyOf, usedBy } from "./processor-time.ts";
+import { type Account, inWorld, makeAccounts, type World } from "./world.ts";
 
 const { values } = parseArgs({
   options: {
@@ -53,54 +45,32 @@ const { values } = parseArgs({
 const count = Number(values.deliveries);
 const IN_FLIGHT = 32;
 
-const folder = await mkdtemp(join(tmpdir(), "posthorn-bench-"));
-const lock = lockDataDir(folder);
-const postgres = await startEmbeddedPostgres({ lock, clock, log: silentLog });
-const receiver = fork(new URL("./receiver-process.ts", import.meta.url));
-const [port] = (await once(receiver, "message")) as [number];
-const url = `http://127.0.0.1:${port}/hook`;
-try {
-  await migrate(postgres.url);
-  const db = openDatabase({
-    url: postgres.url,
-    log: silentLog,
-    maxConnections: 4,
-    statementTimeoutMs: 0,
-  });
-  const secrets = secretBox(Buffer.alloc(32));
-  const account = await createAccount(db, {
-    name: "bench",
-    actor: "bench",
-    now: clock.now(),
-    secrets,
-  });
+await inWorld(async (world) => {
+  const { port } = await world.startChild("./receiver-process.ts");
+  const db = world.openDatabase({ maxConnections: 4, statementTimeoutMs: 0 });
+  const [account] = (await makeAccounts(db, world, 1)) as [Account];
+  const site = { world, db, accountId: account.accountId, port };
   const rates = { bare: [] as number[], stored: [] as number[] };
-  await bare(account.signingSecret, values.only ? 0 : 2_000);
-  await stored(db, account.accountId, 2_000);
+  await bare(account.signingSecret, port, values.only ? 0 : 2_000);
+  await stored(site, 2_000);
   for (let round = 0; round < Number(values.rounds); round += 1) {
-    if (!values.only) rates.bare.push(await bare(account.signingSecret, count));
-    rates.stored.push(await stored(db, account.accountId, count));
+    if (!values.only) rates.bare.push(await bare(account.signingSecret, port, count));
+    rates.stored.push(await stored(site, count));
   }
   const [first, second] = [median(rates.bare), median(rates.stored)];
   console.log(`bare loop, nothing stored  ${first.toFixed(0)} posts/s, ${IN_FLIGHT} in flight`);
   console.log(`claimed, posted, recorded  ${second.toFixed(0)} deliveries/s`);
   console.log(`ratio                      ${(second / first).toFixed(2)}`);
   if (Number(values.dead) > 0) {
-    const beside = await stored(db, account.accountId, count, Number(values.dead));
+    const beside = await stored(site, count, Number(values.dead));
     console.log(
       `beside ${values.dead} dead hosts      ${beside.toFixed(0)} deliveries/s, ratio ${(beside / second).toFixed(2)}`,
     );
   }
-  await db.close();
-} finally {
-  await stopChild(receiver);
-  await postgres.stop();
-  lock.release();
-  await rm(folder, { recursive: true, force: true });
-}
+});
 
 /** The same client, octets and headers, signed beforehand; so many in flight all the time. */
-async function bare(secret: string, posts: number): Promise<number> {
+async function bare(secret: string, port: number, posts: number): Promise<number> {
   const pool = new Pool(`http://127.0.0.1:${port}`, { connections: IN_FLIGHT, pipelining: 1 });
   const { body, headers } = signed(secret);
   let left = posts;
@@ -137,30 +107,24 @@ function signed(secret: string) {
   return { body, headers: webhookHeaders({ ...signable, ...event }, "bench") };
 }
 
+type Site = { world: World; db: Database; accountId: string; port: number };
+
 /** Fills the outbox, then delivers until it is empty. */
-async function stored(
-  db: Database,
-  accountId: string,
-  deliveries: number,
-  deadHosts = 0,
-): Promise<number> {
+async function stored(site: Site, deliveries: number, deadHosts = 0): Promise<number> {
+  const { world, db, accountId, port } = site;
+  const url = `http://127.0.0.1:${port}/hook`;
   await using dead = await deadHost(deadHosts);
   await fill(db, { accountId, deliveries, url });
   for (const address of dead.urls) await fill(db, { accountId, deliveries: 50, url: address });
   await db.query(sql`analyze webhook_deliveries`);
-  const deliverDb = openDatabase({
-    url: postgres.url,
-    log: silentLog,
-    maxConnections: 4,
-    genericPlans: true,
-  });
+  const deliverDb = world.openDatabase({ maxConnections: 4, genericPlans: true });
   const policy = egressPolicy({ allowCidrs: ["127.0.0.0/8"], allowHttp: true, ownPorts: [] });
   const loop = deliveryLoop({
     db: deliverDb,
     clock,
     log: { ...silentLog, error: console.error },
     metrics: createMetrics(),
-    secrets: secretBox(Buffer.alloc(32)),
+    secrets: world.secrets,
     lanes: laneKeeper({ clock }),
     poster: poster({
       policy,
@@ -173,7 +137,7 @@ async function stored(
     policy,
     version: "bench",
   });
-  const before = { cpu: process.cpuUsage(), database: await databaseSeconds(db) };
+  const before = { cpu: process.cpuUsage(), database: await databaseSeconds(world) };
   const began = performance.now();
   loop.start();
   const lane = hostKey(accountId, url).toString();
@@ -187,7 +151,7 @@ async function stored(
   const cpu = process.cpuUsage(before.cpu);
   const each = (spent: number) => `${((spent * 1e6) / deliveries).toFixed(0)} µs`;
   console.log(
-    `  ${deliveries} in ${seconds.toFixed(1)} s; processor time each: node ${each((cpu.user + cpu.system) / 1e6)}, database ${each((await databaseSeconds(db)) - before.database)}`,
+    `  ${deliveries} in ${seconds.toFixed(1)} s; processor time each: node ${each((cpu.user + cpu.system) / 1e6)}, database ${each((await databaseSeconds(world)) - before.database)}`,
   );
   await db.query(sql`truncate webhook_deliveries`);
   await loop.stop();
@@ -234,26 +198,11 @@ async function deadHost(hosts: number) {
   };
 }
 
-/** Processor time of the database's backends so far, in seconds; 0 where the system does not tell. */
-async function databaseSeconds(db: Database): Promise<number> {
-  const backends = await db.query<{ pid: number }>(sql`
-    select pid from pg_stat_activity where datname = current_database()`);
-  const { readFile } = await import("node:fs/promises");
-  const times = await Promise.all(
-    backends.map(async ({ pid }) => {
-      const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
-      const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-      return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / 100;
-    }),
-  );
-  return times.reduce((sum, time) => sum + time, 0);
+/** Processor time of the database so far. */
+async function databaseSeconds({ databasePid }: World): Promise<number> {
+  return (await usedBy(await familyOf(databasePid))).all;
 }
 
 function median(numbers: number[]): number {
   return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
-}
-
-async function stopChild(child: ChildProcess): Promise<void> {
-  child.disconnect();
-  await once(child, "exit");
 }

@@ -119,9 +119,11 @@ async function openWorld(ends: End[]): Promise<World> {
     secrets: secretBox(key),
     openDatabase(options) {
       const db = openDatabase({ ...options, url: postgres.url, log: silentLog });
+      let closing: Promise<void> | undefined;
+      const close = () => (closing ??= db.close());
       // A statement that runs would hold up an early end; the database's end is its end too.
-      ends.push((isEarly) => (isEarly ? Promise.resolve() : db.close()));
-      return db;
+      ends.push((isEarly) => (isEarly ? Promise.resolve() : close()));
+      return { ...db, close };
     },
     async startChild(file, args = []) {
       const child = keep(fork(new URL(file, import.meta.url), args));
