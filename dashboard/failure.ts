@@ -76,6 +76,11 @@ export function toFailure(error: unknown): Failure {
   return localFailure("INTERNAL", error instanceof Error ? error.message : String(error));
 }
 
+/** Whether it is told at the field of the proof, and so nowhere else. */
+export function isProofFailure({ code }: Failure): boolean {
+  return code === "PROOF_REQUIRED" || code === "PROOF_FAILED";
+}
+
 /** What is wrong with each field of a form, and what is wrong besides. */
 export type FieldErrors = { fields: Record<string, string>; general: string | undefined };
 

@@ -3,7 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useRef, useState } from "react";
 import { call } from "./api.ts";
 import { nowMs } from "./clock.ts";
-import { Failure, localFailure } from "./failure.ts";
+import { Failure, isProofFailure, localFailure } from "./failure.ts";
 import { useMe } from "./session.ts";
 import { proofText as text } from "./text/proof.ts";
 import { words } from "./text/words.ts";
@@ -19,11 +19,6 @@ export type Proof = {
   /** Gives the proof if one is needed, then acts. */
   guard: <Result>(act: () => Promise<Result>) => Promise<Result>;
 };
-
-/** Whether a failure is told at the proof's own field. */
-export function isProofFailure(failure: Failure | undefined): boolean {
-  return failure?.code === "PROOF_REQUIRED" || failure?.code === "PROOF_FAILED";
-}
 
 /** A password or code, asked inside the same dialog where the last one is older than 10 minutes. */
 export function useProof(): Proof {

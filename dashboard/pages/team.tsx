@@ -1,4 +1,4 @@
-import { Badge, Group, Stack, Text } from "@mantine/core";
+import { Group, Stack, Text } from "@mantine/core";
 import { IconUserPlus, IconUsers } from "@tabler/icons-react";
 import { lazy, Suspense, useState } from "react";
 import type { Member } from "#contract";
@@ -8,6 +8,7 @@ import { words } from "../text/words.ts";
 import { Empty } from "../ui/empty.tsx";
 import { type Column, Listing } from "../ui/listing.tsx";
 import { Page } from "../ui/page.tsx";
+import { Person } from "../ui/person.tsx";
 import { ReasonedButton } from "../ui/reasoned.tsx";
 import { Time } from "../ui/time.tsx";
 import { useRead } from "../use-read.ts";
@@ -81,7 +82,7 @@ function Members({ onOpen }: { onOpen: (open: Open) => void }) {
         compact={(member) => (
           <Stack gap={6}>
             <Group justify="space-between" wrap="nowrap" gap="xs">
-              <Person member={member} />
+              <MemberName member={member} />
               <Text span size="sm">
                 {text.roles[member.role]}
               </Text>
@@ -105,26 +106,12 @@ function Members({ onOpen }: { onOpen: (open: Open) => void }) {
   );
 }
 
-function Person({ member: { name, email, isYou } }: { member: Member }) {
-  return (
-    <Stack gap={0}>
-      <Text span size="sm" fw={550}>
-        {name}{" "}
-        {isYou && (
-          <Badge variant="outline" size="xs" color="gray" c="dimmed">
-            {text.you}
-          </Badge>
-        )}
-      </Text>
-      <Text span size="xs" c="dimmed">
-        {email}
-      </Text>
-    </Stack>
-  );
+function MemberName({ member: { name, email, isYou } }: { member: Member }) {
+  return <Person name={name} email={email} mark={isYou ? text.you : undefined} />;
 }
 
 const COLUMNS: Column<Member>[] = [
-  { name: "name", header: text.columns.name, cell: (member) => <Person member={member} /> },
+  { name: "name", header: text.columns.name, cell: (member) => <MemberName member={member} /> },
   { name: "role", header: text.columns.role, cell: ({ role }) => text.roles[role] },
   {
     name: "secondFactor",

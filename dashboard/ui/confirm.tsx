@@ -1,8 +1,6 @@
-import { Button, Group, Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 import type { Failure } from "../failure.ts";
-import { words } from "../text/words.ts";
-import { FailureLine } from "./failure-panel.tsx";
+import { DialogForm } from "./dialog-form.tsx";
 import { Dialog } from "./dialog.tsx";
 
 type Props = {
@@ -22,27 +20,17 @@ export function Confirm(props: Props) {
   const { title, consequence, children, submit, isRunning, failure, onConfirm, onClose } = props;
   return (
     <Dialog onClose={onClose} title={title}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          onConfirm();
-        }}
-        noValidate
+      <DialogForm
+        lead={consequence}
+        action={{ failure, isRunning }}
+        submit={submit}
+        isGrave
+        focus="cancel"
+        onSubmit={onConfirm}
+        onCancel={onClose}
       >
-        <Stack gap="md">
-          <Text size="sm">{consequence}</Text>
-          {failure && <FailureLine failure={failure} />}
-          {children}
-          <Group justify="flex-end">
-            <Button variant="default" data-autofocus onClick={onClose}>
-              {words.cancel}
-            </Button>
-            <Button type="submit" color="red.9" loading={isRunning}>
-              {submit}
-            </Button>
-          </Group>
-        </Stack>
-      </form>
+        {children}
+      </DialogForm>
     </Dialog>
   );
 }

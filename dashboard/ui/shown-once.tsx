@@ -1,10 +1,11 @@
-import { Button, Code, Group, Modal, Stack, Text } from "@mantine/core";
+import { Button, Code, Group, Modal, type ModalProps, Stack, Text } from "@mantine/core";
 import { useBlocker } from "@tanstack/react-router";
 import { type ReactNode, useRef, useState } from "react";
 import { shownOnceText as text } from "../text/shown-once.ts";
 import { words } from "../text/words.ts";
 import { selectContent } from "./copy.ts";
 import { CopyButton } from "./copy-button.tsx";
+import { Dialog } from "./dialog.tsx";
 import classes from "./shown-once.module.css";
 
 type Gate = { close: () => void; dialog: ReactNode };
@@ -13,7 +14,7 @@ type Gate = { close: () => void; dialog: ReactNode };
  * While something shown once is not saved, every way to close asks first: the buttons, Esc, a click
  * outside, the Back button, and leaving the page.
  */
-export function useUnsavedGate(options: { isUnsaved: boolean; onClose: () => void }): Gate {
+function useUnsavedGate(options: { isUnsaved: boolean; onClose: () => void }): Gate {
   const { isUnsaved, onClose } = options;
   const [isAsked, setIsAsked] = useState(false);
   const blocker = useBlocker({
@@ -55,16 +56,63 @@ export function useUnsavedGate(options: { isUnsaved: boolean; onClose: () => voi
   return { close: () => (isUnsaved ? setIsAsked(true) : onClose()), dialog };
 }
 
-type LinkProps = {
-  lead: string;
-  label: string;
-  link: string;
-  onSaved: () => void;
-  onDone: () => void;
+type Saving = { onSaved: () => void; onDone: () => void };
+
+type Props<Made> = {
+  title: string;
+  shownTitle: string;
+  size?: ModalProps["size"];
+  /** Makes it. */
+  form: (onMade: (made: Made) => void) => ReactNode;
+  /** Shows it, with a way to keep it. */
+  shown: (made: Made, saving: Saving) => ReactNode;
+  onClose: () => void;
 };
 
-/** A one-time link, shown this once. */
-export function ShownLink({ lead, label, link, onSaved, onDone }: LinkProps) {
+/** One dialog: first the form, then what it made, this once. */
+export function ShownOnceDialog<Made>(props: Props<Made>) {
+  const { title, shownTitle, size, form, shown, onClose } = props;
+  // Held here and nowhere else: gone when the dialog closes.
+  const [made, setMade] = useState<{ it: Made }>();
+  const [isSaved, setIsSaved] = useState(false);
+  const gate = useUnsavedGate({ isUnsaved: made !== undefined && !isSaved, onClose });
+  return (
+    <Modal.Stack>
+      <Dialog
+        onClose={gate.close}
+        stackId="shown-once"
+        title={made ? shownTitle : title}
+        size={size}
+      >
+        {made
+          ? shown(made.it, { onSaved: () => setIsSaved(true), onDone: gate.close })
+          : form((it) => setMade({ it }))}
+      </Dialog>
+      {gate.dialog}
+    </Modal.Stack>
+  );
+}
+
+type LinkDialogProps = Omit<Props<string>, "shownTitle" | "shown"> & {
+  text: { linkTitle: string; linkLead: string; link: string };
+};
+
+/** The same for what is made being a one-time link. */
+export function LinkDialog({ text: says, ...rest }: LinkDialogProps) {
+  return (
+    <ShownOnceDialog
+      {...rest}
+      shownTitle={says.linkTitle}
+      shown={(link, saving) => (
+        <ShownLink lead={says.linkLead} label={says.link} link={link} {...saving} />
+      )}
+    />
+  );
+}
+
+type LinkProps = Saving & { lead: string; label: string; link: string };
+
+function ShownLink({ lead, label, link, onSaved, onDone }: LinkProps) {
   const shown = useRef<HTMLElement>(null);
   return (
     <Stack gap="md">

@@ -1,31 +1,19 @@
-import {
-  Button,
-  Checkbox,
-  Group,
-  Input,
-  Modal,
-  SegmentedControl,
-  Stack,
-  Text,
-  TextInput,
-} from "@mantine/core";
+import { Checkbox, Input, SegmentedControl, Stack, Text, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { ApiKey, Scope } from "#contract";
 import { type Answer, call, newIdempotencyKey } from "../../api.ts";
 import { useDraft } from "../../drafts.ts";
-import { isProofFailure, useProof } from "../../proof.tsx";
+import { useProof } from "../../proof.tsx";
 import { useAccount } from "../../session.ts";
 import { createKeyText as text } from "../../text/keys.ts";
-import { words } from "../../text/words.ts";
-import { FailureLine } from "../../ui/failure-panel.tsx";
-import { useUnsavedGate } from "../../ui/shown-once.tsx";
+import { DialogForm } from "../../ui/dialog-form.tsx";
+import { ShownOnceDialog } from "../../ui/shown-once.tsx";
 import { useFields } from "../../ui/use-fields.ts";
 import { useAction } from "../../use-action.ts";
 import { askAgain } from "../../use-read.ts";
 import { SCOPES } from "../../vocabulary.ts";
 import { ShownKey } from "./shown-key.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
 
 export type CreatedKey = Answer<"POST /console/accounts/{accountId}/keys">;
 
@@ -35,29 +23,16 @@ type Props = {
   onClose: () => void;
 };
 
-/** One dialog: first the form, then the key, this once. */
 export function CreateKey({ replaces, onClose }: Props) {
-  // Held here and nowhere else: gone when the dialog closes.
-  const [created, setCreated] = useState<CreatedKey>();
-  const [isSaved, setIsSaved] = useState(false);
-  const gate = useUnsavedGate({ isUnsaved: created !== undefined && !isSaved, onClose });
-  const formTitle = replaces ? text.replaceTitle(replaces.name) : text.title;
   return (
-    <Modal.Stack>
-      <Dialog
-        onClose={gate.close}
-        stackId="create-key"
-        title={created ? text.shownTitle : formTitle}
-        size="lg"
-      >
-        {created ? (
-          <ShownKey created={created} onSaved={() => setIsSaved(true)} onDone={gate.close} />
-        ) : (
-          <KeyForm replaces={replaces} onCreated={setCreated} onCancel={onClose} />
-        )}
-      </Dialog>
-      {gate.dialog}
-    </Modal.Stack>
+    <ShownOnceDialog<CreatedKey>
+      title={replaces ? text.replaceTitle(replaces.name) : text.title}
+      shownTitle={text.shownTitle}
+      size="lg"
+      form={(onMade) => <KeyForm replaces={replaces} onCreated={onMade} onCancel={onClose} />}
+      shown={(created, saving) => <ShownKey created={created} {...saving} />}
+      onClose={onClose}
+    />
   );
 }
 
@@ -112,54 +87,46 @@ function KeyForm(props: {
   const { scopes } = fields.values;
   const summary = text.summaries[SCOPES.filter((scope) => scopes.includes(scope)).join(" ")];
   return (
-    <form onSubmit={fields.submit((values) => void send(values))} noValidate>
-      <Stack gap="md">
-        {replaces && <Text size="sm">{text.replaceHint(replaces.mask)}</Text>}
-        {create.failure && !isProofFailure(create.failure) && (
-          <FailureLine failure={create.failure} />
-        )}
-        <TextInput
-          label={text.name}
-          description={text.nameHint}
-          autoComplete="off"
-          data-autofocus
-          withAsterisk
-          {...fields.getInputProps("name")}
+    <DialogForm
+      lead={replaces && text.replaceHint(replaces.mask)}
+      action={create}
+      submit={text.submit}
+      onSubmit={fields.submit((values) => void send(values))}
+      onCancel={onCancel}
+    >
+      <TextInput
+        label={text.name}
+        description={text.nameHint}
+        autoComplete="off"
+        data-autofocus
+        withAsterisk
+        {...fields.getInputProps("name")}
+      />
+      <Checkbox.Group label={text.scopes} {...fields.getInputProps("scopes")}>
+        <Stack gap="xs" mt="xs">
+          {SCOPES.map((scope) => (
+            <Checkbox
+              key={scope}
+              value={scope}
+              label={<code>{scope}</code>}
+              description={text.scopeHints[scope]}
+            />
+          ))}
+        </Stack>
+      </Checkbox.Group>
+      <Input.Wrapper label={text.expiry} labelElement="div" id="expiry">
+        <SegmentedControl
+          fullWidth
+          aria-label={text.expiry}
+          data={Object.entries(text.expiries).map(([value, label]) => ({ value, label }))}
+          {...fields.getInputProps("expiry")}
         />
-        <Checkbox.Group label={text.scopes} {...fields.getInputProps("scopes")}>
-          <Stack gap="xs" mt="xs">
-            {SCOPES.map((scope) => (
-              <Checkbox
-                key={scope}
-                value={scope}
-                label={<code>{scope}</code>}
-                description={text.scopeHints[scope]}
-              />
-            ))}
-          </Stack>
-        </Checkbox.Group>
-        <Input.Wrapper label={text.expiry} labelElement="div" id="expiry">
-          <SegmentedControl
-            fullWidth
-            aria-label={text.expiry}
-            data={Object.entries(text.expiries).map(([value, label]) => ({ value, label }))}
-            {...fields.getInputProps("expiry")}
-          />
-        </Input.Wrapper>
-        <Text size="sm" role="status">
-          {summary}
-        </Text>
-        {proof.fields}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onCancel}>
-            {words.cancel}
-          </Button>
-          <Button type="submit" loading={create.isRunning}>
-            {text.submit}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+      </Input.Wrapper>
+      <Text size="sm" role="status">
+        {summary}
+      </Text>
+      {proof.fields}
+    </DialogForm>
   );
 }
 

@@ -1,11 +1,11 @@
-import { Button, DataList, Group, Stack, Text, TextInput } from "@mantine/core";
+import { DataList, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import type { ApiKey } from "#contract";
 import { call } from "../../api.ts";
 import { useAccount } from "../../session.ts";
 import { revokeKeyText as text } from "../../text/keys.ts";
 import { words } from "../../text/words.ts";
-import { FailureLine } from "../../ui/failure-panel.tsx";
+import { DialogForm } from "../../ui/dialog-form.tsx";
 import { Time } from "../../ui/time.tsx";
 import { toast } from "../../ui/toasts.tsx";
 import { useFields } from "../../ui/use-fields.ts";
@@ -36,40 +36,35 @@ export function RevokeKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => 
   }
   return (
     <Dialog onClose={onClose} title={text.title}>
-      <form onSubmit={fields.submit(() => void send())} noValidate>
-        <Stack gap="md">
-          <Text size="sm">{text.consequence}</Text>
-          <DataList labelWidth="6rem">
-            <DataList.Item>
-              <DataList.ItemLabel>{text.mask}</DataList.ItemLabel>
-              <DataList.ItemValue>
-                <code className="mono">{apiKey.mask}</code>
-              </DataList.ItemValue>
-            </DataList.Item>
-            <DataList.Item>
-              <DataList.ItemLabel>{text.lastUsed}</DataList.ItemLabel>
-              <DataList.ItemValue>
-                {apiKey.lastUsedAt ? <Time at={apiKey.lastUsedAt} /> : words.never}
-              </DataList.ItemValue>
-            </DataList.Item>
-          </DataList>
-          {revoke.failure && <FailureLine failure={revoke.failure} />}
-          <TextInput
-            label={text.typeName(apiKey.name)}
-            autoComplete="off"
-            data-autofocus
-            {...fields.getInputProps("name")}
-          />
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              {words.cancel}
-            </Button>
-            <Button type="submit" color="red.9" loading={revoke.isRunning}>
-              {text.submit}
-            </Button>
-          </Group>
-        </Stack>
-      </form>
+      <DialogForm
+        lead={text.consequence}
+        action={revoke}
+        submit={text.submit}
+        isGrave
+        onSubmit={fields.submit(() => void send())}
+        onCancel={onClose}
+      >
+        <DataList labelWidth="6rem">
+          <DataList.Item>
+            <DataList.ItemLabel>{text.mask}</DataList.ItemLabel>
+            <DataList.ItemValue>
+              <code className="mono">{apiKey.mask}</code>
+            </DataList.ItemValue>
+          </DataList.Item>
+          <DataList.Item>
+            <DataList.ItemLabel>{text.lastUsed}</DataList.ItemLabel>
+            <DataList.ItemValue>
+              {apiKey.lastUsedAt ? <Time at={apiKey.lastUsedAt} /> : words.never}
+            </DataList.ItemValue>
+          </DataList.Item>
+        </DataList>
+        <TextInput
+          label={text.typeName(apiKey.name)}
+          autoComplete="off"
+          data-autofocus
+          {...fields.getInputProps("name")}
+        />
+      </DialogForm>
     </Dialog>
   );
 }

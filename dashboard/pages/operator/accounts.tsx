@@ -1,20 +1,16 @@
-import { Button, Group, Stack, Text } from "@mantine/core";
+import { Group, Stack, Text } from "@mantine/core";
 import { IconBuilding, IconPlus } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useState } from "react";
 import type { OperatorAccount } from "#contract";
 import { formatNumber } from "../../format.ts";
-import { present } from "../../search.ts";
 import { accountsText as text, operatorText } from "../../text/operator.ts";
-import { words } from "../../text/words.ts";
-import { Empty } from "../../ui/empty.tsx";
-import { type Column, Listing } from "../../ui/listing.tsx";
-import { Pager } from "../../ui/pager.tsx";
+import type { Column } from "../../ui/listing.tsx";
 import { ReasonedButton } from "../../ui/reasoned.tsx";
-import { TypedFilter } from "../../ui/typed-filter.tsx";
 import { Time } from "../../ui/time.tsx";
-import { useCursorFallback } from "../../ui/use-cursor-fallback.ts";
 import { useRead } from "../../use-read.ts";
+import { queryOf } from "./search.ts";
+import { SearchedListing } from "./searched-listing.tsx";
 
 const BookCredits = lazy(async () => ({
   default: (await import("./book-credits.tsx")).BookCredits,
@@ -29,52 +25,28 @@ export function AccountsPage() {
   const [open, setOpen] = useState<"create" | OperatorAccount>();
   const accounts = useRead(
     "GET /console/operator/accounts",
-    {
-      query: present({
-        q: search.q,
-        cursor: search.cursor,
-        limit: search.limit && Number(search.limit),
-      }),
-    },
+    { query: queryOf(search) },
     { keepsOld: true },
   );
-  useCursorFallback(accounts.failure, () => navigate({ search: { q: search.q }, replace: true }));
   return (
-    <Stack gap="md">
-      <Group justify="space-between" align="flex-end">
-        <TypedFilter
-          isSearch
-          label={operatorText.search}
-          value={search.q}
-          onTyped={(q) => void navigate({ search: present({ q }), replace: true })}
-        />
-        <ReasonedButton
-          reason={undefined}
-          leftSection={<IconPlus size={16} aria-hidden />}
-          onClick={() => setOpen("create")}
-        >
-          {text.create}
-        </ReasonedButton>
-      </Group>
-      <Listing
+    <>
+      <SearchedListing
         label={operatorText.accounts}
-        columns={[...COLUMNS, actionColumn(setOpen)]}
-        rows={accounts.data?.data}
-        rowId={({ accountId }) => accountId}
-        failure={accounts.failure}
-        onRetry={accounts.retry}
-        isStale={accounts.isStale}
-        empty={
-          <Empty
-            icon={<IconBuilding aria-hidden />}
-            title={operatorText.noMatch}
-            description={operatorText.noMatchHint}
+        icon={<IconBuilding aria-hidden />}
+        found={accounts}
+        search={search}
+        onSearch={(wanted, options) => void navigate({ search: wanted, ...options })}
+        action={
+          <ReasonedButton
+            reason={undefined}
+            leftSection={<IconPlus size={16} aria-hidden />}
+            onClick={() => setOpen("create")}
           >
-            <Button variant="default" onClick={() => void navigate({ search: {} })}>
-              {words.clearFilters}
-            </Button>
-          </Empty>
+            {text.create}
+          </ReasonedButton>
         }
+        columns={[...COLUMNS, actionColumn(setOpen)]}
+        rowId={({ accountId }) => accountId}
         compact={(account) => (
           <Group justify="space-between" gap="xs">
             <Stack gap={0}>
@@ -92,18 +64,13 @@ export function AccountsPage() {
           </Group>
         )}
       />
-      <Pager
-        page={accounts.data}
-        search={search}
-        onTurn={(turn) => void navigate({ search: present({ ...search, ...turn }) })}
-      />
       <Suspense>
         {open === "create" && <CreateAccount onClose={() => setOpen(undefined)} />}
         {open !== undefined && open !== "create" && (
           <BookCredits account={open} onClose={() => setOpen(undefined)} />
         )}
       </Suspense>
-    </Stack>
+    </>
   );
 }
 

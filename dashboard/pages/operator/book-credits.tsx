@@ -1,16 +1,15 @@
-import { Button, Group, NumberInput, Radio, Stack, Text, TextInput } from "@mantine/core";
+import { Group, NumberInput, Radio, Text, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { call } from "../../api.ts";
 import { formatNumber } from "../../format.ts";
-import { isProofFailure, useProof } from "../../proof.tsx";
+import { useProof } from "../../proof.tsx";
 import { bookText as text } from "../../text/operator.ts";
-import { words } from "../../text/words.ts";
-import { FailureLine } from "../../ui/failure-panel.tsx";
+import { DialogForm } from "../../ui/dialog-form.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
 import { toast } from "../../ui/toasts.tsx";
 import { useFields } from "../../ui/use-fields.ts";
 import { useAction } from "../../use-action.ts";
 import { askAgain } from "../../use-read.ts";
-import { Dialog } from "../../ui/dialog.tsx";
 
 type Props = {
   account: { accountId: string; name: string; balance: number };
@@ -63,50 +62,44 @@ export function BookCredits({ account, onClose }: Props) {
   const after = balance + Number(fields.values.amount);
   return (
     <Dialog onClose={onClose} title={text.title(name)}>
-      <form onSubmit={fields.submit((values) => void send(values))} noValidate>
-        <Stack gap="md">
-          {book.failure && !isProofFailure(book.failure) && <FailureLine failure={book.failure} />}
-          <Radio.Group label={text.kind} {...fields.getInputProps("kind")}>
-            <Group mt="xs">
-              <Radio value="topup" label={text.topup} />
-              <Radio value="adjustment" label={text.adjustment} />
-            </Group>
-          </Radio.Group>
-          <NumberInput
-            label={text.amount}
-            description={text.amountHint}
-            allowDecimal={false}
-            thousandSeparator=","
-            data-autofocus
-            {...fields.getInputProps("amount")}
-          />
-          <TextInput
-            label={text.note}
-            description={text.noteHint}
-            {...fields.getInputProps("note")}
-          />
-          <TextInput
-            label={text.reference}
-            description={text.referenceHint}
-            autoComplete="off"
-            {...fields.getInputProps("reference")}
-          />
-          <Text size="sm" role="status">
-            {Number.isFinite(after) && fields.values.amount !== "" && after !== balance
-              ? text.change(formatNumber(balance), formatNumber(after))
-              : ""}
-          </Text>
-          {proof.fields}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              {words.cancel}
-            </Button>
-            <Button type="submit" loading={book.isRunning}>
-              {text.submit}
-            </Button>
+      <DialogForm
+        action={book}
+        submit={text.submit}
+        onSubmit={fields.submit((values) => void send(values))}
+        onCancel={onClose}
+      >
+        <Radio.Group label={text.kind} {...fields.getInputProps("kind")}>
+          <Group mt="xs">
+            <Radio value="topup" label={text.topup} />
+            <Radio value="adjustment" label={text.adjustment} />
           </Group>
-        </Stack>
-      </form>
+        </Radio.Group>
+        <NumberInput
+          label={text.amount}
+          description={text.amountHint}
+          allowDecimal={false}
+          thousandSeparator=","
+          data-autofocus
+          {...fields.getInputProps("amount")}
+        />
+        <TextInput
+          label={text.note}
+          description={text.noteHint}
+          {...fields.getInputProps("note")}
+        />
+        <TextInput
+          label={text.reference}
+          description={text.referenceHint}
+          autoComplete="off"
+          {...fields.getInputProps("reference")}
+        />
+        <Text size="sm" role="status">
+          {Number.isFinite(after) && fields.values.amount !== "" && after !== balance
+            ? text.change(formatNumber(balance), formatNumber(after))
+            : ""}
+        </Text>
+        {proof.fields}
+      </DialogForm>
     </Dialog>
   );
 }

@@ -1,56 +1,33 @@
-import { Button, Group, Modal, NumberInput, Stack, TextInput } from "@mantine/core";
+import { NumberInput, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { call, newIdempotencyKey } from "../../api.ts";
 import { checkName } from "../../fields.ts";
-import { isProofFailure, useProof } from "../../proof.tsx";
+import { useProof } from "../../proof.tsx";
 import { accountsText as text } from "../../text/operator.ts";
-import { words } from "../../text/words.ts";
-import { Dialog } from "../../ui/dialog.tsx";
-import { FailureLine } from "../../ui/failure-panel.tsx";
-import { ShownLink, useUnsavedGate } from "../../ui/shown-once.tsx";
+import { DialogForm } from "../../ui/dialog-form.tsx";
+import { LinkDialog } from "../../ui/shown-once.tsx";
 import { useFields } from "../../ui/use-fields.ts";
 import { useAction } from "../../use-action.ts";
 import { askAgain } from "../../use-read.ts";
 
 /** First the account, then the link by which its owner joins, shown once. */
 export function CreateAccount({ onClose }: { onClose: () => void }) {
-  const [link, setLink] = useState<string>();
-  const [isSaved, setIsSaved] = useState(false);
-  const gate = useUnsavedGate({ isUnsaved: link !== undefined && !isSaved, onClose });
   return (
-    <Modal.Stack>
-      <Dialog
-        onClose={gate.close}
-        stackId="create-account"
-        title={link ? text.linkTitle : text.createTitle}
-      >
-        {link ? (
-          <ShownLink
-            lead={text.linkLead}
-            label={text.link}
-            link={link}
-            onSaved={() => setIsSaved(true)}
-            onDone={gate.close}
-          />
-        ) : (
-          <AccountForm onMade={setLink} onCancel={onClose} />
-        )}
-      </Dialog>
-      {gate.dialog}
-    </Modal.Stack>
+    <LinkDialog
+      title={text.createTitle}
+      text={text}
+      form={(onMade) => <AccountForm onMade={onMade} onCancel={onClose} />}
+      onClose={onClose}
+    />
   );
 }
 
 type Values = { name: string; credits: number | string };
 
-function AccountForm({
-  onMade,
-  onCancel,
-}: {
-  onMade: (link: string) => void;
-  onCancel: () => void;
-}) {
+type FormProps = { onMade: (link: string) => void; onCancel: () => void };
+
+function AccountForm({ onMade, onCancel }: FormProps) {
   const client = useQueryClient();
   const proof = useProof();
   const [idempotencyKey] = useState(newIdempotencyKey);
@@ -78,29 +55,21 @@ function AccountForm({
     onMade(outcome.result.link);
   }
   return (
-    <form onSubmit={fields.submit((values) => void send(values))} noValidate>
-      <Stack gap="md">
-        {create.failure && !isProofFailure(create.failure) && (
-          <FailureLine failure={create.failure} />
-        )}
-        <TextInput label={text.name} data-autofocus {...fields.getInputProps("name")} />
-        <NumberInput
-          label={text.credits}
-          min={0}
-          allowDecimal={false}
-          thousandSeparator=","
-          {...fields.getInputProps("credits")}
-        />
-        {proof.fields}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onCancel}>
-            {words.cancel}
-          </Button>
-          <Button type="submit" loading={create.isRunning}>
-            {text.submit}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <DialogForm
+      action={create}
+      submit={text.submit}
+      onSubmit={fields.submit((values) => void send(values))}
+      onCancel={onCancel}
+    >
+      <TextInput label={text.name} data-autofocus {...fields.getInputProps("name")} />
+      <NumberInput
+        label={text.credits}
+        min={0}
+        allowDecimal={false}
+        thousandSeparator=","
+        {...fields.getInputProps("credits")}
+      />
+      {proof.fields}
+    </DialogForm>
   );
 }

@@ -1,11 +1,11 @@
-import { Button, Group, NumberInput, PasswordInput, Radio, Stack } from "@mantine/core";
+import { Group, NumberInput, PasswordInput, Radio } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import type { Carrier } from "#contract";
 import { call } from "../../api.ts";
 import { carriersText as text } from "../../text/operator.ts";
 import { words } from "../../text/words.ts";
+import { DialogForm } from "../../ui/dialog-form.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { FailureLine } from "../../ui/failure-panel.tsx";
 import { toast } from "../../ui/toasts.tsx";
 import { useFields } from "../../ui/use-fields.ts";
 import { useAction } from "../../use-action.ts";
@@ -42,49 +42,40 @@ export function EditCarrier({ carrier, onClose }: { carrier: Carrier; onClose: (
   }
   return (
     <Dialog onClose={onClose} title={text.editTitle(name)}>
-      <form onSubmit={fields.submit((values) => void send(values))} noValidate>
-        <Stack gap="md">
-          {save.failure && (
-            <FailureLine failure={save.failure}>
-              {save.failure.details.map(({ message }) => message).join(" ")}
-            </FailureLine>
-          )}
-          <NumberInput
-            label={text.rate}
-            min={1}
-            allowDecimal={false}
-            data-autofocus
-            {...fields.getInputProps("rate")}
-          />
-          <NumberInput
-            label={text.windowSetting}
-            min={1}
-            allowDecimal={false}
-            {...fields.getInputProps("window")}
-          />
-          <Radio.Group label={text.inDoubt} {...fields.getInputProps("inDoubt")}>
-            <Group mt="xs">
-              <Radio value="resend" label={text.resend} />
-              <Radio value="fail" label={text.fail} />
-            </Group>
-          </Radio.Group>
-          <PasswordInput
-            label={text.password}
-            description={text.passwordHint}
-            autoComplete="off"
-            visibilityToggleButtonProps={{ "aria-label": words.showPassword }}
-            {...fields.getInputProps("password")}
-          />
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              {words.cancel}
-            </Button>
-            <Button type="submit" loading={save.isRunning}>
-              {words.save}
-            </Button>
+      <DialogForm
+        action={save}
+        details={save.failure?.details.map(({ message }) => message).join(" ")}
+        submit={words.save}
+        onSubmit={fields.submit((values) => void send(values))}
+        onCancel={onClose}
+      >
+        <NumberInput
+          label={text.rate}
+          min={1}
+          allowDecimal={false}
+          data-autofocus
+          {...fields.getInputProps("rate")}
+        />
+        <NumberInput
+          label={text.windowSetting}
+          min={1}
+          allowDecimal={false}
+          {...fields.getInputProps("window")}
+        />
+        <Radio.Group label={text.inDoubt} {...fields.getInputProps("inDoubt")}>
+          <Group mt="xs">
+            <Radio value="resend" label={text.resend} />
+            <Radio value="fail" label={text.fail} />
           </Group>
-        </Stack>
-      </form>
+        </Radio.Group>
+        <PasswordInput
+          label={text.password}
+          description={text.passwordHint}
+          autoComplete="off"
+          visibilityToggleButtonProps={{ "aria-label": words.showPassword }}
+          {...fields.getInputProps("password")}
+        />
+      </DialogForm>
     </Dialog>
   );
 }

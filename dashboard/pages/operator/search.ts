@@ -14,6 +14,11 @@ export function readQuery(raw: RawSearch): QuerySearch {
   return { ...readPage(raw), ...present({ q: readText(raw["q"], 60) }) };
 }
 
+/** As the server reads it. */
+export function queryOf({ q, cursor, limit }: QuerySearch) {
+  return present({ q, cursor, limit: limit && Number(limit) });
+}
+
 export type AuditSearch = PageSearch &
   RangeSearch & { action?: string; actor?: string; accountId?: string; objectId?: string };
 

@@ -1,25 +1,22 @@
-import { Badge, Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { Group } from "@mantine/core";
 import { IconUsers } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { type Answer, call } from "../../api.ts";
-import { isProofFailure, useProof } from "../../proof.tsx";
-import { present } from "../../search.ts";
+import { useProof } from "../../proof.tsx";
 import { operatorText, usersText as text } from "../../text/operator.ts";
 import { teamText } from "../../text/team.ts";
 import { words } from "../../text/words.ts";
-import { Confirm } from "../../ui/confirm.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
-import { Empty } from "../../ui/empty.tsx";
-import { type Column, Listing } from "../../ui/listing.tsx";
-import { Pager } from "../../ui/pager.tsx";
+import { DialogForm } from "../../ui/dialog-form.tsx";
+import type { Column } from "../../ui/listing.tsx";
+import { Person } from "../../ui/person.tsx";
 import { ReasonedButton } from "../../ui/reasoned.tsx";
-import { TypedFilter } from "../../ui/typed-filter.tsx";
-import { ShownLink, useUnsavedGate } from "../../ui/shown-once.tsx";
+import { LinkDialog } from "../../ui/shown-once.tsx";
 import { Time } from "../../ui/time.tsx";
-import { useCursorFallback } from "../../ui/use-cursor-fallback.ts";
 import { useAction } from "../../use-action.ts";
 import { useRead } from "../../use-read.ts";
+import { queryOf } from "./search.ts";
+import { SearchedListing } from "./searched-listing.tsx";
 
 type User = Answer<"GET /console/operator/users">["data"][number];
 
@@ -29,80 +26,37 @@ export function UsersPage() {
   const [resetting, setResetting] = useState<User>();
   const users = useRead(
     "GET /console/operator/users",
-    {
-      query: present({
-        q: search.q,
-        cursor: search.cursor,
-        limit: search.limit && Number(search.limit),
-      }),
-    },
+    { query: queryOf(search) },
     { keepsOld: true },
   );
-  useCursorFallback(users.failure, () => navigate({ search: { q: search.q }, replace: true }));
   return (
-    <Stack gap="md">
-      <TypedFilter
-        isSearch
-        label={operatorText.search}
-        value={search.q}
-        onTyped={(q) => void navigate({ search: present({ q }), replace: true })}
-      />
-      <Listing
+    <>
+      <SearchedListing
         label={operatorText.users}
+        icon={<IconUsers aria-hidden />}
+        found={users}
+        search={search}
+        onSearch={(wanted, options) => void navigate({ search: wanted, ...options })}
         columns={[...COLUMNS, actionColumn(setResetting)]}
-        rows={users.data?.data}
         rowId={({ userId }) => userId}
-        failure={users.failure}
-        onRetry={users.retry}
-        isStale={users.isStale}
-        empty={
-          <Empty
-            icon={<IconUsers aria-hidden />}
-            title={operatorText.noMatch}
-            description={operatorText.noMatchHint}
-          >
-            <Button variant="default" onClick={() => void navigate({ search: {} })}>
-              {words.clearFilters}
-            </Button>
-          </Empty>
-        }
         compact={(user) => (
           <Group justify="space-between" gap="xs">
-            <Person user={user} />
+            <UserName user={user} />
             <ResetButton user={user} onReset={setResetting} />
           </Group>
         )}
       />
-      <Pager
-        page={users.data}
-        search={search}
-        onTurn={(turn) => void navigate({ search: present({ ...search, ...turn }) })}
-      />
       {resetting && <ResetLink user={resetting} onClose={() => setResetting(undefined)} />}
-    </Stack>
+    </>
   );
 }
 
-function Person({ user: { name, email, isOperator } }: { user: User }) {
-  return (
-    <Stack gap={0}>
-      <Text span size="sm" fw={550}>
-        {name}{" "}
-        {isOperator && (
-          <Badge variant="outline" size="xs" color="gray" c="dimmed">
-            {text.operator}
-          </Badge>
-        )}
-      </Text>
-      <Text span size="xs" c="dimmed">
-        {email}
-      </Text>
-    </Stack>
-  );
+function UserName({ user: { name, email, isOperator } }: { user: User }) {
+  return <Person name={name} email={email} mark={isOperator ? text.operator : undefined} />;
 }
 
 const COLUMNS: Column<User>[] = [
-  { name: "name", header: text.columns.name, cell: (user) => <Person user={user} /> },
+  { name: "name", header: text.columns.name, cell: (user) => <UserName user={user} /> },
   {
     name: "accounts",
     header: text.columns.accounts,
@@ -144,29 +98,19 @@ function actionColumn(onReset: (user: User) => void): Column<User> {
 }
 
 function ResetLink({ user, onClose }: { user: User; onClose: () => void }) {
-  const [link, setLink] = useState<string>();
-  const [isSaved, setIsSaved] = useState(false);
-  const gate = useUnsavedGate({ isUnsaved: link !== undefined && !isSaved, onClose });
-  if (link === undefined) return <ResetForm user={user} onMade={setLink} onClose={onClose} />;
   return (
-    <Modal.Stack>
-      <Dialog onClose={gate.close} stackId="reset-link" title={text.linkTitle}>
-        <ShownLink
-          lead={text.linkLead}
-          label={text.link}
-          link={link}
-          onSaved={() => setIsSaved(true)}
-          onDone={gate.close}
-        />
-      </Dialog>
-      {gate.dialog}
-    </Modal.Stack>
+    <LinkDialog
+      title={text.resetTitle(user.name)}
+      text={text}
+      form={(onMade) => <ResetForm user={user} onMade={onMade} onCancel={onClose} />}
+      onClose={onClose}
+    />
   );
 }
 
-type ResetProps = { user: User; onMade: (link: string) => void; onClose: () => void };
+type ResetProps = { user: User; onMade: (link: string) => void; onCancel: () => void };
 
-function ResetForm({ user: { userId, name }, onMade, onClose }: ResetProps) {
+function ResetForm({ user: { userId }, onMade, onCancel }: ResetProps) {
   const proof = useProof();
   const make = useAction(() =>
     proof.guard(() =>
@@ -178,16 +122,16 @@ function ResetForm({ user: { userId, name }, onMade, onClose }: ResetProps) {
     if (outcome?.ok) onMade(outcome.result.link);
   }
   return (
-    <Confirm
-      title={text.resetTitle(name)}
-      consequence={text.resetText}
+    <DialogForm
+      lead={text.resetText}
+      action={make}
       submit={text.resetSubmit}
-      isRunning={make.isRunning}
-      failure={isProofFailure(make.failure) ? undefined : make.failure}
-      onConfirm={() => void send()}
-      onClose={onClose}
+      isGrave
+      focus="cancel"
+      onSubmit={() => void send()}
+      onCancel={onCancel}
     >
       {proof.fields}
-    </Confirm>
+    </DialogForm>
   );
 }

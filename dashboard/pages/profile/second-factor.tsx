@@ -1,24 +1,22 @@
-import { Button, Code, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
+import { Button, Code, Group, Stack, Text, TextInput } from "@mantine/core";
 import { IconDownload } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
-import { type ReactNode, useState } from "react";
+import { useState } from "react";
 import { type Answer, call } from "../../api.ts";
-import type { Failure } from "../../failure.ts";
-import { isProofFailure, useProof } from "../../proof.tsx";
+import { useProof } from "../../proof.tsx";
 import { profileText as text } from "../../text/settings.ts";
 import { fieldText } from "../../text/sign-in.ts";
 import { words } from "../../text/words.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
+import { DialogForm } from "../../ui/dialog-form.tsx";
 import { downloadText } from "../../ui/download.ts";
-import { FailureLine } from "../../ui/failure-panel.tsx";
 import { QrImage } from "../../ui/qr-image.tsx";
-import { useUnsavedGate } from "../../ui/shown-once.tsx";
+import { ShownOnceDialog } from "../../ui/shown-once.tsx";
 import classes from "../../ui/shown-once.module.css";
 import { toast } from "../../ui/toasts.tsx";
 import { useFields } from "../../ui/use-fields.ts";
 import { useAction } from "../../use-action.ts";
 import { askAgain } from "../../use-read.ts";
-import { Dialog } from "../../ui/dialog.tsx";
 
 export type FactorDialog = "on" | "off" | "codes";
 
@@ -34,27 +32,20 @@ const TITLES: Record<FactorDialog, string> = {
 export function SecondFactorDialog(props: { dialog: FactorDialog; onClose: () => void }) {
   const { dialog, onClose } = props;
   const [seed, setSeed] = useState<Seed>();
-  const [codes, setCodes] = useState<string[]>();
-  const [isSaved, setIsSaved] = useState(false);
-  const gate = useUnsavedGate({ isUnsaved: codes !== undefined && !isSaved, onClose });
-  const content = codes ? (
-    <RecoveryCodes codes={codes} onSaved={() => setIsSaved(true)} onDone={gate.close} />
-  ) : seed ? (
-    <FirstCode seed={seed} onCodes={setCodes} />
-  ) : (
-    <Begin dialog={dialog} onClose={onClose} onSeed={setSeed} onCodes={setCodes} />
-  );
   return (
-    <Modal.Stack>
-      <Dialog
-        onClose={gate.close}
-        stackId="second-factor"
-        title={codes ? text.codesTitle : TITLES[dialog]}
-      >
-        {content}
-      </Dialog>
-      {gate.dialog}
-    </Modal.Stack>
+    <ShownOnceDialog<string[]>
+      title={TITLES[dialog]}
+      shownTitle={text.codesTitle}
+      form={(onMade) =>
+        seed ? (
+          <FirstCode seed={seed} onCodes={onMade} />
+        ) : (
+          <Begin dialog={dialog} onClose={onClose} onSeed={setSeed} onCodes={onMade} />
+        )
+      }
+      shown={(codes, saving) => <RecoveryCodes codes={codes} {...saving} />}
+      onClose={onClose}
+    />
   );
 }
 
@@ -88,8 +79,8 @@ function Begin({ dialog, onClose, onSeed, onCodes }: BeginProps) {
   const submit = { on: text.begin, off: text.switchOff, codes: text.renewSubmit }[dialog];
   return (
     <DialogForm
-      failure={act.failure}
-      isRunning={act.isRunning}
+      lead={says}
+      action={act}
       submit={submit}
       onCancel={onClose}
       onSubmit={() =>
@@ -98,45 +89,8 @@ function Begin({ dialog, onClose, onSeed, onCodes }: BeginProps) {
           .then(() => askAgain(client, ["GET /console/me", "GET /console/auth/sessions"]))
       }
     >
-      <Text size="sm">{says}</Text>
       {proof.fields}
     </DialogForm>
-  );
-}
-
-type FormProps = {
-  failure: Failure | undefined;
-  isRunning: boolean;
-  submit: string;
-  onCancel?: () => void;
-  onSubmit: () => void;
-  children: ReactNode;
-};
-
-function DialogForm({ failure, isRunning, submit, onCancel, onSubmit, children }: FormProps) {
-  return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        onSubmit();
-      }}
-      noValidate
-    >
-      <Stack gap="md">
-        {failure && !isProofFailure(failure) && <FailureLine failure={failure} />}
-        {children}
-        <Group justify="flex-end">
-          {onCancel && (
-            <Button variant="default" onClick={onCancel}>
-              {words.cancel}
-            </Button>
-          )}
-          <Button type="submit" loading={isRunning}>
-            {submit}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
   );
 }
 
@@ -157,19 +111,20 @@ function FirstCode({ seed, onCodes }: { seed: Seed; onCodes: (codes: string[]) =
   }
   return (
     <DialogForm
-      failure={confirm.failure}
-      isRunning={confirm.isRunning}
+      lead={text.enrolLead}
+      action={confirm}
       submit={text.confirm}
-      onSubmit={() => fields.submit((values) => void send(values))()}
+      onSubmit={fields.submit((values) => void send(values))}
     >
-      <Text size="sm">{text.enrolLead}</Text>
       <Group align="flex-start" gap="md">
         <QrImage text={seed.otpauthUrl} label={text.qr} width={180} />
         <Stack gap="xs" flex={1} miw={180}>
           <Code block className={classes["secret"]} aria-label={text.secret} translate="no">
             {seed.secret}
           </Code>
-          <CopyButton text={seed.secret} label={text.copySecret} size="xs" />
+          <Group>
+            <CopyButton text={seed.secret} label={text.copySecret} />
+          </Group>
         </Stack>
       </Group>
       <TextInput

@@ -1,56 +1,33 @@
-import { Button, Group, Modal, Radio, Stack } from "@mantine/core";
+import { Radio, Stack } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { MemberRole } from "#contract";
 import { call, newIdempotencyKey } from "../../api.ts";
-import { isProofFailure, useProof } from "../../proof.tsx";
+import { useProof } from "../../proof.tsx";
 import { useAccount } from "../../session.ts";
 import { inviteText as text, teamText } from "../../text/team.ts";
-import { words } from "../../text/words.ts";
-import { FailureLine } from "../../ui/failure-panel.tsx";
-import { ShownLink, useUnsavedGate } from "../../ui/shown-once.tsx";
+import { DialogForm } from "../../ui/dialog-form.tsx";
+import { LinkDialog } from "../../ui/shown-once.tsx";
 import { useAction } from "../../use-action.ts";
 import { askAgain } from "../../use-read.ts";
 import { ROLES } from "../../vocabulary.ts";
-import { Dialog } from "../../ui/dialog.tsx";
 
 /** First the role, then the link, shown once. */
 export function Invite({ onClose }: { onClose: () => void }) {
-  const [link, setLink] = useState<string>();
-  const [isSaved, setIsSaved] = useState(false);
-  const gate = useUnsavedGate({ isUnsaved: link !== undefined && !isSaved, onClose });
   return (
-    <Modal.Stack>
-      <Dialog
-        onClose={gate.close}
-        stackId="invite"
-        title={link ? text.linkTitle : text.title}
-        size="lg"
-      >
-        {link ? (
-          <ShownLink
-            lead={text.linkLead}
-            label={text.link}
-            link={link}
-            onSaved={() => setIsSaved(true)}
-            onDone={gate.close}
-          />
-        ) : (
-          <InviteForm onMade={setLink} onCancel={onClose} />
-        )}
-      </Dialog>
-      {gate.dialog}
-    </Modal.Stack>
+    <LinkDialog
+      title={text.title}
+      text={text}
+      size="lg"
+      form={(onMade) => <InviteForm onMade={onMade} onCancel={onClose} />}
+      onClose={onClose}
+    />
   );
 }
 
-function InviteForm({
-  onMade,
-  onCancel,
-}: {
-  onMade: (link: string) => void;
-  onCancel: () => void;
-}) {
+type FormProps = { onMade: (link: string) => void; onCancel: () => void };
+
+function InviteForm({ onMade, onCancel }: FormProps) {
   const { accountId } = useAccount();
   const client = useQueryClient();
   const proof = useProof();
@@ -72,29 +49,15 @@ function InviteForm({
     onMade(outcome.result.link);
   }
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void send();
-      }}
-      noValidate
+    <DialogForm
+      action={invite}
+      submit={text.submit}
+      onSubmit={() => void send()}
+      onCancel={onCancel}
     >
-      <Stack gap="md">
-        {invite.failure && !isProofFailure(invite.failure) && (
-          <FailureLine failure={invite.failure} />
-        )}
-        <RoleChoice role={role} onChange={setRole} />
-        {proof.fields}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onCancel}>
-            {words.cancel}
-          </Button>
-          <Button type="submit" loading={invite.isRunning}>
-            {text.submit}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+      <RoleChoice role={role} onChange={setRole} />
+      {proof.fields}
+    </DialogForm>
   );
 }
 

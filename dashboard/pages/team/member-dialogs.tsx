@@ -1,14 +1,14 @@
-import { Button, Group, Stack, Text } from "@mantine/core";
+import { Text } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Member } from "#contract";
 import { call } from "../../api.ts";
-import { isProofFailure, useProof } from "../../proof.tsx";
+import { useProof } from "../../proof.tsx";
 import { useAccount } from "../../session.ts";
 import { memberText as text, teamText } from "../../text/team.ts";
 import { words } from "../../text/words.ts";
 import { Confirm } from "../../ui/confirm.tsx";
-import { FailureLine } from "../../ui/failure-panel.tsx";
+import { DialogForm } from "../../ui/dialog-form.tsx";
 import { Time } from "../../ui/time.tsx";
 import { toast } from "../../ui/toasts.tsx";
 import { useAction } from "../../use-action.ts";
@@ -44,30 +44,16 @@ export function ChangeRole({ member, onClose }: Props) {
   }
   return (
     <Dialog onClose={onClose} title={text.roleTitle(name)}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void send();
-        }}
-        noValidate
+      <DialogForm
+        lead={text.roleHint}
+        action={change}
+        submit={teamText.changeRole}
+        onSubmit={() => void send()}
+        onCancel={onClose}
       >
-        <Stack gap="md">
-          <Text size="sm">{text.roleHint}</Text>
-          {change.failure && !isProofFailure(change.failure) && (
-            <FailureLine failure={change.failure} />
-          )}
-          <RoleChoice role={role} onChange={setRole} />
-          {proof.fields}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              {words.cancel}
-            </Button>
-            <Button type="submit" loading={change.isRunning}>
-              {teamText.changeRole}
-            </Button>
-          </Group>
-        </Stack>
-      </form>
+        <RoleChoice role={role} onChange={setRole} />
+        {proof.fields}
+      </DialogForm>
     </Dialog>
   );
 }

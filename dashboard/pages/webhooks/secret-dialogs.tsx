@@ -1,11 +1,10 @@
-import { Button, Group, NumberInput, Radio, Stack, Text } from "@mantine/core";
+import { NumberInput, Radio, Stack } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { call } from "../../api.ts";
-import { isProofFailure, useProof } from "../../proof.tsx";
+import { useProof } from "../../proof.tsx";
 import { useAccount } from "../../session.ts";
 import { secretText as text } from "../../text/webhooks.ts";
-import { words } from "../../text/words.ts";
-import { FailureLine } from "../../ui/failure-panel.tsx";
+import { DialogForm } from "../../ui/dialog-form.tsx";
 import { toast } from "../../ui/toasts.tsx";
 import { useFields } from "../../ui/use-fields.ts";
 import { useAction } from "../../use-action.ts";
@@ -31,29 +30,16 @@ export function RevealSecret({ onClose, onRevealed }: RevealProps) {
   }
   return (
     <Dialog onClose={onClose} title={text.revealTitle}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void send();
-        }}
-        noValidate
+      <DialogForm
+        lead={text.revealText}
+        action={reveal}
+        submit={text.reveal}
+        focus="submit"
+        onSubmit={() => void send()}
+        onCancel={onClose}
       >
-        <Stack gap="md">
-          <Text size="sm">{text.revealText}</Text>
-          {reveal.failure && !isProofFailure(reveal.failure) && (
-            <FailureLine failure={reveal.failure} />
-          )}
-          {proof.fields}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              {words.cancel}
-            </Button>
-            <Button type="submit" loading={reveal.isRunning} data-autofocus>
-              {text.reveal}
-            </Button>
-          </Group>
-        </Stack>
-      </form>
+        {proof.fields}
+      </DialogForm>
     </Dialog>
   );
 }
@@ -93,40 +79,33 @@ export function RotateSecret({ onClose, onRotated }: RotateProps) {
   }
   return (
     <Dialog onClose={onClose} title={text.rotateTitle}>
-      <form onSubmit={fields.submit((values) => void send(values))} noValidate>
-        <Stack gap="md">
-          <Text size="sm">{text.rotateText}</Text>
-          {rotate.failure && !isProofFailure(rotate.failure) && (
-            <FailureLine failure={rotate.failure} />
-          )}
-          <Radio.Group label={text.overlap} {...fields.getInputProps("overlap")}>
-            <Stack gap="xs" mt="xs">
-              <Radio value="keep" label={text.keep} data-autofocus />
-              <Radio value="drop" label={text.drop} />
-            </Stack>
-          </Radio.Group>
-          {fields.values.overlap === "keep" && (
-            <NumberInput
-              label={text.hours}
-              description={text.hoursHint}
-              min={1}
-              max={72}
-              allowDecimal={false}
-              w={160}
-              {...fields.getInputProps("hours")}
-            />
-          )}
-          {proof.fields}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              {words.cancel}
-            </Button>
-            <Button type="submit" color="red.9" loading={rotate.isRunning}>
-              {text.rotateSubmit}
-            </Button>
-          </Group>
-        </Stack>
-      </form>
+      <DialogForm
+        lead={text.rotateText}
+        action={rotate}
+        submit={text.rotateSubmit}
+        isGrave
+        onSubmit={fields.submit((values) => void send(values))}
+        onCancel={onClose}
+      >
+        <Radio.Group label={text.overlap} {...fields.getInputProps("overlap")}>
+          <Stack gap="xs" mt="xs">
+            <Radio value="keep" label={text.keep} data-autofocus />
+            <Radio value="drop" label={text.drop} />
+          </Stack>
+        </Radio.Group>
+        {fields.values.overlap === "keep" && (
+          <NumberInput
+            label={text.hours}
+            description={text.hoursHint}
+            min={1}
+            max={72}
+            allowDecimal={false}
+            w={160}
+            {...fields.getInputProps("hours")}
+          />
+        )}
+        {proof.fields}
+      </DialogForm>
     </Dialog>
   );
 }

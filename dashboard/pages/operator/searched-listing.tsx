@@ -1,0 +1,61 @@
+import { Button, Group, Stack } from "@mantine/core";
+import type { ReactNode } from "react";
+import { present } from "../../search.ts";
+import { operatorText as text } from "../../text/operator.ts";
+import { words } from "../../text/words.ts";
+import { Empty } from "../../ui/empty.tsx";
+import { Listing, type ListingProps } from "../../ui/listing.tsx";
+import { Pager } from "../../ui/pager.tsx";
+import { TypedFilter } from "../../ui/typed-filter.tsx";
+import { useCursorFallback } from "../../ui/use-cursor-fallback.ts";
+import type { Read } from "../../use-read.ts";
+import type { QuerySearch } from "./search.ts";
+
+type Found<Row> = { data: Row[]; nextCursor: string | null; previousCursor: string | null };
+
+type Props<Row> = Pick<ListingProps<Row>, "label" | "columns" | "rowId" | "compact"> & {
+  found: Read<Found<Row>>;
+  search: QuerySearch;
+  onSearch: (search: QuerySearch, options?: { replace: boolean }) => void;
+  /** Of what is listed, shown where nothing matches. */
+  icon: ReactNode;
+  /** Beside the search. */
+  action?: ReactNode;
+};
+
+/** A list of the whole installation, found by what one types, page by page. */
+export function SearchedListing<Row>(props: Props<Row>) {
+  const { label, columns, rowId, compact, found, search, onSearch, icon, action } = props;
+  const searchAnew = (q: string | undefined) => onSearch(present({ q }), { replace: true });
+  useCursorFallback(found.failure, () => searchAnew(search.q));
+  return (
+    <Stack gap="md">
+      <Group justify="space-between" align="flex-end">
+        <TypedFilter isSearch label={text.search} value={search.q} onTyped={searchAnew} />
+        {action}
+      </Group>
+      <Listing
+        label={label}
+        columns={columns}
+        rows={found.data?.data}
+        rowId={rowId}
+        failure={found.failure}
+        onRetry={found.retry}
+        isStale={found.isStale}
+        empty={
+          <Empty icon={icon} title={text.noMatch} description={text.noMatchHint}>
+            <Button variant="default" onClick={() => onSearch({})}>
+              {words.clearFilters}
+            </Button>
+          </Empty>
+        }
+        compact={compact}
+      />
+      <Pager
+        page={found.data}
+        search={search}
+        onTurn={(turn) => onSearch(present({ ...search, ...turn }))}
+      />
+    </Stack>
+  );
+}
