@@ -2,33 +2,18 @@
  * The whole way, all of it durable: HTTP accept, SMPP submit, receipt, two signed webhooks a message.
  * The service is the real one, with all roles but the dashboard; load, SMSC and receiver are processes
  * of their own beside it. Says how many messages a second went all the way, whether anything piled up,
- * and where the processor time went.
+ * and where the processor time went. Then, where Kannel is installed, both as fast as they go: until
+ * the last callback of all that was accepted in a while, with the same SMSC and the same receiver.
  *
- *   npm run bench:flow -- [--rate 1500] [--seconds 60] [--accounts 4] [--profile FOLDER]
+ *   npm run bench:flow -- [--rate 1500] [--seconds 60] [--accounts 4] [--beside 20] [--profile FOLDER]
  */
-import { type ChildProcess, fork, spawn } from "node:child_process";
-import { randomBytes } from "node:crypto";
-import { once } from "node:events";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import type { ChildProcess } from "node:child_process";
 import { parseArgs } from "node:util";
-import { createAccount, createKey } from "#accounts";
-import { bookCredits } from "#credits";
-import { setRoute } from "#messages";
-import {
-  type Database,
-  lockDataDir,
-  migrate,
-  openDatabase,
-  secretBox,
-  silentLog,
-  sql,
-  startEmbeddedPostgres,
-  systemClock as clock,
-} from "#platform";
-import { addCarrier } from "#sending";
-import type { Job, Result } from "./load.ts";
+import { type Database, sql, systemClock as clock } from "#platform";
+import { compareWithKannel, received } from "./flow-kannel.ts";
+import type { Result } from "./load.ts";
+import { familyOf, type Used, usedBy } from "./processor-time.ts";
+import { addSmsc, inWorld, makeAccounts, stopChild } from "./world.ts";
 
 const { values } = parseArgs({
   options: {
@@ -37,132 +22,67 @@ const { values } = parseArgs({
     seconds: { type: "string", default: "60" },
     accounts: { type: "string", default: "4" },
     connections: { type: "string", default: "64" },
+    /** For how long messages are sent as fast as they are taken, beside Kannel; 0 for not at all. */
+    beside: { type: "string", default: "20" },
     /** Where to write a processor profile of the service. */
     profile: { type: "string" },
   },
 });
 const [rate, seconds] = [Number(values.rate), Number(values.seconds)];
-const SECRET_KEY = randomBytes(32);
 const SAMPLE_MS = 5_000;
+const LOOK_MS = 100;
+/** A backlog that has not shrunk for so long will not. */
+const STUCK_MS = 60_000;
+const TEXT = "Your code is 482913. It is valid for ten minutes.";
+const RECIPIENT = "4915112345678";
 
-const folder = await mkdtemp(join(tmpdir(), "posthorn-bench-"));
-const lock = lockDataDir(folder);
-const postgres = await startEmbeddedPostgres({ lock, clock, log: silentLog });
-const children: ChildProcess[] = [];
-try {
-  await migrate(postgres.url);
-  const db = openDatabase({ url: postgres.url, log: silentLog, maxConnections: 2 });
-  const smsc = await startChild("./smsc-process.ts");
-  const receiver = await startChild("./receiver-process.ts");
-  const keys = await prepare(db, smsc.port);
-  const service = await startService();
-  const body = JSON.stringify({
-    recipient: "4915112345678",
-    text: "Your code is 482913. It is valid for ten minutes.",
-    callbackUrl: `http://127.0.0.1:${receiver.port}/hook`,
-  });
-  const job = { port: service.port, path: "/v1/messages", keys, bodies: [body] };
+await inWorld(async (world) => {
+  const db = world.openDatabase({ maxConnections: 2, statementTimeoutMs: 0 });
+  const smsc = await world.startChild("./smsc-process.ts");
+  const receiver = await world.startChild("./receiver-process.ts");
+  await addSmsc(db, world, smsc.port);
+  const keys = (await makeAccounts(db, world, Number(values.accounts))).map(({ key }) => key);
+  const { profile } = values;
+  const flags = profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`];
+  const service = await world.startService({ ROLES: "api,sender,webhooks" }, flags);
+  const callbackUrl = `http://127.0.0.1:${receiver.port}/hook`;
+  const bodies = [JSON.stringify({ recipient: RECIPIENT, text: TEXT, callbackUrl })];
   const connections = Number(values.connections);
-  await load({ ...job, connections, seconds: 3, perSecond: Math.min(rate, 500) });
+  const job = { port: service.port, path: "/v1/messages", keys, bodies, connections };
+  await world.load({ ...job, seconds: 3, perSecond: Math.min(rate, 500) });
   await drained(db);
 
-  const processes = {
-    service: [service.child.pid ?? 0],
-    database: await childrenOf(postgres.pid),
-    smsc: [smsc.child.pid ?? 0],
-    receiver: [receiver.child.pid ?? 0],
-  };
-  const before = { cpu: await cpuOf(processes), webhooks: await received(receiver.child) };
+  const processes = async () => ({
+    service: [service.pid],
+    database: await familyOf(world.databasePid),
+    smsc: [smsc.pid],
+    receiver: [receiver.pid],
+  });
+  const before = { cpu: await cpuOf(await processes()), webhooks: await received(receiver.child) };
   const began = performance.now();
-  const running = load({ ...job, connections, seconds, perSecond: rate });
+  const running = world.load({ ...job, seconds, perSecond: rate });
   const backlogs = await watch(db, receiver.child, running);
   const result = await running;
   const took = (performance.now() - began) / 1000;
   const webhooks = (await received(receiver.child)) - before.webhooks;
   await drained(db);
   const drainedIn = (performance.now() - began) / 1000;
-  const cpu = await cpuOf({ ...processes, database: await childrenOf(postgres.pid) });
+  const cpu = await cpuOf(await processes());
   report({ result, took, drainedIn, webhooks, backlogs, before: before.cpu, cpu });
   await audit(db);
-  await db.close();
-} finally {
-  for (const child of children) await stop(child);
-  await postgres.stop();
-  lock.release();
-  await rm(folder, { recursive: true, force: true });
-}
 
-async function prepare(db: Database, smscPort: number): Promise<string[]> {
-  const [secrets, actor] = [secretBox(SECRET_KEY), "bench"];
-  const settings = { host: "127.0.0.1", port: smscPort, system_id: "bench", window: 500, rate: 0 };
-  const wish = { name: "bench", settings, password: "bench", secrets, actor, now: clock.now() };
-  const added = await addCarrier(db, wish);
-  if (added.outcome !== "added") throw new Error("The carrier was not added.");
-  await setRoute(db, { prefix: "", carrierIds: [added.carrierId] }, { actor, now: clock.now() });
-  const keys: string[] = [];
-  for (let n = 0; n < Number(values.accounts); n += 1) {
-    const now = clock.now();
-    const { accountId } = await createAccount(db, { name: `bench ${n}`, actor, now, secrets });
-    const credits = { accountId, kind: "topup", amount: 1e9, note: "bench", actor, now } as const;
-    await bookCredits(db, credits);
-    const scopes = ["messages:send"];
-    const key = { accountId, name: "bench", scopes, expiresAt: null, actor, now };
-    const made = await createKey(db, key);
-    if (made.outcome === "created") keys.push(made.key);
-  }
-  return keys;
-}
-
-async function startChild(file: string): Promise<{ child: ChildProcess; port: number }> {
-  const child = fork(new URL(file, import.meta.url));
-  children.unshift(child);
-  const [port] = (await once(child, "message")) as [number];
-  return { child, port };
-}
-
-async function startService(): Promise<{ child: ChildProcess; port: number }> {
-  const port = 20_000 + Math.floor(Math.random() * 20_000);
-  const { profile } = values;
-  const flags = profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`];
-  const main = new URL("../server/main.ts", import.meta.url).pathname;
-  const child = spawn(process.execPath, [...flags, main, "start"], {
-    env: {
-      ...process.env,
-      DATABASE_URL: postgres.url,
-      DATA_DIR: folder,
-      SECRET_KEY: SECRET_KEY.toString("base64"),
-      PORT: String(port),
-      ROLES: "api,sender,webhooks",
-      WEBHOOK_ALLOW_CIDRS: "127.0.0.0/8",
-      WEBHOOK_ALLOW_HTTP: "true",
-      RATE_LIMIT_SENDS: "1000000",
-      RATE_LIMIT_SENDS_BURST: "1000000",
-      LOG_LEVEL: "warn",
-    },
-    stdio: ["ignore", "ignore", "inherit"],
-  });
-  children.unshift(child);
-  for (;;) {
-    const isReady = await fetch(`http://127.0.0.1:${port}/readyz`).then(
-      ({ ok }) => ok,
-      () => false,
+  if (Number(values.beside) > 0) {
+    await compareWithKannel(
+      { world, smsc, receiver },
+      {
+        job: { ...job, seconds: Number(values.beside) },
+        message: { recipient: RECIPIENT, text: TEXT },
+        pids: async () => [service.pid, ...(await familyOf(world.databasePid))],
+        stop: () => stopChild(service.child),
+      },
     );
-    if (isReady) return { child, port };
-    if (child.exitCode !== null) throw new Error("The service does not start.");
-    await clock.sleep(50);
   }
-}
-
-async function load(job: Job): Promise<Result> {
-  const file = new URL("./load.ts", import.meta.url).pathname;
-  const child = spawn(process.execPath, [file, "--job", JSON.stringify(job)], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  let output = "";
-  child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
-  await once(child, "close");
-  return JSON.parse(output) as Result;
-}
+});
 
 type Backlog = { queued: number; sent: number; webhooks: number };
 
@@ -199,34 +119,30 @@ async function backlogOf(db: Database): Promise<Backlog> {
 }
 
 async function drained(db: Database): Promise<void> {
+  let [least, waitedMs] = [Number.POSITIVE_INFINITY, 0];
   for (;;) {
     const { queued, sent, webhooks } = await backlogOf(db);
-    if (queued + sent + webhooks === 0) return;
-    await clock.sleep(100);
+    const left = queued + sent + webhooks;
+    if (left === 0) return;
+    waitedMs = left < least ? 0 : waitedMs + LOOK_MS;
+    least = Math.min(least, left);
+    if (waitedMs > STUCK_MS) throw new Error(`${left} of the backlog do not move.`);
+    await clock.sleep(LOOK_MS);
   }
 }
 
 /** Nothing of what was accepted may be missing at the other end. */
 async function audit(db: Database): Promise<void> {
-  const slow = openDatabase({
-    url: postgres.url,
-    log: silentLog,
-    maxConnections: 1,
-    statementTimeoutMs: 0,
-  });
-  const [row] = await slow.query<{ messages: number; delivered: number; webhooks: number }>(sql`
+  const [row] = await db.query<{ messages: number; delivered: number; webhooks: number }>(sql`
     select count(*) as messages, count(*) filter (where status = 'DELIVERED') as delivered,
            (select count(*) from webhook_attempts where ended = 'delivered') as webhooks
       from messages`);
-  await slow.close();
   console.log(
     `all drained: ${row?.messages} messages accepted, ${row?.delivered} DELIVERED, ${row?.webhooks} webhooks delivered`,
   );
-  void db;
 }
 
-/** Seconds of processor time, and how much of it the kernel took. */
-type Cpu = Record<string, { all: number; system: number }>;
+type Cpu = Record<string, Used>;
 type Report = {
   result: Result;
   took: number;
@@ -268,38 +184,9 @@ function average(numbers: number[]): number {
   return numbers.reduce((sum, each) => sum + each, 0) / Math.max(1, numbers.length);
 }
 
-async function received(receiver: ChildProcess): Promise<number> {
-  receiver.send("count");
-  const [count] = (await once(receiver, "message")) as [number];
-  return count;
-}
-
-async function childrenOf(pid: number): Promise<number[]> {
-  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(Number);
-  const stats = await Promise.all(pids.map(async (each) => ({ each, stat: await statOf(each) })));
-  return [pid, ...stats.filter(({ stat }) => Number(stat[1]) === pid).map(({ each }) => each)];
-}
-
-/** So far; a process that is gone counts nothing. */
 async function cpuOf(processes: Record<string, number[]>): Promise<Cpu> {
-  const entries = Object.entries(processes).map(async ([name, pids]) => {
-    const stats = await Promise.all(pids.map(statOf));
-    const secondsOf = (field: number) =>
-      stats.reduce((sum, stat) => sum + Number(stat[field] ?? 0) / 100, 0);
-    return [name, { all: secondsOf(11) + secondsOf(12), system: secondsOf(12) }] as const;
-  });
+  const entries = Object.entries(processes).map(
+    async ([name, pids]) => [name, await usedBy(pids)] as const,
+  );
   return Object.fromEntries(await Promise.all(entries));
-}
-
-/** The fields of /proc/PID/stat after the name: state, parent, … */
-async function statOf(pid: number): Promise<string[]> {
-  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
-  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-}
-
-async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null) return;
-  if (child.connected) child.disconnect();
-  child.kill("SIGTERM");
-  await once(child, "exit");
 }
