@@ -9,8 +9,8 @@ import {
 } from "#accounts";
 import { bookCredits } from "#credits";
 import { accountOption, unknownAccount } from "./accounts.ts";
-import { ACTOR, command, CommandFailure, type Context, type Result } from "./command.ts";
-import { flag, required, withFallback } from "./input.ts";
+import { ACTOR, command, type Context, type Result } from "./command.ts";
+import { required, withFallback } from "./input.ts";
 import { wholeNumber } from "./input-values.ts";
 import { facts, table } from "./table.ts";
 
@@ -114,16 +114,13 @@ const rotateSecret = command({
         "How long the old secret goes on signing beside the new one, 0 to 72; 0 drops it at once.",
       fallback: "24",
     }),
-    yes: flag(
-      "Rotate though an earlier rotation's overlap has not ended: the oldest secret is dropped.",
-    ),
   },
   prints: '{"signingSecret","previousUntil"}',
   examples: ["account secret rotate --account 019a85c2-5b00-7abc-8def-0123456789ab --overlap 48"],
-  async run({ account, overlap, yes }, context) {
+  async run({ account, overlap }, context) {
     const { db, secrets } = await context.installation();
     // Whoever asks for no overlap wants everything older dropped.
-    if (!yes && overlap > 0) await refuseWithinOverlap(context, account);
+    if (overlap > 0) await warnWithinOverlap(context, account);
     const now = context.clock.now();
     const rotation = { accountId: account, overlapHours: overlap, actor: ACTOR, now };
     const rotated = await rotateSigningSecret(db, { ...rotation, secrets: await secrets() });
@@ -131,13 +128,16 @@ const rotateSecret = command({
   },
 });
 
-/** Only two secrets sign at a time: a receiver that still checks with the oldest would refuse everything. */
-async function refuseWithinOverlap({ installation }: Context, accountId: string): Promise<void> {
+/** Only two secrets sign at a time: a receiver that still checks with the oldest refuses everything now. */
+async function warnWithinOverlap(
+  { installation, terminal }: Context,
+  accountId: string,
+): Promise<void> {
   const { db } = await installation();
   const until = (await describeSigningSecret(db, accountId))?.previousUntil?.toISOString();
   if (until === undefined) return;
-  throw new CommandFailure(
-    `The secret before the present one signs until ${until}, and a rotation now would drop it at once: receivers that still use it would refuse every webhook. Wait until then, or repeat with --yes.`,
+  terminal.say(
+    `The secret before the last rotation was to sign until ${until}; it is dropped now. Receivers that still check with it refuse every webhook until they have a newer one.`,
   );
 }
 
