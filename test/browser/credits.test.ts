@@ -1,31 +1,15 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { consoleOperations, operations } from "#contract";
 import { bookCredits } from "#credits";
 import { sql, systemClock } from "#platform";
-import { type Account, type Person, type Site, startSite } from "../support/site.ts";
+import { siteOfFile } from "../support/site.ts";
 
-let site: Site;
-let account: Account;
-let ada: Person;
-let key: string;
-before(async () => {
-  site = await startSite();
-  account = await site.account({ credits: 102 });
-  ada = await site.person("Ada Lovelace", [[account, "owner"]]);
-  key = await site.key(account);
-});
-after(() => site[Symbol.asyncDispose]());
+const { site, account, ada } = await siteOfFile({ credits: 102 });
+const key = await site.key(account);
 
-async function send(recipient: string): Promise<void> {
-  const answer = await fetch(`${site.url}/v1/messages`, {
-    method: "POST",
-    headers: { "x-api-key": key, "content-type": "application/json" },
-    body: JSON.stringify({ recipient, text: "Hello" }),
-  });
-  assert.equal(answer.status, 202);
-}
+const send = (recipient: string) => site.send(key, { recipient, text: "Hello" });
 
 const dialog = (page: Page) => page.getByRole("dialog");
 const rows = (page: Page) => page.locator("main [data-row]");

@@ -1,24 +1,17 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { promisify } from "node:util";
 import type { Page } from "playwright-core";
 import { sql } from "#platform";
 import { startService } from "../support/process.ts";
-import { type Account, type Person, type Site, startSite } from "../support/site.ts";
+import { copyAndClose } from "../support/shown-once.ts";
+import { siteOfFile } from "../support/site.ts";
 import type { Tab } from "../support/tab.ts";
 
 const run = promisify(execFile);
 
-let site: Site;
-let account: Account;
-let ada: Person;
-before(async () => {
-  site = await startSite();
-  account = await site.account();
-  ada = await site.person("Ada Lovelace", [[account, "owner"]]);
-});
-after(() => site[Symbol.asyncDispose]());
+const { site, account, ada } = await siteOfFile();
 
 /** The answer that may hold a key. */
 const CREATION = /^POST \/console\/accounts\/[^/]+\/keys$/;
@@ -41,13 +34,6 @@ async function create({ page }: Tab, { name, scopes = ["messages:send"] }: Wish)
   const key = (await shownKey(page).textContent()) ?? "";
   site.secrets.set(key, CREATION);
   return key;
-}
-
-async function copyAndClose({ page }: Tab): Promise<void> {
-  await dialog(page).getByRole("button", { name: "Copy key" }).click();
-  await dialog(page).getByRole("button", { name: "Copied" }).waitFor();
-  await dialog(page).getByRole("button", { name: "Done" }).click();
-  await dialog(page).waitFor({ state: "detached" });
 }
 
 async function revoke({ page }: Tab, name: string): Promise<void> {
@@ -86,7 +72,7 @@ test("a key is created, shown once and copied; afterwards only its mask is anywh
   assert.match(key, FORM);
   await tab.check("key");
   assert.equal(await page.evaluate("document.activeElement.textContent"), "Copy key");
-  await copyAndClose(tab);
+  await copyAndClose(tab, "Copy key");
   assert.equal(await clipboard(page), key);
   const mask = `${key.slice(0, 8)}••••••••`;
   await page.getByRole("cell", { name: mask }).waitFor();
@@ -250,9 +236,9 @@ test("the copied cURL runs in a shell and answers 202, and last used fills witho
 test("a key may do what its scopes say, until it expires", async () => {
   await using tab = await site.signedIn(ada, "/keys");
   const sender = await create(tab, { name: "Only sends" });
-  await copyAndClose(tab);
+  await copyAndClose(tab, "Copy key");
   const reader = await create(tab, { name: "Only reads", scopes: ["messages:read"] });
-  await copyAndClose(tab);
+  await copyAndClose(tab, "Copy key");
 
   assert.deepEqual(await ask(sender), { status: 403, code: "API_KEY_SCOPE_DENIED" });
   assert.deepEqual(await send(reader), { status: 403, code: "API_KEY_SCOPE_DENIED" });
@@ -270,7 +256,7 @@ test("a revoked key is refused by the very next request on every node, and other
   await using tab = await site.signedIn(ada, "/keys");
   await using other = await site.signedIn(ada, "/keys");
   const key = await create(tab, { name: "Doomed" });
-  await copyAndClose(tab);
+  await copyAndClose(tab, "Copy key");
   assert.equal((await send(key)).status, 202);
   assert.equal((await send(key, node.url)).status, 202);
   const row = other.page.getByRole("row").filter({ hasText: "Doomed" });
@@ -304,7 +290,7 @@ test("a revoked key is refused by the very next request on every node, and other
 test("replacing a key under steady traffic loses no request", async () => {
   await using tab = await site.signedIn(ada, "/keys");
   let key = await create(tab, { name: "Steady", scopes: ["messages:send", "messages:read"] });
-  await copyAndClose(tab);
+  await copyAndClose(tab, "Copy key");
   const statuses: Promise<number>[] = [];
   const traffic = setInterval(() => statuses.push(send(key).then(({ status }) => status)), 20);
   try {
@@ -316,7 +302,7 @@ test("replacing a key under steady traffic loses no request", async () => {
     const replacement = (await shownKey(tab.page).textContent()) ?? "";
     site.secrets.set(replacement, CREATION);
     key = replacement;
-    await copyAndClose(tab);
+    await copyAndClose(tab, "Copy key");
     await Promise.all(statuses);
     await tab.page.getByRole("button", { name: "Revoke Steady", exact: true }).click();
     await dialog(tab.page).getByLabel("Type Steady to confirm").fill("Steady");
@@ -403,7 +389,7 @@ test("on a phone, in the dark, a key is created and copied as well", async () =>
 
   const key = await create(tab, { name: "Pocket" });
   await tab.picture("key on a dark phone");
-  await copyAndClose(tab);
+  await copyAndClose(tab, "Copy key");
 
   assert.equal(await clipboard(tab.page), key);
   await tab.page.getByText(`${key.slice(0, 8)}••••••••`).waitFor();

@@ -1,30 +1,14 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
+import type { Message } from "#contract";
 import { sql } from "#platform";
-import { type Account, type Person, type Site, startSite } from "../support/site.ts";
+import { siteOfFile } from "../support/site.ts";
 
-let site: Site;
-let account: Account;
-let ada: Person;
-let key: string;
-before(async () => {
-  site = await startSite();
-  account = await site.account();
-  ada = await site.person("Ada Lovelace", [[account, "owner"]]);
-  key = await site.key(account, { name: "Web shop" });
-});
-after(() => site[Symbol.asyncDispose]());
+const { site, account, ada } = await siteOfFile();
+const key = await site.key(account, { name: "Web shop" });
 
-type Sent = { messageId: string };
-
-async function send(recipient: string, text: string, more: object = {}, by = key): Promise<Sent> {
-  const answer = await fetch(`${site.url}/v1/messages`, {
-    method: "POST",
-    headers: { "x-api-key": by, "content-type": "application/json" },
-    body: JSON.stringify({ recipient, text, ...more }),
-  });
-  assert.equal(answer.status, 202);
-  return (await answer.json()) as Sent;
+function send(recipient: string, text: string, more: object = {}, by = key): Promise<Message> {
+  return site.send(by, { recipient, text, ...more });
 }
 
 const rows = "main [data-row]";

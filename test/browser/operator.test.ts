@@ -6,8 +6,8 @@ import { sql } from "#platform";
 import { runPosthorn } from "../support/cli.ts";
 import { frozen, withoutColumn } from "../support/faults.ts";
 import { startService, TEST_SECRET_KEY } from "../support/process.ts";
+import { copyAndClose, shownLink } from "../support/shown-once.ts";
 import { type Account, NOWHERE, type Person, type Site, startSite } from "../support/site.ts";
-import type { Tab } from "../support/tab.ts";
 
 let site: Site;
 let account: Account;
@@ -32,19 +32,6 @@ const card = (page: Page, name: string) => page.getByRole("region", { name, exac
 const section = (page: Page, name: string) =>
   page.getByRole("navigation", { name: "Operator pages" }).getByRole("link", { name });
 
-async function shownLink({ page }: Tab, label: string, answer: RegExp): Promise<string> {
-  const link = (await dialog(page).getByLabel(label).textContent()) ?? "";
-  site.secrets.set(link.split("#token=")[1] ?? link, answer);
-  return link;
-}
-
-async function copyAndClose({ page }: Tab): Promise<void> {
-  await dialog(page).getByRole("button", { name: "Copy link" }).click();
-  await dialog(page).getByRole("button", { name: "Copied" }).waitFor();
-  await dialog(page).getByRole("button", { name: "Done" }).click();
-  await dialog(page).waitFor({ state: "detached" });
-}
-
 test("an operator creates an account, whose owner joins by the link, and tops it up", async () => {
   await using tab = await site.signedIn(olga, "/operator");
   const { page } = tab;
@@ -55,9 +42,11 @@ test("an operator creates an account, whose owner joins by the link, and tops it
   await dialog(page).getByLabel("Credits to start with").fill("500");
   await tab.check("create account");
   await dialog(page).getByRole("button", { name: "Create account" }).click();
-  const label = "Invitation link of the owner";
-  const link = await shownLink(tab, label, /^POST \/console\/operator\/accounts$/);
-  await copyAndClose(tab);
+  const link = await shownLink(site, tab, {
+    label: "Invitation link of the owner",
+    answer: /^POST \/console\/operator\/accounts$/,
+  });
+  await copyAndClose(tab, "Copy link");
   await using owner = await site.tab({ statuses: [401] });
   await owner.page.goto(link);
   await owner.page.getByText(/to the account Analytical Engines as owner/).waitFor();
@@ -83,8 +72,9 @@ test("a reset link made by the operator sets a new password, once", async () => 
   await tab.check("reset");
   await dialog(tab.page).getByRole("button", { name: "Make the link" }).click();
   const answer = /^POST \/console\/operator\/users\/[^/]+\/reset-link$/;
-  const link = await shownLink(tab, "Reset link", answer);
-  await copyAndClose(tab);
+  const link = await shownLink(site, tab, { label: "Reset link", answer });
+  await copyAndClose(tab, "Copy link");
+  await tab.focusIs("Make a reset link for Bob Moog");
 
   await using his = await site.tab({ statuses: [401, 404] });
   await his.page.goto(link);

@@ -3,24 +3,15 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { sql } from "#platform";
 import { eventually } from "../support/eventually.ts";
 import { startReceiver } from "../support/receiver.ts";
-import { type Account, type Person, type Site, startSite } from "../support/site.ts";
+import { siteOfFile } from "../support/site.ts";
 
-let site: Site;
-let account: Account;
-let ada: Person;
-let key: string;
-before(async () => {
-  site = await startSite();
-  account = await site.account({ credits: 120 });
-  ada = await site.person("Ada Lovelace", [[account, "owner"]]);
-  key = await site.key(account);
-});
-after(() => site[Symbol.asyncDispose]());
+const { site, account, ada } = await siteOfFile({ credits: 120 });
+const key = await site.key(account);
 
 async function send(recipients: string[], more: object = {}, by = key): Promise<void> {
   const messages = recipients.map((recipient) => ({ recipient, text: "Hello", ...more }));

@@ -1,29 +1,14 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import type { Page } from "playwright-core";
-import { type Account, type Person, type Site, startSite } from "../support/site.ts";
+import { siteOfFile } from "../support/site.ts";
 
-let site: Site;
-let account: Account;
-let ada: Person;
-let messageIds: string[];
-before(async () => {
-  site = await startSite();
-  account = await site.account();
-  ada = await site.person("Ada Lovelace", [[account, "owner"]]);
-  const key = await site.key(account, { name: "Web shop" });
-  messageIds = [];
-  for (let sent = 0; sent < 30; sent += 1) messageIds.push(await send(key, `Number ${sent}`));
-});
-after(() => site[Symbol.asyncDispose]());
-
-async function send(key: string, text: string): Promise<string> {
-  const answer = await fetch(`${site.url}/v1/messages`, {
-    method: "POST",
-    headers: { "x-api-key": key, "content-type": "application/json" },
-    body: JSON.stringify({ recipient: "4915112345678", text, reference: "order-7" }),
-  });
-  return ((await answer.json()) as { messageId: string }).messageId;
+const { site, account, ada } = await siteOfFile();
+const key = await site.key(account, { name: "Web shop" });
+const messageIds: string[] = [];
+for (let sent = 0; sent < 30; sent += 1) {
+  const message = { recipient: "4915112345678", text: `Number ${sent}`, reference: "order-7" };
+  messageIds.push((await site.send(key, message)).messageId);
 }
 
 const dialog = (page: Page) => page.getByRole("dialog");

@@ -1,21 +1,13 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { sql, systemClock } from "#platform";
 import { codeOf } from "../../server/console/sign-in/totp.ts";
 import { frozen } from "../support/faults.ts";
-import { type Account, NOWHERE, type Person, type Site, startSite } from "../support/site.ts";
+import { NOWHERE, type Person, siteOfFile } from "../support/site.ts";
 import type { Tab } from "../support/tab.ts";
 
-let site: Site;
-let account: Account;
-let ada: Person;
-before(async () => {
-  site = await startSite();
-  account = await site.account();
-  ada = await site.person("Ada Lovelace", [[account, "owner"]], true);
-});
-after(() => site[Symbol.asyncDispose]());
+const { site, account, ada } = await siteOfFile({ isOperator: true });
 
 const dialog = (page: Page) => page.getByRole("dialog");
 
@@ -185,7 +177,8 @@ test("what somebody else changes is shown at once, but not over what is being ty
   assert.equal(await name(idle), "First");
   assert.equal(await name(second), "Second");
   await second.page.getByRole("button", { name: "Save" }).click();
-  await second.page.getByText("Somebody else changed the settings meanwhile").waitFor();
+  const warning = second.page.locator("[data-warning]");
+  await warning.getByText("Somebody else changed the settings meanwhile").waitFor();
   assert.equal(await name(second), "First");
   await second.check("settings conflict");
   const names = await site.db.query(sql`

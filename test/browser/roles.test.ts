@@ -102,20 +102,12 @@ before(async () => {
     insert into links (link_id, kind, token_hash, account_id, role, created_by, created_at, expires_at)
     values (gen_random_uuid(), 'invitation', '\\x00', ${account.accountId}, 'viewer',
             ${people.owner?.userId}, now(), now() + interval '1 day')`);
-  messageId = await schedule(await site.key(account));
+  // It waits, so it can be canceled.
+  const sendAt = new Date(Date.now() + 3_600_000).toISOString();
+  const message = { recipient: "4915112345678", text: "Hello", sendAt };
+  ({ messageId } = await site.send(await site.key(account), message));
 });
 after(() => site[Symbol.asyncDispose]());
-
-/** A message that waits, so that it can be canceled. */
-async function schedule(key: string): Promise<string> {
-  const sendAt = new Date(Date.now() + 3_600_000).toISOString();
-  const answer = await fetch(`${site.url}/v1/messages`, {
-    method: "POST",
-    headers: { "x-api-key": key, "content-type": "application/json" },
-    body: JSON.stringify({ recipient: "4915112345678", text: "Hello", sendAt }),
-  });
-  return ((await answer.json()) as { messageId: string }).messageId;
-}
 
 /** What somebody meets at an address. */
 type Cell = {
@@ -272,7 +264,7 @@ test("every page of the site map says who may see it", async () => {
 });
 
 for (const role of [...memberRoles, "operator", "outsider", "stranger"] as const) {
-  test(`of every page, this is what the ${role} meets: itself, buttons with the reason why not, or a refusal`, async () => {
+  test(`to the ${role}, every page shows itself, says why a button may not be pressed, or is refused`, async () => {
     const person = people[role];
     const options = { statuses: [401, 404] };
     await using tab = person ? await site.signedIn(person, "/", options) : await site.tab(options);

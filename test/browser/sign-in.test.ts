@@ -1,18 +1,10 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { sql } from "#platform";
-import { type Account, type Person, type Site, startSite } from "../support/site.ts";
+import { siteOfFile } from "../support/site.ts";
 import type { Tab } from "../support/tab.ts";
 
-let site: Site;
-let account: Account;
-let ada: Person;
-before(async () => {
-  site = await startSite();
-  account = await site.account();
-  ada = await site.person("Ada Lovelace", [[account, "owner"]], true);
-});
-after(() => site[Symbol.asyncDispose]());
+const { site, account, ada } = await siteOfFile({ isOperator: true });
 
 async function give({ page }: Tab, email: string, password: string): Promise<void> {
   await page.getByLabel("E-mail").fill(email);

@@ -1,23 +1,16 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import type { Page } from "playwright-core";
 import type { MemberRole } from "#contract";
 import { sql } from "#platform";
 import { frozen, withoutColumn } from "../support/faults.ts";
-import { type Account, NOWHERE, type Person, type Site, startSite } from "../support/site.ts";
+import { copyAndClose, shownLink } from "../support/shown-once.ts";
+import { NOWHERE, siteOfFile } from "../support/site.ts";
 import type { Tab } from "../support/tab.ts";
 
-let site: Site;
-let account: Account;
-let ada: Person;
-before(async () => {
-  site = await startSite();
-  account = await site.account();
-  ada = await site.person("Ada Lovelace", [[account, "owner"]]);
-  // Without an operator the installation waits to be set up, and leads there instead of to sign-in.
-  await site.person("Olga Operator", [[await site.account({ name: "Operations" }), "owner"]], true);
-});
-after(() => site[Symbol.asyncDispose]());
+const { site, account, ada } = await siteOfFile();
+// Without an operator the installation waits to be set up, and leads there instead of to sign-in.
+await site.person("Olga Operator", [[await site.account({ name: "Operations" }), "owner"]], true);
 
 const dialog = (page: Page) => page.getByRole("dialog");
 const row = (page: Page, name: string) => page.getByRole("row").filter({ hasText: name });
@@ -26,20 +19,11 @@ const row = (page: Page, name: string) => page.getByRole("row").filter({ hasText
 const INVITED = /^POST \/console\/accounts\/[^/]+\/invitations$/;
 
 /** Through the form; answers the link that the page shows. */
-async function invite({ page }: Tab, role: string): Promise<string> {
-  await page.getByRole("button", { name: "Invite someone" }).click();
-  await dialog(page).getByLabel(role).check();
-  await dialog(page).getByRole("button", { name: "Make the link" }).click();
-  const link = (await dialog(page).getByLabel("Invitation link").textContent()) ?? "";
-  site.secrets.set(link.split("#token=")[1] ?? link, INVITED);
-  return link;
-}
-
-async function copyAndClose({ page }: Tab): Promise<void> {
-  await dialog(page).getByRole("button", { name: "Copy link" }).click();
-  await dialog(page).getByRole("button", { name: "Copied" }).waitFor();
-  await dialog(page).getByRole("button", { name: "Done" }).click();
-  await dialog(page).waitFor({ state: "detached" });
+async function invite(tab: Tab, role: string): Promise<string> {
+  await tab.page.getByRole("button", { name: "Invite someone" }).click();
+  await dialog(tab.page).getByLabel(role).check();
+  await dialog(tab.page).getByRole("button", { name: "Make the link" }).click();
+  return shownLink(site, tab, { label: "Invitation link", answer: INVITED });
 }
 
 type Asked = { status: number; code: string | undefined };
@@ -76,7 +60,7 @@ test("an invitation is a link shown once; on a phone it makes a member with the 
   await page.keyboard.press("Escape");
   await page.getByRole("dialog", { name: "Close without copying?" }).waitFor();
   await page.keyboard.press("Escape");
-  await copyAndClose(tab);
+  await copyAndClose(tab, "Copy link");
   assert.equal(await page.evaluate("navigator.clipboard.readText()"), link);
   await page.getByRole("button", { name: "Withdraw the invitation as Viewer" }).waitFor();
   await tab.check("invitation");
@@ -108,12 +92,12 @@ test("an invitation is a link shown once; on a phone it makes a member with the 
 test("a link that was withdrawn or is out of date says so", async () => {
   await using tab = await site.signedIn(ada, "/team");
   const withdrawn = await invite(tab, "Developer");
-  await copyAndClose(tab);
+  await copyAndClose(tab, "Copy link");
   await tab.page.getByRole("button", { name: "Withdraw the invitation as Developer" }).click();
   await tab.page.getByText("The invitation is withdrawn").waitFor();
   await tab.page.getByRole("heading", { name: "Open invitations" }).waitFor({ state: "detached" });
   const expired = await invite(tab, "Owner");
-  await copyAndClose(tab);
+  await copyAndClose(tab, "Copy link");
   await site.db.query(sql`
     update links set expires_at = now() - interval '1 second' where kind = 'invitation' and role = 'owner'`);
 

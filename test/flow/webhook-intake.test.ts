@@ -47,14 +47,24 @@ async function provenReceiver(world: WebhookWorld) {
   return receiver;
 }
 
-test("a webhook to a receiver known to be fast is leased at birth, and needs no claim", async () => {
-  await using world = await webhookWorld();
+/** A message whose next step makes a webhook for such a receiver. */
+async function provenWorld() {
+  await using started = new AsyncDisposableStack();
+  const world = started.use(await webhookWorld());
   const { loop } = world.worker();
-  await using receiver = await provenReceiver(world);
+  const receiver = started.use(await provenReceiver(world));
   const { url } = receiver;
   const messageId = await world.message({ url });
+  const step: Step = { messageId, url, from: "QUEUED", to: "SENT", outbox: loop };
+  const all = started.move();
+  return { world, receiver, messageId, step, [Symbol.asyncDispose]: () => all.disposeAsync() };
+}
 
-  await moveBeside(world, { messageId, url, from: "QUEUED", to: "SENT", outbox: loop });
+test("a webhook to a receiver known to be fast is leased at birth, and needs no claim", async () => {
+  await using proven = await provenWorld();
+  const { world, receiver, messageId, step } = proven;
+
+  await moveBeside(world, step);
   const [received] = await receiver.arrived(1);
 
   assert.equal(received?.headers["x-sms-attempt"], "1");
@@ -69,15 +79,12 @@ test("a webhook to a receiver known to be fast is leased at birth, and needs no 
 });
 
 test("the next event of a message waits for the one in flight, and follows it at once", async () => {
-  await using world = await webhookWorld();
-  const { loop } = world.worker();
-  await using receiver = await provenReceiver(world);
-  const { url } = receiver;
-  const messageId = await world.message({ url });
-  await moveBeside(world, { messageId, url, from: "QUEUED", to: "SENT", outbox: loop });
+  await using proven = await provenWorld();
+  const { world, receiver, messageId, step } = proven;
+  await moveBeside(world, step);
   await receiver.arrived(1);
 
-  await moveBeside(world, { messageId, url, from: "SENT", to: "DELIVERED", outbox: loop });
+  await moveBeside(world, { ...step, from: "SENT", to: "DELIVERED" });
 
   assert.deepEqual(await rows(world), [
     { sequence: 2, attempts: 1, lease_epoch: 1, is_leased: true },
@@ -117,12 +124,8 @@ test("a webhook to a receiver that nothing is known of waits for a claim", async
 });
 
 test("places kept for transactions that failed are free again", async () => {
-  await using world = await webhookWorld();
-  const { loop } = world.worker();
-  await using receiver = await provenReceiver(world);
-  const { url } = receiver;
-  const messageId = await world.message({ url });
-  const step = { messageId, url, from: "QUEUED", to: "SENT", outbox: loop } as const;
+  await using proven = await provenWorld();
+  const { world, receiver, step } = proven;
 
   // More than a lane has places.
   for (let n = 0; n < 150; n += 1) await moveBeside(world, { ...step, fails: true });

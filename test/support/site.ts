@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
+import { after } from "node:test";
 import type { Browser } from "playwright-core";
 import { createAccount, createKey } from "#accounts";
 import { createUser, passwords } from "#console";
-import type { MemberRole, Scope } from "#contract";
+import type { MemberRole, Message, Scope } from "#contract";
 import { bookCredits } from "#credits";
 import { secretBox, sql, systemClock } from "#platform";
 import { buildDashboard } from "../../dashboard/build.ts";
@@ -26,6 +27,8 @@ export type Site = AsyncDisposable & {
   account(options?: { name?: string; credits?: number }): Promise<Account>;
   person(name: string, memberships: [Account, MemberRole][], isOperator?: boolean): Promise<Person>;
   key(account: Account, options?: { name?: string; scopes?: Scope[] }): Promise<string>;
+  /** By the API, with a key; answers the message as it was accepted. */
+  send(key: string, message: object): Promise<Message>;
   /** A browser context of its own, with the guards on. */
   tab(options?: TabOptions): Promise<Tab>;
   /** The same, signed in and at a path. */
@@ -121,6 +124,15 @@ export async function startSite({ settings, address }: Options = {}): Promise<Si
       secrets.set(made.key, NOWHERE);
       return made.key;
     },
+    async send(key, message) {
+      const answer = await fetch(`${url}/v1/messages`, {
+        method: "POST",
+        headers: { "x-api-key": key, "content-type": "application/json" },
+        body: JSON.stringify(message),
+      });
+      if (answer.status !== 202) throw new Error(`Not accepted: ${await answer.text()}`);
+      return (await answer.json()) as Message;
+    },
     tab: (options) => openTab(deps, options),
     async signedIn(who, path = "/", options = {}) {
       const tab = await openTab(deps, options);
@@ -134,6 +146,17 @@ export async function startSite({ settings, address }: Options = {}): Promise<Si
       await db[Symbol.asyncDispose]();
     },
   };
+}
+
+type Wish = Options & { credits?: number; isOperator?: boolean };
+
+/** What most files begin with: a site that ends with the file, an account, and its owner Ada. */
+export async function siteOfFile({ credits = 1_000, isOperator = false, ...options }: Wish = {}) {
+  const site = await startSite(options);
+  after(() => site[Symbol.asyncDispose]());
+  const account = await site.account({ credits });
+  const ada = await site.person("Ada Lovelace", [[account, "owner"]], isOperator);
+  return { site, account, ada };
 }
 
 /** No address matches: the secret may be in no answer. */
