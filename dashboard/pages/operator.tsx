@@ -1,5 +1,5 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { Link, Outlet, useRouterState } from "@tanstack/react-router";
+import { Link, Outlet, useRouter } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
 import type { OperatorStreamEvent } from "#contract";
 import { addressOf, type ReadRoute } from "../api.ts";
@@ -28,13 +28,7 @@ export function OperatorPage() {
 
 function Sections() {
   useOperatorStream();
-  const bar = useRef<HTMLElement>(null);
-  const path = useRouterState({ select: ({ location }) => location.pathname });
-  // On a phone they scroll sideways: the open one must be among those seen.
-  useEffect(() => {
-    const open = bar.current?.querySelector("[aria-current=page]");
-    open?.scrollIntoView({ block: "nearest", inline: "center" });
-  }, [path]);
+  const bar = useOpenInSight();
   return (
     <Page title={text.title}>
       <nav ref={bar} aria-label={text.sections} className={classes["sections"]}>
@@ -52,6 +46,24 @@ function Sections() {
       <Outlet />
     </Page>
   );
+}
+
+/** On a phone the tabs scroll sideways: the open one is brought to the middle, and the page stays. */
+function useOpenInSight() {
+  const bar = useRef<HTMLElement>(null);
+  const router = useRouter();
+  useEffect(() => {
+    const show = () => {
+      const open = bar.current?.querySelector<HTMLElement>("[aria-current=page]");
+      if (!bar.current || !open) return;
+      const left = open.offsetLeft - (bar.current.clientWidth - open.offsetWidth) / 2;
+      bar.current.scrollTo({ left });
+    };
+    show();
+    // Then the router has put everything back where it was scrolled to.
+    return router.subscribe("onRendered", show);
+  }, [router]);
+  return bar;
 }
 
 const O = "GET /console/operator";
