@@ -39,7 +39,9 @@ const Carrier = Type.Object(
     submitsPerSecond: Type.Number(),
     receiptsPerSecond: Type.Number(),
     responseMs: Latency,
-    waiting: Type.Integer({ description: "Messages that wait for this carrier." }),
+    waiting: Type.Integer({
+      description: "Messages that wait for this carrier, counted up to about 100,000.",
+    }),
     refusals: Type.Array(Type.Object({ carrierCode: Type.String(), count: Type.Integer() }), {
       description:
         "Refused submits of the last hour by the carrier's code, most frequent first, as the nodes that run have counted them: one that restarts begins anew.",

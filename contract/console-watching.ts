@@ -35,6 +35,11 @@ const auditFilters = {
   before: Type.Optional(AnyTime),
 };
 
+const isMore = Type.Boolean({
+  description:
+    "Counting stopped, which it does after about 100,000 in all: there are at least as many as said.",
+});
+
 /** What goes on in the whole installation, and who did what. */
 export const watchingOperations = {
   readQueue: consoleOperation({
@@ -48,16 +53,18 @@ export const watchingOperations = {
         {
           waiting: Type.Integer({ description: "Due now." }),
           scheduled: Type.Integer({ description: "Due later." }),
+          isMore,
           oldestDueAt: nullable(Time),
           accounts: Type.Array(
             Type.Object({
               accountId: Id,
               name: Type.String(),
               waiting: Type.Integer(),
+              isMore,
               oldestDueAt: nullable(Time),
             }),
           ),
-          webhooks: Type.Object({ waiting: Type.Integer(), oldestDueAt: nullable(Time) }),
+          webhooks: Type.Object({ waiting: Type.Integer(), isMore, oldestDueAt: nullable(Time) }),
         },
         { title: "Queue" },
       ),

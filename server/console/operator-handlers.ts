@@ -154,15 +154,18 @@ export function operatorHandlers({ db, clock, pager, secrets, publicUrl }: Deps)
         accountId,
         name: names.get(accountId) ?? "",
         waiting: sum(rows.map(({ waiting }) => waiting)),
+        isMore: rows.some(({ is_more }) => is_more),
         oldestDueAt: oldest(rows.map(({ oldest_due_at }) => oldest_due_at)),
       }));
       return {
         waiting: sum(queue.map(({ waiting }) => waiting)),
         scheduled: sum(queue.map(({ scheduled }) => scheduled)),
+        isMore: queue.some(({ is_more }) => is_more),
         oldestDueAt: oldest(queue.map(({ oldest_due_at }) => oldest_due_at)),
         accounts: data.toSorted((a, b) => b.waiting - a.waiting).slice(0, MAX_ACCOUNTS_SHOWN),
         webhooks: {
           waiting: webhooks.waiting,
+          isMore: webhooks.isMore,
           oldestDueAt: webhooks.oldestDueAt?.toISOString() ?? null,
         },
       };

@@ -1,5 +1,9 @@
 import { type Queryable, sql } from "#platform";
 
+/** Counting stops here, so that looking costs the same behind any backlog. */
+const MAX_COUNTED = 100_000;
+const MAX_ACCOUNTS = 10_000;
+
 export type QueueDepth = {
   account_id: string;
   carrier_id: string;
@@ -7,18 +11,75 @@ export type QueueDepth = {
   waiting: number;
   /** Due later. */
   scheduled: number;
+  /** Counting stopped: there are more than the two say. */
+  is_more: boolean;
   oldest_due_at: Date | null;
 };
 
-/** What waits to be sent, by account and carrier. The queue holds nothing else, so it is counted. */
-export function measureQueue(db: Queryable): Promise<QueueDepth[]> {
+type Line = Pick<QueueDepth, "account_id" | "carrier_id">;
+
+/**
+ * What waits to be sent, by account and carrier. All lines are counted up to the same length first;
+ * what the short ones leave goes to the long ones. So one account's backlog neither makes looking
+ * dear nor hides the others.
+ */
+export async function measureQueue(
+  db: Queryable,
+  maxCounted: number = MAX_COUNTED,
+): Promise<QueueDepth[]> {
+  const lines = await listLines(db);
+  if (lines.length === 0) return [];
+  const share = Math.max(1, Math.floor(maxCounted / lines.length));
+  const depths = await measureLines(db, lines, share);
+  const long = depths.filter(({ is_more }) => is_more);
+  const counted = depths.reduce((sum, { waiting, scheduled }) => sum + waiting + scheduled, 0);
+  const more = Math.floor((maxCounted - counted) / long.length);
+  if (long.length === 0 || more < 1) return depths;
+  const short = depths.filter(({ is_more }) => !is_more);
+  return [...short, ...(await measureLines(db, long, share + more))];
+}
+
+/** Jumps from one line to the next in the index, however many messages are between. */
+function listLines(db: Queryable): Promise<Line[]> {
+  return db.query<Line>(sql`
+    with recursive line as (
+      (select q.carrier_id, q.account_id, 1 as n
+         from send_queue q
+        order by q.carrier_id, q.account_id
+        limit 1)
+      union all
+      select next.carrier_id, next.account_id, l.n + 1
+        from line l
+       cross join lateral (
+         select q.carrier_id, q.account_id
+           from send_queue q
+          where (q.carrier_id, q.account_id) > (l.carrier_id, l.account_id)
+          order by q.carrier_id, q.account_id
+          limit 1
+       ) next
+       where l.n < ${MAX_ACCOUNTS}
+    )
+    select carrier_id, account_id from line`);
+}
+
+/** The first of each line: what is due is counted before what is scheduled. */
+function measureLines(db: Queryable, lines: readonly Line[], limit: number): Promise<QueueDepth[]> {
   return db.query<QueueDepth>(sql`
-    select account_id, carrier_id,
-           count(*) filter (where due_at <= clock_timestamp() or leased_by is not null) as waiting,
-           count(*) filter (where due_at > clock_timestamp() and leased_by is null) as scheduled,
-           min(due_at) filter (where due_at <= clock_timestamp()) as oldest_due_at
-      from send_queue
-     group by account_id, carrier_id`);
+    select l.account_id, l.carrier_id, d.waiting, d.scheduled, d.is_more, d.oldest_due_at
+      from unnest(${lines.map(({ account_id }) => account_id)}::uuid[],
+                  ${lines.map(({ carrier_id }) => carrier_id)}::uuid[]) as l (account_id, carrier_id)
+     cross join lateral (
+       select count(*) filter (where q.n <= ${limit} and (q.due_at <= clock_timestamp() or q.leased_by is not null)) as waiting,
+              count(*) filter (where q.n <= ${limit} and q.due_at > clock_timestamp() and q.leased_by is null) as scheduled,
+              count(*) > ${limit} as is_more,
+              min(q.due_at) filter (where q.due_at <= clock_timestamp()) as oldest_due_at
+         from (select s.due_at, s.leased_by, row_number() over (order by s.due_at) as n
+                 from send_queue s
+                where s.carrier_id = l.carrier_id and s.account_id = l.account_id
+                order by s.due_at
+                limit ${limit + 1}) q
+     ) d
+     where d.waiting + d.scheduled > 0`);
 }
 
 export type CarrierQueue = {
@@ -32,10 +93,6 @@ export type CarrierQueue = {
   /** Of those due. */
   oldest_due_at: Date | null;
 };
-
-/** Counting stops here, so that looking costs the same behind any backlog. */
-const MAX_COUNTED = 100_000;
-const MAX_ACCOUNTS = 10_000;
 
 /** What waits for each carrier, at a bounded cost: for those who look all the time. */
 export function measureCarrierQueues(db: Queryable): Promise<CarrierQueue[]> {

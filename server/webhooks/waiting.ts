@@ -16,12 +16,25 @@ export async function countWaiting(
   return counts ?? { waiting: 0, retrying: 0 };
 }
 
-/** Deliveries of all accounts, and when the oldest of those due now was due. */
+/** Counting stops here, so that looking costs the same behind any backlog. */
+const MAX_COUNTED = 100_000;
+
+export type Backlog = {
+  waiting: number;
+  /** Counting stopped: there are more. */
+  isMore: boolean;
+  /** Of those counted and due now. */
+  oldestDueAt: Date | null;
+};
+
+/** Deliveries of all accounts. */
 export async function measureBacklog(
   db: Queryable,
-): Promise<{ waiting: number; oldestDueAt: Date | null }> {
-  const [backlog] = await db.query<{ waiting: number; oldest: Date | null }>(sql`
-    select count(*) as waiting, min(next_at) filter (where next_at <= clock_timestamp()) as oldest
-      from webhook_deliveries`);
-  return { waiting: backlog?.waiting ?? 0, oldestDueAt: backlog?.oldest ?? null };
+  maxCounted: number = MAX_COUNTED,
+): Promise<Backlog> {
+  const [backlog] = await db.query<Backlog>(sql`
+    select least(count(*), ${maxCounted}) as waiting, count(*) > ${maxCounted} as "isMore",
+           min(w.next_at) filter (where w.next_at <= clock_timestamp()) as "oldestDueAt"
+      from (select d.next_at from webhook_deliveries d limit ${maxCounted + 1}) w`);
+  return backlog ?? { waiting: 0, isMore: false, oldestDueAt: null };
 }

@@ -34,9 +34,10 @@ function namesOf(tables: readonly Partitions[]): string {
 const LATE_MS = 5 * 60_000;
 
 export async function checkWebhooks(db: Queryable, clock: Clock): Promise<Check> {
-  const { waiting, oldestDueAt } = await measureBacklog(db);
+  const { waiting, isMore, oldestDueAt } = await measureBacklog(db);
   const lateMs = oldestDueAt ? clock.now().getTime() - oldestDueAt.getTime() : 0;
-  if (lateMs < LATE_MS) return ok("webhooks", `${waiting} wait, none for too long.`);
+  if (lateMs < LATE_MS)
+    return ok("webhooks", `${waiting}${isMore ? " or more" : ""} wait, none for too long.`);
   const message = `A webhook has been due for ${Math.round(lateMs / 60_000)} minutes.`;
   const fix =
     "Run a node with the role webhooks; receivers that are away are shown in the dashboard.";

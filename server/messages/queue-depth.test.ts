@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { test } from "node:test";
+import { sql } from "#platform";
+import { type TestDatabase, testDatabase } from "../../test/support/postgres.ts";
+import { measureQueue } from "./queue-depth.ts";
+
+const CARRIER = randomUUID();
+
+async function queue(db: TestDatabase, count: number, due: "now" | "later"): Promise<string> {
+  const accountId = randomUUID();
+  await db.query(sql`
+    insert into send_queue (message_id, account_id, carrier_id, due_at, expires_at)
+    select gen_random_uuid(), ${accountId}, ${CARRIER},
+           clock_timestamp() + make_interval(hours => ${due === "now" ? -1 : 1}), clock_timestamp() + interval '1 day'
+      from generate_series(1, ${count})`);
+  return accountId;
+}
+
+test("a small queue is counted by account and carrier, due and scheduled apart", async () => {
+  await using db = await testDatabase();
+  const [due, later] = [await queue(db, 3, "now"), await queue(db, 2, "later")];
+
+  const depths = await measureQueue(db);
+
+  const shown = new Map(depths.map(({ account_id, ...depth }) => [account_id, depth]));
+  const common = { carrier_id: CARRIER, is_more: false };
+  assert.partialDeepStrictEqual(shown.get(due), { ...common, waiting: 3, scheduled: 0 });
+  assert.ok(shown.get(due)?.oldest_due_at);
+  const scheduled = { ...common, waiting: 0, scheduled: 2, oldest_due_at: null };
+  assert.deepEqual(shown.get(later), scheduled);
+  assert.equal(depths.length, 2);
+});
+
+test("an empty queue has no depth", async () => {
+  await using db = await testDatabase();
+
+  assert.deepEqual(await measureQueue(db), []);
+});
+
+test("counting stops at its limit and says so, and a long line hides no short one", async () => {
+  await using db = await testDatabase();
+  const long = await queue(db, 50, "now");
+  const [three, two] = [await queue(db, 3, "now"), await queue(db, 2, "later")];
+
+  const depths = await measureQueue(db, 10);
+
+  const counts = depths.map((depth) => [
+    depth.account_id,
+    depth.waiting + depth.scheduled,
+    depth.is_more,
+  ]);
+  const expected = [
+    [long, 5, true],
+    [three, 3, false],
+    [two, 2, false],
+  ];
+  assert.deepEqual(counts.toSorted(), expected.toSorted());
+});
