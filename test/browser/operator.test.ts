@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { type Smsc, startSmsc } from "#carriers";
 import { sql } from "#platform";
 import { runPosthorn } from "../support/cli.ts";
+import { eventually } from "../support/eventually.ts";
 import { frozen, withoutColumn } from "../support/faults.ts";
 import { startService, TEST_SECRET_KEY } from "../support/process.ts";
 import { copyAndClose, shownLink } from "../support/shown-once.ts";
@@ -29,6 +30,8 @@ after(async () => {
 const dialog = (page: Page) => page.getByRole("dialog");
 const row = (page: Page, name: string) => page.getByRole("row").filter({ hasText: name });
 const card = (page: Page, name: string) => page.getByRole("region", { name, exact: true });
+const fact = (within: Locator, label: string, value: string) =>
+  within.getByText(label).locator("..").getByText(value, { exact: true });
 const section = (page: Page, name: string) =>
   page.getByRole("navigation", { name: "Operator pages" }).getByRole("link", { name });
 
@@ -112,13 +115,14 @@ test("a carrier is added by the command shown, bound, paused, changed, lost and 
   const address = `127.0.0.1:${smsc.port}`;
   const shown = (await page.getByText(/^npx posthorn carrier add/).textContent()) ?? "";
   const command = shown.replace("NAME", "acme").replace("HOST:PORT", address).replace("USER", "me");
-  const added = await runPosthorn(command.split(" ").slice(2), {
+  const added = await runPosthorn([...command.split(" ").slice(2), "--enquire-link", "100ms"], {
     environment: { DATABASE_URL: site.db.url, SECRET_KEY: TEST_SECRET_KEY },
     input: password,
   });
   assert.equal(added.code, 0, added.stderr);
   const acme = card(page, "acme");
   await acme.getByText("transceiver: Bound").waitFor();
+  await acme.getByText(/^since .*, enquire_link answered /).waitFor();
   await acme.getByRole("button", { name: "Test bind" }).click();
   await acme.getByText(/and it answers\. \(\d/).waitFor();
   await tab.check("carriers");
@@ -149,11 +153,23 @@ test("a carrier is added by the command shown, bound, paused, changed, lost and 
   await row(page, "Example").getByText("1", { exact: true }).waitFor();
   await tab.check("queue");
   await section(page, "Carriers").click();
+  await fact(acme, "Error codes, last hour", "none").waitFor();
+  await fact(acme, "Late receipts, last hour", "0").waitFor();
+  // The second receipt comes when the first has ended the message.
+  smsc.sendReceipts({ states: ["DELIVRD", "UNDELIV"] });
   await acme.getByRole("button", { name: "Resume" }).click();
   await smsc.submitArrived(before + 1);
+  await fact(acme, "Late receipts, last hour", "1").waitFor();
+  smsc.answer("refuse");
+  await send(key, "33612345679");
+  await fact(acme, "Error codes, last hour", "0x45 × 1").waitFor();
+  await tab.check("a carrier's last hour");
 
   await smsc.stop();
   await acme.getByText("Down").waitFor();
+  await acme.getByText("The carrier refused the connection (ECONNREFUSED).").waitFor();
+  await acme.getByRole("button", { name: "Test bind" }).click();
+  await acme.getByText(/^No bind to .*: the carrier refused the connection/).waitFor();
   await tab.check("carrier down");
   await using overview = await site.signedIn(olga, "/");
   await overview.page.getByText("The carrier acme is down.").waitFor();
@@ -174,6 +190,30 @@ async function send(
   assert.equal(answer.status, 202);
   return (await answer.json()) as { credits: number; messageId: string };
 }
+
+test("on a phone the operator's pages are one line that scrolls, and the open one is in sight", async () => {
+  await using tab = await site.signedIn(olga, "/operator/audit", { isPhone: true });
+  const { page } = tab;
+  const boxOf = async (name: string) => {
+    const box = await section(page, name).boundingBox();
+    return box ?? assert.fail(`${name} is not there`);
+  };
+  const inSight = (name: string) =>
+    eventually(`${name} is in sight`, async () => {
+      const { x, width } = await boxOf(name);
+      return x >= 0 && x + width <= 375;
+    });
+  await page.getByRole("link", { name: "Download CSV" }).waitFor();
+  await inSight("Audit log");
+  assert.equal((await boxOf("Accounts")).y, (await boxOf("Audit log")).y);
+  assert.ok((await boxOf("Accounts")).x < 0, "it has scrolled out");
+  await tab.check("tabs on a phone");
+
+  await section(page, "Accounts").click();
+  await inSight("Accounts");
+  await page.goBack();
+  await inSight("Audit log");
+});
 
 test("prices: the longest prefix wins, and what the page says is what a send costs", async () => {
   await using tab = await site.signedIn(olga, "/operator/prices", { statuses: [409] });
