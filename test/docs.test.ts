@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { findCommand } from "../server/cli/find-command.ts";
+import { loadCommands } from "../server/cli/index.ts";
+import { optionName } from "../server/cli/input.ts";
+import { everywhere } from "../server/cli/read-arguments.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
+
+const pages = globSync("{*.md,{docs,deploy,sdk,bench}/**/*.md}", { cwd: ROOT });
+/** Sentences that tell people what to run stand in the code, too. */
+const sources = globSync("server/**/*.ts", { cwd: ROOT });
+
+type Line = { path: string; words: string[] };
+
+/** What follows the program's name, until the command ends. */
+function commandLines(program: string, paths: readonly string[]): Line[] {
+  const pattern = new RegExp(`${program}((?: (?:"[^"\\n]*"|[^\\s\`'"|&<>();#]+))*)`, "g");
+  return paths.flatMap((path) =>
+    [
+      ...read(path)
+        .replaceAll(/\$\{[^}]*\}/g, "X")
+        .matchAll(pattern),
+    ].map(([, rest = ""]) => ({
+      path,
+      words: rest
+        .replaceAll(/[[\]]|\.(?= |$)/g, "")
+        .split(" ")
+        .filter(Boolean),
+    })),
+  );
+}
+
+test("every posthorn command that a page or a sentence names exists, with the options it names", async () => {
+  const commands = await loadCommands();
+  const lines = commandLines("npx posthorn", [...pages, ...sources]);
+
+  const problems = lines.flatMap(({ path, words }) => {
+    // The program itself, or a place for any command.
+    if (words.length === 0 || /^(?:…|X|COMMAND)$/.test(words[0] ?? "")) return [];
+    const command = findCommand(commands, words);
+    if (!command) return [`${path}: there is no posthorn ${words.join(" ")}`];
+    const known = new Set(Object.keys({ ...command.options, ...everywhere }).map(optionName));
+    return words
+      .filter((word) => word.startsWith("--"))
+      .map((word) => word.slice(2).split("=")[0] ?? "")
+      .filter((option) => !known.has(option))
+      .map((option) => `${path}: ${command.name} has no --${option}`);
+  });
+
+  assert.deepEqual(problems, []);
+  assert.ok(lines.length > 50, "the pages' commands are found");
+});
+
+test("every npm script that a page names exists, with the options it names", () => {
+  const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
+  const lines = commandLines("npm run", pages);
+
+  const problems = lines.flatMap(({ path, words: [name = "", ...rest] }) => {
+    const [, script] = /^node (\S+\.ts)$/.exec(scripts[name] ?? "") ?? [];
+    if (scripts[name] === undefined) return [`${path}: there is no npm run ${name}`];
+    const text = script === undefined ? "" : read(script);
+    return rest
+      .filter((word) => /^--\w/.test(word))
+      .filter((word) => !new RegExp(`\\b${word.slice(2)}"?: \\{`).test(text))
+      .map((word) => `${path}: npm run ${name} has no ${word}`);
+  });
+
+  assert.deepEqual(problems, []);
+  assert.ok(lines.length > 5, "the pages' scripts are found");
+});
+
+test("every link of a page to a file of the project leads somewhere", () => {
+  const problems = pages.flatMap((path) =>
+    [...read(path).matchAll(/\]\(([^)\s#:]+)(?:#[^)]*)?\)/g)]
+      .map(([, target = ""]) => target)
+      .filter((target) => !existsSync(join(ROOT, dirname(path), target)))
+      .map((target) => `${path}: ${target} is not there`),
+  );
+
+  assert.deepEqual(problems, []);
+});
+
+test("decisions are numbered one after the other, in their names and their titles", () => {
+  const names = globSync("docs/decisions/*", { cwd: ROOT }).toSorted();
+
+  assert.ok(names.length > 0);
+  names.forEach((name, position) => {
+    const number = String(position + 1).padStart(4, "0");
+    assert.ok(name.startsWith(`docs/decisions/${number}-`), `${name} is number ${number}`);
+    assert.ok(read(name).startsWith(`# ${number}: `), `the title of ${name} begins with ${number}`);
+  });
+});
