@@ -41,7 +41,7 @@ export function SettingsPage() {
       ) : account.failure ? (
         <FailurePanel failure={account.failure} onRetry={account.retry} />
       ) : (
-        <Skeleton height={280} maw="32rem" role="status" aria-label={words.loading} />
+        <Skeleton height={380} maw="32rem" role="status" aria-label={words.loading} />
       )}
     </Page>
   );
@@ -110,7 +110,7 @@ function SettingsForm({ account, onDirty, onPresent }: FormProps) {
     if (failure.code !== "VERSION_CONFLICT") return void fields.take(failure);
     const params = { accountId };
     onPresent(await call("GET /console/accounts/{accountId}", { params }));
-    toast({ title: text.conflict, message: text.conflictHint });
+    toast({ title: text.conflict, message: text.conflictHint, isWarning: true });
   }
   const isDirty = fields.isDirty();
   useEffect(() => onDirty(isDirty), [onDirty, isDirty]);

@@ -1,6 +1,6 @@
 export const settingsText = {
   title: "Settings",
-  lead: "Of this account.",
+  lead: "What holds for the whole account.",
   name: "Name of the account",
   defaultSender: "Default sender",
   defaultSenderHint: "Used where a send names none. 1 to 11 letters and digits, or a number.",
@@ -11,7 +11,7 @@ export const settingsText = {
   copyId: "Copy account id",
   created: "Created",
   conflict: "Somebody else changed the settings meanwhile",
-  conflictHint: "Nothing of yours was saved. The present ones are shown now.",
+  conflictHint: "Yours were not saved. The page now shows theirs.",
   saved: "The settings are saved",
   savedHint: "They hold from the next request on.",
 } as const;

@@ -1,6 +1,11 @@
 import { lazy, Suspense, useSyncExternalStore } from "react";
 
-export type Toast = { title: string; message: string };
+export type Toast = {
+  title: string;
+  message: string;
+  /** Something did not happen. It stays until it is dismissed. */
+  isWarning?: boolean;
+};
 
 /** Loaded with the first toast, so that no page waits for it. */
 const ToastStack = lazy(() => import("./toast-stack.tsx"));
@@ -9,7 +14,7 @@ const waiting: Toast[] = [];
 const listeners = new Set<() => void>();
 let shown = 0;
 
-/** Says politely that something was done. */
+/** Says politely that something was done, or warns that it was not. */
 export function toast(content: Toast): void {
   waiting.push(content);
   shown += 1;
