@@ -193,5 +193,9 @@ async function picture(page: Page, name: string): Promise<void> {
   const folder = join(PICTURES, basename(process.argv[1] ?? "test", ".test.ts"));
   mkdirSync(folder, { recursive: true });
   const file = name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
-  await page.screenshot({ path: join(folder, `${file}.png`) });
+  // Behind a dialog, or scrolled, what stands still would be put in the wrong place.
+  const fullPage = await page.evaluate<boolean>(
+    "document.querySelector('[role=dialog]') === null && scrollY === 0",
+  );
+  await page.screenshot({ path: join(folder, `${file}.png`), fullPage });
 }
