@@ -99,7 +99,7 @@ function Figure({
       <Text fz={26} fw={650} data-number={label}>
         {value ?? "…"}
       </Text>
-      <Text size="xs" c="dimmed">
+      <Text size="xs" c="dimmed" mih={17}>
         {hint}
       </Text>
     </Paper>

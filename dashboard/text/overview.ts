@@ -40,8 +40,9 @@ export const overviewText = {
   statusSummary: (all: string, delivered: string, bad: string) =>
     `${all}: ${delivered} delivered, ${bad} undelivered or failed.`,
   latencySummary: (p50: string, p95: string) =>
-    `Half within ${p50}, 95 % within ${p95} in the slowest bucket.`,
+    `At the slowest, half within ${p50} and 95 % within ${p95}.`,
   latencyNone: "Nothing was delivered in this range.",
+  creditsNone: "Nothing was charged in this range.",
   creditsSummary: (charged: string, refunded: string) =>
     `${charged} charged, ${refunded} refunded.`,
   p50: "p50",

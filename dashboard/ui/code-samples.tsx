@@ -1,5 +1,5 @@
 import { Code, Group, Stack, Tabs } from "@mantine/core";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { CopyButton } from "./copy-button.tsx";
 import classes from "./code-samples.module.css";
 
@@ -7,10 +7,12 @@ type Props = {
   label: string;
   samples: Record<string, string>;
   copyLabel: (language: string) => string;
+  /** Beside the button that copies. */
+  children?: ReactNode;
 };
 
 /** The same thing in several languages, ready to copy. */
-export function CodeSamples({ label, samples, copyLabel }: Props) {
+export function CodeSamples({ label, samples, copyLabel, children }: Props) {
   const languages = Object.keys(samples);
   const [chosen, setChosen] = useState<string | null>(languages[0] ?? null);
   return (
@@ -29,7 +31,8 @@ export function CodeSamples({ label, samples, copyLabel }: Props) {
               {samples[language]}
             </Code>
             <Group>
-              <CopyButton text={samples[language] ?? ""} label={copyLabel(language)} size="xs" />
+              <CopyButton text={samples[language] ?? ""} label={copyLabel(language)} />
+              {children}
             </Group>
           </Stack>
         </Tabs.Panel>

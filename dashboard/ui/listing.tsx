@@ -107,7 +107,8 @@ function CompactRows<Row>({ label, rows, rowId, compact, isStale }: Filled<Row>)
 
 /** Shorter waits show nothing, so that a quick answer does not flicker. */
 const SKELETON_AFTER_MS = 150;
-const SKELETON_ROWS = 8;
+/** With the row of the headings. */
+const SKELETON_ROWS = 9;
 
 function LoadingRows({ columns, isPhone }: { columns: number; isPhone: boolean }) {
   const isShown = useIsLate();
@@ -115,14 +116,17 @@ function LoadingRows({ columns, isPhone }: { columns: number; isPhone: boolean }
   const rows = Array.from({ length: SKELETON_ROWS }, (_, n) => n);
   return (
     <div role="status" aria-label={words.loading} className={classes["skeleton"]}>
-      {isShown &&
-        rows.map((row) => (
-          <div key={row} className={classes["skeletonRow"]}>
-            {cells.map((cell) => (
-              <Skeleton key={cell} height={isPhone ? 40 : 16} radius="sm" />
-            ))}
-          </div>
-        ))}
+      {isShown && (
+        <div className={classes["skeletonRows"]}>
+          {rows.map((row) => (
+            <div key={row} className={classes["skeletonRow"]} data-phone={isPhone}>
+              {cells.map((cell) => (
+                <Skeleton key={cell} height={isPhone ? 40 : 16} radius="sm" />
+              ))}
+            </div>
+          ))}
+        </div>
+      )}
     </div>
   );
 }

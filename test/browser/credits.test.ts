@@ -4,6 +4,7 @@ import type { Page } from "playwright-core";
 import { consoleOperations, operations } from "#contract";
 import { bookCredits } from "#credits";
 import { sql, systemClock } from "#platform";
+import { frozen } from "../support/faults.ts";
 import { siteOfFile } from "../support/site.ts";
 
 const { site, account, ada } = await siteOfFile({ credits: 102 });
@@ -134,7 +135,7 @@ test("no entry of a ledger can be edited or deleted anywhere", async () => {
   await assert.rejects(site.db.query(sql`delete from ledger`));
 });
 
-test("pages show every entry once, and a failure says so beside what still works", async () => {
+test("pages show every entry once; what is late shows its shape, and a failure says so beside what still works", async () => {
   const busy = await site.account({ name: "Busy", credits: 0 });
   const owner = await site.person("Busy Owner", [[busy, "owner"]]);
   const entry = {
@@ -154,6 +155,15 @@ test("pages show every entry once, and a failure says so beside what still works
   await page.getByRole("cell", { name: "Entry 5", exact: true }).waitFor();
   assert.equal(await rows(page).count(), 5);
   await page.getByRole("button", { name: "Newer" }).click();
+  await page.getByRole("cell", { name: "Entry 30", exact: true }).waitFor();
+  // From now on the page's code is in the browser's cache, and only what it asks for is late.
+  await page.goto(`${site.url}/keys`);
+  await page.getByRole("heading", { name: "API keys" }).waitFor();
+  await frozen(site.service, async () => {
+    await page.getByRole("link", { name: "Credits", exact: true }).click();
+    await page.getByRole("status", { name: "Loading" }).locator("div").first().waitFor();
+    await tab.check("loading");
+  });
   await page.getByRole("cell", { name: "Entry 30", exact: true }).waitFor();
 
   await site.db.query(sql`alter table ledger rename to ledger_away`);

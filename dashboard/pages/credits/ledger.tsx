@@ -38,12 +38,13 @@ export function Ledger() {
     },
     { keepsOld: true },
   );
+  const isNothingYet = ledger.data?.data.length === 0 && !isFiltered(search);
   useCursorFallback(ledger.failure, () =>
     navigate({ search: ({ cursor: _, ...rest }) => rest, replace: true }),
   );
   return (
     <Stack gap="md">
-      <LedgerFilters />
+      {!isNothingYet && <LedgerFilters />}
       <Listing
         label={text.title}
         columns={COLUMNS}
@@ -171,8 +172,13 @@ function Kind({ kind }: { kind: LedgerEntry["kind"] }) {
 function About({ row: { messageId, note } }: { row: LedgerEntry }) {
   if (messageId === null) return note;
   return (
-    <TextLink to="/messages/$messageId" params={{ messageId }}>
-      {text.message(messageId)}
+    <TextLink
+      to="/messages/$messageId"
+      params={{ messageId }}
+      className="mono"
+      aria-label={text.openMessage(messageId)}
+    >
+      …{messageId.slice(-12)}
     </TextLink>
   );
 }
@@ -203,7 +209,7 @@ function CompactEntry({ row }: { row: LedgerEntry }) {
         <Kind kind={row.kind} />
         <strong>{formatSigned(row.amount)}</strong>
       </Group>
-      <Group justify="space-between" gap="xs">
+      <Group justify="space-between" gap="xs" wrap="nowrap">
         <Text span size="sm">
           <Time at={row.at} />
         </Text>
@@ -215,10 +221,13 @@ function CompactEntry({ row }: { row: LedgerEntry }) {
   );
 }
 
+function isFiltered({ kind, month, messageId, cursor }: CreditsSearch): boolean {
+  return [kind, month, messageId, cursor].some(Boolean);
+}
+
 function NoEntries({ search }: { search: CreditsSearch }) {
   const navigate = useNavigate({ from: "/credits" });
-  const isFiltered = [search.kind, search.month, search.messageId, search.cursor].some(Boolean);
-  if (!isFiltered) {
+  if (!isFiltered(search)) {
     return (
       <Empty icon={<IconCoins aria-hidden />} title={text.noneYet} description={text.noneYetHint} />
     );

@@ -1,11 +1,15 @@
-import { Group, Paper, Text, Title } from "@mantine/core";
+import { Group, Paper, Skeleton, Text, Title } from "@mantine/core";
 import { formatNumber, formatShortDay } from "../../format.ts";
 import { useAccount } from "../../session.ts";
 import { creditsText as text } from "../../text/credits.ts";
+import { words } from "../../text/words.ts";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { useZone } from "../../ui/zone.tsx";
 import { useRead } from "../../use-read.ts";
 import classes from "./credits.module.css";
+
+/** The same while it loads, so that the ledger below does not jump. */
+const PANEL_HEIGHT = 180;
 
 /** The last 30 days as bars; plain ones, because the chart library is the overview's alone. */
 export function UsePerDay() {
@@ -16,17 +20,19 @@ export function UsePerDay() {
     query: { range: "30d", zone },
   });
   if (use.failure && !use.data) return <FailurePanel failure={use.failure} onRetry={use.retry} />;
-  const days = (use.data?.buckets ?? []).map(({ start, charged, refunded }) => ({
+  if (!use.data) return <Skeleton height={PANEL_HEIGHT} role="status" aria-label={words.loading} />;
+  const days = use.data.buckets.map(({ start, charged, refunded }) => ({
     start,
     used: charged - refunded,
   }));
   const total = days.reduce((sum, { used }) => sum + used, 0);
   const most = Math.max(1, ...days.map(({ used }) => used));
-  const summary = text.perDaySummary(formatNumber(total), formatNumber(most));
+  const summary =
+    total === 0 ? text.nothingUsed : text.perDaySummary(formatNumber(total), formatNumber(most));
   const [first, last] = [days[0], days.at(-1)];
-  if (total === 0 || !first || !last) return null;
+  if (!first || !last) return null;
   return (
-    <Paper withBorder p="md" component="section" aria-label={text.perDayChart}>
+    <Paper withBorder p="md" mih={PANEL_HEIGHT} component="section" aria-label={text.perDayChart}>
       <Title order={2} size="h5">
         {text.perDayChart}
       </Title>

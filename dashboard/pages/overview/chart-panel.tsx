@@ -2,6 +2,7 @@ import { Button, Group, Paper, Skeleton, Table, Text, Title } from "@mantine/cor
 import { type ReactNode, useState } from "react";
 import { formatMinute, formatNumber, formatShortDay, formatTime } from "../../format.ts";
 import { overviewText as text } from "../../text/overview.ts";
+import { words } from "../../text/words.ts";
 import { downloadText } from "../../ui/download.ts";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { useZone } from "../../ui/zone.tsx";
@@ -30,17 +31,12 @@ export function ChartPanel<Row extends ChartRow>(props: Props<Row>) {
   const [isTable, setIsTable] = useState(false);
   return (
     <Paper withBorder p="md" mih={340} h="100%" component="section" aria-label={title}>
-      <Group justify="space-between" align="flex-start" mb="xs" gap="xs">
-        <div>
-          <Title order={2} size="h5">
-            {title}
-          </Title>
-          <Text size="sm" c="dimmed" mih={21}>
-            {rows && summary}
-          </Text>
-        </div>
+      <Group justify="space-between" gap="xs" mih={24} wrap="nowrap">
+        <Title order={2} size="h5">
+          {title}
+        </Title>
         {rows && !empty && (
-          <Group gap="xs">
+          <Group gap="xs" wrap="nowrap">
             <Button variant="default" size="compact-xs" onClick={() => setIsTable(!isTable)}>
               {isTable ? text.showChart : text.showTable}
             </Button>
@@ -57,6 +53,9 @@ export function ChartPanel<Row extends ChartRow>(props: Props<Row>) {
           </Group>
         )}
       </Group>
+      <Text size="sm" c="dimmed" mih={21} mb="xs">
+        {rows && !empty && summary}
+      </Text>
       {read.failure && !rows ? (
         <FailurePanel failure={read.failure} onRetry={read.retry} />
       ) : rows ? (
@@ -72,7 +71,7 @@ export function ChartPanel<Row extends ChartRow>(props: Props<Row>) {
             ))}
         </div>
       ) : (
-        <Skeleton height={240} />
+        <Skeleton height={240} role="status" aria-label={words.loading} />
       )}
     </Paper>
   );
@@ -103,7 +102,7 @@ function DataTable<Row extends ChartRow>({ title, rows, columns }: TableProps<Ro
         <Table.Tbody>
           {rows.map((row) => (
             <Table.Tr key={row.start}>
-              <Table.Th scope="row" fw={400}>
+              <Table.Th scope="row" fw={400} className={classes["from"]}>
                 {formatTime(row.start, zone)}
               </Table.Th>
               {columns.map(({ name, format = formatNumber }) => {

@@ -1,6 +1,17 @@
 import "@mantine/charts/styles.layer.css";
 import { BarChart, LineChart } from "@mantine/charts";
-import { Button, Grid, Paper, SimpleGrid, Stack, Text, Title } from "@mantine/core";
+import {
+  Button,
+  Center,
+  Grid,
+  Group,
+  Paper,
+  SimpleGrid,
+  Skeleton,
+  Stack,
+  Text,
+  Title,
+} from "@mantine/core";
 import { useReducedMotion } from "@mantine/hooks";
 import { IconChartBarOff } from "@tabler/icons-react";
 import type { ReactNode } from "react";
@@ -11,6 +22,7 @@ import type { RangeSearch } from "../../range.ts";
 import { useAccount } from "../../session.ts";
 import { overviewText as text } from "../../text/overview.ts";
 import { STATUS_COLOR } from "../../theme.ts";
+import { words } from "../../text/words.ts";
 import { Empty } from "../../ui/empty.tsx";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { TextLink } from "../../ui/link.tsx";
@@ -18,6 +30,7 @@ import { useIsPhone } from "../../ui/use-phone.ts";
 import { useRead } from "../../use-read.ts";
 import { STATUSES } from "../../vocabulary.ts";
 import type { StatsQuery } from "../overview.tsx";
+import classes from "./overview.module.css";
 import { bucketLabel, ChartPanel, type ChartRow } from "./chart-panel.tsx";
 
 type Props = { query: StatsQuery; onRange: (range: RangeSearch) => void };
@@ -127,6 +140,17 @@ function EmptyRange({ onRange }: { onRange: (range: RangeSearch) => void }) {
   );
 }
 
+/** In place of axes with nothing between them. */
+function NoPoints({ children }: { children: string }) {
+  return (
+    <Center h={240}>
+      <Text size="sm" c="dimmed">
+        {children}
+      </Text>
+    </Center>
+  );
+}
+
 type Latency = { p95Ms: number | null };
 
 /** A point without neighbours makes no line, so it needs a dot to be seen. */
@@ -147,10 +171,7 @@ function LatencyChart({ query }: Pick<Props, "query">) {
   const slowest = (rows ?? []).reduce<
     Answer<"GET /console/accounts/{accountId}/stats/latency">["buckets"][number] | undefined
   >((worst, row) => ((row.p95Ms ?? -1) > (worst?.p95Ms ?? -1) ? row : worst), undefined);
-  const summary =
-    slowest?.p95Ms === null || slowest === undefined
-      ? text.latencyNone
-      : text.latencySummary(formatDuration(slowest.p50Ms ?? 0), formatDuration(slowest.p95Ms));
+  const slowestMs = slowest?.p95Ms ?? undefined;
   return (
     <ChartPanel
       title={text.latency}
@@ -160,7 +181,12 @@ function LatencyChart({ query }: Pick<Props, "query">) {
         { name: "p50Ms", header: text.p50, format: formatDuration },
         { name: "p95Ms", header: text.p95Short, format: formatDuration },
       ]}
-      summary={summary}
+      summary={
+        slowestMs === undefined
+          ? text.latencyNone
+          : text.latencySummary(formatDuration(slowest?.p50Ms ?? 0), formatDuration(slowestMs))
+      }
+      empty={slowestMs === undefined ? <NoPoints>{text.latencyNone}</NoPoints> : undefined}
     >
       <LineChart
         h={240}
@@ -194,7 +220,8 @@ function CreditsChart({ query }: Pick<Props, "query">) {
   );
   const rows = stats.data && rowsOf(stats.data);
   const sum = (name: "charged" | "refunded") =>
-    formatNumber((rows ?? []).reduce((all, row) => all + row[name], 0));
+    (rows ?? []).reduce((all, row) => all + row[name], 0);
+  const [charged, refunded] = [sum("charged"), sum("refunded")];
   return (
     <ChartPanel
       title={text.creditsUse}
@@ -204,7 +231,8 @@ function CreditsChart({ query }: Pick<Props, "query">) {
         { name: "charged", header: text.charged },
         { name: "refunded", header: text.refunded },
       ]}
-      summary={text.creditsSummary(sum("charged"), sum("refunded"))}
+      summary={text.creditsSummary(formatNumber(charged), formatNumber(refunded))}
+      empty={charged + refunded === 0 ? <NoPoints>{text.creditsNone}</NoPoints> : undefined}
     >
       <BarChart
         h={240}
@@ -250,15 +278,18 @@ function Errors({ query }: Pick<Props, "query">) {
       {errors.failure && !errors.data && (
         <FailurePanel failure={errors.failure} onRetry={errors.retry} />
       )}
+      {!errors.failure && !errors.data && (
+        <Skeleton height={104} role="status" aria-label={words.loading} />
+      )}
       {errors.data?.data.length === 0 && <Text size="sm">{text.noErrors}</Text>}
       <Stack gap={6}>
         {errors.data?.data.slice(0, 8).map(({ code, count }) => (
-          <Text key={code} size="sm" component="div">
-            <TextLink to="/messages" search={{ ...inRange, errorCode: [code] }}>
+          <Group key={code} justify="space-between" wrap="nowrap" fz="sm">
+            <TextLink to="/messages" search={{ ...inRange, errorCode: [code] }} fz="inherit">
               {code}
-            </TextLink>{" "}
-            {formatNumber(count)}
-          </Text>
+            </TextLink>
+            <span className={classes["count"]}>{formatNumber(count)}</span>
+          </Group>
         ))}
       </Stack>
     </Panel>

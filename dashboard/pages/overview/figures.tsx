@@ -80,7 +80,7 @@ function Figure({ label, value, hint, link }: FigureProps) {
       <div className={classes["figureValue"]} data-figure={label}>
         {value ?? "…"}
       </div>
-      <Text size="xs" c="dimmed">
+      <Text size="xs" c="dimmed" mih={17}>
         {hint}
       </Text>
     </Link>

@@ -127,12 +127,11 @@ function SendStep() {
         label={text.samples}
         samples={sendSamples(publicUrl, fields)}
         copyLabel={text.copyIn}
-      />
-      <Group>
+      >
         <ButtonLink to="/compose" variant="default">
           {text.sendAction}
         </ButtonLink>
-      </Group>
+      </CodeSamples>
     </Stack>
   );
 }

@@ -6,6 +6,7 @@ import { useNow } from "../../clock.ts";
 import { formatDuration } from "../../format.ts";
 import { useAccount, useDenial } from "../../session.ts";
 import { secretText as text } from "../../text/webhooks.ts";
+import { words } from "../../text/words.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { ReasonedButton } from "../../ui/reasoned.tsx";
@@ -36,7 +37,9 @@ export function SecretPanel() {
   if (secret.failure && !secret.data) {
     return <FailurePanel failure={secret.failure} onRetry={secret.retry} />;
   }
-  if (!secret.data) return <Skeleton height={180} />;
+  if (!secret.data) {
+    return <Skeleton height={236} maw="46rem" role="status" aria-label={words.loading} />;
+  }
   const { mask, createdAt, previousUntil } = secret.data;
   return (
     <Paper withBorder p="lg" maw="46rem">
@@ -99,8 +102,8 @@ function RevealedSecret({ revealed, onHide }: { revealed: Revealed; onHide: () =
         {revealed.signingSecret}
       </Code>
       <Group gap="xs">
-        <CopyButton text={revealed.signingSecret} label={text.copy} size="xs" autoFocus />
-        <ReasonedButton reason={undefined} variant="default" size="xs" onClick={onHide}>
+        <CopyButton text={revealed.signingSecret} label={text.copy} autoFocus />
+        <ReasonedButton reason={undefined} variant="default" onClick={onHide}>
           {text.hide}
         </ReasonedButton>
         <Text size="sm" c="dimmed">
