@@ -21,7 +21,7 @@ export const theme = createTheme({
     Modal: { defaultProps: dialogProps },
     Drawer: { defaultProps: dialogProps },
     Notification: {
-      defaultProps: { closeButtonProps: { "aria-label": "Dismiss" } },
+      defaultProps: { closeButtonProps: { "aria-label": "Dismiss" }, withBorder: true },
       styles: { description: { color: "var(--mantine-color-dimmed)" } },
     },
     // Inside the landmark: what is outside of all of them, screen readers may miss.
@@ -29,20 +29,28 @@ export const theme = createTheme({
     Alert: { styles: { label: { color: "var(--mantine-color-text)" } } },
     Badge: {
       defaultProps: { tt: "none", fw: 550 },
-      styles: { label: { overflow: "visible" } },
+      styles: { root: { letterSpacing: 0 }, label: { overflow: "visible" } },
     },
   },
 });
 
-/** Mantine's dimmed, error and placeholder colours are too pale to read. */
+/**
+ * Mantine's dimmed, error and placeholder colours are too pale to read. In the dark its text is as grey
+ * as what is dimmed, and a grey dot as dark as what it stands on.
+ */
 export const resolver: CSSVariablesResolver = ({ colors }) => ({
   variables: {},
   light: {
     "--mantine-color-dimmed": colors.gray[7],
     "--mantine-color-error": colors.red[8],
     "--mantine-color-placeholder": colors.gray[6],
+    "--mantine-color-gray-outline": colors.gray[5],
   },
   dark: {
+    "--mantine-color-text": colors.gray[2],
+    "--mantine-color-gray-filled": colors.gray[5],
+    "--mantine-color-gray-outline": colors.dark[2],
+    "--mantine-color-indigo-light-color": colors.indigo[3],
     "--mantine-color-dimmed": colors.dark[1],
     "--mantine-color-error": colors.red[4],
     "--mantine-color-placeholder": colors.dark[2],

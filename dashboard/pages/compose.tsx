@@ -64,11 +64,11 @@ function Endings() {
       <Text size="sm" c="dimmed" mb="xs">
         {text.simulatorHint}
       </Text>
-      <Table withRowBorders={false} verticalSpacing={2} fz="sm">
+      <Table withRowBorders={false} verticalSpacing={2} horizontalSpacing={0} fz="sm">
         <Table.Tbody>
           {ENDINGS.map(([digits, ending]) => (
             <Table.Tr key={digits}>
-              <Table.Th scope="row" fw={400}>
+              <Table.Th scope="row" fw={400} w={72}>
                 <span className="mono">…{digits}</span>
               </Table.Th>
               <Table.Td>{ending}</Table.Td>

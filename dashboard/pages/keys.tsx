@@ -272,7 +272,13 @@ function CompactKey({ apiKey }: { apiKey: ApiKey }) {
       <Group justify="space-between" gap="xs">
         <Mask mask={apiKey.mask} />
         <Text span size="sm" c="dimmed">
-          {apiKey.lastUsedAt ? <Time at={apiKey.lastUsedAt} form="relative" /> : words.never}
+          {apiKey.lastUsedAt ? (
+            <>
+              {text.used} <Time at={apiKey.lastUsedAt} form="relative" />
+            </>
+          ) : (
+            text.neverUsed
+          )}
         </Text>
       </Group>
       <Group justify="space-between" gap="xs" align="flex-end">

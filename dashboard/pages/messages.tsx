@@ -47,22 +47,35 @@ export function MessagesPage() {
   });
   const open = (id: string) =>
     void navigate({ search: (old) => ({ ...old, id }), resetScroll: false });
+  const isNothingYet =
+    messages.data?.data.length === 0 &&
+    isFirstPage &&
+    !messages.data.nextCursor &&
+    !isFiltered(search);
   useCursorFallback(messages.failure, () =>
     navigate({ search: ({ cursor: _, ...rest }) => rest, replace: true }),
   );
   return (
-    <Page title={text.title} account={account.name} actions={<CsvButton input={input} />}>
-      <MessageFilters
-        search={search}
-        onChange={(change, isTyping = false) =>
-          void navigate({
-            search: (old) => present({ ...old, cursor: undefined, ...change }),
-            replace: isTyping,
-            resetScroll: false,
-          })
-        }
-      />
-      <ListBar search={search} newCount={live.newCount} onShowNew={live.showNew} />
+    <Page
+      title={text.title}
+      account={account.name}
+      actions={!isNothingYet && <CsvButton input={input} />}
+    >
+      {!isNothingYet && (
+        <MessageFilters
+          search={search}
+          onChange={(change, isTyping = false) =>
+            void navigate({
+              search: (old) => present({ ...old, cursor: undefined, ...change }),
+              replace: isTyping,
+              resetScroll: false,
+            })
+          }
+        />
+      )}
+      {!isNothingYet && (
+        <ListBar search={search} newCount={live.newCount} onShowNew={live.showNew} />
+      )}
       <Listing
         label={text.title}
         columns={COLUMNS}

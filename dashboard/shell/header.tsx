@@ -1,7 +1,7 @@
 import { ActionIcon, Badge, Button, Text, VisuallyHidden } from "@mantine/core";
 import { IconCoins, IconMenu2, IconSearch, IconSelector } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
-import { formatNumber } from "../format.ts";
+import { countOf, formatNumber } from "../format.ts";
 import { useAccount, useMe } from "../session.ts";
 import { shellText } from "../text/shell.ts";
 import { words } from "../text/words.ts";
@@ -119,7 +119,7 @@ function CreditsChip({ isPhone }: { isPhone: boolean }) {
       : balance <= lowCredits
         ? (["yellow", shellText.creditsLow] as const)
         : (["gray", undefined] as const);
-  const full = shellText.creditsChip(formatNumber(balance));
+  const full = countOf(balance, "credit");
   return (
     <Link
       to="/credits"

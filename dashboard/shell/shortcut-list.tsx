@@ -18,7 +18,7 @@ export default function ShortcutList({ onClose }: { onClose: () => void }) {
             <Title order={2} size="h6" mb="xs">
               {group}
             </Title>
-            <Table withRowBorders={false} verticalSpacing={4} fz="sm">
+            <Table withRowBorders={false} verticalSpacing={4} horizontalSpacing={0} fz="sm">
               <Table.Tbody>
                 {shortcuts.map(([keys, does]) => (
                   <Table.Tr key={keys}>

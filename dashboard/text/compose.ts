@@ -1,6 +1,6 @@
 export const composeText = {
   title: "Compose",
-  lead: "Sends one message, by the same way as the API.",
+  lead: "Sends one message, just as the API does.",
   recipient: "Recipient",
   recipientHint: "With the country code, such as 4915112345678",
   country: (name: string) => `Number in ${name}`,

@@ -19,6 +19,8 @@ export const keysText = {
   },
   by: (name: string) => `by ${name}`,
   unused: "Unused for 30 days",
+  used: "Used",
+  neverUsed: "Never used",
   replace: "Replace",
   revoke: "Revoke",
   replaceNamed: (name: string) => `Replace ${name}`,

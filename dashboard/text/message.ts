@@ -52,7 +52,7 @@ export const messageText = {
     updatedAt: "Last change",
     error: "Error",
   },
-  senderDefault: "the carrier's own",
+  senderDefault: "The carrier's own",
   fromConsole: "Dashboard",
   inLedger: "in the ledger",
   carrierCode: (code: string) => `carrier code ${code}`,
@@ -75,7 +75,7 @@ export const timelineText = {
   resent: "Sent again, by the carrier's setting.",
   failedInDoubt: "Not sent again, by the carrier's setting.",
   receipt: (state: string, carrier: string, segment: string) =>
-    `Receipt ${state} of ${carrier} for ${segment}`,
+    `Receipt ${state} from ${carrier} for ${segment}`,
   keptOnly: "Kept, changed nothing.",
   theMessage: "the message",
   segmentOf: (segment: number, all: number) => `segment ${segment} of ${all}`,

@@ -3,7 +3,7 @@ import type { Status } from "#contract";
 export const messagesText = {
   title: "Messages",
   search: "Search",
-  searchHint: "Message id, number or reference",
+  searchHint: "Id, number or reference",
   foundId: "Message id",
   foundRecipient: "Number",
   foundReference: "Reference",

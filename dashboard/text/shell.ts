@@ -16,7 +16,6 @@ export const shellText = {
   searchKeys: "Ctrl K",
   account: "Account",
   switchAccount: "Switch account",
-  creditsChip: (credits: string) => `${credits} credits`,
   creditsLow: "Credits are low",
   creditsGone: "No credits left",
   theme: "Theme",

@@ -48,6 +48,7 @@ export const webhooksText = {
   /** Replays come on top of the schedule. */
   attemptsOf: (made: number, all: number) => (made > all ? String(made) : `${made} of ${all}`),
   nextAt: (when: string) => `next ${when}`,
+  nextNow: "next one is due",
   open: "Open delivery",
   drawer: "Webhook delivery",
   select: (event: string, host: string) => `Select ${event} to ${host}`,

@@ -55,8 +55,12 @@ function RequestId({ failure }: { failure: Failure }) {
       <Text size="sm" c="dimmed">
         {words.requestId}
       </Text>
-      <Code>{failure.requestId}</Code>
-      <CopyIcon text={failure.requestId} label={words.copyRequestId} />
+      <Group gap={0} wrap="nowrap">
+        <Code className="mono" fz={11}>
+          {failure.requestId}
+        </Code>
+        <CopyIcon text={failure.requestId} label={words.copyRequestId} />
+      </Group>
     </Group>
   );
 }

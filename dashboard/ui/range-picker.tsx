@@ -1,4 +1,4 @@
-import { Button, Group, NativeSelect, Stack, TextInput } from "@mantine/core";
+import { Button, Group, NativeSelect, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { formatMinute, type Zone } from "../format.ts";
 import { RANGES, type RangeSearch, type RelativeRange } from "../range.ts";
@@ -27,7 +27,7 @@ export function RangePicker({ range, fallback, onChange }: Props) {
     onChange(chosen === "" ? {} : { range: chosen as RelativeRange });
   }
   return (
-    <Stack gap="xs">
+    <Group gap="xs" align="flex-start">
       <NativeSelect
         label={text.range}
         value={value}
@@ -35,7 +35,7 @@ export function RangePicker({ range, fallback, onChange }: Props) {
         onChange={(event) => choose(event.currentTarget.value)}
       />
       {value === "custom" && <CustomRange range={range} onChange={onChange} />}
-    </Stack>
+    </Group>
   );
 }
 

@@ -4,6 +4,7 @@ import { formatNumber } from "../../format.ts";
 import { composeText as text } from "../../text/compose.ts";
 import { messagesText } from "../../text/messages.ts";
 import { SegmentRuler } from "../../ui/segment-ruler.tsx";
+import classes from "./counter.module.css";
 import { hasPlain, toPlain } from "./plain-characters.ts";
 import type { Price } from "./use-price.ts";
 
@@ -58,7 +59,9 @@ function Foreign({ content, onReplace }: Omit<Props, "price">) {
       <Text size="sm">{text.forcesUcs2}</Text>
       <Group gap={6} translate="no">
         {characters.slice(0, 20).map((character) => (
-          <mark key={character}>{character}</mark>
+          <mark key={character} className={classes["character"]}>
+            {character}
+          </mark>
         ))}
       </Group>
       {isReplaceable && (

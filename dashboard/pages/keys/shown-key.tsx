@@ -71,7 +71,7 @@ export function ShownKey({ created, onSaved, onDone }: Props) {
           {curl(key)}
         </Code>
         <Group>
-          <CopyButton text={curl(created.key)} label={text.copyCurl} size="xs" onCopied={onSaved} />
+          <CopyButton text={curl(created.key)} label={text.copyCurl} onCopied={onSaved} />
         </Group>
       </Stack>
       <Text size="sm" c="dimmed">

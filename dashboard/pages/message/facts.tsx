@@ -13,7 +13,7 @@ import classes from "./message-view.module.css";
 /** Every field of a message, named as in the API. */
 export function MessageFacts({ shown }: { shown: ConsoleMessage }) {
   return (
-    <DataList withDivider labelWidth="8.5rem" className={classes["facts"]}>
+    <DataList withDivider labelWidth="7.5rem" className={classes["facts"]}>
       {factsOf(shown).map(([name, value]) => (
         <DataList.Item key={name}>
           <DataList.ItemLabel>{text.labels[name]}</DataList.ItemLabel>
@@ -65,7 +65,7 @@ function factsOf(shown: ConsoleMessage): Fact[] {
 function MessageId({ id }: { id: string }) {
   return (
     <Group gap={4} wrap="nowrap">
-      <code>{id}</code>
+      <code className={classes["id"]}>{id}</code>
       <CopyIcon text={id} label={text.copyId} />
     </Group>
   );

@@ -24,19 +24,20 @@ export function MessageDrawer({ messageId, onClose }: { messageId: string; onClo
     <SideSheet onClose={onClose} title={title}>
       {data ? (
         <Stack gap="md">
-          <Group justify="space-between">
+          <Group>
             <StatusBadge status={data.message.status} />
+          </Group>
+          <Group gap="xs">
+            <MessageActions shown={data} />
             <ButtonLink
               to="/messages/$messageId"
               params={{ messageId }}
               variant="default"
-              size="compact-sm"
-              leftSection={<IconExternalLink size={14} aria-hidden />}
+              leftSection={<IconExternalLink size={16} aria-hidden />}
             >
               {text.openPage}
             </ButtonLink>
           </Group>
-          <MessageActions shown={data} />
           <MessageView shown={data} isNarrow />
         </Stack>
       ) : failure?.status === 404 ? (

@@ -1,5 +1,6 @@
 import { Badge, Group, Stack, Text } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
+import type { ReactNode } from "react";
 import type { Session } from "#contract";
 import { call } from "../../api.ts";
 import { profileText as text } from "../../text/settings.ts";
@@ -55,7 +56,10 @@ export function Sessions() {
           empty={null}
           compact={(row) => (
             <Group justify="space-between" wrap="nowrap" gap="xs">
-              <Place session={row} />
+              <Place session={row}>
+                {" · "}
+                <Time at={row.lastSeenAt} form="relative" />
+              </Place>
               <EndButton session={row} onEnd={(id) => void run(id)} />
             </Group>
           )}
@@ -77,7 +81,7 @@ export function Sessions() {
   );
 }
 
-function Place({ session }: { session: Session }) {
+function Place({ session, children }: { session: Session; children?: ReactNode }) {
   return (
     <Stack gap={0}>
       <Text span size="sm">
@@ -90,6 +94,7 @@ function Place({ session }: { session: Session }) {
       </Text>
       <Text span size="xs" c="dimmed">
         {session.address}
+        {children}
       </Text>
     </Stack>
   );

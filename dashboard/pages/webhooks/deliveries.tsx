@@ -38,6 +38,7 @@ export function Deliveries() {
   const navigate = useNavigate({ from: "/webhooks" });
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const deliveries = useDeliveries(accountId, search);
+  const isNothingYet = deliveries.data?.data.length === 0 && !isFiltered(search) && !search.cursor;
   useCursorFallback(deliveries.failure, () =>
     navigate({ search: ({ cursor: _, ...rest }) => rest, replace: true }),
   );
@@ -56,7 +57,7 @@ export function Deliveries() {
   };
   return (
     <Stack gap="md">
-      <DeliveryFilters search={search} onChange={change} />
+      {!isNothingYet && <DeliveryFilters search={search} onChange={change} />}
       {selected.size > 0 && (
         <ReplaySelected ids={[...selected]} onDone={() => setSelected(new Set())} />
       )}
@@ -244,9 +245,11 @@ const COLUMNS: Column<WebhookDelivery>[] = [
 
 function NextAttempt({ row }: { row: WebhookDelivery }) {
   if (row.state !== "retrying" || row.nextAttemptAt === null) return null;
+  const now = nowMs();
+  const isDue = Date.parse(row.nextAttemptAt) <= now;
   return (
     <Text span size="xs" c="dimmed">
-      {text.nextAt(formatRelative(row.nextAttemptAt, nowMs()))}
+      {isDue ? text.nextNow : text.nextAt(formatRelative(row.nextAttemptAt, now))}
     </Text>
   );
 }
