@@ -1,0 +1,259 @@
+-- Delivering webhooks: claiming what is due and recording what became of it.
+
+-- Walks lanes in the order of their keys, beginning after `after`, at most `most` of them. Answers
+-- those with something due, and always the last one walked; fewer than `most` walked means the end.
+create function due_lanes(after bigint, most integer)
+returns table (host_key bigint, n integer, first_at timestamptz, again_at timestamptz)
+language plpgsql stable
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  moment constant timestamptz := clock_timestamp();
+begin
+  return query
+  with recursive walk as (
+    (select w.host_key, 1 as n
+       from webhook_deliveries w
+      where w.host_key > after
+      order by w.host_key
+      limit 1)
+    union all
+    select next.host_key, w.n + 1
+      from walk w
+     cross join lateral (
+       select d.host_key
+         from webhook_deliveries d
+        where d.host_key > w.host_key
+        order by d.host_key
+        limit 1
+     ) next
+     where w.n < most
+  ), lanes as (
+    select w.host_key, w.n,
+           (select d.next_at
+              from webhook_deliveries d
+             where d.host_key = w.host_key and d.is_first and d.next_at <= moment
+             order by d.next_at
+             limit 1) as first_at,
+           (select d.next_at
+              from webhook_deliveries d
+             where d.host_key = w.host_key and not d.is_first and d.next_at <= moment
+             order by d.next_at
+             limit 1) as again_at
+      from walk w
+  )
+  select l.host_key, l.n, l.first_at, l.again_at
+    from lanes l
+   where l.first_at is not null or l.again_at is not null or l.n = (select max(w.n) from walk w);
+end $$;
+
+-- Leases deliveries that are due in these lanes, at most as many per lane as are free: first attempts,
+-- or all others. Of a message never two at once, and the first attempts of its events in their order.
+-- A lease that ran out was somebody's attempt: it is noted as interrupted, and takes a number but no
+-- step. The third in a row ends the delivery: it may be what ends the processes that try it.
+-- Plans are held to the indexes: this table is empty one minute and huge the next.
+create function claim_deliveries(hosts bigint[], free integer[], firsts boolean, lease interval)
+returns table (
+  message_id uuid, sequence smallint, account_id uuid, host_key bigint, replay_id uuid, attempts smallint,
+  step smallint, lease_epoch integer, created_at timestamptz, is_poison boolean, was_interrupted boolean,
+  claimed_at timestamptz, status text, at timestamptz, url text, body bytea
+) language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+#variable_conflict use_column
+declare
+  moment constant timestamptz := clock_timestamp();
+begin
+  return query
+  with picked as materialized (
+    select d.message_id, d.sequence, d.leased_until, d.interrupted
+      from unnest(hosts, free) as r (host_key, free)
+     cross join lateral (
+       select w.message_id, w.sequence, w.leased_until, w.interrupted
+         from webhook_deliveries w
+        where w.host_key = r.host_key
+          and w.is_first = firsts
+          and w.next_at <= moment
+          -- A lease that ran out blocks its siblings too, until the row itself, being due, is claimed:
+          -- else the index that keeps two from being in flight would refuse them for ever.
+          and not exists (
+                select
+                  from webhook_deliveries o
+                 where o.message_id = w.message_id
+                   and o.sequence <> w.sequence
+                   and (o.leased_until is not null or (w.is_first and o.is_first and o.sequence < w.sequence))
+              )
+        order by w.next_at
+        limit r.free
+          for update of w skip locked
+     ) d
+  ), chosen as materialized (
+    select distinct on (p.message_id) p.message_id, p.sequence, p.leased_until as ran_out_at,
+           p.leased_until is not null and p.interrupted >= 2 as is_poison
+      from picked p
+     order by p.message_id, p.sequence
+  ), given_up as (
+    delete from webhook_deliveries w
+     using chosen c
+     where c.is_poison and w.message_id = c.message_id and w.sequence = c.sequence
+    returning w.message_id, w.sequence, w.account_id, w.host_key, w.replay_id, w.attempts, w.step, w.lease_epoch,
+              w.created_at, true as is_poison, c.ran_out_at, w.attempts as interrupted_attempt
+  ), leased as (
+    update webhook_deliveries w
+       set leased_until = moment + lease,
+           next_at = moment + lease,
+           lease_epoch = w.lease_epoch + 1,
+           attempts = w.attempts + 1,
+           interrupted = case when c.ran_out_at is null then w.interrupted else w.interrupted + 1 end
+      from chosen c
+     where not c.is_poison and w.message_id = c.message_id and w.sequence = c.sequence
+    returning w.message_id, w.sequence, w.account_id, w.host_key, w.replay_id, w.attempts, w.step, w.lease_epoch,
+              w.created_at, false as is_poison, c.ran_out_at, w.attempts - 1 as interrupted_attempt
+  ), taken as (
+    select * from leased union all select * from given_up
+  ), noted as (
+    insert into webhook_attempts (account_id, message_id, sequence, attempt, at, replay_id, step, error_class, error,
+                                  total_ms, ended)
+    select t.account_id, t.message_id, t.sequence, t.interrupted_attempt, t.ran_out_at - lease, t.replay_id, t.step,
+           'interrupted', 'The process that made this attempt ended before its outcome was recorded.', 0,
+           case when t.is_poison then 'exhausted' end
+      from taken t
+     where t.ran_out_at is not null
+  )
+  select t.message_id, t.sequence, t.account_id, t.host_key, t.replay_id, t.attempts, t.step, t.lease_epoch,
+         t.created_at, t.is_poison, t.ran_out_at is not null, moment, e.status, e.at, e.callback_url, e.body
+    from taken t
+    left join lateral (
+      select e.status, e.at, e.callback_url, e.body
+        from events e
+       where e.message_id = t.message_id and e.sequence = t.sequence and e.body is not null
+       limit 1
+    ) e on true;
+end $$;
+
+-- Stores attempts, and ends or puts off their deliveries where the lease still holds. What somebody
+-- else has taken over meanwhile is kept as an attempt alone: the receiver saw it. A replay counts its
+-- leases from 1 again, so the lease is told by its epoch and its replay.
+-- a_next: ended, again, or put_back where nothing was tried.
+-- Answers the lanes in which a first attempt can begin now that those of its message have ended.
+create function record_attempts(
+  a_account uuid[], a_message uuid[], a_sequence smallint[], a_attempt smallint[], a_at timestamptz[], a_replay uuid[],
+  a_step smallint[], a_status smallint[], a_class text[], a_error text[], a_dns real[], a_connect real[], a_tls real[],
+  a_first_byte real[], a_total real[], a_address text[], a_headers text[], a_answer bytea[], a_epoch integer[],
+  a_next text[], a_ended text[], a_next_step smallint[], a_wait_ms double precision[]
+) returns setof bigint language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+declare
+  held integer[];
+begin
+  with u as materialized (
+    select *
+      from unnest(a_message, a_sequence, a_epoch, a_replay, a_next, a_next_step, a_wait_ms) with ordinality
+           as u (message_id, sequence, epoch, replay_id, next, next_step, wait_ms, n)
+  ), finished as (
+    delete from webhook_deliveries w
+     using u
+     where u.next = 'ended' and w.message_id = u.message_id and w.sequence = u.sequence
+       and w.lease_epoch = u.epoch and w.replay_id is not distinct from u.replay_id
+    returning u.n
+  ), put_off as (
+    update webhook_deliveries w
+       set leased_until = null,
+           interrupted = case u.next when 'put_back' then w.interrupted else 0 end,
+           step = u.next_step,
+           attempts = case u.next when 'put_back' then w.attempts - 1 else w.attempts end,
+           next_at = clock_timestamp() + make_interval(secs => u.wait_ms / 1000.0)
+      from u
+     where u.next in ('again', 'put_back')
+       and w.message_id = u.message_id and w.sequence = u.sequence
+       and w.lease_epoch = u.epoch and w.replay_id is not distinct from u.replay_id
+    returning u.n
+  )
+  select array_agg(h.n) into held from (select n from finished union all select n from put_off) h;
+
+  -- The claim that took over has noted this attempt as interrupted. It was not, as is known by now.
+  if coalesce(cardinality(held), 0) < cardinality(a_message) then
+    delete from webhook_attempts a
+     using unnest(a_account, a_message, a_sequence, a_attempt, a_at, a_next) with ordinality
+           as u (account_id, message_id, sequence, attempt, at, next, n)
+     where u.next <> 'put_back' and not u.n = any (coalesce(held, '{}'))
+       and a.account_id = u.account_id and a.message_id = u.message_id and a.sequence = u.sequence
+       and a.attempt = u.attempt and a.error_class = 'interrupted' and a.ended is null
+       and a.at between u.at - interval '1 day' and u.at + interval '1 day';
+  end if;
+
+  insert into webhook_attempts (account_id, message_id, sequence, attempt, at, replay_id, step, http_status, error_class,
+                                error, dns_ms, connect_ms, tls_ms, first_byte_ms, total_ms, address, answer_headers,
+                                answer, ended)
+  select u.account_id, u.message_id, u.sequence, u.attempt, u.at, u.replay_id, u.step, u.status, u.class, u.error, u.dns,
+         u.connect, u.tls, u.first_byte, u.total, u.address, u.headers::jsonb, u.answer,
+         case when u.n = any (held) then u.ended end
+    from unnest(a_account, a_message, a_sequence, a_attempt, a_at, a_replay, a_step, a_status, a_class, a_error, a_dns,
+                a_connect, a_tls, a_first_byte, a_total, a_address, a_headers, a_answer, a_next, a_ended)
+         with ordinality
+         as u (account_id, message_id, sequence, attempt, at, replay_id, step, status, class, error, dns, connect, tls,
+               first_byte, total, address, headers, answer, next, ended, n)
+   where u.next <> 'put_back';
+
+  perform tell_watchers_of_attempts(a_account, a_message, a_sequence);
+  perform tally_webhooks(
+    a_account, a_at,
+    array(select case when u.next <> 'put_back' then u.class end
+            from unnest(a_class, a_next) with ordinality as u (class, next, n) order by u.n),
+    array(select case when u.n = any (held) then u.ended end
+            from unnest(a_ended) with ordinality as u (ended, n) order by u.n)
+  );
+
+  return query
+  select distinct w.host_key
+    from unnest(a_message) as u (message_id)
+    join webhook_deliveries w on w.message_id = u.message_id
+   where w.is_first and w.next_at <= clock_timestamp();
+end $$;
+
+-- Ends what has waited too long for hosts that are only probed: waiting costs no attempt, so nothing
+-- else would end it. What is in somebody's hands is left to them.
+create function give_up_waiting(hosts bigint[], age interval, most integer) returns integer language plpgsql as $$
+declare
+  moment    constant timestamptz := clock_timestamp();
+  given_up  integer;
+  accounts  uuid[];
+  messages  uuid[];
+  sequences smallint[];
+begin
+  with old as materialized (
+    select w.message_id, w.sequence
+      from webhook_deliveries w
+     where w.host_key = any (hosts) and w.created_at <= moment - age and w.leased_until is null
+     limit most
+       for update skip locked
+  ), gone as (
+    delete from webhook_deliveries w
+     using old o
+     where w.message_id = o.message_id and w.sequence = o.sequence
+    returning w.account_id, w.message_id, w.sequence, w.attempts, w.replay_id, w.step
+  ), noted as (
+    insert into webhook_attempts (account_id, message_id, sequence, attempt, at, replay_id, step, error_class, error,
+                                  total_ms, ended)
+    select g.account_id, g.message_id, g.sequence, g.attempts + 1, moment, g.replay_id, g.step, 'host_open',
+           'The receiver let every attempt time out, so it was only probed; after a day this one was given up.', 0,
+           'exhausted'
+      from gone g
+  )
+  select count(*), array_agg(g.account_id), array_agg(g.message_id), array_agg(g.sequence)
+    into given_up, accounts, messages, sequences
+    from gone g;
+
+  perform tell_watchers_of_attempts(accounts, messages, sequences);
+  perform tally_webhooks(accounts, array_fill(moment, array[given_up]), array_fill('host_open'::text, array[given_up]),
+                         array_fill('exhausted'::text, array[given_up]));
+  return given_up;
+end $$;
