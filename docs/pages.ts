@@ -1,6 +1,6 @@
 import { apiErrors, deliveryErrors, detailCodes } from "#contract";
 import { type AnyCommand, describeInput, loadCommands, usage } from "../server/cli/index.ts";
-import { describeSettings } from "../server/config.ts";
+import { describeSettings } from "../server/settings.ts";
 
 const MADE = "<!-- Made by docs/generate.ts; a change here is lost. -->";
 

@@ -58,7 +58,7 @@ import {
   trust,
   webhookHistory,
 } from "#webhooks";
-import type { Config } from "./config.ts";
+import type { Config } from "./settings.ts";
 import { previousSecretKey, type Storage } from "./storage.ts";
 import { version } from "./version.ts";
 

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { inspect } from "node:util";
 import fc from "fast-check";
-import { describeSettings, readConfig, settings, WrongSettings } from "./config.ts";
+import { readConfig, WrongSettings } from "./config.ts";
+import { describeSettings, settings } from "./settings.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "posthorn-config-"));
 after(() => rmSync(folder, { recursive: true }));

@@ -1,4 +1,4 @@
-import type { Config } from "./config.ts";
+import type { Config } from "./settings.ts";
 import { version } from "./version.ts";
 
 type Running = {

@@ -10,7 +10,7 @@ import {
   Unfit,
 } from "#platform";
 import type { Installation, MigrationsWish } from "./cli/index.ts";
-import type { Config } from "./config.ts";
+import type { Config } from "./settings.ts";
 import { joinStorage, previousSecretKey, readSecretKey, type Storage } from "./storage.ts";
 
 /** What a command works on, beside a running service or without one. */

@@ -1,6 +1,7 @@
 import { systemClock } from "#platform";
 import { type Program, runCli } from "./cli/index.ts";
-import { describeSettings, readConfig } from "./config.ts";
+import { readConfig } from "./config.ts";
+import { describeSettings } from "./settings.ts";
 import { version } from "./version.ts";
 
 const program: Program = {

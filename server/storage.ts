@@ -13,7 +13,7 @@ import {
   superviseEmbeddedPostgres,
   Unfit,
 } from "#platform";
-import type { Config } from "./config.ts";
+import type { Config } from "./settings.ts";
 
 /** The PostgreSQL that this process works with. */
 export type Storage = {

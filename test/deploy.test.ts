@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { describeSettings, readConfig } from "../server/config.ts";
+import { readConfig } from "../server/config.ts";
+import { describeSettings } from "../server/settings.ts";
 import { startCollector } from "./support/collector.ts";
 import { eventually } from "./support/eventually.ts";
 import { startReceiver } from "./support/receiver.ts";
@@ -169,7 +170,7 @@ test("a deployment with the example's secrets is refused", () => {
       .map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]),
   );
 
-  assert.throws(() => readConfig(example, ROOT), /SECRET_KEY: .*\n|DATABASE_URL: .*example/);
+  assert.throws(() => readConfig(example, ROOT), /DATABASE_URL: has a placeholder/);
   const required = [...COMPOSE.matchAll(/\$\{(\w+):\?/g)].map(([, name]) => name);
   assert.deepEqual([...new Set(required)].toSorted(), [
     "POSTGRES_PASSWORD",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { loadCommands } from "../../server/cli/index.ts";
-import { describeSettings } from "../../server/config.ts";
+import { describeSettings } from "../../server/settings.ts";
 import { callPosthorn } from "../support/cli.ts";
 
 /** A database that nobody can reach: what only explains itself must not need one. */

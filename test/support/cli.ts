@@ -8,8 +8,9 @@ import { PassThrough, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { systemClock } from "#platform";
 import { type MigrationsWish, runCli } from "../../server/cli/index.ts";
-import { describeSettings, readConfig } from "../../server/config.ts";
+import { readConfig } from "../../server/config.ts";
 import { openInstallation } from "../../server/installation.ts";
+import { describeSettings } from "../../server/settings.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const PROGRAM = join(ROOT, "bin", "posthorn.mjs");

@@ -1,0 +1,107 @@
+import { isIP } from "node:net";
+import { keyPlaceholder, passwordPlaceholder } from "./placeholder.ts";
+
+// Each takes the text of a setting, and throws an error that goes on from its name: "must be …".
+
+export function text(value: string): string {
+  if (value.trim() === "") throw new Error("must not be empty.");
+  return value;
+}
+
+export function wholeNumber(least: number, most: number = Number.MAX_SAFE_INTEGER) {
+  return (value: string): number => {
+    const number = /^\d+$/.test(value.trim()) ? Number(value) : Number.NaN;
+    if (number >= least && number <= most) return number;
+    const range =
+      most === Number.MAX_SAFE_INTEGER ? `of ${least} or more` : `from ${least} to ${most}`;
+    throw new Error(`must be a whole number ${range}, not "${value}".`);
+  };
+}
+
+export function oneOf<const Choice extends string>(choices: readonly Choice[]) {
+  return (value: string): Choice => {
+    const choice = choices.find((each) => each === value);
+    if (choice === undefined)
+      throw new Error(`must be one of ${choices.join(", ")}, not "${value}".`);
+    return choice;
+  };
+}
+
+export function yesOrNo(value: string): boolean {
+  return oneOf(["true", "false"])(value) === "true";
+}
+
+export function list(value: string): string[] {
+  return value
+    .split(",")
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== "");
+}
+
+export function cidrList(value: string): string[] {
+  return list(value).map((entry) => {
+    const [address = "", prefix, ...more] = entry.split("/");
+    const bits = isIP(address) === 4 ? 32 : 128;
+    const isFine =
+      isIP(address) !== 0 &&
+      more.length === 0 &&
+      (prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits));
+    if (!isFine) throw new Error(`"${entry}" is not an address range such as 10.0.0.0/8.`);
+    return prefix === undefined ? `${address}/${bits}` : entry;
+  });
+}
+
+export function httpUrl(value: string): string {
+  const url = URL.parse(value);
+  if (!url || !/^https?:$/.test(url.protocol) || url.search !== "" || url.hash !== "") {
+    throw new Error(`must be an address such as https://sms.example.com, not "${value}".`);
+  }
+  return url.href.replace(/\/$/, "");
+}
+
+export function databaseUrl(value: string): string {
+  // Several hosts are not a URL to the standard parser; the first alone must be one.
+  const first = value.replace(/^(postgres(?:ql)?:\/\/(?:[^@/]*@)?[^,/]*)(?:,[^/]*)?/, "$1");
+  if (!/^postgres(ql)?:\/\//.test(value) || !URL.canParse(first)) {
+    throw new Error(
+      "must be a PostgreSQL address such as postgres://user:password@host:5432/database.",
+    );
+  }
+  const fault = passwordPlaceholder(decodeURIComponent(new URL(first).password));
+  if (fault !== undefined) throw new Error(`${fault}; give the database one of its own.`);
+  return value;
+}
+
+export function hostAndPort(value: string): { host: string; port: number } {
+  const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:]+)):(\d+)$/.exec(value.trim()) ?? [];
+  const host = bracketed ?? plain;
+  if (host === undefined || Number(port) > 65_535)
+    throw new Error(`must be an address such as 127.0.0.1:9464, not "${value}".`);
+  return { host, port: Number(port) };
+}
+
+export function headerList(value: string): string {
+  try {
+    const pairs = list(value).map((pair) => decodeURIComponent(pair).split("="));
+    if (pairs.every(([name = "", text]) => /^[\w-]+$/.test(name.trim()) && text !== undefined))
+      return value;
+  } catch {
+    // Said below, without the value: it may hold a secret.
+  }
+  throw new Error("must be name=value pairs, percent-encoded and separated by commas.");
+}
+
+export function share(value: string): number {
+  const number = /^\d*\.?\d+$/.test(value.trim()) ? Number(value) : Number.NaN;
+  if (number >= 0 && number <= 1) return number;
+  throw new Error(`must be a number from 0 to 1, not "${value}".`);
+}
+
+export function base64Of32(value: string): string {
+  if (Buffer.from(value, "base64").length !== 32) {
+    throw new Error("must be base64 of 32 octets; make one with: openssl rand -base64 32");
+  }
+  const fault = keyPlaceholder(Buffer.from(value, "base64"));
+  if (fault !== undefined) throw new Error(`${fault}; make one: openssl rand -base64 32`);
+  return value;
+}

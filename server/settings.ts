@@ -1,0 +1,223 @@
+import { resolve } from "node:path";
+import { Secret } from "#platform";
+import {
+  base64Of32,
+  cidrList,
+  databaseUrl,
+  headerList,
+  hostAndPort,
+  httpUrl,
+  list,
+  oneOf,
+  share,
+  text,
+  wholeNumber,
+  yesOrNo,
+} from "./setting-values.ts";
+
+/** Names of the work a node may do. */
+export const roles = ["api", "sender", "webhooks", "dashboard"] as const;
+export type Role = (typeof roles)[number];
+
+export type Setting<Value> = {
+  /** In the environment; in `posthorn.toml` the same in lower case. */
+  name: string;
+  /** What stands where the setting is left out; undefined where that means something of its own. */
+  fallback?: string;
+  /** The fallback in words, where it depends on something. */
+  fallbackText?: string;
+  parse: (text: string) => Value;
+  meaning: string;
+};
+
+/** A message may be scheduled 35 days ahead, valid for 3, and its receipt may take another 7. */
+const LEAST_KEPT_DAYS = 45;
+
+/** Every setting. `docs/generated/configuration.md` is made from this list. */
+export const settings = {
+  host: { name: "HOST", fallback: "127.0.0.1", parse: text, meaning: "Address to listen on." },
+  port: {
+    name: "PORT",
+    fallback: "8080",
+    parse: wholeNumber(0, 65_535),
+    meaning: "Port to listen on; 0 takes a free one.",
+  },
+  dataDir: {
+    name: "DATA_DIR",
+    fallback: "./data",
+    parse: (value: string) => resolve(text(value)),
+    meaning: "Folder of the embedded PostgreSQL and of generated secrets.",
+  },
+  databaseUrl: {
+    name: "DATABASE_URL",
+    fallbackText: "the embedded PostgreSQL",
+    parse: (value: string) => new Secret(databaseUrl(value)),
+    meaning:
+      "External PostgreSQL 15 or newer, such as postgres://user:password@host:5432/posthorn. Several hosts, separated by commas, are tried in turn for the primary.",
+  },
+  publicUrl: {
+    name: "PUBLIC_URL",
+    fallbackText: "http://HOST:PORT",
+    parse: httpUrl,
+    meaning: "Address at which people and receivers reach this service.",
+  },
+  secretKey: {
+    name: "SECRET_KEY",
+    fallbackText: "made once in DATA_DIR",
+    parse: (value: string) => new Secret(base64Of32(value)),
+    meaning: "Base64 of 32 octets; encrypts secrets at rest. All nodes share one.",
+  },
+  secretKeyPrevious: {
+    name: "SECRET_KEY_PREVIOUS",
+    fallbackText: "none",
+    parse: (value: string) => new Secret(base64Of32(value)),
+    meaning:
+      "The former SECRET_KEY while it is being changed: what it sealed is opened, until npx posthorn secrets reseal.",
+  },
+  roles: {
+    name: "ROLES",
+    fallback: roles.join(","),
+    parse: roleList,
+    meaning: `What this node does: ${roles.join(", ")}.`,
+  },
+  webhookAllowCidrs: {
+    name: "WEBHOOK_ALLOW_CIDRS",
+    fallbackText: "127.0.0.0/8,::1/128 with the embedded database, else none",
+    parse: cidrList,
+    meaning:
+      "Loopback, private and CGNAT ranges that callback addresses may point at, separated by commas.",
+  },
+  webhookAllowHttp: {
+    name: "WEBHOOK_ALLOW_HTTP",
+    fallbackText: "true with the embedded database, else false",
+    parse: yesOrNo,
+    meaning: "Whether callback addresses may use plain http.",
+  },
+  rateLimitSends: {
+    name: "RATE_LIMIT_SENDS",
+    fallback: "100",
+    parse: wholeNumber(1),
+    meaning: "Sends per second an account; a batch counts its messages.",
+  },
+  rateLimitSendsBurst: {
+    name: "RATE_LIMIT_SENDS_BURST",
+    fallback: "1000",
+    parse: wholeNumber(1),
+    meaning: "Sends an account may make at once.",
+  },
+  rateLimitReads: {
+    name: "RATE_LIMIT_READS",
+    fallback: "100",
+    parse: wholeNumber(1),
+    meaning: "Reads per second a key.",
+  },
+  rateLimitReadsBurst: {
+    name: "RATE_LIMIT_READS_BURST",
+    fallback: "200",
+    parse: wholeNumber(1),
+    meaning: "Reads a key may make at once.",
+  },
+  rateLimitFailedAuth: {
+    name: "RATE_LIMIT_FAILED_AUTH",
+    fallback: "20",
+    parse: wholeNumber(1),
+    meaning: "Failed authentications per minute an address.",
+  },
+  bodyLimit: {
+    name: "BODY_LIMIT",
+    fallback: "1048576",
+    parse: wholeNumber(1_024, 104_857_600),
+    meaning: "Octets of the largest request body.",
+  },
+  trustProxy: {
+    name: "TRUST_PROXY",
+    fallback: "",
+    parse: cidrList,
+    meaning: "Addresses of proxies whose X-Forwarded-For is believed, separated by commas.",
+  },
+  retentionMessagesDays: {
+    name: "RETENTION_MESSAGES_DAYS",
+    fallback: "0",
+    fallbackText: "0, for ever",
+    parse: (value: string) => (value.trim() === "0" ? 0 : wholeNumber(LEAST_KEPT_DAYS)(value)),
+    meaning:
+      "Days that messages, their events and submissions are kept, 45 or more; they go by whole months. The ledger and the audit log are always kept.",
+  },
+  retentionAttemptsDays: {
+    name: "RETENTION_ATTEMPTS_DAYS",
+    fallback: "30",
+    parse: wholeNumber(1, 3_650),
+    meaning: "Days that webhook attempts are kept and can be replayed.",
+  },
+  redactTextDays: {
+    name: "REDACT_TEXT_DAYS",
+    fallback: "0",
+    fallbackText: "0, never",
+    parse: wholeNumber(0, 36_500),
+    meaning: "Days after which a message's text is replaced by [redacted]; the rest of it stays.",
+  },
+  metricsListen: {
+    name: "METRICS_LISTEN",
+    fallbackText: "HOST:PORT, with everything else",
+    parse: hostAndPort,
+    meaning: "Address such as 127.0.0.1:9464 for /metrics alone, which is then nowhere else.",
+  },
+  tracesEndpoint: {
+    name: "OTEL_EXPORTER_OTLP_ENDPOINT",
+    fallbackText: "none: no traces",
+    parse: httpUrl,
+    meaning: "OpenTelemetry collector that traces go to, by OTLP over HTTP with JSON.",
+  },
+  tracesHeaders: {
+    name: "OTEL_EXPORTER_OTLP_HEADERS",
+    fallbackText: "none",
+    parse: (value: string) => new Secret(headerList(value)),
+    meaning: "Headers for the collector, as name=value pairs separated by commas.",
+  },
+  tracesShare: {
+    name: "OTEL_TRACES_SAMPLER_ARG",
+    fallback: "1",
+    parse: share,
+    meaning: "Share of requests and messages that are traced, from 0 to 1.",
+  },
+  logLevel: {
+    name: "LOG_LEVEL",
+    fallback: "info",
+    parse: oneOf(["debug", "info", "warn", "error", "silent"]),
+    meaning: "Least severe log lines written to standard error.",
+  },
+} satisfies Record<string, Setting<unknown>>;
+
+function roleList(value: string): Set<Role> {
+  const chosen = list(value).map(oneOf(roles));
+  if (chosen.length === 0) throw new Error(`must name at least one of ${roles.join(", ")}.`);
+  return new Set(chosen);
+}
+
+/** Each setting in words, for help and the reference page. */
+export function describeSettings(): { name: string; fallback: string; meaning: string }[] {
+  return Object.values<Setting<unknown>>(settings).map((setting) => {
+    const {
+      name,
+      fallback = "",
+      fallbackText = fallback === "" ? "none" : fallback,
+      meaning,
+    } = setting;
+    return { name, fallback: fallbackText, meaning };
+  });
+}
+
+type Settings = typeof settings;
+type Read = { [Key in keyof Settings]: ReturnType<Settings[Key]["parse"]> };
+/** Settings whose absence means something are undefined where they are left out. */
+type Optional =
+  | "databaseUrl"
+  | "publicUrl"
+  | "secretKey"
+  | "secretKeyPrevious"
+  | "webhookAllowCidrs"
+  | "webhookAllowHttp"
+  | "metricsListen"
+  | "tracesEndpoint"
+  | "tracesHeaders";
+export type Config = Omit<Read, Optional> & { [Key in Optional]: Read[Key] | undefined };
