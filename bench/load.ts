@@ -32,6 +32,7 @@ export type Result = {
 };
 
 const PATIENCE_MS = 30_000;
+const WAVE = 200;
 
 if (process.argv[2] === "--job") {
   const result = await run(JSON.parse(process.argv[3] ?? "{}") as Job);
@@ -55,16 +56,15 @@ async function run(job: Job): Promise<Result> {
   const latencies: number[] = [];
   const statuses: Record<string, number> = {};
   const ids: string[] = [];
-  let errors = 0;
-  let turn = 0;
+  let [errors, turn, sent] = [0, 0, 0];
+  const sockets = await connectAll(job, () => (errors += 1));
   const began = performance.now();
   const end = began + job.seconds * 1000;
-  const open = new Set<Socket>();
   const patience = setTimeout(
-    () => open.forEach((socket) => socket.destroy()),
+    () => sockets.forEach((socket) => socket.destroy()),
     job.seconds * 1000 + PATIENCE_MS,
   );
-  await Promise.all(Array.from({ length: job.connections }, () => client()));
+  await Promise.all(sockets.map(client));
   clearTimeout(patience);
   const seconds = (performance.now() - began) / 1000;
   if (job.idsFile !== undefined) writeFileSync(job.idsFile, ids.join("\n"));
@@ -77,7 +77,7 @@ async function run(job: Job): Promise<Result> {
     p99Ms: at(0.99),
     maxMs: at(1),
     errors,
-    unanswered: turn - latencies.length,
+    unanswered: sent - latencies.length,
   };
 
   function note(status: string, answer: string): void {
@@ -86,38 +86,62 @@ async function run(job: Job): Promise<Result> {
     ids.push(/"messageId":"([^"]+)"/.exec(answer)?.[1] ?? "");
   }
 
-  function client(): Promise<void> {
+  function client(socket: Socket): Promise<void> {
     return new Promise((resolve) => {
-      const socket: Socket = connect(job.port, "127.0.0.1");
-      socket.setNoDelay(true);
-      let sentAt = 0;
+      /** When the request left that is to be answered; undefined where none is. */
+      let sentAt: number | undefined;
       let held = "";
       const send = () => {
-        if (performance.now() >= end) return void socket.end();
-        const earlyMs = began + (turn * 1000) / (job.perSecond ?? Infinity) - performance.now();
-        if (earlyMs > 1) return void setTimeout(send, earlyMs);
+        if (socket.destroyed || performance.now() >= end) return void socket.end();
         sentAt = performance.now();
-        turn += 1;
-        socket.write(requests[turn % requests.length] as Buffer);
+        sent += 1;
+        socket.write(requests[sent % requests.length] as Buffer);
       };
-      socket.on("connect", send);
+      const sendInTurn = () => {
+        const dueAt = began + (turn * 1000) / (job.perSecond ?? Infinity);
+        turn += 1;
+        const earlyMs = Math.min(dueAt, end) - performance.now();
+        if (earlyMs > 1) setTimeout(send, earlyMs);
+        else send();
+      };
       socket.on("data", (chunk) => {
         held += chunk.toString("latin1");
         const head = held.indexOf("\r\n\r\n");
         if (head < 0) return;
         const length = Number(/content-length: (\d+)/i.exec(held.slice(0, head))?.[1] ?? 0);
         if (held.length < head + 4 + length) return;
+        // What nobody asked for, such as 408 to a silent connection, is no answer to a request.
+        if (sentAt === undefined) return void socket.destroy();
         note(held.slice(9, 12), held.slice(head + 4, head + 4 + length));
         held = held.slice(head + 4 + length);
         latencies.push(performance.now() - sentAt);
-        send();
-      });
-      open.add(socket);
-      socket.on("error", () => {
-        errors += 1;
-        resolve();
+        sentAt = undefined;
+        sendInTurn();
       });
       socket.on("close", () => resolve());
+      // The first at once, whatever the rate: a silent connection is soon closed.
+      if (socket.destroyed) resolve();
+      else send();
     });
   }
+}
+
+/** In waves that fit the queue of a listening socket: what does not is tried again a second later. */
+async function connectAll(job: Job, onError: () => void): Promise<Socket[]> {
+  const sockets: Socket[] = [];
+  while (sockets.length < job.connections) {
+    const wave = Array.from({ length: Math.min(WAVE, job.connections - sockets.length) }, () =>
+      connect({ port: job.port, host: "127.0.0.1", noDelay: true }).on("error", onError),
+    );
+    await Promise.all(
+      wave.map(
+        (socket) =>
+          new Promise<void>((resolve) => {
+            socket.once("connect", resolve).once("close", () => resolve());
+          }),
+      ),
+    );
+    sockets.push(...wave);
+  }
+  return sockets;
 }
