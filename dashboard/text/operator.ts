@@ -111,7 +111,7 @@ export const carriersText = {
   window: (used: number) => `window ${used} in use`,
   links: "Links",
   noLinks: "No link is open.",
-  since: "since",
+  changed: "changed",
   enquired: "enquire_link answered",
   notEnquired: "enquire_link not asked yet",
   refusals: "Error codes, last hour",

@@ -122,7 +122,7 @@ test("a carrier is added by the command shown, bound, paused, changed, lost and 
   assert.equal(added.code, 0, added.stderr);
   const acme = card(page, "acme");
   await acme.getByText("transceiver: Bound").waitFor();
-  await acme.getByText(/^since .*, enquire_link answered /).waitFor();
+  await acme.getByText(/^changed .*, enquire_link answered /).waitFor();
   await acme.getByRole("button", { name: "Test bind" }).click();
   await acme.getByText(/and it answers\. \(\d/).waitFor();
   await tab.check("carriers");

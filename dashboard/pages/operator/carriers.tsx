@@ -161,7 +161,7 @@ function Links({ carrier: { links } }: { carrier: Carrier }) {
             {link.bind}: {text.linkStates[link.state]}, {text.window(link.windowInUse)}
           </Text>
           <Text size="xs" c="dimmed">
-            {text.since} <Time at={link.since} form="relative" />
+            {text.changed} <Time at={link.since} form="relative" />
             {link.bind !== "simulator" && <Enquired link={link} />}
           </Text>
           {link.problem && <Text size="sm">{link.problem}</Text>}
