@@ -1,17 +1,17 @@
-import { Button, PasswordInput, Stack, Text, TextInput } from "@mantine/core";
+import { Button, Stack, Text } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type Answer, call } from "../api.ts";
 import { checkEmail, checkName, checkNewPassword } from "../fields.ts";
 import { forgetLinkToken } from "../link-token.ts";
 import { meOptions } from "../session.ts";
-import { linkText as text, setupText } from "../text/sign-in.ts";
-import { words } from "../text/words.ts";
+import { linkText as text } from "../text/sign-in.ts";
 import { FailureLine } from "../ui/failure-panel.tsx";
 import { ButtonLink } from "../ui/link.tsx";
 import { PublicPage } from "../ui/public-page.tsx";
 import { useFields } from "../ui/use-fields.ts";
 import { useAction } from "../use-action.ts";
+import { type NewUser, NewUserFields } from "./new-user-fields.tsx";
 import { OneTimeLink } from "./one-time-link.tsx";
 
 /** An invitation: as a new user, or as the one who is signed in. */
@@ -24,7 +24,6 @@ export function JoinPage() {
 }
 
 type Link = Answer<"POST /console/links/read">;
-type NewUser = { name: string; email: string; password: string };
 
 function Invitation({ token, link }: { token: string; link: Link }) {
   const me = useQuery({ ...meOptions, retry: false, gcTime: 0 });
@@ -79,29 +78,7 @@ function NewUserForm({ isSending, send }: FormProps) {
   return (
     <form onSubmit={fields.submit((values) => void submit(values))} noValidate>
       <Stack gap="md">
-        <TextInput
-          label={setupText.name}
-          name="name"
-          autoComplete="name"
-          autoFocus
-          {...fields.getInputProps("name")}
-        />
-        <TextInput
-          label={setupText.email}
-          description={setupText.emailHint}
-          name="email"
-          type="email"
-          autoComplete="username"
-          {...fields.getInputProps("email")}
-        />
-        <PasswordInput
-          label={setupText.password}
-          description={setupText.passwordHint}
-          name="password"
-          autoComplete="new-password"
-          visibilityToggleButtonProps={{ "aria-label": words.showPassword }}
-          {...fields.getInputProps("password")}
-        />
+        <NewUserFields inputProps={fields.getInputProps} />
         <Button type="submit" loading={isSending}>
           {text.join}
         </Button>

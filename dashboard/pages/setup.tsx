@@ -1,13 +1,4 @@
-import {
-  Button,
-  Group,
-  Loader,
-  PasswordInput,
-  Stack,
-  Stepper,
-  Text,
-  TextInput,
-} from "@mantine/core";
+import { Button, Group, Loader, Stack, Stepper, Text, TextInput } from "@mantine/core";
 import { IconLinkOff, IconTerminal2 } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
@@ -18,7 +9,6 @@ import { checkEmail, checkName, checkNewPassword } from "../fields.ts";
 import { formatNumber } from "../format.ts";
 import { forgetLinkToken, useLinkToken } from "../link-token.ts";
 import { setupText as text } from "../text/sign-in.ts";
-import { words } from "../text/words.ts";
 import { Empty } from "../ui/empty.tsx";
 import { FailureLine, FailurePanel } from "../ui/failure-panel.tsx";
 import { ButtonLink } from "../ui/link.tsx";
@@ -26,6 +16,7 @@ import { PublicPage } from "../ui/public-page.tsx";
 import { useFields } from "../ui/use-fields.ts";
 import { useAction } from "../use-action.ts";
 import { useRead } from "../use-read.ts";
+import { NewUserFields } from "./new-user-fields.tsx";
 
 export function SetupPage() {
   const token = useLinkToken();
@@ -149,29 +140,7 @@ function OperatorStep({ fields }: StepProps) {
       <Text c="dimmed" size="sm">
         {text.operatorLead}
       </Text>
-      <TextInput
-        label={text.name}
-        name="name"
-        autoComplete="name"
-        autoFocus
-        {...fields.getInputProps("name")}
-      />
-      <TextInput
-        label={text.email}
-        description={text.emailHint}
-        name="email"
-        type="email"
-        autoComplete="username"
-        {...fields.getInputProps("email")}
-      />
-      <PasswordInput
-        label={text.password}
-        description={text.passwordHint}
-        name="password"
-        autoComplete="new-password"
-        visibilityToggleButtonProps={{ "aria-label": words.showPassword }}
-        {...fields.getInputProps("password")}
-      />
+      <NewUserFields inputProps={fields.getInputProps} />
     </Stack>
   );
 }

@@ -1,0 +1,38 @@
+import { PasswordInput, TextInput } from "@mantine/core";
+import { setupText as text } from "../text/sign-in.ts";
+import { words } from "../text/words.ts";
+
+export type NewUser = { name: string; email: string; password: string };
+
+type Props = { inputProps: (name: keyof NewUser) => object };
+
+/** Who somebody is, and how they will sign in. */
+export function NewUserFields({ inputProps }: Props) {
+  return (
+    <>
+      <TextInput
+        label={text.name}
+        name="name"
+        autoComplete="name"
+        autoFocus
+        {...inputProps("name")}
+      />
+      <TextInput
+        label={text.email}
+        description={text.emailHint}
+        name="email"
+        type="email"
+        autoComplete="username"
+        {...inputProps("email")}
+      />
+      <PasswordInput
+        label={text.password}
+        description={text.passwordHint}
+        name="password"
+        autoComplete="new-password"
+        visibilityToggleButtonProps={{ "aria-label": words.showPassword }}
+        {...inputProps("password")}
+      />
+    </>
+  );
+}
