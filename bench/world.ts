@@ -61,6 +61,9 @@ export async function inWorld(run: (world: World) => Promise<void>): Promise<voi
   endOnSignals(() => end(true));
   try {
     await run(await openWorld(ends));
+  } catch (error) {
+    // Whatever fails once the world is being cleared away fails because of that.
+    if (ending === undefined) throw error;
   } finally {
     await end(false);
   }
@@ -72,13 +75,18 @@ async function runBackwards(ends: End[], isEarly: boolean): Promise<void> {
 
 /** The handlers stay: a terminal and npm both pass on a Ctrl-C, and the second must not cut the first off. */
 function endOnSignals(end: () => Promise<void>): void {
-  const leave = (code: number) => void end().finally(() => process.exit(code));
+  let isLeaving = false;
+  const leave = (code: number) => {
+    if (isLeaving) return;
+    isLeaving = true;
+    void end().finally(() => process.exit(code));
+  };
   process.on("SIGINT", () => leave(130));
   process.on("SIGTERM", () => leave(143));
   process.on("SIGHUP", () => leave(129));
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => leave(141));
   process.on("uncaughtException", (error) => {
-    console.error(error);
+    if (!isLeaving) console.error(error);
     leave(1);
   });
 }
@@ -149,6 +157,7 @@ async function openWorld(ends: End[]): Promise<World> {
       let output = "";
       child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
       await once(child, "close");
+      if (output === "") throw new Error("The load ended without a result.");
       return JSON.parse(output) as Result;
     },
   };
