@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
 import { consoleOperations, operations } from "#contract";
 import { bookCredits } from "#credits";
 import { sql, systemClock } from "#platform";
-import { frozen } from "../support/faults.ts";
+import { whileLate } from "../support/faults.ts";
 import { siteOfFile } from "../support/site.ts";
 
 const { site, account, ada } = await siteOfFile({ credits: 102 });
@@ -156,11 +156,7 @@ test("pages show every entry once; what is late shows its shape, and a failure s
   assert.equal(await rows(page).count(), 5);
   await page.getByRole("button", { name: "Newer" }).click();
   await page.getByRole("cell", { name: "Entry 30", exact: true }).waitFor();
-  // From now on the page's code is in the browser's cache, and only what it asks for is late.
-  await page.goto(`${site.url}/keys`);
-  await page.getByRole("heading", { name: "API keys" }).waitFor();
-  await frozen(site.service, async () => {
-    await page.getByRole("link", { name: "Credits", exact: true }).click();
+  await whileLate({ site, tab, link: "Credits" }, async () => {
     await page.getByRole("status", { name: "Loading" }).locator("div").first().waitFor();
     await tab.check("loading");
   });

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { sql } from "#platform";
 import { eventually } from "../support/eventually.ts";
-import { frozen } from "../support/faults.ts";
+import { whileLate } from "../support/faults.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { siteOfFile } from "../support/site.ts";
 
@@ -225,24 +225,16 @@ test("panels that are late show their shape; one that fails says so, and the oth
   await using tab = await site.signedIn(ada, "/", { statuses: [500] });
   const { page } = tab;
   await page.getByRole("img", { name: /^Messages by status/ }).waitFor();
-  // From now on the page's code is in the browser's cache, and only what it asks for is late.
-  const elsewhere = async () => {
-    await page.goto(`${site.url}/keys`);
-    await page.getByRole("heading", { name: "API keys" }).waitFor();
-  };
-  await elsewhere();
-  await frozen(site.service, async () => {
-    await page.getByRole("link", { name: "Overview" }).click();
+  await whileLate({ site, tab, link: "Overview" }, async () => {
     await panel(page, "Messages by status").getByRole("status", { name: "Loading" }).waitFor();
     await panel(page, "Delivery errors").getByRole("status", { name: "Loading" }).waitFor();
     await tab.check("loading");
   });
   await page.getByRole("img", { name: /^Messages by status/ }).waitFor();
-  await elsewhere();
 
   await site.db.query(sql`alter table stat_errors rename to stat_errors_away`);
   try {
-    await page.getByRole("link", { name: "Overview" }).click();
+    await page.reload();
     await panel(page, "Delivery errors").getByRole("alert").waitFor();
     await page.getByRole("img", { name: /^Messages by status/ }).waitFor();
     assert.match(await figure(page, "Messages").innerText(), /^\d+$/);

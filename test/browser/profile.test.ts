@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { sql, systemClock } from "#platform";
 import { codeOf } from "../../server/console/sign-in/totp.ts";
-import { frozen } from "../support/faults.ts";
+import { whileLate } from "../support/faults.ts";
 import { NOWHERE, type Person, siteOfFile } from "../support/site.ts";
 import type { Tab } from "../support/tab.ts";
 
@@ -137,11 +137,7 @@ test("the default sender is used by the next send, and the low mark colours the 
   await using tab = await site.signedIn(ada, "/settings");
   const { page } = tab;
   await page.getByLabel("Default sender").waitFor();
-  // From now on the page's code is in the browser's cache, and only what it asks for is late.
-  await page.goto(`${site.url}/keys`);
-  await page.getByRole("heading", { name: "API keys" }).waitFor();
-  await frozen(site.service, async () => {
-    await page.getByRole("link", { name: "Settings" }).click();
+  await whileLate({ site, tab, link: "Settings" }, async () => {
     await page.getByRole("status", { name: "Loading" }).waitFor();
     await tab.check("settings loading");
   });

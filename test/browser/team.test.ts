@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Page } from "playwright-core";
 import type { MemberRole } from "#contract";
 import { sql } from "#platform";
-import { frozen, withoutColumn } from "../support/faults.ts";
+import { whileLate, withoutColumn } from "../support/faults.ts";
 import { copyAndClose, shownLink } from "../support/shown-once.ts";
 import { NOWHERE, siteOfFile } from "../support/site.ts";
 import type { Tab } from "../support/tab.ts";
@@ -44,11 +44,7 @@ test("an invitation is a link shown once; on a phone it makes a member with the 
   await using tab = await site.signedIn(ada, "/team");
   const { page } = tab;
   await page.getByText("Only you", { exact: true }).waitFor();
-  // From now on the page's code is in the browser's cache, and only what it asks for is late.
-  await page.goto(`${site.url}/keys`);
-  await page.getByRole("heading", { name: "API keys" }).waitFor();
-  await frozen(site.service, async () => {
-    await page.getByRole("link", { name: "Team" }).click();
+  await whileLate({ site, tab, link: "Team" }, async () => {
     await page.getByRole("status", { name: "Loading" }).locator("div").first().waitFor();
     await tab.check("loading");
   });

@@ -7,7 +7,7 @@ import type { Page } from "playwright-core";
 import { sql } from "#platform";
 import { selfSigned } from "../support/certificates.ts";
 import { eventually } from "../support/eventually.ts";
-import { frozen } from "../support/faults.ts";
+import { whileLate } from "../support/faults.ts";
 import { freePort } from "../support/process.ts";
 import { type RawServer, startRawServer } from "../support/raw-server.ts";
 import { type Received, type Receiver, startReceiver } from "../support/receiver.ts";
@@ -406,12 +406,8 @@ test("a viewer sees deliveries without what they carry, and why the rest may not
 test("pages of the list show every delivery once; one that is late shows its shape, one that fails can be tried again", async () => {
   await using tab = await site.signedIn(ada, "/webhooks", { statuses: [500] });
   const { page } = tab;
-  // From now on the page's code is in the browser's cache, and only what it asks for is late.
   await rows(page).first().waitFor();
-  await page.goto(`${site.url}/keys`);
-  await page.getByRole("heading", { name: "API keys" }).waitFor();
-  await frozen(site.service, async () => {
-    await page.getByRole("link", { name: "Webhooks" }).click();
+  await whileLate({ site, tab, link: "Webhooks" }, async () => {
     await page.getByRole("status", { name: "Loading" }).locator("div").first().waitFor();
     await tab.check("loading");
   });

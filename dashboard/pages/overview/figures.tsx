@@ -77,7 +77,11 @@ function Figure({ label, value, hint, link }: FigureProps) {
       <Text size="sm" c="dimmed">
         {label}
       </Text>
-      <div className={classes["figureValue"]} data-figure={label}>
+      <div
+        className={classes["figureValue"]}
+        data-figure={label}
+        data-words={value !== undefined && !/\d/.test(value)}
+      >
         {value ?? "…"}
       </div>
       <Text size="xs" c="dimmed" mih={17}>
