@@ -77,3 +77,17 @@ function countsOf(reports: Report[]): Pick<SeenCarrier, "lastHour" | "seenAt"> {
     seenAt: times.length === 0 ? null : new Date(Math.max(...times)),
   };
 }
+
+/** What this node has to tell of its carriers. */
+export async function reportStates(
+  db: Queryable,
+  nodeId: string,
+  told: readonly { carrierId: string; state: ReportedState }[],
+): Promise<void> {
+  await db.query(sql`
+    insert into carrier_states as c (carrier_id, node_id, state, at)
+    select carrier_id, ${nodeId}, state, clock_timestamp()
+      from unnest(${told.map(({ carrierId }) => carrierId)}::uuid[],
+                  ${told.map(({ state }) => JSON.stringify(state))}::jsonb[]) as u (carrier_id, state)
+        on conflict (carrier_id, node_id) do update set state = excluded.state, at = excluded.at`);
+}

@@ -3,8 +3,9 @@ import type { SubmitOutcome } from "#carriers";
 import type { SubmissionOutcome } from "#contract";
 import { type MessageRow, type Move, moveMessages, type Outbox } from "#messages";
 import { sql, type Transaction } from "#platform";
+import type { MatchRules } from "./match-receipts.ts";
 import type { Step } from "./next-step.ts";
-import { findEarlyRejections, type MatchRules, settleSent } from "./receipts.ts";
+import { findEarlyRejections, settleSent } from "./settle-sent.ts";
 
 /** Nobody told. Last: nothing of the message is sent again. */
 type LostHolder = { kind: "process_lost"; isLast: boolean };

@@ -10,17 +10,13 @@ import {
   type Transaction,
 } from "#platform";
 import { type CarrierHour, type LastHour, lastHour } from "./last-hour.ts";
-import {
-  type ArrivedReceipt,
-  applyReceipts,
-  findRejected,
-  type MatchRules,
-  type Note,
-  takeParked,
-} from "./receipts.ts";
+import type { ArrivedReceipt, MatchRules } from "./match-receipts.ts";
+import { takeParked } from "./parked-receipts.ts";
+import { applyReceipts, findRejected } from "./receipts.ts";
 import { type Held, isHeld, recordSubmissions, type Submission } from "./record.ts";
 import { type RecordMetrics, recordMetrics } from "./record-metrics.ts";
 import { receiptSpan } from "./sending-spans.ts";
+import type { Note } from "./submission-receipts.ts";
 
 type Item = { submission: Submission } | { receipt: ArrivedReceipt };
 

@@ -1,0 +1,91 @@
+import type { Receipt } from "#carriers";
+import type { DeliveryErrorCode } from "#contract";
+import type { LockedMessage, Move } from "#messages";
+import type { Match } from "./match-receipts.ts";
+
+/** Per segment: what its receipts have decided, and how many submissions of it still await one. */
+export type Progress = Map<number, { effect: Receipt["effect"] | null; open: number }>;
+
+export function isBad(
+  effect: Receipt["effect"] | null | undefined,
+): effect is "undelivered" | "rejected" {
+  return effect === "undelivered" || effect === "rejected";
+}
+
+export function isOpen({ status }: LockedMessage): boolean {
+  return status === "SENT" || status === "QUEUED";
+}
+
+type Judgement = {
+  match: Match;
+  receipt: Receipt;
+  at: Date;
+  progress: Progress;
+  per: "segment" | "message";
+};
+
+/** What one receipt does to its message, given what its other segments have reached. */
+export function judgeReceipt(
+  message: LockedMessage,
+  { match, receipt, at, progress, per }: Judgement,
+): { move: Move | undefined; isApplied: boolean } {
+  const { effect, errorCode, carrierCode } = receipt;
+  const state = progress.get(match.segment) ?? { effect: null, open: 1 };
+  if (effect === "none" || !isOpen(message) || state.effect !== null)
+    return { move: undefined, isApplied: false };
+  state.open -= 1;
+  // In doubt, the segment was submitted twice: it is lost only when neither is open any more.
+  const isUndecided = isBad(effect) && state.open > 0;
+  if (!isUndecided) state.effect = effect;
+  // While segments are still being handed over SENT comes first, and settles this.
+  if (isUndecided || message.status === "QUEUED") return { move: undefined, isApplied: true };
+  return {
+    move: finalMove(message, { effect, progress, per, at, errorCode, carrierCode }),
+    isApplied: true,
+  };
+}
+
+type Finish = {
+  effect: Receipt["effect"];
+  progress: Progress;
+  per: "segment" | "message";
+  at: Date;
+  errorCode: DeliveryErrorCode | null;
+  carrierCode: string | null;
+};
+
+/** DELIVERED when every segment is; the first bad one decides at once. */
+export function finalMove(
+  message: LockedMessage,
+  { effect, progress, per, at, errorCode, carrierCode }: Finish,
+): Move | undefined {
+  const {
+    account_id: accountId,
+    message_id: messageId,
+    recipient,
+    callback_url: callbackUrl,
+  } = message;
+  // A receipt may be older than the answer it overtook; a message is never delivered before it is sent.
+  const since = message.sent_at !== null && message.sent_at > at ? message.sent_at : at;
+  const move = { accountId, messageId, recipient, callbackUrl, from: "SENT", at: since } as const;
+  const error = { code: errorCode ?? "UNKNOWN", carrierCode };
+  switch (effect) {
+    case "undelivered":
+      return { ...move, to: "UNDELIVERED", error };
+    case "rejected":
+      return { ...move, to: "FAILED", error };
+    case "delivered": {
+      const isComplete =
+        per === "message" || [...progress.values()].every((each) => each.effect === "delivered");
+      return isComplete ? { ...move, to: "DELIVERED" } : undefined;
+    }
+    case "none":
+      return undefined;
+  }
+}
+
+export function noneYet({ segments }: LockedMessage): Progress {
+  return new Map(
+    Array.from({ length: segments }, (_, position) => [position + 1, { effect: null, open: 1 }]),
+  );
+}

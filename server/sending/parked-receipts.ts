@@ -1,0 +1,49 @@
+import type { Receipt } from "#carriers";
+import { newId, type Queryable, sql, type Transaction } from "#platform";
+import type { ArrivedReceipt } from "./match-receipts.ts";
+
+/** Keeps receipts that match no submission yet. */
+export async function parkReceipts(tx: Transaction, unmatched: ArrivedReceipt[]): Promise<void> {
+  if (unmatched.length === 0) return;
+  const stored = unmatched.map(({ receipt: { raw: _raw, ...rest } }) => JSON.stringify(rest));
+  await tx.query(sql`
+    insert into parked_receipts (parked_id, carrier_id, match_ids, receipt, raw, at)
+    select u.parked_id, u.carrier_id, array(select jsonb_array_elements_text(u.receipt -> 'carrierMessageIds')),
+           u.receipt, u.raw, u.at
+      from unnest(${unmatched.map(({ at }) => newId(at.getTime()))}::uuid[], ${unmatched.map(({ receipt }) => receipt.carrierId)}::uuid[],
+                  ${stored}::jsonb[], ${unmatched.map(({ receipt }) => (receipt.raw ? Buffer.from(receipt.raw) : null))}::bytea[],
+                  ${unmatched.map(({ at }) => at.toISOString())}::timestamptz[])
+           as u (parked_id, carrier_id, receipt, raw, at)`);
+}
+
+/**
+ * Takes up receipts that were parked because their submission was not recorded yet. Given the ids
+ * of submissions just recorded, or none for all that match by now.
+ */
+export async function takeParked(
+  tx: Transaction,
+  accepted: { carrierId: string; matchId: string }[] | null,
+  limit: number,
+): Promise<ArrivedReceipt[]> {
+  const condition = accepted
+    ? sql`p.match_ids && ${accepted.map(({ matchId }) => matchId)}::text[] and p.carrier_id = any (${accepted.map(({ carrierId }) => carrierId)}::uuid[])`
+    : sql`exists (select from submissions s where s.carrier_id = p.carrier_id and s.match_id = any (p.match_ids))`;
+  const rows = await tx.query<{ receipt: Omit<Receipt, "raw">; raw: Buffer | null; at: Date }>(sql`
+    delete from parked_receipts
+     where parked_id in (
+             select p.parked_id from parked_receipts p where ${condition} order by p.parked_id limit ${limit} for update skip locked
+           )
+    returning receipt, raw, at`);
+  const byTime = rows.toSorted((a, b) => a.at.getTime() - b.at.getTime());
+  return byTime.map(({ receipt, raw, at }) => ({ receipt: { ...receipt, raw }, at }));
+}
+
+/** Answers how many were given up: nothing that they could belong to was recorded in all that time. */
+export async function giveUpParked(db: Queryable): Promise<number> {
+  const [given] = await db.query<{ up: number }>(sql`
+    with gone as (
+      delete from parked_receipts where at < clock_timestamp() - interval '7 days' returning parked_id
+    )
+    select count(*) as up from gone`);
+  return given?.up ?? 0;
+}

@@ -1,0 +1,27 @@
+import { findMessagesOf } from "#messages";
+import { type Database, idFloor, sql } from "#platform";
+
+/** The simulator's own memory of receipts dies with its process; a real SMSC's would not. */
+const RECALL_MS = 3_600_000;
+/** Later than the slowest ending of the simulator, which another node may still be telling. */
+const RECALL_AFTER_MS = 15_000;
+
+type Unreported = { message_id: string; account_id: string; carrier_message_id: string };
+
+/** What the simulator accepted lately and never reported on. */
+export async function findUnreported(db: Database, carrierId: string, now: Date) {
+  const rows = await db.query<Unreported>(sql`
+    select message_id, account_id, carrier_message_id
+      from submissions
+     where message_id >= ${idFloor(new Date(now.getTime() - RECALL_MS))}
+       and carrier_id = ${carrierId}
+       and outcome = 'accepted'
+       and receipt_effect is null
+       and at < ${new Date(now.getTime() - RECALL_AFTER_MS)}
+     limit 10000`);
+  const messages = await findMessagesOf(db, rows);
+  return rows.flatMap(({ message_id, carrier_message_id: carrierMessageId }) => {
+    const recipient = messages.get(message_id)?.recipient;
+    return recipient === undefined ? [] : [{ carrierMessageId, recipient }];
+  });
+}

@@ -1,0 +1,69 @@
+import type { Receipt } from "#carriers";
+import type { LockedMessage } from "#messages";
+import { sql, type Transaction } from "#platform";
+import { noneYet, type Progress } from "./judge-receipt.ts";
+import type { Match } from "./match-receipts.ts";
+
+type SegmentRow = {
+  message_id: string;
+  segment: number;
+  effect: Receipt["effect"] | null;
+  open: number;
+};
+
+/** What the segments of messages have reached; delivered by any submission is delivered. */
+export async function readSegments(
+  tx: Transaction,
+  messages: LockedMessage[],
+): Promise<Map<string, Progress>> {
+  if (messages.length === 0) return new Map();
+  const rows = await tx.query<SegmentRow>(sql`
+    select message_id, segment, count(*) filter (where receipt_effect is null) as open,
+           case when bool_or(receipt_effect = 'delivered') then 'delivered'
+                when bool_and(receipt_effect is not null) then max(receipt_effect)
+           end as effect
+      from submissions
+     where message_id = any (${messages.map(({ message_id }) => message_id)}::uuid[]) and outcome = 'accepted'
+     group by message_id, segment`);
+  const progress = new Map<string, Progress>(
+    messages.map((message) => [message.message_id, noneYet(message)]),
+  );
+  for (const { message_id, segment, effect, open } of rows)
+    progress.get(message_id)?.set(segment, { effect, open });
+  return progress;
+}
+
+export type Note = {
+  match: Match;
+  receipt: Receipt;
+  at: Date;
+  isApplied: boolean;
+  /** Its message had ended before it came. */
+  isLate: boolean;
+};
+
+/** Keeps receipts with the submissions they belong to. */
+export async function noteReceipts(tx: Transaction, notes: Note[]): Promise<void> {
+  const entries = notes.map(({ receipt, at, isApplied }) => ({
+    at: at.toISOString(),
+    state: receipt.state,
+    carrierCode: receipt.carrierCode,
+    applied: isApplied,
+    error: receipt.errorCode,
+  }));
+  // Several receipts of one submission in a batch become one update, in the order they came.
+  await tx.query(sql`
+    update submissions s
+       set receipts = coalesce(s.receipts, '[]') || u.receipts,
+           receipt_effect = coalesce(s.receipt_effect, u.effect)
+      from (
+        select message_id, segment, turn, jsonb_agg(entry order by n) as receipts,
+               (array_agg(effect order by n) filter (where effect is not null))[1] as effect
+          from unnest(${notes.map(({ match }) => match.message_id)}::uuid[], ${notes.map(({ match }) => match.segment)}::smallint[],
+                      ${notes.map(({ match }) => match.turn)}::smallint[], ${entries.map((entry) => JSON.stringify(entry))}::jsonb[],
+                      ${notes.map(({ receipt, isApplied }) => (isApplied ? receipt.effect : null))}::text[])
+               with ordinality as u (message_id, segment, turn, entry, effect, n)
+         group by message_id, segment, turn
+      ) u
+     where s.message_id = u.message_id and s.segment = u.segment and s.turn = u.turn`);
+}
