@@ -34,13 +34,9 @@ import {
   type Loop,
   missingMigrations,
   newId,
-  openDatabase,
   type RunningLoop,
   runLoop,
   secretBox,
-  spanExport,
-  tracedLog,
-  tracer as createTracer,
 } from "#platform";
 import { carrierFleet, observeSending, presence, submissionHistory } from "#sending";
 import {
@@ -58,8 +54,10 @@ import {
   trust,
   webhookHistory,
 } from "#webhooks";
+import { openPools } from "./pools.ts";
 import type { Config } from "./settings.ts";
 import { previousSecretKey, type Storage } from "./storage.ts";
+import { tracing } from "./tracing.ts";
 import { version } from "./version.ts";
 
 export type Service = {
@@ -95,31 +93,9 @@ export function compose(parts: Parts): Service {
     .gauge("node_info", "1, with the version and roles of this node.", ["version", "roles"])
     .labels(version, [...config.roles].join(","))
     .set(1);
-  const spans = config.tracesEndpoint
-    ? spanExport({
-        endpoint: config.tracesEndpoint,
-        headers: config.tracesHeaders,
-        resource: {
-          "service.name": "posthorn",
-          "service.version": version,
-          "service.instance.id": nodeId,
-        },
-        log: parts.log,
-        metrics,
-      })
-    : undefined;
-  const tracer = spans && createTracer({ share: config.tracesShare, onSpan: spans.add });
-  const log = tracer ? tracedLog(parts.log, tracer) : parts.log;
-
-  const db = openDatabase({ url: storage.url, log, metrics, maxConnections: 10 });
-  const acceptDb = openDatabase({
-    url: storage.url,
-    log,
-    metrics,
-    maxConnections: 3,
-    genericPlans: true,
-    applicationName: "posthorn accept",
-  });
+  const { spans, tracer, log } = tracing({ config, nodeId, metrics, log: parts.log });
+  const pools = openPools({ url: storage.url, log, metrics });
+  const { db, acceptDb, recordDb, deliverDb } = pools;
   const limits = {
     sends: config.rateLimitSends,
     sendsBurst: config.rateLimitSendsBurst,
@@ -134,14 +110,6 @@ export function compose(parts: Parts): Service {
   const judge = (raw: string) => judgeUrl(raw, policy);
   const usage = keyUsage({ db, clock });
   const secrets = secretBox(secretKey, previousSecretKey(config));
-  const recordDb = openDatabase({
-    url: storage.url,
-    log,
-    metrics,
-    maxConnections: 2,
-    genericPlans: true,
-    applicationName: "posthorn record",
-  });
   const node = {
     nodeId,
     roles: [...config.roles],
@@ -150,14 +118,6 @@ export function compose(parts: Parts): Service {
     version,
     startedAt: clock.now(),
   };
-  const deliverDb = openDatabase({
-    url: storage.url,
-    log,
-    metrics,
-    maxConnections: 4,
-    genericPlans: true,
-    applicationName: "posthorn deliver",
-  });
   const lanes = laneKeeper({ clock });
   const posting = poster({
     policy,
@@ -297,7 +257,7 @@ export function compose(parts: Parts): Service {
         .flush()
         .catch((error: unknown) => log.warn({ error }, "the last use of keys could not be noted"));
       await spans?.flush();
-      await Promise.all([db.close(), acceptDb.close(), recordDb.close(), deliverDb.close()]);
+      await pools.close();
     },
   };
 }

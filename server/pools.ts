@@ -1,0 +1,27 @@
+import { type Log, type Metrics, openDatabase } from "#platform";
+
+/**
+ * The connections of one node, apart by work, so that none of it waits for another's: what every
+ * request passes through has few of its own, with plans that are made once.
+ */
+export function openPools(given: { url: string; log: Log; metrics: Metrics }) {
+  const own = (work: string, maxConnections: number) =>
+    openDatabase({
+      ...given,
+      maxConnections,
+      genericPlans: true,
+      applicationName: `posthorn ${work}`,
+    });
+  const pools = {
+    db: openDatabase({ ...given, maxConnections: 10 }),
+    acceptDb: own("accept", 3),
+    recordDb: own("record", 2),
+    deliverDb: own("deliver", 4),
+  };
+  return {
+    ...pools,
+    async close(): Promise<void> {
+      await Promise.all(Object.values(pools).map((pool) => pool.close()));
+    },
+  };
+}
