@@ -41,12 +41,14 @@ export const theme = createTheme({
 export const resolver: CSSVariablesResolver = ({ colors }) => ({
   variables: {},
   light: {
+    "--posthorn-pill": colors.gray[1],
     "--mantine-color-dimmed": colors.gray[7],
     "--mantine-color-error": colors.red[8],
     "--mantine-color-placeholder": colors.gray[6],
     "--mantine-color-gray-outline": colors.gray[5],
   },
   dark: {
+    "--posthorn-pill": colors.dark[5],
     "--mantine-color-text": colors.gray[2],
     "--mantine-color-gray-filled": colors.gray[5],
     "--mantine-color-gray-outline": colors.dark[2],

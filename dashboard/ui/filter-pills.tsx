@@ -19,7 +19,7 @@ export function FilterPills({
         <Pill
           key={name}
           size="md"
-          bg="light-dark(var(--mantine-color-gray-1), var(--mantine-color-dark-5))"
+          bg="var(--posthorn-pill)"
           withRemoveButton
           onRemove={onRemove}
           removeButtonProps={{

@@ -31,6 +31,8 @@ test("a sent message shows its story, its segments, its charge, and HTML only as
   await page.getByText("Number in Germany").waitFor();
   await page.getByText("These characters are not in the GSM alphabet").waitFor();
   await tab.check("compose");
+  const ground = "getComputedStyle(document.querySelector('mark')).backgroundColor";
+  assert.notEqual(await page.evaluate(ground), "rgba(0, 0, 0, 0)", "they are marked");
 
   await page.getByRole("button", { name: "Replace with plain characters" }).click();
   await page.getByRole("button", { name: "Send for 1 credit" }).dblclick();
