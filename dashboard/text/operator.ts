@@ -175,6 +175,7 @@ export const queueText = {
   oldest: "Oldest due",
   webhooks: "Webhooks waiting",
   nothing: "nothing waits",
+  orMore: (count: string) => `${count} or more`,
   perAccount: "Waiting per account",
   account: "Account",
   nobody: "No account has messages waiting.",

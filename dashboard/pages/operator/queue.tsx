@@ -27,12 +27,14 @@ function QueuePart() {
   return (
     <Stack gap="md">
       <SimpleGrid cols={{ base: 2, md: 4 }}>
-        <Figure label={text.waiting}>{data && formatNumber(data.waiting)}</Figure>
-        <Figure label={text.scheduled}>{data && formatNumber(data.scheduled)}</Figure>
+        <Figure label={text.waiting}>{data && counted(data)}</Figure>
+        <Figure label={text.scheduled}>
+          {data && counted({ ...data, waiting: data.scheduled })}
+        </Figure>
         <Figure label={text.oldest}>
           {data?.oldestDueAt ? <Time at={data.oldestDueAt} form="relative" /> : text.nothing}
         </Figure>
-        <Figure label={text.webhooks}>{data && formatNumber(data.webhooks.waiting)}</Figure>
+        <Figure label={text.webhooks}>{data && counted(data.webhooks)}</Figure>
       </SimpleGrid>
       <Title order={2} size="h5">
         {text.perAccount}
@@ -45,15 +47,20 @@ function QueuePart() {
         failure={queue.failure}
         onRetry={queue.retry}
         empty={<Text size="sm">{text.nobody}</Text>}
-        compact={({ name, waiting }) => (
+        compact={(account) => (
           <Group justify="space-between">
-            <span>{name}</span>
-            <strong>{formatNumber(waiting)}</strong>
+            <span>{account.name}</span>
+            <strong>{counted(account)}</strong>
           </Group>
         )}
       />
     </Stack>
   );
+}
+
+function counted({ waiting, isMore }: { waiting: number; isMore: boolean }): string {
+  const number = formatNumber(waiting);
+  return isMore ? text.orMore(number) : number;
 }
 
 function Figure({ label, children }: { label: string; children: ReactNode }) {
@@ -75,7 +82,7 @@ const ACCOUNT_COLUMNS: Column<Queue["accounts"][number]>[] = [
     name: "waiting",
     header: text.waiting,
     isNumber: true,
-    cell: ({ waiting }) => formatNumber(waiting),
+    cell: counted,
   },
   {
     name: "oldest",
