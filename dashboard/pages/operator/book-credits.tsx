@@ -49,8 +49,9 @@ export function BookCredits({ account, onClose }: Props) {
     if (outcome?.ok === false) fields.take(outcome.failure);
     if (!outcome?.ok) return;
     const { outcome: how, balance: after } = outcome.result;
-    const title = how === "booked" ? text.booked : text.repeated;
-    toast({ title, message: text.balance(formatNumber(after)) });
+    const isWarning = how !== "booked";
+    const title = isWarning ? text.repeated : text.booked;
+    toast({ title, message: text.balance(formatNumber(after)), isWarning });
     askAgain(client, [
       "GET /console/me",
       "GET /console/operator/accounts",
