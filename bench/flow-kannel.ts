@@ -17,6 +17,8 @@ type Ours = {
 
 /** Sent to the SMSC, and delivered: both tell of these two. */
 const CALLBACKS = 2;
+/** Of what it just did all the way: enough to keep it busy, too little to pile up much. */
+const HELD_BACK = 1.25;
 const LOOK_MS = 50;
 /** Callbacks that have not come for so long will not. */
 const STUCK_MS = 15_000;
@@ -35,10 +37,14 @@ export async function compareWithKannel(deps: Deps, ours: Ours): Promise<void> {
   const reportUrl = `http://127.0.0.1:${receiver.port}/report?type=%d`;
   const path = kannel.sendPath({ ...message, reportUrl });
   const theirs = { ...job, port: kannel.port, path, keys: [], bodies: [] };
-  await measure(deps, "warm-up", { ...theirs, seconds: 2 }, () => Promise.resolve(kannel.pids));
-  const second = await measure(deps, "kannel", theirs, () => Promise.resolve(kannel.pids));
+  const pids = () => Promise.resolve(kannel.pids);
+  const cold = await measure(deps, "warm-up", { ...theirs, seconds: 2 }, pids);
+  const free = await measure(deps, "kannel", theirs, pids);
+  // Reports that wait make each search among them longer: held back, it may get further.
+  const perSecond = HELD_BACK * Math.max(cold, free);
+  const paced = await measure(deps, "kannel, held back", { ...theirs, perSecond }, pids);
   await kannel.stop();
-  console.log(`  posthorn / kannel ${(first / second).toFixed(2)}`);
+  console.log(`  posthorn / the better of kannel ${(first / Math.max(free, paced)).toFixed(2)}`);
 }
 
 /** Messages a second that went all the way, the time until the last of them included. */
@@ -57,7 +63,7 @@ async function measure(
   const [seconds, messages] = [(at - began) / 1000, (callbacks - before.callbacks) / CALLBACKS];
   const perSecond = messages / seconds;
   console.log(
-    `  ${name.padEnd(9)} ${perSecond.toFixed(0).padStart(6)} messages/s all the way; accepted ${result.perSecond.toFixed(0)}/s (${JSON.stringify(result.statuses)}), the last callback after ${seconds.toFixed(1)} s, ${callbacks - before.callbacks} callbacks; processor time ${((used * 1e6) / messages).toFixed(0)} µs a message`,
+    `  ${name.padEnd(17)} ${perSecond.toFixed(0).padStart(6)} messages/s all the way; accepted ${result.perSecond.toFixed(0)}/s (${JSON.stringify(result.statuses)}), the last callback after ${seconds.toFixed(1)} s, ${callbacks - before.callbacks} callbacks; processor time ${((used * 1e6) / messages).toFixed(0)} µs a message`,
   );
   return perSecond;
 }
