@@ -141,8 +141,8 @@ test("partitions that end are a fault, rows outside them a warning", async () =>
 test("webhooks that wait though nobody delivers them are found", async () => {
   const oldest = new Date(systemClock.now().getTime() - 600_000);
 
-  const late = await checkWebhooks(answering({ waiting: 3, oldest }), systemClock);
-  const none = await checkWebhooks(answering({ waiting: 0, oldest: null }), systemClock);
+  const late = await checkWebhooks(answering({ waiting: 3, oldestDueAt: oldest }), systemClock);
+  const none = await checkWebhooks(answering({ waiting: 0, oldestDueAt: null }), systemClock);
 
   assert.deepEqual([late.state, none.state], ["warning", "ok"]);
 });
