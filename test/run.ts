@@ -30,7 +30,8 @@ const CONCURRENCY = 4;
 
 const wanted = process.argv.slice(2);
 if (wanted.length === 0) {
-  for (const [name, command, ...args] of checks) await check(name, command, args);
+  const passed = await Promise.all(checks.map(([name, ...command]) => check(name, command)));
+  if (passed.includes(false)) process.exit(1);
 }
 const files = await testFiles(wanted);
 if (files.length === 0) {
@@ -40,13 +41,13 @@ if (files.length === 0) {
 }
 process.exitCode = await runTests(files);
 
-async function check(name: string, command: string, args: readonly string[]): Promise<void> {
+async function check(name: string, [command = "", ...args]: readonly string[]): Promise<boolean> {
   const began = performance.now();
   const child = spawn(join(BIN, command), args, { cwd: ROOT, stdio: "inherit" });
   const [code] = (await once(child, "exit")) as [number | null];
   const seconds = ((performance.now() - began) / 1000).toFixed(1);
   process.stdout.write(`${code === 0 ? "✔" : "✖"} ${name} (${seconds} s)\n`);
-  if (code !== 0) process.exit(1);
+  return code === 0;
 }
 
 async function testFiles(prefixes: string[]): Promise<string[]> {

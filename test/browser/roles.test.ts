@@ -21,7 +21,7 @@ type Expectation = {
   leadsTo?: string;
   /** The state of the page that shows most of its buttons. */
   search?: string;
-  /** By the role they need, how the names of the buttons begin. */
+  /** By the role they need, how the names of the buttons begin, or of links that look like them. */
   buttons?: Partial<Record<MemberRole | "operator", string[]>>;
   /** Which of the operator's sections is the present one. */
   section?: string;
@@ -50,7 +50,7 @@ const PAGES: Record<string, Expectation> = {
   "/messages": member("Messages"),
   "/messages/$messageId": member("Message to 4915112345678", {
     masked: "Message to •••••••••5678",
-    buttons: { developer: ["Cancel message"] },
+    buttons: { developer: ["Cancel message", "Send again"] },
   }),
   "/compose": member("Compose", { buttons: { developer: ["Send"] } }),
   "/webhooks": member("Webhooks", {
@@ -214,7 +214,7 @@ async function look(page: Page, cdp: CDPSession, path: string): Promise<Cell> {
     navigation: all("link")
       .filter((node) => isIn(node, "Main"))
       .map(nameOf),
-    ...told(all("button"), Object.values(pageOf(path).buttons ?? {}).flat()),
+    ...told([...all("button"), ...all("link")], Object.values(pageOf(path).buttons ?? {}).flat()),
   };
 }
 

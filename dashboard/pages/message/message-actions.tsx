@@ -34,6 +34,15 @@ export function MessageActions({ shown }: { shown: ConsoleMessage }) {
           {text.cancel}
         </ReasonedButton>
       )}
+      {denial !== undefined && (
+        <ReasonedButton
+          reason={denial}
+          variant="default"
+          leftSection={<IconRepeat size={16} aria-hidden />}
+        >
+          {text.sendAgain}
+        </ReasonedButton>
+      )}
       {denial === undefined && !isMasked && (
         <ButtonLink
           to="/compose"
