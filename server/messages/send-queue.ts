@@ -67,7 +67,7 @@ const EXPIRE_BATCH = 500;
 export function expireMessages({ db, clock, outbox }: ExpiryDeps): Loop {
   return {
     name: "end expired messages",
-    idleMs: 500,
+    idleMs: 1_000,
     pass: () => expirePass(db, clock.now(), outbox),
   };
 }

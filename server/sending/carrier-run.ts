@@ -20,7 +20,7 @@ const FRESH_MS = 20_000;
 const DRAIN_MS = 5_000;
 const MAX_CLAIM = 500;
 /** How often the queue is looked at when nothing is known to wait, for what other nodes accepted. */
-const IDLE_MS = 300;
+const IDLE_MS = 500;
 
 const FIRST_ACCOUNT = "00000000-0000-0000-0000-000000000000";
 

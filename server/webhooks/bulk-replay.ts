@@ -107,7 +107,7 @@ export async function finishReplay(
 export function continueReplays(db: Database): Loop {
   return {
     name: "queue replays",
-    idleMs: 500,
+    idleMs: 1_000,
     async pass() {
       const unfinished = await db.query<{ replay_id: string }>(sql`
         select replay_id from webhook_replays where finished_at is null order by replay_id limit 10`);

@@ -45,7 +45,7 @@ export type DeliveryLoop = Pick<DeliveryIntake, "reserve" | "take" | "release"> 
 };
 
 /** How often all lanes are looked at, for what other nodes wrote and for retries that fall due. */
-const WALK_EVERY_MS = 250;
+const WALK_EVERY_MS = 500;
 const LANES_A_TURN = 500;
 /** Beyond it lanes wait for the next walk. */
 const MAX_NAMED = 10_000;

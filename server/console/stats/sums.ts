@@ -137,7 +137,7 @@ export function statisticsLoops({ db, clock }: { db: Database; clock: Clock }): 
 function foldLoop(db: Database): Loop {
   return {
     name: "fold statistics",
-    idleMs: 500,
+    idleMs: 1_000,
     async pass() {
       const [done] = await db.query<{ folded: number }>(
         sql`select fold_stats(${FOLD_AT_ONCE}) as folded`,
