@@ -30,8 +30,7 @@ const CONCURRENCY = 4;
 
 const wanted = process.argv.slice(2);
 if (wanted.length === 0) {
-  const passed = await Promise.all(checks.map(([name, ...command]) => check(name, command)));
-  if (passed.includes(false)) process.exit(1);
+  for (const [name, ...command] of checks) if (!(await check(name, command))) process.exit(1);
 }
 const files = await testFiles(wanted);
 if (files.length === 0) {
