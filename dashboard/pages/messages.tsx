@@ -1,8 +1,7 @@
-import { Button, Group, Stack, Switch, Text } from "@mantine/core";
+import { Button, Group, Switch, Text } from "@mantine/core";
 import { IconArrowUp, IconDownload, IconMessages } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useState } from "react";
-import type { ConsoleMessage } from "#contract";
 import { addressOf, type Input } from "../api.ts";
 import { nowMs } from "../clock.ts";
 import { formatNumber } from "../format.ts";
@@ -12,18 +11,17 @@ import { useAccount } from "../session.ts";
 import { messagesText as text } from "../text/messages.ts";
 import { words } from "../text/words.ts";
 import { Empty } from "../ui/empty.tsx";
-import { ButtonLink, TextLink } from "../ui/link.tsx";
-import { type Column, Listing } from "../ui/listing.tsx";
+import { ButtonLink } from "../ui/link.tsx";
+import { Listing } from "../ui/listing.tsx";
 import { Page } from "../ui/page.tsx";
 import { Pager } from "../ui/pager.tsx";
-import { StatusBadge } from "../ui/status-badge.tsx";
-import { Time } from "../ui/time.tsx";
 import { useCursorFallback } from "../ui/use-cursor-fallback.ts";
 import { useZone } from "../ui/zone.tsx";
 import { useRead } from "../use-read.ts";
 import { MessageFilters, useFiltersInWords } from "./messages/filters.tsx";
 import { useLiveRows } from "./messages/live-rows.ts";
 import { cleared, isFiltered, type MessagesSearch } from "./messages/search.ts";
+import { COLUMNS, CompactMessage } from "./messages/message-row.tsx";
 
 /** Loaded when first opened, so that the list does not wait for it. */
 const MessageDrawer = lazy(async () => ({
@@ -186,99 +184,6 @@ function ListBar({ search, newCount, onShowNew }: BarProps) {
         )}
       </Group>
     </Group>
-  );
-}
-
-function MessageLink({ row, children }: { row: ConsoleMessage; children: React.ReactNode }) {
-  return (
-    <TextLink
-      from="/messages"
-      to="/messages"
-      search={(old) => ({ ...old, id: row.message.messageId })}
-      resetScroll={false}
-      underline="never"
-      aria-label={`${text.open}: ${row.message.status}, ${row.message.recipient}`}
-      onClick={(event) => event.stopPropagation()}
-    >
-      {children}
-    </TextLink>
-  );
-}
-
-function FirstWords({ row }: { row: ConsoleMessage }) {
-  if (row.message.text === null) {
-    return (
-      <Text span size="sm" c="dimmed" fs="italic">
-        {text.withheld}
-      </Text>
-    );
-  }
-  return row.message.text.slice(0, 120);
-}
-
-const COLUMNS: Column<ConsoleMessage>[] = [
-  {
-    name: "status",
-    header: text.columns.status,
-    cell: (row) => (
-      <MessageLink row={row}>
-        <StatusBadge status={row.message.status} />
-      </MessageLink>
-    ),
-  },
-  {
-    name: "recipient",
-    header: text.columns.recipient,
-    cell: (row) => <span className="mono">{row.message.recipient}</span>,
-  },
-  {
-    name: "text",
-    header: text.columns.text,
-    isLong: true,
-    cell: (row) => <FirstWords row={row} />,
-  },
-  {
-    name: "segments",
-    header: text.columns.segments,
-    cell: ({ message }) =>
-      text.segments(formatNumber(message.segments), text.encodings[message.encoding]),
-  },
-  {
-    name: "credits",
-    header: text.columns.credits,
-    isNumber: true,
-    cell: ({ message }) => formatNumber(message.credits),
-  },
-  {
-    name: "carrier",
-    header: text.columns.carrier,
-    cell: ({ carrier }) => carrier?.name ?? words.none,
-  },
-  {
-    name: "created",
-    header: text.columns.created,
-    cell: ({ message }) => <Time at={message.createdAt} />,
-  },
-];
-
-function CompactMessage({ row }: { row: ConsoleMessage }) {
-  return (
-    <Stack gap={4}>
-      <Group justify="space-between" wrap="nowrap" gap="xs">
-        <MessageLink row={row}>
-          <StatusBadge status={row.message.status} />
-        </MessageLink>
-        <Text span size="sm">
-          <Time at={row.message.createdAt} />
-        </Text>
-      </Group>
-      <Group gap="xs" wrap="nowrap">
-        <span className="mono">{row.message.recipient}</span>
-        <Text span size="sm" truncate>
-          <FirstWords row={row} />
-        </Text>
-      </Group>
-    </Stack>
   );
 }
 

@@ -13,7 +13,7 @@ export { messageHandlers, readFilter, sendRefinements } from "./handlers.ts";
 export type { HistorySources } from "./history.ts";
 export { isIdempotencyKey, sweepIdempotency } from "./idempotency.ts";
 export { type MessageRow, present } from "./message-row.ts";
-export { type Move, moveMessages } from "./move.ts";
+export { messageOfMove, type Move, moveMessages } from "./move.ts";
 export type { BornDelivery, Outbox } from "./outbox.ts";
 export { countedOutbox } from "./move-metrics.ts";
 export { type EventKey, type EventRow, findEventBodies, findEvents } from "./events.ts";

@@ -1,5 +1,6 @@
 import type { DeliveryErrorCode, Status } from "#contract";
 import { sql, type Transaction } from "#platform";
+import type { MessageRow } from "./message-row.ts";
 import { type MovedRow, type Outbox, reservedOf, tell, toldOf } from "./outbox.ts";
 
 /** A step of one message from one status to the next. */
@@ -14,6 +15,16 @@ export type Move = {
   | { to: "SENT" | "DELIVERED" }
   | { to: "UNDELIVERED" | "FAILED"; error: { code: DeliveryErrorCode; carrierCode: string | null } }
 );
+
+/** What a move tells of its message. */
+export function messageOfMove({
+  account_id: accountId,
+  message_id: messageId,
+  recipient,
+  callback_url: callbackUrl,
+}: Pick<MessageRow, "account_id" | "message_id" | "recipient" | "callback_url">) {
+  return { accountId, messageId, recipient, callbackUrl };
+}
 
 /**
  * The one way a status changes after acceptance. Each message moves if it still has the status

@@ -2,7 +2,7 @@ import { type Actor, lockAccounts, recordAudit } from "#accounts";
 import { type Clock, type Database, type Loop, sql, type Transaction } from "#platform";
 import type { MessageRow } from "./message-row.ts";
 import { messageColumns } from "./message-row.ts";
-import { type Move, moveMessages } from "./move.ts";
+import { messageOfMove, type Move, moveMessages } from "./move.ts";
 import type { Outbox } from "./outbox.ts";
 import { findMessagesOf } from "./read.ts";
 
@@ -109,16 +109,8 @@ async function expirePass(db: Database, now: Date, outbox?: Outbox): Promise<num
 }
 
 function failure(message: MessageRow, code: "CANCELED" | "EXPIRED", at: Date): Move {
-  return {
-    accountId: message.account_id,
-    messageId: message.message_id,
-    recipient: message.recipient,
-    callbackUrl: message.callback_url,
-    from: "QUEUED",
-    to: "FAILED",
-    at,
-    error: { code, carrierCode: null },
-  };
+  const error = { code, carrierCode: null };
+  return { ...messageOfMove(message), from: "QUEUED", to: "FAILED", at, error };
 }
 
 /**

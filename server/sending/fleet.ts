@@ -48,6 +48,7 @@ const HEARTBEAT_MS = 5_000;
 const RENEW_MS = 10_000;
 const REPORT_MS = 2_000;
 const DAY_MS = 86_400_000;
+
 /** All carriers at work on this node, kept in step with the tables without a restart. */
 export function carrierFleet(deps: Deps) {
   const { db, clock, log, node } = deps;

@@ -1,6 +1,6 @@
 import type { Receipt } from "#carriers";
 import type { DeliveryErrorCode } from "#contract";
-import type { LockedMessage, Move } from "#messages";
+import { type LockedMessage, messageOfMove, type Move } from "#messages";
 import type { Match } from "./match-receipts.ts";
 
 /** Per segment: what its receipts have decided, and how many submissions of it still await one. */
@@ -59,15 +59,9 @@ export function finalMove(
   message: LockedMessage,
   { effect, progress, per, at, errorCode, carrierCode }: Finish,
 ): Move | undefined {
-  const {
-    account_id: accountId,
-    message_id: messageId,
-    recipient,
-    callback_url: callbackUrl,
-  } = message;
   // A receipt may be older than the answer it overtook; a message is never delivered before it is sent.
   const since = message.sent_at !== null && message.sent_at > at ? message.sent_at : at;
-  const move = { accountId, messageId, recipient, callbackUrl, from: "SENT", at: since } as const;
+  const move = { ...messageOfMove(message), from: "SENT", at: since } as const;
   const error = { code: errorCode ?? "UNKNOWN", carrierCode };
   switch (effect) {
     case "undelivered":

@@ -1,7 +1,7 @@
 import { lockAccounts } from "#accounts";
 import type { SubmitOutcome } from "#carriers";
 import type { SubmissionOutcome } from "#contract";
-import { type MessageRow, type Move, moveMessages, type Outbox } from "#messages";
+import { messageOfMove, type MessageRow, type Move, moveMessages, type Outbox } from "#messages";
 import { sql, type Transaction } from "#platform";
 import type { MatchRules } from "./match-receipts.ts";
 import type { Step } from "./next-step.ts";
@@ -75,13 +75,7 @@ export async function recordSubmissions(
 }
 
 function moveOf({ message, step, at }: Submission): Move[] {
-  const {
-    account_id: accountId,
-    message_id: messageId,
-    recipient,
-    callback_url: callbackUrl,
-  } = message;
-  const move = { accountId, messageId, recipient, callbackUrl, from: "QUEUED", at } as const;
+  const move = { ...messageOfMove(message), from: "QUEUED", at } as const;
   if (step?.next === "sent") return [{ ...move, to: "SENT" }];
   if (step?.next !== "fail") return [];
   return [{ ...move, to: "FAILED", error: { code: step.code, carrierCode: step.carrierCode } }];

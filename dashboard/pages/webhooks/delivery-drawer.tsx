@@ -13,7 +13,7 @@ import { ReasonedButton } from "../../ui/reasoned.tsx";
 import { toast } from "../../ui/toasts.tsx";
 import { useAction } from "../../use-action.ts";
 import { askAgain, useRead } from "../../use-read.ts";
-import { DeliveryState } from "./deliveries.tsx";
+import { DeliveryState } from "./delivery-row.tsx";
 import { Exchange } from "./exchange.tsx";
 import classes from "./exchange.module.css";
 import { SideSheet } from "../../ui/dialog.tsx";

@@ -1,0 +1,153 @@
+import { Badge, Group, Stack, Text } from "@mantine/core";
+import { useNavigate } from "@tanstack/react-router";
+import type { ApiKey } from "#contract";
+import { nowMs } from "../../clock.ts";
+import { useDenial } from "../../session.ts";
+import { keysText as text } from "../../text/keys.ts";
+import { words } from "../../text/words.ts";
+import { type Column } from "../../ui/listing.tsx";
+import { ReasonedButton } from "../../ui/reasoned.tsx";
+import { Time } from "../../ui/time.tsx";
+
+export const COLUMNS: Column<ApiKey>[] = [
+  {
+    name: "name",
+    header: text.columns.name,
+    isLong: true,
+    cell: (key) => (
+      <Text span fw={550} size="sm" title={key.name}>
+        {key.name}
+      </Text>
+    ),
+  },
+  { name: "mask", header: text.columns.mask, cell: (key) => <Mask mask={key.mask} /> },
+  { name: "scopes", header: text.columns.scopes, cell: (key) => <Scopes apiKey={key} /> },
+  {
+    name: "created",
+    header: text.columns.created,
+    cell: (key) => (
+      <Stack gap={0}>
+        <Time at={key.createdAt} form="relative" />
+        <Text span size="xs" c="dimmed">
+          {text.by(key.createdBy.name)}
+        </Text>
+      </Stack>
+    ),
+  },
+  { name: "lastUsed", header: text.columns.lastUsed, cell: (key) => <LastUsed apiKey={key} /> },
+  {
+    name: "expires",
+    header: text.columns.expires,
+    cell: (key) => (key.expiresAt ? <Time at={key.expiresAt} form="relative" /> : words.never),
+  },
+  { name: "state", header: text.columns.state, cell: (key) => <KeyState state={key.state} /> },
+  { name: "actions", header: text.columns.actions, cell: (key) => <KeyActions apiKey={key} /> },
+];
+
+function Mask({ mask }: { mask: string }) {
+  return <code className="mono">{mask}</code>;
+}
+
+function Scopes({ apiKey }: { apiKey: ApiKey }) {
+  return (
+    <Stack gap={2} align="flex-start">
+      {apiKey.scopes.map((scope) => (
+        <code key={scope} className="mono">
+          {scope}
+        </code>
+      ))}
+    </Stack>
+  );
+}
+
+const STATE_COLOR: Record<ApiKey["state"], string> = {
+  active: "teal",
+  expires_soon: "yellow",
+  expired: "gray",
+  revoked: "red",
+};
+
+function KeyState({ state }: { state: ApiKey["state"] }) {
+  return (
+    <Badge variant="dot" color={STATE_COLOR[state]}>
+      {text.states[state]}
+    </Badge>
+  );
+}
+
+const UNUSED_MS = 30 * 86_400_000;
+
+function LastUsed({ apiKey }: { apiKey: ApiKey }) {
+  const isActive = apiKey.state === "active" || apiKey.state === "expires_soon";
+  const since = Date.parse(apiKey.lastUsedAt ?? apiKey.createdAt);
+  return (
+    <Stack gap={0}>
+      {apiKey.lastUsedAt ? <Time at={apiKey.lastUsedAt} form="relative" /> : words.never}
+      {isActive && nowMs() - since > UNUSED_MS && (
+        <Text span size="xs" c="dimmed">
+          {text.unused}
+        </Text>
+      )}
+    </Stack>
+  );
+}
+
+function KeyActions({ apiKey }: { apiKey: ApiKey }) {
+  const navigate = useNavigate({ from: "/keys" });
+  const denial = useDenial("developer");
+  if (apiKey.state === "revoked") return null;
+  const open = (dialog: "create" | "revoke") =>
+    void navigate({ search: (old) => ({ ...old, dialog, id: apiKey.keyId }) });
+  return (
+    <Group gap="xs" wrap="nowrap">
+      <ReasonedButton
+        reason={denial}
+        variant="default"
+        size="compact-sm"
+        aria-label={text.replaceNamed(apiKey.name)}
+        onClick={() => open("create")}
+      >
+        {text.replace}
+      </ReasonedButton>
+      <ReasonedButton
+        reason={denial}
+        variant="default"
+        size="compact-sm"
+        c="var(--mantine-color-error)"
+        aria-label={text.revokeNamed(apiKey.name)}
+        onClick={() => open("revoke")}
+      >
+        {text.revoke}
+      </ReasonedButton>
+    </Group>
+  );
+}
+
+export function CompactKey({ apiKey }: { apiKey: ApiKey }) {
+  return (
+    <Stack gap={6}>
+      <Group justify="space-between" wrap="nowrap" gap="xs">
+        <Text span fw={550} truncate>
+          {apiKey.name}
+        </Text>
+        <KeyState state={apiKey.state} />
+      </Group>
+      <Group justify="space-between" gap="xs">
+        <Mask mask={apiKey.mask} />
+        <Text span size="sm" c="dimmed">
+          {apiKey.lastUsedAt ? (
+            <>
+              {text.used} <Time at={apiKey.lastUsedAt} form="relative" />
+            </>
+          ) : (
+            text.neverUsed
+          )}
+        </Text>
+      </Group>
+      <Group justify="space-between" gap="xs" align="flex-end">
+        <Scopes apiKey={apiKey} />
+        <KeyActions apiKey={apiKey} />
+      </Group>
+    </Stack>
+  );
+}

@@ -1,0 +1,102 @@
+import { Group, Stack, Text } from "@mantine/core";
+import type { ConsoleMessage } from "#contract";
+import { formatNumber } from "../../format.ts";
+import { messagesText as text } from "../../text/messages.ts";
+import { words } from "../../text/words.ts";
+import { TextLink } from "../../ui/link.tsx";
+import { type Column } from "../../ui/listing.tsx";
+import { StatusBadge } from "../../ui/status-badge.tsx";
+import { Time } from "../../ui/time.tsx";
+
+export function MessageLink({ row, children }: { row: ConsoleMessage; children: React.ReactNode }) {
+  return (
+    <TextLink
+      from="/messages"
+      to="/messages"
+      search={(old) => ({ ...old, id: row.message.messageId })}
+      resetScroll={false}
+      underline="never"
+      aria-label={`${text.open}: ${row.message.status}, ${row.message.recipient}`}
+      onClick={(event) => event.stopPropagation()}
+    >
+      {children}
+    </TextLink>
+  );
+}
+
+function FirstWords({ row }: { row: ConsoleMessage }) {
+  if (row.message.text === null) {
+    return (
+      <Text span size="sm" c="dimmed" fs="italic">
+        {text.withheld}
+      </Text>
+    );
+  }
+  return row.message.text.slice(0, 120);
+}
+
+export const COLUMNS: Column<ConsoleMessage>[] = [
+  {
+    name: "status",
+    header: text.columns.status,
+    cell: (row) => (
+      <MessageLink row={row}>
+        <StatusBadge status={row.message.status} />
+      </MessageLink>
+    ),
+  },
+  {
+    name: "recipient",
+    header: text.columns.recipient,
+    cell: (row) => <span className="mono">{row.message.recipient}</span>,
+  },
+  {
+    name: "text",
+    header: text.columns.text,
+    isLong: true,
+    cell: (row) => <FirstWords row={row} />,
+  },
+  {
+    name: "segments",
+    header: text.columns.segments,
+    cell: ({ message }) =>
+      text.segments(formatNumber(message.segments), text.encodings[message.encoding]),
+  },
+  {
+    name: "credits",
+    header: text.columns.credits,
+    isNumber: true,
+    cell: ({ message }) => formatNumber(message.credits),
+  },
+  {
+    name: "carrier",
+    header: text.columns.carrier,
+    cell: ({ carrier }) => carrier?.name ?? words.none,
+  },
+  {
+    name: "created",
+    header: text.columns.created,
+    cell: ({ message }) => <Time at={message.createdAt} />,
+  },
+];
+
+export function CompactMessage({ row }: { row: ConsoleMessage }) {
+  return (
+    <Stack gap={4}>
+      <Group justify="space-between" wrap="nowrap" gap="xs">
+        <MessageLink row={row}>
+          <StatusBadge status={row.message.status} />
+        </MessageLink>
+        <Text span size="sm">
+          <Time at={row.message.createdAt} />
+        </Text>
+      </Group>
+      <Group gap="xs" wrap="nowrap">
+        <span className="mono">{row.message.recipient}</span>
+        <Text span size="sm" truncate>
+          <FirstWords row={row} />
+        </Text>
+      </Group>
+    </Stack>
+  );
+}

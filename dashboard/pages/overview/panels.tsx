@@ -1,0 +1,87 @@
+import { Group, Paper, SimpleGrid, Skeleton, Stack, Text, Title } from "@mantine/core";
+import type { ReactNode } from "react";
+import { formatNumber } from "../../format.ts";
+import type { RangeSearch } from "../../range.ts";
+import { useAccount } from "../../session.ts";
+import { overviewText as text } from "../../text/overview.ts";
+import { words } from "../../text/words.ts";
+import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { TextLink } from "../../ui/link.tsx";
+import { useRead } from "../../use-read.ts";
+import type { StatsQuery } from "../overview.tsx";
+import classes from "./overview.module.css";
+
+type Props = { query: StatsQuery };
+
+function Panel({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <Paper withBorder p="md" mih={180} h="100%" component="section" aria-label={title}>
+      <Title order={2} size="h5" mb="sm">
+        {title}
+      </Title>
+      {children}
+    </Paper>
+  );
+}
+
+export function Errors({ query }: Props) {
+  const { accountId } = useAccount();
+  const errors = useRead(
+    "GET /console/accounts/{accountId}/stats/errors",
+    { params: { accountId }, query },
+    { keepsOld: true },
+  );
+  const { range, from, to } = query as RangeSearch;
+  const inRange = from && to ? { from, to } : { range };
+  return (
+    <Panel title={text.errors}>
+      {errors.failure && !errors.data && (
+        <FailurePanel failure={errors.failure} onRetry={errors.retry} />
+      )}
+      {!errors.failure && !errors.data && (
+        <Skeleton height={104} role="status" aria-label={words.loading} />
+      )}
+      {errors.data?.data.length === 0 && <Text size="sm">{text.noErrors}</Text>}
+      <Stack gap={6}>
+        {errors.data?.data.slice(0, 8).map(({ code, count }) => (
+          <Group key={code} justify="space-between" wrap="nowrap" fz="sm">
+            <TextLink to="/messages" search={{ ...inRange, errorCode: [code] }} fz="inherit">
+              {code}
+            </TextLink>
+            <span className={classes["count"]}>{formatNumber(count)}</span>
+          </Group>
+        ))}
+      </Stack>
+    </Panel>
+  );
+}
+
+const HEALTH = ["delivered", "waiting", "retrying", "exhausted", "failedAttempts"] as const;
+
+export function WebhookHealth({ query }: Props) {
+  const { accountId } = useAccount();
+  const health = useRead(
+    "GET /console/accounts/{accountId}/stats/webhooks",
+    { params: { accountId }, query },
+    { keepsOld: true },
+  );
+  return (
+    <Panel title={text.webhooks}>
+      {health.failure && !health.data && (
+        <FailurePanel failure={health.failure} onRetry={health.retry} />
+      )}
+      <SimpleGrid cols={{ base: 2, sm: 3 }}>
+        {HEALTH.map((name) => (
+          <div key={name}>
+            <Text size="xs" c="dimmed">
+              {text.webhookCounts[name]}
+            </Text>
+            <Text fw={650} fz="lg">
+              {health.data ? formatNumber(health.data[name]) : "…"}
+            </Text>
+          </div>
+        ))}
+      </SimpleGrid>
+    </Panel>
+  );
+}

@@ -1,0 +1,143 @@
+import { Badge, Checkbox, Group, Stack, Text } from "@mantine/core";
+import type { WebhookDelivery } from "#contract";
+import { nowMs } from "../../clock.ts";
+import { formatDuration, formatRelative } from "../../format.ts";
+import { webhooksText as text } from "../../text/webhooks.ts";
+import { TextLink } from "../../ui/link.tsx";
+import { type Column } from "../../ui/listing.tsx";
+import { Time } from "../../ui/time.tsx";
+
+export const DELIVERY_COLOR: Record<WebhookDelivery["state"], string> = {
+  waiting: "gray",
+  retrying: "yellow",
+  delivered: "teal",
+  exhausted: "red",
+  gone: "orange",
+  forbidden: "red",
+};
+
+export function DeliveryState({ state }: { state: WebhookDelivery["state"] }) {
+  return (
+    <Badge variant="dot" color={DELIVERY_COLOR[state]}>
+      {text.states[state]}
+    </Badge>
+  );
+}
+
+export function DeliveryLink({
+  row,
+  children,
+}: {
+  row: WebhookDelivery;
+  children: React.ReactNode;
+}) {
+  return (
+    <TextLink
+      from="/webhooks"
+      to="/webhooks"
+      search={(old) => ({ ...old, id: row.deliveryId })}
+      resetScroll={false}
+      underline="never"
+      aria-label={`${text.open}: ${text.states[row.state]}, ${row.event}, ${row.host}`}
+      onClick={(event) => event.stopPropagation()}
+    >
+      {children}
+    </TextLink>
+  );
+}
+
+export function selectColumn(
+  selected: ReadonlySet<string>,
+  toggle: (id: string) => void,
+): Column<WebhookDelivery> {
+  return {
+    name: "select",
+    header: text.columns.select,
+    cell: (row) => (
+      <Checkbox
+        aria-label={text.select(row.event, row.host)}
+        checked={selected.has(row.deliveryId)}
+        disabled={!row.isReplayable}
+        onClick={(event) => event.stopPropagation()}
+        onChange={() => toggle(row.deliveryId)}
+      />
+    ),
+  };
+}
+
+export const COLUMNS: Column<WebhookDelivery>[] = [
+  {
+    name: "state",
+    header: text.columns.state,
+    cell: (row) => (
+      <Stack gap={0}>
+        <DeliveryLink row={row}>
+          <DeliveryState state={row.state} />
+        </DeliveryLink>
+        <NextAttempt row={row} />
+      </Stack>
+    ),
+  },
+  { name: "event", header: text.columns.event, cell: ({ event }) => <code>{event}</code> },
+  { name: "host", header: text.columns.host, isLong: true, cell: ({ host }) => host },
+  {
+    name: "message",
+    header: text.columns.message,
+    cell: ({ messageId }) => (
+      <TextLink to="/messages/$messageId" params={{ messageId }} className="mono">
+        …{messageId.slice(-12)}
+      </TextLink>
+    ),
+  },
+  {
+    name: "http",
+    header: text.columns.http,
+    cell: ({ lastHttpStatus, attempts }) => lastHttpStatus ?? (attempts > 0 ? text.noAnswer : ""),
+  },
+  {
+    name: "attempts",
+    header: text.columns.attempts,
+    cell: ({ attempts, maxAttempts }) => text.attemptsOf(attempts, maxAttempts),
+  },
+  {
+    name: "duration",
+    header: text.columns.duration,
+    isNumber: true,
+    cell: ({ durationMs }) => (durationMs === null ? "" : formatDuration(durationMs)),
+  },
+  { name: "created", header: text.columns.created, cell: (row) => <Time at={row.createdAt} /> },
+];
+
+function NextAttempt({ row }: { row: WebhookDelivery }) {
+  if (row.state !== "retrying" || row.nextAttemptAt === null) return null;
+  const now = nowMs();
+  const isDue = Date.parse(row.nextAttemptAt) <= now;
+  return (
+    <Text span size="xs" c="dimmed">
+      {isDue ? text.nextNow : text.nextAt(formatRelative(row.nextAttemptAt, now))}
+    </Text>
+  );
+}
+
+export function CompactDelivery({ row }: { row: WebhookDelivery }) {
+  return (
+    <Stack gap={4}>
+      <Group justify="space-between" wrap="nowrap" gap="xs">
+        <DeliveryLink row={row}>
+          <DeliveryState state={row.state} />
+        </DeliveryLink>
+        <Text span size="sm">
+          <Time at={row.createdAt} />
+        </Text>
+      </Group>
+      <Group gap="xs" wrap="nowrap">
+        <Text span size="sm" className="mono">
+          {row.event}
+        </Text>
+        <Text span size="sm" truncate>
+          {row.host}
+        </Text>
+      </Group>
+    </Stack>
+  );
+}
