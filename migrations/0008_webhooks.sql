@@ -80,7 +80,7 @@ begin
 end $$;
 select keep_attempt_partitions(now(), interval '30 days');
 
--- How each receiver of each account has been doing; for people to look at, nothing decides by it.
+-- How each receiver of each account has been doing; for people to look at, and for nodes that start.
 create table webhook_hosts (
   account_id uuid        not null,
   host_key   bigint      not null,

@@ -72,6 +72,7 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
   let after = BEFORE_ALL_LANES;
   let oldestDue = new Map<Health, Date>();
   let walkAtMs = 0;
+  let hasRecalled = false;
   let running: RunningLoop | undefined;
   let keepingHosts: RunningLoop | undefined;
 
@@ -85,6 +86,8 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
   }
 
   async function pass(): Promise<number> {
+    if (!hasRecalled) await hosts.recall();
+    hasRecalled = true;
     const isTimeToWalk = clock.monotonicMs() >= walkAtMs;
     if (isTimeToWalk) runner.sweep();
     if (isTimeToWalk) await walk();

@@ -17,7 +17,7 @@ type Deps = {
 const FLUSH_MS = 5_000;
 const GIVE_UP_PAGE = 500;
 
-/** Notes how receivers do, for people, and ends what waited a day for one that is only probed. */
+/** Notes how receivers do, for people and for the next start, and ends what waited a day for one that is only probed. */
 export function hostKeeper(deps: Deps) {
   const { db, lanes, metrics, log } = deps;
 
@@ -47,8 +47,15 @@ export function hostKeeper(deps: Deps) {
     return count;
   }
 
+  /** Nobody starts as a stranger: else a hundred dead hosts would keep a healthy one waiting. */
+  async function recall(): Promise<void> {
+    const remembered = await recentHosts(db);
+    for (const { host_key, health, ok_ago_ms } of remembered)
+      lanes.recall(BigInt(host_key), { health, lastOkAgoMs: ok_ago_ms });
+  }
+
   const loop: Loop = { name: "note receivers", idleMs: FLUSH_MS, pass };
-  return { loop, flush };
+  return { loop, flush, recall };
 }
 
 async function upsertHosts(db: Database, reports: LaneReport[]): Promise<void> {
@@ -76,6 +83,19 @@ async function upsertHosts(db: Database, reports: LaneReport[]): Promise<void> {
         on conflict (account_id, host_key) do update
        set origin = excluded.origin, health = excluded.health, since = excluded.since, p95_ms = excluded.p95_ms,
            last_at = excluded.last_at, last_ok_at = greatest(h.last_ok_at, excluded.last_ok_at)`);
+}
+
+const MAX_RECALLED = 10_000;
+
+type RecentHost = { host_key: string; health: Health; ok_ago_ms: number | null };
+
+function recentHosts(db: Database): Promise<RecentHost[]> {
+  return db.query<RecentHost>(sql`
+    select host_key::text, health, (extract(epoch from clock_timestamp() - last_ok_at) * 1000)::float8 as ok_ago_ms
+      from webhook_hosts
+     where last_at > clock_timestamp() - interval '24 hours'
+     order by last_at desc
+     limit ${MAX_RECALLED}`);
 }
 
 /** A receiver of an account, as people see it. */

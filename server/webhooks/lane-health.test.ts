@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { capOf, type Ended, healthNow, type LaneHealth, learn, newHealth } from "./lane-health.ts";
+import {
+  capOf,
+  type Ended,
+  type Health,
+  healthNow,
+  type LaneHealth,
+  learn,
+  newHealth,
+  recallHealth,
+} from "./lane-health.ts";
 import type { Outcome } from "./outcome.ts";
 
 const ok: Outcome = { kind: "answered", status: 200, retryAfter: null };
@@ -144,4 +153,17 @@ test("faults of ours and forbidden addresses say nothing about a host", () => {
     );
     assert.equal(after, lane);
   }
+});
+
+test("what was known of a host is gone on with, and a dead one is probed once within half a minute", () => {
+  const now = { ms: DAY_MS, random: 0.5 };
+  const recalled = (health: Health, lastOkAgoMs: number | null = null) =>
+    recallHealth({ health, lastOkAgoMs }, now);
+
+  assert.equal(healthNow(recalled("proven", 60_000), now.ms), "proven");
+  assert.equal(healthNow(recalled("proven", DAY_MS), now.ms), "unproven");
+  assert.equal(healthNow(recalled("failing", 60_000), now.ms), "unproven");
+  assert.equal(capOf(recalled("slow"), now.ms), 2);
+  assert.equal(capOf(recalled("open"), now.ms), 0);
+  assert.equal(capOf(recalled("open"), now.ms + 30_000), 1);
 });

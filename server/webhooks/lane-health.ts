@@ -58,6 +58,25 @@ export function newHealth(nowMs: number): LaneHealth {
   };
 }
 
+/** What another node, or this one before it was started anew, knew of a host. */
+export type Remembered = { health: Health; lastOkAgoMs: number | null };
+
+/** The health to go on with: a healthy host is not a stranger, a dead one gets a probe and no more. */
+export function recallHealth(
+  { health, lastOkAgoMs }: Remembered,
+  now: { ms: number; random: number },
+): LaneHealth {
+  const fresh = newHealth(now.ms);
+  if (health === "proven" && lastOkAgoMs !== null)
+    return { ...fresh, health, lastFastSuccessMs: now.ms - lastOkAgoMs };
+  if (health === "slow") return { ...fresh, health, timeoutsInRow: TIMEOUTS_TO_SLOW };
+  if (health !== "open") return fresh;
+  // Spread, so that a thousand dead hosts are not all probed at the start.
+  const probeAtMs = now.ms + FIRST_PROBE_MS * now.random;
+  const timeoutsInRow = TIMEOUTS_TO_OPEN;
+  return { ...fresh, health, timeoutsInRow, probeAtMs, probeWaitMs: FIRST_PROBE_MS };
+}
+
 /** How many may be in flight now. */
 export function capOf(lane: LaneHealth, nowMs: number): number {
   const health = healthNow(lane, nowMs);

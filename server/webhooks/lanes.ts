@@ -9,7 +9,15 @@ import {
   type Place,
   takeReport,
 } from "./lane.ts";
-import { aheadOf, capOf, type Health, healthNow, learn } from "./lane-health.ts";
+import {
+  aheadOf,
+  capOf,
+  type Health,
+  healthNow,
+  learn,
+  recallHealth,
+  type Remembered,
+} from "./lane-health.ts";
 import type { Outcome } from "./outcome.ts";
 
 /** First attempts have slots of their own, which retries and replays never take. */
@@ -44,6 +52,8 @@ export type Lanes = {
   /** Turns a slot into an attempt. False where the host name is full: then the slot is given back. */
   begin(hostKey: bigint, kind: Kind, place: Place): boolean;
   end(attempt: EndedAttempt): void;
+  /** Starts a lane that has not been used yet from what was known of its host. */
+  recall(hostKey: bigint, remembered: Remembered): void;
   /** Lets an open lane be tried at once: somebody asked for it. */
   probe(hostKey: bigint): void;
   healthOf(hostKey: bigint): Health;
@@ -227,6 +237,12 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
     giveBack: ({ hostKey, slots }, kind) => occupy(laneOf(hostKey), kind, -slots),
     begin,
     end,
+    recall(hostKey, remembered) {
+      if (lanes.has(hostKey) || lanes.size >= maxLanes) return;
+      const lane = laneOf(hostKey);
+      lane.state = recallHealth(remembered, { ms: clock.monotonicMs(), random: random() });
+      recount(lane);
+    },
     probe(hostKey) {
       const lane = laneOf(hostKey);
       lane.state = { ...lane.state, probeAtMs: clock.monotonicMs() };

@@ -38,6 +38,22 @@ test("forty hosts that swallow everything do not delay a receiver that is known 
   silent.release(200);
 });
 
+test("a node that has just started knows the receivers that others found healthy, whatever dead ones wait", async () => {
+  await using silent = await startReceiver(() => "hold", "0.0.0.0");
+  await using world = await webhookWorld();
+  const former = world.worker({ deadlineMs: FOR_EVER_MS });
+  await using healthy = await provenReceiver(world);
+  await former[Symbol.asyncDispose]();
+  await world.sentTo(addressesOf(silent.port, 40));
+  world.worker({ deadlineMs: FOR_EVER_MS });
+  await until("the silent hosts hold all they may", () => silent.received.length === 16);
+
+  await world.sent(20, { url: healthy.url });
+
+  await healthy.arrived(23);
+  silent.release(200);
+});
+
 test("five accounts together leave half of all slots to receivers that are known to be healthy", async () => {
   await using silent = await startReceiver(() => "hold", "0.0.0.0");
   await using world = await webhookWorld();
