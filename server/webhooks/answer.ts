@@ -1,3 +1,4 @@
+import { headOf, type Headers, wordsOf } from "./answer-head.ts";
 import { ChunkedBody } from "./chunked-body.ts";
 
 /** Of the status line and headers; of 1xx answers before them; of trailers. */
@@ -6,8 +7,6 @@ export const MAX_HEADER_OCTETS = 16 * 1024;
 const MAX_BODY_OCTETS = 64 * 1024;
 /** Kept of it, for people to read. */
 const MAX_KEPT_OCTETS = 2 * 1024;
-
-export type Headers = Record<string, string | string[]>;
 
 /** What is known after some octets: `cut` is complete as far as we read, but more would come. */
 export type Reading = "more" | "complete" | "cut" | "headers_too_large" | { broken: string };
@@ -67,22 +66,15 @@ export class Answer {
   }
 
   /** Takes the status line and the headers in; answers what is wrong with them. */
-  #take(head: string): string | undefined {
-    const [first = "", ...lines] = head.split("\r\n");
-    const [, minor, digits] = STATUS_LINE.exec(first) ?? [];
-    if (digits === undefined) return "the status line cannot be read";
-    const status = Number(digits);
-    if (status === 100 || status === 101) return `${status} was not asked for`;
-    const headers = readHeaders(lines);
-    if (headers === undefined) return "a header cannot be read";
-    if (status < 200) return undefined;
-    this.status = status;
-    this.headers = headers;
-    const connection = wordsOf(headers["connection"]);
-    this.isLast = minor === "0" ? !connection.includes("keep-alive") : connection.includes("close");
-    const promised = KEEP_ALIVE.exec(wordsOf(headers["keep-alive"]))?.[1];
-    if (promised !== undefined) this.keepAliveMs = 1_000 * Number(promised);
-    return this.#frame(headers);
+  #take(text: string): string | undefined {
+    const head = headOf(text);
+    if (typeof head === "string") return head;
+    if (head.status < 200) return undefined;
+    this.status = head.status;
+    this.headers = head.headers;
+    this.isLast = head.isLast;
+    this.keepAliveMs = head.keepAliveMs;
+    return this.#frame(head.headers);
   }
 
   /** Decides how the end of the body is told; answers what is wrong about it. */
@@ -134,31 +126,4 @@ export class Answer {
 
 const START = Buffer.from("HTTP/1.");
 const END_OF_HEAD = Buffer.from("\r\n\r\n");
-const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t -~\u0080-\u00ff]*)?$/;
-const NAME = /^[\w!#$%&'*+.^`|~-]+$/;
-/** Neither a control character nor half of a line's end. */
-const VALUE = /^[\t -~\u0080-\u00ff]*$/;
 const LENGTH = /^\d{1,15}$/;
-const KEEP_ALIVE = /timeout=(\d{1,6})/;
-
-/** By their names in lower case; undefined where a line is none. */
-function readHeaders(lines: readonly string[]): Headers | undefined {
-  // Without a prototype: the names are the receiver's to choose.
-  const headers = Object.create(null) as Headers;
-  for (const line of lines) {
-    const colon = line.indexOf(":");
-    const name = line.slice(0, Math.max(0, colon)).toLowerCase();
-    const raw = line.slice(colon + 1);
-    if (!NAME.test(name) || !VALUE.test(raw)) return undefined;
-    const value = raw.trim();
-    const before = headers[name];
-    if (before === undefined) headers[name] = value;
-    else headers[name] = Array.isArray(before) ? [...before, value] : [before, value];
-  }
-  return headers;
-}
-
-function wordsOf(value: string | string[] | undefined): string {
-  if (value === undefined) return "";
-  return (Array.isArray(value) ? value.join(",") : value).toLowerCase();
-}

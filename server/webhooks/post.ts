@@ -1,7 +1,7 @@
 import type { ConnectTrace, Egress } from "./egress/connect.ts";
 import { codeOf, type Failure, failed } from "./egress/failure.ts";
 import { judgeUrl } from "./egress/judge-url.ts";
-import type { Headers } from "./answer.ts";
+import type { Headers } from "./answer-head.ts";
 import { Exchange, type ExchangeEnd } from "./exchange.ts";
 import { CLOSED, type Line, Unreached } from "./line.ts";
 import { lines } from "./lines.ts";

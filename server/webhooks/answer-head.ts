@@ -1,0 +1,63 @@
+/** By their names in lower case. */
+export type Headers = Readonly<Record<string, string | string[]>>;
+
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t -~\u0080-\u00ff]*)?$/;
+const NAME = /^[\w!#$%&'*+.^`|~-]+$/;
+/** Neither a control character nor half of a line's end. */
+const VALUE = /^[\t -~\u0080-\u00ff]*$/;
+const KEEP_ALIVE = /timeout=(\d{1,6})/;
+
+type Head = Readonly<{ status: number; headers: Headers; isLast: boolean; keepAliveMs: number }>;
+
+/** A receiver says the same before every answer, at most with another time: reading it once will do. */
+const heads = new Map<string, Head | string>();
+const MAX_HEADS = 256;
+const MAX_REMEMBERED_LENGTH = 1_024;
+
+/** The status line and headers; where they cannot be read, why. */
+export function headOf(text: string): Head | string {
+  const known = heads.get(text);
+  if (known !== undefined) return known;
+  const head = readHead(text);
+  if (text.length > MAX_REMEMBERED_LENGTH) return head;
+  if (heads.size >= MAX_HEADS) heads.clear();
+  heads.set(text, head);
+  return head;
+}
+
+function readHead(text: string): Head | string {
+  const [first = "", ...lines] = text.split("\r\n");
+  const [, minor, digits] = STATUS_LINE.exec(first) ?? [];
+  if (digits === undefined) return "the status line cannot be read";
+  const status = Number(digits);
+  if (status === 100 || status === 101) return `${status} was not asked for`;
+  const headers = readHeaders(lines);
+  if (headers === undefined) return "a header cannot be read";
+  const connection = wordsOf(headers["connection"]);
+  const isLast = minor === "0" ? !connection.includes("keep-alive") : connection.includes("close");
+  const promised = KEEP_ALIVE.exec(wordsOf(headers["keep-alive"]))?.[1];
+  const keepAliveMs = promised === undefined ? Number.POSITIVE_INFINITY : 1_000 * Number(promised);
+  return { status, headers, isLast, keepAliveMs };
+}
+
+/** By their names in lower case; undefined where a line is none. */
+function readHeaders(lines: readonly string[]): Headers | undefined {
+  // Without a prototype: the names are the receiver's to choose.
+  const headers = Object.create(null) as Record<string, string | string[]>;
+  for (const line of lines) {
+    const colon = line.indexOf(":");
+    const name = line.slice(0, Math.max(0, colon)).toLowerCase();
+    const raw = line.slice(colon + 1);
+    if (!NAME.test(name) || !VALUE.test(raw)) return undefined;
+    const value = raw.trim();
+    const before = headers[name];
+    if (before === undefined) headers[name] = value;
+    else headers[name] = Array.isArray(before) ? [...before, value] : [before, value];
+  }
+  return headers;
+}
+
+export function wordsOf(value: string | string[] | undefined): string {
+  if (value === undefined) return "";
+  return (Array.isArray(value) ? value.join(",") : value).toLowerCase();
+}
