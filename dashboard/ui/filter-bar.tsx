@@ -10,32 +10,37 @@ type Props = {
   first?: ReactNode;
   /** On a phone, behind a button: the list is what people came for. */
   children: ReactNode;
+  /** At the other end, such as a download; on a phone beside the button. */
+  last?: ReactNode;
 };
 
-export function FilterBar({ first, children }: Props) {
+export function FilterBar({ first, children, last }: Props) {
   const isPhone = useIsPhone();
   const [isOpen, filters] = useDisclosure(false);
   if (!isPhone) {
     return (
-      <Group gap="sm" align="flex-start">
-        {first}
-        {children}
+      <Group justify="space-between" align="flex-end">
+        <Group gap="sm" align="flex-start">
+          {first}
+          {children}
+        </Group>
+        {last}
       </Group>
     );
   }
   return (
     <Stack gap="sm">
       {first}
-      <Group>
+      <Group justify="space-between">
         <Button
           variant="default"
-          size="xs"
-          leftSection={<IconFilter size={14} aria-hidden />}
+          leftSection={<IconFilter size={16} aria-hidden />}
           aria-expanded={isOpen}
           onClick={filters.toggle}
         >
           {text.filters}
         </Button>
+        {last}
       </Group>
       <Collapse expanded={isOpen}>
         <Stack gap="sm">{children}</Stack>

@@ -7,6 +7,7 @@ type Props = {
   label: string;
   value: string | undefined;
   onTyped: (typed: string | undefined) => void;
+  /** On a phone it is as wide as the page. */
   width?: number;
   isSearch?: boolean;
   example?: string;
@@ -30,7 +31,7 @@ export function TypedFilter(props: Props) {
   return (
     <TextInput
       label={label}
-      w={width}
+      w={{ base: "100%", sm: width }}
       type={isSearch ? "search" : "text"}
       placeholder={example}
       leftSection={isSearch && <IconSearch size={16} aria-hidden />}
