@@ -181,6 +181,7 @@ test("a form without name or scope, or with 61 characters, is refused at its fie
   await using tab = await site.signedIn(ada, "/keys");
   const { page } = tab;
   await page.getByRole("button", { name: "Create key" }).first().click();
+  await dialog(page).waitFor();
   await tab.check("form");
 
   await dialog(page).getByLabel("messages:send").uncheck();
