@@ -42,7 +42,9 @@ export function Hosts() {
             <Health row={row} />
           </Group>
           <Group justify="space-between">
-            <Rate row={row} />
+            <Text span size="sm" c="dimmed">
+              {text.columns.rate}: <Rate row={row} />
+            </Text>
             <Text span size="sm">
               {row.p95Ms === null ? "" : `${text.columns.p95} ${formatDuration(row.p95Ms)}`}
             </Text>
