@@ -59,9 +59,15 @@ function useOpenInSight() {
       const left = open.offsetLeft - (bar.current.clientWidth - open.offsetWidth) / 2;
       bar.current.scrollTo({ left });
     };
-    show();
+    // At once, and whenever the screen is turned.
+    const turned = new ResizeObserver(show);
+    if (bar.current) turned.observe(bar.current);
     // Then the router has put everything back where it was scrolled to.
-    return router.subscribe("onRendered", show);
+    const unsubscribe = router.subscribe("onRendered", show);
+    return () => {
+      turned.disconnect();
+      unsubscribe();
+    };
   }, [router]);
   return bar;
 }
