@@ -119,7 +119,7 @@ export const carriersText = {
   lateReceiptsHint: "They came after their message had ended: kept, changed nothing.",
   none: "none",
   test: "Test bind",
-  tested: (message: string, duration: string) => `${message} (${duration})`,
+  tested: (message: string, duration: string) => `${message} It took ${duration}.`,
   pause: "Pause",
   resume: "Resume",
   pauseTitle: (name: string) => `Pause ${name}?`,
@@ -153,7 +153,9 @@ export const routingText = {
   first: "First carrier",
   second: "If that fails",
   noSecond: "None",
+  setRouteTitle: "Set a route",
   setRoute: "Set route",
+  setPriceTitle: "Set a price",
   setPrice: "Set price",
   noRoutes: "No routes yet",
   noRoutesHint: "Without a route every send is refused with RECIPIENT_NOT_SERVED.",
@@ -163,10 +165,12 @@ export const routingText = {
   findPrice: "What does this number cost?",
   number: "Number",
   find: "Look up",
-  foundRoute: (carriers: string, prefix: string) => `${carriers}, by the prefix ${prefix}`,
+  foundRoute: (carriers: string, prefix: string) =>
+    `${carriers}, by the ${prefix === "" ? "route of any number" : `prefix ${prefix}`}`,
   noRoute: "No route: a send to this number is refused.",
-  foundPrice: (credits: string, prefix: string) => `${credits} a segment, by the prefix ${prefix}`,
-  defaultPrefix: "“” (any number)",
+  foundPrice: (credits: string, prefix: string) =>
+    `${credits} a segment, by the ${prefix === "" ? "price of any number" : `prefix ${prefix}`}`,
+  noPrice: (credits: string) => `${credits} a segment: no price is set for this number.`,
 } as const;
 
 export const queueText = {
@@ -194,7 +198,7 @@ export const auditText = {
   lead: "Who changed what. Rows are never edited or deleted.",
   columns: {
     at: "Time",
-    actor: "Who",
+    actor: "Actor",
     action: "Action",
     object: "Object",
     details: "Details",
@@ -210,4 +214,22 @@ export const auditText = {
   noneYetHint: "Every change appears here.",
   copyRequest: "Copy request id",
   copyObject: "Copy id",
+} as const;
+
+export const auditDetailsText = {
+  /** What an entry with nothing but before and after tells of, by the first word of its action. */
+  changed: {
+    price: "credits per segment",
+    route: "carriers",
+    member: "role",
+  } as Record<string, string>,
+  change: "change",
+  to: "to",
+  yes: "yes",
+  no: "no",
+  none: "none",
+  never: "never",
+  empty: "empty",
+  secret: "not shown",
+  more: (count: string) => `and ${count} more`,
 } as const;

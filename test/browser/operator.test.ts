@@ -129,7 +129,7 @@ test("a carrier is added by the command shown, bound, paused, changed, lost and 
   await acme.getByText("transceiver: Bound").waitFor();
   await acme.getByText(/^changed .*, enquire_link answered /).waitFor();
   await acme.getByRole("button", { name: "Test bind" }).click();
-  await acme.getByText(/and it answers\. \(\d/).waitFor();
+  await acme.getByText(/and it answers\. It took \d/).waitFor();
   await tab.check("carriers");
 
   await acme.getByRole("button", { name: "Settings…" }).click();
@@ -213,6 +213,9 @@ test("on a phone the operator's pages are one line that scrolls, and the open on
   assert.equal((await boxOf("Accounts")).y, (await boxOf("Audit log")).y);
   assert.ok((await boxOf("Accounts")).x < 0, "it has scrolled out");
   await tab.check("tabs on a phone");
+  await page.getByRole("button", { name: "Filters" }).click();
+  await page.getByLabel("Actor").waitFor();
+  await tab.check("filters on a phone");
 
   await section(page, "Accounts").click();
   await inSight("Accounts");
@@ -249,7 +252,7 @@ test("prices: the longest prefix wins, and what the page says is what a send cos
   await section(page, "Routes").click();
   await page.getByRole("textbox", { name: "Number" }).fill("4915112345678");
   await page.getByRole("button", { name: "Look up" }).click();
-  await page.getByText("simulator, by the prefix any number").waitFor();
+  await page.getByText("simulator, by the route of any number").waitFor();
   await tab.check("routes");
 });
 
@@ -275,6 +278,14 @@ test("the audit log is filtered in the address, exported, and failing it says so
   await using tab = await site.signedIn(olga, "/operator/audit", { statuses: [500] });
   const { page } = tab;
   await row(page, "carrier.changed").first().waitFor();
+  await row(page, "key.created")
+    .first()
+    .getByText("scopes: messages:send, messages:read")
+    .waitFor();
+  await row(page, "carrier.changed").getByText("rate: 50", { exact: true }).waitFor();
+  await row(page, "route.set").getByText("carriers: none to acme").waitFor();
+  await row(page, "price.removed").getByText("credits per segment: 5 to none").waitFor();
+  assert.doesNotMatch(await page.getByRole("table").innerText(), /[{["]/, "nothing is JSON");
   await tab.check("audit log");
   await page.getByLabel("Action").fill("no.such.action");
   await page.getByText("No entries match").waitFor();

@@ -1,33 +1,117 @@
+import { formatNumber, formatTime, type Zone } from "../../format.ts";
+import { auditDetailsText as text } from "../../text/operator.ts";
+
+/** A name with its value and, where it changed, what it was; without a value, the name of the lines below it. */
+export type DetailLine = { name: string; before?: string; value?: string; depth: number };
+
+/** What the words depend on: the reader's zone, and what the things are called whose ids are told. */
+export type Telling = { zone: Zone; names: ReadonlyMap<string, string> };
+
+type Told = { action: string; details: Record<string, unknown> };
+
 /** An action such as `key.created` as a person would say it. */
 export function actionInWords(action: string): string {
   const words = action.replaceAll(/[._]/g, " ");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** Before and after side by side, anything else by its name; one line each. */
-export function detailsInWords(details: Record<string, unknown>): string[] {
+/** What changed comes first, from what to what; then the rest by its names. */
+export function detailsInWords({ action, details }: Told, telling: Telling): DetailLine[] {
   const { before, after, ...others } = details;
-  const named = Object.entries(others).map(([name, value]) => `${name}: ${inWords(value)}`);
-  if (before === undefined && after === undefined) return named;
-  if (isRecord(before) && isRecord(after)) return [...changesOf(before, after), ...named];
-  return [fromTo(before, after), ...named];
+  const [subject = ""] = action.split(".");
+  const name = text.changed[subject] ?? text.change;
+  const changes = areRecords(before, after)
+    ? changesWithin(before, after, { depth: 0, telling })
+    : changeOf(name, [before, after], { depth: 0, telling });
+  return [...changes, ...linesOf(others, { depth: 0, telling })];
 }
 
-function changesOf(before: Record<string, unknown>, after: Record<string, unknown>): string[] {
-  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
-  return names
-    .filter((name) => inWords(before[name]) !== inWords(after[name]))
-    .map((name) => `${name}: ${fromTo(before[name], after[name])}`);
+type Place = { depth: number; telling: Telling };
+
+function changesWithin(before: unknown, after: unknown, place: Place): DetailLine[] {
+  const [was, is] = [recordOf(before), recordOf(after)];
+  const names = [...new Set([...Object.keys(was), ...Object.keys(is)])];
+  return names.flatMap((name) => changeOf(name, [was[name], is[name]], place));
 }
 
-/** In words, since an arrow is not in the font. */
-function fromTo(before: unknown, after: unknown): string {
-  return `from ${inWords(before)} to ${inWords(after)}`;
+function changeOf(name: string, [before, after]: [unknown, unknown], place: Place): DetailLine[] {
+  if (areRecords(before, after)) {
+    const inner = changesWithin(before, after, { ...place, depth: place.depth + 1 });
+    return inner.length === 0 ? [] : [headingOf(name, place), ...inner];
+  }
+  const [was, is] = [inWords(before, name, place), inWords(after, name, place)];
+  if (was === is) return [];
+  return [{ name: nameInWords(name), before: was, value: is, depth: place.depth }];
 }
 
-function inWords(value: unknown): string {
-  if (value === undefined || value === null) return "none";
-  return typeof value === "string" ? value : JSON.stringify(value);
+function linesOf(details: Record<string, unknown>, place: Place): DetailLine[] {
+  return Object.entries(details).flatMap(([name, value]) => {
+    // Null says that there is nothing to tell, unless it says that a key never expires.
+    if (value === null && name !== "expiresAt") return [];
+    if (!isRecord(value) || Object.keys(value).length === 0) {
+      return [{ name: nameInWords(name), value: inWords(value, name, place), depth: place.depth }];
+    }
+    return [headingOf(name, place), ...linesOf(value, { ...place, depth: place.depth + 1 })];
+  });
+}
+
+function headingOf(name: string, { depth }: Place): DetailLine {
+  return { name: nameInWords(name), depth };
+}
+
+/** `expiresAt`, `in_doubt` and `isOperator` as people say it. */
+function nameInWords(name: string): string {
+  return name
+    .replace(/^is(?=[A-Z])/, "")
+    .replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter}`)
+    .replaceAll("_", " ")
+    .toLowerCase();
+}
+
+/** Longer lists say how many more there are. */
+const MAX_LISTED = 10;
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;
+
+/** On one line. */
+function inWords(value: unknown, name: string, place: Place): string {
+  if (Array.isArray(value)) return listInWords(value, name, place);
+  if (isRecord(value)) {
+    const named = Object.entries(value).map(
+      ([key, each]) => `${nameInWords(key)}: ${inWords(each, key, place)}`,
+    );
+    return named.join("; ") || text.none;
+  }
+  if (typeof value === "string") return textInWords(value, place.telling);
+  if (typeof value === "boolean") return value ? text.yes : text.no;
+  if (typeof value === "number") return numberInWords(value, name);
+  return name === "expiresAt" ? text.never : text.none;
+}
+
+function listInWords(list: unknown[], name: string, place: Place): string {
+  const listed = list.slice(0, MAX_LISTED).map((each) => inWords(each, name, place));
+  if (list.length > MAX_LISTED) listed.push(text.more(formatNumber(list.length - MAX_LISTED)));
+  return listed.join(", ") || text.none;
+}
+
+function textInWords(value: string, { zone, names }: Telling): string {
+  if (value === "") return text.empty;
+  if (value === "[secret]") return text.secret;
+  return TIME.test(value) ? formatTime(value, zone) : (names.get(value) ?? value);
+}
+
+/** A port is a name made of digits. */
+function numberInWords(value: number, name: string): string {
+  return Number.isInteger(value) && name !== "port" ? formatNumber(value) : String(value);
+}
+
+/** One of them may be missing, as before a thing was made. */
+function areRecords(...values: unknown[]): boolean {
+  const isMissing = (value: unknown) => value === undefined || value === null;
+  return values.some(isRecord) && values.every((value) => isRecord(value) || isMissing(value));
+}
+
+function recordOf(value: unknown): Record<string, unknown> {
+  return isRecord(value) ? value : {};
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

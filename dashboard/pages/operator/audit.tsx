@@ -1,4 +1,4 @@
-import { Button, Group, Stack, Text } from "@mantine/core";
+import { Button, Stack, Text } from "@mantine/core";
 import { IconDownload, IconHistory } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
@@ -9,18 +9,17 @@ import { boundsOf } from "../../range.ts";
 import { present } from "../../search.ts";
 import { auditText as text, operatorText } from "../../text/operator.ts";
 import { words } from "../../text/words.ts";
-import { CopyIcon } from "../../ui/copy-button.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { FilterBar } from "../../ui/filter-bar.tsx";
-import { TextLink } from "../../ui/link.tsx";
-import { type Column, Listing } from "../../ui/listing.tsx";
+import { Listing } from "../../ui/listing.tsx";
 import { Pager } from "../../ui/pager.tsx";
 import { RangePicker } from "../../ui/range-picker.tsx";
 import { TypedFilter } from "../../ui/typed-filter.tsx";
-import { Time } from "../../ui/time.tsx";
 import { useCursorFallback } from "../../ui/use-cursor-fallback.ts";
+import { useZone } from "../../ui/zone.tsx";
 import { useRead } from "../../use-read.ts";
-import { actionInWords, detailsInWords } from "./audit-details.ts";
+import type { Telling } from "./audit-details.ts";
+import { CompactEntry, entryColumns } from "./audit-entry.tsx";
 import classes from "./operator.module.css";
 import type { AuditSearch } from "./search.ts";
 
@@ -45,71 +44,59 @@ export function AuditPage() {
       replace: isTyping,
       resetScroll: false,
     });
+  const telling = useTelling(audit.data?.data);
   useCursorFallback(audit.failure, () => change({}, true));
   return (
     <Stack gap="md">
       <Text c="dimmed" size="sm">
         {text.lead}
       </Text>
-      <Group justify="space-between" align="flex-end">
-        <FilterBar>
-          <TypedFilter
-            isSearch
-            label={text.action}
-            example={text.actionExample}
-            value={search.action}
-            onTyped={(action) => change({ action }, true)}
-          />
-          <TypedFilter
-            label={text.actor}
-            example={text.actorExample}
-            value={search.actor}
-            onTyped={(actor) => change({ actor }, true)}
-          />
-          <RangePicker
-            range={search}
-            onChange={(range) =>
-              change({ range: undefined, from: undefined, to: undefined, ...range })
-            }
-          />
-        </FilterBar>
-        <Button
-          component="a"
-          download
-          variant="default"
-          href={addressOf("GET /console/operator/audit.csv", { query: filters })}
-          leftSection={<IconDownload size={16} aria-hidden />}
-        >
-          {words.downloadCsv}
-        </Button>
-      </Group>
-      <Listing
-        label={operatorText.audit}
-        columns={COLUMNS}
-        rows={audit.data?.data}
-        rowId={({ auditId }) => auditId}
-        failure={audit.failure}
-        onRetry={audit.retry}
-        isStale={audit.isStale}
-        empty={<NoEntries search={search} onClear={() => void navigate({ search: {} })} />}
-        compact={(entry) => (
-          <Stack gap={4}>
-            <Group justify="space-between" gap="xs">
-              <Text span size="sm" fw={550}>
-                {actionInWords(entry.action)}
-              </Text>
-              <Text span size="sm">
-                <Time at={entry.at} />
-              </Text>
-            </Group>
-            <Text size="sm">
-              <Who entry={entry} />
-              {entry.accountName && ` · ${entry.accountName}`}
-            </Text>
-            <Details entry={entry} />
-          </Stack>
-        )}
-      />
+      <FilterBar
+        last={
+          <Button
+            component="a"
+            download
+            variant="default"
+            href={addressOf("GET /console/operator/audit.csv", { query: filters })}
+            leftSection={<IconDownload size={16} aria-hidden />}
+          >
+            {words.downloadCsv}
+          </Button>
+        }
+      >
+        <TypedFilter
+          isSearch
+          label={text.action}
+          example={text.actionExample}
+          value={search.action}
+          onTyped={(action) => change({ action }, true)}
+        />
+        <TypedFilter
+          label={text.actor}
+          example={text.actorExample}
+          value={search.actor}
+          onTyped={(actor) => change({ actor }, true)}
+        />
+        <RangePicker
+          range={search}
+          onChange={(range) =>
+            change({ range: undefined, from: undefined, to: undefined, ...range })
+          }
+        />
+      </FilterBar>
+      <div className={classes["entries"]}>
+        <Listing
+          label={operatorText.audit}
+          columns={entryColumns(telling)}
+          rows={audit.data?.data}
+          rowId={({ auditId }) => auditId}
+          failure={audit.failure}
+          onRetry={audit.retry}
+          isStale={audit.isStale}
+          empty={<NoEntries search={search} onClear={() => void navigate({ search: {} })} />}
+          compact={(entry) => <CompactEntry entry={entry} telling={telling} />}
+        />
+      </div>
       <Pager
         page={audit.data}
         search={search}
@@ -117,6 +104,15 @@ export function AuditPage() {
       />
     </Stack>
   );
+}
+
+/** Routes are told by the names of their carriers, which the log knows by their ids. */
+function useTelling(entries: AuditEntry[] = []): Telling {
+  const zone = useZone();
+  const isOn = entries.some(({ action }) => action.startsWith("route."));
+  const carriers = useRead("GET /console/operator/carriers", {}, { isOn });
+  const named = carriers.data?.data ?? [];
+  return { zone, names: new Map(named.map(({ carrierId, name }) => [carrierId, name])) };
 }
 
 function useAuditFilters(search: AuditSearch) {
@@ -153,81 +149,3 @@ function NoEntries({ search, onClear }: { search: AuditSearch; onClear: () => vo
     </Empty>
   );
 }
-
-/** Leads to everything else that they did; of a key, the log says only that it was one. */
-function Who({ entry: { actor, actorId } }: { entry: AuditEntry }) {
-  if (actor.kind === "key") return actor.name;
-  const who = actor.kind === "user" ? `user:${actorId}` : actor.kind;
-  return (
-    <TextLink to="/operator/audit" search={{ actor: who }} underline="always">
-      {actor.name}
-    </TextLink>
-  );
-}
-
-function Details({ entry: { details } }: { entry: AuditEntry }) {
-  return (
-    <div className={classes["details"]}>
-      {detailsInWords(details).map((line) => (
-        <Text key={line} size="xs">
-          {line}
-        </Text>
-      ))}
-    </div>
-  );
-}
-
-const COLUMNS: Column<AuditEntry>[] = [
-  { name: "at", header: text.columns.at, cell: ({ at }) => <Time at={at} /> },
-  {
-    name: "actor",
-    header: text.columns.actor,
-    cell: (entry) => (
-      <Stack gap={0}>
-        <Text span size="sm">
-          <Who entry={entry} />
-        </Text>
-        <Text span size="xs" c="dimmed">
-          {entry.address}
-        </Text>
-      </Stack>
-    ),
-  },
-  {
-    name: "action",
-    header: text.columns.action,
-    cell: ({ action, accountName }) => (
-      <Stack gap={0}>
-        <Text span size="sm">
-          {actionInWords(action)}
-        </Text>
-        <Text span size="xs" c="dimmed">
-          <span className="mono">{action}</span>
-          {accountName && ` · ${accountName}`}
-        </Text>
-      </Stack>
-    ),
-  },
-  {
-    name: "object",
-    header: text.columns.object,
-    cell: ({ objectId }) =>
-      objectId && (
-        <Group gap={2} wrap="nowrap">
-          <span className="mono">…{objectId.slice(-8)}</span>
-          <CopyIcon text={objectId} label={text.copyObject} />
-        </Group>
-      ),
-  },
-  {
-    name: "details",
-    header: text.columns.details,
-    isLong: true,
-    cell: (entry) => <Details entry={entry} />,
-  },
-  {
-    name: "requestId",
-    header: text.columns.requestId,
-    cell: ({ requestId }) => requestId && <CopyIcon text={requestId} label={text.copyRequest} />,
-  },
-];

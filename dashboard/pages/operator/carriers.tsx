@@ -14,6 +14,7 @@ import { ReasonedButton } from "../../ui/reasoned.tsx";
 import { Time } from "../../ui/time.tsx";
 import { useAction } from "../../use-action.ts";
 import { askAgain, useRead } from "../../use-read.ts";
+import classes from "./operator.module.css";
 
 const EditCarrier = lazy(async () => ({
   default: (await import("./edit-carrier.tsx")).EditCarrier,
@@ -180,6 +181,11 @@ function Enquired({ link: { enquireLinkAt } }: { link: Carrier["links"][number] 
   );
 }
 
+/** A number and its unit stay on one line. */
+function unbroken(duration: string): string {
+  return duration.replaceAll(" ", "\u00a0");
+}
+
 type BindTest = Answer<"POST /console/operator/carriers/{carrierId}/test">;
 
 function CarrierActions({ carrier }: { carrier: Carrier }) {
@@ -234,8 +240,8 @@ function CarrierActions({ carrier }: { carrier: Carrier }) {
           </ReasonedButton>
         )}
       </Group>
-      <Text size="sm" role="status">
-        {tested && text.tested(tested.message, formatDuration(tested.durationMs))}
+      <Text size="sm" role="status" className={classes["status"]}>
+        {tested && text.tested(tested.message, unbroken(formatDuration(tested.durationMs)))}
       </Text>
       {test.failure && <FailureLine failure={test.failure} />}
       {open === "pause" && (

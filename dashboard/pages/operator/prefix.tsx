@@ -12,6 +12,7 @@ import { type ReactNode, type SubmitEvent, useState } from "react";
 import { routingText as text } from "../../text/operator.ts";
 import { FailureLine } from "../../ui/failure-panel.tsx";
 import { type Action, useAction } from "../../use-action.ts";
+import classes from "./operator.module.css";
 
 export function checkPrefix(value: string): string | null {
   return /^\d{0,15}$/.test(value) ? null : text.prefixWrong;
@@ -40,6 +41,7 @@ const HINT_BELOW: TextInputProps["inputWrapperOrder"] = ["label", "input", "desc
 
 type SetProps = {
   title: string;
+  submit: string;
   prefix: TextInputProps;
   action: Pick<Action<never, unknown>, "failure" | "isRunning">;
   onSubmit: (event: SubmitEvent<HTMLFormElement>) => void;
@@ -47,13 +49,17 @@ type SetProps = {
   children: ReactNode;
 };
 
-export function SetByPrefix({ title, prefix, action, onSubmit, children }: SetProps) {
+export function SetByPrefix(props: SetProps) {
+  const { title, submit, prefix, action, onSubmit, children } = props;
   return (
     <Paper withBorder p="md" component="section" aria-label={title}>
       <form onSubmit={onSubmit} noValidate>
         <Stack gap="sm">
+          <Title order={2} size="h5">
+            {title}
+          </Title>
           {action.failure && <FailureLine failure={action.failure} />}
-          <Group align="flex-start" gap="sm">
+          <Group align="flex-start" gap="sm" className={classes["fields"]}>
             <TextInput
               label={text.prefix}
               description={text.prefixHint}
@@ -65,7 +71,7 @@ export function SetByPrefix({ title, prefix, action, onSubmit, children }: SetPr
           </Group>
           <Group>
             <Button type="submit" variant="default" loading={action.isRunning}>
-              {title}
+              {submit}
             </Button>
           </Group>
         </Stack>
@@ -106,6 +112,7 @@ export function Finder({ title, find }: Props) {
           <Group align="flex-end" gap="sm">
             <TextInput
               label={text.number}
+              w={{ base: "100%", sm: "18rem" }}
               type="tel"
               inputMode="tel"
               value={recipient}
@@ -115,7 +122,7 @@ export function Finder({ title, find }: Props) {
               {text.find}
             </Button>
           </Group>
-          <Text role="status" size="sm">
+          <Text role="status" size="sm" className={classes["status"]}>
             {found}
           </Text>
         </Stack>

@@ -61,7 +61,7 @@ export function PricesPage() {
           <Group justify="space-between" gap="xs">
             <span>{prefixName(price.prefix)}</span>
             <Group gap="xs">
-              <strong>{formatNumber(price.credits)}</strong>
+              <strong>{countOf(price.credits, "credit")}</strong>
               {removeButton(price)}
             </Group>
           </Group>
@@ -72,7 +72,10 @@ export function PricesPage() {
         title={text.findPrice}
         find={async (recipient) => {
           const found = await call("GET /console/operator/prices/find", { query: { recipient } });
-          return text.foundPrice(countOf(found.credits, "credit"), prefixName(found.prefix ?? ""));
+          const credits = countOf(found.credits, "credit");
+          return found.prefix === null
+            ? text.noPrice(credits)
+            : text.foundPrice(credits, found.prefix);
         }}
       />
     </Stack>
@@ -103,7 +106,8 @@ function SetPrice({ version }: { version: number | undefined }) {
   }
   return (
     <SetByPrefix
-      title={text.setPrice}
+      title={text.setPriceTitle}
+      submit={text.setPrice}
       prefix={fields.getInputProps("prefix")}
       action={set}
       onSubmit={fields.submit((values) => void send(values))}
@@ -112,7 +116,6 @@ function SetPrice({ version }: { version: number | undefined }) {
         label={text.credits}
         min={0}
         allowDecimal={false}
-        w={180}
         {...fields.getInputProps("credits")}
       />
     </SetByPrefix>

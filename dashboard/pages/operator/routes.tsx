@@ -77,7 +77,7 @@ export function RoutesPage() {
           const found = await call("GET /console/operator/routes/find", { query: { recipient } });
           if (found.prefix === null) return text.noRoute;
           const carriers = found.carriers.map(({ name }) => name).join(", ");
-          return text.foundRoute(carriers, prefixName(found.prefix));
+          return text.foundRoute(carriers, found.prefix);
         }}
       />
     </Stack>
@@ -111,7 +111,8 @@ function SetRoute({ version }: { version: number | undefined }) {
   }));
   return (
     <SetByPrefix
-      title={text.setRoute}
+      title={text.setRouteTitle}
+      submit={text.setRoute}
       prefix={fields.getInputProps("prefix")}
       action={set}
       onSubmit={fields.submit((values) => void send(values))}
