@@ -4,8 +4,8 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { glob } from "node:fs/promises";
-import { delimiter, dirname, join } from "node:path";
+import { glob, mkdir, writeFile } from "node:fs/promises";
+import { delimiter, dirname, join, relative } from "node:path";
 import { finished } from "node:stream/promises";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
@@ -13,9 +13,10 @@ import { startTestPostgres } from "./support/postgres-server.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const BIN = join(ROOT, "node_modules", ".bin");
+const CACHE = join(ROOT, "node_modules", ".cache");
 process.env["PATH"] = [BIN, process.env["PATH"]].join(delimiter);
 // Hundreds of processes load the same modules; they are compiled once.
-process.env["NODE_COMPILE_CACHE"] ??= join(ROOT, "node_modules", ".cache", "compiled");
+process.env["NODE_COMPILE_CACHE"] ??= join(CACHE, "compiled");
 
 const checks = [
   ["format", "oxfmt", "--check", "."],
@@ -27,6 +28,9 @@ const checks = [
 
 /** More than there are cores: most files wait for processes, sockets and clocks. */
 const CONCURRENCY = 4;
+
+/** What stands beside the code it tests: it needs no process of its own, and starting one costs more. */
+const BESIDE_CODE = /^(?:contract|sdk|dashboard|server\/\w+)\//;
 
 const wanted = process.argv.slice(2);
 if (wanted.length === 0) {
@@ -64,13 +68,30 @@ async function testFiles(prefixes: string[]): Promise<string[]> {
 async function runTests(files: string[]): Promise<number> {
   await using postgres = await startTestPostgres();
   Object.assign(process.env, postgres.environment);
-  const tests = run({ cwd: ROOT, files: mixed(files), concurrency: CONCURRENCY });
+  const processes = mixed(await joined(files));
+  const tests = run({ cwd: ROOT, files: processes, concurrency: CONCURRENCY });
   let failures = 0;
   tests.on("test:fail", () => (failures += 1));
   const report = tests.compose(spec);
   report.pipe(process.stdout);
   await finished(report);
   return failures === 0 ? 0 : 1;
+}
+
+/** The files to start: those of a room that stand beside its code are imported by one. */
+async function joined(files: string[]): Promise<string[]> {
+  const rooms = Map.groupBy(files, (file) => BESIDE_CODE.exec(file)?.[0]);
+  const own = rooms.get(undefined) ?? [];
+  rooms.delete(undefined);
+  const folder = join(CACHE, "rooms");
+  await mkdir(folder, { recursive: true });
+  for (const [room = "", members] of rooms) {
+    const name = `${room.slice(0, -1).replace("/", "-")}.test.mjs`;
+    const imports = members.map((file) => `import ${JSON.stringify(join(ROOT, file))};\n`);
+    await writeFile(join(folder, name), imports.join(""));
+    own.push(relative(ROOT, join(folder, name)));
+  }
+  return own;
 }
 
 /**
