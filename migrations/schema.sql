@@ -29,6 +29,8 @@ create table audit_log (
   constraint audit_log_pkey PRIMARY KEY (audit_id)
 );
 CREATE INDEX audit_log_of_account ON public.audit_log USING btree (account_id, audit_id);
+CREATE INDEX audit_log_of_action ON public.audit_log USING btree (action, audit_id);
+CREATE INDEX audit_log_of_actor ON public.audit_log USING btree (actor, audit_id);
 CREATE INDEX audit_log_of_object ON public.audit_log USING btree (object_id);
 
 create table bind_leases (

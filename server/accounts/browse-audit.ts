@@ -44,10 +44,18 @@ function conditions(filter: AuditFilter, position: Position): Sql {
     ...(position ? [sql`l.audit_id ${rawSql(side)} ${position.id}`] : []),
     ...(accountId === null ? [] : [sql`l.account_id = ${accountId}`]),
     ...(actor === null ? [] : [sql`l.actor = ${actor}`]),
-    ...(actions === null ? [] : [sql`l.action = any (${actions}::text[])`]),
+    ...(actions === null ? [] : [isOneOf(actions)]),
     ...(objectId === null ? [] : [sql`l.object_id = ${objectId}`]),
     ...(after === null ? [] : [sql`l.audit_id >= ${idFloor(after)}`]),
     ...(before === null ? [] : [sql`l.audit_id < ${idFloor(before)}`]),
   ];
   return all.reduce((sum, condition) => sql`${sum} and ${condition}`, sql`true`);
+}
+
+/** One action is found in the order of the page by its index; of several, that order would be lost. */
+function isOneOf(actions: readonly string[]): Sql {
+  const [action, ...others] = actions;
+  return others.length === 0 && action !== undefined
+    ? sql`l.action = ${action}`
+    : sql`l.action = any (${actions}::text[])`;
 }

@@ -20,7 +20,7 @@ export {
 export { findRunningPostgres, type RunningPostgres } from "./embedded-postgres/running.ts";
 export { checkSurroundings } from "./embedded-postgres/surroundings.ts";
 export { Unfit } from "./embedded-postgres/unfit.ts";
-export { eventId, idFloor, isId, newId, newMessageId, parseEventId } from "./ids.ts";
+export { eventId, idFloor, isId, newId, newMessageId, parseEventId, timeOfId } from "./ids.ts";
 export { DataDirInUse, type DataDirLock, lockDataDir } from "./instance-lock.ts";
 export { createLog, type Log, maskNumber, silentLog } from "./log.ts";
 export { type Loop, type RunningLoop, runLoop } from "./loop.ts";

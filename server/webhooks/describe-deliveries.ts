@@ -1,6 +1,6 @@
 import { type EventName, eventNames } from "#contract";
 import { type EventKey, type EventRow, findEvents } from "#messages";
-import { eventId, parseEventId, type Queryable, sql } from "#platform";
+import { eventId, parseEventId, type Queryable, sql, timeOfId } from "#platform";
 import type { Ended } from "./schedule.ts";
 
 /** Waiting: no attempt yet. Retrying: some failed, or it is replayed. The others are how it ended. */
@@ -120,24 +120,34 @@ async function findLive(db: Queryable, keys: readonly EventKey[]): Promise<Map<s
   );
 }
 
-/** The last attempt of each; of a delivery that has ended it is the one that ended it. */
+/** Clocks of nodes differ by far less than a day: no attempt is older than its message by more. */
+const MAX_CLOCK_DIFFERENCE_MS = 86_400_000;
+/** Whoever makes up an id may put any time into it; PostgreSQL reads years of four digits. */
+const LAST_MS = Date.UTC(9999, 0, 1);
+
+/**
+ * The last attempt of each; of a delivery that has ended it is the one that ended it. Days before
+ * the oldest message are left out, and the others are each walked once for all keys: a look into
+ * every day for every key would cost twenty times as much.
+ */
 async function findTried(
   db: Queryable,
   accountId: string,
   keys: readonly EventKey[],
 ): Promise<Map<string, Tried>> {
+  const messageIds = [...new Set(keys.map(({ message_id }) => message_id))].toSorted();
+  const oldestMs = Math.min(timeOfId(messageIds[0] ?? "").getTime(), LAST_MS);
+  const since = new Date(oldestMs - MAX_CLOCK_DIFFERENCE_MS);
+  // As a subquery, so that planning does not reckon with each of thousands of ids in each of the days.
+  const ids = sql`array(select unnest(${messageIds}::uuid[]))`;
   return byId(
     await db.query<Tried>(sql`
-      select u.message_id, u.sequence, t.attempt, t.at, t.replay_id, t.http_status, t.error_class, t.error, t.total_ms,
-             t.ended
-        from ${unnested(keys)}
-       cross join lateral (
-         select a.attempt, a.at, a.replay_id, a.http_status, a.error_class, a.error, a.total_ms, a.ended
-           from webhook_attempts a
-          where a.account_id = ${accountId} and a.message_id = u.message_id and a.sequence = u.sequence
-          order by a.attempt desc, a.at desc
-          limit 1
-       ) t`),
+      select distinct on (a.message_id, a.sequence)
+             a.message_id, a.sequence, a.attempt, a.at, a.replay_id, a.http_status, a.error_class, a.error, a.total_ms,
+             a.ended
+        from webhook_attempts a
+       where a.account_id = ${accountId} and a.message_id = any (${ids}) and a.at >= ${since}
+       order by a.message_id, a.sequence, a.attempt desc, a.at desc`),
   );
 }
 
