@@ -164,7 +164,7 @@ function bucketsOf<Entry>({ starts, to }: Span, entries: Entry[]) {
 async function numbersOf(db: Database, accountId: string, span: Span) {
   const [sums, histogram] = await Promise.all([
     readSums(db, accountId, span),
-    readLatencies(db, accountId, span),
+    readLatencies(db, accountId, { ...span, starts: [span.from] }),
   ]);
   const total = (pick: (each: Sums) => number) => sums.reduce((sum, each) => sum + pick(each), 0);
   const delivered = total((each) => each.delivered);

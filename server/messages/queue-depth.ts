@@ -64,20 +64,17 @@ function listLines(db: Queryable): Promise<Line[]> {
 
 /** The first of each line: what is due is counted before what is scheduled. */
 function measureLines(db: Queryable, lines: readonly Line[], limit: number): Promise<QueueDepth[]> {
+  const line = sql`s.carrier_id = l.carrier_id and s.account_id = l.account_id`;
   return db.query<QueueDepth>(sql`
-    select l.account_id, l.carrier_id, d.waiting, d.scheduled, d.is_more, d.oldest_due_at
+    select l.account_id, l.carrier_id, d.waiting, d.scheduled, d.oldest_due_at,
+           exists (select from send_queue s where ${line} order by s.due_at offset ${limit}) as is_more
       from unnest(${lines.map(({ account_id }) => account_id)}::uuid[],
                   ${lines.map(({ carrier_id }) => carrier_id)}::uuid[]) as l (account_id, carrier_id)
      cross join lateral (
-       select count(*) filter (where q.n <= ${limit} and (q.due_at <= clock_timestamp() or q.leased_by is not null)) as waiting,
-              count(*) filter (where q.n <= ${limit} and q.due_at > clock_timestamp() and q.leased_by is null) as scheduled,
-              count(*) > ${limit} as is_more,
-              min(q.due_at) filter (where q.due_at <= clock_timestamp()) as oldest_due_at
-         from (select s.due_at, s.leased_by, row_number() over (order by s.due_at) as n
-                 from send_queue s
-                where s.carrier_id = l.carrier_id and s.account_id = l.account_id
-                order by s.due_at
-                limit ${limit + 1}) q
+       select count(*) filter (where q.due_at <= statement_timestamp() or q.leased_by is not null) as waiting,
+              count(*) filter (where q.due_at > statement_timestamp() and q.leased_by is null) as scheduled,
+              min(q.due_at) filter (where q.due_at <= statement_timestamp()) as oldest_due_at
+         from (select s.due_at, s.leased_by from send_queue s where ${line} order by s.due_at limit ${limit}) q
      ) d
      where d.waiting + d.scheduled > 0`);
 }

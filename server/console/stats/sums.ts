@@ -67,18 +67,31 @@ function foldedAndNot(accountId: string, width: number, from: Date): Sql {
 
 export type Latencies = { n: number; class: number; count: number };
 
-/** Classes of time to delivery per bucket; `n` is the bucket's place, from 1. */
+/**
+ * Classes of time to delivery per bucket; `n` is the bucket's place, from 1. Each bucket is summed by
+ * itself, because a month has a hundred thousand of these rows, and sorting them into buckets one by
+ * one costs as much again as reading them.
+ */
 export function readLatencies(db: Queryable, accountId: string, span: Span): Promise<Latencies[]> {
+  const { starts, to, width } = span;
+  const ends = [...starts.slice(1), to];
   return db.query<Latencies>(sql`
-    select width_bucket(s.start, ${span.starts}::timestamptz[]) as n, s.class, sum(s.count) as count
+    select s.n, s.class, sum(s.count) as count
       from (
-        select l.start, l.class, l.count from stat_latencies l where ${inSpan(accountId, span)}
+        select b.n, f.class, f.count
+          from unnest(${starts}::timestamptz[], ${ends}::timestamptz[]) with ordinality as b (start, until, n)
+         cross join lateral (
+           select l.class, sum(l.count) as count
+             from stat_latencies l
+            where l.account_id = ${accountId} and l.width = ${width} and l.start >= b.start and l.start < b.until
+            group by l.class
+         ) f
         union all
-        select l.start, l.latency, l.count
-          from unfolded_stats(${accountId}, ${span.width}) l
-         where l.latency is not null and l.start >= ${span.from} and l.start < ${span.to}
+        select width_bucket(l.start, ${starts}::timestamptz[]), l.latency, l.count
+          from unfolded_stats(${accountId}, ${width}) l
+         where l.latency is not null and l.start >= ${span.from} and l.start < ${to}
       ) s
-     group by n, s.class`);
+     group by s.n, s.class`);
 }
 
 export function readErrors(
