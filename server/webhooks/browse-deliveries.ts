@@ -1,6 +1,6 @@
 import type { EventName } from "#contract";
 import { accountOf, type EventKey, hostKey } from "#messages";
-import { eventId, parseEventId, type Queryable, rawSql, type Sql, sql } from "#platform";
+import { eventId, idFloor, parseEventId, type Queryable, rawSql, type Sql, sql } from "#platform";
 import { type DeliveryRow, type DeliveryState, describeDeliveries } from "./describe-deliveries.ts";
 
 export type DeliveryFilter = {
@@ -67,7 +67,7 @@ function findKeys(
   const only = (states: readonly DeliveryState[]) =>
     filter.states?.every((state) => states.includes(state)) ?? false;
   const order = rawSql(position?.direction === "newer" ? "asc" : "desc");
-  const side = sideOf(position, filter.messageId);
+  const side = sideOf(position, filter);
   const page = sql`order by k.message_id ${order}, k.sequence ${order} limit ${most}`;
   // The lanes of an account lie side by side: they begin with the same 48 bits.
   const firstLane = accountOf(hostKey(accountId, "")) << 16n;
@@ -87,13 +87,25 @@ function findKeys(
   return db.query<EventKey>(sql`select k.message_id, k.sequence from (${sources}) k ${page}`);
 }
 
-function sideOf(position: Position, messageId: string | null): Sql {
+/** Clocks of nodes differ by less: no message is younger than its events by more. */
+const MAX_CLOCK_DIFFERENCE_MS = 60_000;
+
+/** A look at a time long ago begins there, and not at the newest delivery. */
+function sideOf(position: Position, { messageId, createdBefore }: DeliveryFilter): Sql {
   const at = position === null ? undefined : parseEventId(position.id);
-  const beside =
-    at === undefined
-      ? sql`true`
-      : sql`(k.message_id, k.sequence) ${rawSql(position?.direction === "newer" ? ">" : "<")} (${at.messageId}::uuid, ${at.sequence}::smallint)`;
-  return messageId === null ? beside : sql`${beside} and k.message_id = ${messageId}`;
+  const direction = rawSql(position?.direction === "newer" ? ">" : "<");
+  const latest =
+    createdBefore && idFloor(new Date(createdBefore.getTime() + MAX_CLOCK_DIFFERENCE_MS));
+  const conditions = [
+    ...(at
+      ? [
+          sql`(k.message_id, k.sequence) ${direction} (${at.messageId}::uuid, ${at.sequence}::smallint)`,
+        ]
+      : []),
+    ...(messageId === null ? [] : [sql`k.message_id = ${messageId}`]),
+    ...(latest === null ? [] : [sql`k.message_id < ${latest}`]),
+  ];
+  return conditions.reduce((all, condition) => sql`${all} and ${condition}`, sql`true`);
 }
 
 function isWanted(row: DeliveryRow, filter: DeliveryFilter): boolean {

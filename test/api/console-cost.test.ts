@@ -100,6 +100,18 @@ test("a filtered page of deliveries looks into each day once, not once for each 
   assert.equal(Math.max(...scans.map((node) => node["Actual Loops"])), 1);
 });
 
+test("a page of deliveries of a day long ago begins there, however many came since", async () => {
+  const createdBefore = new Date(Date.now() - (DAYS - 2) * 86_400_000);
+  const filter = { ...NO_DELIVERY_FILTER, createdBefore };
+
+  const { rows } = await browseDeliveries(db, { accountId, filter, position: null, limit: 25 });
+
+  assert.equal(rows.length, 26);
+  const [newest, next] = rows.map(({ createdAt }) => createdAt.getTime());
+  assert.ok(newest !== undefined && next !== undefined && newest < createdBefore.getTime());
+  assert.ok(createdBefore.getTime() - newest <= newest - next + 1, "none is left out");
+});
+
 test("a delivery that was tried again weeks later is told by its last attempt", async () => {
   const [old] = await db.query<{ message_id: string }>(
     sql`select message_id from webhook_attempts order by message_id limit 1`,
