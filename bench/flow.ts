@@ -13,6 +13,7 @@ import { type Database, sql, systemClock as clock } from "#platform";
 import { compareWithKannel, received } from "./flow-kannel.ts";
 import type { Result } from "./load.ts";
 import { familyOf, type Used, usedBy } from "./processor-time.ts";
+import { RECEIVER_HOSTS } from "./receiver-hosts.ts";
 import { addSmsc, inWorld, makeAccounts, stopChild } from "./world.ts";
 
 const { values } = parseArgs({
@@ -21,7 +22,7 @@ const { values } = parseArgs({
     rate: { type: "string", default: "1500" },
     seconds: { type: "string", default: "60" },
     accounts: { type: "string", default: "4" },
-    connections: { type: "string", default: "64" },
+    connections: { type: "string", default: "128" },
     /** For how long messages are sent as fast as they are taken, beside Kannel; 0 for not at all. */
     beside: { type: "string", default: "20" },
     /** Where to write a processor profile of the service. */
@@ -45,8 +46,10 @@ await inWorld(async (world) => {
   const { profile } = values;
   const flags = profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`];
   const service = await world.startService({ ROLES: "api,sender,webhooks" }, flags);
-  const callbackUrl = `http://127.0.0.1:${receiver.port}/hook`;
-  const bodies = [JSON.stringify({ recipient: RECIPIENT, text: TEXT, callbackUrl })];
+  const bodies = RECEIVER_HOSTS.map((host) => {
+    const callbackUrl = `http://${host}:${receiver.port}/hook`;
+    return JSON.stringify({ recipient: RECIPIENT, text: TEXT, callbackUrl });
+  });
   const connections = Number(values.connections);
   const job = { port: service.port, path: "/v1/messages", keys, bodies, connections };
   await world.load({ ...job, seconds: 3, perSecond: Math.min(rate, 500) });

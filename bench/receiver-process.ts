@@ -3,13 +3,15 @@
  * without, with 200 in one write. A full HTTP server would be the slower side of what is measured.
  * Tells its port; counts on request.
  */
-import { createServer } from "node:net";
+import { once } from "node:events";
+import { createServer, type Socket } from "node:net";
+import { RECEIVER_HOSTS } from "./receiver-hosts.ts";
 
 const ANSWER = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 const HEAD_END = "\r\n\r\n";
 let count = 0;
 
-const server = createServer((socket) => {
+function answerAll(socket: Socket): void {
   let held = "";
   let left = 0;
   socket.setNoDelay(true);
@@ -27,11 +29,15 @@ const server = createServer((socket) => {
     count += 1;
     socket.write(ANSWER);
   });
-});
-server.listen(0, "127.0.0.1", () => {
-  const address = server.address();
-  if (address !== null && typeof address === "object") process.send?.(address.port);
-});
+}
+
+let port = 0;
+for (const host of RECEIVER_HOSTS) {
+  const server = createServer(answerAll).listen(port, host);
+  await once(server, "listening");
+  ({ port } = server.address() as { port: number });
+}
+process.send?.(port);
 process.on("message", () => process.send?.(count));
 process.on("disconnect", () => process.exit());
 

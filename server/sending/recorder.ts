@@ -49,7 +49,8 @@ type Deps = {
   tracer?: Tracer | undefined;
 };
 
-const MAX_ITEMS = 500;
+/** Under load a batch waits for the database nine times, however large it is. */
+const MAX_ITEMS = 2_000;
 /** More than all windows of all carriers together; receipts beyond it are repeated by their carrier. */
 const MAX_WAITING = 100_000;
 const RETRY_MS = 500;
