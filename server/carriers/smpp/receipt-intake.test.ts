@@ -59,7 +59,7 @@ test("a receipt is answered after it is stored, and not before", async () => {
   assert.deepEqual(answers, [0]);
 });
 
-test("what arrives while one batch commits is the next, of at most 500", async () => {
+test("what arrives while one batch commits is the next, of at most 2,000", async () => {
   const batches: number[] = [];
   const first = Promise.withResolvers<void>();
   const { intake, take } = intakeWith(async (batch) => {
@@ -69,11 +69,11 @@ test("what arrives while one batch commits is the next, of at most 500", async (
 
   take(3);
   await until("the first batch is on its way", () => batches.length === 1);
-  take(700);
+  take(2200);
   first.resolve();
   await intake.settled();
 
-  assert.deepEqual(batches, [3, 500, 200]);
+  assert.deepEqual(batches, [3, 2000, 200]);
 });
 
 test("a receipt that could not be stored is tried again, and then answered", async () => {
