@@ -41,7 +41,7 @@ export function noteDone(entries: readonly (AuditEntry & { n: number })[]): Sql 
       select e.audit_id, e.at, e.account_id, e.actor, e.action, e.object_id, e.details::jsonb, e.address, e.request_id
         from unnest(
           ${each(({ n }) => n)}::integer[], ${each(({ at }) => newId(at.getTime()))}::uuid[],
-          ${each(({ at }) => at.toISOString())}::timestamptz[], ${each(({ accountId }) => accountId)}::uuid[],
+          ${each(({ at }) => at)}::timestamptz[], ${each(({ accountId }) => accountId)}::uuid[],
           ${each(({ actor }) => actorName(actor))}::text[], ${each(({ action }) => action)}::text[],
           ${each(({ objectId }) => objectId)}::text[],
           ${each(({ details = {} }) => JSON.stringify(details))}::text[],

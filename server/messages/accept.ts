@@ -127,9 +127,9 @@ function acceptStatement(requests: AcceptRequest[], settings: AcceptSettings) {
         ${each((m) => m.text)}::text[], ${each((m) => m.encoding)}::text[], ${each((m) => m.segments)}::smallint[],
         ${each((m) => m.credits)}::bigint[], ${each((m) => m.reference)}::text[], ${each((m) => m.metadata)}::text[],
         ${each((m) => m.callback_url)}::text[], ${each((m) => m.concat_reference)}::smallint[],
-        ${each((m) => m.carrier_id)}::uuid[], ${each((m) => m.created_at.toISOString())}::timestamptz[],
-        ${each((m) => m.send_at?.toISOString() ?? null)}::timestamptz[],
-        ${each((m) => m.expires_at.toISOString())}::timestamptz[], ${each(settings.isLeased)}::boolean[]
+        ${each((m) => m.carrier_id)}::uuid[], ${each((m) => m.created_at)}::timestamptz[],
+        ${each((m) => m.send_at)}::timestamptz[],
+        ${each((m) => m.expires_at)}::timestamptz[], ${each(settings.isLeased)}::boolean[]
       )`;
 }
 

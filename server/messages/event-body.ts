@@ -1,4 +1,5 @@
 import { type DeliveryErrorCode, eventNames } from "#contract";
+import { isoTime } from "#platform";
 
 /** What a message's `error` says. */
 export type EventError = { code: DeliveryErrorCode; message: string; carrierCode: string | null };
@@ -23,7 +24,7 @@ const timeFields = {
 export function eventBody(change: StatusChange): Buffer {
   const { messageId, recipient, status, at } = change;
   const event = eventNames[status];
-  const told = { event, messageId, recipient, status, [timeFields[status]]: at.toISOString() };
+  const told = { event, messageId, recipient, status, [timeFields[status]]: isoTime(at) };
   const body = "error" in change ? { ...told, error: tellError(change.error) } : told;
   return Buffer.from(JSON.stringify(body));
 }

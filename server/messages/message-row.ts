@@ -1,5 +1,5 @@
 import { type DeliveryErrorCode, deliveryErrors, type Message, type Status } from "#contract";
-import { sql } from "#platform";
+import { isoTime, sql } from "#platform";
 
 /** A message as the table has it. */
 export type MessageRow = {
@@ -50,12 +50,12 @@ export function present(row: MessageRow): Message {
     metadata: row.metadata === null ? null : (JSON.parse(row.metadata) as Record<string, string>),
     callbackUrl: row.callback_url,
     error: presentError(row.error_code, row.error_carrier_code),
-    createdAt: row.created_at.toISOString(),
-    sendAt: row.send_at?.toISOString() ?? null,
-    expiresAt: row.expires_at.toISOString(),
-    sentAt: row.sent_at?.toISOString() ?? null,
-    deliveredAt: row.status === "DELIVERED" ? (row.final_at?.toISOString() ?? null) : null,
-    updatedAt: (row.final_at ?? row.sent_at ?? row.created_at).toISOString(),
+    createdAt: isoTime(row.created_at),
+    sendAt: row.send_at && isoTime(row.send_at),
+    expiresAt: isoTime(row.expires_at),
+    sentAt: row.sent_at && isoTime(row.sent_at),
+    deliveredAt: row.status === "DELIVERED" ? row.final_at && isoTime(row.final_at) : null,
+    updatedAt: isoTime(row.final_at ?? row.sent_at ?? row.created_at),
   };
 }
 

@@ -45,7 +45,7 @@ export async function moveMessages(
       from move_messages(
         ${moves.map(({ accountId }) => accountId)}::uuid[], ${moves.map(({ messageId }) => messageId)}::uuid[],
         ${moves.map(({ from }) => from)}::text[], ${moves.map(({ to }) => to)}::text[],
-        ${moves.map(({ at }) => at.toISOString())}::timestamptz[],
+        ${moves.map(({ at }) => at)}::timestamptz[],
         ${moves.map((move) => errorOf(move)?.code ?? null)}::text[],
         ${moves.map((move) => errorOf(move)?.carrierCode ?? null)}::text[],
         ${told.map((each) => each?.body ?? null)}::bytea[],

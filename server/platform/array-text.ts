@@ -1,7 +1,10 @@
+import { isoTime } from "./timestamp.ts";
+
 /** Values that stand in an array without quotes: ids, numbers, times, words. */
 const PLAIN = /^[\w:.+-]+$/;
 const NULL = /^null$/i;
-const TO_ESCAPE = /["\\]/g;
+const TO_ESCAPE = /["\\]/;
+const ALL_TO_ESCAPE = /["\\]/g;
 
 /**
  * An array as PostgreSQL reads it. Most elements are ids, numbers and times, which need no quotes; the
@@ -22,14 +25,14 @@ function elementText(value: unknown): string {
   if (typeof value === "number" || typeof value === "boolean" || typeof value === "bigint")
     return String(value);
   if (Buffer.isBuffer(value)) return `"\\\\x${value.toString("hex")}"`;
-  if (value instanceof Date) return value.toISOString();
+  if (value instanceof Date) return isoTime(value);
   throw new TypeError(`An array for the database holds a ${typeof value}.`);
 }
 
 function isPlain(value: string): boolean {
-  return PLAIN.test(value) && !NULL.test(value);
+  return PLAIN.test(value) && !(value.length === 4 && NULL.test(value));
 }
 
 function quoted(value: string): string {
-  return `"${value.replaceAll(TO_ESCAPE, "\\$&")}"`;
+  return TO_ESCAPE.test(value) ? `"${value.replaceAll(ALL_TO_ESCAPE, "\\$&")}"` : `"${value}"`;
 }

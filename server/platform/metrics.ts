@@ -64,7 +64,7 @@ export function createMetrics() {
       name: "posthorn_batch_size",
       help: "Items per batch, by kind.",
       labelNames: ["kind"],
-      buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
+      buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048],
       registers,
     }),
     batchWaiting: watched(Gauge, {

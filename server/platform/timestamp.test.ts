@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { readTimestamp } from "./timestamp.ts";
+import { isoTime, readTimestamp } from "./timestamp.ts";
 
 test("a timestamp of any length of fraction is read to the millisecond, cut, not rounded", () => {
   const read = (text: string) => readTimestamp(text)?.toISOString();
@@ -33,4 +33,14 @@ test("every moment of our time is read as it was written", () => {
       assert.equal(readTimestamp(written)?.getTime(), moment.getTime());
     }),
   );
+});
+
+test("every moment is written as the language writes it, also before 1970 and far away", () => {
+  const moments = fc.oneof(
+    fc.date({ noInvalidDate: true }),
+    // Many of the same seconds, which are remembered.
+    fc.integer({ min: -3_000, max: 3_000 }).map((ms) => new Date(ms)),
+  );
+  fc.assert(fc.property(moments, (at) => assert.equal(isoTime(at), at.toISOString())));
+  assert.throws(() => isoTime(new Date(Number.NaN)), RangeError);
 });

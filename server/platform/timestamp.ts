@@ -40,3 +40,23 @@ export function readTimestamp(text: string): Date | undefined {
 function twoDigits(text: string, at: number): number {
   return 10 * (text.charCodeAt(at) - ZERO) + text.charCodeAt(at + 1) - ZERO;
 }
+
+/** Up to its milliseconds, by the second. */
+const beginnings = new Map<number, string>();
+const MAX_BEGINNINGS = 256;
+
+/** As `toISOString` writes it, at a tenth of its cost: most times that are written share their second. */
+export function isoTime(at: Date): string {
+  const ms = at.getTime();
+  const second = Math.floor(ms / 1000);
+  const rest = ms - second * 1000;
+  const padding = rest < 10 ? "00" : rest < 100 ? "0" : "";
+  return `${beginnings.get(second) ?? remember(second, at)}${padding}${rest}Z`;
+}
+
+function remember(second: number, at: Date): string {
+  if (beginnings.size >= MAX_BEGINNINGS) beginnings.clear();
+  const beginning = at.toISOString().slice(0, -"000Z".length);
+  beginnings.set(second, beginning);
+  return beginning;
+}

@@ -123,26 +123,37 @@ export async function changeCarrier(db: Database, change: CarrierChange): Promis
   const { version = null } = change;
   const sealed = password === undefined ? null : sealPassword(carrierId, password, secrets);
   const stored = settings && JSON.stringify(sealSettings(carrierId, settings, secrets));
+  /** Of what is changed. */
+  const shown = (of: { paused: boolean | null; settings: Record<string, unknown> | null }) => ({
+    ...(paused !== null && { paused: of.paused }),
+    ...(settings !== null && { settings: shownSettings(of.settings ?? {}) }),
+  });
   return db.transaction(async (tx) => {
-    const changed = await tx.query(sql`
+    const [old] = await tx.query<Pick<CarrierRow, "paused" | "settings">>(sql`
+      select paused, settings
+        from carriers
+       where carrier_id = ${carrierId} and removed_at is null
+         and (${version}::integer is null or version = ${version})
+         for update`);
+    if (!old) return false;
+    await tx.query(sql`
       update carriers
          set paused = coalesce(${paused}, paused),
              settings = coalesce(${stored}::jsonb, settings),
              password = coalesce(${sealed}, password),
              version = version + 1
-       where carrier_id = ${carrierId} and removed_at is null
-         and (${version}::integer is null or version = ${version})
-      returning carrier_id`);
-    if (changed.length === 0) return false;
-    const shown = settings && shownSettings(settings);
-    const details = { paused, settings: shown, passwordChanged: password !== undefined };
+       where carrier_id = ${carrierId}`);
     await recordAudit(tx, {
       at: now,
       accountId: null,
       actor,
       action: "carrier.changed",
       objectId: carrierId,
-      details,
+      details: {
+        before: shown(old),
+        after: shown({ paused, settings }),
+        ...(password !== undefined && { passwordChanged: true }),
+      },
     });
     return true;
   });

@@ -43,7 +43,7 @@ export function matchReceipts(
       from unnest(${lookups.map(({ n }) => n)}::int[], ${lookups.map(({ rank }) => rank)}::int[],
                   ${lookups.map(({ carrierId }) => carrierId)}::uuid[], ${lookups.map(({ id }) => id)}::text[],
                   ${lookups.map(({ recipient }) => recipient)}::text[],
-                  ${lookups.map(({ since }) => since.toISOString())}::timestamptz[])
+                  ${lookups.map(({ since }) => since)}::timestamptz[])
            as u (n, rank, carrier_id, match_id, recipient, since)
      cross join lateral (
        select s.message_id, s.account_id, s.segment, s.turn, s.receipt_effect, s.at

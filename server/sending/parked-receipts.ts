@@ -12,7 +12,7 @@ export async function parkReceipts(tx: Transaction, unmatched: ArrivedReceipt[])
            u.receipt, u.raw, u.at
       from unnest(${unmatched.map(({ at }) => newId(at.getTime()))}::uuid[], ${unmatched.map(({ receipt }) => receipt.carrierId)}::uuid[],
                   ${stored}::jsonb[], ${unmatched.map(({ receipt }) => (receipt.raw ? Buffer.from(receipt.raw) : null))}::bytea[],
-                  ${unmatched.map(({ at }) => at.toISOString())}::timestamptz[])
+                  ${unmatched.map(({ at }) => at)}::timestamptz[])
            as u (parked_id, carrier_id, receipt, raw, at)`);
 }
 

@@ -1,6 +1,6 @@
 import type { Receipt } from "#carriers";
 import type { LockedMessage } from "#messages";
-import { sql, type Transaction } from "#platform";
+import { isoTime, sql, type Transaction } from "#platform";
 import { noneYet, type Progress } from "./judge-receipt.ts";
 import type { Match } from "./match-receipts.ts";
 
@@ -45,7 +45,7 @@ export type Note = {
 /** Keeps receipts with the submissions they belong to. */
 export async function noteReceipts(tx: Transaction, notes: Note[]): Promise<void> {
   const entries = notes.map(({ receipt, at, isApplied }) => ({
-    at: at.toISOString(),
+    at: isoTime(at),
     state: receipt.state,
     carrierCode: receipt.carrierCode,
     applied: isApplied,

@@ -104,7 +104,7 @@ async function storeAttempts(db: Database, items: Recorded[]): Promise<bigint[]>
       from record_attempts(
         ${of(({ claim }) => claim.accountId)}::uuid[], ${of(({ claim }) => claim.messageId)}::uuid[],
         ${of(({ claim }) => claim.sequence)}::smallint[], ${of(({ claim }) => claim.attempt)}::smallint[],
-        ${of(({ at }) => at.toISOString())}::timestamptz[], ${of(({ claim }) => claim.replayId)}::uuid[],
+        ${of(({ at }) => at)}::timestamptz[], ${of(({ claim }) => claim.replayId)}::uuid[],
         ${of(({ claim }) => claim.step)}::smallint[], ${tried(({ status }) => status)}::smallint[],
         ${of(classOf)}::text[], ${of(errorOf)}::text[], ${tried(({ timings }) => timings.dnsMs)}::real[],
         ${tried(({ timings }) => timings.connectMs)}::real[], ${tried(({ timings }) => timings.tlsMs)}::real[],
