@@ -4,20 +4,33 @@ import { hash } from "node:crypto";
 const [BLOCK, DIGEST] = [64, 32];
 const [INNER, OUTER] = [0x36, 0x5c];
 
-/**
- * HMAC-SHA256 (RFC 2104) out of two one-shot hashes. The library's own makes an object outside the
- * heap for each, which at four signatures a message cost more than all the hashing.
- */
-export function hmacSha256(key: Buffer, data: Buffer, encoding: "hex" | "base64"): string {
+/** A key as HMAC wants it: a block to hash before the data, and one before what comes of that. */
+export type HmacKey = { readonly inner: Buffer; readonly outer: Buffer };
+
+export function hmacKey(key: Buffer): HmacKey {
   const short = key.length > BLOCK ? hash("sha256", key, "buffer") : key;
-  const inner = Buffer.allocUnsafe(BLOCK + data.length).fill(INNER, 0, BLOCK);
-  const outer = Buffer.allocUnsafe(BLOCK + DIGEST).fill(OUTER, 0, BLOCK);
+  const inner = Buffer.alloc(BLOCK, INNER);
+  const outer = Buffer.alloc(BLOCK, OUTER);
   for (let n = 0; n < short.length; n += 1) {
     const octet = short[n] as number;
     inner[n] = octet ^ INNER;
     outer[n] = octet ^ OUTER;
   }
-  data.copy(inner, BLOCK);
-  outer.write(hash("sha256", inner, "latin1"), BLOCK, "latin1");
-  return hash("sha256", outer, encoding);
+  return { inner, outer };
+}
+
+/**
+ * HMAC-SHA256 (RFC 2104) out of two one-shot hashes. The library's own makes an object outside the
+ * heap for each, which at four signatures a message cost more than all the hashing.
+ */
+export function hmacSha256(
+  { inner, outer }: HmacKey,
+  data: readonly Buffer[],
+  encoding: "hex" | "base64",
+): string {
+  const first = hash("sha256", Buffer.concat([inner, ...data]), "latin1");
+  const last = Buffer.allocUnsafe(BLOCK + DIGEST);
+  outer.copy(last);
+  last.write(first, BLOCK, "latin1");
+  return hash("sha256", last, encoding);
 }

@@ -1,4 +1,4 @@
-import { hmacSha256 } from "./hmac.ts";
+import { type HmacKey, hmacKey, hmacSha256 } from "./hmac.ts";
 
 export type Signable = {
   /** Stable over attempts and replays. */
@@ -31,18 +31,29 @@ export function signatureHeaders(signable: Signable): Record<string, string> {
 }
 
 function bodySignature(secret: string, body: Buffer): string {
-  return hmacSha256(Buffer.from(secret), body, "hex");
+  return hmacSha256(keysOf(secret).whole, [body], "hex");
 }
 
 function standardSignature(secret: string, { eventId, timestampSeconds, body }: Signable): string {
-  const signed = Buffer.concat([Buffer.from(`${eventId}.${timestampSeconds}.`), body]);
-  return `v1,${hmacSha256(decodeSecret(secret), signed, "base64")}`;
+  const head = Buffer.from(`${eventId}.${timestampSeconds}.`);
+  return `v1,${hmacSha256(keysOf(secret).decoded, [head, body], "base64")}`;
 }
 
+type Keys = { whole: HmacKey; decoded: HmacKey };
+
+/** Making them anew for each webhook cost as much as hashing it. */
+const keys = new Map<string, Keys>();
+const MAX_KEYS = 1_000;
 const PREFIX = "whsec_";
 
-function decodeSecret(secret: string): Buffer {
+function keysOf(secret: string): Keys {
+  const known = keys.get(secret);
+  if (known !== undefined) return known;
   if (!secret.startsWith(PREFIX))
     throw new Error(`A signing secret does not begin with ${PREFIX}.`);
-  return Buffer.from(secret.slice(PREFIX.length), "base64");
+  const decoded = hmacKey(Buffer.from(secret.slice(PREFIX.length), "base64"));
+  const made = { whole: hmacKey(Buffer.from(secret)), decoded };
+  if (keys.size >= MAX_KEYS) keys.clear();
+  keys.set(secret, made);
+  return made;
 }
