@@ -112,7 +112,7 @@ async function run(job: Job): Promise<Result> {
         if (held.length < head + 4 + length) return;
         // What nobody asked for, such as 408 to a silent connection, is no answer to a request.
         if (sentAt === undefined) return void socket.destroy();
-        note(held.slice(9, 12), held.slice(head + 4, head + 4 + length));
+        note(held.slice(9, 12), held);
         held = held.slice(head + 4 + length);
         latencies.push(performance.now() - sentAt);
         sentAt = undefined;

@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { RECEIVER_HOSTS } from "./receiver-hosts.ts";
 
-const ANSWER = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+const ANSWER = Buffer.from("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
 const HEAD_END = "\r\n\r\n";
 let count = 0;
 

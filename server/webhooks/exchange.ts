@@ -76,7 +76,14 @@ export class Exchange implements LineUser {
 /** The whole request in one piece, so that it leaves in one write. */
 function octetsOf({ url }: Line, { path, headers, body }: ExchangeRequest): Buffer {
   let head = `POST ${path} HTTP/1.1\r\nhost: ${url.origin.slice(url.origin.indexOf("//") + 2)}\r\nconnection: keep-alive\r\n`;
-  for (const name in headers) head += headerLine(name, headers[name] ?? "");
+  let values = "";
+  for (const name in headers) {
+    const value = headers[name] ?? "";
+    head += `${name}: ${value}\r\n`;
+    values += value;
+  }
+  // They are all ours; a line's end in one would be a bug that lets data become headers.
+  if (!PRINTABLE.test(values)) throw new Error("A header cannot be sent.");
   head += `content-length: ${body.length}\r\n\r\n`;
   const octets = Buffer.allocUnsafe(head.length + body.length);
   octets.write(head, "latin1");
@@ -85,9 +92,3 @@ function octetsOf({ url }: Line, { path, headers, body }: ExchangeRequest): Buff
 }
 
 const PRINTABLE = /^[ -~]*$/;
-
-function headerLine(name: string, value: string): string {
-  // They are all ours; a line's end in one would be a bug that lets data become headers.
-  if (!PRINTABLE.test(value)) throw new Error(`The header ${name} cannot be sent.`);
-  return `${name}: ${value}\r\n`;
-}
