@@ -38,10 +38,10 @@ export function OverviewPage() {
         )
       }
     >
+      {hasMessage && <Numbers search={search} onRange={choose} />}
       {progress.data && steps?.some(({ isDone }) => !isDone) && !(hasMessage && walk.isHidden) && (
         <Walk progress={progress.data} onHide={hasMessage ? walk.hide : undefined} />
       )}
-      {hasMessage && <Numbers search={search} onRange={choose} />}
     </Page>
   );
 }
@@ -73,8 +73,10 @@ function Numbers({
     { params: { accountId }, query },
     { keepsOld: true },
   );
+  const isKnown = summary.data !== undefined || summary.failure !== undefined;
   return (
-    <Stack gap="lg">
+    // Alerts stand above all else. What they would push down was only a shape, and begins anew.
+    <Stack gap="lg" key={String(isKnown)}>
       <Alerts alerts={summary.data?.alerts ?? []} />
       <Figures summary={summary} search={search} />
       <Suspense fallback={<ChartSkeletons />}>

@@ -30,6 +30,7 @@ export function RangePicker({ range, fallback, onChange }: Props) {
     <Group gap="xs" align="flex-start">
       <NativeSelect
         label={text.range}
+        w={{ sm: 150 }}
         value={value}
         data={choices}
         onChange={(event) => choose(event.currentTarget.value)}

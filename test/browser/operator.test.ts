@@ -282,7 +282,7 @@ test("the audit log is filtered in the address, exported, and failing it says so
     .first()
     .getByText("scopes: messages:send, messages:read")
     .waitFor();
-  await row(page, "carrier.changed").getByText("rate: 50", { exact: true }).waitFor();
+  await row(page, "carrier.changed").getByText("rate: none to 50", { exact: true }).waitFor();
   await row(page, "route.set").getByText("carriers: none to acme").waitFor();
   await row(page, "price.removed").getByText("credits per segment: 5 to none").waitFor();
   assert.doesNotMatch(await page.getByRole("table").innerText(), /[{["]/, "nothing is JSON");

@@ -34,6 +34,7 @@ export function MessageFilters({ search, onChange }: Props) {
         />
         <NativeSelect
           label={text.errorCode}
+          w={{ sm: 190 }}
           value={search.errorCode?.[0] ?? ""}
           data={[{ value: "", label: text.any }, ...ERROR_CODES]}
           onChange={(event) => {
@@ -43,6 +44,7 @@ export function MessageFilters({ search, onChange }: Props) {
         />
         <NativeSelect
           label={text.key}
+          w={{ sm: 150 }}
           value={search.key ?? ""}
           data={[
             { value: "", label: text.any },

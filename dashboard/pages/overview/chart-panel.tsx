@@ -65,7 +65,7 @@ export function ChartPanel<Row extends ChartRow>(props: Props<Row>) {
               <DataTable title={title} rows={rows} columns={columns} />
             ) : (
               // The library's own way makes a tab stop without a name; the table tells it in full.
-              <div role="img" aria-label={`${title}. ${summary}`}>
+              <div role="img" aria-label={`${title}. ${summary}`} className={classes["chart"]}>
                 {children}
               </div>
             ))}
