@@ -1,6 +1,9 @@
 import { accountOf, hostKey } from "#messages";
 import { type Queryable, sql } from "#platform";
 
+/** Counting stops here, so that looking costs the same behind any backlog. */
+const MAX_COUNTED = 100_000;
+
 /** Deliveries of an account that wait for their first attempt, and for another after a failure. */
 export async function countWaiting(
   db: Queryable,
@@ -10,14 +13,13 @@ export async function countWaiting(
   const first = accountOf(hostKey(accountId, "")) << 16n;
   const [counts] = await db.query<{ waiting: number; retrying: number }>(sql`
     select count(*) filter (where attempts = 0) as waiting, count(*) filter (where attempts > 0) as retrying
-      from webhook_deliveries
-     where host_key between ${first.toString()}::bigint and ${(first + 0xffffn).toString()}::bigint
-       and account_id = ${accountId}`);
+      from (select attempts
+              from webhook_deliveries
+             where host_key between ${first.toString()}::bigint and ${(first + 0xffffn).toString()}::bigint
+               and account_id = ${accountId}
+             limit ${MAX_COUNTED}) w`);
   return counts ?? { waiting: 0, retrying: 0 };
 }
-
-/** Counting stops here, so that looking costs the same behind any backlog. */
-const MAX_COUNTED = 100_000;
 
 export type Backlog = {
   waiting: number;

