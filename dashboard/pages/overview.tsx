@@ -7,6 +7,7 @@ import { formatNumber } from "../format.ts";
 import type { RangeSearch } from "../range.ts";
 import { useAccount } from "../session.ts";
 import { overviewText as text } from "../text/overview.ts";
+import { words } from "../text/words.ts";
 import { TextLink } from "../ui/link.tsx";
 import { Page } from "../ui/page.tsx";
 import { RangePicker } from "../ui/range-picker.tsx";
@@ -16,8 +17,11 @@ import { Figures } from "./overview/figures.tsx";
 import { Walk } from "./overview/walk.tsx";
 import { walkSteps } from "./overview/walk-steps.ts";
 
-/** With the chart library, which no other page needs. */
-const Charts = lazy(async () => ({ default: (await import("./overview/charts.tsx")).Charts }));
+/** With the chart library, which no other page needs; fetched while the numbers are asked for. */
+const charts = import("./overview/charts.tsx");
+// Told where they are shown; until then it is nobody's fault.
+charts.catch(() => undefined);
+const Charts = lazy(async () => ({ default: (await charts).Charts }));
 
 export function OverviewPage() {
   const { accountId, name } = useAccount();
@@ -73,6 +77,8 @@ function Numbers({
     { params: { accountId }, query },
     { keepsOld: true },
   );
+  // Asked for beside the numbers: the first chart finds its answer when it is there.
+  useRead("GET /console/accounts/{accountId}/stats/statuses", { params: { accountId }, query });
   const isKnown = summary.data !== undefined || summary.failure !== undefined;
   return (
     // Alerts stand above all else. What they would push down was only a shape, and begins anew.
@@ -80,7 +86,7 @@ function Numbers({
       <Alerts alerts={summary.data?.alerts ?? []} />
       <Figures summary={summary} search={search} />
       <Suspense fallback={<ChartSkeletons />}>
-        <Charts query={query} onRange={onRange} />
+        {isKnown ? <Charts query={query} onRange={onRange} /> : <ChartSkeletons />}
       </Suspense>
     </Stack>
   );
@@ -97,7 +103,7 @@ function useStatsQuery({ range = "24h", from, to }: RangeSearch) {
 /** Of the same height as what comes, so that nothing jumps. */
 function ChartSkeletons() {
   return (
-    <Grid>
+    <Grid role="status" aria-label={words.loading}>
       {[12, 6, 6].map((span, index) => (
         <Grid.Col key={index} span={{ base: 12, md: span }}>
           <Skeleton height={340} />

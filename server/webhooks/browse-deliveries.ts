@@ -39,19 +39,29 @@ const MAX_LOOKED_AT = 2_000;
 
 type Wish = { accountId: string; filter: DeliveryFilter; position: Position; limit: number };
 
+/** Looked at first, in pages: a filter that most of them pass needs no more. */
+const FIRST_LOOK = 4;
+
 /**
  * Deliveries of an account in the order of their messages, on one side of a position. The cost of a
  * page does not grow with what is kept: a page that is filtered looks at a bounded number.
  */
 export async function browseDeliveries(db: Queryable, wish: Wish): Promise<BrowsedDeliveries> {
-  const { filter, limit, accountId } = wish;
+  const { filter, limit } = wish;
   const isFiltered = Object.values(filter).some((value) => value !== null);
-  const most = isFiltered ? MAX_LOOKED_AT : limit + 1;
+  const first = await look(db, wish, isFiltered ? FIRST_LOOK * limit : limit + 1);
+  if (!isFiltered || first.rows.length > limit || first.lookedUntil === null) return first;
+  return look(db, wish, MAX_LOOKED_AT);
+}
+
+/** Those among the `most` nearest that are wanted. */
+async function look(db: Queryable, wish: Wish, most: number): Promise<BrowsedDeliveries> {
+  const { filter, limit, accountId } = wish;
   const keys = await findKeys(db, wish, most);
   const described = await describeDeliveries(db, accountId, keys);
   const rows = described.filter((row) => isWanted(row, filter)).slice(0, limit + 1);
   const last = keys.at(-1);
-  const isCut = isFiltered && keys.length === most && rows.length <= limit;
+  const isCut = keys.length === most && rows.length <= limit;
   return { rows, lookedUntil: isCut && last ? eventId(last.message_id, last.sequence) : null };
 }
 

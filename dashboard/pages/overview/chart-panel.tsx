@@ -1,5 +1,5 @@
 import { Button, Group, Paper, Skeleton, Table, Text, Title } from "@mantine/core";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useDeferredValue, useState } from "react";
 import { formatMinute, formatNumber, formatShortDay, formatTime } from "../../format.ts";
 import { overviewText as text } from "../../text/overview.ts";
 import { words } from "../../text/words.ts";
@@ -29,6 +29,8 @@ type Props<Row extends ChartRow> = {
 export function ChartPanel<Row extends ChartRow>(props: Props<Row>) {
   const { title, read, rows, columns, summary, empty, children } = props;
   const [isTable, setIsTable] = useState(false);
+  // Words first: on a slow machine drawing takes longer than all else on the page.
+  const isDrawn = useDeferredValue(rows !== undefined);
   return (
     <Paper withBorder p="md" mih={340} h="100%" component="section" aria-label={title}>
       <Group justify="space-between" gap="xs" mih={24} wrap="nowrap">
@@ -66,7 +68,7 @@ export function ChartPanel<Row extends ChartRow>(props: Props<Row>) {
             ) : (
               // The library's own way makes a tab stop without a name; the table tells it in full.
               <div role="img" aria-label={`${title}. ${summary}`} className={classes["chart"]}>
-                {children}
+                {isDrawn ? children : <Skeleton height={240} />}
               </div>
             ))}
         </div>
