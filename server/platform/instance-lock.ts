@@ -44,18 +44,47 @@ function makeFolder(dataDir: string): void {
   }
 }
 
+/**
+ * How long one of two that start at the same moment waits for the other to give way: without it, both
+ * could be refused. Where the holder is known to live nobody waits.
+ */
+const GIVE_WAY_MS = 500;
+
 /** Node has no call for a file lock, but its SQLite takes one and keeps it for the transaction's time. */
 function takeLock(dataDir: string): DatabaseSync {
-  const path = join(dataDir, "instance.lock");
   let file: DatabaseSync | undefined;
   try {
-    file = new DatabaseSync(path, { timeout: 0 });
-    file.exec("pragma locking_mode = exclusive; pragma journal_mode = memory; begin exclusive");
+    file = tryLock(dataDir, 0);
+    if (file === undefined && !isHeldByTheLiving(dataDir)) file = tryLock(dataDir, GIVE_WAY_MS);
+  } catch (error) {
+    const path = lockFileIn(dataDir);
+    throw new Unfit(`${path} cannot be locked: ${String(error)}.`, { cause: error });
+  }
+  if (file === undefined) throw new DataDirInUse(inUse(dataDir));
+  return file;
+}
+
+/** Undefined where somebody else has it. */
+function tryLock(dataDir: string, timeout: number): DatabaseSync | undefined {
+  const file = new DatabaseSync(lockFileIn(dataDir), { timeout });
+  try {
+    file.exec("pragma journal_mode = memory; begin exclusive");
     return file;
   } catch (error) {
-    file?.close();
-    if (isBusy(error)) throw new DataDirInUse(inUse(dataDir), { cause: error });
-    throw new Unfit(`${path} cannot be locked: ${String(error)}.`, { cause: error });
+    file.close();
+    if (isBusy(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Only to save a wait: a pid may be another's by now. */
+function isHeldByTheLiving(dataDir: string): boolean {
+  const pid = holder(dataDir);
+  if (pid === undefined) return false;
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return codeOf(error) === "EPERM";
   }
 }
 
@@ -73,6 +102,10 @@ function holder(dataDir: string): number | undefined {
   } catch {
     return undefined;
   }
+}
+
+function lockFileIn(dataDir: string): string {
+  return join(dataDir, "instance.lock");
 }
 
 function pidFileIn(dataDir: string): string {
