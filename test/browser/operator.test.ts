@@ -250,6 +250,8 @@ test("prices: the longest prefix wins, and what the page says is what a send cos
   assert.equal((await send(key, "4915112345678")).credits, 2);
 
   await section(page, "Routes").click();
+  // Both pages have a field of this name: only here is there a route to set.
+  await page.getByRole("button", { name: "Set route" }).waitFor();
   await page.getByRole("textbox", { name: "Number" }).fill("4915112345678");
   await page.getByRole("button", { name: "Look up" }).click();
   await page.getByText("simulator, by the route of any number").waitFor();
