@@ -4,7 +4,7 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { glob, mkdir, writeFile } from "node:fs/promises";
+import { glob, mkdir, rm, writeFile } from "node:fs/promises";
 import { delimiter, dirname, join, relative } from "node:path";
 import { finished } from "node:stream/promises";
 import { run } from "node:test";
@@ -68,22 +68,24 @@ async function testFiles(prefixes: string[]): Promise<string[]> {
 async function runTests(files: string[]): Promise<number> {
   await using postgres = await startTestPostgres();
   Object.assign(process.env, postgres.environment);
-  const processes = mixed(await joined(files));
+  // Of this run alone: another beside it may run other tests of the same rooms.
+  const folder = join(CACHE, `rooms-${process.pid}`);
+  const processes = mixed(await joined(files, folder));
   const tests = run({ cwd: ROOT, files: processes, concurrency: CONCURRENCY });
   let failures = 0;
   tests.on("test:fail", () => (failures += 1));
   const report = tests.compose(spec);
   report.pipe(process.stdout);
   await finished(report);
+  await rm(folder, { recursive: true });
   return failures === 0 ? 0 : 1;
 }
 
 /** The files to start: those of a room that stand beside its code are imported by one. */
-async function joined(files: string[]): Promise<string[]> {
+async function joined(files: string[], folder: string): Promise<string[]> {
   const rooms = Map.groupBy(files, (file) => BESIDE_CODE.exec(file)?.[0]);
   const own = rooms.get(undefined) ?? [];
   rooms.delete(undefined);
-  const folder = join(CACHE, "rooms");
   await mkdir(folder, { recursive: true });
   for (const [room = "", members] of rooms) {
     const name = `${room.slice(0, -1).replace("/", "-")}.test.mjs`;

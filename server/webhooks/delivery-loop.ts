@@ -86,8 +86,7 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
   }
 
   async function pass(): Promise<number> {
-    if (!hasRecalled) await hosts.recall();
-    hasRecalled = true;
+    if (!hasRecalled) await recall();
     const isTimeToWalk = clock.monotonicMs() >= walkAtMs;
     if (isTimeToWalk) runner.sweep();
     if (isTimeToWalk) await walk();
@@ -95,6 +94,14 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
     const first = await claim("first");
     const again = await claim("again");
     return first + again + (isTimeToWalk && after !== BEFORE_ALL_LANES ? 1 : 0);
+  }
+
+  /** Tried once: without it hosts are strangers at first, which must not keep any webhook waiting. */
+  async function recall(): Promise<void> {
+    hasRecalled = true;
+    await hosts
+      .recall()
+      .catch((error: unknown) => log.warn({ error }, "known receivers could not be read"));
   }
 
   /** Lanes are looked at in turn, going on where the last walk stopped. */

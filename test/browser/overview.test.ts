@@ -223,8 +223,9 @@ test("a day begins at the midnight of the reader's zone", async () => {
   }
 });
 
-test("numbers that are late show their shape; a panel that fails says so, and the others stay", async () => {
-  await using tab = await site.signedIn(ada, "/", { statuses: [500] });
+test("numbers and panels that are late show their shape; one that fails says so, and the others stay", async () => {
+  // Whoever waits too long for a table is told to come again.
+  await using tab = await site.signedIn(ada, "/", { statuses: [500, 503] });
   const { page } = tab;
   await page.getByRole("img", { name: /^Messages by status/ }).waitFor();
   await whileLate({ site, tab, link: "Overview" }, async () => {
@@ -232,6 +233,12 @@ test("numbers that are late show their shape; a panel that fails says so, and th
     await tab.check("loading");
   });
   await page.getByRole("img", { name: /^Messages by status/ }).waitFor();
+  await site.db.transaction(async (tx) => {
+    await tx.query(sql`lock table stat_errors in access exclusive mode`);
+    await page.reload();
+    await panel(page, "Delivery errors").getByRole("status", { name: "Loading" }).waitFor();
+    await page.getByRole("img", { name: /^Messages by status/ }).waitFor();
+  });
 
   await site.db.query(sql`alter table stat_errors rename to stat_errors_away`);
   try {
