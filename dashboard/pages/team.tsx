@@ -9,7 +9,7 @@ import { Empty } from "../ui/empty.tsx";
 import { type Column, Listing } from "../ui/listing.tsx";
 import { Page } from "../ui/page.tsx";
 import { Person } from "../ui/person.tsx";
-import { ReasonedButton } from "../ui/reasoned.tsx";
+import { ReasonedButton, RowButton } from "../ui/reasoned.tsx";
 import { Time } from "../ui/time.tsx";
 import { useRead } from "../use-read.ts";
 import { Invitations } from "./team/invitations.tsx";
@@ -134,38 +134,29 @@ function MemberActions({ member, onOpen }: { member: Member; onOpen: (open: Open
   if (member.isYou) {
     return (
       <Group gap="xs">
-        <ReasonedButton
-          reason={undefined}
-          variant="default"
-          size="compact-sm"
-          onClick={() => onOpen({ dialog: "leave" })}
-        >
+        <RowButton reason={undefined} onClick={() => onOpen({ dialog: "leave" })}>
           {text.leave}
-        </ReasonedButton>
+        </RowButton>
       </Group>
     );
   }
   return (
     <Group gap="xs" wrap="nowrap">
-      <ReasonedButton
+      <RowButton
         reason={denial}
-        variant="default"
-        size="compact-sm"
         aria-label={text.changeRoleOf(member.name)}
         onClick={() => onOpen({ dialog: "role", member })}
       >
         {text.changeRole}
-      </ReasonedButton>
-      <ReasonedButton
+      </RowButton>
+      <RowButton
         reason={denial}
-        variant="default"
-        size="compact-sm"
-        c="var(--mantine-color-error)"
+        takesAway
         aria-label={text.removeNamed(member.name)}
         onClick={() => onOpen({ dialog: "remove", member })}
       >
         {text.remove}
-      </ReasonedButton>
+      </RowButton>
     </Group>
   );
 }

@@ -24,3 +24,9 @@ export function ReasonedButton({ reason, onClick, ...props }: Props) {
     </Tooltip>
   );
 }
+
+/** One of the actions of a row or a card: small, and red where it takes something away. */
+export function RowButton({ takesAway = false, ...props }: Props & { takesAway?: boolean }) {
+  const colour = takesAway ? { c: "var(--mantine-color-error)" } : {};
+  return <ReasonedButton variant="default" size="compact-sm" {...colour} {...props} />;
+}

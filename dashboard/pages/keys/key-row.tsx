@@ -6,7 +6,7 @@ import { useDenial } from "../../session.ts";
 import { keysText as text } from "../../text/keys.ts";
 import { words } from "../../text/words.ts";
 import { type Column } from "../../ui/listing.tsx";
-import { ReasonedButton } from "../../ui/reasoned.tsx";
+import { RowButton } from "../../ui/reasoned.tsx";
 import { Time } from "../../ui/time.tsx";
 
 export const COLUMNS: Column<ApiKey>[] = [
@@ -100,25 +100,21 @@ function KeyActions({ apiKey }: { apiKey: ApiKey }) {
     void navigate({ search: (old) => ({ ...old, dialog, id: apiKey.keyId }) });
   return (
     <Group gap="xs" wrap="nowrap">
-      <ReasonedButton
+      <RowButton
         reason={denial}
-        variant="default"
-        size="compact-sm"
         aria-label={text.replaceNamed(apiKey.name)}
         onClick={() => open("create")}
       >
         {text.replace}
-      </ReasonedButton>
-      <ReasonedButton
+      </RowButton>
+      <RowButton
         reason={denial}
-        variant="default"
-        size="compact-sm"
-        c="var(--mantine-color-error)"
+        takesAway
         aria-label={text.revokeNamed(apiKey.name)}
         onClick={() => open("revoke")}
       >
         {text.revoke}
-      </ReasonedButton>
+      </RowButton>
     </Group>
   );
 }

@@ -6,7 +6,7 @@ import type { OperatorAccount } from "#contract";
 import { formatNumber } from "../../format.ts";
 import { accountsText as text, operatorText } from "../../text/operator.ts";
 import type { Column } from "../../ui/listing.tsx";
-import { ReasonedButton } from "../../ui/reasoned.tsx";
+import { ReasonedButton, RowButton } from "../../ui/reasoned.tsx";
 import { Time } from "../../ui/time.tsx";
 import { useRead } from "../../use-read.ts";
 import { queryOf } from "./search.ts";
@@ -109,15 +109,13 @@ type TopUpProps = { account: OperatorAccount; onOpen: (account: OperatorAccount)
 
 function TopUp({ account, onOpen }: TopUpProps) {
   return (
-    <ReasonedButton
+    <RowButton
       reason={undefined}
-      variant="default"
-      size="compact-sm"
       aria-label={text.topUpNamed(account.name)}
       onClick={() => onOpen(account)}
     >
       {text.topUp}
-    </ReasonedButton>
+    </RowButton>
   );
 }
 

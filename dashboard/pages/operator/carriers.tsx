@@ -10,7 +10,7 @@ import { Confirm } from "../../ui/confirm.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { FailureLine, FailurePanel } from "../../ui/failure-panel.tsx";
 import { useIsLate } from "../../ui/listing.tsx";
-import { ReasonedButton } from "../../ui/reasoned.tsx";
+import { RowButton } from "../../ui/reasoned.tsx";
 import { Time } from "../../ui/time.tsx";
 import { useAction } from "../../use-action.ts";
 import { askAgain, useRead } from "../../use-read.ts";
@@ -211,33 +211,20 @@ function CarrierActions({ carrier }: { carrier: Carrier }) {
   return (
     <Stack gap="xs">
       <Group gap="xs">
-        <ReasonedButton
-          reason={undefined}
-          variant="default"
-          size="compact-sm"
-          loading={test.isRunning}
-          onClick={() => void bind()}
-        >
+        <RowButton reason={undefined} loading={test.isRunning} onClick={() => void bind()}>
           {text.test}
-        </ReasonedButton>
-        <ReasonedButton
+        </RowButton>
+        <RowButton
           reason={undefined}
-          variant="default"
-          size="compact-sm"
           loading={change.isRunning}
           onClick={() => (isPaused ? void run("resume") : setOpen("pause"))}
         >
           {isPaused ? text.resume : text.pause}
-        </ReasonedButton>
+        </RowButton>
         {carrier.kind === "smpp" && (
-          <ReasonedButton
-            reason={undefined}
-            variant="default"
-            size="compact-sm"
-            onClick={() => setOpen("edit")}
-          >
+          <RowButton reason={undefined} onClick={() => setOpen("edit")}>
             {text.edit}
-          </ReasonedButton>
+          </RowButton>
         )}
       </Group>
       <Text size="sm" role="status" className={classes["status"]}>

@@ -10,7 +10,7 @@ import { words } from "../../text/words.ts";
 import { DialogForm } from "../../ui/dialog-form.tsx";
 import type { Column } from "../../ui/listing.tsx";
 import { Person } from "../../ui/person.tsx";
-import { ReasonedButton } from "../../ui/reasoned.tsx";
+import { RowButton } from "../../ui/reasoned.tsx";
 import { LinkDialog } from "../../ui/shown-once.tsx";
 import { Time } from "../../ui/time.tsx";
 import { useAction } from "../../use-action.ts";
@@ -77,15 +77,13 @@ const COLUMNS: Column<User>[] = [
 
 function ResetButton({ user, onReset }: { user: User; onReset: (user: User) => void }) {
   return (
-    <ReasonedButton
+    <RowButton
       reason={undefined}
-      variant="default"
-      size="compact-sm"
       aria-label={text.resetNamed(user.name)}
       onClick={() => onReset(user)}
     >
       {text.reset}
-    </ReasonedButton>
+    </RowButton>
   );
 }
 

@@ -6,7 +6,7 @@ import { call } from "../../api.ts";
 import { profileText as text } from "../../text/settings.ts";
 import { FailureLine } from "../../ui/failure-panel.tsx";
 import { type Column, Listing } from "../../ui/listing.tsx";
-import { ReasonedButton } from "../../ui/reasoned.tsx";
+import { ReasonedButton, RowButton } from "../../ui/reasoned.tsx";
 import { Time } from "../../ui/time.tsx";
 import { toast } from "../../ui/toasts.tsx";
 import { useAction } from "../../use-action.ts";
@@ -104,14 +104,12 @@ function EndButton({ session, onEnd }: { session: Session; onEnd: (id: string) =
   if (session.isCurrent) return null;
   const name = browserOf(session.userAgent) ?? text.unknownPlace;
   return (
-    <ReasonedButton
+    <RowButton
       reason={undefined}
-      variant="default"
-      size="compact-sm"
       aria-label={text.endNamed(name)}
       onClick={() => onEnd(session.sessionId)}
     >
       {text.end}
-    </ReasonedButton>
+    </RowButton>
   );
 }

@@ -6,7 +6,7 @@ import { useAccount, useDenial } from "../../session.ts";
 import { teamText as text } from "../../text/team.ts";
 import { FailureLine } from "../../ui/failure-panel.tsx";
 import { type Column, Listing } from "../../ui/listing.tsx";
-import { ReasonedButton } from "../../ui/reasoned.tsx";
+import { RowButton } from "../../ui/reasoned.tsx";
 import { Time } from "../../ui/time.tsx";
 import { toast } from "../../ui/toasts.tsx";
 import { useAction } from "../../use-action.ts";
@@ -81,16 +81,14 @@ function Withdraw({ invitation }: { invitation: Invitation }) {
   }
   return (
     <Stack gap="xs" align="flex-start">
-      <ReasonedButton
+      <RowButton
         reason={denial}
-        variant="default"
-        size="compact-sm"
         loading={withdraw.isRunning}
         aria-label={text.withdrawNamed(text.roles[invitation.role])}
         onClick={() => void send()}
       >
         {text.withdraw}
-      </ReasonedButton>
+      </RowButton>
       {withdraw.failure && <FailureLine failure={withdraw.failure} />}
     </Stack>
   );

@@ -9,7 +9,7 @@ import { CopyIcon } from "../../ui/copy-button.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { FailureLine, FailurePanel } from "../../ui/failure-panel.tsx";
 import { TextLink } from "../../ui/link.tsx";
-import { ReasonedButton } from "../../ui/reasoned.tsx";
+import { RowButton } from "../../ui/reasoned.tsx";
 import { toast } from "../../ui/toasts.tsx";
 import { useAction } from "../../use-action.ts";
 import { askAgain, useRead } from "../../use-read.ts";
@@ -144,16 +144,14 @@ function ReplayOne({ delivery }: { delivery: Detail }) {
   }
   return (
     <Stack gap="xs">
-      <ReasonedButton
+      <RowButton
         reason={denial ?? (delivery.isReplayable ? undefined : text.notReplayable)}
-        variant="default"
-        size="compact-sm"
         loading={replay.isRunning}
         leftSection={<IconRepeat size={14} aria-hidden />}
         onClick={() => void send()}
       >
         {text.replay}
-      </ReasonedButton>
+      </RowButton>
       {replay.failure && <FailureLine failure={replay.failure} />}
     </Stack>
   );
