@@ -115,7 +115,7 @@ function print(mode: string, { result, before, after }: Measured): void {
     `  ${mode.padEnd(15)} ${Math.round(perSecond).toString().padStart(6)}/s  p50 ${p50Ms.toFixed(1)} ms  p99 ${p99Ms.toFixed(1)} ms  max ${maxMs.toFixed(0)} ms  ${JSON.stringify(statuses)}${wal}`,
   );
   console.log(
-    `                  processor time a request: server ${each(after.server - before.server)} µs, PostgreSQL ${each(after.postgres - before.postgres)} µs`,
+    `                  processor time a request: server ${each(after.server - before.server)} µs, PostgreSQL ${each(after.postgres - before.postgres)} µs, load ${result.ownMicroseconds.toFixed(0)} µs`,
   );
 }
 

@@ -5,7 +5,7 @@
  * and where the processor time went. Then, where Kannel is installed, both as fast as they go: until
  * the last callback of all that was accepted in a while, with the same SMSC and the same receiver.
  *
- *   npm run bench:flow -- [--rate 1500] [--seconds 60] [--accounts 4] [--beside 20] [--profile FOLDER]
+ *   npm run bench:flow -- [--rate 1550] [--seconds 60] [--accounts 4] [--beside 20] [--profile FOLDER]
  */
 import type { ChildProcess } from "node:child_process";
 import { parseArgs } from "node:util";
@@ -19,7 +19,7 @@ import { addSmsc, inWorld, makeAccounts, stopChild } from "./world.ts";
 const { values } = parseArgs({
   options: {
     /** Messages a second that are sent; more than go all the way pile up. */
-    rate: { type: "string", default: "1500" },
+    rate: { type: "string", default: "1550" },
     seconds: { type: "string", default: "60" },
     accounts: { type: "string", default: "4" },
     connections: { type: "string", default: "192" },
@@ -54,8 +54,9 @@ await inWorld(async (world) => {
   });
   const connections = Number(values.connections);
   const job = { port: service.port, path: "/v1/messages", keys, bodies, connections };
-  await world.load({ ...job, seconds: WARM_UP_SECONDS, perSecond: rate });
-  await drained(db);
+  // One load: what is measured begins amid it, with every stage as full as it is in the end.
+  const running = world.load({ ...job, seconds: WARM_UP_SECONDS + seconds, perSecond: rate });
+  await Promise.race([running, clock.sleep(WARM_UP_SECONDS * 1000)]);
 
   const processes = async () => ({
     service: [service.pid],
@@ -63,17 +64,18 @@ await inWorld(async (world) => {
     smsc: [smsc.pid],
     receiver: [receiver.pid],
   });
-  const before = { cpu: await cpuOf(await processes()), webhooks: await received(receiver.child) };
-  const began = performance.now();
-  const running = world.load({ ...job, seconds, perSecond: rate });
+  const look = async () => ({
+    atMs: performance.now(),
+    accepted: await accepted(db),
+    webhooks: await received(receiver.child),
+    cpu: await cpuOf(await processes()),
+  });
+  const before = await look();
   const backlogs = await watch(db, receiver.child, running);
   const result = await running;
-  const took = (performance.now() - began) / 1000;
-  const webhooks = (await received(receiver.child)) - before.webhooks;
+  const after = await look();
   await drained(db);
-  const drainedIn = (performance.now() - began) / 1000;
-  const cpu = await cpuOf(await processes());
-  report({ result, took, drainedIn, webhooks, backlogs, before: before.cpu, cpu });
+  report({ result, backlogs, before, after, drained: await look() });
   await audit(db);
 
   if (Number(values.beside) > 0) {
@@ -136,6 +138,11 @@ async function drained(db: Database): Promise<void> {
   }
 }
 
+async function accepted(db: Database): Promise<number> {
+  const [row] = await db.query<{ count: number }>(sql`select count(*) as count from messages`);
+  return row?.count ?? 0;
+}
+
 /** Nothing of what was accepted may be missing at the other end. */
 async function audit(db: Database): Promise<void> {
   const [row] = await db.query<{ messages: number; delivered: number; webhooks: number }>(sql`
@@ -148,24 +155,18 @@ async function audit(db: Database): Promise<void> {
 }
 
 type Cpu = Record<string, Used>;
-type Report = {
-  result: Result;
-  took: number;
-  drainedIn: number;
-  webhooks: number;
-  backlogs: Backlog[];
-  before: Cpu;
-  cpu: Cpu;
-};
+/** What there was so far, at a moment. */
+type Look = { atMs: number; accepted: number; webhooks: number; cpu: Cpu };
+type Report = { result: Result; backlogs: Backlog[]; before: Look; after: Look; drained: Look };
 
-function report(given: Report): void {
-  const { result, took, drainedIn, webhooks, backlogs, before, cpu } = given;
-  const accepted = result.statuses["202"] ?? 0;
+function report({ result, backlogs, before, after, drained }: Report): void {
+  const took = (after.atMs - before.atMs) / 1000;
+  const perSecond = (count: number) => (count / took).toFixed(0);
   console.log(
-    `\naccepted ${result.perSecond.toFixed(0)}/s (${JSON.stringify(result.statuses)}), p50 ${result.p50Ms.toFixed(1)} ms, p99 ${result.p99Ms.toFixed(1)} ms`,
+    `\nanswers of the whole load: ${JSON.stringify(result.statuses)}, p50 ${result.p50Ms.toFixed(1)} ms, p99 ${result.p99Ms.toFixed(1)} ms`,
   );
   console.log(
-    `all the way ${(webhooks / 2 / took).toFixed(0)} messages/s for ${took.toFixed(0)} s, the rest within ${(drainedIn - took).toFixed(1)} s`,
+    `accepted ${perSecond(after.accepted - before.accepted)} messages/s, all the way ${perSecond((after.webhooks - before.webhooks) / 2)} messages/s for ${took.toFixed(0)} s, the rest within ${((drained.atMs - after.atMs) / 1000).toFixed(1)} s`,
   );
   const sizes = backlogs.map(({ queued, sent, webhooks: waiting }) => queued + sent + waiting);
   const half = Math.floor(sizes.length / 2);
@@ -174,11 +175,13 @@ function report(given: Report): void {
     `backlog ${early.toFixed(0)} on average in the first half, ${late.toFixed(0)} in the second`,
   );
   console.log("processor time until all was drained:");
-  for (const [name, used] of Object.entries(cpu)) {
-    const spent = used.all - (before[name]?.all ?? 0);
-    const system = used.system - (before[name]?.system ?? 0);
+  const drainedIn = (drained.atMs - before.atMs) / 1000;
+  const messages = (drained.webhooks - before.webhooks) / 2;
+  for (const [name, used] of Object.entries(drained.cpu)) {
+    const spent = used.all - (before.cpu[name]?.all ?? 0);
+    const system = used.system - (before.cpu[name]?.system ?? 0);
     const share = ((spent / drainedIn) * 100).toFixed(0).padStart(4);
-    const perMessage = (time: number) => ((time * 1e6) / accepted).toFixed(0);
+    const perMessage = (time: number) => ((time * 1e6) / messages).toFixed(0);
     console.log(
       `  ${name.padEnd(9)} ${share} % of a core, ${perMessage(spent)} µs a message, ${perMessage(system)} of them the kernel`,
     );

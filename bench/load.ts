@@ -29,6 +29,8 @@ export type Result = {
   errors: number;
   /** Requests that were sent and not answered, half a minute after the last. */
   unanswered: number;
+  /** Processor time that the load itself took of each request. */
+  ownMicroseconds: number;
 };
 
 const PATIENCE_MS = 30_000;
@@ -58,6 +60,7 @@ async function run(job: Job): Promise<Result> {
   const ids: string[] = [];
   let [errors, turn, sent] = [0, 0, 0];
   const sockets = await connectAll(job, () => (errors += 1));
+  const cpu = process.cpuUsage();
   const began = performance.now();
   const end = began + job.seconds * 1000;
   const patience = setTimeout(
@@ -67,6 +70,7 @@ async function run(job: Job): Promise<Result> {
   await Promise.all(sockets.map(client));
   clearTimeout(patience);
   const seconds = (performance.now() - began) / 1000;
+  const used = process.cpuUsage(cpu);
   if (job.idsFile !== undefined) writeFileSync(job.idsFile, ids.join("\n"));
   latencies.sort((a, b) => a - b);
   const at = (share: number) => latencies[Math.floor(share * (latencies.length - 1))] ?? 0;
@@ -78,6 +82,7 @@ async function run(job: Job): Promise<Result> {
     maxMs: at(1),
     errors,
     unanswered: sent - latencies.length,
+    ownMicroseconds: (used.user + used.system) / latencies.length,
   };
 
   function note(status: string, answer: string): void {

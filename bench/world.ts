@@ -51,6 +51,8 @@ type End = (isEarly: boolean) => Promise<unknown>;
 /** A service finishes what is in flight, and writes its profile. */
 const PATIENCE_MS = 30_000;
 const SERVICE = new URL("../server/main.ts", import.meta.url).pathname;
+/** As `npm start` gives them. */
+const FLAGS = ["--max-semi-space-size=64"];
 const ACTOR = "bench";
 
 /** Runs the benchmark in a world of its own, and clears that away however it ends. */
@@ -140,7 +142,7 @@ async function openWorld(ends: End[]): Promise<World> {
     },
     async startService(settings = {}, flags = []) {
       const port = await freePort();
-      const child = spawn(process.execPath, [...flags, SERVICE, "start"], {
+      const child = spawn(process.execPath, [...FLAGS, ...flags, SERVICE, "start"], {
         env: { ...env, PORT: String(port), ...settings },
         stdio: ["ignore", "ignore", "inherit"],
       });

@@ -88,14 +88,19 @@ function findPinnedNode() {
 }
 
 /**
- * Stands in for the program: hands on each signal, waits for its end, and ends the same way.
+ * Stands in for the program: hands on Node's own flags and each signal, waits for its end, and ends
+ * the same way.
  * @param {string} node
  */
 function runOn(node) {
-  const child = spawn(node, [fileURLToPath(PROGRAM), ...process.argv.slice(2)], {
-    stdio: "inherit",
-    env: { ...(mayKeepCompiled() && { NODE_COMPILE_CACHE: COMPILED }), ...process.env },
-  });
+  const child = spawn(
+    node,
+    [...process.execArgv, fileURLToPath(PROGRAM), ...process.argv.slice(2)],
+    {
+      stdio: "inherit",
+      env: { ...(mayKeepCompiled() && { NODE_COMPILE_CACHE: COMPILED }), ...process.env },
+    },
+  );
   for (const name of FORWARDED) process.on(name, () => child.kill(name));
   child.on("error", (error) => {
     process.stderr.write(`Node at ${node} cannot be run: ${error.message}\n`);

@@ -9,43 +9,59 @@
 create function accept_messages(
   -- Whose sender takes the messages marked m_leased right after the commit.
   node uuid, lease interval, send_rate double precision, send_burst double precision,
-  g_account uuid[], g_key uuid[], g_routing bigint[], g_idempotency_key text[], g_fingerprint bytea[], g_count integer[], g_credits bigint[],
-  m_group integer[], m_account uuid[], m_key uuid[], m_id uuid[], m_recipient text[], m_sender text[], m_text text[],
-  m_encoding text[], m_segments smallint[], m_credits bigint[], m_reference text[], m_metadata text[],
-  m_callback_url text[], m_concat_reference smallint[], m_carrier uuid[], m_created_at timestamptz[],
+  -- g_again marks a repetition of an idempotency key within this call.
+  g_account uuid[], g_key uuid[], g_routing bigint[], g_idempotency_key text[], g_fingerprint bytea[], g_again boolean[],
+  g_count integer[], g_credits bigint[],
+  -- m_place counts the messages of a group from 1, m_total sums their credits up to here.
+  m_group integer[], m_place integer[], m_total bigint[], m_account uuid[], m_key uuid[], m_id uuid[], m_recipient text[],
+  m_sender text[], m_text text[], m_encoding text[], m_segments smallint[], m_credits bigint[], m_reference text[],
+  m_metadata text[], m_callback_url text[], m_concat_reference smallint[], m_carrier uuid[], m_created_at timestamptz[],
   m_send_at timestamptz[], m_expires_at timestamptz[], m_leased boolean[]
 ) returns table (
   n integer, outcome text, available bigint, tokens double precision, message_ids uuid[], default_sender text
 ) language plpgsql as $$
 declare
-  moment   timestamptz;
+  moment          timestamptz;
   current_routing bigint;
-  account  uuid;
-  purse    bigint;
-  bucket   double precision;
-  accepted boolean[] := array_fill(false, array[cardinality(g_account)]);
-  spent    boolean := false;
-  r        record;
+  is_watched      boolean;
+  r               record;
+  -- The account at hand, as the groups judged so far leave it.
+  account         uuid;
+  purse           bigint;
+  bucket          double precision;
+  entries         bigint;
+  -- Of each group that is accepted: the ledger before it, and the sender it falls back to.
+  g_accepted      boolean[] := array_fill(false, array[cardinality(g_account)]);
+  g_entries       bigint[]  := array_fill(0::bigint, array[cardinality(g_account)]);
+  g_purse         bigint[]  := array_fill(0::bigint, array[cardinality(g_account)]);
+  g_sender        text[]    := array_fill(null::text, array[cardinality(g_account)]);
+  -- Of each account that is charged: what it is left with.
+  charged         integer := 0;
+  c_account       uuid[] := '{}';
+  c_purse         bigint[] := '{}';
+  c_bucket        double precision[] := '{}';
+  c_entries       bigint[] := '{}';
 begin
   perform from accounts a where a.account_id = any (g_account) order by a.account_id for no key update;
   -- Read after the lock was granted, so that moments follow each other in the order of the locks: a
   -- second waited for never fills an allowance twice, and a key that expired meanwhile is seen.
   moment := clock_timestamp();
 
-  select v.version into current_routing from routing_version v;
+  select v.version, exists (select from watched_accounts w where w.until > moment)
+    into current_routing, is_watched
+    from routing_version v;
 
   for r in
-    select g.n::integer as n, g.account_id, g.key_id, g.count, g.credits,
+    select g.n::integer as n, g.account_id, g.key_id, g.again, g.count, g.credits,
            k.key_id is null or k.revoked_at is not null as is_revoked,
            k.expires_at <= moment as is_expired, g.routing <> current_routing as is_stale,
            i.fingerprint = g.fingerprint as is_repeated, i.message_ids,
-           row_number() over (partition by g.account_id, g.idempotency_key order by g.n) as turn,
-           g.idempotency_key, a.balance, a.default_sender,
+           a.balance, a.ledger_seq, a.default_sender,
            least(send_burst, coalesce(
              a.send_tokens + send_rate * greatest(0, extract(epoch from moment - a.send_tokens_at)), send_burst
            )) as tokens
-      from unnest(g_account, g_key, g_routing, g_idempotency_key, g_fingerprint, g_count, g_credits)
-           with ordinality as g (account_id, key_id, routing, idempotency_key, fingerprint, count, credits, n)
+      from unnest(g_account, g_key, g_routing, g_idempotency_key, g_fingerprint, g_again, g_count, g_credits)
+           with ordinality as g (account_id, key_id, routing, idempotency_key, fingerprint, again, count, credits, n)
       join accounts a on a.account_id = g.account_id
       left join keys k on k.key_id = g.key_id and k.account_id = g.account_id
       left join idempotency i on i.account_id = g.account_id and i.key = g.idempotency_key
@@ -55,6 +71,7 @@ begin
       account := r.account_id;
       purse := r.balance;
       bucket := r.tokens;
+      entries := r.ledger_seq;
     end if;
     n := r.n;
     message_ids := null;
@@ -64,8 +81,8 @@ begin
       when r.key_id is not null and r.is_expired then 'key_expired'
       when r.is_repeated then 'replayed'
       when not r.is_repeated then 'key_reused'
-      -- The first of two equal keys in one batch decides; the second asks again and sees its record.
-      when r.idempotency_key is not null and r.turn > 1 then 'again'
+      -- The first of two equal keys in one call decides; the second asks again and sees its record.
+      when r.again then 'again'
       when r.is_stale then 'routing_changed'
       -- A batch larger than the whole allowance passes when the allowance is full, and leaves a debt.
       when r.count > bucket and bucket < send_burst then 'rate_limited'
@@ -73,10 +90,20 @@ begin
       else 'accepted'
     end;
     if outcome = 'accepted' then
-      accepted[r.n] := true;
-      spent := true;
+      g_accepted[n] := true;
+      g_entries[n] := entries;
+      g_purse[n] := purse;
+      g_sender[n] := default_sender;
       purse := purse - r.credits;
       bucket := bucket - r.count;
+      entries := entries + r.count;
+      if charged = 0 or c_account[charged] <> account then
+        charged := charged + 1;
+        c_account[charged] := account;
+      end if;
+      c_purse[charged] := purse;
+      c_bucket[charged] := bucket;
+      c_entries[charged] := entries;
     elsif outcome = 'replayed' then
       message_ids := r.message_ids;
     end if;
@@ -85,69 +112,67 @@ begin
     return next;
   end loop;
 
-  if not spent then
+  if charged = 0 then
     return;
   end if;
 
   with m as materialized (
     select u.*
-      from unnest(m_group, m_account, m_key, m_id, m_recipient, m_sender, m_text, m_encoding, m_segments,
-                  m_credits, m_reference, m_metadata, m_callback_url, m_concat_reference, m_carrier, m_created_at,
-                  m_send_at, m_expires_at, m_leased)
-           with ordinality as u (g, account_id, key_id, id, recipient, sender, text, encoding, segments,
-                                 credits, reference, metadata, callback_url, concat_reference, carrier_id, created_at,
-                                 send_at, expires_at, leased, n)
-     where accepted[u.g]
-  ), charged as (
+      from unnest(m_group, m_place, m_total, m_account, m_key, m_id, m_recipient, m_sender, m_text, m_encoding,
+                  m_segments, m_credits, m_reference, m_metadata, m_callback_url, m_concat_reference, m_carrier,
+                  m_created_at, m_send_at, m_expires_at, m_leased)
+           as u (g, place, total, account_id, key_id, id, recipient, sender, text, encoding,
+                 segments, credits, reference, metadata, callback_url, concat_reference, carrier_id,
+                 created_at, send_at, expires_at, leased)
+     where g_accepted[u.g]
+  ), entered as (
     insert into ledger (account_id, seq, message_id, kind, amount, balance_after, created_at)
-    select m.account_id, a.ledger_seq + row_number() over w, m.id, 'charge', -m.credits,
-           a.balance - sum(m.credits) over w, m.created_at
+    select m.account_id, g_entries[m.g] + m.place, m.id, 'charge', -m.credits, g_purse[m.g] - m.total, m.created_at
       from m
-      join accounts a on a.account_id = m.account_id
-    window w as (partition by m.account_id order by m.n rows unbounded preceding)
   ), stored as (
     insert into messages (account_id, message_id, key_id, recipient, sender, text, encoding, segments, credits,
                           status, reference, metadata, callback_url, concat_reference, carrier_id, created_at,
                           send_at, expires_at)
-    select m.account_id, m.id, m.key_id, m.recipient, coalesce(m.sender, a.default_sender), m.text, m.encoding,
+    select m.account_id, m.id, m.key_id, m.recipient, coalesce(m.sender, g_sender[m.g]), m.text, m.encoding,
            m.segments, m.credits, 'QUEUED', m.reference, m.metadata, m.callback_url, m.concat_reference,
            m.carrier_id, m.created_at, m.send_at, m.expires_at
       from m
-      join accounts a on a.account_id = m.account_id
   ), queued as (
     insert into send_queue (message_id, account_id, carrier_id, due_at, expires_at, leased_by, lease_epoch, attempt)
     select m.id, m.account_id, m.carrier_id,
            case when m.leased then moment + lease else coalesce(m.send_at, moment) end,
            m.expires_at, case when m.leased then node end, m.leased::integer, m.leased::integer
       from m
-  ), remembered as (
-    insert into idempotency (account_id, key, fingerprint, message_ids, created_at)
-    select g.account_id, g.key, g.fingerprint, (select array_agg(m.id order by m.n) from m where m.g = g.n), moment
-      from unnest(g_account, g_idempotency_key, g_fingerprint)
-           with ordinality as g (account_id, key, fingerprint, n)
-     where accepted[g.n] and g.key is not null
   ), tallied as (
     insert into stat_changes (account_id, changes)
-    select t.account_id, array_agg((t.minute, null, 'QUEUED', null, null, t.count, t.credits)::stat_change)
-      from (select m.account_id, date_bin('1 minute', m.created_at, 'epoch') as minute, count(*) as count,
-                   sum(m.credits) as credits
-              from m
-             group by m.account_id, minute) t
-     group by t.account_id
-  ), told as (
-    insert into watched_changes (account_id, kind, ids, versions, is_charged)
-    select m.account_id, 'message', array_agg(m.id::text), array_agg(1::smallint), true
+    select m.account_id, array[(date_bin('1 minute', m.created_at, 'epoch'), null, 'QUEUED', null, null,
+                                count(*), sum(m.credits))::stat_change]
       from m
-      join watched_accounts w on w.account_id = m.account_id and w.until > moment
-     group by m.account_id
+     group by m.account_id, date_bin('1 minute', m.created_at, 'epoch')
   )
   update accounts a
-     set balance = a.balance - s.credits,
-         ledger_seq = a.ledger_seq + s.count,
-         send_tokens = least(send_burst, coalesce(
-           a.send_tokens + send_rate * greatest(0, extract(epoch from moment - a.send_tokens_at)), send_burst
-         )) - s.count,
+     set balance = c.purse, ledger_seq = c.entries, send_tokens = c.bucket,
          send_tokens_at = greatest(a.send_tokens_at, moment)
-    from (select m.account_id, sum(m.credits) as credits, count(*) as count from m group by m.account_id) s
-   where a.account_id = s.account_id;
+    from unnest(c_account, c_purse, c_entries, c_bucket) as c (account_id, purse, entries, bucket)
+   where a.account_id = c.account_id;
+
+  if cardinality(array_remove(g_idempotency_key, null)) > 0 then
+    insert into idempotency (account_id, key, fingerprint, message_ids, created_at)
+    select g.account_id, g.key, g.fingerprint, m.ids, moment
+      from unnest(g_account, g_idempotency_key, g_fingerprint)
+           with ordinality as g (account_id, key, fingerprint, n)
+      join (select u.g, array_agg(u.id order by u.place) as ids
+              from unnest(m_group, m_place, m_id) as u (g, place, id)
+             group by u.g) m on m.g = g.n
+     where g_accepted[g.n] and g.key is not null;
+  end if;
+
+  if is_watched then
+    insert into watched_changes (account_id, kind, ids, versions, is_charged)
+    select m.account_id, 'message', array_agg(m.id::text), array_agg(1::smallint), true
+      from unnest(m_group, m_account, m_id) as m (g, account_id, id)
+      join watched_accounts w on w.account_id = m.account_id and w.until > moment
+     where g_accepted[m.g]
+     group by m.account_id;
+  end if;
 end $$;

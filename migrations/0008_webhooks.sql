@@ -29,7 +29,7 @@ create table webhook_attempts (
   first_byte_ms  real,
   total_ms       real        not null,
   address        text,
-  answer_headers jsonb,
+  answer_headers json,
   answer         bytea,
   -- How this attempt ended its delivery; null where more were to come.
   ended          text,

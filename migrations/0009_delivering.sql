@@ -194,7 +194,7 @@ begin
                                 error, dns_ms, connect_ms, tls_ms, first_byte_ms, total_ms, address, answer_headers,
                                 answer, ended)
   select u.account_id, u.message_id, u.sequence, u.attempt, u.at, u.replay_id, u.step, u.status, u.class, u.error, u.dns,
-         u.connect, u.tls, u.first_byte, u.total, u.address, u.headers::jsonb, u.answer,
+         u.connect, u.tls, u.first_byte, u.total, u.address, u.headers::json, u.answer,
          case when u.n = any (held) then u.ended end
     from unnest(a_account, a_message, a_sequence, a_attempt, a_at, a_replay, a_step, a_status, a_class, a_error, a_dns,
                 a_connect, a_tls, a_first_byte, a_total, a_address, a_headers, a_answer, a_next, a_ended)

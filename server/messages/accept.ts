@@ -107,9 +107,8 @@ function noteSends(requests: AcceptRequest[], statement: Sql): Sql {
 
 /** One array per column: the text is the same for 1 message and for 500, so one plan serves. */
 function acceptStatement(requests: AcceptRequest[], settings: AcceptSettings) {
-  const messages = requests.flatMap((request, position) =>
-    request.messages.map((message) => ({ message, group: position + 1, request })),
-  );
+  const messages = requests.flatMap(placeMessages);
+  const isRepetition = repetitions(requests);
   const of = <Value>(pick: (request: AcceptRequest) => Value) => requests.map(pick);
   const each = <Value>(pick: (message: MessageRow) => Value) =>
     messages.map(({ message }) => pick(message));
@@ -120,8 +119,10 @@ function acceptStatement(requests: AcceptRequest[], settings: AcceptSettings) {
         ${of(({ accountId }) => accountId)}::uuid[], ${of(({ keyId }) => keyId)}::uuid[],
         ${of(({ routingVersion }) => routingVersion)}::bigint[],
         ${of(({ idempotencyKey }) => idempotencyKey)}::text[], ${of((request) => request.fingerprint)}::bytea[],
+        ${of(isRepetition)}::boolean[],
         ${of((request) => request.messages.length)}::integer[], ${of(creditsOf)}::bigint[],
-        ${messages.map(({ group }) => group)}::integer[],
+        ${messages.map(({ group }) => group)}::integer[], ${messages.map(({ place }) => place)}::integer[],
+        ${messages.map(({ total }) => total)}::bigint[],
         ${messages.map(({ request }) => request.accountId)}::uuid[], ${messages.map(({ request }) => request.keyId)}::uuid[],
         ${each((m) => m.message_id)}::uuid[], ${each((m) => m.recipient)}::text[], ${each((m) => m.sender)}::text[],
         ${each((m) => m.text)}::text[], ${each((m) => m.encoding)}::text[], ${each((m) => m.segments)}::smallint[],
@@ -131,6 +132,28 @@ function acceptStatement(requests: AcceptRequest[], settings: AcceptSettings) {
         ${each((m) => m.send_at)}::timestamptz[],
         ${each((m) => m.expires_at)}::timestamptz[], ${each(settings.isLeased)}::boolean[]
       )`;
+}
+
+/** Where each message stands in its request, and what the request costs up to it. */
+function placeMessages(request: AcceptRequest, position: number) {
+  let total = 0;
+  return request.messages.map((message, n) => {
+    total += message.credits;
+    return { message, request, group: position + 1, place: n + 1, total };
+  });
+}
+
+/** Tells of each request, asked in order, whether one before it bears the same idempotency key. */
+function repetitions(requests: AcceptRequest[]) {
+  const seen = new Set<string>();
+  if (requests.every(({ idempotencyKey }) => idempotencyKey === null)) return () => false;
+  return ({ accountId, idempotencyKey }: AcceptRequest) => {
+    if (idempotencyKey === null) return false;
+    const key = `${accountId} ${idempotencyKey}`;
+    const isRepetition = seen.has(key);
+    seen.add(key);
+    return isRepetition;
+  };
 }
 
 export function creditsOf({ messages }: Pick<AcceptRequest, "messages">): number {

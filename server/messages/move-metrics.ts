@@ -14,12 +14,14 @@ export function countedOutbox(metrics: Metrics, webhooks: Outbox | undefined): O
     wake: () => undefined,
     ...webhooks,
     moved(moves) {
-      for (const move of moves) moved.labels(move.to, errorOf(move)).inc();
+      for (const [labels, { length }] of Map.groupBy(moves, labelsOf)) {
+        moved.labels(...labels.split(" ")).inc(length);
+      }
       refunds.inc(moves.filter(({ to }) => to === "FAILED").length);
     },
   };
 }
 
-function errorOf(move: Move): string {
-  return "error" in move ? move.error.code : "";
+function labelsOf(move: Move): string {
+  return `${move.to} ${"error" in move ? move.error.code : ""}`;
 }

@@ -109,6 +109,14 @@ export function createMetrics() {
     counter(name: string, help: string, labelNames: string[] = []): Counter {
       return new Counter({ name: `posthorn_${name}`, help, labelNames, registers });
     },
+    /** Counts by one label at the price of a look into a map, for what happens to every message. */
+    tally(name: string, help: string, label: string): (value: string, count?: number) => void {
+      const counts = new Map<string, number>();
+      watched(Counter, { name, help, labelNames: [label] })(() =>
+        [...counts].map(([value, count]) => ({ labels: { [label]: value }, value: count })),
+      );
+      return (value, count = 1) => void counts.set(value, (counts.get(value) ?? 0) + count);
+    },
     /** A gauge, or a counter, that is read when somebody looks. */
     watchedGauge: (name: string, help: string, labelNames: string[] = []): Watched =>
       watched(Gauge, { name, help, labelNames }),

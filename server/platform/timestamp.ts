@@ -2,11 +2,23 @@ const [ZERO, DASH, DOT, PLUS] = [48, 45, 46, 43];
 /** 2026-11-15 09:30:00 */
 const SECONDS_END = 19;
 
+let lastRead = { text: "", ms: 0 };
+
 /**
  * A `timestamptz` as PostgreSQL writes it in UTC; undefined for other forms, such as infinity or another
- * zone. Read without a regular expression: a row has up to five of them.
+ * zone. Read without a regular expression: a row has up to five of them. Rows of one statement often
+ * share theirs, which is read once.
  */
 export function readTimestamp(text: string): Date | undefined {
+  if (text !== lastRead.text) {
+    const ms = readMs(text);
+    if (ms === undefined) return undefined;
+    lastRead = { text, ms };
+  }
+  return new Date(lastRead.ms);
+}
+
+function readMs(text: string): number | undefined {
   const zone = text.length - 3;
   const isUsual =
     text.charCodeAt(4) === DASH &&
@@ -15,25 +27,16 @@ export function readTimestamp(text: string): Date | undefined {
     (zone === SECONDS_END || text.charCodeAt(SECONDS_END) === DOT);
   if (!isUsual) return undefined;
   const year = 100 * twoDigits(text, 0) + twoDigits(text, 2);
-  const ms =
-    zone === SECONDS_END
-      ? 0
-      : Number(
-          text
-            .slice(SECONDS_END + 1, zone)
-            .padEnd(3, "0")
-            .slice(0, 3),
-        );
-  return new Date(
-    Date.UTC(
-      year,
-      twoDigits(text, 5) - 1,
-      twoDigits(text, 8),
-      twoDigits(text, 11),
-      twoDigits(text, 14),
-      twoDigits(text, 17),
-      ms,
-    ),
+  const fraction = zone === SECONDS_END ? "" : text.slice(SECONDS_END + 1, zone);
+  const ms = Number(fraction.padEnd(3, "0").slice(0, 3));
+  return Date.UTC(
+    year,
+    twoDigits(text, 5) - 1,
+    twoDigits(text, 8),
+    twoDigits(text, 11),
+    twoDigits(text, 14),
+    twoDigits(text, 17),
+    ms,
   );
 }
 

@@ -10,15 +10,15 @@ export type DeliveryMetrics = ReturnType<typeof deliveryMetrics>;
 
 /** What `/metrics` tells of webhooks. */
 export function deliveryMetrics(metrics: Metrics) {
-  const attempts = metrics.counter(
+  const countAttempt = metrics.tally(
     "webhook_attempts_total",
     "Webhook attempts, by what became of them.",
-    ["class"],
+    "class",
   );
-  const ended = metrics.counter(
+  const countEnded = metrics.tally(
     "webhook_deliveries_ended_total",
     "Webhook deliveries that ended, by how.",
-    ["ended"],
+    "ended",
   );
   const interrupted = metrics.counter(
     "webhook_interrupted_total",
@@ -49,10 +49,10 @@ export function deliveryMetrics(metrics: Metrics) {
   return {
     begun: (delayMs: number) => delay.observe(Math.max(0, delayMs) / 1000),
     attempted({ outcome }: Attempt, how: Ended | null) {
-      attempts.labels(outcomeClass(outcome) ?? "delivered").inc();
-      if (how !== null) ended.labels(how).inc();
+      countAttempt(outcomeClass(outcome) ?? "delivered");
+      if (how !== null) countEnded(how);
     },
-    gaveUp: (how: Ended, count: number) => ended.labels(how).inc(count),
+    gaveUp: (how: Ended, count: number) => countEnded(how, count),
     interrupted: (count: number) => interrupted.inc(count),
     /** All lanes were looked at; these are the oldest that were due. */
     walked(oldest: ReadonlyMap<Health, Date>, now: Date) {

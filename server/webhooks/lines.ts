@@ -75,13 +75,7 @@ export function lines(egress: Egress, { maxPools = MAX_POOLS } = {}): Lines {
 
   function take(hostKey: bigint, url: CallbackUrl): Line {
     const pool = pools.get(hostKey);
-    // The one used last: those above the present need fall idle and close.
-    const nowMs = clock.monotonicMs();
-    const index =
-      pool?.idle.findLastIndex(
-        (line) => line.url.origin === url.origin && line.idleUntilMs > nowMs,
-      ) ?? -1;
-    const [line] = pool?.idle.splice(index, index === -1 ? 0 : 1) ?? [];
+    const line = pool && takeIdle(pool.idle, url.origin, clock.monotonicMs());
     if (pool === undefined || line === undefined) return takeNew(hostKey, url);
     pool.busy.add(line);
     return line;
@@ -114,4 +108,14 @@ export function lines(egress: Egress, { maxPools = MAX_POOLS } = {}): Lines {
       for (const line of open) line.end();
     },
   };
+}
+
+/** The one used last: those above the present need fall idle and close. */
+function takeIdle(idle: Line[], origin: string, nowMs: number): Line | undefined {
+  const fits = (line: Line) => line.url.origin === origin && line.idleUntilMs > nowMs;
+  const last = idle.at(-1);
+  // Nearly always the last; a lane has several origins only where ports or schemes differ.
+  if (last !== undefined && fits(last)) return idle.pop();
+  const index = idle.findLastIndex(fits);
+  return index === -1 ? undefined : idle.splice(index, 1)[0];
 }
