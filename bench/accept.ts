@@ -102,6 +102,8 @@ async function run(world: World, job: Job, spent: () => Promise<Spent>): Promise
   await world.load({ ...job, seconds: 2 });
   const before = await spent();
   const result = await world.load(job);
+  const others = Object.keys(result.statuses).filter((status) => status !== "202");
+  if (others.length > 0) throw new Error(`Some were answered with ${others.join(", ")}.`);
   return { result, before, after: await spent() };
 }
 

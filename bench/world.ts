@@ -136,7 +136,9 @@ async function openWorld(ends: End[]): Promise<World> {
       return { ...db, close };
     },
     async startChild(file, args = []) {
-      const child = keep(fork(new URL(file, import.meta.url), args));
+      const child = keep(
+        fork(new URL(file, import.meta.url), args, { execArgv: [...process.execArgv, ...FLAGS] }),
+      );
       const [port] = (await once(child, "message")) as [number];
       return { child, pid: child.pid ?? 0, port };
     },

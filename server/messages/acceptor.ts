@@ -38,43 +38,58 @@ type Deps = {
   metrics: Metrics;
   settings: Omit<AcceptSettings, "isLeased">;
   intake: Intake | undefined;
-  /** Messages in one batch, and batches at the same time. */
+  /** Messages in one batch, and batches of a lane at the same time. */
   maxItems?: number;
   maxRunning?: number;
 };
 
 const MAX_ITEMS = 500;
-/** Two in flight: one is computed while the other waits for its fsync. More only shrinks the batches. */
-const MAX_RUNNING = 2;
-const MAX_WAITING = 5_000;
-const MAX_BYTES = 64 * 1024 * 1024;
+/**
+ * Each account belongs to one lane, and a lane has one batch in flight: while one lane's waits for its
+ * fsync the other's is computed, and neither waits for accounts that the other has locked. More lanes
+ * only shrink the batches.
+ */
+const LANES = 2;
+const MAX_RUNNING = 1;
+const MAX_WAITING = 5_000 / LANES;
+const MAX_BYTES = (64 * 1024 * 1024) / LANES;
 const SETTLE_MS = 5_000;
 
 /** Turns single requests into batches, one statement each, and answers each after its commit. */
 export function acceptor(deps: Deps): (request: AcceptRequest) => Promise<Accepted> {
   const { metrics, maxItems = MAX_ITEMS, maxRunning = MAX_RUNNING } = deps;
-  const accept = batcher<AcceptRequest, Accepted>({
-    run: (requests) => {
-      metrics.batchSize.labels("accept").observe(requests.length);
-      return acceptBatch(deps, requests);
-    },
-    whenFull: () => ({ outcome: "queue_full" }),
-    maxItems,
-    maxRunning,
-    maxWaiting: MAX_WAITING,
-    maxBytes: MAX_BYTES,
-    sizeOf: ({ messages }) => messages.length,
-    bytesOf: ({ messages }) => messages.reduce((sum, { text }) => sum + 500 + 2 * text.length, 0),
-  });
+  const lanes = Array.from({ length: LANES }, () =>
+    batcher<AcceptRequest, Accepted>({
+      run: (requests) => {
+        metrics.batchSize.labels("accept").observe(requests.length);
+        return acceptBatch(deps, requests);
+      },
+      whenFull: () => ({ outcome: "queue_full" }),
+      maxItems,
+      maxRunning,
+      maxWaiting: MAX_WAITING,
+      maxBytes: MAX_BYTES,
+      sizeOf: ({ messages }) => messages.length,
+      bytesOf: ({ messages }) => messages.reduce((sum, { text }) => sum + 500 + 2 * text.length, 0),
+    }),
+  );
 
-  metrics.batchWaiting(() => [{ labels: { kind: "accept" }, value: accept.waiting }]);
+  metrics.batchWaiting(() =>
+    lanes.map(({ waiting }) => ({ labels: { kind: "accept" }, value: waiting })),
+  );
 
   return async function acceptOne(request) {
-    const accepted = await accept(request);
+    const lane = lanes[laneOf(request.accountId)] as (typeof lanes)[number];
+    const accepted = await lane(request);
     if (accepted.outcome === "again") return acceptOne(request);
     if (accepted.outcome === "accepted") metrics.accepted.inc(request.messages.length);
     return accepted;
   };
+}
+
+/** The last digit of an id is as good as random. */
+function laneOf(accountId: string): number {
+  return accountId.charCodeAt(accountId.length - 1) % LANES;
 }
 
 async function acceptBatch(deps: Deps, requests: AcceptRequest[]): Promise<(Accepted | Error)[]> {

@@ -1,6 +1,6 @@
 import type { Detail, DetailCode, NewMessage } from "#contract";
 import { countSegments } from "#contract/segments";
-import { newMessageId, readTime } from "#platform";
+import { newMessageId, readTime, timeOfId } from "#platform";
 import type { MessageRow } from "./message-row.ts";
 import { judgeRecipient } from "./recipient.ts";
 import type { Routing } from "./routing.ts";
@@ -41,7 +41,8 @@ export function draftMessage(body: NewMessage, context: DraftContext): Draft {
   if (judged.details.length > 0) return { outcome: "invalid", details: judged.details };
   const { recipient, country, sender, callbackUrl, encoding, segments, sendAt } = judged;
   const messageId = newMessageId(context.now.getTime());
-  const createdAt = timeOf(messageId);
+  // Out of the id, so that the two never disagree.
+  const createdAt = timeOfId(messageId);
   const validFrom = (sendAt ?? createdAt).getTime();
   const message: MessageRow = {
     ...NOT_YET,
@@ -68,11 +69,6 @@ export function draftMessage(body: NewMessage, context: DraftContext): Draft {
     final_at: null,
   };
   return { outcome: "drafted", message, country, maxCredits: body.maxCredits ?? null };
-}
-
-/** The time in a message's id, so that id and `created_at` never disagree. */
-function timeOf(messageId: string): Date {
-  return new Date(Number.parseInt(messageId.slice(0, 8) + messageId.slice(9, 13), 16));
 }
 
 /** Judges each field that has the right type; those in `wrong` are named already. */

@@ -1,8 +1,11 @@
-import { randomFillSync } from "node:crypto";
+import { randomBytes } from "node:crypto";
 
-const pool = Buffer.alloc(8 * 1024);
-let used = pool.length;
+const POOL_OCTETS = 4 * 1024;
+/** Random hexadecimal digits, made many at once. */
+let pool = "";
+let used = 0;
 let lastMs = 0;
+let time = "";
 let counter = 0;
 
 /**
@@ -10,22 +13,29 @@ let counter = 0;
  * never go backwards, even within a millisecond or when the clock steps back.
  */
 export function newId(nowMs: number): string {
-  const random = randomOctets(9);
   if (nowMs > lastMs) {
-    lastMs = nowMs;
+    begin(nowMs);
     // Starting in the lower half leaves room to count up within the millisecond.
-    counter = ((random[8] ?? 0) << 3) | ((random[0] ?? 0) & 7);
+    counter = Number.parseInt(randomDigits(3), 16) >> 1;
   } else {
     counter += 1;
     if (counter > 0xfff) {
-      lastMs += 1;
+      begin(lastMs + 1);
       counter = 0;
     }
   }
-  const time = lastMs.toString(16).padStart(12, "0");
-  const low = random.toString("hex", 0, 8);
-  const variant = (((random[0] ?? 0) & 0x3f) | 0x80).toString(16);
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${counter.toString(16).padStart(3, "0")}-${variant}${low.slice(2, 4)}-${low.slice(4, 16)}`;
+  const random = randomDigits(16);
+  const variant = VARIANTS.charAt(Number.parseInt(random.charAt(0), 16) & 3);
+  return `${time}-7${counter.toString(16).padStart(3, "0")}-${variant}${random.slice(1, 4)}-${random.slice(4)}`;
+}
+
+/** The first digit after the version, by the two bits of it that are free. */
+const VARIANTS = "89ab";
+
+function begin(ms: number): void {
+  lastMs = ms;
+  const digits = ms.toString(16).padStart(12, "0");
+  time = `${digits.slice(0, 8)}-${digits.slice(8)}`;
 }
 
 /**
@@ -65,11 +75,11 @@ export function isId(text: string): boolean {
   return UUID.test(text);
 }
 
-function randomOctets(count: number): Buffer {
+function randomDigits(count: number): string {
   if (used + count > pool.length) {
-    randomFillSync(pool);
+    pool = randomBytes(POOL_OCTETS).toString("hex");
     used = 0;
   }
   used += count;
-  return pool.subarray(used - count, used);
+  return pool.slice(used - count, used);
 }
