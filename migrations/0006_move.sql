@@ -8,7 +8,7 @@
 -- Locks are taken in one order everywhere: accounts, then queue rows, then messages, each by id. The
 -- caller holds the queue rows, and the accounts of messages that are to fail.
 create function move_messages(
-  m_account uuid[], m_id uuid[], m_from text[], m_to text[], m_at timestamptz[],
+  m_account uuid[], m_id uuid[], m_from text[], m_to text[], m_at timestamptz[], m_carrier uuid[],
   m_error text[], m_carrier_code text[], m_body bytea[], m_host_key bigint[], m_lease boolean[], lease interval
 ) returns table (message_id uuid, sequence smallint, is_leased boolean, is_blocked boolean, moved_at timestamptz)
 language plpgsql
@@ -27,12 +27,13 @@ begin
 
   return query
   with u as materialized (
-    select * from unnest(m_account, m_id, m_from, m_to, m_at, m_error, m_carrier_code, m_body, m_host_key, m_lease)
-      as u (account_id, id, was, now_is, at, error, carrier_code, body, host_key, lease)
+    select * from unnest(m_account, m_id, m_from, m_to, m_at, m_carrier, m_error, m_carrier_code, m_body, m_host_key, m_lease)
+      as u (account_id, id, was, now_is, at, carrier_id, error, carrier_code, body, host_key, lease)
   ), changed as (
     update messages m
        set status = u.now_is,
            sequence = m.sequence + 1,
+           carrier_id = coalesce(u.carrier_id, m.carrier_id),
            sent_at = case when u.now_is = 'SENT' then u.at else m.sent_at end,
            final_at = case when u.now_is = 'SENT' then null else u.at end,
            error_code = u.error,

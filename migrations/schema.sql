@@ -1221,7 +1221,7 @@ begin
   end loop;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.move_messages(m_account uuid[], m_id uuid[], m_from text[], m_to text[], m_at timestamp with time zone[], m_error text[], m_carrier_code text[], m_body bytea[], m_host_key bigint[], m_lease boolean[], lease interval)
+CREATE OR REPLACE FUNCTION public.move_messages(m_account uuid[], m_id uuid[], m_from text[], m_to text[], m_at timestamp with time zone[], m_carrier uuid[], m_error text[], m_carrier_code text[], m_body bytea[], m_host_key bigint[], m_lease boolean[], lease interval)
  RETURNS TABLE(message_id uuid, sequence smallint, is_leased boolean, is_blocked boolean, moved_at timestamp with time zone)
  LANGUAGE plpgsql
  SET plan_cache_mode TO 'force_generic_plan'
@@ -1239,12 +1239,13 @@ begin
 
   return query
   with u as materialized (
-    select * from unnest(m_account, m_id, m_from, m_to, m_at, m_error, m_carrier_code, m_body, m_host_key, m_lease)
-      as u (account_id, id, was, now_is, at, error, carrier_code, body, host_key, lease)
+    select * from unnest(m_account, m_id, m_from, m_to, m_at, m_carrier, m_error, m_carrier_code, m_body, m_host_key, m_lease)
+      as u (account_id, id, was, now_is, at, carrier_id, error, carrier_code, body, host_key, lease)
   ), changed as (
     update messages m
        set status = u.now_is,
            sequence = m.sequence + 1,
+           carrier_id = coalesce(u.carrier_id, m.carrier_id),
            sent_at = case when u.now_is = 'SENT' then u.at else m.sent_at end,
            final_at = case when u.now_is = 'SENT' then null else u.at end,
            error_code = u.error,

@@ -11,6 +11,8 @@ export type Move = {
   callbackUrl: string | null;
   from: Status;
   at: Date;
+  /** Who has it by now; left out where that has not changed. */
+  carrierId?: string;
 } & (
   | { to: "SENT" | "DELIVERED" }
   | { to: "UNDELIVERED" | "FAILED"; error: { code: DeliveryErrorCode; carrierCode: string | null } }
@@ -45,7 +47,7 @@ export async function moveMessages(
       from move_messages(
         ${moves.map(({ accountId }) => accountId)}::uuid[], ${moves.map(({ messageId }) => messageId)}::uuid[],
         ${moves.map(({ from }) => from)}::text[], ${moves.map(({ to }) => to)}::text[],
-        ${moves.map(({ at }) => at)}::timestamptz[],
+        ${moves.map(({ at }) => at)}::timestamptz[], ${moves.map(({ carrierId }) => carrierId ?? null)}::uuid[],
         ${moves.map((move) => errorOf(move)?.code ?? null)}::text[],
         ${moves.map((move) => errorOf(move)?.carrierCode ?? null)}::text[],
         ${told.map((each) => each?.body ?? null)}::bytea[],

@@ -117,21 +117,22 @@ async function handOverSegment(
     step: step.next === "done" ? (isLast ? { next: "sent" } : null) : step,
     at,
   };
+  const storing = recorder.submission(submission);
   if (answer.kind === "in_doubt" && answer.lateAnswer)
-    followLateAnswer(deps, submission, answer.lateAnswer);
+    followLateAnswer(deps, submission, Promise.all([answer.lateAnswer, storing]));
   // The next segment leaves after this answer is stored, so at most one of a message is ever in doubt.
-  const stored = await recorder.submission(submission);
+  const stored = await storing;
   return stored === "stored" && step.next === "done" && !isLast;
 }
 
-/** A late answer fills in the doubt; what follows from it is for whoever resends to find out. */
+/** A late answer fills in the doubt once that is stored; what follows is for whoever resends to find out. */
 function followLateAnswer(
   { recorder, log, clock }: HandOverDeps,
   submission: Submission,
-  late: Promise<SubmitOutcome>,
+  late: Promise<[SubmitOutcome, unknown]>,
 ): void {
   late
-    .then(async (answer) => {
+    .then(async ([answer]) => {
       if (answer.kind === "accepted")
         await recorder.submission({ ...submission, answer, step: null, at: clock.now() });
     })

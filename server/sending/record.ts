@@ -48,13 +48,13 @@ export async function recordSubmissions(
 ): Promise<Held> {
   if (submissions.length === 0) return new Map();
   const ofStep = (next: "sent" | "fail") => submissions.filter(({ step }) => step?.next === next);
-  const longSent = ofStep("sent").filter(({ message }) => message.segments > 1);
+  const begunBefore = ofStep("sent").filter(isBegunBefore);
   const failing = [
     ...alsoLocked,
     ...ofStep("fail").map(({ message }) => message.account_id),
     ...(await findEarlyRejections(
       tx,
-      longSent.map(({ message }) => message),
+      begunBefore.map(({ message }) => message),
     )),
   ];
   if (failing.length > 0) await lockAccounts(tx, [...new Set(failing)]);
@@ -67,16 +67,21 @@ export async function recordSubmissions(
   const at = submissions.at(-1)?.at ?? new Date(0);
   await settleSent(
     tx,
-    longSent.filter((submission) => isHeld(held, submission)).map(({ message }) => message),
+    begunBefore.filter((submission) => isHeld(held, submission)).map(({ message }) => message),
     at,
     { rules, outbox },
   );
   return held;
 }
 
-function moveOf({ message, step, at }: Submission): Move[] {
+/** Whether the carrier may have had a part of it earlier, and have reported on that already. */
+function isBegunBefore({ message, epoch, turn }: Submission): boolean {
+  return message.segments > 1 || turn !== 1 || epoch > 1;
+}
+
+function moveOf({ message, carrierId, step, at }: Submission): Move[] {
   const move = { ...messageOfMove(message), from: "QUEUED", at } as const;
-  if (step?.next === "sent") return [{ ...move, to: "SENT" }];
+  if (step?.next === "sent") return [{ ...move, to: "SENT", carrierId }];
   if (step?.next !== "fail") return [];
   return [{ ...move, to: "FAILED", error: { code: step.code, carrierCode: step.carrierCode } }];
 }

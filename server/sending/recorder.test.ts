@@ -14,14 +14,7 @@ test("an answer with a receipt that rejects locks the account before the queue, 
   const nodeId = newId(systemClock.now().getTime());
   const message = await leased(api, nodeId);
   const [carrierId, at] = [message.carrier_id ?? "", systemClock.now()];
-  const record = recorder({
-    db,
-    clock: systemClock,
-    log: silentLog,
-    metrics: createMetrics(),
-    nodeId,
-    rules: () => ({ windowMs: 60_000, per: "segment" }),
-  });
+  const record = recorderOf(db, nodeId);
   await record.receipt({ receipt: rejection(carrierId), at });
 
   // As a cancellation does it: the account first, then the queue row.
@@ -51,19 +44,54 @@ test("an answer with a receipt that rejects locks the account before the queue, 
   assert.deepEqual(kinds, [{ kind: "charge" }, { kind: "refund" }]);
 });
 
+test("a receipt that came while its message was still QUEUED decides once it is SENT", async () => {
+  for (const effect of ["delivered", "rejected"] as const) {
+    await using api = await startApi();
+    const nodeId = newId(systemClock.now().getTime());
+    const message = await leased(api, nodeId);
+    const [carrierId, at] = [message.carrier_id ?? "", systemClock.now()];
+    const record = recorderOf(api.db, nodeId);
+    const submission = { message, epoch: 1, carrierId, segment: 1, turn: 1, at };
+    const again = { next: "again", carrierId, delayMs: 0 } as const;
+    const doubt = { kind: "in_doubt", why: "timeout" } as const;
+    await record.submission({ ...submission, answer: doubt, step: again });
+    const late = { kind: "accepted", carrierMessageId: "x", matchId: "x" } as const;
+    await record.submission({ ...submission, answer: late, step: null });
+    await record.receipt({ receipt: { ...rejection(carrierId), effect }, at });
+
+    await leaseAll(api.db, nodeId);
+    const taken = { ...submission, turn: 0, answer: { kind: "none" } } as const;
+    await record.submission({ ...taken, step: { next: "sent" } });
+
+    const [ended] = (await findMessagesOf(api.db, [message])).values();
+    assert.equal(ended?.status, effect === "delivered" ? "DELIVERED" : "FAILED");
+  }
+});
+
+test("a message remembers the carrier that took it, also where that is not the first of its route", async () => {
+  await using api = await startApi();
+  const nodeId = newId(systemClock.now().getTime());
+  const message = await leased(api, nodeId);
+  const carrierId = newId(systemClock.now().getTime());
+  const answer = { kind: "accepted", carrierMessageId: "x", matchId: "x" } as const;
+  const taken = { epoch: 1, carrierId, segment: 1, turn: 1, at: systemClock.now() };
+  await recorderOf(api.db, nodeId).submission({
+    message,
+    ...taken,
+    answer,
+    step: { next: "sent" },
+  });
+
+  const [sent] = (await findMessagesOf(api.db, [message])).values();
+  assert.equal(sent?.carrier_id, carrierId);
+});
+
 test("refusals by the carrier's code, and receipts that come after the end, are counted for their carrier", async () => {
   await using api = await startApi();
   const nodeId = newId(systemClock.now().getTime());
   const message = await leased(api, nodeId);
   const [carrierId, at] = [message.carrier_id ?? "", systemClock.now()];
-  const record = recorder({
-    db: api.db,
-    clock: systemClock,
-    log: silentLog,
-    metrics: createMetrics(),
-    nodeId,
-    rules: () => ({ windowMs: 60_000, per: "segment" }),
-  });
+  const record = recorderOf(api.db, nodeId);
   const submission = { message, epoch: 1, carrierId, segment: 1, at };
   const again = { next: "again", carrierId, delayMs: 0 } as const;
   const refused = { kind: "refused", temporary: true, throttled: false, code: "EXPIRED" } as const;
@@ -118,6 +146,17 @@ test("once stopped, an answer that cannot be stored holds up nobody", async () =
   await nowhere.close();
   assert.equal(await storing, "overtaken");
 });
+
+function recorderOf(db: TestDatabase, nodeId: string) {
+  return recorder({
+    db,
+    clock: systemClock,
+    log: silentLog,
+    metrics: createMetrics(),
+    nodeId,
+    rules: () => ({ windowMs: 60_000, per: "segment" }),
+  });
+}
 
 /** A message in the hands of this node. */
 async function leased(

@@ -5,8 +5,8 @@ import type { MatchRules } from "./match-receipts.ts";
 import { readSegments } from "./submission-receipts.ts";
 
 /**
- * Long messages that became SENT after receipts for their segments had come: those counted for
- * their segments, and decide now. The caller holds the accounts of `findEarlyRejections`.
+ * Messages that became SENT after receipts for their segments had come, such as for the first one of
+ * a long message: those counted for their segments, and decide now. The caller holds the accounts of `findEarlyRejections`.
  */
 export async function settleSent(
   tx: Transaction,
