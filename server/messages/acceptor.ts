@@ -3,6 +3,7 @@ import {
   type Clock,
   type Database,
   DatabaseUnavailable,
+  isLockedOut,
   type Log,
   type Metrics,
   sql,
@@ -126,13 +127,34 @@ async function acceptOrSettle(
   try {
     return await acceptMessages(deps.db, requests, settings);
   } catch (error) {
-    if (error instanceof DatabaseUnavailable) return settleUnknown(deps, requests, error);
+    if (error instanceof DatabaseUnavailable) {
+      const accounts = Map.groupBy(requests, ({ accountId }) => accountId);
+      if (!isLockedOut(error) || accounts.size === 1) return settleUnknown(deps, requests, error);
+      // Somebody holds one of the accounts: the others must not wait for it.
+      return apart(deps, requests, [...accounts.values()], settings);
+    }
     if (requests.length === 1) return [error as Error];
     // A poison row harms only itself: each request once more, alone.
     deps.log.error({ error }, `a batch of ${requests.length} requests failed; each is tried alone`);
-    const alone = requests.map((request) => acceptOrSettle(deps, [request], settings));
-    return (await Promise.all(alone)).flat();
+    const alone = requests.map((request) => [request]);
+    return apart(deps, requests, alone, settings);
   }
+}
+
+/** The same requests in smaller batches; the answers in the order of the requests. */
+async function apart(
+  deps: Deps,
+  requests: AcceptRequest[],
+  batches: AcceptRequest[][],
+  settings: AcceptSettings,
+): Promise<(Accepted | Error)[]> {
+  const results = new Map<AcceptRequest, Accepted | Error>();
+  const accept = async (batch: AcceptRequest[]) => {
+    const outcomes = await acceptOrSettle(deps, batch, settings);
+    outcomes.forEach((outcome, n) => results.set(batch[n] as AcceptRequest, outcome));
+  };
+  await Promise.all(batches.map(accept));
+  return requests.map((request) => results.get(request) as Accepted | Error);
 }
 
 /**

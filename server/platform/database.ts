@@ -271,6 +271,11 @@ function asUnavailable(error: unknown): DatabaseUnavailable | undefined {
   return isAway ? new DatabaseUnavailable(error.message, { cause: error }) : undefined;
 }
 
+/** Whether the statement was rolled back because somebody else held what it needed. */
+export function isLockedOut({ cause }: DatabaseUnavailable): boolean {
+  return cause instanceof pg.DatabaseError && (cause.code === "55P03" || cause.code === "40P01");
+}
+
 /** An error that the server sent, with its five-character state: the statement was rolled back. */
 function isServerError(error: unknown): boolean {
   return error instanceof pg.DatabaseError;

@@ -7,6 +7,7 @@ export { type Clock, systemClock } from "./clock.ts";
 export {
   type Database,
   DatabaseUnavailable,
+  isLockedOut,
   openDatabase,
   type Queryable,
   type Transaction,

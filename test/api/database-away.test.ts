@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { lockAccounts } from "#accounts";
 import { operations } from "#contract";
 import { sql } from "#platform";
 import { audit } from "../../server/cli/audit/audit.ts";
@@ -221,5 +222,23 @@ describe("when the way to the database breaks", { concurrency: true }, () => {
     const others = [...answers.values()].filter((status) => status !== 202);
     assert.deepEqual([...new Set(others)], others.length === 0 ? [] : [503]);
     await assertBooksAgree(db);
+  });
+
+  test("an account that somebody holds answers 503, and its neighbours in the batch are accepted", async () => {
+    await using api = await startApi({ credits: 1_000, settings: MANY });
+    const neighbours = await Promise.all([1, 2, 3, 4].map(() => api.createAccount(10)));
+    const keys = [api.key, ...neighbours.map(({ key }) => key)];
+    const sendAll = () => Promise.all(keys.map((key) => api.send(message, { key })));
+    await sendAll();
+
+    const answers = await api.db.transaction(async (tx) => {
+      await lockAccounts(tx, [api.accountId]);
+      return sendAll();
+    });
+
+    const [held, ...others] = answers.map(({ statusCode }) => statusCode);
+    assert.equal(held, 503);
+    assert.deepEqual(others, [202, 202, 202, 202]);
+    await assertBooksAgree(api.db);
   });
 });
