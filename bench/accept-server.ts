@@ -45,6 +45,7 @@ if (mode === "bare") {
   });
   const policy = egressPolicy({ allowCidrs: [], allowHttp: false, ownPorts: [] });
   const judge = (raw: string) => judgeUrl(raw, policy);
+  // As many at once as there are connections, also of one account, which has one lane.
   const batching = mode === "single" ? { maxItems: 1, maxRunning: 64 } : {};
   serveOperations(app, {
     operations,

@@ -101,17 +101,20 @@ async function watch(
 ): Promise<Backlog[]> {
   const backlogs: Backlog[] = [];
   const state = { isOver: false };
-  void running.finally(() => (state.isOver = true));
+  const end = () => void (state.isOver = true);
+  running.then(end, end);
   let last = await received(receiver);
+  let lastMs = performance.now();
   while (!state.isOver) {
     await Promise.race([running, clock.sleep(SAMPLE_MS)]);
     const backlog = await backlogOf(db);
     const now = await received(receiver);
+    const nowMs = performance.now();
     backlogs.push(backlog);
     console.log(
-      `  ${Math.round(((now - last) / SAMPLE_MS) * 1000)} webhooks/s; waiting: ${backlog.queued} to send, ${backlog.sent} for a receipt, ${backlog.webhooks} webhooks`,
+      `  ${Math.round(((now - last) / (nowMs - lastMs)) * 1000)} webhooks/s; waiting: ${backlog.queued} to send, ${backlog.sent} for a receipt, ${backlog.webhooks} webhooks`,
     );
-    last = now;
+    [last, lastMs] = [now, nowMs];
   }
   return backlogs;
 }

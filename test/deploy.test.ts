@@ -163,6 +163,13 @@ test("deployments set only settings that exist", () => {
   );
 });
 
+test("every way to start gives short-lived objects the same room", () => {
+  const ways = ["package.json", "bin/posthorn.mjs", "deploy/Dockerfile"].map(read);
+  for (const text of [...ways, read("deploy/systemd/posthorn.service")]) {
+    assert.match(text, /--max-semi-space-size=64\b/);
+  }
+});
+
 test("a deployment with the example's secrets is refused", () => {
   const example = Object.fromEntries(
     read("deploy/systemd/posthorn.env.example")
