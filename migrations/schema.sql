@@ -860,21 +860,25 @@ declare
 begin
   return query
   with recursive walk as (
-    (select q.account_id, 1 as n
+    (select q.account_id, q.due_at, 1 as n
        from send_queue q
       where q.carrier_id = carrier and q.account_id > after
-      order by q.account_id
+      order by q.account_id, q.due_at
       limit 1)
     union all
-    select (select q.account_id
-              from send_queue q
-             where q.carrier_id = carrier and q.account_id > w.account_id
-             order by q.account_id
-             limit 1), w.n + 1
+    select next.account_id, next.due_at, w.n + 1
       from walk w
-     where w.account_id is not null and w.n < 500
+     cross join lateral (
+       select q.account_id, q.due_at
+         from send_queue q
+        where q.carrier_id = carrier and q.account_id > w.account_id
+        order by q.account_id, q.due_at
+        limit 1
+     ) next
+     where w.n < 500
   ), lanes as materialized (
-    select w.account_id from walk w where w.account_id is not null
+    -- The walk meets an account at its earliest row: if that is not due, nothing of it is.
+    select w.account_id from walk w where w.due_at <= moment
   ), picked as materialized (
     select d.message_id, d.was_leased
       from lanes l
@@ -887,15 +891,19 @@ begin
           for update skip locked
      ) d
      limit room
+  ), leased as (
+    update send_queue q
+       set leased_by = node,
+           lease_epoch = q.lease_epoch + 1,
+           attempt = q.attempt + 1,
+           due_at = moment + lease
+      from picked p
+     where q.message_id = p.message_id
+    returning q.message_id, q.account_id, q.lease_epoch, q.attempt, p.was_leased
   )
-  update send_queue q
-     set leased_by = node,
-         lease_epoch = q.lease_epoch + 1,
-         attempt = q.attempt + 1,
-         due_at = moment + lease
-    from picked p
-   where q.message_id = p.message_id
-  returning q.message_id, q.account_id, q.lease_epoch, q.attempt, p.was_leased;
+  select l.message_id, l.account_id, l.lease_epoch, l.attempt, l.was_leased from leased l
+  union all
+  select null, w.account_id, null, null, null from walk w where w.n = 500;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.count_routing_change()

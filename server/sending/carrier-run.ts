@@ -58,6 +58,8 @@ export function runCarrier(deps: Deps): CarrierRun {
   // Until the queue has been seen empty, somebody may be waiting longer than who comes now.
   let hasBacklog = true;
   let afterAccount = FIRST_ACCOUNT;
+  // A turn looks at every account once, in as many passes as it takes.
+  let isTurnEmpty = true;
 
   const room = () => (isPaused || stopping.signal.aborted ? 0 : carrier.room() - reserved.size);
   const handOverDeps = {
@@ -89,7 +91,8 @@ export function runCarrier(deps: Deps): CarrierRun {
     const limit = Math.min(MAX_CLAIM, room());
     if (limit <= 0) return 0;
     const nowMs = clock.monotonicMs();
-    const due = await claimDueSends(db, {
+    if (afterAccount === FIRST_ACCOUNT) isTurnEmpty = true;
+    const { due, lastAccount } = await claimDueSends(db, {
       carrierId: carrier.carrierId,
       nodeId,
       leaseMs: LEASE_MS,
@@ -98,11 +101,12 @@ export function runCarrier(deps: Deps): CarrierRun {
       nowMs,
     });
     for (const each of due) begin(each);
-    const isWholeTurn = afterAccount === FIRST_ACCOUNT;
-    hasBacklog = due.length > 0 || !isWholeTurn;
-    afterAccount = nextAccount(due, limit);
-    // A turn that began amid the accounts has not seen the first of them: look again at once.
-    return due.length === 0 && !isWholeTurn ? 1 : due.length;
+    if (due.length > 0) [hasBacklog, isTurnEmpty] = [true, false];
+    afterAccount = due.length < limit ? (lastAccount ?? FIRST_ACCOUNT) : lastServed(due);
+    // A turn goes on without a rest, and so does the next one if anything was found.
+    if (afterAccount !== FIRST_ACCOUNT || !isTurnEmpty) return 1;
+    hasBacklog = false;
+    return 0;
   }
 
   const loop: RunningLoop = runLoop(
@@ -149,12 +153,8 @@ export function runCarrier(deps: Deps): CarrierRun {
   };
 }
 
-/** Where the next turn goes on, so that no account is served twice before all were served once. */
-function nextAccount(due: DueSend[], limit: number): string {
-  if (due.length < limit) return FIRST_ACCOUNT;
-  const last = due
-    .map(({ message }) => message.account_id)
-    .toSorted()
-    .at(-1);
-  return last ?? FIRST_ACCOUNT;
+/** Those after it go first in the next claim, so that none is served twice before all were once. */
+function lastServed(due: DueSend[]): string {
+  const accounts = due.map(({ message }) => message.account_id).toSorted();
+  return accounts.at(-1) ?? FIRST_ACCOUNT;
 }

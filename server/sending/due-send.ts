@@ -42,6 +42,9 @@ type Earlier = {
   refusal_code: string | null;
 };
 
+/** A claim, or the account at which it stopped looking. */
+type ClaimRow = Claim | { message_id: null; account_id: string };
+
 const RETRY_MS = 500;
 
 export type ClaimWish = {
@@ -53,18 +56,27 @@ export type ClaimWish = {
   nowMs: number;
 };
 
+/** What one claim took, of the accounts it looked at. */
+type Claimed = {
+  due: DueSend[];
+  /** The last account it looked at; undefined where there are no more. */
+  lastAccount: string | undefined;
+};
+
 /** Takes what is due for a carrier. The lease is committed before anything leaves. */
-export async function claimDueSends(db: Queryable, wish: ClaimWish): Promise<DueSend[]> {
+export async function claimDueSends(db: Queryable, wish: ClaimWish): Promise<Claimed> {
   const { carrierId, nodeId, leaseMs, room, afterAccount, nowMs } = wish;
-  const claims = await db.query<Claim>(sql`
+  const rows = await db.query<ClaimRow>(sql`
     select message_id, account_id, lease_epoch, attempt, was_leased
       from claim_sends(${carrierId}, ${nodeId}, make_interval(secs => ${leaseMs / 1000}), ${room}, ${afterAccount})`);
-  if (claims.length === 0) return [];
+  const claims = rows.filter((row) => row.message_id !== null);
+  const lastAccount = rows.find((row) => row.message_id === null)?.account_id;
+  if (claims.length === 0) return { due: [], lastAccount };
   const [messages, earlier] = await Promise.all([
     findMessagesOf(db, claims),
     readEarlier(db, claims, carrierId),
   ]);
-  return claims.flatMap(({ message_id, lease_epoch, attempt, was_leased }) => {
+  const due = claims.flatMap(({ message_id, lease_epoch, attempt, was_leased }) => {
     const message = messages.get(message_id);
     if (!message) return [];
     return [
@@ -78,6 +90,7 @@ export async function claimDueSends(db: Queryable, wish: ClaimWish): Promise<Due
       },
     ];
   });
+  return { due, lastAccount };
 }
 
 /** A first claim has no history, unless it was leased at birth and its node died. */
