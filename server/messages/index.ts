@@ -25,6 +25,7 @@ export {
   carriersWaitedFor,
   expireMessages,
   findStranded,
+  type Stranded,
   reassign,
   renewLeases,
 } from "./send-queue.ts";

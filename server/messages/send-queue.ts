@@ -135,18 +135,43 @@ export async function renewLeases(
   return new Map(rows.map(({ message_id, lease_epoch }) => [message_id, lease_epoch]));
 }
 
-/** Messages that waited for a carrier longer than they should, oldest first. */
+export type Stranded = {
+  message_id: string;
+  account_id: string;
+  attempt: number;
+  /** Text, because a date would lose the microseconds, and with them the place. */
+  due_at: string;
+};
+
+type StrandedWish = {
+  carrierId: string;
+  afterMs: number;
+  /** The last one of the page before. */
+  after: Stranded | undefined;
+  limit: number;
+};
+
+/**
+ * A page of the messages that waited for a carrier longer than they should: account by account, as
+ * the index has them, each account's oldest first.
+ */
 export function findStranded(
   db: Database,
-  { carrierId, afterMs, limit }: { carrierId: string; afterMs: number; limit: number },
-): Promise<{ message_id: string; account_id: string; attempt: number }[]> {
+  { carrierId, afterMs, after, limit }: StrandedWish,
+): Promise<Stranded[]> {
+  const { account_id, due_at, message_id } = after ?? BEFORE_ALL_STRANDED;
   return db.query(sql`
-    select message_id, account_id, attempt
+    select message_id, account_id, attempt, due_at::text
       from send_queue
      where carrier_id = ${carrierId} and leased_by is null
        and due_at <= clock_timestamp() - make_interval(secs => ${afterMs / 1000})
+       and (account_id, due_at, message_id) > (${account_id}::uuid, ${due_at}::timestamptz, ${message_id}::uuid)
+     order by account_id, send_queue.due_at, message_id
      limit ${limit}`);
 }
+
+const NIL_ID = "00000000-0000-0000-0000-000000000000";
+const BEFORE_ALL_STRANDED = { account_id: NIL_ID, due_at: "-infinity", message_id: NIL_ID };
 
 /** Gives waiting messages to another carrier; what somebody took up meanwhile stays. */
 export async function reassign(

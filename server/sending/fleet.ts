@@ -20,7 +20,7 @@ import type { MatchRules } from "./match-receipts.ts";
 import { giveUpParked } from "./parked-receipts.ts";
 import { findUnreported } from "./recall-receipts.ts";
 import { recorder } from "./recorder.ts";
-import { reroute } from "./reroute.ts";
+import { rerouting } from "./reroute.ts";
 
 type Deps = {
   db: Database;
@@ -200,7 +200,7 @@ export function carrierFleet(deps: Deps) {
     {
       name: "reroute around carriers that are away",
       idleMs: REFRESH_MS,
-      pass: () => reroute(db, { isPaused, isUp, routing: currentRouting }),
+      pass: rerouting(db, { isPaused, isUp, routing: currentRouting }),
     },
     { name: "apply parked receipts", idleMs: REFRESH_MS, pass: () => record.sweepParked() },
     { name: "report carriers", idleMs: REPORT_MS, pass: report },

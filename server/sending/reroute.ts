@@ -1,9 +1,18 @@
-import { carriersWaitedFor, findMessagesOf, findStranded, reassign, type Routing } from "#messages";
+import {
+  carriersWaitedFor,
+  findMessagesOf,
+  findStranded,
+  reassign,
+  type Routing,
+  type Stranded,
+} from "#messages";
 import { type Database, sql } from "#platform";
 
 /** A carrier may be away this long before what waits for it goes to the next of its route. */
 const STRANDED_MS = 5_000;
 const REROUTE_PAGE = 500;
+/** Looked at in a pass, a second apart: bounds what a long backlog that cannot move costs. */
+const PAGES_PER_PASS = 10;
 
 export type RerouteWish = {
   /** Whether the operator has paused it: what waits for it then goes on waiting. */
@@ -13,24 +22,49 @@ export type RerouteWish = {
   routing: () => Promise<Routing>;
 };
 
-/** What waits for a carrier that is away goes to the next of its route that is not. */
-export async function reroute(db: Database, wish: RerouteWish): Promise<number> {
-  const waited = await carriersWaitedFor(db);
-  const away = waited.filter((carrierId) => !wish.isPaused(carrierId) && !wish.isUp(carrierId));
-  for (const from of away) await rerouteFrom(db, from, wish);
-  return 0;
+/**
+ * What waits for a carrier that is away goes to the next of its route that is not. A pass looks at so
+ * many pages of each carrier, and the next one goes on from there: what cannot move holds up nobody.
+ */
+export function rerouting(db: Database, wish: RerouteWish): () => Promise<number> {
+  const reached = new Map<string, Stranded | undefined>();
+  return async function pass() {
+    const waited = await carriersWaitedFor(db);
+    const away = waited.filter((carrierId) => !wish.isPaused(carrierId) && !wish.isUp(carrierId));
+    for (const from of away)
+      reached.set(from, await reroutePages(db, wish, { from, after: reached.get(from) }));
+    return 0;
+  };
+}
+
+type Place = { from: string; after: Stranded | undefined };
+
+/** Answers where to go on; undefined after the last page. */
+async function reroutePages(
+  db: Database,
+  wish: RerouteWish,
+  { from, after }: Place,
+): Promise<Stranded | undefined> {
+  let last = after;
+  for (let page = 0; page < PAGES_PER_PASS; page += 1) {
+    const stranded = await findStranded(db, {
+      carrierId: from,
+      afterMs: STRANDED_MS,
+      after: last,
+      limit: REROUTE_PAGE,
+    });
+    await rerouteFrom(db, wish, { from, stranded });
+    if (stranded.length < REROUTE_PAGE) return undefined;
+    last = stranded.at(-1);
+  }
+  return last;
 }
 
 async function rerouteFrom(
   db: Database,
-  from: string,
   { isUp, routing }: RerouteWish,
+  { from, stranded }: { from: string; stranded: Stranded[] },
 ): Promise<void> {
-  const stranded = await findStranded(db, {
-    carrierId: from,
-    afterMs: STRANDED_MS,
-    limit: REROUTE_PAGE,
-  });
   const { carriersFor } = await routing();
   const messages = await findMessagesOf(db, stranded);
   const begun = await findBegun(

@@ -82,6 +82,29 @@ test("one account's backlog does not hold back another's single message", async 
   assert.ok((left?.left ?? 0) > 300, `only ${left?.left} of the backlog were left behind it`);
 });
 
+test("accounts that wait for nothing yet do not hide one that waits behind them", async () => {
+  await using world = await startSending({ smscs: [{}] });
+  await pause(world, true);
+  await queueAhead(world, { count: 1_000, dueAfter: "1 hour" });
+  const { messageId } = await world.send(TO);
+
+  await pause(world, false);
+  await world.reached(messageId, "DELIVERED");
+
+  assert.equal(world.smscs[0]?.submitCount(), 1);
+});
+
+test("messages that must stay with a carrier that is away do not keep one that may go", async () => {
+  await using world = await startSending({ smscs: [{}, {}] });
+  await world.smscs[0]?.stop();
+  await queueAhead(world, { count: 6_000, dueAfter: "-1 hour" });
+
+  const { messageId } = await world.send(TO);
+  await world.reached(messageId, "DELIVERED");
+
+  assert.equal(world.smscs[1]?.submitCount(), 1);
+});
+
 test("two senders on one database share the work without a second send", async () => {
   await using world = await startSending({
     smscs: [{}],
@@ -112,6 +135,28 @@ async function pause(world: SendingWorld, paused: boolean): Promise<void> {
   }
   // In force within a second: the fleet looks at the tables that often.
   if (paused) await systemClock.sleep(1_300);
+}
+
+/**
+ * Queues a message for the first carrier in each of so many accounts that come before the world's
+ * own. Each has a segment at that carrier already, and so stays with it.
+ */
+async function queueAhead(
+  { api: { db } }: SendingWorld,
+  { count, dueAfter }: { count: number; dueAfter: string },
+): Promise<void> {
+  await db.query(sql`
+    with queued as (
+      insert into send_queue (message_id, account_id, carrier_id, due_at, expires_at, attempt)
+      select uuidv7(), ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, c.carrier_id,
+             clock_timestamp() + ${dueAfter}::interval, clock_timestamp() + interval '1 day', 1
+        from generate_series(1, ${count}::integer) n
+        join carriers c on c.name = 'c1'
+      returning message_id, account_id, carrier_id
+    )
+    insert into submissions (message_id, segment, turn, account_id, carrier_id, at, outcome)
+    select message_id, 1, 1, account_id, carrier_id, clock_timestamp(), 'accepted'
+      from queued`);
 }
 
 async function delivered(world: SendingWorld, messageId: string, key: string): Promise<void> {
