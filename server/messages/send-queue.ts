@@ -160,11 +160,12 @@ export function findStranded(
   { carrierId, afterMs, after, limit }: StrandedWish,
 ): Promise<Stranded[]> {
   const { account_id, due_at, message_id } = after ?? BEFORE_ALL_STRANDED;
+  // By the time of the statement, which an index can compare with; clock_timestamp() it cannot.
   return db.query(sql`
     select message_id, account_id, attempt, due_at::text
       from send_queue
      where carrier_id = ${carrierId} and leased_by is null
-       and due_at <= clock_timestamp() - make_interval(secs => ${afterMs / 1000})
+       and due_at <= statement_timestamp() - make_interval(secs => ${afterMs / 1000})
        and (account_id, due_at, message_id) > (${account_id}::uuid, ${due_at}::timestamptz, ${message_id}::uuid)
      order by account_id, send_queue.due_at, message_id
      limit ${limit}`);
