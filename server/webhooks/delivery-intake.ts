@@ -49,7 +49,6 @@ export function deliveryIntake(deps: Deps): DeliveryIntake {
     const accountIds = born.map(({ accountId }) => accountId);
     const found = await readSecrets(db, accountIds, secrets);
     for (const each of born) {
-      leave(each.hostKey);
       const own = found.get(each.accountId);
       if (own) runner.offer({ ...claimOf(each), secrets: own }, "first");
       else giveBack(each);
@@ -72,7 +71,14 @@ export function deliveryIntake(deps: Deps): DeliveryIntake {
     },
     release: (hostKeys) => hostKeys.forEach(leave),
     take(born) {
-      const handing = handOn(born).finally(() => underWay.delete(handing));
+      const handing = handOn(born)
+        .catch((error: unknown) =>
+          log.error({ error }, "webhooks were not handed on; their leases bring them back"),
+        )
+        .finally(() => {
+          born.forEach(({ hostKey }) => leave(hostKey));
+          underWay.delete(handing);
+        });
       underWay.add(handing);
     },
     async stop() {
