@@ -35,17 +35,23 @@ export async function browseLedger(
 ): Promise<BrowsedLedger> {
   const isNewer = position?.direction === "newer";
   const order = sql`order by l.seq ${rawSql(isNewer ? "asc" : "desc")}`;
+  const select = (window: Sql) =>
+    db.query<LedgerRow>(sql`
+      select ${columns}
+        from (select * from ledger l where ${window} ${order} limit ${MAX_LOOKED_AT}) l
+       where ${filter.kinds}::text[] is null or l.kind = any (${filter.kinds}::text[])
+       ${order}
+       limit ${limit + 1}`);
   const window = windowOf(accountId, filter, position);
-  const rows = await db.query<LedgerRow>(sql`
-    select ${columns}
-      from (select * from ledger l where ${window} ${order} limit ${MAX_LOOKED_AT}) l
-     where ${filter.kinds}::text[] is null or l.kind = any (${filter.kinds}::text[])
-     ${order}
-     limit ${limit + 1}`);
+  const rows = await select(window);
   if (rows.length > limit || filter.kinds === null) return { rows, lookedUntil: null };
   const [edge] = await db.query<{ seq: number }>(sql`
     select l.seq from ledger l where ${window} ${order} offset ${MAX_LOOKED_AT - 1} limit 1`);
-  return { rows, lookedUntil: edge?.seq ?? null };
+  if (!edge) return { rows, lookedUntil: null };
+  // Once more, up to the edge: an entry booked in between has moved it, and what lies between the
+  // two edges would stand on both pages.
+  const bounded = sql`${window} and l.seq ${rawSql(isNewer ? "<=" : ">=")} ${edge.seq}`;
+  return { rows: await select(bounded), lookedUntil: edge.seq };
 }
 
 function windowOf(accountId: string, filter: LedgerFilter, position: Position): Sql {
