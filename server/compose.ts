@@ -43,12 +43,12 @@ import {
   connectBudgets,
   continueReplays,
   deliveryLoop,
-  egressPolicy,
   judgeUrl,
   keepAttempts,
   laneKeeper,
   observeWebhooks,
   poster,
+  servicePolicy,
   sweepFollowed,
   systemResolve,
   trust,
@@ -102,11 +102,7 @@ export function compose(parts: Parts): Service {
     reads: config.rateLimitReads,
     readsBurst: config.rateLimitReadsBurst,
   };
-  const policy = egressPolicy({
-    allowCidrs: config.webhookAllowCidrs ?? (storage.isEmbedded ? ["127.0.0.0/8", "::1/128"] : []),
-    allowHttp: config.webhookAllowHttp ?? storage.isEmbedded,
-    ownPorts: [config.port],
-  });
+  const policy = servicePolicy({ settings: config, ...storage });
   const judge = (raw: string) => judgeUrl(raw, policy);
   const usage = keyUsage({ db, clock });
   const secrets = secretBox(secretKey, previousSecretKey(config));

@@ -2,7 +2,7 @@ import { errors, type NewMessage } from "#contract";
 import { Problem } from "#http";
 import { acceptor, concatReferences, type MessageRow, routingTable, sendMessages } from "#messages";
 import { createMetrics, newId } from "#platform";
-import { egressPolicy, judgeUrl } from "#webhooks";
+import { judgeUrl, servicePolicy } from "#webhooks";
 import { CommandFailure, type Context, type Installation } from "./command.ts";
 import { optionName } from "./input.ts";
 
@@ -34,14 +34,11 @@ export async function sendFromTerminal(
   }
 }
 
-function sendDeps({ clock }: Context, { db, log, settings, isEmbedded }: Installation) {
+function sendDeps({ clock }: Context, installation: Installation) {
+  const { db, log, settings } = installation;
   const limits = { sends: settings.rateLimitSends, sendsBurst: settings.rateLimitSendsBurst };
   const nodeId = newId(clock.now().getTime());
-  const policy = egressPolicy({
-    allowCidrs: settings.webhookAllowCidrs ?? (isEmbedded ? ["127.0.0.0/8", "::1/128"] : []),
-    allowHttp: settings.webhookAllowHttp ?? isEmbedded,
-    ownPorts: [settings.port],
-  });
+  const policy = servicePolicy(installation);
   const accept = acceptor({
     db,
     clock,

@@ -27,7 +27,7 @@ export { createLog, type Log, maskNumber, silentLog } from "./log.ts";
 export { type Loop, type RunningLoop, runLoop } from "./loop.ts";
 export { createMetrics, type Metrics, type Reading } from "./metrics.ts";
 export { migrate, missingMigrations } from "./migrate.ts";
-export { connectToPrimary } from "./primary.ts";
+export { connectToPrimary, databasePorts } from "./primary.ts";
 export { deriveKey, Secret, type SecretBox, secretBox } from "./secret.ts";
 export { nearest } from "./nearest.ts";
 export { type SpanExport, spanExport } from "./span-export.ts";

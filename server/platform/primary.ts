@@ -63,6 +63,12 @@ function readHost(text: string): Host {
   return { host: bracketed ?? name, port: port === undefined ? DEFAULT_PORT : Number(port) };
 }
 
+/** On which ports the hosts of an address listen. */
+export function databasePorts(address: string): number[] {
+  const [, , list = ""] = ADDRESS.exec(address) ?? [];
+  return list.split(",").map((text) => readHost(text).port);
+}
+
 /** Whether a connection leads to a server that takes no writes. */
 export async function isStandby(client: pg.ClientBase): Promise<boolean> {
   const { rows } = await client.query<{ standby: boolean }>(

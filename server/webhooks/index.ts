@@ -7,7 +7,12 @@
 export { connectBudgets, type Egress } from "./egress/connect.ts";
 export { type FailureClass, failureClasses } from "./egress/failure.ts";
 export { type CallbackUrl, judgeUrl, type Refusal, type UrlVerdict } from "./egress/judge-url.ts";
-export { type EgressPolicy, egressPolicy, type EgressSettings } from "./egress/policy.ts";
+export {
+  type EgressPolicy,
+  egressPolicy,
+  type EgressSettings,
+  servicePolicy,
+} from "./egress/policy.ts";
 export { type Resolve, systemResolve } from "./egress/resolve.ts";
 export { trust } from "./egress/trust.ts";
 export { type WebhookRequest, webhookHeaders } from "./headers.ts";

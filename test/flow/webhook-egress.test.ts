@@ -45,6 +45,17 @@ test("a forbidden callback address is refused when the message is sent, and noth
   assert.deepEqual(canary.connections, []);
 });
 
+test("the service's own database is no callback address", async () => {
+  await using api = await startApi();
+  const { port } = new URL(api.db.url);
+
+  const callbackUrl = `http://127.0.0.1:${port}/`;
+  const answer = await api.send({ recipient: "4915112345678", text: "Hello", callbackUrl });
+
+  assert.equal(answer.statusCode, 422);
+  assert.equal(answer.json().error.details[0].code, "CALLBACK_URL_FORBIDDEN");
+});
+
 test("a worker never connects to a forbidden address, and the delivery ends forbidden, replayable", async () => {
   await using canary = await startCanary();
   await using dns = await startDnsServer(hostileZone);

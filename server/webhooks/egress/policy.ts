@@ -1,4 +1,5 @@
 import type { BlockList } from "node:net";
+import { databasePorts } from "#platform";
 import { ranges } from "./address-table.ts";
 import type { UrlVerdict } from "./judge-url.ts";
 
@@ -7,7 +8,7 @@ export type EgressSettings = {
   /** Ranges of the private tier that may be called; no setting opens the other tier. */
   allowCidrs: readonly string[];
   allowHttp: boolean;
-  /** Ports of our own listener and of the database: never called on this machine or a private one. */
+  /** Ports of our own listeners and of the database: never called on this machine or a private one. */
   ownPorts: readonly number[];
 };
 
@@ -27,4 +28,26 @@ export function egressPolicy(settings: EgressSettings): EgressPolicy {
     ownPorts: new Set(settings.ownPorts),
     verdicts: new Map(),
   };
+}
+
+type Service = {
+  settings: {
+    port: number;
+    metricsListen: { port: number } | undefined;
+    webhookAllowCidrs: readonly string[] | undefined;
+    webhookAllowHttp: boolean | undefined;
+  };
+  /** Of the database. */
+  url: string;
+  isEmbedded: boolean;
+};
+
+/** As the settings say; where they are silent, loopback and plain http beside an embedded database alone. */
+export function servicePolicy({ settings, url, isEmbedded }: Service): EgressPolicy {
+  const { port, metricsListen, webhookAllowCidrs, webhookAllowHttp } = settings;
+  return egressPolicy({
+    allowCidrs: webhookAllowCidrs ?? (isEmbedded ? ["127.0.0.0/8", "::1/128"] : []),
+    allowHttp: webhookAllowHttp ?? isEmbedded,
+    ownPorts: [port, ...(metricsListen ? [metricsListen.port] : []), ...databasePorts(url)],
+  });
 }
