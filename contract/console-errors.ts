@@ -67,13 +67,13 @@ export const consoleErrors = {
   DELIVERY_NOT_FOUND: {
     status: 404,
     message: "There is no such webhook delivery.",
-    meaning: "No delivery of this account has that id, or it is older than 30 days.",
+    meaning: "No delivery of this account has that id, or it is kept no more.",
     fix: "Look it up in the list of deliveries.",
   },
   REPLAY_NOT_FOUND: {
     status: 404,
     message: "There is no such replay.",
-    meaning: "No replay of this account has that id, or it is older than 30 days.",
+    meaning: "No replay of this account has that id, or it is kept no more.",
     fix: "Start a new replay.",
   },
   MEMBER_NOT_FOUND: {

@@ -173,7 +173,7 @@ export const webhookOperations = {
   listDeliveries: consoleOperation({
     method: "GET",
     path: `${A}/webhook-deliveries`,
-    summary: "List webhook deliveries of the last 30 days, newest first",
+    summary: "List webhook deliveries, newest first",
     access: "viewer",
     params: inAccount(),
     query: closed({

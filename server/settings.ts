@@ -147,7 +147,8 @@ export const settings = {
     name: "RETENTION_ATTEMPTS_DAYS",
     fallback: "30",
     parse: wholeNumber(1, 3_650),
-    meaning: "Days that webhook attempts are kept and can be replayed.",
+    meaning:
+      "Days that webhook attempts are kept and shown. A delivery can be replayed for 30 days, whatever this says.",
   },
   redactTextDays: {
     name: "REDACT_TEXT_DAYS",

@@ -56,7 +56,7 @@ export const webhooksText = {
   replayed: "Replay started",
   replayedHint: "Same id, same bytes, a new attempt.",
   noMatch: "No deliveries match",
-  noMatchHint: "None of the last 30 days fits these filters.",
+  noMatchHint: "No delivery that is kept fits these filters.",
   noneYet: "No webhooks yet",
   noneYetHint: "Add callbackUrl to a send, or send a test event to an address of yours.",
   notFound: "No such delivery",

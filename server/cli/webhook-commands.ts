@@ -28,7 +28,7 @@ const stateNames = Object.keys(states) as State[];
 
 const list = command({
   name: "webhook list",
-  summary: "Lists an account's webhook deliveries of the last 30 days, newest first.",
+  summary: "Lists an account's webhook deliveries, newest first.",
   arguments: {},
   options: {
     account: accountOption,
@@ -141,7 +141,7 @@ async function replayOne(context: Context, deliveryId: string): Promise<number> 
         `There is no delivery ${deliveryId}. List an account's with: npx posthorn webhook list --account ID`,
       );
     case "too_old":
-      throw new CommandFailure("It is older than 30 days and is kept no more.");
+      throw new CommandFailure("It is older than 30 days, and can be replayed no more.");
   }
 }
 

@@ -139,10 +139,9 @@ export function listHosts(db: Queryable, accountId: string): Promise<HostRow[]> 
 }
 
 /** Forgets hours older than a day, and hosts that nothing was sent to for as long as attempts are kept. */
-export async function sweepHosts(db: Queryable): Promise<void> {
+export async function sweepHosts(db: Queryable, keepDays: number): Promise<void> {
   await db.query(sql`
     delete from webhook_host_hours where hour < clock_timestamp() - interval '25 hours'`);
-  await db.query(
-    sql`delete from webhook_hosts where last_at < clock_timestamp() - interval '30 days'`,
-  );
+  await db.query(sql`
+    delete from webhook_hosts where last_at < clock_timestamp() - make_interval(days => ${keepDays})`);
 }

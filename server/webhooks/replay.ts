@@ -8,9 +8,9 @@ import {
   sql,
   type Transaction,
 } from "#platform";
-import { KEPT_DAYS } from "./retention.ts";
 
-const DAY_MS = 86_400_000;
+/** However long attempts are kept. */
+const REPLAYABLE_MS = 30 * 86_400_000;
 
 export type ReplayWish = {
   /** Left out by the operator, who may name any delivery. */
@@ -51,9 +51,8 @@ export function replayDelivery(db: Database, wish: ReplayWish): Promise<Replayed
   });
 }
 
-/** Whether it is still kept. Attempts are dropped by the day, so a day more would find nothing. */
 export function isReplayable({ at }: { at: Date }, now: Date): boolean {
-  return now.getTime() - at.getTime() < KEPT_DAYS * DAY_MS;
+  return now.getTime() - at.getTime() < REPLAYABLE_MS;
 }
 
 export type SelectedReplayWish = Omit<ReplayWish, "accountId" | "deliveryId"> & {

@@ -4,9 +4,6 @@ import { sweepHosts } from "./hosts.ts";
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 
-/** Attempts can be replayed for this long, as far as they are kept. */
-export const KEPT_DAYS = 30;
-
 type Deps = { db: Database; metrics: Metrics; keepDays: number };
 
 /** Makes the days to come, and drops what is older than attempts are kept. */
@@ -22,7 +19,7 @@ export function keepAttempts({ db, metrics, keepDays }: Deps): Loop {
       if (row) metrics.partitionsUntil.labels("webhook_attempts").set(row.until.getTime() / 1000);
       await db.query(sql`
         delete from webhook_replays where created_at < clock_timestamp() - make_interval(days => ${keepDays})`);
-      await sweepHosts(db);
+      await sweepHosts(db, keepDays);
       return 0;
     },
   };

@@ -172,6 +172,21 @@ test("texts are replaced once they are old, the rest of the message stays, and n
   assert.equal((await world.read(recent.messageId)).text, "Hello");
 });
 
+test("a host that nothing was sent to for as long as attempts are kept is forgotten", async () => {
+  await using api = await startApi();
+  await api.db.query(sql`
+    insert into webhook_hosts (account_id, host_key, origin, health, since, last_at)
+    select ${api.accountId}, days, 'https://' || days || '.example.com', 'healthy', now(), now() - make_interval(days => days)
+      from unnest(array[6, 8]) days`);
+
+  await keepAttempts({ db: api.db, metrics: createMetrics(), keepDays: 7 }).pass(
+    new AbortController().signal,
+  );
+
+  const left = await api.db.query(sql`select origin from webhook_hosts`);
+  assert.deepEqual(left, [{ origin: "https://6.example.com" }]);
+});
+
 async function redactAll(db: Database, days: number): Promise<void> {
   const { pass } = redactTexts({ db, days });
   while ((await pass(new AbortController().signal)) > 0);
