@@ -16,8 +16,6 @@ export type Carrier = {
   onRoom(listener: () => void): void;
   /** Settles exactly once, also when the connection closes. Rejects only on a bug. */
   submit(segment: OutgoingSegment, signal: AbortSignal): Promise<SubmitOutcome>;
-  /** Whether `text` fits the carrier's alphabet; a carrier that cannot hold it is passed over. */
-  canCarry(segment: Pick<OutgoingSegment, "encoding" | "text">): boolean;
   state(): CarrierState;
   start(): void;
   /** Submits no more, lets what is in flight be answered, unbinds and closes. */

@@ -143,10 +143,6 @@ class Simulator implements SimulatorCarrier {
     this.#roomListeners.push(listener);
   }
 
-  canCarry(): boolean {
-    return true;
-  }
-
   submit(segment: OutgoingSegment, signal: AbortSignal): Promise<SubmitOutcome> {
     if (!this.#isStarted || signal.aborted) return Promise.resolve({ kind: "unsent" });
     const behaviour = behaviourOf(segment.recipient, segment);

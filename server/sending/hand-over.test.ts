@@ -156,7 +156,6 @@ async function startWorld({ inDoubt = "resend" }: { inDoubt?: Carrier["inDoubt"]
     stop: async () => {},
     room: () => 10,
     onRoom() {},
-    canCarry: () => true,
     state: () => assert.fail("nobody asks for it"),
     receiptRules: { per: "segment", windowMs: 60_000, parkedMs: 60_000 },
   };

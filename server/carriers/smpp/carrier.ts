@@ -12,7 +12,7 @@ import type { BindKind, Delivery } from "./session-events.ts";
 import type { Session } from "./session.ts";
 import type { SmppSettings } from "./settings.ts";
 import { Slots } from "./slots.ts";
-import { canEncode, submission } from "./submission.ts";
+import { submission } from "./submission.ts";
 import { Tally } from "./tally.ts";
 import type { SubmitAnswer } from "./window.ts";
 
@@ -144,10 +144,6 @@ class LinkedCarrier implements SmppCarrier {
 
   onRoom(listener: () => void): void {
     this.#roomListeners.push(listener);
-  }
-
-  canCarry(segment: Pick<OutgoingSegment, "encoding" | "text">): boolean {
-    return canEncode(segment, this.#deps.settings);
   }
 
   submit(segment: OutgoingSegment, signal: AbortSignal): Promise<SubmitOutcome> {

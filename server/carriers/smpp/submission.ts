@@ -48,14 +48,6 @@ export function submission(
   };
 }
 
-/** Whether the carrier's alphabet has every character of the text. */
-export function canEncode(
-  { text, encoding }: Pick<OutgoingSegment, "text" | "encoding">,
-  settings: SmppSettings,
-): boolean {
-  return encoding === "ucs2" || encodeText(text, settings.alphabet) !== undefined;
-}
-
 function textOctets(
   { text, encoding }: OutgoingSegment,
   settings: SmppSettings,
