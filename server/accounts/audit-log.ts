@@ -1,7 +1,8 @@
 import { newId, type Queryable, type Sql, sql } from "#platform";
 
 /** Who did it: `user:<id>`, `key:<id>`, `cli`, `system`; of a person at the dashboard also from where. */
-export type Actor = string | { name: string; address: string | null; requestId: string };
+export type Actor = string | RemoteActor;
+export type RemoteActor = { name: string; address: string | null; requestId: string };
 
 /** As it is kept. */
 export function actorName(actor: Actor): string {

@@ -12,7 +12,14 @@ export {
   lockAccounts,
   updateAccount,
 } from "./accounts.ts";
-export { type Actor, actorName, type AuditEntry, noteDone, recordAudit } from "./audit-log.ts";
+export {
+  type Actor,
+  actorName,
+  type AuditEntry,
+  noteDone,
+  recordAudit,
+  type RemoteActor,
+} from "./audit-log.ts";
 export { browseAccounts } from "./browse-accounts.ts";
 export { type AuditFilter, type AuditRow, browseAudit } from "./browse-audit.ts";
 export { authenticator, type Limits } from "./authenticator.ts";

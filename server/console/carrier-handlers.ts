@@ -1,4 +1,4 @@
-import { recordAudit } from "#accounts";
+import { type Actor, recordAudit } from "#accounts";
 import { readSmppSettings, testBind } from "#carriers";
 import type { Carrier } from "#contract";
 import { Problem } from "#http";
@@ -14,7 +14,7 @@ import {
   type SeenCarrier,
   shownSettings,
 } from "#sending";
-import type { Actor, ConsoleHandlers } from "./console-call.ts";
+import type { ConsoleHandlers } from "./console-call.ts";
 
 type Deps = { db: Database; clock: Clock; secrets: SecretBox };
 

@@ -9,7 +9,9 @@ import type {
   Detail,
   MemberRole,
 } from "#contract";
+import type { RemoteActor } from "#accounts";
 import type { Problem } from "#http";
+import type { StreamSink } from "./stream/event-stream.ts";
 
 /** Who is signed in. */
 export type Person = {
@@ -21,9 +23,6 @@ export type Person = {
   isPending: boolean;
   provenAt: Date;
 };
-
-/** Where a request comes from, as the audit log keeps it. */
-export type Actor = { name: string; address: string | null; requestId: string };
 
 type PersonOf<O extends ConsoleOperation> = O["access"] extends "public" | "setup"
   ? Person | undefined
@@ -37,7 +36,7 @@ export type ConsoleCall<O extends ConsoleOperation> = {
   person: PersonOf<O>;
   /** The account of the path, and the person's role in it. */
   account: AccountOf<O>;
-  actor: Actor;
+  actor: RemoteActor;
   params: ConsoleParams<O>;
   query: ConsoleQuery<O>;
   body: ConsoleBody<O>;
@@ -57,15 +56,8 @@ export type ConsoleCall<O extends ConsoleOperation> = {
 /** Lines of a CSV file, written as they come. */
 export type CsvAnswer = { fileName: string; lines: AsyncIterable<string> };
 
-/** An open stream: what is written goes to the browser until either side ends it. */
+/** An open stream. */
 export type StreamAnswer = (sink: StreamSink) => void;
-export type StreamSink = {
-  /** False where the browser does not keep up. */
-  write(text: string): boolean;
-  end(): void;
-  onClose(listener: () => void): void;
-  lastEventId: string | undefined;
-};
 
 type AnswerOf<O extends ConsoleOperation> = O["success"] extends { type: "text/csv" }
   ? CsvAnswer

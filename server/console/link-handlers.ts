@@ -1,7 +1,7 @@
-import { findAccount, judgeAccountName, recordAudit } from "#accounts";
+import { type Actor, findAccount, judgeAccountName, recordAudit } from "#accounts";
 import { Problem } from "#http";
 import { type Transaction, within } from "#platform";
-import type { Actor, ConsoleHandlers } from "./console-call.ts";
+import type { ConsoleHandlers } from "./console-call.ts";
 import { refuseFields, required } from "./field-problems.ts";
 import { type FoundLink, findLink, type LinkKind, type LinkRow, takeLink } from "./links.ts";
 import { completeSetup, FIRST_CREDITS } from "./setup.ts";

@@ -1,3 +1,4 @@
+import type { RemoteActor } from "#accounts";
 import type { ConsoleMessage, MemberRole, operations } from "#contract";
 import type { Handlers } from "#http";
 import {
@@ -8,7 +9,7 @@ import {
   type Routing,
 } from "#messages";
 import { type Database, isId } from "#platform";
-import type { Actor, ConsoleHandlers, CsvAnswer } from "./console-call.ts";
+import type { ConsoleHandlers, CsvAnswer } from "./console-call.ts";
 import { refuseFields } from "./field-problems.ts";
 import { messagesCsv } from "./messages-csv.ts";
 import type { Pager } from "./paging.ts";
@@ -137,7 +138,7 @@ function filterOf(asked: Asked, role: MemberRole): BrowseFilter {
  */
 function apiCall(call: {
   account: Account;
-  actor: Actor;
+  actor: RemoteActor;
   idempotencyKey: string | undefined;
   problem: (...given: never[]) => Error;
   header: (name: string, value: string) => void;

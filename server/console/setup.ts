@@ -1,7 +1,6 @@
-import { createAccount, recordAudit } from "#accounts";
+import { createAccount, recordAudit, type RemoteActor } from "#accounts";
 import { bookCredits } from "#credits";
 import { type Clock, type Database, type SecretBox, type Transaction, within } from "#platform";
-import type { Actor } from "./console-call.ts";
 import { type FoundLink, insertLink, takeLink } from "./links.ts";
 import { completeInstallation, insertMembership, insertUser, isInstalled } from "./users.ts";
 
@@ -32,7 +31,7 @@ export type SetupWish = {
   email: string;
   passwordHash: string;
   accountName: string;
-  actor: Actor;
+  actor: RemoteActor;
   now: Date;
 };
 

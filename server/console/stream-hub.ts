@@ -1,7 +1,8 @@
 import type { MemberRole, OperatorStreamEvent } from "#contract";
 import { Problem } from "#http";
 import type { Clock, Database, Loop } from "#platform";
-import type { StreamAnswer, StreamSink } from "./console-call.ts";
+import type { StreamAnswer } from "./console-call.ts";
+import type { StreamSink } from "./stream/event-stream.ts";
 import { stillAllowed } from "./sign-in/sessions.ts";
 import { eventsOf, writeEvents } from "./stream/events.ts";
 import {

@@ -36,8 +36,7 @@ export async function carrierNames(
   db: Queryable,
   carrierIds: readonly string[],
 ): Promise<Map<string, string>> {
-  const rows = await db.query<{ carrier_id: string; name: string }>(sql`
-    select carrier_id, name from carriers where carrier_id = any (${carrierIds}::uuid[])`);
+  const rows = await findCarrierNames(db, carrierIds);
   return new Map(rows.map(({ carrier_id, name }) => [carrier_id, name]));
 }
 

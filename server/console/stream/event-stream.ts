@@ -1,6 +1,8 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 
-type Sink = {
+/** What is written goes to the browser until either side ends it. */
+export type StreamSink = {
+  /** False where the browser does not keep up. */
   write(text: string): boolean;
   end(): void;
   onClose(listener: () => void): void;
@@ -14,7 +16,7 @@ const MAX_UNSENT_OCTETS = 1024 * 1024;
 export function openEventStream(
   request: FastifyRequest,
   reply: FastifyReply,
-  start: (sink: Sink) => void,
+  start: (sink: StreamSink) => void,
 ): void {
   reply.hijack();
   const { raw } = reply;
