@@ -136,7 +136,6 @@ function exhausted({ accountId, since, until }: Exhausted & { until: Date | null
     select a.message_id, a.sequence
       from webhook_attempts a
      where a.account_id = ${accountId}
-       and a.ended in ('exhausted', 'gone', 'forbidden')
        and a.ended = 'exhausted'
        and a.at >= ${since}
        and a.at <= coalesce(${until}::timestamptz, clock_timestamp())
