@@ -13,10 +13,16 @@ const LOCK = 4_276_221_001;
 export type Migration = { name: string; text: string };
 
 export async function readMigrations(): Promise<Migration[]> {
-  const names = (await readdir(FOLDER)).filter((name) => /^\d{4}_.+\.sql$/.test(name)).toSorted();
   return Promise.all(
-    names.map(async (name) => ({ name, text: await readFile(`${FOLDER}${name}`, "utf8") })),
+    (await migrationNames()).map(async (name) => ({
+      name,
+      text: await readFile(`${FOLDER}${name}`, "utf8"),
+    })),
   );
+}
+
+async function migrationNames(): Promise<string[]> {
+  return (await readdir(FOLDER)).filter((name) => /^\d{4}_.+\.sql$/.test(name)).toSorted();
 }
 
 /**
@@ -47,7 +53,7 @@ export async function missingMigrations(db: Queryable): Promise<string[]> {
     ? await db.query<{ name: string }>(sql`select name from migrations`)
     : [];
   const names = new Set(done.map(({ name }) => name));
-  return (await readMigrations()).map(({ name }) => name).filter((name) => !names.has(name));
+  return (await migrationNames()).filter((name) => !names.has(name));
 }
 
 async function appliedMigrations(client: pg.ClientBase): Promise<Set<string>> {
