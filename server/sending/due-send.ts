@@ -25,7 +25,7 @@ export type DueSend = {
   leasedAtMs: number;
 };
 
-type Claim = {
+export type Claim = {
   message_id: string;
   account_id: string;
   lease_epoch: number;
@@ -71,12 +71,21 @@ export async function claimDueSends(db: Queryable, wish: ClaimWish): Promise<Cla
       from claim_sends(${carrierId}, ${nodeId}, make_interval(secs => ${leaseMs / 1000}), ${room}, ${afterAccount})`);
   const claims = rows.filter((row) => row.message_id !== null);
   const lastAccount = rows.find((row) => row.message_id === null)?.account_id;
-  if (claims.length === 0) return { due: [], lastAccount };
+  return { due: await readDue(db, claims, { carrierId, nowMs }), lastAccount };
+}
+
+/** What was claimed for one carrier, with what is known of it. */
+export async function readDue(
+  db: Queryable,
+  claims: Claim[],
+  { carrierId, nowMs }: { carrierId: string; nowMs: number },
+): Promise<DueSend[]> {
+  if (claims.length === 0) return [];
   const [messages, earlier] = await Promise.all([
     findMessagesOf(db, claims),
     readEarlier(db, claims, carrierId),
   ]);
-  const due = claims.flatMap(({ message_id, lease_epoch, attempt, was_leased }) => {
+  return claims.flatMap(({ message_id, lease_epoch, attempt, was_leased }) => {
     const message = messages.get(message_id);
     if (!message) return [];
     return [
@@ -90,7 +99,6 @@ export async function claimDueSends(db: Queryable, wish: ClaimWish): Promise<Cla
       },
     ];
   });
-  return { due, lastAccount };
 }
 
 /** A first claim has no history, unless it was leased at birth and its node died. */

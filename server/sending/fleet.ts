@@ -16,6 +16,7 @@ import { buildCarrier } from "./build-carrier.ts";
 import { reportStates } from "./carrier-states.ts";
 import { type CarrierRow, listCarriers } from "./carriers-table.ts";
 import { forgetNodes, heartbeat, leaseBinds, type NodeInfo, signOff } from "./nodes.ts";
+import { endLeftBehind } from "./left-behind.ts";
 import type { MatchRules } from "./match-receipts.ts";
 import { giveUpParked } from "./parked-receipts.ts";
 import { findUnreported } from "./recall-receipts.ts";
@@ -47,6 +48,7 @@ const REFRESH_MS = 1_000;
 const HEARTBEAT_MS = 5_000;
 const RENEW_MS = 10_000;
 const REPORT_MS = 2_000;
+const LEFT_BEHIND_MS = 10_000;
 const DAY_MS = 86_400_000;
 
 /** All carriers at work on this node, kept in step with the tables without a restart. */
@@ -83,6 +85,7 @@ export function carrierFleet(deps: Deps) {
     "Receipts given up because no submission ever matched them.",
   );
   const currentRouting = async () => (routing ??= await loadRouting(db));
+  const sending = { recorder: record, routing: currentRouting, leaseMs: LEASE_MS };
 
   async function refresh(): Promise<number> {
     const [current] = await db.query<{ version: number }>(sql`select version from routing_version`);
@@ -201,6 +204,11 @@ export function carrierFleet(deps: Deps) {
       name: "reroute around carriers that are away",
       idleMs: REFRESH_MS,
       pass: rerouting(db, { isPaused, isUp, routing: currentRouting }),
+    },
+    {
+      name: "end what lost nodes left behind",
+      idleMs: LEFT_BEHIND_MS,
+      pass: () => endLeftBehind({ db, clock, log, nodeId, ...sending }),
     },
     { name: "apply parked receipts", idleMs: REFRESH_MS, pass: () => record.sweepParked() },
     { name: "report carriers", idleMs: REPORT_MS, pass: report },

@@ -8,8 +8,11 @@ import { submitSpan } from "./sending-spans.ts";
 import type { Submission } from "./record.ts";
 import type { Recorder } from "./recorder.ts";
 
+/** What handing over needs of a carrier. */
+export type Taker = Pick<Carrier, "carrierId" | "name" | "inDoubt" | "wholeMessages" | "submit">;
+
 export type HandOverDeps = {
-  carrier: Carrier;
+  carrier: Taker;
   recorder: Recorder;
   routing: () => Promise<Routing>;
   clock: Clock;

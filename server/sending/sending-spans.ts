@@ -5,7 +5,7 @@ type Step = Parameters<Tracer["step"]>[1];
 
 /** A hand-over as a step in the trace of its message. */
 export function submitSpan(
-  { name }: Carrier,
+  { name }: Pick<Carrier, "name">,
   { segment, segments, attempt }: OutgoingSegment,
   { answer, startedAt, at }: { answer: SubmitOutcome; startedAt: Date; at: Date },
 ): Step {

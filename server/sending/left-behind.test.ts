@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { findMessagesOf, loadRouting } from "#messages";
+import { createMetrics, newId, silentLog, sql, systemClock } from "#platform";
+import { startApi } from "../../test/support/api.ts";
+import { endLeftBehind } from "./left-behind.ts";
+import { recorder } from "./recorder.ts";
+
+test("what a lost node held for a carrier that takes nothing ends when its validity is over, in doubt and refunded", async () => {
+  await using world = await startWorld();
+  await world.leave({ leaseEndedMinutesAgo: 2, expiredMinutesAgo: 1 });
+
+  await world.pass();
+  assert.deepEqual(await world.ending(), {
+    status: "FAILED",
+    error: "EXPIRED",
+    doubts: 1,
+    ledger: ["charge", "refund"],
+    queued: 0,
+  });
+});
+
+test("a lease that may still be somebody's, and a message that may still leave, are left alone", async () => {
+  for (const left of [
+    { leaseEndedMinutesAgo: -1, expiredMinutesAgo: 1 },
+    { leaseEndedMinutesAgo: 2, expiredMinutesAgo: -1 },
+  ]) {
+    await using world = await startWorld();
+    await world.leave(left);
+
+    await world.pass();
+    const { status, doubts, queued } = await world.ending();
+    assert.deepEqual({ status, doubts, queued }, { status: "QUEUED", doubts: 0, queued: 1 });
+  }
+});
+
+/** One message that was accepted; nothing takes it. */
+async function startWorld() {
+  const api = await startApi();
+  const { db } = api;
+  const [nodeId, lostId] = [newId(systemClock.now().getTime()), newId(systemClock.now().getTime())];
+  const answer = await api.send({ recipient: "4915112345678", text: "Hello" });
+  const { messageId } = answer.json() as { messageId: string };
+  const record = recorder({
+    db,
+    clock: systemClock,
+    log: silentLog,
+    metrics: createMetrics(),
+    nodeId,
+    rules: () => ({ windowMs: 60_000, per: "segment" }),
+  });
+
+  return {
+    async leave(left: { leaseEndedMinutesAgo: number; expiredMinutesAgo: number }) {
+      const expiresAt = sql`now() - make_interval(mins => ${left.expiredMinutesAgo})`;
+      await db.query(sql`
+        update send_queue
+           set leased_by = ${lostId}, lease_epoch = 1, attempt = 1, expires_at = ${expiresAt},
+               due_at = now() - make_interval(mins => ${left.leaseEndedMinutesAgo})`);
+      await db.query(sql`update messages set expires_at = ${expiresAt}`);
+    },
+    pass: () =>
+      endLeftBehind({
+        db,
+        clock: systemClock,
+        log: silentLog,
+        nodeId,
+        leaseMs: 30_000,
+        recorder: record,
+        routing: () => loadRouting(db),
+      }),
+    async ending() {
+      const [message] = (
+        await findMessagesOf(db, [{ account_id: api.accountId, message_id: messageId }])
+      ).values();
+      const doubts = await db.query(sql`select from submissions where in_doubt_at is not null`);
+      const ledger = await db.query<{ kind: string }>(sql`
+        select kind from ledger where message_id = ${messageId} order by seq`);
+      const queued = await db.query(sql`select from send_queue`);
+      return {
+        status: message?.status,
+        error: message?.error_code,
+        doubts: doubts.length,
+        ledger: ledger.map(({ kind }) => kind),
+        queued: queued.length,
+      };
+    },
+    [Symbol.asyncDispose]: () => api[Symbol.asyncDispose](),
+  };
+}
