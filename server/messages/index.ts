@@ -27,6 +27,7 @@ export {
   findStranded,
   type Stranded,
   reassign,
+  leaseLeftBehind,
   renewLeases,
 } from "./send-queue.ts";
 export {

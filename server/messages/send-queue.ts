@@ -16,28 +16,30 @@ export type CancelWish = {
   /** The person, where the audit log is to tell of it. */
   actor?: Actor | undefined;
   now: Date;
+  /** Whether a carrier has a segment of it, or may have. */
+  isBegun: () => Promise<boolean>;
 };
 
 /**
  * Ends a message that waits. Whoever hands messages over leases the queue row first, and both take
  * its lock: a message is either canceled and refunded, or handed over, never both.
  */
-export function cancelMessage(
+export async function cancelMessage(
   db: Database,
-  { accountId, messageId, actor, now }: CancelWish,
+  { accountId, messageId, actor, now, isBegun }: CancelWish,
   outbox?: Outbox,
 ): Promise<Cancellation> {
+  // Asked outside the transaction, which would else wait for a second connection. Whoever takes the
+  // message up meanwhile counts the epoch on, and what was asked holds no longer.
+  const before = await readLease(db, accountId, messageId);
+  const isCancelable = before?.is_leased === false && !(await isBegun());
   return db.transaction(async (tx) => {
     await lockAccounts(tx, [accountId]);
-    const [queued] = await tx.query<{ is_leased: boolean }>(sql`
-      select leased_by is not null as is_leased
-        from send_queue
-       where message_id = ${messageId} and account_id = ${accountId}
-         for update`);
+    const queued = await readLease(tx, accountId, messageId, sql`for update`);
     const message = await lockMessage(tx, accountId, messageId);
     if (!message) return { outcome: "not_found" };
     if (message.error_code === "CANCELED") return { outcome: "already_canceled", message };
-    if (!queued || queued.is_leased) return { outcome: "not_cancelable" };
+    if (!isCancelable || !isSameLease(queued, before)) return { outcome: "not_cancelable" };
     await tx.query(sql`delete from send_queue where message_id = ${messageId}`);
     await moveMessages(tx, [failure(message, "CANCELED", now)], outbox);
     const entry = { at: now, accountId, action: "message.canceled", objectId: messageId };
@@ -45,6 +47,22 @@ export function cancelMessage(
     const canceled = await lockMessage(tx, accountId, messageId);
     return canceled ? { outcome: "canceled", message: canceled } : { outcome: "not_found" };
   });
+}
+
+type Lease = { is_leased: boolean; lease_epoch: number };
+
+async function readLease(
+  db: Queryable,
+  accountId: string,
+  messageId: string,
+  lock = sql``,
+): Promise<Lease | undefined> {
+  const [lease] = await db.query<Lease>(sql`
+    select leased_by is not null as is_leased, lease_epoch
+      from send_queue
+     where message_id = ${messageId} and account_id = ${accountId}
+         ${lock}`);
+  return lease;
 }
 
 async function lockMessage(
@@ -173,6 +191,41 @@ export function findStranded(
 
 const NIL_ID = "00000000-0000-0000-0000-000000000000";
 const BEFORE_ALL_STRANDED = { account_id: NIL_ID, due_at: "-infinity", message_id: NIL_ID };
+
+type LeftBehind = {
+  message_id: string;
+  account_id: string;
+  carrier_id: string;
+  lease_epoch: number;
+  attempt: number;
+};
+
+/** Takes over messages whose validity is over and whose lease ran out long ago; the oldest first. */
+export function leaseLeftBehind(
+  db: Database,
+  {
+    nodeId,
+    leaseMs,
+    afterMs,
+    limit,
+  }: Record<"leaseMs" | "afterMs" | "limit", number> & {
+    nodeId: string;
+  },
+): Promise<LeftBehind[]> {
+  return db.query(sql`
+    update send_queue q
+       set leased_by = ${nodeId}, lease_epoch = q.lease_epoch + 1, attempt = q.attempt + 1,
+           due_at = statement_timestamp() + make_interval(secs => ${leaseMs / 1000})
+      from (select message_id
+              from send_queue
+             where expires_at <= statement_timestamp() and leased_by is not null
+               and due_at <= statement_timestamp() - make_interval(secs => ${afterMs / 1000})
+             order by expires_at
+             limit ${limit}
+               for update skip locked) l
+     where q.message_id = l.message_id
+    returning q.message_id, q.account_id, q.carrier_id, q.lease_epoch, q.attempt`);
+}
 
 /** Gives waiting messages to another carrier; what somebody took up meanwhile stays. */
 export async function reassign(

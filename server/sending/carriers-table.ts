@@ -160,7 +160,7 @@ export async function changeCarrier(db: Database, change: CarrierChange): Promis
 
 /**
  * The row stays for the history; its routes go on without it. What waits for it goes to the next
- * carrier of its route.
+ * carrier of its route; of what it has a part already, it ends when its validity is over.
  */
 export async function removeCarrier(
   db: Database,

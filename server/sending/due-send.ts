@@ -25,7 +25,7 @@ export type DueSend = {
   leasedAtMs: number;
 };
 
-export type Claim = {
+type Claim = {
   message_id: string;
   account_id: string;
   lease_epoch: number;

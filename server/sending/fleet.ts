@@ -56,12 +56,16 @@ export function carrierFleet(deps: Deps) {
   const { db, clock, log, node } = deps;
   const { nodeId } = node;
   const members = new Map<string, Member>();
+  /** Those that no longer take anything, until what they had is answered. */
+  const leaving = new Map<string, { run: CarrierRun; left: Promise<void> }>();
+  /** Whether one has left whose place another, with new settings, may take. */
+  let hasLeft = false;
   let routing: Routing | undefined;
   let nodes: string[] = [nodeId];
   let heardAtMs = Number.NEGATIVE_INFINITY;
 
   const rules: MatchRules = (carrierId) => {
-    const carrier = members.get(carrierId)?.run.carrier;
+    const carrier = (members.get(carrierId) ?? leaving.get(carrierId))?.run.carrier;
     if (!carrier) return { windowMs: 7 * DAY_MS, per: "segment" };
     const { per, windowMs } = carrier.receiptRules;
     return { windowMs, per: carrier.wholeMessages ? "message" : per };
@@ -89,10 +93,12 @@ export function carrierFleet(deps: Deps) {
 
   async function refresh(): Promise<number> {
     const [current] = await db.query<{ version: number }>(sql`select version from routing_version`);
-    const isChanged = current?.version !== routing?.version;
+    const isChanged = current?.version !== routing?.version || hasLeft;
     if (isChanged) {
-      routing = await loadRouting(db);
-      await keepInStep(await listCarriers(db));
+      const [loaded, rows] = [await loadRouting(db), await listCarriers(db)];
+      hasLeft = false;
+      routing = loaded;
+      await keepInStep(rows);
     }
     if (isChanged || clock.monotonicMs() - heardAtMs >= HEARTBEAT_MS) {
       nodes = await heartbeat(db, node);
@@ -107,13 +113,9 @@ export function carrierFleet(deps: Deps) {
     const outdated = [...members.values()].filter(({ row }) =>
       isOutdated(row, wanted.get(row.carrier_id)),
     );
-    await Promise.all(
-      outdated.map(async ({ row, run }) => {
-        members.delete(row.carrier_id);
-        await run.stop();
-      }),
-    );
-    for (const row of rows) {
+    outdated.forEach(leave);
+    // With new settings it starts once the old one has left: a carrier counts its binds.
+    for (const row of rows.filter(({ carrier_id }) => !leaving.has(carrier_id))) {
       const member = members.get(row.carrier_id);
       if (!member) await join(row);
       else {
@@ -121,6 +123,21 @@ export function carrierFleet(deps: Deps) {
         member.run.setPaused(row.paused);
       }
     }
+  }
+
+  /** Takes up to half a minute, and nobody waits for it: this node must be heard meanwhile. */
+  function leave({ row, run }: Member): void {
+    members.delete(row.carrier_id);
+    const left = run
+      .stop()
+      .catch((error: unknown) =>
+        log.error({ error, carrier: row.name }, `carrier ${row.name} did not stop`),
+      )
+      .finally(() => {
+        leaving.delete(row.carrier_id);
+        hasLeft = true;
+      });
+    leaving.set(row.carrier_id, { run, left });
   }
 
   /** One carrier with wrong settings must not harm the others. */
@@ -162,7 +179,8 @@ export function carrierFleet(deps: Deps) {
 
   async function renew(): Promise<number> {
     const startedMs = clock.monotonicMs();
-    const held = [...members.values()].flatMap(({ run }) => [...run.inFlight]);
+    const runs = [...members.values(), ...leaving.values()].map(({ run }) => run);
+    const held = runs.flatMap(({ inFlight }) => [...inFlight]);
     if (held.length === 0) return 0;
     const renewed = await renewLeases(db, {
       nodeId,
@@ -217,7 +235,7 @@ export function carrierFleet(deps: Deps) {
       idleMs: 60_000,
       async pass() {
         await forgetNodes(db);
-        unmatched.inc(await giveUpParked(db));
+        unmatched.inc(await giveUpParked(db, carriers()));
         return 0;
       },
     },
@@ -233,6 +251,7 @@ export function carrierFleet(deps: Deps) {
     carriers,
     async stop(): Promise<void> {
       await Promise.all([...members.values()].map(({ run }) => run.stop()));
+      await Promise.all([...leaving.values()].map(({ left }) => left));
       await record.stop();
       await signOff(db, nodeId).catch((error: unknown) =>
         log.warn({ error }, "this node could not sign off"),

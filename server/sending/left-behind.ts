@@ -1,5 +1,6 @@
-import { type Clock, type Database, type Log, sql } from "#platform";
-import { type Claim, readDue, readSegments } from "./due-send.ts";
+import { leaseLeftBehind } from "#messages";
+import type { Clock, Database, Log } from "#platform";
+import { readDue, readSegments } from "./due-send.ts";
 import { handOver, type HandOverDeps, type Taker } from "./hand-over.ts";
 
 type Deps = Pick<HandOverDeps, "recorder" | "routing"> & {
@@ -20,9 +21,10 @@ const LEFT_MS = 60_000;
  * When their validity is over they end here as they would there: the doubt is noted, then EXPIRED.
  */
 export async function endLeftBehind(deps: Deps): Promise<number> {
-  const { db, clock, log } = deps;
+  const { db, clock, log, nodeId, leaseMs } = deps;
   const nowMs = clock.monotonicMs();
-  const claims = await claimLeftBehind(deps);
+  const rows = await leaseLeftBehind(db, { nodeId, leaseMs, afterMs: LEFT_MS, limit: PAGE });
+  const claims = rows.map((row) => ({ ...row, was_leased: true }));
   for (const [carrierId, ofCarrier] of Map.groupBy(claims, ({ carrier_id }) => carrier_id)) {
     const handOverDeps = {
       ...deps,
@@ -39,22 +41,6 @@ export async function endLeftBehind(deps: Deps): Promise<number> {
     }
   }
   return claims.length;
-}
-
-function claimLeftBehind({ db, nodeId, leaseMs }: Deps) {
-  return db.query<Claim & { carrier_id: string }>(sql`
-    update send_queue q
-       set leased_by = ${nodeId}, lease_epoch = q.lease_epoch + 1, attempt = q.attempt + 1,
-           due_at = statement_timestamp() + make_interval(secs => ${leaseMs / 1000})
-      from (select message_id
-              from send_queue
-             where expires_at <= statement_timestamp() and leased_by is not null
-               and due_at <= statement_timestamp() - make_interval(secs => ${LEFT_MS / 1000})
-             order by expires_at
-             limit ${PAGE}
-               for update skip locked) l
-     where q.message_id = l.message_id
-    returning q.message_id, q.account_id, q.carrier_id, q.lease_epoch, q.attempt, true as was_leased`);
 }
 
 /** In the place of a carrier: nothing may be submitted to it. */

@@ -1,4 +1,4 @@
-import type { Receipt } from "#carriers";
+import type { Carrier, Receipt } from "#carriers";
 import { newId, type Queryable, sql, type Transaction } from "#platform";
 import type { ArrivedReceipt } from "./match-receipts.ts";
 
@@ -38,11 +38,27 @@ export async function takeParked(
   return byTime.map(({ receipt, raw, at }) => ({ receipt: { ...receipt, raw }, at }));
 }
 
-/** Answers how many were given up: nothing that they could belong to was recorded in all that time. */
-export async function giveUpParked(db: Queryable): Promise<number> {
+/** Of carriers that are here no more. */
+const KEPT_MS = 7 * 86_400_000;
+
+/**
+ * Gives up receipts that have waited for as long as their carrier's are kept; answers how many. Nothing
+ * that they could belong to was recorded in all that time.
+ */
+export async function giveUpParked(
+  db: Queryable,
+  carriers: readonly Pick<Carrier, "carrierId" | "receiptRules">[],
+): Promise<number> {
   const [given] = await db.query<{ up: number }>(sql`
-    with gone as (
-      delete from parked_receipts where at < clock_timestamp() - interval '7 days' returning parked_id
+    with kept as materialized (
+      select * from unnest(${carriers.map(({ carrierId }) => carrierId)}::uuid[],
+                           ${carriers.map(({ receiptRules }) => receiptRules.parkedMs)}::float8[]) as k (carrier_id, ms)
+    ), gone as (
+      delete from parked_receipts p
+       where p.at < clock_timestamp() - interval '1 ms' * coalesce(
+               (select k.ms from kept k where k.carrier_id = p.carrier_id), ${KEPT_MS}
+             )
+      returning parked_id
     )
     select count(*) as up from gone`);
   return given?.up ?? 0;

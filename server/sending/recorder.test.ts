@@ -57,14 +57,18 @@ test("a receipt that came while its message was still QUEUED decides once it is 
     await record.submission({ ...submission, answer: doubt, step: again });
     const late = { kind: "accepted", carrierMessageId: "x", matchId: "x" } as const;
     await record.submission({ ...submission, answer: late, step: null });
-    await record.receipt({ receipt: { ...rejection(carrierId), effect }, at });
+    const reason = { errorCode: "BLOCKED", carrierCode: "007" } as const;
+    await record.receipt({ receipt: { ...rejection(carrierId), effect, ...reason }, at });
 
     await leaseAll(api.db, nodeId);
     const taken = { ...submission, turn: 0, answer: { kind: "none" } } as const;
     await record.submission({ ...taken, step: { next: "sent" } });
 
     const [ended] = (await findMessagesOf(api.db, [message])).values();
-    assert.equal(ended?.status, effect === "delivered" ? "DELIVERED" : "FAILED");
+    assert.deepEqual(
+      [ended?.status, ended?.error_code, ended?.error_carrier_code],
+      effect === "delivered" ? ["DELIVERED", null, null] : ["FAILED", "BLOCKED", "007"],
+    );
   }
 });
 

@@ -1,4 +1,11 @@
-import { lockMessagesOf, type MessageRow, moveMessages, type Outbox } from "#messages";
+import type { DeliveryErrorCode } from "#contract";
+import {
+  type LockedMessage,
+  lockMessagesOf,
+  type MessageRow,
+  moveMessages,
+  type Outbox,
+} from "#messages";
 import { sql, type Transaction } from "#platform";
 import { finalMove, isBad, noneYet } from "./judge-receipt.ts";
 import type { MatchRules } from "./match-receipts.ts";
@@ -15,20 +22,38 @@ export async function settleSent(
   { rules, outbox }: { rules: MatchRules; outbox: Outbox | undefined },
 ): Promise<void> {
   if (sent.length === 0) return;
-  const messages = await lockMessagesOf(tx, sent);
-  const progress = await readSegments(tx, [...messages.values()]);
-  const moves = [...messages.values()].flatMap((message) => {
-    const reached = progress.get(message.message_id) ?? noneYet(message);
+  const messages = [...(await lockMessagesOf(tx, sent)).values()];
+  const progress = await readSegments(tx, messages);
+  const reasons = await readReasons(tx, messages);
+  const moves = messages.flatMap((message) => {
+    const { message_id: messageId, carrier_id: carrierId, status } = message;
+    const reached = progress.get(messageId) ?? noneYet(message);
     const effects = [...reached.values()].map(({ effect }) => effect);
     const effect = effects.find(isBad) ?? effects.find((each) => each === "delivered");
-    if (effect === undefined || effect === null || message.status !== "SENT") return [];
-    const { per } = rules(message.carrier_id ?? "");
-    const errorCode = effect === "rejected" ? "REJECTED_BY_CARRIER" : "RECIPIENT_UNREACHABLE";
-    return (
-      finalMove(message, { effect, progress: reached, per, at, errorCode, carrierCode: null }) ?? []
-    );
+    if (effect === undefined || effect === null || status !== "SENT") return [];
+    const { per } = rules(carrierId ?? "");
+    const reason = reasons.get(messageId) ?? { errorCode: null, carrierCode: null };
+    return finalMove(message, { effect, progress: reached, per, at, ...reason }) ?? [];
   });
   await moveMessages(tx, moves, outbox);
+}
+
+type Reason = { errorCode: DeliveryErrorCode | null; carrierCode: string | null };
+
+/** Of messages that a receipt has ended badly: what the first such receipt said. */
+async function readReasons(
+  tx: Transaction,
+  messages: LockedMessage[],
+): Promise<Map<string, Reason>> {
+  const rows = await tx.query<{ message_id: string } & Reason>(sql`
+    select distinct on (s.message_id) s.message_id, r.entry ->> 'error' as "errorCode",
+           r.entry ->> 'carrierCode' as "carrierCode"
+      from submissions s
+     cross join lateral jsonb_array_elements(s.receipts) with ordinality as r (entry, n)
+     where s.message_id = any (${messages.map(({ message_id }) => message_id)}::uuid[])
+       and s.receipt_effect in ('undelivered', 'rejected') and (r.entry ->> 'applied')::boolean
+     order by s.message_id, r.entry ->> 'at', r.n`);
+  return new Map(rows.map(({ message_id, ...reason }) => [message_id, reason]));
 }
 
 /** Accounts of messages that a receipt has rejected before their last segment was handed over. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sql } from "#platform";
+import { secretBox, sql, systemClock } from "#platform";
+import { changeCarrier } from "#sending";
 import { startSending } from "../support/sending.ts";
 
 const TO = { recipient: "4915112345678", text: "Hello" };
@@ -183,6 +184,28 @@ test("what waits for a carrier that is away goes to the next one of its route", 
   await world.reached(messageId, "DELIVERED");
 
   assert.equal(world.smscs[1]?.submitCount(), 1);
+});
+
+test("a carrier whose settings are changed goes on with the new ones", async () => {
+  await using world = await startSending({ smscs: [{}, {}] });
+  const { db, secretKey } = world.api;
+  const [first] = await db.query<{ carrier_id: string; settings: Record<string, string> }>(sql`
+    select carrier_id, settings from carriers where name = 'c1'`);
+  await changeCarrier(db, {
+    carrierId: first?.carrier_id ?? "",
+    settings: { ...first?.settings, port: world.smscs[1]?.port },
+    secrets: secretBox(secretKey),
+    actor: "test",
+    now: systemClock.now(),
+  });
+  await world.smscs[1]?.bound(2);
+
+  const { messageId } = await world.send(TO);
+  await world.reached(messageId, "DELIVERED");
+  assert.deepEqual(
+    world.smscs.map((smsc) => smsc.submitCount()),
+    [0, 1],
+  );
 });
 
 test("ten messages in flight at once each get their own receipt", async () => {
