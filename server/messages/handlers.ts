@@ -1,4 +1,4 @@
-import type { Detail, NewMessage, operations, Status } from "#contract";
+import type { Detail, HistoryEntry, NewMessage, operations, Status } from "#contract";
 import { nonGsmCharacters } from "#contract/segments";
 import { type Handlers, Problem, type Refinement } from "#http";
 import { type Clock, readTime } from "#platform";
@@ -96,7 +96,8 @@ export function messageHandlers(deps: Deps): Handlers<typeof operations> {
       const known = await findMessage(db, caller.accountId, params.messageId);
       if (!known) throw problem("MESSAGE_NOT_FOUND");
       const { accountId, actor } = caller;
-      const wish = { accountId, actor, messageId: known.message_id, now: clock.now() };
+      const isBegun = async () => (await sources.submissions(known)).some(mayBeHandedOver);
+      const wish = { accountId, actor, messageId: known.message_id, now: clock.now(), isBegun };
       const result = await cancelMessage(db, wish, deps.outbox);
       switch (result.outcome) {
         case "canceled":
@@ -114,6 +115,10 @@ export function messageHandlers(deps: Deps): Handlers<typeof operations> {
       return { balance: account?.balance ?? 0 };
     },
   };
+}
+
+function mayBeHandedOver(entry: HistoryEntry): boolean {
+  return entry.type === "doubt" || (entry.type === "submission" && entry.outcome === "accepted");
 }
 
 /** Names everything else that is wrong with a send whose shape is wrong already. */

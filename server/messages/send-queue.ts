@@ -1,5 +1,12 @@
 import { type Actor, lockAccounts, recordAudit } from "#accounts";
-import { type Clock, type Database, type Loop, sql, type Transaction } from "#platform";
+import {
+  type Clock,
+  type Database,
+  type Loop,
+  type Queryable,
+  sql,
+  type Transaction,
+} from "#platform";
 import type { MessageRow } from "./message-row.ts";
 import { messageColumns } from "./message-row.ts";
 import { messageOfMove, type Move, moveMessages } from "./move.ts";
@@ -26,20 +33,21 @@ export type CancelWish = {
  */
 export async function cancelMessage(
   db: Database,
-  { accountId, messageId, actor, now, isBegun }: CancelWish,
+  wish: CancelWish,
   outbox?: Outbox,
 ): Promise<Cancellation> {
-  // Asked outside the transaction, which would else wait for a second connection. Whoever takes the
-  // message up meanwhile counts the epoch on, and what was asked holds no longer.
-  const before = await readLease(db, accountId, messageId);
-  const isCancelable = before?.is_leased === false && !(await isBegun());
+  const { accountId, messageId, actor, now } = wish;
+  // Asked before the transaction, which would wait for a second connection. Whoever takes the message
+  // up meanwhile counts the epoch on, and the answer holds no longer.
+  const epoch = await findWaiting(db, wish);
+  const isCancelable = epoch !== undefined && !(await wish.isBegun());
   return db.transaction(async (tx) => {
     await lockAccounts(tx, [accountId]);
-    const queued = await readLease(tx, accountId, messageId, sql`for update`);
+    const epochNow = await findWaiting(tx, wish, sql`for update`);
     const message = await lockMessage(tx, accountId, messageId);
     if (!message) return { outcome: "not_found" };
     if (message.error_code === "CANCELED") return { outcome: "already_canceled", message };
-    if (!isCancelable || !isSameLease(queued, before)) return { outcome: "not_cancelable" };
+    if (!isCancelable || epochNow !== epoch) return { outcome: "not_cancelable" };
     await tx.query(sql`delete from send_queue where message_id = ${messageId}`);
     await moveMessages(tx, [failure(message, "CANCELED", now)], outbox);
     const entry = { at: now, accountId, action: "message.canceled", objectId: messageId };
@@ -49,20 +57,18 @@ export async function cancelMessage(
   });
 }
 
-type Lease = { is_leased: boolean; lease_epoch: number };
-
-async function readLease(
+/** The lease epoch of a message that waits; undefined where somebody has it, or it has left. */
+async function findWaiting(
   db: Queryable,
-  accountId: string,
-  messageId: string,
+  { accountId, messageId }: CancelWish,
   lock = sql``,
-): Promise<Lease | undefined> {
-  const [lease] = await db.query<Lease>(sql`
-    select leased_by is not null as is_leased, lease_epoch
+): Promise<number | undefined> {
+  const [waiting] = await db.query<{ lease_epoch: number }>(sql`
+    select lease_epoch
       from send_queue
-     where message_id = ${messageId} and account_id = ${accountId}
+     where message_id = ${messageId} and account_id = ${accountId} and leased_by is null
          ${lock}`);
-  return lease;
+  return waiting?.lease_epoch;
 }
 
 async function lockMessage(

@@ -111,6 +111,46 @@ test("a message that was handed over, or is final by another way, cannot be canc
   assert.equal(await balance(account), 3);
 });
 
+for (const [what, outcome, inDoubtAt] of [
+  ["has", "accepted", null],
+  ["may have", null, new Date()],
+  ["may have, though it refused the same one later,", "refused_temporarily", new Date()],
+] as const)
+  test(`a message of which a carrier ${what} a segment cannot be canceled while the rest waits`, async () => {
+    const account = await api.createAccount(5);
+    const messageId = await waiting(account);
+    await submitted(account, { messageId, outcome, inDoubtAt });
+
+    problemOf(await cancel(messageId, account), "MESSAGE_NOT_CANCELABLE");
+
+    assert.equal(await balance(account), 3);
+    const { status } = (await api.get(`/v1/messages/${messageId}`, account)).json();
+    assert.equal(status, "QUEUED");
+  });
+
+test("a message that carriers have refused so far can be canceled while it waits", async () => {
+  const account = await api.createAccount(5);
+  const messageId = await waiting(account);
+  await submitted(account, { messageId, outcome: "refused_temporarily", inDoubtAt: null });
+
+  assert.equal((await cancel(messageId, account)).statusCode, 200);
+  assert.equal(await balance(account), 5);
+});
+
+type Submitted = { messageId: string; outcome: string | null; inDoubtAt: Date | null };
+
+/** Its first segment was handed over, and the message waits again. */
+async function submitted(
+  { accountId }: TestKey,
+  { messageId, outcome, inDoubtAt }: Submitted,
+): Promise<void> {
+  await api.db.query(sql`
+    insert into submissions (message_id, segment, turn, account_id, carrier_id, at, outcome, in_doubt_at)
+    select message_id, 1, 1, ${accountId}, carrier_id, clock_timestamp(), ${outcome}, ${inDoubtAt}
+      from send_queue
+     where message_id = ${messageId}`);
+}
+
 test("a message for later can be canceled until it is taken up", async () => {
   const account = await api.createAccount(5);
   const sendAt = new Date(Date.now() + 86_400_000).toISOString();
