@@ -45,13 +45,16 @@ create table send_queue (
   account_id  uuid        not null,
   carrier_id  uuid        not null,
   due_at      timestamptz not null,
+  -- Its place in the order: due_at as it was at first. What goes back without a wait goes back there.
+  placed_at   timestamptz not null default clock_timestamp(),
   expires_at  timestamptz not null,
   -- Who may be writing it to a carrier now. Set before the first octet leaves.
   leased_by   uuid,
   lease_epoch integer     not null default 0,
   attempt     smallint    not null default 0
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
-create index send_queue_in_turn on send_queue (carrier_id, account_id, due_at);
+-- With the id, because the messages of a batch are all due at the same moment.
+create index send_queue_in_turn on send_queue (carrier_id, account_id, due_at, message_id);
 create index send_queue_by_expiry on send_queue (expires_at);
 
 -- Every status change after QUEUED, with the frozen octets of its webhook. Its id is the message's

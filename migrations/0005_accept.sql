@@ -138,10 +138,12 @@ begin
            m.carrier_id, m.created_at, m.send_at, m.expires_at
       from m
   ), queued as (
-    insert into send_queue (message_id, account_id, carrier_id, due_at, expires_at, leased_by, lease_epoch, attempt)
+    insert into send_queue (message_id, account_id, carrier_id, due_at, placed_at, expires_at, leased_by,
+                            lease_epoch, attempt)
     select m.id, m.account_id, m.carrier_id,
            case when m.leased then moment + lease else coalesce(m.send_at, moment) end,
-           m.expires_at, case when m.leased then node end, m.leased::integer, m.leased::integer
+           coalesce(m.send_at, moment), m.expires_at,
+           case when m.leased then node end, m.leased::integer, m.leased::integer
       from m
   ), tallied as (
     insert into stat_changes (account_id, changes)

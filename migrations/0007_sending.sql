@@ -68,7 +68,7 @@ begin
        select q.message_id, q.leased_by is not null as was_leased
          from send_queue q
         where q.carrier_id = carrier and q.account_id = l.account_id and q.due_at <= moment
-        order by q.due_at
+        order by q.due_at, q.message_id
         limit greatest(1, room / greatest(1, (select count(*) from lanes)))
           for update skip locked
      ) d
@@ -81,9 +81,12 @@ begin
            due_at = moment + lease
       from picked p
      where q.message_id = p.message_id
-    returning q.message_id, q.account_id, q.lease_epoch, q.attempt, p.was_leased
+    returning q.message_id, q.account_id, q.lease_epoch, q.attempt, p.was_leased, q.placed_at
   )
-  select l.message_id, l.account_id, l.lease_epoch, l.attempt, l.was_leased from leased l
+  -- An update answers in the order of its join, whatever that is.
+  (select l.message_id, l.account_id, l.lease_epoch, l.attempt, l.was_leased
+     from leased l
+    order by l.placed_at, l.message_id)
   union all
   select null, w.account_id, null, null, null from walk w where w.n = 500;
 end $$;
@@ -91,8 +94,8 @@ end $$;
 -- Stores what became of hand-overs. Only who holds the lease changes the queue; what somebody else
 -- has taken over meanwhile is kept as history alone. A node may have overtaken itself: the epoch tells.
 -- Returns the messages whose lease is held, with its epoch; locked at first, they stay so until the end.
--- step: sent and failed leave the queue, again is due after delay_ms at the carrier named, and null
--- means that further segments follow.
+-- step: sent and failed leave the queue, again is due after delay_ms at the carrier named, or without
+-- a delay at once and in its old place, and null means that further segments follow.
 create function record_submissions(
   node uuid,
   s_message uuid[], s_account uuid[], s_epoch integer[], s_segment smallint[], s_turn smallint[], s_carrier uuid[],
@@ -143,7 +146,8 @@ begin
   update send_queue q
      set leased_by = null,
          carrier_id = coalesce(u.next_carrier, q.carrier_id),
-         due_at = clock_timestamp() + make_interval(secs => u.delay_ms / 1000.0)
+         due_at = case when u.delay_ms = 0 then q.placed_at
+                       else clock_timestamp() + make_interval(secs => u.delay_ms / 1000.0) end
     from unnest(s_message, s_epoch, s_step, s_delay_ms, s_next_carrier) as u (message_id, epoch, step, delay_ms, next_carrier)
    where q.message_id = u.message_id and u.epoch = q.lease_epoch and u.step = 'again'
      and q.leased_by = node;

@@ -334,6 +334,7 @@ create table send_queue (
   account_id uuid not null,
   carrier_id uuid not null,
   due_at timestamp with time zone not null,
+  placed_at timestamp with time zone not null default clock_timestamp(),
   expires_at timestamp with time zone not null,
   leased_by uuid,
   lease_epoch integer not null default 0,
@@ -341,7 +342,7 @@ create table send_queue (
   constraint send_queue_pkey PRIMARY KEY (message_id)
 ) with (fillfactor=70, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000);
 CREATE INDEX send_queue_by_expiry ON public.send_queue USING btree (expires_at);
-CREATE INDEX send_queue_in_turn ON public.send_queue USING btree (carrier_id, account_id, due_at);
+CREATE INDEX send_queue_in_turn ON public.send_queue USING btree (carrier_id, account_id, due_at, message_id);
 
 create table sessions (
   session_id uuid not null,
@@ -697,10 +698,12 @@ begin
            m.carrier_id, m.created_at, m.send_at, m.expires_at
       from m
   ), queued as (
-    insert into send_queue (message_id, account_id, carrier_id, due_at, expires_at, leased_by, lease_epoch, attempt)
+    insert into send_queue (message_id, account_id, carrier_id, due_at, placed_at, expires_at, leased_by,
+                            lease_epoch, attempt)
     select m.id, m.account_id, m.carrier_id,
            case when m.leased then moment + lease else coalesce(m.send_at, moment) end,
-           m.expires_at, case when m.leased then node end, m.leased::integer, m.leased::integer
+           coalesce(m.send_at, moment), m.expires_at,
+           case when m.leased then node end, m.leased::integer, m.leased::integer
       from m
   ), tallied as (
     insert into stat_changes (account_id, changes)
@@ -886,7 +889,7 @@ begin
        select q.message_id, q.leased_by is not null as was_leased
          from send_queue q
         where q.carrier_id = carrier and q.account_id = l.account_id and q.due_at <= moment
-        order by q.due_at
+        order by q.due_at, q.message_id
         limit greatest(1, room / greatest(1, (select count(*) from lanes)))
           for update skip locked
      ) d
@@ -899,9 +902,12 @@ begin
            due_at = moment + lease
       from picked p
      where q.message_id = p.message_id
-    returning q.message_id, q.account_id, q.lease_epoch, q.attempt, p.was_leased
+    returning q.message_id, q.account_id, q.lease_epoch, q.attempt, p.was_leased, q.placed_at
   )
-  select l.message_id, l.account_id, l.lease_epoch, l.attempt, l.was_leased from leased l
+  -- An update answers in the order of its join, whatever that is.
+  (select l.message_id, l.account_id, l.lease_epoch, l.attempt, l.was_leased
+     from leased l
+    order by l.placed_at, l.message_id)
   union all
   select null, w.account_id, null, null, null from walk w where w.n = 500;
 end $function$;
@@ -1473,7 +1479,8 @@ begin
   update send_queue q
      set leased_by = null,
          carrier_id = coalesce(u.next_carrier, q.carrier_id),
-         due_at = clock_timestamp() + make_interval(secs => u.delay_ms / 1000.0)
+         due_at = case when u.delay_ms = 0 then q.placed_at
+                       else clock_timestamp() + make_interval(secs => u.delay_ms / 1000.0) end
     from unnest(s_message, s_epoch, s_step, s_delay_ms, s_next_carrier) as u (message_id, epoch, step, delay_ms, next_carrier)
    where q.message_id = u.message_id and u.epoch = q.lease_epoch and u.step = 'again'
      and q.leased_by = node;

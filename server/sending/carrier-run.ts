@@ -70,6 +70,9 @@ export function runCarrier(deps: Deps): CarrierRun {
     log,
     tracer: deps.tracer,
     isLeaseFresh: ({ leasedAtMs }: DueSend) => clock.monotonicMs() - leasedAtMs < FRESH_MS,
+    onBack() {
+      hasBacklog = true;
+    },
     readSegments: (messageId: string) =>
       readSegments(db, clock, { messageId, carrierId: carrier.carrierId }),
   };

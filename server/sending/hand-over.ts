@@ -20,6 +20,8 @@ export type HandOverDeps = {
   tracer?: Tracer | undefined;
   /** Whether the lease surely holds: renewed lately, by the monotonic clock. */
   isLeaseFresh: (due: DueSend) => boolean;
+  /** A message goes back to the queue: it was there before whoever comes now. */
+  onBack?: () => void;
   /** What is on record of a message's segments by now. */
   readSegments: (messageId: string) => Promise<DueSend["earlier"]>;
 };
@@ -109,6 +111,7 @@ async function handOverSegment(
     now: at,
     expiresAt: message.expires_at,
   });
+  if (step.next === "again") deps.onBack?.();
   const submission: Submission = {
     message,
     epoch: due.epoch,

@@ -6,6 +6,7 @@ export type Step =
   /** The carrier has this segment: the next one, or SENT with the last. */
   | { next: "done" }
   | { next: "fail"; code: DeliveryErrorCode; carrierCode: string | null }
+  /** Without a delay it goes back to its place in the order; after one, behind what is due by then. */
   | { next: "again"; delayMs: number; carrierId: string };
 
 export type StepContext = {
@@ -26,8 +27,11 @@ export type StepContext = {
 const FIRST_BACKOFF_MS = 500;
 const LONGEST_BACKOFF_MS = 60_000;
 
-/** A segment that never left goes again soon: the link that lost it needs a moment to come back. */
-const UNSENT_DELAY_MS = 200;
+/**
+ * The carrier that throttles is what waits, a second and more each time; the message keeps its place.
+ * After so many tries it may be the only one that is throttled, and must not keep those behind it.
+ */
+const TRIES_IN_PLACE = 10;
 
 /** The whole policy of retries and doubt. */
 export function nextStep(answer: SubmitOutcome, context: StepContext): Step {
@@ -35,11 +39,12 @@ export function nextStep(answer: SubmitOutcome, context: StepContext): Step {
     case "accepted":
       return { next: "done" };
     case "unsent":
-      return { next: "again", delayMs: UNSENT_DELAY_MS, carrierId: otherCarrier(context) };
+      // A carrier that could not write it has no room until it can: nobody claims it before.
+      return { next: "again", delayMs: 0, carrierId: otherCarrier(context) };
     case "refused": {
       const { code, carrierCode } = answer;
       if (!answer.temporary) return refusedForGood(code, carrierCode, context);
-      const delayMs = backoffMs(context);
+      const delayMs = answer.throttled ? throttledMs(context) : backoffMs(context);
       if (context.now.getTime() + delayMs >= context.expiresAt.getTime()) {
         return { next: "fail", code: "EXPIRED", carrierCode };
       }
@@ -72,6 +77,11 @@ function refusedForGood(
   if (isOurRefusal && isUntried && other !== context.carrierId)
     return { next: "again", delayMs: 0, carrierId: other };
   return { next: "fail", code, carrierCode };
+}
+
+function throttledMs(context: StepContext): number {
+  const attempt = context.attempt - TRIES_IN_PLACE;
+  return attempt > 0 ? backoffMs({ ...context, attempt }) : 0;
 }
 
 /** At once on the next carrier of the route; with growing waits once all have been tried. */

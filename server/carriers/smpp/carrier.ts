@@ -147,7 +147,9 @@ class LinkedCarrier implements SmppCarrier {
   }
 
   submit(segment: OutgoingSegment, signal: AbortSignal): Promise<SubmitOutcome> {
-    const isPossible = this.#isStarted && !signal.aborted && this.#slots.bound > 0;
+    // What was claimed before the pause goes back as well: it would be the probe, out of order.
+    const isOpen = this.#isStarted && !this.#pace.isPaused;
+    const isPossible = isOpen && !signal.aborted && this.#slots.bound > 0;
     if (!isPossible || this.#waiting.size >= MOST_WAITING) return Promise.resolve(UNSENT);
     return new Promise((resolve, reject) => {
       const waiter: Waiter = { segment, signal, resolve, reject, onAbort: null };

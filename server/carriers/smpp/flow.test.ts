@@ -200,6 +200,18 @@ test("what waits its turn when the carrier throttles goes back unsent", async ()
   );
 });
 
+test("what comes while the carrier pauses goes back unsent, and the probe is whoever comes after it", async () => {
+  const clock = manualClock();
+  await using world = await boundWorld({ clock, smsc: { answer: "throttle" } });
+  await world.submit();
+  world.smsc.answer("accept");
+
+  assert.deepEqual(await world.submit(), { kind: "unsent" });
+  clock.advance(1000);
+  assert.equal((await world.submit()).kind, "accepted");
+  assert.equal(world.smsc.submitCount(), 2);
+});
+
 test("what waits its turn goes back unsent when its signal aborts or the last link is lost", async () => {
   const clock = manualClock();
   await using world = await boundWorld({ clock, share: { binds: 1, rate: 1 } });

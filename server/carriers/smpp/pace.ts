@@ -54,6 +54,11 @@ export class Pace {
     return this.#mode !== "free";
   }
 
+  /** Nothing leaves until the carrier is probed. */
+  get isPaused(): boolean {
+    return this.#mode === "paused";
+  }
+
   setRate(rate: number): void {
     this.#agreed = rate;
     if (this.#mode === "free") this.#ceiling = rate;

@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { SubmitOutcome } from "#carriers";
+import { nextStep, type StepContext } from "./next-step.ts";
+
+const NOW = new Date("2026-01-01T00:00:00Z");
+
+const context: StepContext = {
+  carrierId: "first",
+  inDoubt: "resend",
+  route: ["first"],
+  attempt: 1,
+  doubts: 0,
+  isBegun: false,
+  now: NOW,
+  expiresAt: new Date(NOW.getTime() + 86_400_000),
+};
+
+const busy = { kind: "refused", temporary: true, code: "EXPIRED", carrierCode: "0x08" } as const;
+const refused: SubmitOutcome = { ...busy, throttled: false };
+const throttled: SubmitOutcome = { ...busy, throttled: true };
+
+function delayMs(answer: SubmitOutcome, given: Partial<StepContext> = {}): number {
+  const step = nextStep(answer, { ...context, ...given });
+  return step.next === "again" ? step.delayMs : assert.fail(`it is ${step.next}`);
+}
+
+test("what is throttled, in doubt or has not left goes back to its place", () => {
+  const answers: SubmitOutcome[] = [
+    throttled,
+    { kind: "in_doubt", why: "timeout" },
+    { kind: "unsent" },
+  ];
+  assert.deepEqual(
+    answers.map((answer) => delayMs(answer)),
+    [0, 0, 0],
+  );
+});
+
+test("what a carrier throttles again and again makes way for those behind it", () => {
+  const delays = [1, 10, 11, 12, 30].map((attempt) => delayMs(throttled, { attempt }));
+  assert.deepEqual(delays, [0, 0, 500, 1_000, 60_000]);
+});
+
+test("other temporary refusals wait longer each time, a minute at most", () => {
+  const delays = [1, 2, 3, 30].map((attempt) => delayMs(refused, { attempt }));
+  assert.deepEqual(delays, [500, 1_000, 2_000, 60_000]);
+});
