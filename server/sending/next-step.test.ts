@@ -46,3 +46,12 @@ test("other temporary refusals wait longer each time, a minute at most", () => {
   const delays = [1, 2, 3, 30].map((attempt) => delayMs(refused, { attempt }));
   assert.deepEqual(delays, [500, 1_000, 2_000, 60_000]);
 });
+
+test("the last try is a second before the end, and whatever is refused after it waits for the end", () => {
+  const waits = (leftMs: number) =>
+    delayMs(refused, { attempt: 30, expiresAt: new Date(NOW.getTime() + leftMs) });
+  assert.deepEqual(
+    [61_001, 60_999, 1_500, 1_000, 400, -5].map(waits),
+    [60_000, 59_999, 500, 1_000, 400, 0],
+  );
+});

@@ -26,6 +26,8 @@ export type StepContext = {
 
 const FIRST_BACKOFF_MS = 500;
 const LONGEST_BACKOFF_MS = 60_000;
+/** How long before its end a message is tried for the last time: time enough to claim it. */
+const LAST_TRY_MS = 1_000;
 
 /**
  * The carrier that throttles is what waits, a second and more each time; the message keeps its place.
@@ -45,10 +47,11 @@ export function nextStep(answer: SubmitOutcome, context: StepContext): Step {
       const { code, carrierCode } = answer;
       if (!answer.temporary) return refusedForGood(code, carrierCode, context);
       const delayMs = answer.throttled ? throttledMs(context) : backoffMs(context);
-      if (context.now.getTime() + delayMs >= context.expiresAt.getTime()) {
-        return { next: "fail", code: "EXPIRED", carrierCode };
-      }
-      return { next: "again", delayMs, carrierId: otherCarrier(context) };
+      return {
+        next: "again",
+        delayMs: withinValidity(delayMs, context),
+        carrierId: otherCarrier(context),
+      };
     }
     case "in_doubt":
       return afterDoubt(context);
@@ -82,6 +85,12 @@ function refusedForGood(
 function throttledMs(context: StepContext): number {
   const attempt = context.attempt - TRIES_IN_PLACE;
   return attempt > 0 ? backoffMs({ ...context, attempt }) : 0;
+}
+
+/** A last try shortly before the end, and none after it: who is refused then is due when it has expired. */
+function withinValidity(delayMs: number, { now, expiresAt }: StepContext): number {
+  const leftMs = Math.max(0, expiresAt.getTime() - now.getTime());
+  return Math.min(delayMs, leftMs > LAST_TRY_MS ? leftMs - LAST_TRY_MS : leftMs);
 }
 
 /** At once on the next carrier of the route; with growing waits once all have been tried. */

@@ -31,6 +31,22 @@ test("a message not handed over within its validity is FAILED as EXPIRED and ref
   assert.equal(message.creditsRefunded, message.credits);
 });
 
+test("a message refused for a while is tried until shortly before it expires, and is EXPIRED not before", async () => {
+  await using world = await startSending({ smscs: [{ answer: { status: 0x08 } }] });
+  const { messageId } = await world.send(TO);
+  const expiresAt = new Date(systemClock.now().getTime() + 3_000);
+  await world.api.db.query(sql`update send_queue set expires_at = ${expiresAt}`);
+  await world.api.db.query(sql`update messages set expires_at = ${expiresAt}`);
+
+  const { error, updatedAt } = await world.reached(messageId, "FAILED");
+  const tries = (await world.history(messageId)).filter(({ type }) => type === "submission");
+
+  assert.equal(error?.code, "EXPIRED");
+  assert.ok(updatedAt >= expiresAt.toISOString(), `${updatedAt} is before its time`);
+  // After 0, 0.5 and 1.5 seconds; the next would be too late, and comes in time instead.
+  assert.ok(tries.length >= 4, `it was tried ${tries.length} times`);
+});
+
 test("a paused carrier submits nothing, and goes on where it stopped", async () => {
   await using world = await startSending({ smscs: [{}] });
   await pause(world, true);
