@@ -154,6 +154,13 @@ export const consoleErrors = {
     meaning: "The last owner cannot be demoted, removed, or leave. Nothing was changed.",
     fix: "Make somebody else an owner first.",
   },
+  ROTATION_UNCONFIRMED: {
+    status: 409,
+    message: "Two secrets sign at present. Confirm that the older one is dropped.",
+    meaning:
+      "Only two secrets sign at a time, and the older one was to sign until `previousUntil`, which reading the signing secret tells. Nothing was changed.",
+    fix: "Wait until then, or confirm with `dropPrevious`: receivers that still check with it refuse every webhook until they have a newer one.",
+  },
   DELIVERY_NOT_REPLAYABLE: {
     status: 409,
     message: "This webhook delivery cannot be replayed.",

@@ -328,12 +328,18 @@ export const webhookOperations = {
         overlapHours: Type.Integer({
           minimum: 0,
           maximum: 72,
-          description: "0 drops the old one.",
+          description: "0 drops the old one, and one before it that still signs.",
         }),
+        dropPrevious: Type.Optional(
+          Type.Boolean({
+            description:
+              "Confirms a rotation while two secrets sign: it drops the older one at once.",
+          }),
+        ),
       },
       { examples: [{ overlapHours: 24 }] },
     ),
     success: { status: 200, body: RevealedSecret },
-    errors: [],
+    errors: ["ROTATION_UNCONFIRMED"],
   }),
 };

@@ -99,22 +99,30 @@ export type Rotation = {
   accountId: string;
   /** How long the old secret signs too; 0 drops it at once. */
   overlapHours: number;
+  /** Confirms that a secret which signs beside the present one is dropped; no overlap does too. */
+  dropsPrevious: boolean;
   actor: Actor;
   now: Date;
   secrets: SecretBox;
 };
 
-/** The new secret signs at once. A second rotation while two live drops the oldest. */
-export function rotateSigningSecret(
-  db: Database,
-  rotation: Rotation,
-): Promise<SigningSecrets | undefined> {
-  const { accountId, overlapHours, actor, now, secrets } = rotation;
+export type Rotated =
+  | { outcome: "rotated"; secrets: SigningSecrets }
+  | { outcome: "not_found" }
+  | { outcome: "unconfirmed"; previousUntil: Date };
+
+/** The new secret signs at once. A second rotation while two live drops the oldest, when confirmed. */
+export function rotateSigningSecret(db: Database, rotation: Rotation): Promise<Rotated> {
+  const { accountId, overlapHours, dropsPrevious, actor, now, secrets } = rotation;
   const secret = makeSigningSecret();
   return db.transaction(async (tx) => {
     const [account] = await tx.query(sql`
       select account_id from accounts where account_id = ${accountId} for no key update`);
-    if (!account) return undefined;
+    const described = account && (await describeSigningSecret(tx, accountId));
+    if (!described) return { outcome: "not_found" };
+    const { previousUntil } = described;
+    if (previousUntil && overlapHours > 0 && !dropsPrevious)
+      return { outcome: "unconfirmed", previousUntil };
     await tx.query(sql`
       update signing_secrets
          set not_after = clock_timestamp()
@@ -133,7 +141,9 @@ export function rotateSigningSecret(
       objectId: accountId,
       details: { overlapHours },
     });
-    return (await findSigningSecrets(tx, { accountIds: [accountId], secrets })).get(accountId);
+    const found = await findSigningSecrets(tx, { accountIds: [accountId], secrets });
+    const live = found.get(accountId);
+    return live ? { outcome: "rotated", secrets: live } : { outcome: "not_found" };
   });
 }
 

@@ -1,6 +1,5 @@
 import {
   createAccount,
-  describeSigningSecret,
   judgeAccountName,
   listAccounts,
   revealSigningSecret,
@@ -9,8 +8,8 @@ import {
 } from "#accounts";
 import { bookCredits } from "#credits";
 import { accountOption, unknownAccount } from "./accounts.ts";
-import { ACTOR, command, type Context, type Result } from "./command.ts";
-import { required, withFallback } from "./input.ts";
+import { ACTOR, command, CommandFailure, type Context, type Result } from "./command.ts";
+import { flag, required, withFallback } from "./input.ts";
 import { wholeNumber } from "./input-values.ts";
 import { facts, table } from "./table.ts";
 
@@ -111,33 +110,35 @@ const rotateSecret = command({
     account: accountOption,
     overlap: withFallback("HOURS", wholeNumber(0, 72), {
       meaning:
-        "How long the old secret goes on signing beside the new one, 0 to 72; 0 drops it at once.",
+        "How long the old secret goes on signing beside the new one, 0 to 72; 0 drops it at once, and one before it.",
       fallback: "24",
     }),
+    dropPrevious: flag(
+      "Confirms a rotation within the overlap of the last one, which drops the older secret at once.",
+    ),
   },
   prints: '{"signingSecret","previousUntil"}',
   examples: ["account secret rotate --account 019a85c2-5b00-7abc-8def-0123456789ab --overlap 48"],
-  async run({ account, overlap }, context) {
+  async run({ account, overlap, dropPrevious }, context) {
     const { db, secrets } = await context.installation();
-    // Whoever asks for no overlap wants everything older dropped.
-    if (overlap > 0) await warnWithinOverlap(context, account);
-    const now = context.clock.now();
-    const rotation = { accountId: account, overlapHours: overlap, actor: ACTOR, now };
+    const change = { accountId: account, actor: ACTOR, now: context.clock.now() };
+    const rotation = { ...change, overlapHours: overlap, dropsPrevious: dropPrevious };
     const rotated = await rotateSigningSecret(db, { ...rotation, secrets: await secrets() });
-    return presentSecret(rotated ?? unknownAccount(account));
+    switch (rotated.outcome) {
+      case "rotated":
+        return presentSecret(rotated.secrets);
+      case "unconfirmed":
+        return refuseUnconfirmed(rotated.previousUntil);
+      case "not_found":
+        return unknownAccount(account);
+    }
   },
 });
 
-/** Only two secrets sign at a time: a receiver that still checks with the oldest refuses everything now. */
-async function warnWithinOverlap(
-  { installation, terminal }: Context,
-  accountId: string,
-): Promise<void> {
-  const { db } = await installation();
-  const until = (await describeSigningSecret(db, accountId))?.previousUntil?.toISOString();
-  if (until === undefined) return;
-  terminal.say(
-    `The secret before the last rotation was to sign until ${until}; it is dropped now. Receivers that still check with it refuse every webhook until they have a newer one.`,
+/** Only two secrets sign at a time: a receiver that still checks with the older one would refuse everything. */
+function refuseUnconfirmed(previousUntil: Date): never {
+  throw new CommandFailure(
+    `Two secrets sign at present: the older one signs until ${previousUntil.toISOString()}, and another rotation drops it now. Receivers that still check with it then refuse every webhook until they have a newer one. Wait until then, or confirm with --drop-previous.`,
   );
 }
 

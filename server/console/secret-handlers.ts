@@ -28,9 +28,18 @@ export function secretHandlers({ db, clock, secrets }: Deps) {
       return presentSecrets(owned(await revealSigningSecret(db, wish)));
     },
 
-    async rotateSigningSecret({ account: { accountId }, body: { overlapHours }, actor }) {
-      const wish = { accountId, overlapHours, actor, now: clock.now(), secrets };
-      return presentSecrets(owned(await rotateSigningSecret(db, wish)));
+    async rotateSigningSecret({ account: { accountId }, body, actor, problem }) {
+      const { overlapHours, dropPrevious: dropsPrevious = false } = body;
+      const change = { accountId, actor, now: clock.now(), secrets };
+      const rotated = await rotateSigningSecret(db, { ...change, overlapHours, dropsPrevious });
+      switch (rotated.outcome) {
+        case "rotated":
+          return presentSecrets(rotated.secrets);
+        case "unconfirmed":
+          throw problem("ROTATION_UNCONFIRMED");
+        case "not_found":
+          throw problem("ACCOUNT_NOT_FOUND");
+      }
     },
   } satisfies Partial<ConsoleHandlers>;
 }

@@ -334,7 +334,8 @@ async function fillWithGoodData(db: TestDatabase): Promise<void> {
   const { accountId } = await createAccount(db, { name: "Acme", actor, now, secrets });
   await createAccount(db, { name: "Other", actor, now, secrets });
   await bookCredits(db, { accountId, kind: "topup", amount: 100, note: "test", actor, now });
-  await rotateSigningSecret(db, { accountId, overlapHours: 24, actor, now, secrets });
+  const rotation = { overlapHours: 24, dropsPrevious: false };
+  await rotateSigningSecret(db, { accountId, ...rotation, actor, now, secrets });
   const wish = { accountId, scopes: ["messages:send"], expiresAt: null, actor, now };
   const used = await createKey(db, { ...wish, name: "used" });
   const dropped = await createKey(db, { ...wish, name: "dropped" });

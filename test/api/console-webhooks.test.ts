@@ -5,6 +5,7 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { sql } from "#platform";
+import { problemOf } from "../support/answers.ts";
 import { type Person, startConsole, type TestConsole } from "../support/console.ts";
 import { eventually } from "../support/eventually.ts";
 
@@ -248,6 +249,24 @@ test("a test event is signed, shows the answer at once, and goes to no forbidden
   const statuses: number[] = [];
   for (let n = 0; n < 10; n += 1) statuses.push((await tryOut(receiver.url)).statusCode);
   assert.equal(statuses.at(-1), 429);
+});
+
+test("a rotation that would drop a secret which still signs must be confirmed, or leave no overlap at all", async () => {
+  await using console = await startConsole();
+  const developer = await console.member("developer");
+  const secret = `/console/accounts/${console.accountId}/signing-secret`;
+  const rotate = (body: object) => developer.post(`${secret}/rotate`, body);
+  const first = (await rotate({ overlapHours: 24 })).json();
+
+  problemOf(await rotate({ overlapHours: 24 }), "ROTATION_UNCONFIRMED");
+  problemOf(await rotate({ overlapHours: 24, dropPrevious: false }), "ROTATION_UNCONFIRMED");
+  const kept = (await developer.post(`${secret}/reveal`)).json();
+  const confirmed = (await rotate({ overlapHours: 24, dropPrevious: true })).json();
+  const dropped = await rotate({ overlapHours: 0 });
+
+  assert.deepEqual(kept, first);
+  assert.equal(confirmed.previousSigningSecret, first.signingSecret);
+  assert.partialDeepStrictEqual(dropped.json(), { previousSigningSecret: null });
 });
 
 test("the signing secret is masked for all, revealed on record, and rotated with an overlap", async () => {

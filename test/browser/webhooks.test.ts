@@ -248,7 +248,7 @@ async function exhaust({ accountId }: Account, wanted: number): Promise<void> {
   });
 }
 
-test("the secret is revealed on record and hides by itself; after Rotate both verify, after a drop only the new", async () => {
+test("the secret is revealed on record and hides by itself; after Rotate both verify, a second within the overlap is confirmed, after a drop only the new verifies", async () => {
   const shop = await site.account({ name: "Rotating" });
   const owner = await site.person("Careful Owner", [[shop, "developer"]]);
   const shopKey = await site.key(shop);
@@ -276,6 +276,15 @@ test("the secret is revealed on record and hides by itself; after Rotate both ve
   await send(target.url, shopKey);
   const [both] = await target.arrived(2);
   await page.getByRole("button", { name: "Rotate…" }).click();
+  await dialog(page).getByRole("button", { name: "Rotate", exact: true }).click();
+  await dialog(page).getByText("Confirm it, or wait until it has ended.").waitFor();
+  await tab.check("rotate within the overlap");
+  await dialog(page)
+    .getByLabel(/^Drop the older secret now/)
+    .check();
+  await dialog(page).getByRole("button", { name: "Rotate", exact: true }).click();
+  await dialog(page).waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Rotate…" }).click();
   await dialog(page)
     .getByLabel(/drop it now/)
     .check();
@@ -296,7 +305,7 @@ test("the secret is revealed on record and hides by itself; after Rotate both ve
   const [looked, turned] = ["secret.revealed", "secret.rotated"];
   assert.deepEqual(
     audited.map(({ action }) => action),
-    [looked, turned, looked, turned, looked],
+    [looked, turned, looked, turned, turned, looked],
   );
   assert.equal(audited[0]?.actor, `user:${owner.userId}`);
 });

@@ -99,14 +99,20 @@ test("the signing secret is shown and rotated with an overlap, or without one", 
   assert.equal(dropped.previousUntil, null);
 });
 
-test("a rotation within the overlap of the last one says which secret it drops", async () => {
+test("a rotation within the overlap of the last one drops a secret that still signs only when told to", async () => {
   const { accountId } = await json<Account>`account create --name Overlaps`;
   const first = await json<Rotated>`account secret rotate --account ${accountId}`;
 
-  const again = await run`account secret rotate --account ${accountId} --overlap 48`;
+  const refused = await run`account secret rotate --account ${accountId} --overlap 48`;
+  const shown = await json<Rotated>`account secret show --account ${accountId}`;
+  const confirmed =
+    await json<Rotated>`account secret rotate --account ${accountId} --drop-previous`;
 
-  assert.equal(again.code, 0);
-  assert.ok(again.stderr.includes(`was to sign until ${first.previousUntil};`), again.stderr);
+  assert.deepEqual([refused.code, refused.stdout], [1, ""]);
+  assert.ok(refused.stderr.includes(`signs until ${first.previousUntil}`), refused.stderr);
+  assert.match(refused.stderr, /confirm with --drop-previous\.\n$/);
+  assert.deepEqual(shown, first);
+  assert.notEqual(confirmed.signingSecret, first.signingSecret);
 });
 
 type Rotated = { signingSecret: string; previousUntil: string | null };

@@ -8,9 +8,11 @@ import { verifyWebhook } from "../../sdk/webhook.ts";
 import { type Received, startReceiver } from "../support/receiver.ts";
 import { type WebhookWorld, webhookWorld } from "../support/webhook-world.ts";
 
-function rotate({ db, accountId, secrets }: WebhookWorld, overlapHours: number) {
-  const now = systemClock.now();
-  return rotateSigningSecret(db, { accountId, overlapHours, actor: "test", now, secrets });
+async function rotate({ db, accountId, secrets }: WebhookWorld, overlapHours: number) {
+  const change = { actor: "test", now: systemClock.now(), secrets };
+  const wish = { accountId, overlapHours, dropsPrevious: true, ...change };
+  const rotated = await rotateSigningSecret(db, wish);
+  return rotated.outcome === "rotated" ? rotated.secrets : undefined;
 }
 
 /** The overlap ends now, as if its hours had passed. */
@@ -83,7 +85,7 @@ test("a secret that is dropped signs nothing after the next claim, on every node
   assert.equal(rotated?.previous, null);
 });
 
-test("a second rotation while two secrets live drops the oldest", async () => {
+test("a second rotation while two secrets live drops the oldest, when that is confirmed", async () => {
   await using receiver = await startReceiver();
   await using world = await webhookWorld();
   const [first] = (await world.signingSecrets()) as [string];

@@ -1,6 +1,8 @@
-import { NumberInput, Radio, Stack } from "@mantine/core";
+import { Checkbox, NumberInput, Radio, Stack } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { call } from "../../api.ts";
+import { useNow } from "../../clock.ts";
+import { formatDuration } from "../../format.ts";
 import { useProof } from "../../proof.tsx";
 import { useAccount } from "../../session.ts";
 import { secretText as text } from "../../text/webhooks.ts";
@@ -46,33 +48,43 @@ export function RevealSecret({ onClose, onRevealed }: RevealProps) {
 
 const DEFAULT_HOURS = 24;
 
-type RotateProps = { onClose: () => void; onRotated: () => void };
+type RotateProps = {
+  /** Until when the secret before the present one signs. */
+  previousUntil: string | null;
+  onClose: () => void;
+  onRotated: () => void;
+};
 
-export function RotateSecret({ onClose, onRotated }: RotateProps) {
+export function RotateSecret({ previousUntil, onClose, onRotated }: RotateProps) {
   const { accountId } = useAccount();
   const client = useQueryClient();
   const proof = useProof();
+  const leftMs = Date.parse(previousUntil ?? "") - useNow(1_000);
   const fields = useFields(
-    { overlap: "keep", hours: DEFAULT_HOURS as number | string },
+    { overlap: "keep", hours: DEFAULT_HOURS as number | string, dropPrevious: false },
     {
+      dropPrevious: (isConfirmed, { overlap }) =>
+        leftMs > 0 && overlap === "keep" && !isConfirmed ? text.dropPreviousNeeded : null,
       hours: (hours, { overlap }) => {
         const isFine = overlap === "drop" || (Number(hours) >= 1 && Number(hours) <= 72);
         return isFine ? null : text.hoursWrong;
       },
     },
   );
-  const rotate = useAction((overlapHours: number) =>
+  const rotate = useAction((body: { overlapHours: number; dropPrevious: boolean }) =>
     proof.guard(() =>
       call("POST /console/accounts/{accountId}/signing-secret/rotate", {
         params: { accountId },
-        body: { overlapHours },
+        body,
       }),
     ),
   );
-  async function send({ overlap, hours }: typeof fields.values): Promise<void> {
-    const outcome = await rotate.run(overlap === "drop" ? 0 : Number(hours));
-    if (!outcome?.ok) return;
+  async function send({ overlap, hours, dropPrevious }: typeof fields.values): Promise<void> {
+    const overlapHours = overlap === "drop" ? 0 : Number(hours);
+    const outcome = await rotate.run({ overlapHours, dropPrevious });
+    // Also where it was refused: somebody else may have rotated it meanwhile.
     askAgain(client, ["GET /console/accounts/{accountId}/signing-secret"]);
+    if (!outcome?.ok) return;
     toast({ title: text.rotated, message: text.rotatedHint });
     onRotated();
     onClose();
@@ -102,6 +114,13 @@ export function RotateSecret({ onClose, onRotated }: RotateProps) {
             allowDecimal={false}
             w={160}
             {...fields.getInputProps("hours")}
+          />
+        )}
+        {fields.values.overlap === "keep" && leftMs > 0 && (
+          <Checkbox
+            label={text.dropPrevious(formatDuration(leftMs))}
+            description={text.dropPreviousHint}
+            {...fields.getInputProps("dropPrevious", { type: "checkbox" })}
           />
         )}
         {proof.fields}

@@ -80,6 +80,7 @@ export function SecretPanel() {
         )}
         {dialog === "rotate" && (
           <RotateSecret
+            previousUntil={previousUntil}
             onClose={() => setDialog(undefined)}
             onRotated={() => setRevealed(undefined)}
           />
