@@ -11,7 +11,7 @@ import {
 import type { Queryable } from "#platform";
 import { accountOption, requireAccount } from "./accounts.ts";
 import { ACTOR, command, CommandFailure, type Context } from "./command.ts";
-import { flag, optional, withFallback } from "./input.ts";
+import { flag, optional, unless, withFallback } from "./input.ts";
 import { id, moment, momentBefore, oneOf, wholeNumber } from "./input-values.ts";
 import { facts, table } from "./table.ts";
 
@@ -100,7 +100,9 @@ function presentDelivery(row: DeliveryRow) {
 const replay = command({
   name: "webhook replay",
   summary: "Delivers a webhook once more, or all of an account that were exhausted.",
-  arguments: { delivery: optional("ID", id, "The delivery; webhook list shows it.") },
+  arguments: {
+    delivery: unless("exhausted", optional("ID", id, "The delivery; webhook list shows it.")),
+  },
   options: {
     account: { ...accountOption, isRequired: false, read: readOptionalId },
     exhausted: flag("All of the account that were exhausted and not replayed since."),

@@ -158,6 +158,13 @@ test("whoever takes away the last route learns that numbers are refused", async 
   assert.deepEqual([restored.code, restored.stderr], [0, ""]);
 });
 
+test("a delivery and all that were exhausted are not replayed in one command", async () => {
+  const both = await run`webhook replay ${UNKNOWN} --account ${UNKNOWN} --exhausted`;
+
+  assert.equal(both.code, 2);
+  assert.match(both.stderr, /^ID does not go with --exhausted\.\n/);
+});
+
 test("the simulator that was removed is brought back by the command that its removal names", async () => {
   const removed = await run`carrier remove simulator`;
   const added = await json<{ carrierId: string }>`carrier add simulator --simulator`;
