@@ -5,6 +5,7 @@ import {
   type SmppSettings,
   testBind,
 } from "#carriers";
+import { listRoutes } from "#messages";
 import { Secret } from "#platform";
 import {
   addCarrier,
@@ -22,7 +23,7 @@ import { carrierOptions, givenSettings, smscAddress } from "./carrier-options.ts
 import { ACTOR, command, CommandFailure, type Context } from "./command.ts";
 import { flag, required, unless } from "./input.ts";
 import { text } from "./input-values.ts";
-import { requireCarrier, warnOfUnserved } from "./route-commands.ts";
+import { requireCarrier, sayWhoServes } from "./route-commands.ts";
 import { facts, table } from "./table.ts";
 
 const nameArgument = required("NAME", carrierName, "The carrier's name.");
@@ -193,8 +194,13 @@ const remove = command({
   async run({ name }, context) {
     const { db } = await context.installation();
     const { carrier_id: carrierId, kind } = requireCarrier(await listCarriers(db), name);
+    const routes = await listRoutes(db);
     await removeCarrier(db, { carrierId, actor: ACTOR, now: context.clock.now() });
-    await warnOfUnserved(context);
+    const ended = routes.filter((route) => route.carrierIds.every((each) => each === carrierId));
+    await sayWhoServes(
+      context,
+      ended.map(({ prefix }) => prefix),
+    );
     if (kind === "simulator")
       context.terminal.say(
         `Nothing is simulated by ${name} any more. Bring it back with: npx posthorn carrier add ${name} --simulator`,

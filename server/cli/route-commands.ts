@@ -1,4 +1,4 @@
-import { listRoutes, removeRoute, setRoute } from "#messages";
+import { listRoutes, longestPrefix, removeRoute, type Route, setRoute } from "#messages";
 import { nearest } from "#platform";
 import { type CarrierRow, listCarriers } from "#sending";
 import { ACTOR, command, CommandFailure, type Context } from "./command.ts";
@@ -63,15 +63,30 @@ const remove = command({
         `No route is set for ${shown(prefix)}. List them with: npx posthorn route list`,
       );
     }
-    await warnOfUnserved(context);
+    await sayWhoServes(context, [prefix]);
     return { json: { prefix }, text: facts({ removed: shown(prefix) }) };
   },
 });
 
-/** Without a default route, most numbers may have none: that must not be found out by a client. */
-export async function warnOfUnserved({ installation, terminal }: Context): Promise<void> {
-  const { db } = await installation();
+/** Who gets the numbers of routes that have ended: that must not be found out by a client. */
+export async function sayWhoServes(context: Context, ended: readonly string[]): Promise<void> {
+  const { db } = await context.installation();
   const routes = await listRoutes(db);
+  const names = namesOf(await listCarriers(db));
+  const next = longestPrefix(Object.fromEntries(routes.map((route) => [route.prefix, route])));
+  for (const prefix of ended) {
+    const route = next(prefix);
+    if (!route) continue;
+    const carriers = names(route.carrierIds).join(", ");
+    context.terminal.say(
+      `The route for ${shown(prefix)} has ended; its numbers go to ${carriers} now, by the route for ${shown(route.prefix)}.`,
+    );
+  }
+  warnOfUnserved(context, routes);
+}
+
+/** Without a default route, most numbers may have none. */
+function warnOfUnserved({ terminal }: Context, routes: readonly Route[]): void {
   if (routes.some((route) => route.prefix === "")) return;
   const others = routes.length === 0 ? "All numbers" : "Numbers with no other prefix";
   terminal.say(
@@ -88,15 +103,19 @@ const list = command({
   examples: ["route list"],
   async run(_given, context) {
     const { db } = await context.installation();
-    const carriers = await listCarriers(db);
-    const names = new Map(carriers.map(({ carrier_id, name }) => [carrier_id, name]));
+    const names = namesOf(await listCarriers(db));
     const data = (await listRoutes(db)).map(({ prefix, carrierIds }) => ({
       prefix,
-      carriers: carrierIds.map((carrierId) => names.get(carrierId) ?? carrierId),
+      carriers: names(carrierIds),
     }));
     const lines = data.map((route) => [shown(route.prefix), route.carriers]);
     return { json: { data }, text: table(["PREFIX", "CARRIERS"], lines) };
   },
 });
+
+function namesOf(carriers: readonly CarrierRow[]): (carrierIds: readonly string[]) => string[] {
+  const names = new Map(carriers.map(({ carrier_id, name }) => [carrier_id, name]));
+  return (carrierIds) => carrierIds.map((carrierId) => names.get(carrierId) ?? carrierId);
+}
 
 export const routeCommands = [set, remove, list];

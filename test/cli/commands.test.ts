@@ -158,6 +158,26 @@ test("whoever takes away the last route learns that numbers are refused", async 
   assert.deepEqual([restored.code, restored.stderr], [0, ""]);
 });
 
+test("whoever removes a carrier learns which routes ended with it and who has their numbers now", async () => {
+  await json`carrier add second --simulator`;
+  await json`route set 49153 second`;
+  await json`route set 49154 second simulator`;
+  await json`route set 491531 simulator`;
+  const shorter = await run`route remove 491531`;
+
+  const removed = await run`carrier remove second`;
+  await json`route remove 49154`;
+
+  assert.equal(
+    shorter.stderr,
+    "The route for 491531 has ended; its numbers go to second now, by the route for 49153.\n",
+  );
+  assert.match(
+    removed.stderr,
+    /^The route for 49153 has ended; its numbers go to simulator now, by the route for ""\.\nNothing is simulated/,
+  );
+});
+
 test("a delivery and all that were exhausted are not replayed in one command", async () => {
   const both = await run`webhook replay ${UNKNOWN} --account ${UNKNOWN} --exhausted`;
 
