@@ -16,6 +16,7 @@ import {
   openPassword,
   readCarrierStates,
   removeCarrier,
+  type SeenCarrier,
   openSettings,
   shownSettings,
 } from "#sending";
@@ -70,8 +71,10 @@ const add = command({
         `There is a carrier ${name} already. Choose another name, or remove it first: npx posthorn carrier remove ${name}`,
       );
     }
-    const state = await firstState(context, added.carrierId);
+    const { state, problems } = await firstState(context, added.carrierId);
     const json = { carrierId: added.carrierId, name, state };
+    if (state !== "up")
+      for (const problem of problems) context.terminal.say(`It is ${state}: ${problem}.`);
     context.terminal.say(
       `Messages take it once a route names it: npx posthorn route set "" ${name}`,
     );
@@ -113,16 +116,20 @@ function requireSettings(given: Record<string, unknown>): {
 const FIRST_STATE_MS = 5_000;
 
 /** How the carrier does on the nodes that run; `unknown` where none does. */
-async function firstState(context: Context, carrierId: string): Promise<string> {
+async function firstState(
+  context: Context,
+  carrierId: string,
+): Promise<Pick<SeenCarrier, "state" | "problems">> {
   const { db } = await context.installation();
   const { clock, signal } = context;
   const until = clock.monotonicMs() + FIRST_STATE_MS;
-  if ((await livingSenders(db)).length === 0) return "unknown";
+  const unknown = { state: "unknown" as const, problems: [] };
+  if ((await livingSenders(db)).length === 0) return unknown;
   for (;;) {
     const carrier = { carrier_id: carrierId, paused: false };
     const seen = (await readCarrierStates(db, [carrier])).get(carrierId);
     const isSettled = seen !== undefined && (seen.state === "up" || seen.problems.length > 0);
-    if (isSettled || clock.monotonicMs() > until || signal.aborted) return seen?.state ?? "unknown";
+    if (isSettled || clock.monotonicMs() > until || signal.aborted) return seen ?? unknown;
     await clock.sleep(100, signal);
   }
 }
@@ -151,10 +158,10 @@ const list = command({
   },
 });
 
-type Seen =
-  Awaited<ReturnType<typeof readCarrierStates>> extends Map<string, infer State> ? State : never;
-
-function presentCarrier({ carrier_id, name, kind, settings }: CarrierRow, seen: Seen | undefined) {
+function presentCarrier(
+  { carrier_id, name, kind, settings }: CarrierRow,
+  seen: SeenCarrier | undefined,
+) {
   const { state = "unknown", problems = [], lastHour = null } = seen ?? {};
   const known = { carrierId: carrier_id, name, state, kind, problems, lastHour };
   return { ...known, settings: shownSettings(settings) };

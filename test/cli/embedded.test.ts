@@ -78,7 +78,8 @@ test("beside a service, a message is followed to its end and carriers come and g
   });
 
   await t.test("a carrier added is up, tested, routed to and removed", async () => {
-    const added = await addCarrier(port, "rehearse");
+    const { args, input } = carrierToAdd(port, "rehearse");
+    const added = await posthornJson<{ state: string }>(args, { environment, input });
     const tested = await json`carrier test acme`;
     await json`route set 49 acme`;
     const sent = await send("4915112345678");
@@ -93,15 +94,23 @@ test("beside a service, a message is followed to its end and carriers come and g
     assert.deepEqual(routes, { data: [{ prefix: "", carriers: ["simulator"] }] });
   });
 
-  await t.test("a carrier that refuses us is down, and its test says why", async () => {
-    const added = await addCarrier(port, "wrong");
-    const tested = await runPosthorn(words`carrier test acme`, { environment });
+  await t.test(
+    "a carrier that refuses us is down; adding, listing and testing it say why",
+    async () => {
+      const { args, input } = carrierToAdd(port, "wrong");
+      const added = await runPosthorn(args, { environment, input });
+      const { data } = await json<{ data: { name: string; problems: string[] }[] }>`carrier list`;
+      const tested = await runPosthorn(words`carrier test acme`, { environment });
 
-    assert.partialDeepStrictEqual(added, { state: "down" });
-    assert.equal(tested.code, 1);
-    assert.match(tested.stdout, /"state":"down","message":"No bind to /);
-    await json`carrier remove acme`;
-  });
+      assert.partialDeepStrictEqual(JSON.parse(added.stdout), { state: "down" });
+      assert.match(added.stderr, /^It is down: the carrier refused the bind: \w+.*\.$/m);
+      const problems = data.find(({ name }) => name === "acme")?.problems.join("; ") ?? "";
+      assert.match(problems, /^the carrier refused the bind: /);
+      assert.equal(tested.code, 1);
+      assert.match(tested.stdout, /"state":"down","message":"No bind to /);
+      await json`carrier remove acme`;
+    },
+  );
 
   await t.test("listen shows and forwards the exact octets of every event, signed", async () => {
     await using receiver = await startReceiver();
@@ -187,9 +196,9 @@ function send(recipient: string) {
   );
 }
 
-function addCarrier(port: number, password: string) {
+function carrierToAdd(port: number, password: string) {
   const args = words`carrier add acme --smpp ${`127.0.0.1:${port}`} --system-id posthorn --password-stdin --window 20`;
-  return posthornJson<{ state: string }>(args, { environment, input: `${password}\n` });
+  return { args, input: `${password}\n` };
 }
 
 /** By the pid in PostgreSQL's own file, which it removes when it ends. */
