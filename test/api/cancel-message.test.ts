@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { moveMessages } from "#messages";
 import { sql } from "#platform";
+import { cancelMessage } from "../../server/messages/send-queue.ts";
 import { problemOf } from "../support/answers.ts";
 import { startApi, type TestKey } from "../support/api.ts";
 
@@ -127,6 +128,23 @@ for (const [what, outcome, inDoubtAt] of [
     const { status } = (await api.get(`/v1/messages/${messageId}`, account)).json();
     assert.equal(status, "QUEUED");
   });
+
+test("a message that was taken up and put back while its submissions were read is not canceled", async () => {
+  const account = await api.createAccount(5);
+  const messageId = await waiting(account);
+  const { accountId } = account;
+  async function isBegun(): Promise<boolean> {
+    await api.db.query(sql`
+      update send_queue set lease_epoch = lease_epoch + 1 where message_id = ${messageId}`);
+    return false;
+  }
+
+  const wish = { accountId, messageId, now: new Date(), isBegun };
+  const { outcome } = await cancelMessage(api.db, wish);
+
+  assert.equal(outcome, "not_cancelable");
+  assert.equal(await balance(account), 3);
+});
 
 test("a message that carriers have refused so far can be canceled while it waits", async () => {
   const account = await api.createAccount(5);
