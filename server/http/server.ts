@@ -1,5 +1,6 @@
 import { createServer as createNodeServer, type RequestListener, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
+import { Readable } from "node:stream";
 import { isUtf8 } from "node:buffer";
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { DatabaseUnavailable, type Clock, type Log, type Metrics, newId } from "#platform";
@@ -15,15 +16,23 @@ export type HttpOptions = {
   metrics: Metrics;
 };
 
+type Serving = HttpOptions & {
+  /** Connections whose request is refused already, while the rest of its body is thrown away. */
+  answered: WeakSet<Socket>;
+};
+
 /** Headers and body must have arrived by then: a slow client holds no slot for longer. */
 const REQUEST_TIMEOUT_MS = 10_000;
 const MAX_HEADER_OCTETS = 16_384;
+/** Of a body that is refused before it came whole; a client that writes more is cut off. */
+const MAX_DISCARDED_OCTETS = 64 * 1_048_576;
 
 /**
  * An HTTP server that gives every answer a request id and every error the one shape, whatever goes
  * wrong. What it serves is registered on it afterwards.
  */
-export function createHttpServer(options: HttpOptions): FastifyInstance {
+export function createHttpServer(given: HttpOptions): FastifyInstance {
+  const options: Serving = { ...given, answered: new WeakSet() };
   const { clock } = options;
   const app = fastify({
     bodyLimit: options.bodyLimit,
@@ -156,7 +165,7 @@ function isPlainUtf8({ headers }: FastifyRequest): boolean {
 }
 
 async function sendError(
-  options: HttpOptions,
+  options: Serving,
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -164,12 +173,37 @@ async function sendError(
   const problem = await recheck(request, asProblem(error));
   if (problem.status >= 500) logFault(options.log, error, request, problem);
   options.metrics.refused.labels(problem.code).inc();
-  return reply
+  reply
     .code(problem.status)
     .headers({ "x-request-id": request.id, "cache-control": "no-store", ...problem.headers })
     .type("application/json; charset=utf-8")
-    .serializer(JSON.stringify)
-    .send(problemBody(problem, request.id, options.publicUrl));
+    .serializer(JSON.stringify);
+  const body = problemBody(problem, request.id, options.publicUrl);
+  if (request.raw.complete || request.raw.readableEnded) return reply.send(body);
+  const text = JSON.stringify(body);
+  reply.header("content-length", Buffer.byteLength(text));
+  return reply.send(Readable.from(answerThenDiscard(text, request, options.answered)));
+}
+
+/**
+ * The whole answer at once; its end, after which a connection may be closed, only when the rest of
+ * the request was read. A connection closed before is reset, and a client that still writes would never
+ * see the answer. Bounded by size here, and in time as every request is.
+ */
+async function* answerThenDiscard(
+  answer: string,
+  { raw }: FastifyRequest,
+  answered: WeakSet<Socket>,
+): AsyncGenerator<string> {
+  answered.add(raw.socket);
+  yield answer;
+  let left = MAX_DISCARDED_OCTETS;
+  for await (const chunk of raw as AsyncIterable<Buffer>) {
+    left -= chunk.length;
+    // Ends the connection with it.
+    if (left < 0) break;
+  }
+  answered.delete(raw.socket);
 }
 
 /** A route may have a last word on an error, such as an authentication it had only remembered. */
@@ -207,8 +241,10 @@ const RAW_PROBLEMS: Record<string, "HEADERS_TOO_LARGE" | "REQUEST_TIMEOUT"> = {
 };
 
 /** What cannot be parsed as HTTP gets the same shape, written by hand, and the connection ends. */
-function answerRaw(options: HttpOptions, error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy(error);
+function answerRaw(options: Serving, error: Error & { code?: string }, socket: Socket): void {
+  const isAnswered = options.answered.has(socket);
+  if (error.code === "ECONNRESET" || !socket.writable || isAnswered)
+    return void socket.destroy(error);
   const problem = new Problem(RAW_PROBLEMS[error.code ?? ""] ?? "REQUEST_INVALID");
   const requestId = newId(options.clock.now().getTime());
   const body = JSON.stringify(problemBody(problem, requestId, options.publicUrl));

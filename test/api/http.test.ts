@@ -92,6 +92,54 @@ test("a body above 1 MiB is refused as soon as that is known", async () => {
   await refused("BODY_TOO_LARGE", post(`${json}Transfer-Encoding: chunked\r\n`), ...chunks);
 });
 
+/** Of spaces, without end: as long as the server takes them. */
+function* endless(head: string, total = Number.POSITIVE_INFINITY): Generator<string> {
+  yield head;
+  const chunk = head.includes("chunked") ? `10000\r\n${SPACES}\r\n` : SPACES;
+  for (let written = 0; written < total; written += SPACES.length) yield chunk;
+  if (head.includes("chunked")) yield "0\r\n\r\n";
+}
+const SPACES = " ".repeat(65_536);
+const TEN_MIB = 10_485_760;
+
+const large = {
+  "of a length": `Content-Length: ${TEN_MIB}\r\n`,
+  "in chunks": "Transfer-Encoding: chunked\r\n",
+  "of a length, on a connection to be closed": `Connection: close\r\nContent-Length: ${TEN_MIB}\r\n`,
+  "in chunks, on a connection to be closed": "Connection: close\r\nTransfer-Encoding: chunked\r\n",
+};
+for (const [kind, headers] of Object.entries(large)) {
+  test(`a client that writes all of 10 MiB ${kind} before it reads still learns why it is refused`, async () => {
+    const writeAll = (head: string) =>
+      rawRequest(port, endless(head, TEN_MIB), { readsLast: true });
+
+    const tooLarge = await writeAll(post(json + headers));
+    assert.ok(tooLarge, "the answer was lost");
+    problemOf(tooLarge, "BODY_TOO_LARGE");
+    const stranger = await writeAll(
+      post(`Host: x\r\nContent-Type: application/json\r\n${headers}`),
+    );
+    assert.ok(stranger, "the answer was lost");
+    problemOf(stranger, "API_KEY_MISSING");
+  });
+}
+
+test("a refused body without end is cut off, and nothing of it is kept", async () => {
+  const before = process.memoryUsage().arrayBuffers;
+  let written = 0;
+  function* counted() {
+    for (const chunk of endless(post(`${json}Transfer-Encoding: chunked\r\n`))) {
+      written += chunk.length;
+      yield chunk;
+    }
+  }
+
+  await rawRequest(port, counted(), { readsLast: true });
+
+  assert.ok(written < 100 * TEN_MIB, `${written} octets were taken`);
+  assert.ok(process.memoryUsage().arrayBuffers - before < 3 * TEN_MIB);
+});
+
 test("a stranger's large body is refused by its missing key, unread", async () => {
   const unknown = "Host: x\r\nContent-Type: application/json\r\nContent-Length: 10485760\r\n";
   await refused("API_KEY_MISSING", post(unknown));

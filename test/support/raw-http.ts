@@ -5,18 +5,19 @@ import type { AnyAnswer } from "./answers.ts";
 /**
  * Writes octets to a server as they are and reads one answer, or undefined where the server closed
  * without a word. A chunk is written when the one before has left; `isWhole` then says that no more
- * will come.
+ * will come. A client that `readsLast` looks for an answer only after everything was written.
  */
 export async function rawRequest(
   port: number,
-  chunks: readonly (string | Buffer)[],
-  { isWhole = false }: { isWhole?: boolean } = {},
+  chunks: Iterable<string | Buffer>,
+  { isWhole = false, readsLast = false }: { isWhole?: boolean; readsLast?: boolean } = {},
 ): Promise<AnyAnswer | undefined> {
   const socket = connect(port, "127.0.0.1");
   const received: Buffer[] = [];
   // A server that has said all it will say may reset what still arrives.
   socket.on("error", () => {});
   const answered = new Promise<AnyAnswer | undefined>((resolve) => {
+    if (readsLast) socket.pause();
     socket.on("data", (chunk: Buffer) => {
       received.push(chunk);
       const answer = readAnswer(Buffer.concat(received));
@@ -30,6 +31,7 @@ export async function rawRequest(
     await new Promise<void>((resolve) => socket.write(chunk, () => resolve()));
   }
   if (isWhole) socket.end();
+  socket.resume();
   const answer = await answered;
   socket.destroy();
   return answer;
