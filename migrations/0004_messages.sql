@@ -83,6 +83,8 @@ create table submissions (
   at                 timestamptz not null,
   -- Null while it is in doubt.
   outcome            text,
+  -- When the outcome came, where a doubt was on record before it; else that is `at`.
+  answered_at        timestamptz,
   carrier_message_id text,
   -- The same id in the form that receipts are compared with, by the carrier's id rule.
   match_id           text,

@@ -433,6 +433,7 @@ create table submissions (
   carrier_id uuid not null,
   at timestamp with time zone not null,
   outcome text,
+  answered_at timestamp with time zone,
   carrier_message_id text,
   match_id text,
   carrier_code text,
@@ -1466,6 +1467,8 @@ begin
    where u.outcome is not null or u.in_doubt_at is not null
       on conflict (message_id, segment, turn) do update
      set outcome = coalesce(submissions.outcome, excluded.outcome),
+         answered_at = case when submissions.outcome is null and excluded.outcome is not null
+                            then excluded.at else submissions.answered_at end,
          carrier_message_id = coalesce(submissions.carrier_message_id, excluded.carrier_message_id),
          match_id = coalesce(submissions.match_id, excluded.match_id),
          carrier_code = coalesce(submissions.carrier_code, excluded.carrier_code),

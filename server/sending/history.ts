@@ -8,6 +8,7 @@ type Row = {
   segment: number;
   at: Date;
   outcome: SubmissionOutcome | null;
+  answered_at: Date | null;
   carrier_message_id: string | null;
   carrier_code: string | null;
   in_doubt_at: Date | null;
@@ -25,8 +26,8 @@ const reasons: Record<string, string> = {
 /** The submissions of a message, the doubts about them, and the receipts that came for them. */
 export async function submissionHistory(db: Queryable, messageId: string): Promise<HistoryEntry[]> {
   const rows = await db.query<Row>(sql`
-    select carrier_id, segment, at, outcome, carrier_message_id, carrier_code, in_doubt_at, doubt_reason,
-           doubt_action, receipts
+    select carrier_id, segment, at, outcome, answered_at, carrier_message_id, carrier_code, in_doubt_at,
+           doubt_reason, doubt_action, receipts
       from submissions
      where message_id = ${messageId}
      order by at, segment, turn`);
@@ -55,7 +56,7 @@ function entriesOf(row: Row, carrier: string): HistoryEntry[] {
     const { carrier_message_id: carrierMessageId, carrier_code: carrierCode } = row;
     entries.push({
       type: "submission",
-      at: row.at.toISOString(),
+      at: (row.answered_at ?? row.at).toISOString(),
       carrier,
       segment,
       outcome: row.outcome,

@@ -176,6 +176,22 @@ test("with in_doubt = fail nothing is ever sent twice", async () => {
   assert.equal(world.smscs[0]?.submitCount(), 1);
 });
 
+test("an answer that comes after the message has failed stands in the history behind the failure", async () => {
+  await using world = await startSending({
+    smscs: [{ answer: { afterMs: 2_500, reply: "accept" }, receipts: { when: "never" } }],
+    settings: [{ in_doubt: "fail", response_timeout: "1s" }],
+  });
+
+  const { messageId } = await world.send(TO);
+  await world.reached(messageId, "FAILED");
+  const history = await historyOf(world, messageId, 4);
+
+  assert.deepEqual(
+    history.map((entry) => (entry.type === "status" ? entry.status : entry.type)),
+    ["QUEUED", "doubt", "FAILED", "submission"],
+  );
+});
+
 test("what waits for a carrier that is away goes to the next one of its route", async () => {
   await using world = await startSending({ smscs: [{}, {}] });
   await world.smscs[0]?.stop();
@@ -218,6 +234,16 @@ test("ten messages in flight at once each get their own receipt", async () => {
 });
 
 type World = Awaited<ReturnType<typeof startSending>>;
+
+/** Once it has so many entries. */
+async function historyOf(world: World, messageId: string, count: number) {
+  for (let look = 0; look < 500; look += 1) {
+    const history = await world.history(messageId);
+    if (history.length >= count) return history;
+    await systemClock.sleep(10);
+  }
+  return world.history(messageId);
+}
 
 async function allReceipts(world: World, messageId: string, count: number): Promise<void> {
   for (let look = 0; look < 500; look += 1) {
