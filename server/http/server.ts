@@ -55,7 +55,7 @@ export function createHttpServer(given: HttpOptions): FastifyInstance {
     reply.header("x-request-id", request.id);
     reply.headers(headers);
     // Before a body is read: what is wrong with it does not matter where nothing takes it.
-    if (request.is404)
+    if (request.is404 || isNoId(request, routes))
       return void answerElse(app, request, reply, nothingThere(request, routes)).catch(done);
     done(isWithoutHost(request) ? new Problem("REQUEST_INVALID") : undefined);
   });
@@ -117,12 +117,23 @@ async function answerElse(
   throw problem;
 }
 
-type KnownRoute = { method: string; pattern: RegExp };
+type KnownRoute = { method: string; url: string; pattern: RegExp };
+
+/** Whether a route was found by a name in its path that names nothing: empty, or another's own path. */
+function isNoId({ params, routeOptions }: FastifyRequest, routes: KnownRoute[]): boolean {
+  const { url = "" } = routeOptions;
+  if (!url.includes(":")) return false;
+  const names = params as Record<string, string>;
+  const path = url.replaceAll(/:(\w+)/g, (_, name: string) => names[name] ?? "");
+  return Object.values(names).includes("") || routes.some((route) => route.url === path);
+}
 
 /** Tells a wrong method from an unknown path. */
 function nothingThere(request: FastifyRequest, routes: KnownRoute[]): Problem {
   const path = request.url.split("?", 1)[0] ?? "/";
-  const allowed = routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
+  const own = routes.filter(({ url }) => url === path);
+  const known = own.length > 0 ? own : routes.filter(({ pattern }) => pattern.test(path));
+  const allowed = known.map(({ method }) => method);
   return allowed.length > 0 && !allowed.includes(request.method)
     ? new Problem("METHOD_NOT_ALLOWED", [], { allow: allowed.join(", ") })
     : new Problem("ROUTE_NOT_FOUND");
@@ -134,7 +145,7 @@ function noteRoutes(app: FastifyInstance): KnownRoute[] {
   app.addHook("onRoute", ({ method, url }) => {
     const literal = url.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`);
     const pattern = new RegExp(`^${literal.replaceAll(/:\w+/g, "[^/]+").replaceAll("*", ".*")}$`);
-    for (const each of [method].flat()) routes.push({ method: each, pattern });
+    for (const each of [method].flat()) routes.push({ method: each, url, pattern });
   });
   return routes;
 }

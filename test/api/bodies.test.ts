@@ -132,6 +132,9 @@ test("an unknown path is 404 with or without a key, whatever is sent to it", asy
     "/v1/",
     "/v2/messages",
     "/v1/message",
+    "/v1/messages/",
+    "/v1/messages//events",
+    "/v1/messages//cancel",
     "/v1/messages/x/y",
     "/v1/messages/x/events/1",
     "/v1/credits/",
@@ -159,6 +162,7 @@ test("a known path with another method is 405 and names those it takes", async (
   const allowed = {
     "/v1/messages": "GET, HEAD, POST",
     "/v1/messages/batch": "POST",
+    "/v1/messages/preview": "POST",
     "/v1/messages/019a85c2-5b00-7abc-8def-0123456789a0": "GET, HEAD",
     "/v1/messages/x/cancel": "POST",
     "/v1/credits": "GET, HEAD",
@@ -170,10 +174,19 @@ test("a known path with another method is 405 and names those it takes", async (
         const headers = { "content-type": "application/json" };
         const answer = await api.inject({ method, url, headers, payload });
         problemOf(answer, "METHOD_NOT_ALLOWED");
-        const named = String(answer.headers["allow"]).split(", ");
-        for (const each of methods.split(", "))
-          assert.ok(named.includes(each), `${url}: ${named.join()}`);
+        const named = String(answer.headers["allow"]).split(", ").toSorted();
+        assert.equal(named.join(", "), methods, url);
       }
+    }
+  }
+});
+
+test("a path of its own is never taken for the id of a message", async () => {
+  for (const url of ["/v1/messages/batch", "/v1/messages/preview"]) {
+    for (const method of ["GET", "HEAD"] as const) {
+      const answer = await api.inject({ method, url, headers: { "x-api-key": api.key } });
+      assert.equal(answer.statusCode, 405);
+      assert.equal(answer.headers["allow"], "POST");
     }
   }
 });
