@@ -191,8 +191,13 @@ test("gsm7 refuses a text that does not fit and names every character with its p
   assert.equal(countSegments("😀", "gsm7").outcome, "not_gsm7");
 });
 
-test("a long text in another script names its first hundred characters, no more", () => {
-  assert.equal(nonGsmCharacters("я".repeat(5000)).length, 100);
+test("a long text in another script is listed whole, and refused by its first hundred characters", () => {
+  const text = "я".repeat(5000);
+
+  assert.equal(nonGsmCharacters(text).length, 5000);
+  const refused = countSegments(text, "gsm7");
+  assert.ok(refused.outcome === "not_gsm7");
+  assert.equal(refused.nonGsmCharacters.length, 100);
 });
 
 test("ucs2 is kept where it was asked for, though gsm7 would do", () => {

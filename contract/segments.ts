@@ -112,7 +112,7 @@ export function countSegments(
   const septets = choice === "ucs2" ? NONE : countSeptets(text);
   if (septets !== NONE) return counted(text, "gsm7", septets);
   if (choice !== "gsm7") return counted(text, "ucs2", text.length);
-  return { outcome: "not_gsm7", nonGsmCharacters: nonGsmCharacters(text) };
+  return { outcome: "not_gsm7", nonGsmCharacters: nonGsmCharacters(text, NON_GSM_NAMED) };
 }
 
 function counted(text: string, encoding: Encoding, units: number): SegmentCount {
@@ -177,18 +177,18 @@ function costAt(text: string, position: number): number {
   return unit < TABLE_SIZE ? (septetCost[unit] ?? 0) : 0;
 }
 
-/** Enough to mark what is wrong in a text; a text in another script would list itself whole. */
-const NON_GSM_LISTED = 100;
+/** Enough to say why a text is refused; one in another script, of any length, would list itself whole. */
+const NON_GSM_NAMED = 100;
 
 /**
- * Every place where the text has a character without a septet, in order, the first hundred of
- * them. A surrogate pair is one character; a lone surrogate is listed as it stands.
+ * Every place where the text has a character without a septet, in order, and `most` of them. A
+ * surrogate pair is one character; a lone surrogate is listed as it stands.
  */
-export function nonGsmCharacters(text: string): NonGsmCharacter[] {
+export function nonGsmCharacters(text: string, most = Number.POSITIVE_INFINITY): NonGsmCharacter[] {
   const found: NonGsmCharacter[] = [];
   let position = 0;
   for (const character of text) {
-    if (found.length === NON_GSM_LISTED) break;
+    if (found.length === most) break;
     if (costAt(text, position) === 0) found.push({ character, position });
     position += character.length;
   }

@@ -38,6 +38,15 @@ test("a preview names each character outside the GSM alphabet with its position"
   });
 });
 
+test("a preview names every such character of the longest text", async () => {
+  const answer = await preview({ text: "ж".repeat(670) });
+
+  const { segments, nonGsmCharacters } = answer.json<{ segments: number; nonGsmCharacters: [] }>();
+  assert.equal(segments, 10);
+  assert.equal(nonGsmCharacters.length, 670);
+  assert.deepEqual(nonGsmCharacters.at(-1), { character: "ж", position: 669 });
+});
+
 test("a preview takes every send field and judges it as a send would", async () => {
   const fine = {
     sender: "Posthorn",
