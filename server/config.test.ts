@@ -119,6 +119,28 @@ test("an address range is an address with at most its own number of bits", () =>
   }
 });
 
+test("only loopback, private and CGNAT ranges can be opened to webhooks; every other is named", () => {
+  const right =
+    "127.0.0.0/8,::1,10.1.0.0/16,172.16.0.0/12,192.168.1.5,100.64.0.0/10,fd12::/32,fc00::/7";
+  const wrong = [
+    "8.8.8.0/24",
+    "0.0.0.0/0",
+    "::/0",
+    "10.0.0.0/7",
+    "172.16.0.0/11",
+    "169.254.0.0/16",
+    "fc00::/6",
+    "fe80::/10",
+    "::ffff:10.0.0.0/104",
+    "2001:db8::/32",
+  ];
+
+  assert.deepEqual(faultsOf({ WEBHOOK_ALLOW_CIDRS: right }), []);
+  const [fault = "", ...more] = faultsOf({ WEBHOOK_ALLOW_CIDRS: `${right},${wrong.join()}` });
+  assert.deepEqual(more, []);
+  assert.ok(fault.endsWith(`, not ${wrong.join(", ")}.`), fault);
+});
+
 test("posthorn.toml gives what the environment does not, and its strange names are faults", () => {
   const own = mkdtempSync(join(folder, "toml-"));
   writeFileSync(

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { Secret } from "#platform";
+import { isPrivateRange } from "#webhooks";
 import {
   base64Of32,
   cidrList,
@@ -83,7 +84,7 @@ export const settings = {
   webhookAllowCidrs: {
     name: "WEBHOOK_ALLOW_CIDRS",
     fallbackText: "127.0.0.0/8,::1/128 with the embedded database, else none",
-    parse: cidrList,
+    parse: privateRanges,
     meaning:
       "Loopback, private and CGNAT ranges that callback addresses may point at, separated by commas.",
   },
@@ -188,6 +189,15 @@ export const settings = {
     meaning: "Least severe log lines written to standard error.",
   },
 } satisfies Record<string, Setting<unknown>>;
+
+function privateRanges(value: string): string[] {
+  const named = cidrList(value);
+  const others = named.filter((range) => !isPrivateRange(range));
+  if (others.length === 0) return named;
+  throw new Error(
+    `only loopback, private and CGNAT ranges can be allowed (127.0.0.0/8, 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10, ::1, fc00::/7), not ${others.join(", ")}.`,
+  );
+}
 
 function roleList(value: string): Set<Role> {
   const chosen = list(value).map(oneOf(roles));

@@ -1,4 +1,4 @@
-import { BlockList } from "node:net";
+import { BlockList, isIP } from "node:net";
 
 /** Nothing opens these: link-local, metadata services, multicast, and ranges that are nobody's. */
 const NEVER_IPV4 = [
@@ -34,6 +34,20 @@ const PRIVATE = [
   "::1/128",
   "fc00::/7",
 ];
+
+/** Whether a whole range, `address/prefix`, lies within one that an operator may open. */
+export function isPrivateRange(cidr: string): boolean {
+  const [address = "", prefix] = cidr.split("/");
+  return PRIVATE.some((range) => {
+    const [base = "", bits] = range.split("/");
+    const isOfFamily = isIP(base) === isIP(address);
+    return (
+      isOfFamily &&
+      Number(prefix) >= Number(bits) &&
+      ranges([range]).check(address, isIP(base) === 4 ? "ipv4" : "ipv6")
+    );
+  });
+}
 
 export const neverRanges = ranges([...NEVER_IPV4, ...NEVER_IPV6]);
 export const privateRanges = ranges(PRIVATE);
