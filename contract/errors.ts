@@ -196,7 +196,7 @@ export const detailCodes = {
   SENDER_INVALID: "Not an E.164 number, a short code or an alphanumeric sender.",
   CALLBACK_URL_INVALID: "Not an absolute http(s) URL as `callbackUrl` needs it.",
   CALLBACK_URL_FORBIDDEN: "The address must not be called from this service.",
-  REFERENCE_INVALID: "The reference is too long or holds control characters.",
+  REFERENCE_INVALID: "The reference is too long, or holds a NUL or half of a surrogate pair.",
   METADATA_INVALID: "Not an object of at most 20 string values and 2 KB in all.",
   ENCODING_INVALID: "Not one of auto, gsm7, ucs2.",
   MAX_CREDITS_INVALID: "Not a whole number of 1 or more.",

@@ -117,7 +117,7 @@ export function judgeFields(
     refuse(
       "reference",
       "REFERENCE_INVALID",
-      "A reference has 1 to 128 characters and no control characters.",
+      "A reference has at most 128 characters, no NUL among them and no half of a surrogate pair.",
     );
   }
   if (!wrong.has("metadata") && isTextMap(body.metadata)) {
@@ -185,7 +185,7 @@ function judgeText(text: string, choice: "auto" | "gsm7" | "ucs2"): JudgedText {
 
 function isReference(text: string): boolean {
   const length = text.length > 256 ? text.length : [...text].length;
-  return length >= 1 && length <= 128 && isStorable(text) && !/\p{Cc}/u.test(text);
+  return length <= 128 && isStorable(text);
 }
 
 function isTextMap(value: unknown): value is Record<string, string> {

@@ -118,11 +118,16 @@ test("messages are filtered by reference, which need not be unique", async () =>
     { ...message, reference: "other" },
     message,
     { ...message, reference: "a b+c/ü" },
+    { ...message, reference: "" },
+    { ...message, reference: "two\nlines" },
   ]);
 
   const query = `reference=${encodeURIComponent("a b+c/ü")}&limit=1`;
   assert.deepEqual((await walk(query, account)).ids, [sent[3]?.messageId, sent[0]?.messageId]);
   assert.deepEqual((await walk("reference=A B", account)).ids, []);
+  // An empty one is a reference too, which a message without one does not have.
+  assert.deepEqual((await walk("reference=", account)).ids, [sent[4]?.messageId]);
+  assert.deepEqual((await walk("reference=two%0Alines", account)).ids, [sent[5]?.messageId]);
 });
 
 test("recipient and reference filter together", async () => {

@@ -197,10 +197,10 @@ test("a callback address is an absolute http(s) URL without user info, fragment 
 });
 
 test("a reference has at most 128 characters, whatever they are made of", async () => {
-  for (const reference of ["x".repeat(128), "👍".repeat(128), " "]) {
+  for (const reference of ["x".repeat(128), "👍".repeat(128), "", " ", "a\nb\u001b"]) {
     assert.equal((await accepted({ reference }))["reference"], reference);
   }
-  for (const reference of ["x".repeat(129), "👍".repeat(129), "", "a\0b", "a\nb"]) {
+  for (const reference of ["x".repeat(129), "👍".repeat(129), "a\0b", "a\ud800"]) {
     assert.deepEqual(await refusedFields({ reference }), { reference: "REFERENCE_INVALID" });
   }
 });

@@ -41,7 +41,7 @@ function factsOf(shown: ConsoleMessage): Fact[] {
     ["segments", formatNumber(message.segments)],
     ["credits", <InLedger key="charge" shown={shown} credits={message.credits} />],
     ["creditsRefunded", <InLedger key="refund" shown={shown} credits={message.creditsRefunded} />],
-    ["reference", message.reference ?? words.none],
+    ["reference", message.reference || words.none],
     [
       "metadata",
       message.metadata ? (
