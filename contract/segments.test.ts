@@ -246,7 +246,7 @@ test("encoding, segments and parts agree with a published implementation", () =>
       assert.deepEqual(ours.parts, theirs.segments.map(textOf));
       assert.deepEqual(
         nonGsmCharacters(text).map(({ character }) => character),
-        theirs.getNonGsmCharacters().slice(0, 100),
+        theirs.getNonGsmCharacters(),
       );
     }),
     { numRuns: 300 },
