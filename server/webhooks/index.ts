@@ -4,7 +4,6 @@
  * receiver from delaying another.
  * Never changes a message: what is told was decided and written elsewhere.
  */
-export { isPrivateRange } from "./egress/address-table.ts";
 export { connectBudgets, type Egress } from "./egress/connect.ts";
 export { type FailureClass, failureClasses } from "./egress/failure.ts";
 export { type CallbackUrl, judgeUrl, type Refusal, type UrlVerdict } from "./egress/judge-url.ts";
