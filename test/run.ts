@@ -27,7 +27,7 @@ const checks = [
 ] as const;
 
 /** More than there are cores: most files wait for processes, sockets and clocks. */
-const CONCURRENCY = 5;
+const CONCURRENCY = 4;
 
 /** What stands beside the code it tests: it needs no process of its own, and starting one costs more. */
 const BESIDE_CODE = /^(?:contract|sdk|dashboard|server\/\w+)\//;

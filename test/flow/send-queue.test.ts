@@ -137,38 +137,35 @@ test("two senders on one database share the work without a second send", async (
   assert.equal(new Set(texts).size, 200);
 });
 
-for (const received of [60, 400]) {
-  test(`a throttled message of ${received} keeps its place, and so do those behind it`, async () => {
-    let throttled = false;
-    await using world = await startSending({
-      smscs: [
-        {
-          answer({ text }) {
-            if (text !== "Message 3" || throttled) return "accept";
-            throttled = true;
-            return "throttle";
-          },
+test("a throttled message keeps its place, and so do those behind it", async () => {
+  let throttled = false;
+  await using world = await startSending({
+    smscs: [
+      {
+        answer({ text }) {
+          if (text !== "Message 3" || throttled) return "accept";
+          throttled = true;
+          return "throttle";
         },
-      ],
-      settings: [{ rate: 200, window: 10 }],
-      api: { credits: 1_000 },
-    });
-    const messages = Array.from({ length: received }, (_, n) => ({ ...TO, text: `Message ${n}` }));
-
-    const answer = await world.api.post("/v1/messages/batch", { messages });
-    for (const { messageId } of (answer.json() as { data: { messageId: string }[] }).data)
-      await world.reached(messageId, "DELIVERED");
-
-    const order = world.smscs[0]?.received().map(({ text }) => Number(text.slice(8))) ?? [];
-    const again = order.lastIndexOf(3);
-    const [before, after] = [order.slice(0, again), order.slice(again)];
-    // What was on its way when the carrier said so may pass it: no more than a window.
-    assert.ok(before.length <= 15, `${before.length} left before it: ${order.join(" ")}`);
-    assert.deepEqual(before, before.toSorted(byNumber), "those before it in order");
-    assert.deepEqual(after, after.toSorted(byNumber), "those after it in order");
+      },
+    ],
+    settings: [{ rate: 200, window: 10 }],
+    api: { credits: 1_000 },
   });
-}
+  const messages = Array.from({ length: 100 }, (_, n) => ({ ...TO, text: `Message ${n}` }));
 
+  const answer = await world.api.post("/v1/messages/batch", { messages });
+  for (const { messageId } of (answer.json() as { data: { messageId: string }[] }).data)
+    await world.reached(messageId, "DELIVERED");
+
+  const order = world.smscs[0]?.received().map(({ text }) => Number(text.slice(8))) ?? [];
+  const again = order.lastIndexOf(3);
+  const [before, after] = [order.slice(0, again), order.slice(again)];
+  // What was on its way when the carrier said so may pass it: no more than a window.
+  assert.ok(before.length <= 15, `${before.length} left before it: ${order.join(" ")}`);
+  assert.deepEqual(before, before.toSorted(byNumber), "those before it in order");
+  assert.deepEqual(after, after.toSorted(byNumber), "those after it in order");
+});
 const byNumber = (one: number, other: number) => one - other;
 
 async function pause(world: SendingWorld, paused: boolean): Promise<void> {
