@@ -166,6 +166,7 @@ test("a throttled message keeps its place, and so do those behind it", async () 
   assert.deepEqual(before, before.toSorted(byNumber), "those before it in order");
   assert.deepEqual(after, after.toSorted(byNumber), "those after it in order");
 });
+
 const byNumber = (one: number, other: number) => one - other;
 
 async function pause(world: SendingWorld, paused: boolean): Promise<void> {
