@@ -899,7 +899,8 @@ begin
     update send_queue q
        set leased_by = node,
            lease_epoch = q.lease_epoch + 1,
-           attempt = q.attempt + 1,
+           -- A link that comes and goes for days must not make it overflow.
+           attempt = least(q.attempt::integer + 1, 32767),
            due_at = moment + lease
       from picked p
      where q.message_id = p.message_id

@@ -198,6 +198,7 @@ export function findStranded(
 const NIL_ID = "00000000-0000-0000-0000-000000000000";
 const BEFORE_ALL_STRANDED = { account_id: NIL_ID, due_at: "-infinity", message_id: NIL_ID };
 
+type LeftBehindWish = { nodeId: string; leaseMs: number; afterMs: number; limit: number };
 type LeftBehind = {
   message_id: string;
   account_id: string;
@@ -209,18 +210,12 @@ type LeftBehind = {
 /** Takes over messages whose validity is over and whose lease ran out long ago; the oldest first. */
 export function leaseLeftBehind(
   db: Database,
-  {
-    nodeId,
-    leaseMs,
-    afterMs,
-    limit,
-  }: Record<"leaseMs" | "afterMs" | "limit", number> & {
-    nodeId: string;
-  },
+  { nodeId, leaseMs, afterMs, limit }: LeftBehindWish,
 ): Promise<LeftBehind[]> {
   return db.query(sql`
     update send_queue q
-       set leased_by = ${nodeId}, lease_epoch = q.lease_epoch + 1, attempt = q.attempt + 1,
+       set leased_by = ${nodeId}, lease_epoch = q.lease_epoch + 1,
+           attempt = least(q.attempt::integer + 1, 32767),
            due_at = statement_timestamp() + make_interval(secs => ${leaseMs / 1000})
       from (select message_id
               from send_queue

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Carrier, OutgoingSegment, SubmitOutcome } from "#carriers";
 import { findMessagesOf, loadRouting, renewLeases } from "#messages";
-import { createMetrics, newId, silentLog, sql, systemClock } from "#platform";
+import { newId, silentLog, sql, systemClock } from "#platform";
 import { startApi } from "../../test/support/api.ts";
+import { recorderOf } from "../../test/support/recorder.ts";
 import { type DueSend, readSegments } from "./due-send.ts";
 import { handOver } from "./hand-over.ts";
 import type { Submission } from "./record.ts";
-import { recorder } from "./recorder.ts";
 
 const TWO_SEGMENTS = "a".repeat(200);
 
@@ -138,14 +138,7 @@ async function startWorld({ inDoubt = "resend" }: { inDoubt?: Carrier["inDoubt"]
     (await findMessagesOf(db, [{ account_id: api.accountId, message_id: messageId }])).get(
       messageId,
     ) ?? assert.fail("the message is not there");
-  const recording = recorder({
-    db,
-    clock: systemClock,
-    log: silentLog,
-    metrics: createMetrics(),
-    nodeId,
-    rules: () => ({ windowMs: 60_000, per: "segment" }),
-  });
+  const recording = recorderOf(db, nodeId);
   const carrierId = (await find()).carrier_id ?? "";
   const carrier: Omit<Carrier, "submit"> = {
     carrierId,

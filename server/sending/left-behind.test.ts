@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { findMessagesOf, loadRouting } from "#messages";
-import { createMetrics, newId, silentLog, sql, systemClock } from "#platform";
+import { newId, silentLog, sql, systemClock } from "#platform";
 import { startApi } from "../../test/support/api.ts";
+import { recorderOf } from "../../test/support/recorder.ts";
 import { endLeftBehind } from "./left-behind.ts";
-import { recorder } from "./recorder.ts";
 
 test("what a lost node held for a carrier that takes nothing ends when its validity is over, in doubt and refunded", async () => {
   await using world = await startWorld();
@@ -41,14 +41,7 @@ async function startWorld() {
   const [nodeId, lostId] = [newId(systemClock.now().getTime()), newId(systemClock.now().getTime())];
   const answer = await api.send({ recipient: "4915112345678", text: "Hello" });
   const { messageId } = answer.json() as { messageId: string };
-  const record = recorder({
-    db,
-    clock: systemClock,
-    log: silentLog,
-    metrics: createMetrics(),
-    nodeId,
-    rules: () => ({ windowMs: 60_000, per: "segment" }),
-  });
+  const record = recorderOf(db, nodeId);
 
   return {
     async leave(left: { leaseEndedMinutesAgo: number; expiredMinutesAgo: number }) {

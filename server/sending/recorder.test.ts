@@ -6,6 +6,7 @@ import { findMessagesOf, type MessageRow } from "#messages";
 import { createMetrics, newId, openDatabase, silentLog, sql, systemClock } from "#platform";
 import { startApi } from "../../test/support/api.ts";
 import type { TestDatabase } from "../../test/support/postgres.ts";
+import { recorderOf } from "../../test/support/recorder.ts";
 import { recorder } from "./recorder.ts";
 
 test("an answer with a receipt that rejects locks the account before the queue, as a cancellation does", async () => {
@@ -150,17 +151,6 @@ test("once stopped, an answer that cannot be stored holds up nobody", async () =
   await nowhere.close();
   assert.equal(await storing, "overtaken");
 });
-
-function recorderOf(db: TestDatabase, nodeId: string) {
-  return recorder({
-    db,
-    clock: systemClock,
-    log: silentLog,
-    metrics: createMetrics(),
-    nodeId,
-    rules: () => ({ windowMs: 60_000, per: "segment" }),
-  });
-}
 
 /** A message in the hands of this node. */
 async function leased(
