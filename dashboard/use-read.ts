@@ -20,7 +20,7 @@ export type Read<Data> = {
 export function readOptions<R extends ReadRoute>(route: R, input: Input<R>) {
   return queryOptions<Answer<R>, Failure>({
     queryKey: [route, input],
-    queryFn: ({ signal }) => call(route, input, { signal }),
+    queryFn: ({ signal }) => call<R>(route, input, { signal }),
   });
 }
 
@@ -37,7 +37,7 @@ export function useRead<R extends ReadRoute>(
   { isOn = true, keepsOld = false }: Options = {},
 ): Read<Answer<R>> {
   const result: UseQueryResult<Answer<R>, Failure> = useQuery({
-    ...readOptions(route, input),
+    ...readOptions<R>(route, input),
     enabled: isOn,
     ...(keepsOld ? { placeholderData: keepPreviousData } : {}),
   });
