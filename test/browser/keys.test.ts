@@ -354,10 +354,10 @@ test("the list is filtered by state in the address, and a state without keys say
 test("the whole flow works by keyboard alone", async () => {
   await using tab = await site.signedIn(ada, "/keys");
   const { page } = tab;
-  await page.getByRole("heading", { name: "API keys" }).waitFor();
+  await page.getByRole("cell", { name: "Steady 2", exact: true }).waitFor();
 
   await page.keyboard.press("n");
-  await dialog(page).waitFor();
+  await readyToType(page);
   await page.keyboard.type("Keyboard");
   await page.keyboard.press("Enter");
   const key = (await shownKey(page).textContent()) ?? "";
@@ -372,13 +372,18 @@ test("the whole flow works by keyboard alone", async () => {
     await page.keyboard.press("Tab");
   }
   await page.keyboard.press("Enter");
-  await dialog(page).waitFor();
+  await readyToType(page);
   await page.keyboard.type("Keyboard");
   await page.keyboard.press("Enter");
   await dialog(page).waitFor({ state: "detached" });
 
   assert.equal((await send(key)).code, "API_KEY_REVOKED");
 });
+
+/** A dialog takes the focus a moment after it is seen. */
+function readyToType(page: Page): Promise<void> {
+  return dialog(page).locator("input:focus").waitFor();
+}
 
 /** The name of what has the focus. */
 function focusedName(page: Page): Promise<string | null> {
