@@ -57,7 +57,7 @@ if (mode === "bare") {
         clock,
         log,
         metrics,
-        settings: { nodeId: newId(Date.now()), leaseMs: 30_000, ...limits },
+        settings: { nodeId: newId(Date.now()), ...limits },
         intake: undefined,
         ...batching,
       }),

@@ -81,9 +81,6 @@ type Parts = {
   pages?: Promise<string>;
 };
 
-/** How long a node may be silent before others take over what it holds. */
-const LEASE_MS = 30_000;
-
 /** The only place that builds things and ties them together. */
 export function compose(parts: Parts): Service {
   const { config, storage, secretKey, publicUrl, clock, pages } = parts;
@@ -146,7 +143,7 @@ export function compose(parts: Parts): Service {
     clock,
     log,
     metrics,
-    settings: { nodeId, leaseMs: LEASE_MS, ...limits },
+    settings: { nodeId, ...limits },
     intake: fleet?.intake,
   });
   const accept = tracer ? tracedAccept({ accept: acceptBatched, tracer, clock }) : acceptBatched;

@@ -8,9 +8,6 @@ import { optionName } from "./input.ts";
 
 type Wish = { accountId: string; body: NewMessage; idempotencyKey: string | undefined };
 
-/** Never used: without a sender of its own, this process leases nothing. */
-const LEASE_MS = 30_000;
-
 /** Accepts a message by the same way as the API; whichever node sends takes it from the queue. */
 export async function sendFromTerminal(
   context: Context,
@@ -44,7 +41,7 @@ function sendDeps({ clock }: Context, installation: Installation) {
     clock,
     log,
     metrics: createMetrics(),
-    settings: { nodeId, leaseMs: LEASE_MS, ...limits },
+    settings: { nodeId, ...limits },
     intake: undefined,
   });
   return {

@@ -1,5 +1,5 @@
 import { type Actor, noteDone } from "#accounts";
-import { type Queryable, type Sql, sql } from "#platform";
+import { LEASE_MS, type Queryable, type Sql, sql } from "#platform";
 import type { MessageRow } from "./message-row.ts";
 
 /** One message, or one batch of them that is accepted whole or not at all. */
@@ -30,7 +30,6 @@ export type Acceptance =
 
 export type AcceptSettings = {
   nodeId: string;
-  leaseMs: number;
   sends: number;
   sendsBurst: number;
   /** Whether this node's sender takes the message right after the commit. */
@@ -115,7 +114,7 @@ function acceptStatement(requests: AcceptRequest[], settings: AcceptSettings) {
   return sql`
     select n, outcome, available, tokens, message_ids, default_sender
       from accept_messages(
-        ${settings.nodeId}, make_interval(secs => ${settings.leaseMs / 1000}), ${settings.sends}, ${settings.sendsBurst},
+        ${settings.nodeId}, make_interval(secs => ${LEASE_MS / 1000}), ${settings.sends}, ${settings.sendsBurst},
         ${of(({ accountId }) => accountId)}::uuid[], ${of(({ keyId }) => keyId)}::uuid[],
         ${of(({ routingVersion }) => routingVersion)}::bigint[],
         ${of(({ idempotencyKey }) => idempotencyKey)}::text[], ${of((request) => request.fingerprint)}::bytea[],

@@ -1,5 +1,5 @@
 import type { DeliveryErrorCode, Status } from "#contract";
-import { sql, type Transaction } from "#platform";
+import { LEASE_MS, sql, type Transaction } from "#platform";
 import type { MessageRow } from "./message-row.ts";
 import { type MovedRow, type Outbox, reservedOf, tell, toldOf } from "./outbox.ts";
 
@@ -61,6 +61,3 @@ export async function moveMessages(
   });
   return new Set(moved.keys());
 }
-
-/** As long as a node may be silent before others take over what it holds. */
-const LEASE_MS = 30_000;

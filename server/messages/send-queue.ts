@@ -4,6 +4,7 @@ import {
   type Database,
   type Loop,
   type Queryable,
+  LEASE_MS,
   sql,
   type Transaction,
 } from "#platform";
@@ -144,11 +145,11 @@ function failure(message: MessageRow, code: "CANCELED" | "EXPIRED", at: Date): M
  */
 export async function renewLeases(
   db: Database,
-  { nodeId, messageIds, leaseMs }: { nodeId: string; messageIds: string[]; leaseMs: number },
+  { nodeId, messageIds }: { nodeId: string; messageIds: string[] },
 ): Promise<Map<string, number>> {
   const rows = await db.query<{ message_id: string; lease_epoch: number }>(sql`
     update send_queue q
-       set due_at = clock_timestamp() + make_interval(secs => ${leaseMs / 1000})
+       set due_at = clock_timestamp() + make_interval(secs => ${LEASE_MS / 1000})
       from (select message_id
               from send_queue
              where message_id = any (${messageIds}::uuid[]) and leased_by = ${nodeId}
@@ -198,7 +199,7 @@ export function findStranded(
 const NIL_ID = "00000000-0000-0000-0000-000000000000";
 const BEFORE_ALL_STRANDED = { account_id: NIL_ID, due_at: "-infinity", message_id: NIL_ID };
 
-type LeftBehindWish = { nodeId: string; leaseMs: number; afterMs: number; limit: number };
+type LeftBehindWish = { nodeId: string; afterMs: number; limit: number };
 type LeftBehind = {
   message_id: string;
   account_id: string;
@@ -210,13 +211,13 @@ type LeftBehind = {
 /** Takes over messages whose validity is over and whose lease ran out long ago; the oldest first. */
 export function leaseLeftBehind(
   db: Database,
-  { nodeId, leaseMs, afterMs, limit }: LeftBehindWish,
+  { nodeId, afterMs, limit }: LeftBehindWish,
 ): Promise<LeftBehind[]> {
   return db.query(sql`
     update send_queue q
        set leased_by = ${nodeId}, lease_epoch = q.lease_epoch + 1,
            attempt = least(q.attempt::integer + 1, 32767),
-           due_at = statement_timestamp() + make_interval(secs => ${leaseMs / 1000})
+           due_at = statement_timestamp() + make_interval(secs => ${LEASE_MS / 1000})
       from (select message_id
               from send_queue
              where expires_at <= statement_timestamp() and leased_by is not null

@@ -25,6 +25,7 @@ export { eventId, idFloor, isId, newId, newMessageId, parseEventId, timeOfId } f
 export { DataDirInUse, type DataDirLock, lockDataDir } from "./instance-lock.ts";
 export { createLog, type Log, maskNumber, silentLog } from "./log.ts";
 export { type Loop, type RunningLoop, runLoop } from "./loop.ts";
+export { LEASE_MS } from "./lease.ts";
 export { createMetrics, type Metrics, type Reading } from "./metrics.ts";
 export { migrate, missingMigrations } from "./migrate.ts";
 export { connectToPrimary, databasePorts } from "./primary.ts";

@@ -12,8 +12,6 @@ import { claimDueSends, type DueSend, readSegments } from "./due-send.ts";
 import { handOver } from "./hand-over.ts";
 import type { Recorder } from "./recorder.ts";
 
-/** A dead node's claims return after this long; a living one renews its own. */
-export const LEASE_MS = 30_000;
 /** Without a renewal for this long, nothing more may leave: others may think this node is dead. */
 const FRESH_MS = 20_000;
 /** How long a stop waits for answers of carriers. */
@@ -98,7 +96,6 @@ export function runCarrier(deps: Deps): CarrierRun {
     const { due, lastAccount } = await claimDueSends(db, {
       carrierId: carrier.carrierId,
       nodeId,
-      leaseMs: LEASE_MS,
       room: limit,
       afterAccount,
       nowMs,

@@ -13,7 +13,6 @@ test("however often a message was claimed, it can be claimed again", async () =>
   const { due } = await claimDueSends(api.db, {
     carrierId: queued?.carrier_id ?? "",
     nodeId: newId(systemClock.now().getTime()),
-    leaseMs: 30_000,
     room: 10,
     afterAccount: "00000000-0000-0000-0000-000000000000",
     nowMs: systemClock.monotonicMs(),

@@ -1,6 +1,6 @@
 import type { DeliveryErrorCode } from "#contract";
 import { findMessagesOf, type MessageRow } from "#messages";
-import { type Clock, DatabaseUnavailable, type Queryable, sql } from "#platform";
+import { type Clock, DatabaseUnavailable, LEASE_MS, type Queryable, sql } from "#platform";
 
 /** What is known of one segment's earlier submissions. */
 type SegmentState = {
@@ -50,7 +50,6 @@ const RETRY_MS = 500;
 export type ClaimWish = {
   carrierId: string;
   nodeId: string;
-  leaseMs: number;
   room: number;
   afterAccount: string;
   nowMs: number;
@@ -65,10 +64,10 @@ type Claimed = {
 
 /** Takes what is due for a carrier. The lease is committed before anything leaves. */
 export async function claimDueSends(db: Queryable, wish: ClaimWish): Promise<Claimed> {
-  const { carrierId, nodeId, leaseMs, room, afterAccount, nowMs } = wish;
+  const { carrierId, nodeId, room, afterAccount, nowMs } = wish;
   const rows = await db.query<ClaimRow>(sql`
     select message_id, account_id, lease_epoch, attempt, was_leased
-      from claim_sends(${carrierId}, ${nodeId}, make_interval(secs => ${leaseMs / 1000}), ${room}, ${afterAccount})`);
+      from claim_sends(${carrierId}, ${nodeId}, make_interval(secs => ${LEASE_MS / 1000}), ${room}, ${afterAccount})`);
   const claims = rows.filter((row) => row.message_id !== null);
   const lastAccount = rows.find((row) => row.message_id === null)?.account_id;
   return { due: await readDue(db, claims, { carrierId, nowMs }), lastAccount };

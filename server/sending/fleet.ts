@@ -10,12 +10,19 @@ import {
   sql,
   type Tracer,
 } from "#platform";
-import { type CarrierRun, LEASE_MS, runCarrier } from "./carrier-run.ts";
+import { type CarrierRun, runCarrier } from "./carrier-run.ts";
 import { watchCarriers } from "./carrier-metrics.ts";
 import { buildCarrier } from "./build-carrier.ts";
 import { reportStates } from "./carrier-states.ts";
 import { type CarrierRow, listCarriers } from "./carriers-table.ts";
-import { forgetNodes, heartbeat, leaseBinds, type NodeInfo, signOff } from "./nodes.ts";
+import {
+  forgetNodes,
+  HEARTBEAT_MS,
+  heartbeat,
+  leaseBinds,
+  type NodeInfo,
+  signOff,
+} from "./nodes.ts";
 import { endLeftBehind } from "./left-behind.ts";
 import type { MatchRules } from "./match-receipts.ts";
 import { giveUpParked } from "./parked-receipts.ts";
@@ -45,7 +52,6 @@ type Member = {
 };
 
 const REFRESH_MS = 1_000;
-const HEARTBEAT_MS = 5_000;
 const RENEW_MS = 10_000;
 const REPORT_MS = 2_000;
 const LEFT_BEHIND_MS = 10_000;
@@ -89,7 +95,7 @@ export function carrierFleet(deps: Deps) {
     "Receipts given up because no submission ever matched them.",
   );
   const currentRouting = async () => (routing ??= await loadRouting(db));
-  const sending = { recorder: record, routing: currentRouting, leaseMs: LEASE_MS };
+  const sending = { recorder: record, routing: currentRouting };
 
   async function refresh(): Promise<number> {
     const [current] = await db.query<{ version: number }>(sql`select version from routing_version`);
@@ -185,7 +191,6 @@ export function carrierFleet(deps: Deps) {
     const renewed = await renewLeases(db, {
       nodeId,
       messageIds: held.map(({ message }) => message.message_id),
-      leaseMs: LEASE_MS,
     });
     for (const due of held) {
       if (renewed.get(due.message.message_id) === due.epoch) due.leasedAtMs = startedMs;

@@ -58,7 +58,6 @@ async function startWorld() {
         clock: systemClock,
         log: silentLog,
         nodeId,
-        leaseMs: 30_000,
         recorder: record,
         routing: () => loadRouting(db),
       }),

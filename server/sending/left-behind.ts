@@ -8,7 +8,6 @@ type Deps = Pick<HandOverDeps, "recorder" | "routing"> & {
   clock: Clock;
   log: Log;
   nodeId: string;
-  leaseMs: number;
 };
 
 const PAGE = 100;
@@ -21,9 +20,9 @@ const LEFT_MS = 60_000;
  * When their validity is over they end here as they would there: the doubt is noted, then EXPIRED.
  */
 export async function endLeftBehind(deps: Deps): Promise<number> {
-  const { db, clock, log, nodeId, leaseMs } = deps;
+  const { db, clock, log, nodeId } = deps;
   const nowMs = clock.monotonicMs();
-  const rows = await leaseLeftBehind(db, { nodeId, leaseMs, afterMs: LEFT_MS, limit: PAGE });
+  const rows = await leaseLeftBehind(db, { nodeId, afterMs: LEFT_MS, limit: PAGE });
   const claims = rows.map((row) => ({ ...row, was_leased: true }));
   for (const [carrierId, ofCarrier] of Map.groupBy(claims, ({ carrier_id }) => carrier_id)) {
     const handOverDeps = {

@@ -1,5 +1,12 @@
 import { findSigningSecrets, type SigningSecrets } from "#accounts";
-import { type Database, DatabaseUnavailable, type SecretBox, sql, violates } from "#platform";
+import {
+  type Database,
+  DatabaseUnavailable,
+  LEASE_MS,
+  type SecretBox,
+  sql,
+  violates,
+} from "#platform";
 import type { Kind } from "./lanes.ts";
 
 /** A delivery that this node holds the lease of. */
@@ -60,9 +67,6 @@ type Row = {
   url: string;
   body: Buffer;
 };
-
-/** A dead node's claims return after this long. */
-export const LEASE_MS = 30_000;
 
 export type ClaimWish = {
   lanes: { hostKey: bigint; most: number }[];

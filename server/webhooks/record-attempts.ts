@@ -6,9 +6,10 @@ import {
   DatabaseUnavailable,
   type Log,
   type Metrics,
+  LEASE_MS,
   sql,
 } from "#platform";
-import { type Claim, LEASE_MS } from "./deliveries.ts";
+import type { Claim } from "./deliveries.ts";
 import { outcomeClass } from "./outcome.ts";
 import type { Attempt } from "./post.ts";
 import type { Ended } from "./schedule.ts";

@@ -374,7 +374,7 @@ async function fillWithGoodData(db: TestDatabase): Promise<void> {
 
 function sender(accountId: string, keyId: string) {
   const limits = { sends: 1000, sendsBurst: 1000 };
-  const settings = { nodeId: newId(1), leaseMs: 30_000, ...limits };
+  const settings = { nodeId: newId(1), ...limits };
   const metrics = createMetrics();
   const accept = acceptor({ db, clock, log: silentLog, metrics, settings, intake: undefined });
   const routing = routingTable(db);
