@@ -179,6 +179,11 @@ const planted: { what: string; breaks: string; by: string }[] = [
     by: "update messages set callback_url = null",
   },
   {
+    what: "a message still SENT although its receipts have come",
+    breaks: "I8",
+    by: "update submissions set receipt_effect = 'delivered' where outcome = 'accepted'",
+  },
+  {
     what: "an event without its body",
     breaks: "I10",
     by: "update events set body = null, callback_url = null",

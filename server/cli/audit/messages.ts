@@ -66,6 +66,24 @@ export const messages: readonly Invariant[] = [
          and m.segments > case when s.is_whole then s.accepted * m.segments else coalesce(s.accepted, 0) end`,
   },
   {
+    // Of a segment handed over twice, one delivery is enough, and a failure counts when neither is open.
+    name: "I8",
+    rule: "no message is still SENT when receipts have come for all of its segments, or a bad one for any",
+    violations: sql`
+      select m.account_id as "accountId", m.message_id as "messageId", s.decided
+        from messages m
+        join (select message_id, count(*) as segments, count(effect) as decided, bool_or(effect <> 'delivered') as is_bad
+                from (select message_id, segment,
+                             case when bool_or(receipt_effect = 'delivered') then 'delivered'
+                                  when bool_and(receipt_effect is not null) then max(receipt_effect)
+                             end as effect
+                        from submissions
+                       where outcome = 'accepted'
+                       group by message_id, segment) by_segment
+               group by message_id) s using (message_id)
+       where m.status = 'SENT' and (s.decided = s.segments or s.is_bad)`,
+  },
+  {
     // A refusal without a carrier's code was ours: the text does not fit the carrier's alphabet.
     name: "I9",
     rule: "a segment is handed over again only after a doubt or a temporary refusal, and in doubt at most twice",
