@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { secretBox, sql, systemClock } from "#platform";
 import { changeCarrier } from "#sending";
-import { startSending } from "../support/sending.ts";
+import { eventually } from "../support/eventually.ts";
+import { type SendingWorld, startSending } from "../support/sending.ts";
 
 const TO = { recipient: "4915112345678", text: "Hello" };
 
@@ -204,16 +205,7 @@ test("what waits for a carrier that is away goes to the next one of its route", 
 
 test("a carrier whose settings are changed goes on with the new ones", async () => {
   await using world = await startSending({ smscs: [{}, {}] });
-  const { db, secretKey } = world.api;
-  const [first] = await db.query<{ carrier_id: string; settings: Record<string, string> }>(sql`
-    select carrier_id, settings from carriers where name = 'c1'`);
-  await changeCarrier(db, {
-    carrierId: first?.carrier_id ?? "",
-    settings: { ...first?.settings, port: world.smscs[1]?.port },
-    secrets: secretBox(secretKey),
-    actor: "test",
-    now: systemClock.now(),
-  });
+  await changeFirst(world, { port: world.smscs[1]?.port });
   await world.smscs[1]?.bound(2);
 
   const { messageId } = await world.send(TO);
@@ -223,6 +215,41 @@ test("a carrier whose settings are changed goes on with the new ones", async () 
     [0, 1],
   );
 });
+
+test("a node is heard while one of its carriers still waits for an answer before it leaves", async () => {
+  await using world = await startSending({
+    smscs: [{ answer: "never" }],
+    settings: [{ response_timeout: "60s" }],
+  });
+  const { messageId } = await world.send(TO);
+  await world.smscs[0]?.submitArrived();
+  const before = await heardAt(world);
+
+  await changeFirst(world, { window: 2 });
+  await eventually("the node is heard", async () => (await heardAt(world)) > before);
+
+  const told = (await world.history(messageId)).map(({ type }) => type);
+  assert.deepEqual(told, ["status"], "the carrier has not left yet: that would leave a doubt");
+  await world.smscs[0]?.stop();
+});
+
+async function heardAt({ api }: SendingWorld): Promise<Date> {
+  const [node] = await api.db.query<{ heard_at: Date }>(sql`select heard_at from nodes`);
+  assert.ok(node);
+  return node.heard_at;
+}
+
+async function changeFirst({ api }: SendingWorld, changes: object): Promise<void> {
+  const [first] = await api.db.query<{ carrier_id: string; settings: object }>(sql`
+    select carrier_id, settings from carriers where name = 'c1'`);
+  await changeCarrier(api.db, {
+    carrierId: first?.carrier_id ?? "",
+    settings: { ...first?.settings, ...changes },
+    secrets: secretBox(api.secretKey),
+    actor: "test",
+    now: systemClock.now(),
+  });
+}
 
 test("ten messages in flight at once each get their own receipt", async () => {
   await using world = await startSending({ smscs: [{}] });
