@@ -73,6 +73,29 @@ test("a receipt that came while its message was still QUEUED decides once it is 
   }
 });
 
+test("a doubt and the late answer to it may be stored together: the row tells both", async () => {
+  await using api = await startApi();
+  const nodeId = newId(systemClock.now().getTime());
+  const message = await leased(api, nodeId);
+  const carrierId = message.carrier_id ?? "";
+  const record = recorderOf(api.db, nodeId);
+  const submission = { message, epoch: 1, carrierId, segment: 1, turn: 1, at: systemClock.now() };
+  const again = { next: "again", carrierId, delayMs: 0 } as const;
+  const doubt = { kind: "in_doubt", why: "timeout" } as const;
+  const late = { kind: "accepted", carrierMessageId: "x", matchId: "x" } as const;
+
+  await Promise.all([
+    record.submission({ ...submission, answer: doubt, step: again }),
+    record.submission({ ...submission, answer: late, step: null }),
+  ]);
+
+  const rows = await api.db.query(sql`
+    select in_doubt_at is not null as "inDoubt", doubt_reason, outcome, match_id from submissions`);
+  assert.deepEqual(rows, [
+    { inDoubt: true, doubt_reason: "timeout", outcome: "accepted", match_id: "x" },
+  ]);
+});
+
 test("a message remembers the carrier that took it, also where that is not the first of its route", async () => {
   await using api = await startApi();
   const nodeId = newId(systemClock.now().getTime());
