@@ -35,6 +35,10 @@ const CONCURRENCY = 4;
 /** What stands beside the code it tests: it needs no process of its own, and starting one costs more. */
 const BESIDE_CODE = /^(?:contract|sdk|dashboard|server\/\w+)\//;
 
+/** Where most files take half a minute and more: the last of them must not be what all else waits for. */
+const LONG = /^test\/(?:browser|crash|cli)$/;
+const LONG_BY = 0.8;
+
 const wanted = process.argv.slice(2);
 if (wanted.length === 0) {
   const passed = await Promise.all(checks.map(([name, ...command]) => check(name, command)));
@@ -109,9 +113,9 @@ async function joined(files: string[], folder: string): Promise<string[]> {
  * folders mostly wait, so side by side they fill each other's gaps.
  */
 function mixed(files: string[]): string[] {
-  const folders = Map.groupBy(files, dirname);
-  const placed = [...folders.values()].flatMap((folder) =>
-    folder.map((file, position) => ({ file, share: position / folder.length })),
-  );
+  const placed = [...Map.groupBy(files, dirname)].flatMap(([folder, members]) => {
+    const by = (LONG.test(folder) ? LONG_BY : 1) / members.length;
+    return members.map((file, position) => ({ file, share: position * by }));
+  });
   return placed.toSorted((a, b) => a.share - b.share).map(({ file }) => join(ROOT, file));
 }
