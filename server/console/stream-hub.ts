@@ -131,12 +131,11 @@ export function streamHub({ db, clock, operatorNews }: Deps) {
   }
 
   async function endForbidden(): Promise<void> {
-    const allowed = await stillAllowed(
-      db,
-      [...streams].map(({ watcher }) => watcher),
-      clock.now(),
-    );
-    for (const stream of streams) {
+    // Whoever comes while this is asked was let in a moment ago, and is asked for next time.
+    const asked = [...streams];
+    const watchers = asked.map(({ watcher }) => watcher);
+    const allowed = await stillAllowed(db, watchers, clock.now());
+    for (const stream of asked) {
       const { sessionId, accountId } = stream.watcher;
       if (allowed.has(`${sessionId} ${accountId ?? ""}`)) continue;
       streams.delete(stream);

@@ -6,6 +6,7 @@ import { findMessagesOf, type MessageRow } from "#messages";
 import { createMetrics, newId, openDatabase, silentLog, sql, systemClock } from "#platform";
 import { startApi } from "../../test/support/api.ts";
 import type { TestDatabase } from "../../test/support/postgres.ts";
+import { somebodyWaits } from "../../test/support/locks.ts";
 import { recorderOf } from "../../test/support/recorder.ts";
 import { recorder } from "./recorder.ts";
 
@@ -206,17 +207,4 @@ function rejection(carrierId: string): Receipt {
     recipient: null,
     raw: null,
   };
-}
-
-async function somebodyWaits(db: TestDatabase): Promise<void> {
-  for (let look = 0; look < 500; look += 1) {
-    const waiting = await db.query(sql`
-      select l.pid
-        from pg_locks l
-        join pg_stat_activity a on a.pid = l.pid
-       where not l.granted and a.datname = current_database()`);
-    if (waiting.length > 0) return;
-    await systemClock.sleep(10);
-  }
-  assert.fail("nobody waits for the account");
 }

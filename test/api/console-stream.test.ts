@@ -100,7 +100,7 @@ test("who comes back hears what was missed; after a gap they are told to read ev
 
   const missed = [await send(developer, console), await send(developer, console)];
   await using back = await watch(origin, console, developer, { "last-event-id": lastEventId });
-  const told = await back.until(({ type }) => type === "credits");
+  const told = await back.until(({ id }) => id === missed[1]);
   assert.deepEqual(
     told.filter(({ type }) => type === "message").map(({ id }) => id),
     missed,

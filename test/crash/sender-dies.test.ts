@@ -5,6 +5,7 @@ import { setRoute } from "#messages";
 import { secretBox, sql, systemClock } from "#platform";
 import { addCarrier } from "#sending";
 import { startApi, type TestApi } from "../support/api.ts";
+import { somebodyWaits } from "../support/locks.ts";
 import { type TestDatabase, testDatabase } from "../support/postgres.ts";
 import { startService, TEST_SECRET_KEY } from "../support/process.ts";
 
@@ -111,7 +112,7 @@ test("a receipt that was not stored before the crash is taken when the carrier r
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const holding = db.transaction(async (tx) => {
     await tx.query(sql`select message_id from messages for update`);
-    await waitForLock(db);
+    await somebodyWaits(db);
     first.kill("SIGKILL");
     await first.exited;
     await released;
@@ -180,16 +181,6 @@ async function expireClaims(db: TestDatabase): Promise<void> {
   await db.query(sql`update send_queue set due_at = clock_timestamp() where leased_by is not null`);
   await db.query(sql`update nodes set heard_at = heard_at - interval '1 minute'`);
   await db.query(sql`update bind_leases set leased_until = clock_timestamp()`);
-}
-
-/** Resolves when somebody waits for what this test has locked. */
-async function waitForLock(db: TestDatabase): Promise<void> {
-  for (let look = 0; look < 500; look += 1) {
-    const waiting = await db.query(sql`select pid from pg_locks where not granted`);
-    if (waiting.length > 0) return;
-    await systemClock.sleep(10);
-  }
-  assert.fail("nobody waits for the lock");
 }
 
 function timesReceived(smsc: Smsc): Map<string, number> {
