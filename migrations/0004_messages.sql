@@ -113,7 +113,9 @@ create table parked_receipts (
   match_ids          text[]      not null,
   receipt            jsonb       not null,
   raw                bytea,
-  at                 timestamptz not null
+  at                 timestamptz not null,
+  -- Submissions before this are not meant: the carrier has used the id again.
+  since              timestamptz not null default '-infinity'
 );
 create index parked_receipts_by_match_id on parked_receipts using gin (match_ids);
 

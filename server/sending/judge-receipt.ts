@@ -18,6 +18,8 @@ export function isOpen({ status }: LockedMessage): boolean {
 
 type Judgement = {
   match: Match;
+  /** Whether an earlier receipt of the same submission has decided it. */
+  isDecided: boolean;
   receipt: Receipt;
   at: Date;
   progress: Progress;
@@ -27,11 +29,11 @@ type Judgement = {
 /** What one receipt does to its message, given what its other segments have reached. */
 export function judgeReceipt(
   message: LockedMessage,
-  { match, receipt, at, progress, per }: Judgement,
+  { match, isDecided, receipt, at, progress, per }: Judgement,
 ): { move: Move | undefined; isApplied: boolean } {
   const { effect, errorCode, carrierCode } = receipt;
   const state = progress.get(match.segment) ?? { effect: null, open: 1 };
-  if (effect === "none" || !isOpen(message) || state.effect !== null)
+  if (effect === "none" || isDecided || !isOpen(message) || state.effect !== null)
     return { move: undefined, isApplied: false };
   state.open -= 1;
   // In doubt, the segment was submitted twice: it is lost only when neither is open any more.

@@ -1,19 +1,24 @@
 import type { Carrier, Receipt } from "#carriers";
 import { newId, type Queryable, sql, type Transaction } from "#platform";
-import type { ArrivedReceipt } from "./match-receipts.ts";
+import { type ArrivedReceipt, type MatchRules, meantSince } from "./match-receipts.ts";
 
 /** Keeps receipts that match no submission yet. */
-export async function parkReceipts(tx: Transaction, unmatched: ArrivedReceipt[]): Promise<void> {
+export async function parkReceipts(
+  tx: Transaction,
+  unmatched: ArrivedReceipt[],
+  rules: MatchRules,
+): Promise<void> {
   if (unmatched.length === 0) return;
   const stored = unmatched.map(({ receipt: { raw: _raw, ...rest } }) => JSON.stringify(rest));
   await tx.query(sql`
-    insert into parked_receipts (parked_id, carrier_id, match_ids, receipt, raw, at)
+    insert into parked_receipts (parked_id, carrier_id, match_ids, receipt, raw, at, since)
     select u.parked_id, u.carrier_id, array(select jsonb_array_elements_text(u.receipt -> 'carrierMessageIds')),
-           u.receipt, u.raw, u.at
+           u.receipt, u.raw, u.at, u.since
       from unnest(${unmatched.map(({ at }) => newId(at.getTime()))}::uuid[], ${unmatched.map(({ receipt }) => receipt.carrierId)}::uuid[],
                   ${stored}::jsonb[], ${unmatched.map(({ receipt }) => (receipt.raw ? Buffer.from(receipt.raw) : null))}::bytea[],
-                  ${unmatched.map(({ at }) => at)}::timestamptz[])
-           as u (parked_id, carrier_id, receipt, raw, at)`);
+                  ${unmatched.map(({ at }) => at)}::timestamptz[],
+                  ${unmatched.map((arrived) => meantSince(arrived, rules))}::timestamptz[])
+           as u (parked_id, carrier_id, receipt, raw, at, since)`);
 }
 
 /**
@@ -27,7 +32,7 @@ export async function takeParked(
 ): Promise<ArrivedReceipt[]> {
   const condition = accepted
     ? sql`p.match_ids && ${accepted.map(({ matchId }) => matchId)}::text[] and p.carrier_id = any (${accepted.map(({ carrierId }) => carrierId)}::uuid[])`
-    : sql`exists (select from submissions s where s.carrier_id = p.carrier_id and s.match_id = any (p.match_ids))`;
+    : sql`exists (select from submissions s where s.carrier_id = p.carrier_id and s.match_id = any (p.match_ids) and s.at >= p.since)`;
   const rows = await tx.query<{ receipt: Omit<Receipt, "raw">; raw: Buffer | null; at: Date }>(sql`
     delete from parked_receipts
      where parked_id in (

@@ -27,7 +27,7 @@ export async function applyReceipts(
   const matches = await matchReceipts(tx, arrived, rules);
   const matched = new Map(matches.map((match) => [match.n, match]));
   const unmatched = arrived.filter((_receipt, n) => !matched.has(n));
-  await parkReceipts(tx, unmatched);
+  await parkReceipts(tx, unmatched, rules);
   if (matches.length === 0) return unmatched.length;
 
   const rejected = matches.filter(({ n }) => arrived[n]?.receipt.effect === "rejected");
@@ -48,6 +48,7 @@ export async function applyReceipts(
 
   const notes: Note[] = [];
   const moves: Move[] = [];
+  const decided = new Set<string>();
   for (const match of matches) {
     const message = messages.get(match.message_id);
     const { receipt, at } = arrived[match.n] as ArrivedReceipt;
@@ -55,13 +56,17 @@ export async function applyReceipts(
     const progress =
       segments.get(match.message_id) ?? new Map([[match.segment, { effect: null, open: 1 }]]);
     const isLate = !isOpen(message);
+    const submission = `${match.message_id} ${match.segment} ${match.turn}`;
     const { move, isApplied } = judgeReceipt(message, {
+      // Carriers repeat themselves: of a segment handed over twice, each counts once.
+      isDecided: match.is_decided || decided.has(submission),
       match,
       receipt,
       at,
       progress,
       per: rules(receipt.carrierId).per,
     });
+    if (isApplied) decided.add(submission);
     notes.push({ match, receipt, at, isApplied, isLate });
     if (move) {
       moves.push(move);

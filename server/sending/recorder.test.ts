@@ -141,6 +141,79 @@ test("refusals by the carrier's code, and receipts that come after the end, are 
   assert.deepEqual(record.lastHour(carrierId), { refusals: { "0x58": 1 }, lateReceipts: 1 });
 });
 
+test("of a segment handed over twice, a failure told twice counts once", async () => {
+  for (const isOneBatch of [true, false]) {
+    await using api = await startApi();
+    const nodeId = newId(systemClock.now().getTime());
+    const message = await leased(api, nodeId);
+    const [carrierId, at] = [message.carrier_id ?? "", systemClock.now()];
+    const record = recorderOf(api.db, nodeId);
+    const submission = { message, epoch: 1, carrierId, segment: 1, at };
+    const again = { next: "again", carrierId, delayMs: 0 } as const;
+    const doubt = { kind: "in_doubt", why: "timeout" } as const;
+    const accepted = (id: string) =>
+      ({ kind: "accepted", carrierMessageId: id, matchId: id }) as const;
+    await record.submission({ ...submission, turn: 1, answer: doubt, step: again });
+    await leaseAll(api.db, nodeId);
+    await record.submission({
+      ...submission,
+      turn: 2,
+      answer: accepted("y"),
+      step: { next: "sent" },
+    });
+    await record.submission({ ...submission, turn: 1, answer: accepted("x"), step: null });
+
+    const failure = () => record.receipt({ receipt: rejection(carrierId), at });
+    if (isOneBatch) await Promise.all([failure(), failure()]);
+    else for (const tell of [failure, failure]) await tell();
+    const receipt = { ...rejection(carrierId), carrierMessageIds: ["y"] };
+    await record.receipt({ receipt: { ...receipt, effect: "delivered" }, at });
+
+    const [ended] = (await findMessagesOf(api.db, [message])).values();
+    assert.equal(ended?.status, "DELIVERED");
+  }
+});
+
+test("where two submissions have one id, the receipt is of the one to its recipient", async () => {
+  await using api = await startApi();
+  const nodeId = newId(systemClock.now().getTime());
+  const messages = [await leased(api, nodeId), await leased(api, nodeId, "4915187654321")];
+  const record = recorderOf(api.db, nodeId);
+  const answer = { kind: "accepted", carrierMessageId: "x", matchId: "x" } as const;
+  const [carrierId, at] = [messages[0]?.carrier_id ?? "", systemClock.now()];
+  for (const message of messages) {
+    const submission = { message, epoch: 1, carrierId, segment: 1, turn: 1, answer, at };
+    await record.submission({ ...submission, step: { next: "sent" } });
+  }
+
+  const receipt = { ...rejection(carrierId), effect: "delivered" } as const;
+  await record.receipt({ receipt: { ...receipt, recipient: "4915112345678" }, at });
+
+  const after = await findMessagesOf(api.db, messages);
+  assert.deepEqual(
+    messages.map(({ message_id }) => after.get(message_id)?.status),
+    ["DELIVERED", "SENT"],
+  );
+});
+
+test("a parked receipt whose id was used before its carrier's window is left alone", async () => {
+  await using api = await startApi();
+  const nodeId = newId(systemClock.now().getTime());
+  const message = await leased(api, nodeId);
+  const [carrierId, at] = [message.carrier_id ?? "", systemClock.now()];
+  const record = recorderOf(api.db, nodeId);
+  const answer = { kind: "accepted", carrierMessageId: "x", matchId: "x" } as const;
+  const submission = { message, epoch: 1, carrierId, segment: 1, turn: 1, answer, at };
+  await record.submission({ ...submission, step: { next: "sent" } });
+  await api.db.query(sql`update submissions set at = at - interval '1 day'`);
+  await record.receipt({ receipt: rejection(carrierId), at });
+  const parked = () => api.db.query(sql`select parked_id from parked_receipts`);
+  const before = await parked();
+
+  assert.equal(await record.sweepParked(), 0);
+  assert.deepEqual([before.length, await parked()], [1, before]);
+});
+
 test("once stopped, an answer that cannot be stored holds up nobody", async () => {
   await using api = await startApi();
   const nodeId = newId(systemClock.now().getTime());
@@ -180,8 +253,9 @@ test("once stopped, an answer that cannot be stored holds up nobody", async () =
 async function leased(
   api: Awaited<ReturnType<typeof startApi>>,
   nodeId: string,
+  recipient = "4915112345678",
 ): Promise<MessageRow> {
-  const answer = await api.send({ recipient: "4915112345678", text: "Hello" });
+  const answer = await api.send({ recipient, text: "Hello" });
   const { messageId } = answer.json() as { messageId: string };
   await leaseAll(api.db, nodeId);
   const found = await findMessagesOf(api.db, [

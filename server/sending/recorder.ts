@@ -102,8 +102,8 @@ export function recorder(deps: Deps): Recorder {
         const parked = await takeParked(tx, null, PARKED_PAGE);
         const { rules, outbox, hour } = counted;
         const onNoted = (notes: readonly Note[]) => countLate(hour, notes);
-        await applyReceipts(tx, parked, { rules, outbox, onNoted });
-        return parked.length;
+        const unmatched = await applyReceipts(tx, parked, { rules, outbox, onNoted });
+        return parked.length - unmatched;
       }),
     lastHour: (carrierId) => counted.hour.read(carrierId),
     stop() {

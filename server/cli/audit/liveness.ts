@@ -27,7 +27,7 @@ export const liveness: readonly Invariant[] = [
       select distinct p.parked_id as "parkedId", s.message_id as "messageId"
         from parked_receipts p
         join submissions s on s.carrier_id = p.carrier_id and s.match_id = any (p.match_ids)
-       where p.at < now() - interval '60 s' and p.at > s.at - interval '7 days'`,
+       where p.at < now() - interval '60 s' and s.at >= p.since`,
   },
   {
     name: "I17",
