@@ -5,7 +5,7 @@ import { acceptCode, type FactorDeps } from "./second-factor.ts";
 import { type Passwords, TooManyHashes } from "./sign-in/password.ts";
 import type { SessionCookie } from "./sign-in/session-cookie.ts";
 import { forgive, giveBack, takeTry } from "./sign-in/tries.ts";
-import { findUser, lockUser } from "./users.ts";
+import { findUser, lockUser, type UserRow } from "./users.ts";
 
 export type SignInDeps = FactorDeps & {
   db: Database;
@@ -24,12 +24,12 @@ export async function spendTry(
   if (!verdict.isAllowed) throw waitFor(verdict.waitSeconds);
 }
 
-/** Guessing here is counted with guessing at the sign-in. */
-export async function isRightPassword(
+/** The user whose password it was, undefined if it is wrong. Counted with guessing at the sign-in. */
+export async function provePassword(
   { db, clock, passwords }: SignInDeps,
   person: Person,
   password: string,
-): Promise<boolean> {
+): Promise<UserRow | undefined> {
   const tries = { userTries: person.email };
   await spendTry(db, tries, clock.now());
   const user = await findUser(db, person.userId);
@@ -37,11 +37,12 @@ export async function isRightPassword(
     if (error instanceof TooManyHashes) await giveBack(db, tries);
     throw error;
   });
-  if (isRight) await forgive(db, tries);
-  return isRight;
+  if (!isRight) return undefined;
+  await forgive(db, tries);
+  return user;
 }
 
-/** So is guessing at codes with that at the second factor. */
+/** Guessing at codes is counted with that at the second factor. */
 export async function isRightCode(
   deps: SignInDeps,
   person: Person,

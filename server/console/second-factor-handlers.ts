@@ -1,7 +1,7 @@
 import { recordAudit } from "#accounts";
 import type { ConsoleHandlers } from "./console-call.ts";
 import { required } from "./field-problems.ts";
-import { isRightCode, isRightPassword, type SignInDeps, spendTry } from "./proofs.ts";
+import { isRightCode, provePassword, type SignInDeps, spendTry } from "./proofs.ts";
 import {
   acceptCode,
   beginSecondFactor,
@@ -98,7 +98,7 @@ export function secondFactorHandlers(deps: SignInDeps) {
       const isProven =
         body.password === undefined
           ? await isRightCode(deps, person, body.code ?? "")
-          : await isRightPassword(deps, person, body.password);
+          : (await provePassword(deps, person, body.password)) !== undefined;
       if (!isProven) throw problem("PROOF_FAILED");
       await db.transaction(async (tx) => {
         await noteProof(tx, person.sessionId, now);

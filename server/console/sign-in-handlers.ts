@@ -2,7 +2,7 @@ import { recordAudit } from "#accounts";
 import { networkOf } from "#http";
 import type { ConsoleHandlers, Person } from "./console-call.ts";
 import { refuseFields } from "./field-problems.ts";
-import { isRightPassword, type SignInDeps, spendTry } from "./proofs.ts";
+import { provePassword, type SignInDeps, spendTry } from "./proofs.ts";
 import { isOutdated, judgePassword, TooManyHashes } from "./sign-in/password.ts";
 import {
   endSession,
@@ -13,7 +13,7 @@ import {
   type SessionRow,
 } from "./sign-in/sessions.ts";
 import { forgive, giveBack } from "./sign-in/tries.ts";
-import { findUserByEmail, plainEmail, setPassword } from "./users.ts";
+import { findUserByEmail, lockUser, plainEmail, setPassword } from "./users.ts";
 
 /** Signing in and out, the password, and where one is signed in. */
 export function signInHandlers(deps: SignInDeps) {
@@ -36,16 +36,19 @@ export function signInHandlers(deps: SignInDeps) {
       if (!user || !isRight) throw problem("SIGN_IN_FAILED");
       await Promise.all([forgive(db, byUser), giveBack(db, byAddress)]);
       const { header: setCookie, tokenHash } = cookie.issue();
-      const isPending = user.totp !== null;
       const by = { ...actor, name: `user:${user.user_id}` };
       const rehashed = isOutdated(user.password) ? await passwords.hash(body.password) : undefined;
-      await db.transaction(async (tx) => {
+      const isPending = await db.transaction(async (tx) => {
+        // Hashing took a while: a password changed since then opens nothing, a second factor counts.
+        const current = await lockUser(tx, user.user_id);
+        if (current?.password !== user.password) throw problem("SIGN_IN_FAILED");
+        const needsFactor = current.totp !== null;
         // Whoever put a cookie into this browser before gains nothing by the sign-in.
         if (person) await endSession(tx, person);
         await insertSession(tx, {
           userId: user.user_id,
           tokenHash,
-          isPending,
+          isPending: needsFactor,
           address,
           userAgent,
           now,
@@ -58,6 +61,7 @@ export function signInHandlers(deps: SignInDeps) {
           action: "user.signed_in",
           objectId: user.user_id,
         });
+        return needsFactor;
       });
       header("set-cookie", setCookie);
       return { state: isPending ? "second_factor_required" : "signed_in" };
@@ -82,13 +86,16 @@ export function signInHandlers(deps: SignInDeps) {
     async changePassword({ body, person, actor, problem }) {
       const now = clock.now();
       refuseFields({ newPassword: judgePassword(body.newPassword, person.email) });
-      if (!(await isRightPassword(deps, person, body.currentPassword)))
-        throw problem("PROOF_FAILED");
+      const proven = await provePassword(deps, person, body.currentPassword);
+      if (!proven) throw problem("PROOF_FAILED");
       const passwordHash = await passwords.hash(body.newPassword);
       await db.transaction(async (tx) => {
+        // Hashing took a while: who reset the password since then has the last word.
+        const current = await lockUser(tx, person.userId);
+        if (!(await noteProof(tx, person.sessionId, now))) throw problem("SESSION_REQUIRED");
+        if (current?.password !== proven.password) throw problem("PROOF_FAILED");
         await setPassword(tx, person.userId, passwordHash);
         await endSessionsOf(tx, person.userId, { except: person.sessionId });
-        await noteProof(tx, person.sessionId, now);
         const action = "user.password_changed";
         await recordAudit(tx, { at: now, accountId: null, actor, action, objectId: person.userId });
       });

@@ -76,12 +76,16 @@ function isUntouched({ seen_at }: SessionRow, now: Date): boolean {
   return now.getTime() - seen_at.getTime() > TOUCH_MINUTES * 60_000;
 }
 
+/** The user's row before the session's, as whoever changes a password takes them; else a deadlock. */
 async function touchSession(db: Queryable, session: SessionRow, now: Date): Promise<void> {
   await db.query(sql`
-    with touched as (
-      update sessions set seen_at = ${now} where session_id = ${session.session_id} returning user_id
+    with seen as (
+      update users set last_seen_at = ${now} where user_id = ${session.user_id} returning user_id
     )
-    update users u set last_seen_at = ${now} from touched t where u.user_id = t.user_id`);
+    update sessions s
+       set seen_at = ${now}
+      from seen u
+     where s.session_id = ${session.session_id} and s.user_id = u.user_id`);
 }
 
 /** The session goes on under a new token: the old cookie, wherever it is, is worth nothing. */
@@ -105,8 +109,11 @@ export async function renewToken(
   );
 }
 
-export async function noteProof(db: Queryable, sessionId: string, now: Date): Promise<void> {
-  await db.query(sql`update sessions set proven_at = ${now} where session_id = ${sessionId}`);
+/** False where the session was ended. */
+export async function noteProof(db: Queryable, sessionId: string, now: Date): Promise<boolean> {
+  const noted = await db.query(sql`
+    update sessions set proven_at = ${now} where session_id = ${sessionId} returning session_id`);
+  return noted.length > 0;
 }
 
 export async function endSession(

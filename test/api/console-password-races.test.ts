@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Database, sql, type Transaction } from "#platform";
+import { endSessionsOf } from "../../server/console/sign-in/sessions.ts";
+import { lockUser, setPassword } from "../../server/console/users.ts";
+import { PASSWORD, type Person, startConsole } from "../support/console.ts";
+import { somebodyWaits } from "../support/locks.ts";
+import { movableClock } from "../support/movable-clock.ts";
+
+type Answer = Awaited<ReturnType<Person["get"]>>;
+
+const ANOTHER = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAA";
+
+/** The answer to a request which has judged what it was given when the change is made. */
+async function answerAfter(
+  { db, userId, request }: { db: Database; userId: string; request: () => Promise<Answer> },
+  change: (tx: Transaction) => Promise<unknown>,
+): Promise<Answer> {
+  const { answer } = await db.transaction(async (tx) => {
+    await lockUser(tx, userId);
+    const asked = request();
+    await somebodyWaits(db);
+    await change(tx);
+    return { answer: asked };
+  });
+  return answer;
+}
+
+/** What a change and a reset of the password do. */
+async function replacePassword(tx: Transaction, userId: string): Promise<void> {
+  await setPassword(tx, userId, ANOTHER);
+  await endSessionsOf(tx, userId);
+}
+
+test("a sign-in under way while the password changes opens nothing", async () => {
+  await using console = await startConsole();
+  const { db } = console;
+  const { email, userId } = await console.member("owner");
+  const request = () =>
+    console.stranger().post("/console/auth/sign-in", { email, password: PASSWORD });
+
+  const answer = await answerAfter({ db, userId, request }, (tx) => replacePassword(tx, userId));
+
+  assert.equal(answer.json().error.code, "SIGN_IN_FAILED");
+  assert.deepEqual(await db.query(sql`select session_id from sessions`), []);
+});
+
+test("a sign-in under way while a second factor is switched on must give it", async () => {
+  await using console = await startConsole();
+  const { db } = console;
+  const { email, userId } = await console.member("owner");
+  const guest = console.stranger();
+  const request = () => guest.post("/console/auth/sign-in", { email, password: PASSWORD });
+
+  const answer = await answerAfter({ db, userId, request }, (tx) =>
+    tx.query(sql`update users set totp = ${Buffer.of(0)} where user_id = ${userId}`),
+  );
+
+  assert.deepEqual(answer.json(), { state: "second_factor_required" });
+  assert.equal((await guest.get("/console/me")).json().error.code, "SECOND_FACTOR_REQUIRED");
+});
+
+test("a change of password under way in a session that a reset ends changes nothing", async () => {
+  await using console = await startConsole();
+  const { db } = console;
+  const { userId, post } = await console.member("owner");
+  const wish = { currentPassword: PASSWORD, newPassword: "purple canoe 17 window" };
+  const request = () => post("/console/auth/password", wish);
+
+  const answer = await answerAfter({ db, userId, request }, (tx) => replacePassword(tx, userId));
+
+  assert.equal(answer.json().error.code, "SESSION_REQUIRED");
+  assert.deepEqual(await db.query(sql`select password from users`), [{ password: ANOTHER }]);
+});
+
+test("of two changes of a password at once in one session, the second is refused", async () => {
+  await using console = await startConsole();
+  const { db } = console;
+  const { userId, post } = await console.member("owner");
+  const wish = { currentPassword: PASSWORD, newPassword: "purple canoe 17 window" };
+  const request = () => post("/console/auth/password", wish);
+
+  const answer = await answerAfter({ db, userId, request }, (tx) =>
+    setPassword(tx, userId, ANOTHER),
+  );
+
+  assert.equal(answer.json().error.code, "PROOF_FAILED");
+  assert.deepEqual(await db.query(sql`select password from users`), [{ password: ANOTHER }]);
+});
+
+test("a request that notes a session as seen waits its turn while the password changes", async () => {
+  const clock = movableClock();
+  await using console = await startConsole({ clock });
+  const { db } = console;
+  const { userId, get } = await console.member("owner");
+  clock.advance(6 * 60_000);
+
+  const answer = await answerAfter({ db, userId, request: () => get("/console/me") }, (tx) =>
+    endSessionsOf(tx, userId),
+  );
+
+  assert.equal(answer.statusCode, 200, "it was found before");
+});
+
+test("a sign-in over a session of one's own waits its turn while the password changes", async () => {
+  await using console = await startConsole();
+  const { db } = console;
+  const { userId, signIn } = await console.member("owner");
+
+  const answer = await answerAfter({ db, userId, request: signIn }, (tx) =>
+    endSessionsOf(tx, userId),
+  );
+
+  assert.deepEqual(answer.json(), { state: "signed_in" });
+});
