@@ -3,7 +3,14 @@ import { Problem } from "#http";
 import { type Transaction, within } from "#platform";
 import type { ConsoleHandlers } from "./console-call.ts";
 import { refuseFields, required } from "./field-problems.ts";
-import { type FoundLink, findLink, type LinkKind, type LinkRow, takeLink } from "./links.ts";
+import {
+  type FoundLink,
+  findLink,
+  type LinkKind,
+  type LinkRow,
+  takeLink,
+  withdrawResets,
+} from "./links.ts";
 import { completeSetup, FIRST_CREDITS } from "./setup.ts";
 import type { SignInDeps } from "./proofs.ts";
 import { judgePassword } from "./sign-in/password.ts";
@@ -16,6 +23,7 @@ import {
   insertUser,
   judgeEmail,
   judgePersonName,
+  lockUser,
   setPassword,
 } from "./users.ts";
 
@@ -120,7 +128,10 @@ export function linkHandlers(deps: SignInDeps) {
       refuseFields({ password: judgePassword(body.password, user.email) });
       const passwordHash = await passwords.hash(body.password);
       await db.transaction(async (tx) => {
+        // The user's row before the links: of two resets at once, the second finds its link withdrawn.
+        await lockUser(tx, user.user_id);
         openOrRefuse(await takeLink(tx, { token: body.token, kind: "reset", now }), "reset");
+        await withdrawResets(tx, { userId: user.user_id, now });
         await setPassword(tx, user.user_id, passwordHash);
         await endSessionsOf(tx, user.user_id);
         const by = { ...actor, name: `user:${user.user_id}` };

@@ -97,6 +97,17 @@ export async function withdrawInvitation(
   return link;
 }
 
+/** With a new password: an older link, wherever it is, must not set another. */
+export async function withdrawResets(
+  tx: Transaction,
+  { userId, now }: { userId: string; now: Date },
+): Promise<void> {
+  await tx.query(sql`
+    update links
+       set withdrawn_at = ${now}
+     where user_id = ${userId} and used_at is null and withdrawn_at is null and expires_at > ${now}`);
+}
+
 function judge(link: LinkRow | undefined, now: Date): FoundLink {
   if (!link) return { outcome: "unknown" };
   if (link.used_at) return { outcome: "used" };

@@ -2,6 +2,7 @@ import { recordAudit } from "#accounts";
 import { networkOf } from "#http";
 import type { ConsoleHandlers, Person } from "./console-call.ts";
 import { refuseFields } from "./field-problems.ts";
+import { withdrawResets } from "./links.ts";
 import { provePassword, type SignInDeps, spendTry } from "./proofs.ts";
 import { isOutdated, judgePassword, TooManyHashes } from "./sign-in/password.ts";
 import {
@@ -95,6 +96,7 @@ export function signInHandlers(deps: SignInDeps) {
         if (!(await noteProof(tx, person.sessionId, now))) throw problem("SESSION_REQUIRED");
         if (current?.password !== proven.password) throw problem("PROOF_FAILED");
         await setPassword(tx, person.userId, passwordHash);
+        await withdrawResets(tx, { userId: person.userId, now });
         await endSessionsOf(tx, person.userId, { except: person.sessionId });
         const action = "user.password_changed";
         await recordAudit(tx, { at: now, accountId: null, actor, action, objectId: person.userId });

@@ -275,6 +275,27 @@ test("a reset link sets a new password once and ends every session of that user"
   assert.equal((await operator.post(nobody)).json().error.code, "USER_NOT_FOUND");
 });
 
+test("a password that is set anew, by a link or by oneself, withdraws all other reset links", async () => {
+  await using console = await startConsole();
+  const operator = await console.member("owner", { isOperator: true });
+  const viewer = await console.member("viewer");
+  const path = `/console/operator/users/${viewer.userId}/reset-link`;
+  const makeToken = async () => tokenOf((await operator.post(path)).json().link);
+  const reset = (token: string, password: string) =>
+    console.stranger().post("/console/links/reset", { token, password });
+  const [older, newer] = [await makeToken(), await makeToken()];
+
+  assert.equal((await reset(newer, "purple canoe 17 window")).statusCode, 204);
+  assert.match(detailOf(await reset(older, PASSWORD)), /withdrawn/);
+
+  viewer.password = "purple canoe 17 window";
+  await viewer.signIn();
+  const unused = await makeToken();
+  const wish = { currentPassword: viewer.password, newPassword: "amber kettle 53 bridge" };
+  assert.equal((await viewer.post("/console/auth/password", wish)).statusCode, 204);
+  assert.match(detailOf(await reset(unused, PASSWORD)), /withdrawn/);
+});
+
 test("a name and preferences are kept with their version", async () => {
   await using console = await startConsole();
   const owner = await console.member("owner");
