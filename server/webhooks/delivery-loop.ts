@@ -18,6 +18,7 @@ import type { EgressPolicy } from "./egress/policy.ts";
 import { hostKeeper } from "./hosts.ts";
 import type { Health } from "./lane-health.ts";
 import type { Kind, Lanes } from "./lanes.ts";
+import { namedLanes } from "./named-lanes.ts";
 import type { Poster } from "./post.ts";
 import { attemptRecorder, idsOf } from "./record-attempts.ts";
 
@@ -47,8 +48,6 @@ export type DeliveryLoop = Pick<DeliveryIntake, "reserve" | "take" | "release"> 
 /** How often all lanes are looked at, for what other nodes wrote and for retries that fall due. */
 const WALK_EVERY_MS = 500;
 const LANES_A_TURN = 500;
-/** Beyond it lanes wait for the next walk. */
-const MAX_NAMED = 10_000;
 
 /** Claims what is due, posts it, records what became of it. Nothing lives only in memory. */
 export function deliveryLoop(deps: Deps): DeliveryLoop {
@@ -61,14 +60,13 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
     recorder,
     random: deps.random ?? Math.random,
     onRoom: () => {
-      if (named.first.size > 0 || named.again.size > 0) running?.wake();
+      if (!named.first.isEmpty() || !named.again.isEmpty()) running?.wake();
     },
   });
   const isBehind = (hostKey: bigint) => named.first.has(hostKey);
   const intake = deliveryIntake({ db, clock, log, secrets, lanes, runner, isBehind });
   const hosts = hostKeeper({ db, clock, log, lanes, metrics });
-  /** Lanes known to have something due, of each kind. */
-  const named: Record<Kind, Set<bigint>> = { first: new Set(), again: new Set() };
+  const named = { first: namedLanes(lanes), again: namedLanes(lanes) };
   let after = BEFORE_ALL_LANES;
   let oldestDue = new Map<Health, Date>();
   let walkAtMs = 0;
@@ -77,12 +75,8 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
   let keepingHosts: RunningLoop | undefined;
 
   function wake(hostKeys: readonly bigint[]): void {
-    for (const hostKey of hostKeys) name("first", hostKey);
+    for (const hostKey of hostKeys) named.first.add(hostKey);
     running?.wake();
-  }
-
-  function name(kind: Kind, hostKey: bigint): void {
-    if (named[kind].size < MAX_NAMED) named[kind].add(hostKey);
   }
 
   async function pass(): Promise<number> {
@@ -108,8 +102,8 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
   async function walk(): Promise<void> {
     const walked = await walkLanes(db, after, LANES_A_TURN);
     for (const { hostKey, firstAt, againAt } of walked.due) {
-      if (firstAt !== null) name("first", hostKey);
-      if (againAt !== null) name("again", hostKey);
+      if (firstAt !== null) named.first.add(hostKey);
+      if (againAt !== null) named.again.add(hostKey);
       noteDue(lanes.healthOf(hostKey), firstAt);
       noteDue(lanes.healthOf(hostKey), againAt);
     }
@@ -127,7 +121,7 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
 
   /** Claims in the lanes that are named and have room; one that may have more stays named. */
   async function claim(kind: Kind): Promise<number> {
-    const hostKeys = [...named[kind]];
+    const hostKeys = named[kind].sift();
     const grants = lanes.grant(
       hostKeys.map((hostKey) => ({ hostKey })),
       kind,
@@ -144,7 +138,7 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
       const claims = await claimDeliveries(db, { lanes: wish, kind, nowMs, secrets });
       const taken = Map.groupBy(claims.deliveries, ({ hostKey }) => hostKey);
       for (const { hostKey, most } of wish)
-        if ((taken.get(hostKey)?.length ?? 0) >= most) name(kind, hostKey);
+        if ((taken.get(hostKey)?.length ?? 0) >= most) named[kind].add(hostKey);
       hand(claims, kind, free);
       return claims.deliveries.length;
     } finally {

@@ -57,6 +57,8 @@ export type Lanes = {
   /** Lets an open lane be tried at once: somebody asked for it. */
   probe(hostKey: bigint): void;
   healthOf(hostKey: bigint): Health;
+  /** False where nothing may begin before its next probe, whatever slots are free. */
+  mayTry(hostKey: bigint): boolean;
   /** How many first attempts may be claimed beyond its free slots, because they can begin soon. */
   aheadOf(hostKey: bigint): number;
   /** The lanes used since the last call. */
@@ -250,6 +252,10 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
     healthOf(hostKey) {
       const lane = lanes.get(hostKey);
       return lane === undefined ? "unproven" : healthNow(lane.state, clock.monotonicMs());
+    },
+    mayTry(hostKey) {
+      const lane = lanes.get(hostKey);
+      return lane === undefined || capOf(lane.state, clock.monotonicMs()) > 0;
     },
     aheadOf(hostKey) {
       const lane = lanes.get(hostKey);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { hostKey } from "#messages";
 import { sql } from "#platform";
 import { startReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
@@ -87,6 +88,23 @@ test("a new host name per message gains an account no more than its share", asyn
 
   const ended = await world.attempts();
   assert.equal(silent.received.length, 16, JSON.stringify(ended.slice(0, 20)));
+  silent.release(200);
+});
+
+test("an account with more lanes than a node keeps in mind does not keep another account's receiver waiting", async () => {
+  await using silent = await startReceiver(() => "hold", "0.0.0.0");
+  await using world = await webhookWorld();
+  const { loop } = world.worker({ deadlineMs: FOR_EVER_MS });
+  const other = await world.newAccount();
+  await using healthy = await startReceiver();
+  await world.sentTo(addressesOf(silent.port, 40));
+  await until("the silent hosts hold all they may", () => silent.received.length === 16);
+  const [first, end] = [hostKey(world.accountId, "") & ~0xffffn, 65_536n];
+  for (let n = 0n; n < end; n += 1n) loop.wake([first + n]);
+
+  await world.sent(3, { url: healthy.url, accountId: other });
+
+  await healthy.arrived(3);
   silent.release(200);
 });
 

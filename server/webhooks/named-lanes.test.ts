@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import { manualClock } from "../../test/support/manual-clock.ts";
+import { accountOf } from "#messages";
+import { laneKeeper, type Lanes } from "./lanes.ts";
+import { namedLanes } from "./named-lanes.ts";
+import type { Outcome } from "./outcome.ts";
+
+const ok: Outcome = { kind: "answered", status: 200, retryAfter: null };
+const late: Outcome = { kind: "failed", class: "timeout", detail: "" };
+
+/** The nth host of the mth account. */
+function key(account: number, host = 0): bigint {
+  return BigInt(account) * 65_536n + BigInt(host);
+}
+
+function attempt(lanes: Lanes, hostKey: bigint, outcome: Outcome): void {
+  const place = { accountId: "a1", hostname: `h${hostKey}`, origin: `https://h${hostKey}` };
+  assert.ok(lanes.take(hostKey, "first"));
+  assert.ok(lanes.begin(hostKey, "first", place));
+  lanes.end({ hostKey, kind: "first", place, outcome, durationMs: 10 });
+}
+
+test("an account with all the lanes there can be leaves places for thousands of others", () => {
+  const named = namedLanes(laneKeeper({ clock: manualClock() }));
+  for (let host = 0; host < 65_536; host += 1) named.add(key(1, host));
+
+  for (let account = 2; account < 5_000; account += 1) {
+    named.add(key(account));
+    assert.ok(named.has(key(account)), `account ${account}`);
+  }
+});
+
+test("a thousand accounts with more lanes than there are places all have some, and so has who comes last", () => {
+  const named = namedLanes(laneKeeper({ clock: manualClock() }));
+  for (let account = 0; account < 1_000; account += 1)
+    for (let host = 0; host < 700; host += 1) named.add(key(account, host));
+  named.add(key(1_000));
+
+  const kept = named.sift();
+
+  assert.ok(kept.length <= 10_000);
+  const widths = Map.groupBy(kept, accountOf);
+  for (let account = 0; account < 1_000; account += 1)
+    assert.equal(widths.get(BigInt(account))?.length, 9);
+  assert.deepEqual(widths.get(1_000n), [key(1_000)]);
+});
+
+test("an account's strangers take no place from its receiver that is known to be healthy", () => {
+  const lanes = laneKeeper({ clock: manualClock() });
+  attempt(lanes, key(1, 65_535), ok);
+  const named = namedLanes(lanes);
+  for (let host = 0; host < 65_535; host += 1) named.add(key(1, host));
+
+  named.add(key(1, 65_535));
+
+  assert.ok(named.has(key(1, 65_535)));
+});
+
+test("a lane that waits for its probe has no place, and has one when the probe may go", () => {
+  const clock = manualClock();
+  const lanes = laneKeeper({ clock, random: () => 0.5 });
+  const named = namedLanes(lanes);
+  named.add(key(1));
+  for (let n = 0; n < 10; n += 1) attempt(lanes, key(1), late);
+
+  assert.deepEqual(named.sift(), []);
+  named.add(key(1));
+  assert.ok(!named.has(key(1)));
+  clock.advance(30_000);
+  named.add(key(1));
+  assert.deepEqual(named.sift(), [key(1)]);
+});
+
+test("places come back whatever became of the lanes that had them", () => {
+  const host = fc.nat({ max: 1_000 });
+  fc.assert(
+    fc.property(fc.array(host, { maxLength: 40 }), (healed) => {
+      const lanes = laneKeeper({ clock: manualClock() });
+      const named = namedLanes(lanes);
+      const fill = () => {
+        for (let n = 2_000; n < 3_000; n += 1) named.add(key(1, n));
+        return named.sift();
+      };
+      const before = fill();
+      before.forEach(named.delete);
+      for (let n = 0; n <= 1_000; n += 1) named.add(key(1, n));
+      for (const n of healed) attempt(lanes, key(1, n), ok);
+      named.sift().forEach(named.delete);
+
+      assert.ok(named.isEmpty());
+      assert.deepEqual(fill(), before);
+    }),
+    { numRuns: 30 },
+  );
+});
