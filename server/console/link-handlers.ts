@@ -12,6 +12,7 @@ import {
   withdrawResets,
 } from "./links.ts";
 import { completeSetup, FIRST_CREDITS } from "./setup.ts";
+import { lockMembers } from "./members.ts";
 import type { SignInDeps } from "./proofs.ts";
 import { judgePassword } from "./sign-in/password.ts";
 import { endSessionsOf, insertSession } from "./sign-in/sessions.ts";
@@ -82,17 +83,12 @@ export function linkHandlers(deps: SignInDeps) {
 
     async joinAccount({ body, person, actor, address, userAgent, header, problem }) {
       const now = clock.now();
-      const open = openOrRefuse(await findLink(db, body.token, now), "invitation");
+      const { token } = body;
+      const open = openOrRefuse(await findLink(db, token, now), "invitation");
+      const accountId = open.account_id ?? "";
       if (person && !person.isPending) {
-        const { accountId } = await db.transaction((tx) =>
-          join(tx, {
-            token: body.token,
-            userId: person.userId,
-            actor,
-            now,
-            keep: person.sessionId,
-          }),
-        );
+        const { userId, sessionId: keep } = person;
+        await db.transaction((tx) => join(tx, { token, accountId, userId, actor, now, keep }));
         return { accountId };
       }
       const wish = newPerson(body);
@@ -104,7 +100,7 @@ export function linkHandlers(deps: SignInDeps) {
         const userId = await insertUser(tx, { ...wish, passwordHash, isOperator: false, now });
         if (userId === undefined) return undefined;
         const by = { ...actor, name: `user:${userId}` };
-        await join(tx, { token: body.token, userId, actor: by, now, keep: null });
+        await join(tx, { token, accountId, userId, actor: by, now, keep: null });
         await insertSession(tx, {
           userId,
           tokenHash: issued.tokenHash,
@@ -113,7 +109,7 @@ export function linkHandlers(deps: SignInDeps) {
           userAgent,
           now,
         });
-        return { accountId: open.account_id ?? "", setCookie: issued.header };
+        return { accountId, setCookie: issued.header };
       });
       if (!joined) throw problem("EMAIL_TAKEN");
       if (joined.setCookie) header("set-cookie", joined.setCookie);
@@ -155,14 +151,23 @@ async function join(
   tx: Transaction,
   {
     token,
+    accountId,
     userId,
     actor,
     now,
     keep,
-  }: { token: string; userId: string; actor: Actor; now: Date; keep: string | null },
-): Promise<{ accountId: string }> {
+  }: {
+    token: string;
+    accountId: string;
+    userId: string;
+    actor: Actor;
+    now: Date;
+    keep: string | null;
+  },
+): Promise<void> {
+  await lockMembers(tx, accountId);
   const link = openOrRefuse(await takeLink(tx, { token, kind: "invitation", now }), "invitation");
-  const [accountId, role] = [link.account_id ?? "", link.role ?? "viewer"];
+  const role = link.role ?? "viewer";
   // One who is a member already keeps the role an owner gave; the link is used up all the same.
   const isNew = await insertMembership(tx, { accountId, userId, role, now });
   if (isNew) await endSessionsOf(tx, userId, { except: keep });
@@ -175,7 +180,6 @@ async function join(
     objectId: userId,
     details,
   });
-  return { accountId };
 }
 
 function newPerson(body: Partial<NewPerson>): NewPerson {

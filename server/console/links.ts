@@ -97,6 +97,21 @@ export async function withdrawInvitation(
   return link;
 }
 
+/** The open invitations to these roles that a person made; answers how many. */
+export async function withdrawInvitationsBy(
+  tx: Transaction,
+  wish: { accountId: string; userId: string; roles: readonly MemberRole[]; now: Date },
+): Promise<number> {
+  const { accountId, userId, roles, now } = wish;
+  const withdrawn = await tx.query(sql`
+    update links
+       set withdrawn_at = ${now}
+     where account_id = ${accountId} and created_by = ${`user:${userId}`} and role = any (${roles}::text[])
+       and used_at is null and withdrawn_at is null and expires_at > ${now}
+    returning link_id`);
+  return withdrawn.length;
+}
+
 /** With a new password: an older link, wherever it is, must not set another. */
 export async function withdrawResets(
   tx: Transaction,

@@ -1,6 +1,7 @@
 import { findAccounts } from "#accounts";
-import type { MemberRole } from "#contract";
+import { type MemberRole, memberRoles } from "#contract";
 import { type Queryable, sql, type Transaction } from "#platform";
+import { withdrawInvitationsBy } from "./links.ts";
 
 export type MemberRow = {
   user_id: string;
@@ -42,10 +43,13 @@ export function listMembers(db: Queryable, accountId: string): Promise<MemberRow
 }
 
 export type MemberChange =
-  | { outcome: "changed"; before: MemberRole }
+  | { outcome: "changed"; before: MemberRole; withdrawnInvitations: number }
   | { outcome: "unknown" | "conflict" | "last_owner" };
 
-/** Under the lock of all members of the account: two owners who demote each other leave one. */
+/**
+ * Under the lock of all members of the account: two owners who demote each other leave one. What
+ * the member may no longer give, their open invitations do not give either.
+ */
 export async function changeRole(
   tx: Transaction,
   {
@@ -53,9 +57,10 @@ export async function changeRole(
     userId,
     role,
     version,
-  }: { accountId: string; userId: string; role: MemberRole; version: number },
+    now,
+  }: { accountId: string; userId: string; role: MemberRole; version: number; now: Date },
 ): Promise<MemberChange> {
-  const { member, owners } = await lockMembers(tx, accountId, userId);
+  const { member, owners } = findAmong(await lockMembers(tx, accountId), userId);
   if (!member) return { outcome: "unknown" };
   if (member.version !== version) return { outcome: "conflict" };
   if (member.role === "owner" && role !== "owner" && owners === 1) return { outcome: "last_owner" };
@@ -63,30 +68,50 @@ export async function changeRole(
     update memberships
        set role = ${role}, version = version + 1
      where account_id = ${accountId} and user_id = ${userId}`);
-  return { outcome: "changed", before: member.role };
+  const roles = memberRoles.slice(memberRoles.indexOf(role) + 1);
+  const withdrawnInvitations = await withdrawInvitationsBy(tx, { accountId, userId, roles, now });
+  return { outcome: "changed", before: member.role, withdrawnInvitations };
 }
 
 export async function removeMember(
   tx: Transaction,
-  { accountId, userId }: { accountId: string; userId: string },
+  { accountId, userId, now }: { accountId: string; userId: string; now: Date },
 ): Promise<MemberChange> {
-  const { member, owners } = await lockMembers(tx, accountId, userId);
+  const { member, owners } = findAmong(await lockMembers(tx, accountId), userId);
   if (!member) return { outcome: "unknown" };
   if (member.role === "owner" && owners === 1) return { outcome: "last_owner" };
   await tx.query(sql`
     delete from memberships where account_id = ${accountId} and user_id = ${userId}`);
-  return { outcome: "changed", before: member.role };
+  const roles = memberRoles;
+  const withdrawnInvitations = await withdrawInvitationsBy(tx, { accountId, userId, roles, now });
+  return { outcome: "changed", before: member.role, withdrawnInvitations };
 }
 
-async function lockMembers(tx: Transaction, accountId: string, userId: string) {
-  const members = await tx.query<{ user_id: string; role: MemberRole; version: number }>(sql`
+type LockedMember = { user_id: string; role: MemberRole; version: number };
+
+/** Before their invitations, by everybody who holds both: else a deadlock. */
+export function lockMembers(tx: Transaction, accountId: string): Promise<LockedMember[]> {
+  return tx.query<LockedMember>(sql`
     select user_id, role, version
       from memberships
      where account_id = ${accountId}
      order by user_id
        for update`);
+}
+
+function findAmong(members: readonly LockedMember[], userId: string) {
   return {
     member: members.find(({ user_id }) => user_id === userId),
     owners: members.filter(({ role }) => role === "owner").length,
   };
+}
+
+/** Undefined for one who is no member; the role stays what it is until the transaction ends. */
+export async function lockRole(
+  tx: Transaction,
+  { accountId, userId }: { accountId: string; userId: string },
+): Promise<MemberRole | undefined> {
+  const [member] = await tx.query<{ role: MemberRole }>(sql`
+    select role from memberships where account_id = ${accountId} and user_id = ${userId} for share`);
+  return member?.role;
 }

@@ -8,7 +8,15 @@ import type { ConsoleHandlers } from "./console-call.ts";
 import { refuseFields } from "./field-problems.ts";
 import { takeFormKey } from "./form-keys.ts";
 import { insertLink, type LinkRow, listInvitations, withdrawInvitation } from "./links.ts";
-import { changeRole, listMembers, type MemberRow, removeMember } from "./members.ts";
+import {
+  changeRole,
+  listMembers,
+  lockRole,
+  type MemberChange,
+  type MemberRow,
+  removeMember,
+} from "./members.ts";
+import { roleDenied } from "./serve-console.ts";
 import type { SessionCookie } from "./sign-in/session-cookie.ts";
 import { endSessionsOf, renewToken } from "./sign-in/sessions.ts";
 
@@ -57,13 +65,13 @@ export function teamHandlers({ db, clock, publicUrl, cookie }: Deps) {
       const isOwn = userId === person.userId;
       const issued = cookie.issue();
       await db.transaction(async (tx) => {
-        const changed = await changeRole(tx, { accountId, userId, role, version });
-        const before = refuseUnchanged(changed);
+        const changed = await changeRole(tx, { accountId, userId, role, version, now });
+        const { before, withdrawnInvitations } = refuseUnchanged(changed);
         // Their pages show what the old role may see: every session of theirs ends with it, and of
         // one's own all but this one, which goes on under a new token.
         await endSessionsOf(tx, userId, { except: isOwn ? person.sessionId : null });
         if (isOwn) await renewToken(tx, { ...person, tokenHash: issued.tokenHash });
-        const details = { before, after: role };
+        const details = { before, after: role, withdrawnInvitations };
         const action = "member.role_changed";
         await recordAudit(tx, { at: now, accountId, actor, action, objectId: userId, details });
       });
@@ -76,10 +84,10 @@ export function teamHandlers({ db, clock, publicUrl, cookie }: Deps) {
     async removeMember({ account: { accountId }, params: { userId }, person, actor }) {
       const now = clock.now();
       await db.transaction(async (tx) => {
-        const role = refuseUnchanged(await removeMember(tx, { accountId, userId }));
+        const details = leavingOf(await removeMember(tx, { accountId, userId, now }));
         const except = userId === person.userId ? person.sessionId : null;
         await endSessionsOf(tx, userId, { except });
-        const entry = { at: now, accountId, actor, objectId: userId, details: { role } };
+        const entry = { at: now, accountId, actor, objectId: userId, details };
         await recordAudit(tx, { ...entry, action: "member.removed" });
       });
       return null;
@@ -88,9 +96,10 @@ export function teamHandlers({ db, clock, publicUrl, cookie }: Deps) {
     async leaveAccount({ account: { accountId }, person, actor }) {
       const now = clock.now();
       await db.transaction(async (tx) => {
-        const role = refuseUnchanged(await removeMember(tx, { accountId, userId: person.userId }));
-        await endSessionsOf(tx, person.userId, { except: person.sessionId });
-        const entry = { at: now, accountId, actor, objectId: person.userId, details: { role } };
+        const { userId, sessionId } = person;
+        const details = leavingOf(await removeMember(tx, { accountId, userId, now }));
+        await endSessionsOf(tx, userId, { except: sessionId });
+        const entry = { at: now, accountId, actor, objectId: userId, details };
         await recordAudit(tx, { ...entry, action: "member.left" });
       });
       return null;
@@ -117,6 +126,9 @@ export function teamHandlers({ db, clock, publicUrl, cookie }: Deps) {
       const made = await db.transaction(async (tx) => {
         const form = { userId: person.userId, key: idempotencyKey, operation: "invite", now };
         if (!(await takeFormKey(tx, form)).isFirst) throw problem("LINK_ALREADY_MADE");
+        // Held until the link is there, so that whoever takes the role away sees and withdraws it.
+        const held = await lockRole(tx, { accountId, userId: person.userId });
+        if (held !== "owner") throw roleDenied("owner");
         const wish = {
           kind: "invitation",
           createdBy: actor.name,
@@ -155,10 +167,15 @@ export function teamHandlers({ db, clock, publicUrl, cookie }: Deps) {
   } satisfies Partial<ConsoleHandlers>;
 }
 
-function refuseUnchanged(change: Awaited<ReturnType<typeof removeMember>>): MemberRole {
+function leavingOf(change: MemberChange) {
+  const { before: role, withdrawnInvitations } = refuseUnchanged(change);
+  return { role, withdrawnInvitations };
+}
+
+function refuseUnchanged(change: MemberChange) {
   switch (change.outcome) {
     case "changed":
-      return change.before;
+      return change;
     case "unknown":
       throw new Problem("MEMBER_NOT_FOUND");
     case "conflict":

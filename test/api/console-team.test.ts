@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { memberRoles } from "#contract";
 import { sql } from "#platform";
+import { lockMembers, removeMember } from "../../server/console/members.ts";
 import { PASSWORD, type Person, startConsole, type TestConsole } from "../support/console.ts";
+import { somebodyWaits } from "../support/locks.ts";
 import { movableClock } from "../support/movable-clock.ts";
 
 const HOUR = 3_600_000;
@@ -215,6 +218,82 @@ test("an owner who gives up the role goes on under a new token, and only here", 
   assert.equal((await owner.get(A)).json().role, "viewer");
   assert.equal((await old.get(A)).statusCode, 401, "the old token is worth nothing");
   assert.equal((await elsewhere.get(A)).statusCode, 401);
+});
+
+test("the open invitations of an owner who is removed or leaves go with them, and no others", async () => {
+  await using console = await startConsole();
+  const [keeper, removed, leaver] = [
+    await console.member("owner"),
+    await console.member("owner"),
+    await console.member("owner"),
+  ];
+  const A = `/console/accounts/${console.accountId}`;
+  const invite = async ({ post }: Person) =>
+    tokenOf((await post(`${A}/invitations`, { role: "owner" })).json().link);
+  const [kept, first, second] = [await invite(keeper), await invite(removed), await invite(leaver)];
+
+  assert.equal((await keeper.call("DELETE", `${A}/members/${removed.userId}`)).statusCode, 204);
+  assert.equal((await leaver.post(`${A}/leave`)).statusCode, 204);
+
+  await removed.signIn();
+  const join = (person: Person, token: string) => person.post("/console/links/join", { token });
+  assert.match(detailOf(await join(removed, first)), /withdrawn/);
+  assert.match(detailOf(await join(leaver, second)), /withdrawn/);
+  assert.equal((await join(leaver, kept)).statusCode, 200);
+});
+
+test("the open invitations of an owner who is demoted stay up to the new role", async () => {
+  await using console = await startConsole();
+  const [keeper, demoted] = [await console.member("owner"), await console.member("owner")];
+  const A = `/console/accounts/${console.accountId}`;
+  for (const role of memberRoles) await demoted.post(`${A}/invitations`, { role });
+
+  const change = { role: "developer", version: 1 };
+  await keeper.call("PATCH", `${A}/members/${demoted.userId}`, change);
+
+  const { data } = (await keeper.get(`${A}/invitations`)).json();
+  const roles = data.map(({ role }: { role: string }) => role);
+  assert.deepEqual(roles.toSorted(), ["developer", "viewer"]);
+  const [entry] = await console.db.query<{ details: object }>(sql`
+    select details from audit_log where action = 'member.role_changed'`);
+  const told = { before: "owner", after: "developer", withdrawnInvitations: 1 };
+  assert.deepEqual(entry?.details, told);
+});
+
+test("an invitation under way while its owner is removed is not made", async () => {
+  await using console = await startConsole();
+  const { db, accountId } = console;
+  await console.member("owner");
+  const { userId, post } = await console.member("owner");
+
+  const { answer } = await db.transaction(async (tx) => {
+    await removeMember(tx, { accountId, userId, now: new Date() });
+    const asked = post(`/console/accounts/${accountId}/invitations`, { role: "owner" });
+    await somebodyWaits(db);
+    return { answer: asked };
+  });
+
+  assert.equal((await answer).json().error.code, "ROLE_DENIED");
+  assert.deepEqual(await db.query(sql`select link_id from links`), []);
+});
+
+test("one who joins by a link of their own while they are removed finds it withdrawn", async () => {
+  await using console = await startConsole();
+  const { db, accountId } = console;
+  await console.member("owner");
+  const { userId, post } = await console.member("owner");
+  const made = await post(`/console/accounts/${accountId}/invitations`, { role: "owner" });
+  const token = tokenOf(made.json().link);
+
+  const { answer } = await db.transaction(async (tx) => {
+    await lockMembers(tx, accountId);
+    const asked = post("/console/links/join", { token });
+    await somebodyWaits(db);
+    await removeMember(tx, { accountId, userId, now: new Date() });
+    return { answer: asked };
+  });
+
+  assert.match(detailOf(await answer), /withdrawn/);
 });
 
 test("a member may leave; the account is then closed to them", async () => {
