@@ -56,7 +56,7 @@ begin
            k.key_id is null or k.revoked_at is not null as is_revoked,
            k.expires_at <= moment as is_expired, g.routing <> current_routing as is_stale,
            i.fingerprint = g.fingerprint as is_repeated, i.message_ids,
-           a.balance, a.ledger_seq, a.default_sender,
+           a.balance, a.ledger_seq, a.default_sender, a.send_tokens_at > moment as is_ahead,
            least(send_burst, coalesce(
              a.send_tokens + send_rate * greatest(0, extract(epoch from moment - a.send_tokens_at)), send_burst
            )) as tokens
@@ -106,6 +106,9 @@ begin
       c_entries[charged] := entries;
     elsif outcome = 'replayed' then
       message_ids := r.message_ids;
+    elsif outcome = 'rate_limited' and r.is_ahead then
+      -- The clock was set back: without this the allowance would not grow before that time comes again.
+      update accounts a set send_tokens_at = moment where a.account_id = account and a.send_tokens_at > moment;
     end if;
     available := purse;
     tokens := bucket;
@@ -153,8 +156,7 @@ begin
      group by m.account_id, date_bin('1 minute', m.created_at, 'epoch')
   )
   update accounts a
-     set balance = c.purse, ledger_seq = c.entries, send_tokens = c.bucket,
-         send_tokens_at = greatest(a.send_tokens_at, moment)
+     set balance = c.purse, ledger_seq = c.entries, send_tokens = c.bucket, send_tokens_at = moment
     from unnest(c_account, c_purse, c_entries, c_bucket) as c (account_id, purse, entries, bucket)
    where a.account_id = c.account_id;
 

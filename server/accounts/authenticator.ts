@@ -126,7 +126,11 @@ function selectKeys(
              granted = least(excluded.asked, floor(${refilled(readRate, readsBurst)})),
              asked = excluded.asked,
              -- Whoever waited for the row brings an older time: it must not refill the same second twice.
-             tokens_at = greatest(r.tokens_at, excluded.tokens_at)
+             -- A time further ahead is of a clock that was set back: the allowance must not wait for it.
+             tokens_at = case when r.tokens_at < excluded.tokens_at + interval '10 seconds'
+                              then greatest(r.tokens_at, excluded.tokens_at)
+                              else excluded.tokens_at
+                         end
       returning key_id, tokens, granted
     )
     select f.hash, f.key_id, f.account_id, f.scopes, f.outcome, coalesce(t.granted, 0) as granted,
