@@ -40,6 +40,7 @@ type Deps = {
   carrier: Carrier;
   recorder: Recorder;
   routing: () => Promise<Routing>;
+  isPaused: (carrierId: string) => boolean;
   nodeId: string;
   clock: Clock;
   log: Log;
@@ -64,6 +65,7 @@ export function runCarrier(deps: Deps): CarrierRun {
     carrier,
     recorder,
     routing,
+    isPaused: deps.isPaused,
     clock,
     log,
     tracer: deps.tracer,
@@ -88,18 +90,16 @@ export function runCarrier(deps: Deps): CarrierRun {
       .finally(() => inFlight.delete(due));
   }
 
-  async function pass(): Promise<number> {
+  async function pass(signal: AbortSignal): Promise<number> {
     const limit = Math.min(MAX_CLAIM, room());
     if (limit <= 0) return 0;
     const nowMs = clock.monotonicMs();
     if (afterAccount === FIRST_ACCOUNT) isTurnEmpty = true;
-    const { due, lastAccount } = await claimDueSends(db, {
-      carrierId: carrier.carrierId,
-      nodeId,
-      room: limit,
-      afterAccount,
-      nowMs,
-    });
+    const { due, lastAccount } = await claimDueSends(
+      db,
+      { carrierId: carrier.carrierId, nodeId, room: limit, afterAccount, nowMs },
+      { clock, signal },
+    );
     for (const each of due) begin(each);
     if (due.length > 0) [hasBacklog, isTurnEmpty] = [true, false];
     afterAccount = due.length < limit ? (lastAccount ?? FIRST_ACCOUNT) : lastServed(due);
@@ -118,7 +118,8 @@ export function runCarrier(deps: Deps): CarrierRun {
   });
 
   async function quiet(untilMs: number): Promise<void> {
-    while (inFlight.size > 0 && clock.monotonicMs() < untilMs) await clock.sleep(10);
+    while (inFlight.size + reserved.size > 0 && clock.monotonicMs() < untilMs)
+      await clock.sleep(10);
   }
 
   return {

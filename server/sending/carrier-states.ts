@@ -78,6 +78,16 @@ function countsOf(reports: Report[]): Pick<SeenCarrier, "lastHour" | "seenAt"> {
   };
 }
 
+/** Those that another node said lately it can hand messages to. */
+export async function carriersUpElsewhere(db: Queryable, nodeId: string): Promise<Set<string>> {
+  const rows = await db.query<{ carrier_id: string }>(sql`
+    select distinct carrier_id
+      from carrier_states
+     where node_id <> ${nodeId} and state ->> 'state' <> 'down'
+       and at > clock_timestamp() - make_interval(secs => ${FRESH_MS / 1000})`);
+  return new Set(rows.map(({ carrier_id }) => carrier_id));
+}
+
 /** What this node has to tell of its carriers. */
 export async function reportStates(
   db: Queryable,

@@ -9,6 +9,8 @@ type SegmentState = {
   doubts: number;
   /** By this carrier and for good, where it did. */
   refusal: { code: DeliveryErrorCode; carrierCode: string | null } | null;
+  /** Carriers whose alphabet cannot hold it. */
+  unfit: string[];
 };
 
 /** A message that this node holds the lease of. */
@@ -40,6 +42,7 @@ type Earlier = {
   doubts: number;
   refused_as: DeliveryErrorCode | null;
   refusal_code: string | null;
+  unfit: string[];
 };
 
 /** A claim, or the account at which it stopped looking. */
@@ -63,14 +66,37 @@ type Claimed = {
 };
 
 /** Takes what is due for a carrier. The lease is committed before anything leaves. */
-export async function claimDueSends(db: Queryable, wish: ClaimWish): Promise<Claimed> {
+export async function claimDueSends(
+  db: Queryable,
+  wish: ClaimWish,
+  patience: Patience,
+): Promise<Claimed> {
   const { carrierId, nodeId, room, afterAccount, nowMs } = wish;
   const rows = await db.query<ClaimRow>(sql`
     select message_id, account_id, lease_epoch, attempt, was_leased
       from claim_sends(${carrierId}, ${nodeId}, make_interval(secs => ${LEASE_MS / 1000}), ${room}, ${afterAccount})`);
   const claims = rows.filter((row) => row.message_id !== null);
   const lastAccount = rows.find((row) => row.message_id === null)?.account_id;
-  return { due: await readDue(db, claims, { carrierId, nowMs }), lastAccount };
+  // Forgotten now, they would come back in doubt when their lease runs out, though nothing has left.
+  const due = await persist(() => readDue(db, claims, { carrierId, nowMs }), patience);
+  return { due, lastAccount };
+}
+
+type Patience = { clock: Clock; signal?: AbortSignal };
+
+/** Asks until the database answers. */
+async function persist<Answer>(
+  ask: () => Promise<Answer>,
+  { clock, signal }: Patience,
+): Promise<Answer> {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof DatabaseUnavailable) || signal?.aborted) throw error;
+      await clock.sleep(RETRY_MS);
+    }
+  }
 }
 
 /** What was claimed for one carrier, with what is known of it. */
@@ -118,15 +144,11 @@ export async function readSegments(
   clock: Clock,
   { messageId, carrierId }: { messageId: string; carrierId: string },
 ): Promise<DueSend["earlier"]> {
-  for (;;) {
-    try {
-      return segmentsOf(await readSubmissions(db, [messageId], carrierId));
-    } catch (error) {
-      if (!(error instanceof DatabaseUnavailable)) throw error;
-      await clock.sleep(RETRY_MS);
-    }
-  }
+  return segmentsOf(await persist(() => readSubmissions(db, [messageId], carrierId), { clock }));
 }
+
+/** Our own refusal, before anything left: another carrier may have the characters. */
+const isUnfit = sql`(outcome = 'refused' and carrier_code is null and error_code = 'CONTENT_REJECTED')`;
 
 function readSubmissions(
   db: Queryable,
@@ -136,8 +158,9 @@ function readSubmissions(
   return db.query<Earlier>(sql`
     select message_id, segment, max(turn) as turns, coalesce(bool_or(outcome = 'accepted'), false) as is_accepted,
            count(in_doubt_at) as doubts,
-           min(error_code) filter (where outcome = 'refused' and carrier_id = ${carrierId}) as refused_as,
-           min(carrier_code) filter (where outcome = 'refused' and carrier_id = ${carrierId}) as refusal_code
+           min(error_code) filter (where outcome = 'refused' and carrier_id = ${carrierId} and not ${isUnfit}) as refused_as,
+           min(carrier_code) filter (where outcome = 'refused' and carrier_id = ${carrierId}) as refusal_code,
+           coalesce(array_agg(carrier_id) filter (where ${isUnfit}), '{}') as unfit
       from submissions
      where message_id = any (${messageIds}::uuid[])
      group by message_id, segment`);
@@ -145,13 +168,14 @@ function readSubmissions(
 
 function segmentsOf(rows: readonly Earlier[]): DueSend["earlier"] {
   return new Map(
-    rows.map(({ segment, turns, is_accepted, doubts, refused_as, refusal_code }) => [
+    rows.map(({ segment, turns, is_accepted, doubts, refused_as, refusal_code, unfit }) => [
       segment,
       {
         turns,
         isAccepted: is_accepted,
         doubts,
         refusal: refused_as && { code: refused_as, carrierCode: refusal_code },
+        unfit,
       },
     ]),
   );

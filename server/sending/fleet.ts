@@ -1,5 +1,12 @@
 import type { Carrier } from "#carriers";
-import { type Intake, loadRouting, type Outbox, renewLeases, type Routing } from "#messages";
+import {
+  type Intake,
+  loadRouting,
+  type MessageRow,
+  type Outbox,
+  renewLeases,
+  type Routing,
+} from "#messages";
 import {
   type Clock,
   type Database,
@@ -13,7 +20,7 @@ import {
 import { type CarrierRun, runCarrier } from "./carrier-run.ts";
 import { watchCarriers } from "./carrier-metrics.ts";
 import { buildCarrier } from "./build-carrier.ts";
-import { reportStates } from "./carrier-states.ts";
+import { carriersUpElsewhere, reportStates } from "./carrier-states.ts";
 import { type CarrierRow, listCarriers } from "./carriers-table.ts";
 import {
   forgetNodes,
@@ -26,7 +33,7 @@ import {
 import { endLeftBehind } from "./left-behind.ts";
 import type { MatchRules } from "./match-receipts.ts";
 import { giveUpParked } from "./parked-receipts.ts";
-import { findUnreported } from "./recall-receipts.ts";
+import { findUnreported, RECALL_AFTER_MS } from "./recall-receipts.ts";
 import { recorder } from "./recorder.ts";
 import { rerouting } from "./reroute.ts";
 
@@ -49,6 +56,9 @@ type Member = {
   run: CarrierRun;
   setShare: ((binds: number) => void) | undefined;
   binds: number;
+  /** Looks for receipts that an earlier process owed: at the start, and once more at this time. */
+  recall: () => Promise<void>;
+  recallAtMs: number;
 };
 
 const REFRESH_MS = 1_000;
@@ -111,6 +121,11 @@ export function carrierFleet(deps: Deps) {
       heardAtMs = clock.monotonicMs();
       await shareBinds();
     }
+    for (const member of members.values()) {
+      if (clock.monotonicMs() < member.recallAtMs) continue;
+      member.recallAtMs = Number.POSITIVE_INFINITY;
+      await member.recall();
+    }
     return 0;
   }
 
@@ -160,16 +175,21 @@ export function carrierFleet(deps: Deps) {
         carrier,
         recorder: record,
         routing: currentRouting,
+        isPaused,
         nodeId,
         clock,
         log,
         tracer: deps.tracer,
       });
       run.setPaused(row.paused);
-      members.set(row.carrier_id, { row, run, setShare, binds });
+      const recall = async () => {
+        if ("recall" in carrier)
+          carrier.recall(await findUnreported(db, row.carrier_id, clock.now()));
+      };
+      const recallAtMs = clock.monotonicMs() + RECALL_AFTER_MS;
+      members.set(row.carrier_id, { row, run, setShare, binds, recall, recallAtMs });
       carrier.start();
-      if ("recall" in carrier)
-        carrier.recall(await findUnreported(db, row.carrier_id, clock.now()));
+      await recall();
       log.info({ carrier: row.name }, `carrier ${row.name} started`);
     } catch (error) {
       log.error({ error, carrier: row.name }, `carrier ${row.name} cannot be started`);
@@ -214,10 +234,13 @@ export function carrierFleet(deps: Deps) {
     return 0;
   }
 
+  /** Also one that is leaving: it gives back at once what it had reserved. */
+  const runOf = ({ carrier_id: carrierId }: MessageRow) =>
+    (members.get(carrierId ?? "") ?? leaving.get(carrierId ?? ""))?.run;
   const intake: Intake = {
-    reserve: (message) => members.get(message.carrier_id ?? "")?.run.reserve(message) ?? false,
-    take: (message) => members.get(message.carrier_id ?? "")?.run.take(message),
-    release: (message) => members.get(message.carrier_id ?? "")?.run.release(message),
+    reserve: (message) => runOf(message)?.reserve(message) ?? false,
+    take: (message) => runOf(message)?.take(message),
+    release: (message) => runOf(message)?.release(message),
   };
 
   const loops: Loop[] = [
@@ -226,7 +249,12 @@ export function carrierFleet(deps: Deps) {
     {
       name: "reroute around carriers that are away",
       idleMs: REFRESH_MS,
-      pass: rerouting(db, { isPaused, isUp, routing: currentRouting }),
+      pass: rerouting(db, {
+        isPaused,
+        isUp,
+        upElsewhere: () => carriersUpElsewhere(db, nodeId),
+        routing: currentRouting,
+      }),
     },
     {
       name: "end what lost nodes left behind",

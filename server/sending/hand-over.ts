@@ -15,6 +15,8 @@ export type HandOverDeps = {
   carrier: Taker;
   recorder: Recorder;
   routing: () => Promise<Routing>;
+  /** Whether the operator has paused it: nothing goes over to it then. */
+  isPaused?: (carrierId: string) => boolean;
   clock: Clock;
   log: Log;
   tracer?: Tracer | undefined;
@@ -100,7 +102,11 @@ async function handOverSegment(
   const answer = await carrier.submit(segment, signal);
   const at = clock.now();
   deps.tracer?.step(message.message_id, submitSpan(carrier, segment, { answer, startedAt, at }));
-  const route = (await deps.routing()).carriersFor(message.recipient) ?? [];
+  const unfit = [...due.earlier.values()].flatMap((each) => each.unfit);
+  const route = ((await deps.routing()).carriersFor(message.recipient) ?? []).filter(
+    (carrierId) =>
+      carrierId === carrier.carrierId || !(unfit.includes(carrierId) || deps.isPaused?.(carrierId)),
+  );
   const step = nextStep(answer, {
     carrierId: carrier.carrierId,
     inDoubt: carrier.inDoubt,

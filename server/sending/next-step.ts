@@ -12,7 +12,7 @@ export type Step =
 export type StepContext = {
   carrierId: string;
   inDoubt: "resend" | "fail";
-  /** The carriers of the message's route, in order of preference. */
+  /** The carriers of the message's route that may take it, in order of preference. */
   route: readonly string[];
   /** Claims of this message so far, this one included. */
   attempt: number;
@@ -31,9 +31,10 @@ const LAST_TRY_MS = 1_000;
 
 /**
  * The carrier that throttles is what waits, a second and more each time; the message keeps its place.
- * After so many tries it may be the only one that is throttled, and must not keep those behind it.
+ * After so many tries it may be the only one that is throttled, such as by a recipient whose own queue
+ * is full: then it waits longer each time, so that it slows those to others less and less.
  */
-const TRIES_IN_PLACE = 10;
+const TRIES_IN_PLACE = 3;
 
 /** The whole policy of retries and doubt. */
 export function nextStep(answer: SubmitOutcome, context: StepContext): Step {
@@ -76,8 +77,7 @@ function refusedForGood(
 ): Step {
   const other = otherCarrier(context);
   const isOurRefusal = carrierCode === null && code === "CONTENT_REJECTED";
-  const isUntried = context.attempt < context.route.length;
-  if (isOurRefusal && isUntried && other !== context.carrierId)
+  if (isOurRefusal && other !== context.carrierId)
     return { next: "again", delayMs: 0, carrierId: other };
   return { next: "fail", code, carrierCode };
 }

@@ -3,8 +3,11 @@ import { type Database, idFloor, sql } from "#platform";
 
 /** The simulator's own memory of receipts dies with its process; a real SMSC's would not. */
 const RECALL_MS = 3_600_000;
-/** Later than the slowest ending of the simulator, which another node may still be telling. */
-const RECALL_AFTER_MS = 15_000;
+/**
+ * Later than the slowest ending of the simulator, which another node may still be telling. Who starts
+ * looks again after this long: what was handed over just before is old enough then.
+ */
+export const RECALL_AFTER_MS = 12_000;
 
 type Unreported = { message_id: string; account_id: string; carrier_message_id: string };
 

@@ -19,6 +19,8 @@ export type RerouteWish = {
   isPaused: (carrierId: string) => boolean;
   /** Whether it can take messages on this node. */
   isUp: (carrierId: string) => boolean;
+  /** Those that other nodes say they are bound to: this one may have no share of the binds. */
+  upElsewhere: () => Promise<ReadonlySet<string>>;
   routing: () => Promise<Routing>;
 };
 
@@ -31,8 +33,14 @@ export function rerouting(db: Database, wish: RerouteWish): () => Promise<number
   return async function pass() {
     const waited = await carriersWaitedFor(db);
     const away = waited.filter((carrierId) => !wish.isPaused(carrierId) && !wish.isUp(carrierId));
-    for (const from of away)
-      reached.set(from, await reroutePages(db, wish, { from, after: reached.get(from) }));
+    if (away.length === 0) return 0;
+    const elsewhere = await wish.upElsewhere();
+    const isUp = (carrierId: string) =>
+      wish.isUp(carrierId) || (elsewhere.has(carrierId) && !wish.isPaused(carrierId));
+    for (const from of away.filter((carrierId) => !elsewhere.has(carrierId))) {
+      const place = { from, after: reached.get(from) };
+      reached.set(from, await reroutePages(db, { ...wish, isUp }, place));
+    }
     return 0;
   };
 }

@@ -193,6 +193,42 @@ test("an answer that comes after the message has failed stands in the history be
   );
 });
 
+test("a message that is throttled does not go over to a carrier that is paused", async () => {
+  let submits = 0;
+  const answer = () => (submits++ === 0 ? "throttle" : "accept");
+  await using world = await startSending({
+    smscs: [{ answer }, {}],
+  });
+  const before = await heardAt(world);
+  await change(world, "c2", { paused: true });
+  await eventually("the node has seen it", async () => (await heardAt(world)) > before);
+
+  const { messageId } = await world.send(TO);
+  await world.reached(messageId, "DELIVERED");
+
+  assert.deepEqual(
+    world.smscs.map((smsc) => smsc.submitCount()),
+    [2, 0],
+  );
+});
+
+test("a text that only the second carrier can hold waits for that one when it is throttled", async () => {
+  let submits = 0;
+  const answer = () => (submits++ === 0 ? "throttle" : "accept");
+  await using world = await startSending({
+    smscs: [{}, { answer }],
+    settings: [{ alphabet: "latin1" }, {}],
+  });
+
+  const { messageId } = await world.send({ ...TO, text: "5 €", encoding: "gsm7" });
+  await world.reached(messageId, "DELIVERED");
+
+  assert.deepEqual(
+    world.smscs.map((smsc) => smsc.submitCount()),
+    [0, 2],
+  );
+});
+
 test("what waits for a carrier that is away goes to the next one of its route", async () => {
   await using world = await startSending({ smscs: [{}, {}] });
   await world.smscs[0]?.stop();
@@ -205,7 +241,7 @@ test("what waits for a carrier that is away goes to the next one of its route", 
 
 test("a carrier whose settings are changed goes on with the new ones", async () => {
   await using world = await startSending({ smscs: [{}, {}] });
-  await changeFirst(world, { port: world.smscs[1]?.port });
+  await change(world, "c1", { settings: { port: world.smscs[1]?.port } });
   await world.smscs[1]?.bound(2);
 
   const { messageId } = await world.send(TO);
@@ -225,7 +261,7 @@ test("a node is heard while one of its carriers still waits for an answer before
   await world.smscs[0]?.submitArrived();
   const before = await heardAt(world);
 
-  await changeFirst(world, { window: 2 });
+  await change(world, "c1", { settings: { window: 2 } });
   await eventually("the node is heard", async () => (await heardAt(world)) > before);
 
   const told = (await world.history(messageId)).map(({ type }) => type);
@@ -239,12 +275,17 @@ async function heardAt({ api }: SendingWorld): Promise<Date> {
   return node.heard_at;
 }
 
-async function changeFirst({ api }: SendingWorld, changes: object): Promise<void> {
-  const [first] = await api.db.query<{ carrier_id: string; settings: object }>(sql`
-    select carrier_id, settings from carriers where name = 'c1'`);
+async function change(
+  { api }: SendingWorld,
+  name: string,
+  { settings, ...changes }: { settings?: object; paused?: boolean },
+): Promise<void> {
+  const [carrier] = await api.db.query<{ carrier_id: string; settings: object }>(sql`
+    select carrier_id, settings from carriers where name = ${name}`);
   await changeCarrier(api.db, {
-    carrierId: first?.carrier_id ?? "",
-    settings: { ...first?.settings, ...changes },
+    carrierId: carrier?.carrier_id ?? "",
+    ...(settings && { settings: { ...carrier?.settings, ...settings } }),
+    ...changes,
     secrets: secretBox(api.secretKey),
     actor: "test",
     now: systemClock.now(),
