@@ -5,6 +5,7 @@ import { setRoute } from "#messages";
 import { secretBox, sql, systemClock } from "#platform";
 import { addCarrier } from "#sending";
 import { startApi, type TestApi } from "../support/api.ts";
+import { eventually } from "../support/eventually.ts";
 import { somebodyWaits } from "../support/locks.ts";
 import { type TestDatabase, testDatabase } from "../support/postgres.ts";
 import { startService, TEST_SECRET_KEY } from "../support/process.ts";
@@ -216,3 +217,19 @@ async function moneyAgrees(db: TestDatabase): Promise<void> {
                       and (m.status = 'FAILED') <> exists (select from ledger l where l.message_id = m.message_id and l.kind = 'refund'))`);
   assert.deepEqual(wrong, [], "balances, ledger and refunds agree");
 }
+
+test("what the simulator owed at the crash is told after the restart, however soon that is", async () => {
+  await using api = await startApi({ settings: { ROLES: "api" } });
+  await using first = await startService(api.db.url, { ROLES: "sender" });
+  const sent = await api.send({ recipient: "4915112340005", text: "Late" });
+  const { messageId } = sent.json() as { messageId: string };
+  const hasReached = async (status: string) =>
+    (await api.get(`/v1/messages/${messageId}`)).json().status === status;
+  await eventually("it is SENT", () => hasReached("SENT"));
+  first.kill("SIGKILL");
+  await first.exited;
+
+  await using _second = await startService(api.db.url, { ROLES: "sender" });
+
+  await eventually("it is DELIVERED", () => hasReached("DELIVERED"));
+});
