@@ -24,7 +24,9 @@ test("a moment is an ISO time or a distance, whose direction the command knows",
   );
 });
 
-for (const wrong of ["", "90", "d", "1.5d", "-1d", "2026-12-01", "2026-02-30T00:00:00Z", "soon"]) {
+const DURATIONS = ["", "90", "d", "1.5d", "-1d", "soon"];
+const TIMES = ["2026-12-01", "2026-02-30T00:00:00Z", "2026-12-01T24:00:00Z"];
+for (const wrong of [...DURATIONS, ...TIMES, "9999-12-31T23:59:59-23:59"]) {
   test(`"${wrong}" is no moment`, () => {
     assert.throws(() => moment(wrong), /^Error: must be a time such as/);
   });
@@ -33,6 +35,7 @@ for (const wrong of ["", "90", "d", "1.5d", "-1d", "2026-12-01", "2026-02-30T00:
 test("durations have a unit", () => {
   assert.equal(durationMs("2m"), 120_000);
   assert.throws(() => durationMs("2"), /^Error: must be a duration such as/);
+  assert.throws(() => moment("99999999d"), /^Error: must be 36500d or less/);
 });
 
 test("a prefix is up to 15 digits, with or without a plus", () => {

@@ -56,10 +56,17 @@ export function webUrl(value: string): string {
 
 const UNITS_MS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
+const DURATION = /^(\d{1,9})([smhd])$/;
+/** A hundred years. */
+const LONGEST_DAYS = 36_500;
+
 export function durationMs(value: string): number {
-  const [, amount = "", unit = ""] = /^(\d{1,9})([smhd])$/.exec(value.trim()) ?? [];
+  const [, amount = "", unit = ""] = DURATION.exec(value.trim()) ?? [];
   if (unit === "") throw new Error(`must be a duration such as 30s, 12h or 90d, not "${value}".`);
-  return Number(amount) * UNITS_MS[unit as keyof typeof UNITS_MS];
+  const ms = Number(amount) * UNITS_MS[unit as keyof typeof UNITS_MS];
+  if (ms > LONGEST_DAYS * UNITS_MS.d)
+    throw new Error(`must be ${LONGEST_DAYS}d or less, not "${value}".`);
+  return ms;
 }
 
 /** A time, or a distance from now whose direction the command knows. */
@@ -68,13 +75,10 @@ export type Moment = { at: Date } | { distanceMs: number };
 export function moment(value: string): Moment {
   const at = readTime(value.trim());
   if (at) return { at };
-  try {
-    return { distanceMs: durationMs(value) };
-  } catch {
-    throw new Error(
-      `must be a time such as 2026-12-31T00:00:00Z, or a duration such as 90d, not "${value}".`,
-    );
-  }
+  if (DURATION.test(value.trim())) return { distanceMs: durationMs(value) };
+  throw new Error(
+    `must be a time such as 2026-12-31T00:00:00Z, or a duration such as 90d, not "${value}".`,
+  );
 }
 
 export function momentAfter(given: Moment, now: Date): Date {

@@ -76,11 +76,11 @@ test("a stranger's name is repeated short and without control characters", () =>
   assert.equal(detail?.field, `a???${"b".repeat(60)}`);
 });
 
-test("a thousand faults are named and no more, however many there are", () => {
-  const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`x${n}`, n]));
-  assert.equal(check(many).length, 1_000);
+test("ten thousand faults are named and no more, however many there are", () => {
+  const many = Object.fromEntries(Array.from({ length: 15_000 }, (_, n) => [`x${n}`, n]));
+  assert.equal(check(many).length, 10_000);
   const messages = Array.from({ length: 1_000 }, () => many);
-  assert.equal(shapeCheck(NewBatch, "body")({ messages }).length, 1_000);
+  assert.equal(shapeCheck(NewBatch, "body")({ messages }).length, 10_000);
 });
 
 const names = fc.oneof(fc.constantFrom(...Object.keys(NewMessage.properties)), fc.string());

@@ -4,8 +4,8 @@ import type { Detail, DetailCode } from "#contract";
 import { nearestField } from "./nearest-field.ts";
 import { whatIsWrong } from "./wrong-value.ts";
 
-/** What a hostile body of 1 MiB can make us say at most. */
-const MAX_DETAILS = 1_000;
+/** What a hostile body of 1 MiB can make us say at most: more than a batch of a thousand has fields. */
+const MAX_DETAILS = 10_000;
 
 export type Part = "body" | "query";
 export type ShapeCheck = (value: unknown) => Detail[];

@@ -1,4 +1,7 @@
-const ISO = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})$/i;
+const ISO =
+  /^(\d{4}-\d{2}-\d{2})T(?:[01]\d|2[0-3]):\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})$/i;
+
+const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /** Reads ISO 8601 with a zone; undefined for anything else, and for days that no calendar has. */
 export function readTime(text: string): Date | undefined {
@@ -7,5 +10,6 @@ export function readTime(text: string): Date | undefined {
   const day = match[1] ?? "";
   const isRealDay = new Date(`${day}T00:00:00Z`).toJSON()?.startsWith(day) ?? false;
   const time = new Date(text.toUpperCase());
-  return isRealDay && !Number.isNaN(time.getTime()) ? time : undefined;
+  // In UTC it may be in the year 10000, which our own times cannot say.
+  return isRealDay && time.getTime() <= LAST_MS ? time : undefined;
 }
