@@ -2,9 +2,9 @@ import { type Actor, lockAccounts, recordAudit } from "#accounts";
 import {
   type Clock,
   type Database,
+  LEASE_MS,
   type Loop,
   type Queryable,
-  LEASE_MS,
   sql,
   type Transaction,
 } from "#platform";

@@ -1,12 +1,18 @@
 /** The known name that a mistyped one most likely means, or undefined where none is near. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
-  const wanted = fold(name).slice(0, 64);
-  const ranked = known
-    .map((candidate) => ({ candidate, distance: editDistance(wanted, fold(candidate)) }))
+  const wanted = fold(name);
+  const [best] = known
+    .map((candidate) => ({ candidate, folded: fold(candidate), most: farthest(candidate) }))
+    // Names that differ this much in length are too far apart, whatever they hold: most are.
+    .filter(({ folded, most }) => Math.abs(folded.length - wanted.length) <= most)
+    .map((each) => ({ ...each, distance: editDistance(wanted, each.folded) }))
     .toSorted((a, b) => a.distance - b.distance);
-  const best = ranked[0];
-  const isNear = best && best.distance <= Math.max(2, Math.floor(best.candidate.length / 3));
-  return isNear ? best.candidate : undefined;
+  return best && best.distance <= best.most ? best.candidate : undefined;
+}
+
+/** How many letters may be wrong. */
+function farthest(candidate: string): number {
+  return Math.max(2, Math.floor(candidate.length / 3));
 }
 
 /** Case and the marks between words do not count. */

@@ -49,16 +49,9 @@ test("an answer with a receipt that rejects locks the account before the queue, 
 test("a receipt that came while its message was still QUEUED decides once it is SENT", async () => {
   for (const effect of ["delivered", "rejected"] as const) {
     await using api = await startApi();
-    const nodeId = newId(systemClock.now().getTime());
-    const message = await leased(api, nodeId);
-    const [carrierId, at] = [message.carrier_id ?? "", systemClock.now()];
-    const record = recorderOf(api.db, nodeId);
-    const submission = { message, epoch: 1, carrierId, segment: 1, turn: 1, at };
-    const again = { next: "again", carrierId, delayMs: 0 } as const;
-    const doubt = { kind: "in_doubt", why: "timeout" } as const;
-    await record.submission({ ...submission, answer: doubt, step: again });
-    const late = { kind: "accepted", carrierMessageId: "x", matchId: "x" } as const;
-    await record.submission({ ...submission, answer: late, step: null });
+    const { nodeId, message, carrierId, at, record, submission, again } = await held(api);
+    await record.submission({ ...submission, answer: DOUBT, step: again });
+    await record.submission({ ...submission, answer: accepted("x"), step: null });
     const reason = { errorCode: "BLOCKED", carrierCode: "007" } as const;
     await record.receipt({ receipt: { ...rejection(carrierId), effect, ...reason }, at });
 
@@ -76,18 +69,11 @@ test("a receipt that came while its message was still QUEUED decides once it is 
 
 test("a doubt and the late answer to it may be stored together: the row tells both", async () => {
   await using api = await startApi();
-  const nodeId = newId(systemClock.now().getTime());
-  const message = await leased(api, nodeId);
-  const carrierId = message.carrier_id ?? "";
-  const record = recorderOf(api.db, nodeId);
-  const submission = { message, epoch: 1, carrierId, segment: 1, turn: 1, at: systemClock.now() };
-  const again = { next: "again", carrierId, delayMs: 0 } as const;
-  const doubt = { kind: "in_doubt", why: "timeout" } as const;
-  const late = { kind: "accepted", carrierMessageId: "x", matchId: "x" } as const;
+  const { record, submission, again } = await held(api);
 
   await Promise.all([
-    record.submission({ ...submission, answer: doubt, step: again }),
-    record.submission({ ...submission, answer: late, step: null }),
+    record.submission({ ...submission, answer: DOUBT, step: again }),
+    record.submission({ ...submission, answer: accepted("x"), step: null }),
   ]);
 
   const rows = await api.db.query(sql`
@@ -102,7 +88,7 @@ test("a message remembers the carrier that took it, also where that is not the f
   const nodeId = newId(systemClock.now().getTime());
   const message = await leased(api, nodeId);
   const carrierId = newId(systemClock.now().getTime());
-  const answer = { kind: "accepted", carrierMessageId: "x", matchId: "x" } as const;
+  const answer = accepted("x");
   const taken = { epoch: 1, carrierId, segment: 1, turn: 1, at: systemClock.now() };
   await recorderOf(api.db, nodeId).submission({
     message,
@@ -117,12 +103,7 @@ test("a message remembers the carrier that took it, also where that is not the f
 
 test("refusals by the carrier's code, and receipts that come after the end, are counted for their carrier", async () => {
   await using api = await startApi();
-  const nodeId = newId(systemClock.now().getTime());
-  const message = await leased(api, nodeId);
-  const [carrierId, at] = [message.carrier_id ?? "", systemClock.now()];
-  const record = recorderOf(api.db, nodeId);
-  const submission = { message, epoch: 1, carrierId, segment: 1, at };
-  const again = { next: "again", carrierId, delayMs: 0 } as const;
+  const { nodeId, carrierId, at, record, submission, again } = await held(api);
   const refused = { kind: "refused", temporary: true, throttled: false, code: "EXPIRED" } as const;
   // The second refusal is ours: the carrier has no code for it.
   for (const [position, carrierCode] of ["0x58", null].entries()) {
@@ -130,8 +111,8 @@ test("refusals by the carrier's code, and receipts that come after the end, are 
     await record.submission({ ...submission, turn: position + 1, answer, step: again });
   }
   await leaseAll(api.db, nodeId);
-  const answer = { kind: "accepted", carrierMessageId: "x", matchId: "x" } as const;
-  await record.submission({ ...submission, turn: 3, answer, step: { next: "sent" } });
+  const sent = { answer: accepted("x"), step: { next: "sent" } } as const;
+  await record.submission({ ...submission, turn: 3, ...sent });
   const receipt = { ...rejection(carrierId), state: "DELIVRD", effect: "delivered" } as const;
   await record.receipt({ receipt, at });
   const inTime = record.lastHour(carrierId);
@@ -144,24 +125,12 @@ test("refusals by the carrier's code, and receipts that come after the end, are 
 test("of a segment handed over twice, a failure told twice counts once", async () => {
   for (const isOneBatch of [true, false]) {
     await using api = await startApi();
-    const nodeId = newId(systemClock.now().getTime());
-    const message = await leased(api, nodeId);
-    const [carrierId, at] = [message.carrier_id ?? "", systemClock.now()];
-    const record = recorderOf(api.db, nodeId);
-    const submission = { message, epoch: 1, carrierId, segment: 1, at };
-    const again = { next: "again", carrierId, delayMs: 0 } as const;
-    const doubt = { kind: "in_doubt", why: "timeout" } as const;
-    const accepted = (id: string) =>
-      ({ kind: "accepted", carrierMessageId: id, matchId: id }) as const;
-    await record.submission({ ...submission, turn: 1, answer: doubt, step: again });
+    const { nodeId, message, carrierId, at, record, submission, again } = await held(api);
+    await record.submission({ ...submission, answer: DOUBT, step: again });
     await leaseAll(api.db, nodeId);
-    await record.submission({
-      ...submission,
-      turn: 2,
-      answer: accepted("y"),
-      step: { next: "sent" },
-    });
-    await record.submission({ ...submission, turn: 1, answer: accepted("x"), step: null });
+    const sent = { answer: accepted("y"), step: { next: "sent" } } as const;
+    await record.submission({ ...submission, turn: 2, ...sent });
+    await record.submission({ ...submission, answer: accepted("x"), step: null });
 
     const failure = () => record.receipt({ receipt: rejection(carrierId), at });
     if (isOneBatch) await Promise.all([failure(), failure()]);
@@ -179,7 +148,7 @@ test("where two submissions have one id, the receipt is of the one to its recipi
   const nodeId = newId(systemClock.now().getTime());
   const messages = [await leased(api, nodeId), await leased(api, nodeId, "4915187654321")];
   const record = recorderOf(api.db, nodeId);
-  const answer = { kind: "accepted", carrierMessageId: "x", matchId: "x" } as const;
+  const answer = accepted("x");
   const [carrierId, at] = [messages[0]?.carrier_id ?? "", systemClock.now()];
   for (const message of messages) {
     const submission = { message, epoch: 1, carrierId, segment: 1, turn: 1, answer, at };
@@ -198,13 +167,8 @@ test("where two submissions have one id, the receipt is of the one to its recipi
 
 test("a parked receipt whose id was used before its carrier's window is left alone", async () => {
   await using api = await startApi();
-  const nodeId = newId(systemClock.now().getTime());
-  const message = await leased(api, nodeId);
-  const [carrierId, at] = [message.carrier_id ?? "", systemClock.now()];
-  const record = recorderOf(api.db, nodeId);
-  const answer = { kind: "accepted", carrierMessageId: "x", matchId: "x" } as const;
-  const submission = { message, epoch: 1, carrierId, segment: 1, turn: 1, answer, at };
-  await record.submission({ ...submission, step: { next: "sent" } });
+  const { carrierId, at, record, submission } = await held(api);
+  await record.submission({ ...submission, answer: accepted("x"), step: { next: "sent" } });
   await api.db.query(sql`update submissions set at = at - interval '1 day'`);
   await record.receipt({ receipt: rejection(carrierId), at });
   const parked = () => api.db.query(sql`select parked_id from parked_receipts`);
@@ -248,6 +212,25 @@ test("once stopped, an answer that cannot be stored holds up nobody", async () =
   await nowhere.close();
   assert.equal(await storing, "overtaken");
 });
+
+const DOUBT = { kind: "in_doubt", why: "timeout" } as const;
+const accepted = (id: string) => ({ kind: "accepted", carrierMessageId: id, matchId: id }) as const;
+
+/** A message in the hands of a node, what writes down its answers, and the first of them without its answer. */
+async function held(api: Awaited<ReturnType<typeof startApi>>) {
+  const nodeId = newId(systemClock.now().getTime());
+  const message = await leased(api, nodeId);
+  const [carrierId, at] = [message.carrier_id ?? "", systemClock.now()];
+  return {
+    nodeId,
+    message,
+    carrierId,
+    at,
+    record: recorderOf(api.db, nodeId),
+    submission: { message, epoch: 1, carrierId, segment: 1, turn: 1, at },
+    again: { next: "again", carrierId, delayMs: 0 } as const,
+  };
+}
 
 /** A message in the hands of this node. */
 async function leased(

@@ -4,9 +4,9 @@ import {
   type Clock,
   type Database,
   DatabaseUnavailable,
+  LEASE_MS,
   type Log,
   type Metrics,
-  LEASE_MS,
   sql,
 } from "#platform";
 import type { Claim } from "./deliveries.ts";
