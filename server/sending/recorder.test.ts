@@ -150,9 +150,11 @@ test("where two submissions have one id, the receipt is of the one to its recipi
   const record = recorderOf(api.db, nodeId);
   const answer = accepted("x");
   const [carrierId, at] = [messages[0]?.carrier_id ?? "", systemClock.now()];
-  for (const message of messages) {
-    const submission = { message, epoch: 1, carrierId, segment: 1, turn: 1, answer, at };
-    await record.submission({ ...submission, step: { next: "sent" } });
+  for (const [position, message] of messages.entries()) {
+    const submission = { message, epoch: 1, carrierId, segment: 1, turn: 1, answer };
+    // The newest is to the other recipient.
+    const later = new Date(at.getTime() + position);
+    await record.submission({ ...submission, at: later, step: { next: "sent" } });
   }
 
   const receipt = { ...rejection(carrierId), effect: "delivered" } as const;

@@ -229,6 +229,23 @@ test("a text that only the second carrier can hold waits for that one when it is
   );
 });
 
+test("a text that no carrier of the route can hold fails once each has been asked", async () => {
+  const alphabet = "latin1";
+  await using world = await startSending({
+    smscs: [{}, {}],
+    settings: [{ alphabet }, { alphabet }],
+  });
+
+  const { messageId } = await world.send({ ...TO, text: "5 €", encoding: "gsm7" });
+  const message = await world.reached(messageId, "FAILED");
+
+  assert.equal(message.error?.code, "CONTENT_REJECTED");
+  const asked = (await world.history(messageId)).flatMap((entry) =>
+    entry.type === "submission" ? entry.carrier : [],
+  );
+  assert.deepEqual(asked, ["c1", "c2"]);
+});
+
 test("what waits for a carrier that is away goes to the next one of its route", async () => {
   await using world = await startSending({ smscs: [{}, {}] });
   await world.smscs[0]?.stop();
