@@ -27,7 +27,7 @@ export {
   findStranded,
   type Stranded,
   reassign,
-  leaseLeftBehind,
+  leaseOverdue,
   renewLeases,
 } from "./send-queue.ts";
 export {

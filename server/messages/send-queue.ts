@@ -88,7 +88,10 @@ async function lockMessage(
 /** Messages ended in one transaction; more are taken up by the next pass. */
 const EXPIRE_BATCH = 500;
 
-/** Ends messages that were not handed over within their validity. */
+/**
+ * Ends messages that nobody took up within their validity. What was taken up once may be with a
+ * carrier, whatever became of its lease: whoever sends ends that, by what is on record of it.
+ */
 export function expireMessages({ db, clock, outbox }: ExpiryDeps): Loop {
   return {
     name: "end expired messages",
@@ -105,20 +108,19 @@ async function expirePass(db: Database, now: Date, outbox?: Outbox): Promise<num
   const overdue = await db.query<Overdue>(sql`
     select message_id, account_id
       from send_queue
-     where expires_at <= ${now} and leased_by is null
+     where expires_at <= ${now} and lease_epoch = 0
      order by expires_at
      limit ${EXPIRE_BATCH}`);
   if (overdue.length === 0) return 0;
   return db.transaction(async (tx) => {
     await lockAccounts(tx, [...new Set(overdue.map(({ account_id }) => account_id))]);
-    // A lease that ran out hides a hand-over in doubt: the sender claims that row and says so first.
     const expired = await tx.query<Overdue>(sql`
       delete from send_queue
        where message_id in (
                select message_id
                  from send_queue
                 where message_id = any (${overdue.map(({ message_id }) => message_id)}::uuid[])
-                  and leased_by is null and expires_at <= ${now}
+                  and lease_epoch = 0 and expires_at <= ${now}
                 order by message_id
                   for update skip locked
              )
@@ -199,34 +201,39 @@ export function findStranded(
 const NIL_ID = "00000000-0000-0000-0000-000000000000";
 const BEFORE_ALL_STRANDED = { account_id: NIL_ID, due_at: "-infinity", message_id: NIL_ID };
 
-type LeftBehindWish = { nodeId: string; afterMs: number; limit: number };
-type LeftBehind = {
+type OverdueWish = { nodeId: string; now: Date; afterMs: number; limit: number };
+type OverdueSend = {
   message_id: string;
   account_id: string;
   carrier_id: string;
   lease_epoch: number;
   attempt: number;
+  was_leased: boolean;
 };
 
-/** Takes over messages whose validity is over and whose lease ran out long ago; the oldest first. */
-export function leaseLeftBehind(
+/**
+ * Takes up messages whose validity is over and that somebody had taken up before: those that wait, and
+ * those whose lease ran out long ago. The oldest first.
+ */
+export function leaseOverdue(
   db: Database,
-  { nodeId, afterMs, limit }: LeftBehindWish,
-): Promise<LeftBehind[]> {
+  { nodeId, now, afterMs, limit }: OverdueWish,
+): Promise<OverdueSend[]> {
   return db.query(sql`
     update send_queue q
        set leased_by = ${nodeId}, lease_epoch = q.lease_epoch + 1,
            attempt = least(q.attempt::integer + 1, 32767),
            due_at = statement_timestamp() + make_interval(secs => ${LEASE_MS / 1000})
-      from (select message_id
+      from (select message_id, leased_by is not null as was_leased
               from send_queue
-             where expires_at <= statement_timestamp() and leased_by is not null
-               and due_at <= statement_timestamp() - make_interval(secs => ${afterMs / 1000})
+             where expires_at <= ${now} and lease_epoch > 0
+               and (leased_by is null
+                    or due_at <= statement_timestamp() - make_interval(secs => ${afterMs / 1000}))
              order by expires_at
              limit ${limit}
-               for update skip locked) l
-     where q.message_id = l.message_id
-    returning q.message_id, q.account_id, q.carrier_id, q.lease_epoch, q.attempt`);
+               for update skip locked) o
+     where q.message_id = o.message_id
+    returning q.message_id, q.account_id, q.carrier_id, q.lease_epoch, q.attempt, o.was_leased`);
 }
 
 /** Gives waiting messages to another carrier; what somebody took up meanwhile stays. */

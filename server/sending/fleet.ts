@@ -30,7 +30,7 @@ import {
   type NodeInfo,
   signOff,
 } from "./nodes.ts";
-import { endLeftBehind } from "./left-behind.ts";
+import { endOverdue } from "./overdue.ts";
 import type { MatchRules } from "./match-receipts.ts";
 import { giveUpParked } from "./parked-receipts.ts";
 import { findUnreported, RECALL_AFTER_MS } from "./recall-receipts.ts";
@@ -64,7 +64,6 @@ type Member = {
 const REFRESH_MS = 1_000;
 const RENEW_MS = 10_000;
 const REPORT_MS = 2_000;
-const LEFT_BEHIND_MS = 10_000;
 const DAY_MS = 86_400_000;
 
 /** All carriers at work on this node, kept in step with the tables without a restart. */
@@ -80,8 +79,11 @@ export function carrierFleet(deps: Deps) {
   let nodes: string[] = [nodeId];
   let heardAtMs = Number.NEGATIVE_INFINITY;
 
+  const carrierOf = (carrierId: string) =>
+    (members.get(carrierId) ?? leaving.get(carrierId))?.run.carrier;
+  const isWhole = (carrierId: string) => carrierOf(carrierId)?.wholeMessages ?? false;
   const rules: MatchRules = (carrierId) => {
-    const carrier = (members.get(carrierId) ?? leaving.get(carrierId))?.run.carrier;
+    const carrier = carrierOf(carrierId);
     if (!carrier) return { windowMs: 7 * DAY_MS, per: "segment" };
     const { per, windowMs } = carrier.receiptRules;
     return { windowMs, per: carrier.wholeMessages ? "message" : per };
@@ -257,9 +259,9 @@ export function carrierFleet(deps: Deps) {
       }),
     },
     {
-      name: "end what lost nodes left behind",
-      idleMs: LEFT_BEHIND_MS,
-      pass: () => endLeftBehind({ db, clock, log, nodeId, ...sending }),
+      name: "end what is past its validity",
+      idleMs: REFRESH_MS,
+      pass: () => endOverdue({ db, clock, log, nodeId, isWhole, ...sending }),
     },
     { name: "apply parked receipts", idleMs: REFRESH_MS, pass: () => record.sweepParked() },
     { name: "report carriers", idleMs: REPORT_MS, pass: report },

@@ -41,8 +41,6 @@ export async function handOver(
   const { clock } = deps;
   const { message } = due;
   if (due.wasLeased && !(await recordLostHolder(deps, due))) return;
-  if (clock.now() >= message.expires_at)
-    return giveUp(deps, due, { next: "fail", code: "EXPIRED", carrierCode: null });
 
   const parts = partsOf(message, deps.carrier.wholeMessages);
   const open = parts.filter(({ segment }) => !due.earlier.get(segment)?.isAccepted);
@@ -50,6 +48,8 @@ export async function handOver(
   const refusal = open.map(({ segment }) => due.earlier.get(segment)?.refusal).find(Boolean);
   if (refusal) return giveUp(deps, due, { next: "fail", ...refusal });
   if (open.length === 0) return giveUp(deps, due, { next: "sent" });
+  if (clock.now() >= message.expires_at)
+    return giveUp(deps, due, { next: "fail", code: "EXPIRED", carrierCode: null });
   for (const [position, part] of open.entries()) {
     if (!deps.isLeaseFresh(due)) return;
     const isLast = position === open.length - 1;

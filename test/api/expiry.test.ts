@@ -61,7 +61,7 @@ test("the validity of a message for later begins with its time", async () => {
 test("a message that a sender has in its hands is not ended behind its back", async () => {
   const { messageId, expiresAt } = await send({ validitySeconds: 60 });
   await api.db.query(sql`
-    update send_queue set leased_by = gen_random_uuid() where message_id = ${messageId}`);
+    update send_queue set leased_by = gen_random_uuid(), lease_epoch = 1 where message_id = ${messageId}`);
 
   await expireAt(new Date(Date.parse(expiresAt) + 1_000));
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { findMessagesOf, loadRouting } from "#messages";
+import { expireMessages, findMessagesOf, loadRouting } from "#messages";
 import { newId, silentLog, sql, systemClock } from "#platform";
 import { startApi } from "../../test/support/api.ts";
 import { recorderOf } from "../../test/support/recorder.ts";
-import { endLeftBehind } from "./left-behind.ts";
+import { endOverdue } from "./overdue.ts";
 
 test("what a lost node held for a carrier that takes nothing ends when its validity is over, in doubt and refunded", async () => {
   await using world = await startWorld();
@@ -34,6 +34,30 @@ test("a lease that may still be somebody's, and a message that may still leave, 
   }
 });
 
+test("what was given back and expires is SENT where its carrier said late that it has it, EXPIRED otherwise", async () => {
+  for (const [hasLateAnswer, status, ledger] of [
+    [true, "SENT", ["charge"]],
+    [false, "FAILED", ["charge", "refund"]],
+  ] as const) {
+    await using world = await startWorld();
+    await world.leave({ leaseEndedMinutesAgo: 0, expiredMinutesAgo: 1 });
+    await world.giveBackInDoubt({ hasLateAnswer });
+
+    await world.expire();
+    assert.equal(
+      (await world.ending()).status,
+      "QUEUED",
+      "not without a look at what is on record",
+    );
+    await world.pass();
+    const ending = await world.ending();
+    assert.deepEqual(
+      { status: ending.status, ledger: ending.ledger, queued: ending.queued },
+      { status, ledger, queued: 0 },
+    );
+  }
+});
+
 /** One message that was accepted; nothing takes it. */
 async function startWorld() {
   const api = await startApi();
@@ -52,14 +76,25 @@ async function startWorld() {
                due_at = now() - make_interval(mins => ${left.leaseEndedMinutesAgo})`);
       await db.query(sql`update messages set expires_at = ${expiresAt}`);
     },
+    async giveBackInDoubt({ hasLateAnswer }: { hasLateAnswer: boolean }) {
+      await db.query(sql`update send_queue set leased_by = null`);
+      await db.query(sql`
+        insert into submissions (message_id, account_id, segment, turn, carrier_id, at, outcome, carrier_message_id,
+                                 in_doubt_at, doubt_reason, doubt_action)
+        select message_id, account_id, 1, 1, carrier_id, now(), ${hasLateAnswer ? "accepted" : null},
+               ${hasLateAnswer ? "late-1" : null}, now(), 'timeout', 'resend'
+          from send_queue`);
+    },
+    expire: () => expireMessages({ db, clock: systemClock }).pass(new AbortController().signal),
     pass: () =>
-      endLeftBehind({
+      endOverdue({
         db,
         clock: systemClock,
         log: silentLog,
         nodeId,
         recorder: record,
         routing: () => loadRouting(db),
+        isWhole: () => false,
       }),
     async ending() {
       const [message] = (
