@@ -144,6 +144,12 @@ test("no Retry-After shortens a wait, or makes it longer than twice the planned 
   );
 });
 
+test("the jitter does not bring a delivery back before the time its receiver asked for", () => {
+  assert.equal(waitMs(answered(503, "8"), { random: 0 }), 8_000);
+  assert.equal(waitMs(answered(503, "4"), { random: 0 }), 4_000);
+  assert.equal(waitMs(answered(503, "3600"), { random: 0 }), 10_000);
+});
+
 test("a delivery waits for an open host for 24 hours, not longer", () => {
   const day = 24 * 3_600_000;
 

@@ -42,10 +42,12 @@ export function nextStep(outcome: Outcome, { step, now, random }: StepContext): 
     return { next: "ended", ended: "gone" };
   const plannedMs = waitsMs[step];
   if (plannedMs === undefined) return { next: "ended", ended: "exhausted" };
-  const askedMs = outcome.kind === "answered" ? retryAfterMs(outcome.retryAfter, now) : 0;
-  const waitMs = Math.min(Math.max(plannedMs, askedMs), MAX_LENGTHENING * plannedMs);
+  const wishMs = outcome.kind === "answered" ? retryAfterMs(outcome.retryAfter, now) : 0;
+  const askedMs = Math.min(wishMs, MAX_LENGTHENING * plannedMs);
   const jitter = 1 - JITTER + 2 * JITTER * random;
-  return { next: "again", step: step + 1, dueAt: after(now, Math.round(waitMs * jitter)) };
+  // The jitter never brings us back before the receiver wants us.
+  const waitMs = Math.max(Math.max(plannedMs, askedMs) * jitter, askedMs);
+  return { next: "again", step: step + 1, dueAt: after(now, Math.round(waitMs)) };
 }
 
 /** A delivery to a host that is only probed waits without using up its steps; it must end some time. */
