@@ -1,5 +1,5 @@
 import { Button, Group, Stack, Text } from "@mantine/core";
-import type { ReactNode, SubmitEvent } from "react";
+import { createContext, type ReactNode, type SubmitEvent, use, useEffect } from "react";
 import { type Failure, isProofFailure } from "../failure.ts";
 import { words } from "../text/words.ts";
 import { FailureLine } from "./failure-panel.tsx";
@@ -19,10 +19,18 @@ type Props = {
   onCancel?: () => void;
 };
 
+/** A dialog that must know whether its form is at work puts here whom to tell. */
+export const TellRunning = createContext<(isRunning: boolean) => void>(() => undefined);
+
 /** The form of a dialog: what it is about, what failed, its fields, and its two buttons. */
 export function DialogForm(props: Props) {
   const { lead, action, details, children, onSubmit } = props;
-  const { failure } = action;
+  const { failure, isRunning } = action;
+  const tellRunning = use(TellRunning);
+  useEffect(() => {
+    tellRunning(isRunning);
+    return () => tellRunning(false);
+  }, [tellRunning, isRunning]);
   return (
     <form
       onSubmit={(event) => {

@@ -1,22 +1,25 @@
 import { Button, Code, Group, Modal, type ModalProps, Stack, Text } from "@mantine/core";
 import { useBlocker } from "@tanstack/react-router";
-import { type ReactNode, useRef, useState } from "react";
+import { type ReactNode, useCallback, useRef, useState } from "react";
 import { shownOnceText as text } from "../text/shown-once.ts";
 import { words } from "../text/words.ts";
 import { selectContent } from "./copy.ts";
 import { CopyButton } from "./copy-button.tsx";
 import { Dialog } from "./dialog.tsx";
+import { TellRunning } from "./dialog-form.tsx";
 import classes from "./shown-once.module.css";
 
-type Gate = { close: () => void; dialog: ReactNode };
+type Gate = { close: () => void; dialog: ReactNode; tellRunning: (isRunning: boolean) => void };
 
 /**
- * While something shown once is not saved, every way to close asks first: the buttons, Esc, a click
+ * While something shown once is being made or is not saved, every way to close asks first: the buttons, Esc, a click
  * outside, the Back button, and leaving the page.
  */
-function useUnsavedGate(options: { isUnsaved: boolean; onClose: () => void }): Gate {
-  const { isUnsaved, onClose } = options;
+function useUnsavedGate(options: { isShown: boolean; onClose: () => void }): Gate {
+  const { isShown, onClose } = options;
+  const [isMaking, setIsMaking] = useState(false);
   const [isAsked, setIsAsked] = useState(false);
+  const isUnsaved = isMaking || isShown;
   const blocker = useBlocker({
     shouldBlockFn: () => isUnsaved,
     enableBeforeUnload: () => isUnsaved,
@@ -53,7 +56,13 @@ function useUnsavedGate(options: { isUnsaved: boolean; onClose: () => void }): G
       </Stack>
     </Modal>
   );
-  return { close: () => (isUnsaved ? setIsAsked(true) : onClose()), dialog };
+  const close = () => (isUnsaved ? setIsAsked(true) : onClose());
+  const tellRunning = useCallback((isRunning: boolean) => {
+    setIsMaking(isRunning);
+    // What was asked while another try was made, and failed, is no longer the question.
+    if (isRunning) setIsAsked(false);
+  }, []);
+  return { close, dialog, tellRunning };
 }
 
 type Saving = { onSaved: () => void; onDone: () => void };
@@ -63,7 +72,7 @@ type Props<Made> = {
   shownTitle: string;
   size?: ModalProps["size"];
   /** Makes it. */
-  form: (onMade: (made: Made) => void) => ReactNode;
+  form: (onMade: (made: Made) => void, onCancel: () => void) => ReactNode;
   /** Shows it, with a way to keep it. */
   shown: (made: Made, saving: Saving) => ReactNode;
   onClose: () => void;
@@ -75,7 +84,7 @@ export function ShownOnceDialog<Made>(props: Props<Made>) {
   // Held here and nowhere else: gone when the dialog closes.
   const [made, setMade] = useState<{ it: Made }>();
   const [isSaved, setIsSaved] = useState(false);
-  const gate = useUnsavedGate({ isUnsaved: made !== undefined && !isSaved, onClose });
+  const gate = useUnsavedGate({ isShown: made !== undefined && !isSaved, onClose });
   return (
     <Modal.Stack>
       <Dialog
@@ -84,9 +93,13 @@ export function ShownOnceDialog<Made>(props: Props<Made>) {
         title={made ? shownTitle : title}
         size={size}
       >
-        {made
-          ? shown(made.it, { onSaved: () => setIsSaved(true), onDone: gate.close })
-          : form((it) => setMade({ it }))}
+        {made ? (
+          shown(made.it, { onSaved: () => setIsSaved(true), onDone: gate.close })
+        ) : (
+          <TellRunning value={gate.tellRunning}>
+            {form((it) => setMade({ it }), gate.close)}
+          </TellRunning>
+        )}
       </Dialog>
       {gate.dialog}
     </Modal.Stack>

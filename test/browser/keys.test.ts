@@ -137,6 +137,8 @@ test("Esc, ×, a click outside and Done each raise the gate before the key is co
     assert.equal(await page.evaluate("document.activeElement.textContent"), "Go back");
     await page.keyboard.press("Escape");
     await gate(page).waitFor({ state: "detached" });
+    // Only then the dialog below hears keys and clicks again.
+    await page.locator("[role=dialog]:focus-within").waitFor();
     assert.equal(await shownKey(page).textContent(), key);
   }
   await page.keyboard.press("Escape");
@@ -144,6 +146,29 @@ test("Esc, ×, a click outside and Done each raise the gate before the key is co
   await gate(page).getByRole("button", { name: "Close without copying" }).click();
   await dialog(page).waitFor({ state: "detached" });
   assert.equal(await shownKey(page).count(), 0);
+});
+
+test("who closes while the key is being made is asked first, and then still sees it", async () => {
+  await using tab = await site.signedIn(ada, "/keys");
+  const { page } = tab;
+  const answer = Promise.withResolvers<void>();
+  await page.route("**/keys", async (route) => {
+    if (route.request().method() === "POST") await answer.promise;
+    await route.continue();
+  });
+
+  const creating = create(tab, { name: "Slow" });
+  await dialog(page).locator("button[data-loading]").waitFor();
+  await page.keyboard.press("Escape");
+  await gate(page).getByRole("button", { name: "Go back" }).click();
+  await dialog(page).getByRole("button", { name: "Cancel" }).click();
+  await gate(page).waitFor();
+  answer.resolve();
+  const key = await creating;
+  await gate(page).getByRole("button", { name: "Go back" }).click();
+  assert.equal(await shownKey(page).textContent(), key);
+  await page.keyboard.press("Escape");
+  await gate(page).getByRole("button", { name: "Close without copying" }).click();
 });
 
 test("a download counts as saved, hiding hides, and leaving the page is guarded", async () => {

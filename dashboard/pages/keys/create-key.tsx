@@ -29,7 +29,9 @@ export function CreateKey({ replaces, onClose }: Props) {
       title={replaces ? text.replaceTitle(replaces.name) : text.title}
       shownTitle={text.shownTitle}
       size="lg"
-      form={(onMade) => <KeyForm replaces={replaces} onCreated={onMade} onCancel={onClose} />}
+      form={(onMade, onCancel) => (
+        <KeyForm replaces={replaces} onCreated={onMade} onCancel={onCancel} />
+      )}
       shown={(created, saving) => <ShownKey created={created} {...saving} />}
       onClose={onClose}
     />

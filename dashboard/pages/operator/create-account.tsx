@@ -17,7 +17,7 @@ export function CreateAccount({ onClose }: { onClose: () => void }) {
     <LinkDialog
       title={text.createTitle}
       text={text}
-      form={(onMade) => <AccountForm onMade={onMade} onCancel={onClose} />}
+      form={(onMade, onCancel) => <AccountForm onMade={onMade} onCancel={onCancel} />}
       onClose={onClose}
     />
   );

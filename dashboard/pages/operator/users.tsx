@@ -100,7 +100,7 @@ function ResetLink({ user, onClose }: { user: User; onClose: () => void }) {
     <LinkDialog
       title={text.resetTitle(user.name)}
       text={text}
-      form={(onMade) => <ResetForm user={user} onMade={onMade} onCancel={onClose} />}
+      form={(onMade, onCancel) => <ResetForm user={user} onMade={onMade} onCancel={onCancel} />}
       onClose={onClose}
     />
   );

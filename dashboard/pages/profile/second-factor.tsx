@@ -36,11 +36,17 @@ export function SecondFactorDialog(props: { dialog: FactorDialog; onClose: () =>
     <ShownOnceDialog<string[]>
       title={TITLES[dialog]}
       shownTitle={text.codesTitle}
-      form={(onMade) =>
+      form={(onMade, onCancel) =>
         seed ? (
           <FirstCode seed={seed} onCodes={onMade} />
         ) : (
-          <Begin dialog={dialog} onClose={onClose} onSeed={setSeed} onCodes={onMade} />
+          <Begin
+            dialog={dialog}
+            onCancel={onCancel}
+            onClose={onClose}
+            onSeed={setSeed}
+            onCodes={onMade}
+          />
         )
       }
       shown={(codes, saving) => <RecoveryCodes codes={codes} {...saving} />}
@@ -51,12 +57,13 @@ export function SecondFactorDialog(props: { dialog: FactorDialog; onClose: () =>
 
 type BeginProps = {
   dialog: FactorDialog;
+  onCancel: () => void;
   onClose: () => void;
   onSeed: (seed: Seed) => void;
   onCodes: (codes: string[]) => void;
 };
 
-function Begin({ dialog, onClose, onSeed, onCodes }: BeginProps) {
+function Begin({ dialog, onCancel, onClose, onSeed, onCodes }: BeginProps) {
   const client = useQueryClient();
   const proof = useProof();
   const act = useAction(() =>
@@ -82,7 +89,7 @@ function Begin({ dialog, onClose, onSeed, onCodes }: BeginProps) {
       lead={says}
       action={act}
       submit={submit}
-      onCancel={onClose}
+      onCancel={onCancel}
       onSubmit={() =>
         void act
           .run(undefined)

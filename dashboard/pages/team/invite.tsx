@@ -19,7 +19,7 @@ export function Invite({ onClose }: { onClose: () => void }) {
       title={text.title}
       text={text}
       size="lg"
-      form={(onMade) => <InviteForm onMade={onMade} onCancel={onClose} />}
+      form={(onMade, onCancel) => <InviteForm onMade={onMade} onCancel={onCancel} />}
       onClose={onClose}
     />
   );
