@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
+import { glob, mkdtemp, rm, statfs } from "node:fs/promises";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -21,8 +21,17 @@ const LOOKS = 1_200;
 /** A keeper may be just about to end, so asking once is not enough. */
 const ASK_EVERY = 60;
 
+/** Where Linux keeps files in memory. */
+const MEMORY = "/dev/shm";
+const ENOUGH_MEMORY = 6 * 2 ** 30;
+const FOLDER = "posthorn-run-";
+
 /** Little memory; all that makes a commit durable stays as in production. */
-export const TEST_SETTINGS = { shared_buffers: "64MB", max_connections: 200 };
+export const TEST_SETTINGS = {
+  shared_buffers: "64MB",
+  max_connections: 200,
+  max_wal_size: "256MB",
+};
 
 /** The PostgreSQL of this run of `npm test`; without one, a server that hand-run tests share. */
 export async function testServerUrl(): Promise<string> {
@@ -31,7 +40,7 @@ export async function testServerUrl(): Promise<string> {
 
 /** For the runner of all tests: a server in a folder of its own, and what to add to their environment. */
 export async function startTestPostgres() {
-  const folder = await mkdtemp(join(tmpdir(), "posthorn-test-"));
+  const folder = await mkdtemp(join(await placeForFiles(), FOLDER));
   const lock = lockDataDir(folder);
   const deps = { lock, clock: systemClock, log: silentLog, settings: TEST_SETTINGS };
   const postgres = await startEmbeddedPostgres(deps);
@@ -43,6 +52,36 @@ export async function startTestPostgres() {
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/**
+ * In memory where there is plenty of it: hundreds of databases are made and dropped, and the making and
+ * dropping of their files on a disk takes a fifth of the run.
+ */
+async function placeForFiles(): Promise<string> {
+  const isChosen = process.env["TMPDIR"] !== undefined;
+  const room = isChosen
+    ? 0
+    : await statfs(MEMORY).then(
+        (fs) => fs.bavail * fs.bsize,
+        () => 0,
+      );
+  if (Math.min(room, process.availableMemory()) < ENOUGH_MEMORY) return tmpdir();
+  await forgetKilledRuns();
+  return MEMORY;
+}
+
+/** Memory that nobody gives back: a run that was killed has left its files. */
+async function forgetKilledRuns(): Promise<void> {
+  for await (const name of glob(`${FOLDER}*`, { cwd: MEMORY })) {
+    const folder = join(MEMORY, name);
+    try {
+      lockDataDir(folder).release();
+    } catch {
+      continue; // It is another run's, which goes on.
+    }
+    await rm(folder, { recursive: true, force: true });
+  }
 }
 
 /** One per checkout and user, so that a test run by hand waits for initdb only the first time. */
