@@ -9,6 +9,8 @@ import { delimiter, dirname, join, relative } from "node:path";
 import { finished } from "node:stream/promises";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
+import { buildDashboard } from "../dashboard/build.ts";
+import { findBrowser } from "./support/browser.ts";
 import { startTestPostgres } from "./support/postgres-server.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -26,6 +28,11 @@ const checks = [
   ["dead code", "knip", "--no-progress"],
   ["format", "oxfmt", "--check", "."],
 ] as const;
+/** Beside them, once: else each test file that finds it missing would fetch or build it, and the others wait. */
+const preparations = [
+  ["browser for the tests", findBrowser],
+  ["dashboard", buildDashboard],
+] as const;
 /** For oxlint, whose type checker has no option for it. */
 const ONE_THREAD = { GOMAXPROCS: "1" };
 
@@ -41,7 +48,10 @@ const LONG_BY = 0.8;
 
 const wanted = process.argv.slice(2);
 if (wanted.length === 0) {
-  const passed = await Promise.all(checks.map(([name, ...command]) => check(name, command)));
+  const passed = await Promise.all([
+    ...preparations.map(([name, prepare]) => told(name, () => isReady(prepare))),
+    ...checks.map(([name, ...command]) => told(name, () => isClean(command))),
+  ]);
   if (passed.includes(false)) process.exit(1);
 }
 const files = await testFiles(wanted);
@@ -52,16 +62,32 @@ if (files.length === 0) {
 }
 process.exitCode = await runTests(files);
 
-async function check(name: string, [command = "", ...args]: readonly string[]): Promise<boolean> {
+/** Says how it went, and how long it took. */
+async function told(name: string, work: () => Promise<boolean>): Promise<boolean> {
   const began = performance.now();
+  const passed = await work();
+  const seconds = ((performance.now() - began) / 1000).toFixed(1);
+  process.stdout.write(`${passed ? "✔" : "✖"} ${name} (${seconds} s)\n`);
+  return passed;
+}
+
+async function isReady(prepare: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await prepare();
+    return true;
+  } catch (error) {
+    console.error(error);
+    return false;
+  }
+}
+
+async function isClean([command = "", ...args]: readonly string[]): Promise<boolean> {
   const child = spawn(join(BIN, command), args, {
     cwd: ROOT,
     env: { ...process.env, ...ONE_THREAD },
     stdio: "inherit",
   });
   const [code] = (await once(child, "exit")) as [number | null];
-  const seconds = ((performance.now() - began) / 1000).toFixed(1);
-  process.stdout.write(`${code === 0 ? "✔" : "✖"} ${name} (${seconds} s)\n`);
   return code === 0;
 }
 

@@ -24,7 +24,8 @@ export async function startBrowser(): Promise<Browser> {
   return chromium.launch({ ...found, args: ARGS });
 }
 
-async function findBrowser(): Promise<Found> {
+/** Fetches one where none is there yet. */
+export async function findBrowser(): Promise<Found> {
   const given = process.env["CHROMIUM_PATH"];
   if (given) return { executablePath: given };
   if (process.platform === "linux" && process.arch === "x64") return packedChromium();
