@@ -1,6 +1,13 @@
 import type { DeliveryErrorCode } from "#contract";
-import { findMessagesOf, type MessageRow } from "#messages";
-import { type Clock, DatabaseUnavailable, LEASE_MS, type Queryable, sql } from "#platform";
+import { findMessagesOf, type MessageRow, renewLeases } from "#messages";
+import {
+  type Clock,
+  type Database,
+  DatabaseUnavailable,
+  LEASE_MS,
+  type Queryable,
+  sql,
+} from "#platform";
 
 /** What is known of one segment's earlier submissions. */
 type SegmentState = {
@@ -67,7 +74,7 @@ type Claimed = {
 
 /** Takes what is due for a carrier. The lease is committed before anything leaves. */
 export async function claimDueSends(
-  db: Queryable,
+  db: Database,
   wish: ClaimWish,
   patience: Patience,
 ): Promise<Claimed> {
@@ -79,7 +86,25 @@ export async function claimDueSends(
   const lastAccount = rows.find((row) => row.message_id === null)?.account_id;
   // Forgotten now, they would come back in doubt when their lease runs out, though nothing has left.
   const due = await persist(() => readDue(db, claims, { carrierId, nowMs }), patience);
+  const { clock } = patience;
+  const wasSlow = clock.monotonicMs() - nowMs > RETRY_MS;
+  if (wasSlow) await persist(() => renewDue(db, { nodeId, clock }, due), patience);
   return { due, lastAccount };
+}
+
+/** Extends the leases of what this node holds; what somebody else has taken over keeps its old time. */
+export async function renewDue(
+  db: Database,
+  { nodeId, clock }: { nodeId: string; clock: Clock },
+  held: DueSend[],
+): Promise<void> {
+  if (held.length === 0) return;
+  const startedMs = clock.monotonicMs();
+  const messageIds = held.map(({ message }) => message.message_id);
+  const renewed = await renewLeases(db, { nodeId, messageIds });
+  for (const due of held) {
+    if (renewed.get(due.message.message_id) === due.epoch) due.leasedAtMs = startedMs;
+  }
 }
 
 type Patience = { clock: Clock; signal?: AbortSignal };

@@ -1,12 +1,5 @@
 import type { Carrier } from "#carriers";
-import {
-  type Intake,
-  loadRouting,
-  type MessageRow,
-  type Outbox,
-  renewLeases,
-  type Routing,
-} from "#messages";
+import { type Intake, loadRouting, type MessageRow, type Outbox, type Routing } from "#messages";
 import {
   type Clock,
   type Database,
@@ -22,6 +15,7 @@ import { watchCarriers } from "./carrier-metrics.ts";
 import { buildCarrier } from "./build-carrier.ts";
 import { carriersUpElsewhere, reportStates } from "./carrier-states.ts";
 import { type CarrierRow, listCarriers } from "./carriers-table.ts";
+import { renewDue } from "./due-send.ts";
 import {
   forgetNodes,
   HEARTBEAT_MS,
@@ -206,17 +200,9 @@ export function carrierFleet(deps: Deps) {
   }
 
   async function renew(): Promise<number> {
-    const startedMs = clock.monotonicMs();
     const runs = [...members.values(), ...leaving.values()].map(({ run }) => run);
     const held = runs.flatMap(({ inFlight }) => [...inFlight]);
-    if (held.length === 0) return 0;
-    const renewed = await renewLeases(db, {
-      nodeId,
-      messageIds: held.map(({ message }) => message.message_id),
-    });
-    for (const due of held) {
-      if (renewed.get(due.message.message_id) === due.epoch) due.leasedAtMs = startedMs;
-    }
+    await renewDue(db, { nodeId, clock }, held);
     return 0;
   }
 
