@@ -1,4 +1,4 @@
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
@@ -161,6 +161,7 @@ export async function startConsole(options: Options = {}): Promise<TestConsole> 
     async [Symbol.asyncDispose]() {
       await service.stop();
       if (!options.db) await db[Symbol.asyncDispose]();
+      rmSync(folder, { recursive: true, force: true });
     },
   };
 }
