@@ -107,6 +107,7 @@ async function handOverSegment(
     (carrierId) =>
       carrierId === carrier.carrierId || !(unfit.includes(carrierId) || deps.isPaused?.(carrierId)),
   );
+  const isStopped = answer.kind === "unsent" && signal.aborted;
   const step = nextStep(answer, {
     carrierId: carrier.carrierId,
     inDoubt: carrier.inDoubt,
@@ -114,6 +115,7 @@ async function handOverSegment(
     attempt: due.attempt,
     doubts,
     isBegun,
+    isStopped,
     now: at,
     expiresAt: message.expires_at,
   });
@@ -125,7 +127,7 @@ async function handOverSegment(
     segment: part.segment,
     turn,
     // What a stop kept from leaving goes back without a trace.
-    answer: answer.kind === "unsent" && signal.aborted ? { kind: "none" } : answer,
+    answer: isStopped ? { kind: "none" } : answer,
     step: step.next === "done" ? (isLast ? { next: "sent" } : null) : step,
     at,
   };

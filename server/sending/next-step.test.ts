@@ -12,6 +12,7 @@ const context: StepContext = {
   attempt: 1,
   doubts: 0,
   isBegun: false,
+  isStopped: false,
   now: NOW,
   expiresAt: new Date(NOW.getTime() + 86_400_000),
 };
@@ -35,6 +36,17 @@ test("what is throttled, in doubt or has not left goes back to its place", () =>
     answers.map((answer) => delayMs(answer)),
     [0, 0, 0],
   );
+});
+
+test("what could not leave goes to the next carrier, but stays where only our own stop kept it", () => {
+  const carriers = [false, true].map((isStopped) => {
+    const step = nextStep(
+      { kind: "unsent" },
+      { ...context, route: ["first", "second"], isStopped },
+    );
+    return step.next === "again" && step.carrierId;
+  });
+  assert.deepEqual(carriers, ["second", "first"]);
 });
 
 test("what a carrier throttles again and again makes way for those behind it", () => {

@@ -20,6 +20,8 @@ export type StepContext = {
   doubts: number;
   /** Whether a carrier has another segment of the message: then it stays with that carrier. */
   isBegun: boolean;
+  /** Whether our own stop kept it from leaving: that says nothing of the carrier. */
+  isStopped: boolean;
   now: Date;
   expiresAt: Date;
 };
@@ -43,7 +45,11 @@ export function nextStep(answer: SubmitOutcome, context: StepContext): Step {
       return { next: "done" };
     case "unsent":
       // A carrier that could not write it has no room until it can: nobody claims it before.
-      return { next: "again", delayMs: 0, carrierId: otherCarrier(context) };
+      return {
+        next: "again",
+        delayMs: 0,
+        carrierId: context.isStopped ? context.carrierId : otherCarrier(context),
+      };
     case "refused": {
       const { code, carrierCode } = answer;
       if (!answer.temporary) return refusedForGood(code, carrierCode, context);
