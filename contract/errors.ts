@@ -114,7 +114,7 @@ export const apiErrors = {
   },
   BODY_TOO_LARGE: {
     status: 413,
-    message: "The body is larger than 1 MiB.",
+    message: "The body is larger than the limit, 1 MiB where nothing else is set.",
     meaning: "Nothing was stored or charged.",
     fix: "Split the batch.",
   },

@@ -42,7 +42,9 @@ export async function waitsForSetup(): Promise<boolean> {
 export function goToSignIn(router: AnyRouter): void {
   const { pathname, href } = router.state.location;
   if (["/sign-in", "/setup", "/join", "/reset"].includes(pathname)) return;
-  void router.navigate({ to: "/sign-in", search: nextOf(href), replace: true });
+  // Whatever wants to keep people on the page has nothing left to show them.
+  const ignoreBlocker = true;
+  void router.navigate({ to: "/sign-in", search: nextOf(href), replace: true, ignoreBlocker });
 }
 
 export function useMe(): Me {

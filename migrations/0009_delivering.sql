@@ -107,7 +107,8 @@ begin
        set leased_until = moment + lease,
            next_at = moment + lease,
            lease_epoch = w.lease_epoch + 1,
-           attempts = w.attempts + 1,
+           -- Replayed without end, it must not overflow and stop the claims of everybody.
+           attempts = least(w.attempts::integer + 1, 32767),
            interrupted = case when c.ran_out_at is null then w.interrupted else w.interrupted + 1 end
       from chosen c
      where not c.is_poison and w.message_id = c.message_id and w.sequence = c.sequence
@@ -137,7 +138,8 @@ end $$;
 
 -- Stores attempts, and ends or puts off their deliveries where the lease still holds. What somebody
 -- else has taken over meanwhile is kept as an attempt alone: the receiver saw it. A replay counts its
--- leases from 1 again, so the lease is told by its epoch and its replay.
+-- leases from 1 again, so the lease is told by its epoch and its replay. Told twice, because the answer to
+-- the first time was lost, it changes nothing: the row is leased no more, and the attempt stands.
 -- a_next: ended, again, or put_back where nothing was tried.
 -- Answers the lanes in which a first attempt can begin now that those of its message have ended.
 create function record_attempts(
@@ -152,7 +154,8 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 as $$
 declare
-  held integer[];
+  held   integer[];
+  stored integer[] := '{}';
 begin
   with u as materialized (
     select *
@@ -162,7 +165,7 @@ begin
     delete from webhook_deliveries w
      using u
      where u.next = 'ended' and w.message_id = u.message_id and w.sequence = u.sequence
-       and w.lease_epoch = u.epoch and w.replay_id is not distinct from u.replay_id
+       and w.lease_epoch = u.epoch and w.replay_id is not distinct from u.replay_id and w.leased_until is not null
     returning u.n
   ), put_off as (
     update webhook_deliveries w
@@ -174,13 +177,19 @@ begin
       from u
      where u.next in ('again', 'put_back')
        and w.message_id = u.message_id and w.sequence = u.sequence
-       and w.lease_epoch = u.epoch and w.replay_id is not distinct from u.replay_id
+       and w.lease_epoch = u.epoch and w.replay_id is not distinct from u.replay_id and w.leased_until is not null
     returning u.n
   )
   select array_agg(h.n) into held from (select n from finished union all select n from put_off) h;
 
   -- The claim that took over has noted this attempt as interrupted. It was not, as is known by now.
   if coalesce(cardinality(held), 0) < cardinality(a_message) then
+    select coalesce(array_agg(u.n), '{}') into stored
+      from unnest(a_account, a_message, a_sequence, a_attempt, a_at) with ordinality
+           as u (account_id, message_id, sequence, attempt, at, n)
+      join webhook_attempts a
+        on a.account_id = u.account_id and a.message_id = u.message_id and a.sequence = u.sequence
+       and a.attempt = u.attempt and a.at = u.at;
     delete from webhook_attempts a
      using unnest(a_account, a_message, a_sequence, a_attempt, a_at, a_next) with ordinality
            as u (account_id, message_id, sequence, attempt, at, next, n)
@@ -201,12 +210,12 @@ begin
          with ordinality
          as u (account_id, message_id, sequence, attempt, at, replay_id, step, status, class, error, dns, connect, tls,
                first_byte, total, address, headers, answer, next, ended, n)
-   where u.next <> 'put_back';
+   where u.next <> 'put_back' and not u.n = any (stored);
 
   perform tell_watchers_of_attempts(a_account, a_message, a_sequence);
   perform tally_webhooks(
     a_account, a_at,
-    array(select case when u.next <> 'put_back' then u.class end
+    array(select case when u.next <> 'put_back' and not u.n = any (stored) then u.class end
             from unnest(a_class, a_next) with ordinality as u (class, next, n) order by u.n),
     array(select case when u.n = any (held) then u.ended end
             from unnest(a_ended) with ordinality as u (ended, n) order by u.n)
@@ -243,7 +252,7 @@ begin
   ), noted as (
     insert into webhook_attempts (account_id, message_id, sequence, attempt, at, replay_id, step, error_class, error,
                                   total_ms, ended)
-    select g.account_id, g.message_id, g.sequence, g.attempts + 1, moment, g.replay_id, g.step, 'host_open',
+    select g.account_id, g.message_id, g.sequence, least(g.attempts::integer + 1, 32767), moment, g.replay_id, g.step, 'host_open',
            'The receiver let every attempt time out, so it was only probed; after a day this one was given up.', 0,
            'exhausted'
       from gone g

@@ -334,6 +334,18 @@ test("what cannot work is said when the client is made or called, not after retr
   assert.throws(() => posthorn.messages.get(""), /messageId/);
 });
 
+test("a time or number that is none is refused instead of left out", async () => {
+  const posthorn = new Posthorn({ apiKey: API_KEY, baseUrl: "http://localhost" });
+  const message = { recipient: "4915112345678", text: "Hello" };
+
+  const never = new Date("never");
+  await assert.rejects(posthorn.messages.send({ ...message, sendAt: never }), /sendAt/);
+  await assert.rejects(
+    posthorn.messages.sendBatch([{ ...message, maxCredits: NaN }]),
+    /maxCredits/,
+  );
+});
+
 /** Accepts requests and never answers. */
 async function startSilence() {
   const asked = Promise.withResolvers<void>();

@@ -87,7 +87,7 @@ function attemptWith({ apiKey, baseUrl, timeoutMs = 30_000, fetch }: PosthornOpt
     const request = {
       method: call.method,
       headers: headersOf(call, apiKey),
-      body: call.body === undefined ? null : JSON.stringify(call.body),
+      body: call.body === undefined ? null : JSON.stringify(call.body, refuseVoid),
       signal: call.signal ? AbortSignal.any([call.signal, deadline]) : deadline,
       // A redirect would carry the key to another host; no operation makes one.
       redirect: "manual" as const,
@@ -100,6 +100,16 @@ function attemptWith({ apiKey, baseUrl, timeoutMs = 30_000, fetch }: PosthornOpt
       return connectionError(base, cause, deadline.aborted ? timeoutMs : null);
     }
   };
+}
+
+/** JSON makes null of these, and null means "left out": a message for later would be sent at once. */
+function refuseVoid(this: Record<string, unknown>, name: string, value: unknown): unknown {
+  const given = this[name];
+  if (given instanceof Date && Number.isNaN(given.getTime()))
+    throw new TypeError(`${name} is a Date that is no time.`);
+  if (typeof value === "number" && !Number.isFinite(value))
+    throw new TypeError(`${name} is ${value}; give a number.`);
+  return value;
 }
 
 function headersOf({ body, idempotencyKey }: Call, apiKey: string): Headers {

@@ -48,6 +48,7 @@ export function createAccount(
 
 export function judgeAccountName(name: string): string[] {
   const length = [...name.trim()].length;
+  if (/\p{Cc}|\p{Cs}/u.test(name)) return ["The account's name must not hold control characters."];
   return length < 1 || length > 60 ? ["The account's name must have 1 to 60 characters."] : [];
 }
 

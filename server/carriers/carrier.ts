@@ -99,8 +99,11 @@ export type Receipt = {
   raw: Uint8Array | null;
 };
 
-/** Resolves after commit; only then is the carrier answered. A rejection asks it to repeat. */
-export type ReceiptSink = (receipts: Receipt[]) => Promise<void>;
+/**
+ * Resolves after commit; only then is the carrier answered. Names those that were not stored, where only
+ * some were: the carrier is asked to repeat them. Rejects where none was: all are tried again first.
+ */
+export type ReceiptSink = (receipts: Receipt[]) => Promise<readonly Receipt[] | void>;
 
 export type LinkState = {
   bind: "transmitter" | "receiver" | "transceiver" | "simulator";

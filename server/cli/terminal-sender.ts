@@ -3,7 +3,7 @@ import { Problem } from "#http";
 import { acceptor, concatReferences, type MessageRow, routingTable, sendMessages } from "#messages";
 import { createMetrics, newId } from "#platform";
 import { judgeUrl, servicePolicy } from "#webhooks";
-import { CommandFailure, type Context, type Installation } from "./command.ts";
+import { ACTOR, CommandFailure, type Context, type Installation } from "./command.ts";
 import { optionName } from "./input.ts";
 
 type Wish = { accountId: string; body: NewMessage; idempotencyKey: string | undefined };
@@ -22,7 +22,7 @@ export async function sendFromTerminal(
     prefix: () => "",
   };
   try {
-    const sent = await sendMessages(deps, { accountId, keyId: null }, wish);
+    const sent = await sendMessages(deps, { accountId, keyId: null, actor: ACTOR }, wish);
     if (sent.isReplayed)
       context.terminal.say("It was sent before with this key; nothing was sent.");
     return sent.rows[0] as MessageRow;

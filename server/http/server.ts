@@ -51,6 +51,11 @@ export function createHttpServer(given: HttpOptions): FastifyInstance {
   const routes = noteRoutes(app);
   const headers = headersOfAll(options.publicUrl);
   readJson(app);
+  // A connection whose last request was under way when the server began to close is idle after it,
+  // and would keep the server for as long as clients may keep theirs.
+  app.addHook("preClose", async () => {
+    app.server.keepAliveTimeout = 1;
+  });
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", request.id);
     reply.headers(headers);
@@ -88,6 +93,8 @@ function listener(handler: RequestListener) {
     },
     handler,
   );
+  // Who has said all it has to say, and closed its side, still gets its answer.
+  Object.assign(server, { httpAllowHalfOpen: true });
   return server.on("checkExpectation", handler);
 }
 

@@ -149,6 +149,19 @@ const NONE: ReadonlySet<string> = new Set();
 const VISIBLE = /[^\s\p{Z}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
 const PRINTABLE_ASCII = /[!-~]/;
 
+const MOST_NAMED = 10;
+
+/** Each character by its first place. */
+function nameOnce(found: { character: string; position: number }[]): string {
+  const first = [...new Map(found.toReversed().map((each) => [each.character, each])).values()];
+  const inOrder = first.toSorted((a, b) => a.position - b.position);
+  const named = inOrder
+    .slice(0, MOST_NAMED)
+    .map(({ character, position }) => `${JSON.stringify(character)} at ${position}`);
+  const others = inOrder.length - named.length;
+  return others > 0 ? `${named.join(", ")} and ${others} more` : named.join(", ");
+}
+
 type JudgedText =
   | { encoding: "gsm7" | "ucs2"; segments: number }
   | { code: DetailCode; message: string };
@@ -166,12 +179,9 @@ function judgeText(text: string, choice: "auto" | "gsm7" | "ucs2"): JudgedText {
   }
   const counted = countSegments(text, choice);
   if (counted.outcome === "not_gsm7") {
-    const named = counted.nonGsmCharacters
-      .slice(0, 10)
-      .map(({ character, position }) => `${JSON.stringify(character)} at ${position}`);
     return {
       code: "TEXT_NOT_GSM7",
-      message: `These characters are not in the GSM alphabet: ${named.join(", ")}. Replace them, or use encoding auto.`,
+      message: `These characters are not in the GSM alphabet: ${nameOnce(counted.nonGsmCharacters)}. Replace them, or use encoding auto.`,
     };
   }
   if (counted.segments > MAX_SEGMENTS) {

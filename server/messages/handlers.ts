@@ -121,15 +121,14 @@ function mayBeHandedOver(entry: HistoryEntry): boolean {
   return entry.type === "doubt" || (entry.type === "submission" && entry.outcome === "accepted");
 }
 
+function firstName(path: string): string {
+  return path.split(".")[0] ?? "";
+}
+
 /** Names everything else that is wrong with a send whose shape is wrong already. */
 export function sendRefinements(deps: { clock: Clock; judgeUrl: JudgeUrl }) {
-  const one = (message: unknown, wrong: ReadonlySet<string>, prefix: string): Detail[] => {
+  const one = (message: unknown, own: ReadonlySet<string>, prefix: string): Detail[] => {
     if (typeof message !== "object" || message === null || Array.isArray(message)) return [];
-    const own = new Set(
-      [...wrong]
-        .filter((field) => field.startsWith(prefix))
-        .map((field) => field.slice(prefix.length).split(".")[0] ?? ""),
-    );
     const { details } = judgeFields(
       message as NewMessage,
       { now: deps.clock.now(), judgeUrl: deps.judgeUrl },
@@ -137,13 +136,20 @@ export function sendRefinements(deps: { clock: Clock; judgeUrl: JudgeUrl }) {
     );
     return details.map((detail) => ({ ...detail, field: `${prefix}${detail.field}` }));
   };
-  const single: Refinement = (body, wrong) => one(body, wrong, "");
+  const single: Refinement = (body, wrong) => one(body, new Set([...wrong].map(firstName)), "");
   const batch: Refinement = (body, wrong) => {
     const messages = (body as { messages?: unknown } | null)?.messages;
     if (!Array.isArray(messages)) return [];
-    return messages
-      .slice(0, 1000)
-      .flatMap((message: unknown, n) => one(message, wrong, `messages[${n}].`));
+    const byPrefix = Map.groupBy(wrong, (field) => field.slice(0, field.indexOf(".") + 1));
+    return messages.slice(0, 1000).flatMap((message: unknown, n) => {
+      const prefix = `messages[${n}].`;
+      const own = byPrefix.get(prefix) ?? [];
+      return one(
+        message,
+        new Set(own.map((field) => firstName(field.slice(prefix.length)))),
+        prefix,
+      );
+    });
   };
   return { sendMessage: single, sendBatch: batch, previewMessage: single };
 }

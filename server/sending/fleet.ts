@@ -1,4 +1,4 @@
-import type { Carrier } from "#carriers";
+import type { Carrier, ReceiptSink } from "#carriers";
 import { type Intake, loadRouting, type MessageRow, type Outbox, type Routing } from "#messages";
 import {
   type Clock,
@@ -69,6 +69,8 @@ export function carrierFleet(deps: Deps) {
   const leaving = new Map<string, { run: CarrierRun; left: Promise<void> }>();
   /** Whether one has left whose place another, with new settings, may take. */
   let hasLeft = false;
+  /** From then on nothing is begun; leases are renewed to the end. */
+  let isStopping = false;
   let routing: Routing | undefined;
   let nodes: string[] = [nodeId];
   let heardAtMs = Number.NEGATIVE_INFINITY;
@@ -92,9 +94,15 @@ export function carrierFleet(deps: Deps) {
     nodeId,
     rules,
   });
-  const receipts = async (arrived: Parameters<typeof record.receipt>[0]["receipt"][]) => {
+  const receipts: ReceiptSink = async (arrived) => {
     const at = clock.now();
-    await Promise.all(arrived.map((receipt) => record.receipt({ receipt, at })));
+    const results = await Promise.allSettled(
+      arrived.map((receipt) => record.receipt({ receipt, at })),
+    );
+    const failed = results.filter((result) => result.status === "rejected");
+    const isAnyStored = failed.length < results.length;
+    if (failed[0] && !isAnyStored) throw failed[0].reason;
+    return arrived.filter((_receipt, n) => results[n]?.status === "rejected");
   };
   const unmatched = deps.metrics.counter(
     "receipts_unmatched_total",
@@ -159,6 +167,7 @@ export function carrierFleet(deps: Deps) {
 
   /** One carrier with wrong settings must not harm the others. */
   async function join(row: CarrierRow): Promise<void> {
+    if (isStopping) return;
     try {
       const { carrier, setShare, binds } = buildCarrier(row, {
         clock,
@@ -231,9 +240,12 @@ export function carrierFleet(deps: Deps) {
     release: (message) => runOf(message)?.release(message),
   };
 
-  const loops: Loop[] = [
+  const untilStop = (loop: Loop): Loop => ({
+    ...loop,
+    pass: (signal) => (isStopping ? Promise.resolve(0) : loop.pass(signal)),
+  });
+  const worksUntilStop: Loop[] = [
     { name: "keep carriers in step", idleMs: REFRESH_MS, pass: refresh },
-    { name: "renew leases", idleMs: RENEW_MS, pass: renew },
     {
       name: "reroute around carriers that are away",
       idleMs: REFRESH_MS,
@@ -261,6 +273,10 @@ export function carrierFleet(deps: Deps) {
       },
     },
   ];
+  const loops: Loop[] = [
+    { name: "renew leases", idleMs: RENEW_MS, pass: renew },
+    ...worksUntilStop.map(untilStop),
+  ];
   const carriers = (): Carrier[] => [...members.values()].map(({ run }) => run.carrier);
   watchCarriers(deps.metrics, carriers);
 
@@ -271,6 +287,7 @@ export function carrierFleet(deps: Deps) {
     start: refresh,
     carriers,
     async stop(): Promise<void> {
+      isStopping = true;
       await Promise.all([...members.values()].map(({ run }) => run.stop()));
       await Promise.all([...leaving.values()].map(({ left }) => left));
       await record.stop();

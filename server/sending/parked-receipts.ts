@@ -1,5 +1,5 @@
 import type { Carrier, Receipt } from "#carriers";
-import { newId, type Queryable, sql, type Transaction } from "#platform";
+import { idFloor, newId, type Queryable, sql, type Transaction } from "#platform";
 import { type ArrivedReceipt, type MatchRules, meantSince } from "./match-receipts.ts";
 
 /** Keeps receipts that match no submission yet. */
@@ -22,17 +22,18 @@ export async function parkReceipts(
 }
 
 /**
- * Takes up receipts that were parked because their submission was not recorded yet. Given the ids
- * of submissions just recorded, or none for all that match by now.
+ * Takes up receipts that were parked because their submission was not recorded yet: those of submissions
+ * just recorded, or all of some time that match by now. Those that never match are not looked at for ever.
  */
 export async function takeParked(
   tx: Transaction,
-  accepted: { carrierId: string; matchId: string }[] | null,
+  wanted: { carrierId: string; matchId: string }[] | { since: Date },
   limit: number,
 ): Promise<ArrivedReceipt[]> {
-  const condition = accepted
+  const accepted = Array.isArray(wanted) ? wanted : [];
+  const condition = Array.isArray(wanted)
     ? sql`p.match_ids && ${accepted.map(({ matchId }) => matchId)}::text[] and p.carrier_id = any (${accepted.map(({ carrierId }) => carrierId)}::uuid[])`
-    : sql`exists (select from submissions s where s.carrier_id = p.carrier_id and s.match_id = any (p.match_ids) and s.at >= p.since)`;
+    : sql`p.parked_id >= ${idFloor(wanted.since)} and exists (select from submissions s where s.carrier_id = p.carrier_id and s.match_id = any (p.match_ids) and s.at >= p.since)`;
   const rows = await tx.query<{ receipt: Omit<Receipt, "raw">; raw: Buffer | null; at: Date }>(sql`
     delete from parked_receipts
      where parked_id in (

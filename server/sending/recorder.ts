@@ -55,6 +55,8 @@ const MAX_ITEMS = 2_000;
 const MAX_WAITING = 100_000;
 const RETRY_MS = 500;
 const PARKED_PAGE = 500;
+/** Who records a submission takes its receipts along; only two at the same moment miss each other. */
+const SWEPT_MS = 3_600_000;
 
 /**
  * Writes what carriers answer and report. Submissions and receipts share one queue and one batch at
@@ -99,7 +101,8 @@ export function recorder(deps: Deps): Recorder {
     },
     sweepParked: () =>
       db.transaction(async (tx) => {
-        const parked = await takeParked(tx, null, PARKED_PAGE);
+        const since = new Date(clock.now().getTime() - SWEPT_MS);
+        const parked = await takeParked(tx, { since }, PARKED_PAGE);
         const { rules, outbox, hour } = counted;
         const onNoted = (notes: readonly Note[]) => countLate(hour, notes);
         const unmatched = await applyReceipts(tx, parked, { rules, outbox, onNoted });

@@ -42,6 +42,9 @@ export type Note = {
   isLate: boolean;
 };
 
+/** A carrier that repeats itself for ever must not make a history that nobody can read. */
+const MAX_KEPT = 100;
+
 /** Keeps receipts with the submissions they belong to. */
 export async function noteReceipts(tx: Transaction, notes: Note[]): Promise<void> {
   const entries = notes.map(({ receipt, at, isApplied }) => ({
@@ -54,7 +57,9 @@ export async function noteReceipts(tx: Transaction, notes: Note[]): Promise<void
   // Several receipts of one submission in a batch become one update, in the order they came.
   await tx.query(sql`
     update submissions s
-       set receipts = coalesce(s.receipts, '[]') || u.receipts,
+       set receipts = case when u.effect is null and jsonb_array_length(s.receipts) >= ${MAX_KEPT} then s.receipts
+                           else coalesce(s.receipts, '[]') || u.receipts
+                      end,
            receipt_effect = coalesce(s.receipt_effect, u.effect)
       from (
         select message_id, segment, turn, jsonb_agg(entry order by n) as receipts,

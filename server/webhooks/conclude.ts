@@ -25,6 +25,9 @@ export function conclude(
     case "ended":
       return { claim, attempt, at, next: "ended", ended: step.ended };
     case "not_tried":
+      // What seems to be this machine's fault may be a router's far away, and last for ever.
+      if (isTooOldToWait(claim.createdAt, now))
+        return { claim, attempt, at, next: "ended", ended: "exhausted" };
       return {
         claim,
         attempt: null,

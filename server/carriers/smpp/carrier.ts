@@ -2,7 +2,7 @@ import type { Carrier, CarrierState, OutgoingSegment, ReceiptSink, SubmitOutcome
 import type { Clock, Log, Secret } from "#platform";
 
 import { classify, status, statusCode } from "./codec/status.ts";
-import { matchId } from "./ids.ts";
+import { LONGEST_ID, matchId } from "./ids.ts";
 import { Link } from "./link.ts";
 import { Meter } from "./meter.ts";
 import { Pace } from "./pace.ts";
@@ -149,7 +149,7 @@ class LinkedCarrier implements SmppCarrier {
   submit(segment: OutgoingSegment, signal: AbortSignal): Promise<SubmitOutcome> {
     // What was claimed before the pause goes back as well: it would be the probe, out of order.
     const isOpen = this.#isStarted && !this.#pace.isPaused;
-    const isPossible = isOpen && !signal.aborted && this.#slots.bound > 0;
+    const isPossible = isOpen && !signal.aborted && this.#slots.canSubmit;
     if (!isPossible || this.#waiting.size >= MOST_WAITING) return Promise.resolve(UNSENT);
     return new Promise((resolve, reject) => {
       const waiter: Waiter = { segment, signal, resolve, reject, onAbort: null };
@@ -162,9 +162,10 @@ class LinkedCarrier implements SmppCarrier {
   }
 
   state(): CarrierState {
-    const { bound, size, reconnects } = this.#slots;
+    const { bound, size, reconnects, canSubmit } = this.#slots;
     return {
-      state: bound === 0 ? "down" : bound < size ? "degraded" : "up",
+      // With its receiver alone it is no use to a message, and others may take what waits.
+      state: !canSubmit ? "down" : bound < size ? "degraded" : "up",
       links: this.#slots.states(this.#pace.isThrottled),
       ...this.#meter.read(this.#deps.clock.monotonicMs()),
       counts: { ...this.#tally.counts, reconnects },
@@ -187,7 +188,7 @@ class LinkedCarrier implements SmppCarrier {
         onRoom: () => this.#onRoom(),
         onDelivery: (delivery, session, meter) => this.#onDelivery(delivery, session, meter),
         onLost: () => {
-          if (this.#slots.bound === 0) this.#giveBack();
+          if (!this.#slots.canSubmit) this.#giveBack();
         },
       },
     });
@@ -277,11 +278,11 @@ class LinkedCarrier implements SmppCarrier {
 
   #judge(answer: Extract<SubmitAnswer, { kind: "answered" }>, sent: Sent): SubmitOutcome {
     if (answer.status !== status.ok) return this.#judgeRefusal(answer.status, sent);
-    const { messageId: carrierMessageId } = answer;
+    const carrierMessageId = answer.messageId.slice(0, LONGEST_ID);
     this.#pace.answered(sent.atMs, false);
     this.#tally.accepted(carrierMessageId);
     const rule = this.#deps.settings.receiptId;
-    return { kind: "accepted", carrierMessageId, matchId: matchId(carrierMessageId, rule) };
+    return { kind: "accepted", carrierMessageId, matchId: matchId(answer.messageId, rule) };
   }
 
   #judgeRefusal(code: number, { atMs, session }: Sent): SubmitOutcome {

@@ -9,8 +9,12 @@ export type IdRule = {
   foldCase: boolean;
 };
 
+/** The protocol allows 64 octets. One far beyond it is nothing that a table could look for. */
+export const LONGEST_ID = 255;
+
 /** The id of an answer in the form that receipts are compared with. */
 export function matchId(answered: string, rule: IdRule): string {
+  if (answered.length > LONGEST_ID) return "";
   switch (rule.form) {
     case "exact":
       return plain(answered, rule);

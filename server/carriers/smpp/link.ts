@@ -62,6 +62,10 @@ export class Link {
     this.#since = deps.clock.now();
   }
 
+  get bind(): BindKind {
+    return this.#deps.bind;
+  }
+
   get isBound(): boolean {
     return this.#state === "bound";
   }

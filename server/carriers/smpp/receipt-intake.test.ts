@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import type { Receipt } from "#carriers";
+import type { Receipt, ReceiptSink } from "#carriers";
 import { silentLog } from "#platform";
 
 import { manualClock } from "../../../test/support/manual-clock.ts";
@@ -21,7 +21,7 @@ const receipt: Receipt = {
 
 const TEMPORARY = 0x64;
 
-function intakeWith(sink: (batch: Receipt[]) => Promise<void>) {
+function intakeWith(sink: ReceiptSink) {
   const clock = manualClock();
   const pauses: string[] = [];
   const answers: number[] = [];
@@ -40,7 +40,7 @@ function intakeWith(sink: (batch: Receipt[]) => Promise<void>) {
     pauses,
     take: (count: number) => {
       for (let i = 0; i < count; i += 1) {
-        intake.take(receipt, (code) => answers.push(code), clock.monotonicMs());
+        intake.take({ ...receipt }, (code) => answers.push(code), clock.monotonicMs());
       }
     },
   };
@@ -91,6 +91,33 @@ test("a receipt that could not be stored is tried again, and then answered", asy
 
   assert.equal(tries, 3);
   assert.deepEqual(answers, [0, 0]);
+});
+
+test("of a batch that was stored in part, only the rest is asked for again, and nothing is stored twice", async () => {
+  let batches = 0;
+  const { answers, intake, take } = intakeWith(async (batch) => {
+    batches += 1;
+    return batch.slice(1, 2);
+  });
+
+  take(3);
+  await intake.settled();
+
+  assert.deepEqual(answers, [0, TEMPORARY, 0]);
+  assert.equal(batches, 1);
+});
+
+test("who waits until the receipts in hand are answered does not wait for those that still come", async () => {
+  let come = 0;
+  const { intake, take } = intakeWith(async () => {
+    await new Promise(setImmediate);
+    if (++come < 100) take(1);
+  });
+
+  take(1);
+  await intake.settled();
+
+  assert.ok(come < 100, "others still come");
 });
 
 test("after five seconds without a database the carrier is asked to repeat, once each", async () => {

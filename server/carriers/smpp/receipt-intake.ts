@@ -42,7 +42,7 @@ export class ReceiptIntake {
   #isFull = false;
   #isFailing = false;
   #cancelWatch: (() => void) | null = null;
-  #onSettled: (() => void)[] = [];
+  #onSettled: { held: readonly Held[]; resolve: () => void }[] = [];
 
   constructor(deps: Deps) {
     this.#deps = deps;
@@ -62,10 +62,14 @@ export class ReceiptIntake {
     if (this.#cancelWatch === null) this.#watch(HOLD_MS);
   }
 
-  /** Resolves when none is held: at the latest when the carrier was asked to repeat the last. */
+  /**
+   * Resolves when those held now are answered, at the latest by being asked for again. Others may come
+   * all the while: who stops must not wait for a moment without any.
+   */
   settled(): Promise<void> {
-    if (this.#areAnswered()) return Promise.resolve();
-    return new Promise((resolve) => this.#onSettled.push(resolve));
+    const held = [...this.#storing, ...this.#waiting].filter(({ isAnswered }) => !isAnswered);
+    if (held.length === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#onSettled.push({ held, resolve }));
   }
 
   #run(): void {
@@ -88,8 +92,9 @@ export class ReceiptIntake {
   async #store(batch: Held[]): Promise<boolean> {
     const { carrier, log, sink } = this.#deps;
     try {
-      await sink(batch.map(({ receipt }) => receipt));
-      for (const held of batch) this.#answer(held, status.ok);
+      const unstored = new Set((await sink(batch.map(({ receipt }) => receipt))) ?? []);
+      for (const held of batch)
+        this.#answer(held, unstored.has(held.receipt) ? status.temporaryAppError : status.ok);
       this.#storing = [];
       this.#isFailing = false;
       return true;
@@ -136,11 +141,13 @@ export class ReceiptIntake {
       this.#isFull = false;
       this.#deps.onRelieved();
     }
+    this.#onSettled = this.#onSettled.filter(({ held, resolve }) => {
+      const isSettled = held.every(({ isAnswered }) => isAnswered);
+      if (isSettled) resolve();
+      return !isSettled;
+    });
     if (!this.#areAnswered()) return;
     this.#cancelWatch?.();
     this.#cancelWatch = null;
-    const listeners = this.#onSettled;
-    this.#onSettled = [];
-    for (const listener of listeners) listener();
   }
 }

@@ -4,7 +4,7 @@ import type { DeliveryErrorCode } from "#contract";
 import type { ShortMessage } from "./codec/body.ts";
 import { readLatin1, stringEnd } from "./codec/octets.ts";
 import { findTlv, findTlvInteger, tag } from "./codec/tlv.ts";
-import { type IdRule, matchIds } from "./ids.ts";
+import { type IdRule, LONGEST_ID, matchIds } from "./ids.ts";
 import { bareState, readReceiptText, type ReceiptText } from "./receipt-text.ts";
 
 type Effect = Receipt["effect"];
@@ -27,6 +27,9 @@ const RECEIPT = 0x04;
 const INTERMEDIATE = 0x20;
 const HAS_UDH = 0x40;
 
+/** Of a state or a code: what people see of them, and every webhook carries. */
+const LONGEST_WORD = 64;
+
 /** What a `deliver_sm` or `data_sm` is, and what it says if it is a receipt. */
 export function readDelivered(message: ShortMessage<Buffer>, settings: ReceiptSettings): Delivered {
   const type = message.esmClass & TYPE_BITS;
@@ -34,9 +37,9 @@ export function readDelivered(message: ShortMessage<Buffer>, settings: ReceiptSe
   const said = readSources(message, isMarked);
   const isReceipt = isMarked || (said.id !== undefined && said.word !== undefined);
   if (!isReceipt) return { kind: "inbound_text" };
-  if (said.id === undefined) return { kind: "unreadable" };
+  if (said.id === undefined || said.id.length > LONGEST_ID) return { kind: "unreadable" };
 
-  const word = said.word ?? "UNKNOWN";
+  const word = said.word?.slice(0, LONGEST_WORD) ?? "UNKNOWN";
   const known = findEffect(said, settings.receiptStates);
   // An intermediate notification is not the end, whatever state it reports.
   const effect = type === INTERMEDIATE ? "none" : (known ?? "none");
@@ -45,7 +48,7 @@ export function readDelivered(message: ShortMessage<Buffer>, settings: ReceiptSe
     state: word,
     effect,
     errorCode: errorCode(effect, word, said.err, settings.errorCodes),
-    carrierCode: said.err ?? null,
+    carrierCode: said.err?.slice(0, LONGEST_WORD) ?? null,
     recipient: message.source.address.replace(/^\+/, "") || null,
   };
   return { kind: "receipt", receipt, isStateKnown: known !== undefined };
@@ -129,7 +132,7 @@ function readOctets(octets: Buffer, isMarked: boolean): ReceiptText {
   // ASCII octets labelled UCS-2 are common, so no label is asked: UCS-2 shows by its zeros.
   if (found.id !== undefined || octets[0] !== 0) return found;
   const units = Buffer.from(octets.subarray(0, octets.length & ~1));
-  return readReceiptText(units.swap16().toString("utf16le"));
+  return readReceiptText(units.swap16().toString("utf16le").toWellFormed());
 }
 
 /** By the protocol's words, and the same words written out. */

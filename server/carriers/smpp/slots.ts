@@ -60,6 +60,12 @@ export class Slots {
     return this.#links.reduce((sum, link) => sum + (link.isBound ? 1 : 0), 0);
   }
 
+  /** Whether a link is bound by which messages can leave, or none was ever meant to. */
+  get canSubmit(): boolean {
+    if (this.#deps.bind === "receiver") return this.bound > 0;
+    return this.#links.some((link) => link.isBound && link.bind !== "receiver");
+  }
+
   get size(): number {
     return this.#links.length;
   }
