@@ -171,6 +171,17 @@ test("who closes while the key is being made is asked first, and then still sees
   await gate(page).getByRole("button", { name: "Close without copying" }).click();
 });
 
+test("who makes a key after the session has ended is led to sign-in", async () => {
+  await using tab = await site.signedIn(ada, "/keys", { statuses: [401] });
+  const { page } = tab;
+  await page.getByRole("button", { name: "Create key" }).first().click();
+  await dialog(page).getByLabel("Name").fill("Stale");
+  await tab.context.clearCookies();
+
+  await dialog(page).getByRole("button", { name: "Create key" }).click();
+  await page.waitForURL(/\/sign-in/);
+});
+
 test("a download counts as saved, hiding hides, and leaving the page is guarded", async () => {
   await using tab = await site.signedIn(ada, "/keys");
   const { page } = tab;

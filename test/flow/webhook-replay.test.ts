@@ -82,6 +82,20 @@ test("the same key is one replay, two keys are two, each on record with its acto
   ]);
 });
 
+test("one that was attempted as often as can be counted is replayed, and holds up nobody", async () => {
+  await using world = await webhookWorld();
+  await using receiver = await startReceiver();
+  const [messageId] = (await exhausted(world, 1, receiver.url)) as [string];
+  await world.db.query(sql`update webhook_attempts set attempt = 32767`);
+
+  const deliveryId = eventId(messageId, 2);
+  await replayDelivery(world.db, { deliveryId, actor: "test", now: systemClock.now() });
+  await world.sent(1, { url: receiver.url, attempts: 1 });
+  await using _worker = world.worker();
+
+  await receiver.arrived(2);
+});
+
 test("a delivery of another account, an unknown one and one too old are not replayed", async () => {
   await using world = await webhookWorld();
   const [messageId] = (await exhausted(world, 1, "http://127.0.0.1:1/hook")) as [string];

@@ -246,6 +246,28 @@ test("a transmitter submits and its receiver takes the receipts", async () => {
   );
 });
 
+test("a pair that has lost its transmitter is down, and takes nothing that it could not send", async () => {
+  const settings = { bind: "pair", reconnect: "60s-60s" };
+  await using world = await boundWorld({ settings });
+  await world.smsc.bound(2);
+
+  world.smsc.answer("unbind");
+  void world.submit();
+  await until("its transmitter is lost", () => world.carrier.room() === 0);
+  await until("it is down", () => world.carrier.state().state === "down");
+
+  assert.deepEqual(await world.submit(), { kind: "unsent" });
+  assert.equal(world.carrier.state().links[1]?.state, "bound");
+});
+
+test("an id that no table could look for is kept in part, and matches nothing", async () => {
+  const id = "x".repeat(4_000);
+  await using world = await boundWorld({ smsc: { newId: () => id } });
+
+  const kept = { carrierMessageId: id.slice(0, 255), matchId: "" };
+  assert.deepEqual(await world.submit(), { kind: "accepted", ...kept });
+});
+
 test("10,000 receipts at once are stored in batches of at most 2,000, and answered once each", async () => {
   let largest = 0;
   await using world = await boundWorld({

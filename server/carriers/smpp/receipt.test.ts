@@ -254,6 +254,14 @@ test("keys in any order, with any others between them, give the same receipt", (
   );
 });
 
+test("what no table can hold is cut, made whole or unreadable", () => {
+  const halfPair = Buffer.from("id:7\ud800 stat:DELIVRD", "utf16le").swap16();
+
+  assert.equal(ofText(`id:${"7".repeat(256)} stat:DELIVRD`), "unreadable");
+  assert.deepEqual(ofText(`id:7 stat:DELIVRD err:${"9".repeat(300)}`)[3], "9".repeat(64));
+  assert.deepEqual(summary({ shortMessage: halfPair }), ["7\ufffd", "DELIVRD", "delivered", null]);
+});
+
 test("no octets make the reader of receipts throw", () => {
   const octets = fc.uint8Array({ maxLength: 80 }).map((given) => Buffer.from(given));
   fc.assert(
