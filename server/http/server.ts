@@ -241,12 +241,16 @@ function logFault(log: Log, error: unknown, request: FastifyRequest, problem: Pr
   log.error(fields, `request ${request.id} was answered with ${problem.status}`);
 }
 
+/** PostgreSQL's, for NUL in a text. Fields of messages are judged before; nothing is stored elsewhere either. */
+const CHARACTER_NOT_STORABLE = "22021";
+
 /** An error as an answer: what is not ours to explain is INTERNAL, and leaks nothing. */
 export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof DatabaseUnavailable)
     return new Problem("UNAVAILABLE", [], { "retry-after": "1" });
   const { code = "", statusCode = 500 } = (error ?? {}) as { code?: string; statusCode?: number };
+  if (code === CHARACTER_NOT_STORABLE) return new Problem("REQUEST_INVALID");
   if (code === "FST_ERR_CTP_BODY_TOO_LARGE") return new Problem("BODY_TOO_LARGE");
   if (code === "FST_ERR_CTP_INVALID_MEDIA_TYPE") return new Problem("CONTENT_TYPE_UNSUPPORTED");
   if (statusCode >= 400 && statusCode < 500) return new Problem("REQUEST_INVALID");

@@ -75,14 +75,9 @@ export function carrierFleet(deps: Deps) {
   let nodes: string[] = [nodeId];
   let heardAtMs = Number.NEGATIVE_INFINITY;
 
-  const carrierOf = (carrierId: string) =>
-    (members.get(carrierId) ?? leaving.get(carrierId))?.run.carrier;
-  const isWhole = (carrierId: string) => carrierOf(carrierId)?.wholeMessages ?? false;
   const rules: MatchRules = (carrierId) => {
-    const carrier = carrierOf(carrierId);
-    if (!carrier) return { windowMs: 7 * DAY_MS, per: "segment" };
-    const { per, windowMs } = carrier.receiptRules;
-    return { windowMs, per: carrier.wholeMessages ? "message" : per };
+    const carrier = (members.get(carrierId) ?? leaving.get(carrierId))?.run.carrier;
+    return carrier?.receiptRules ?? { windowMs: 7 * DAY_MS, per: "segment" };
   };
   const record = recorder({
     outbox: deps.outbox,
@@ -259,7 +254,7 @@ export function carrierFleet(deps: Deps) {
     {
       name: "end what is past its validity",
       idleMs: REFRESH_MS,
-      pass: () => endOverdue({ db, clock, log, nodeId, isWhole, ...sending }),
+      pass: () => endOverdue({ db, clock, log, nodeId, ...sending }),
     },
     { name: "apply parked receipts", idleMs: REFRESH_MS, pass: () => record.sweepParked() },
     { name: "report carriers", idleMs: REPORT_MS, pass: report },

@@ -94,7 +94,6 @@ async function startWorld() {
         nodeId,
         recorder: record,
         routing: () => loadRouting(db),
-        isWhole: () => false,
       }),
     async ending() {
       const [message] = (

@@ -1,5 +1,6 @@
 import { leaseOverdue } from "#messages";
 import type { Clock, Database, Log } from "#platform";
+import { takesWholeMessages } from "./carriers-table.ts";
 import { readDue, readSegments } from "./due-send.ts";
 import { handOver, type HandOverDeps, type Taker } from "./hand-over.ts";
 
@@ -8,8 +9,6 @@ type Deps = Pick<HandOverDeps, "recorder" | "routing"> & {
   clock: Clock;
   log: Log;
   nodeId: string;
-  /** Whether the carrier takes long messages in one piece. */
-  isWhole: (carrierId: string) => boolean;
 };
 
 const PAGE = 100;
@@ -30,7 +29,7 @@ export async function endOverdue(deps: Deps): Promise<number> {
   for (const [carrierId, ofCarrier] of Map.groupBy(claims, ({ carrier_id }) => carrier_id)) {
     const handOverDeps = {
       ...deps,
-      carrier: nobody(carrierId, deps.isWhole(carrierId)),
+      carrier: nobody(carrierId, await takesWholeMessages(db, carrierId)),
       isLeaseFresh: () => false,
       readSegments: (messageId: string) => readSegments(db, clock, { messageId, carrierId }),
     };

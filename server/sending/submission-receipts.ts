@@ -11,7 +11,10 @@ type SegmentRow = {
   open: number;
 };
 
-/** What the segments of messages have reached; delivered by any submission is delivered. */
+/**
+ * What the segments of messages have reached; delivered by any submission is delivered. What is SENT has
+ * no others than those on record: a carrier may have had it as one piece, whatever its settings are now.
+ */
 export async function readSegments(
   tx: Transaction,
   messages: LockedMessage[],
@@ -26,7 +29,10 @@ export async function readSegments(
      where message_id = any (${messages.map(({ message_id }) => message_id)}::uuid[]) and outcome = 'accepted'
      group by message_id, segment`);
   const progress = new Map<string, Progress>(
-    messages.map((message) => [message.message_id, noneYet(message)]),
+    messages.map((message) => [
+      message.message_id,
+      message.status === "QUEUED" ? noneYet(message) : new Map(),
+    ]),
   );
   for (const { message_id, segment, effect, open } of rows)
     progress.get(message_id)?.set(segment, { effect, open });
