@@ -121,7 +121,7 @@ const replay = command({
     const replayed =
       delivery === undefined
         ? await replayExhausted(context, { account, exhausted, since: momentBefore(since, now) })
-        : await replayOne(context, delivery);
+        : await replayOne(context, delivery, account);
     return { json: { replayed }, text: facts({ replayed }) };
   },
 });
@@ -130,10 +130,14 @@ function readOptionalId([text]: readonly string[]): string | undefined {
   return text === undefined ? undefined : id(text);
 }
 
-async function replayOne(context: Context, deliveryId: string): Promise<number> {
+async function replayOne(
+  context: Context,
+  deliveryId: string,
+  accountId: string | undefined,
+): Promise<number> {
   const { db } = await context.installation();
   const wish = { deliveryId, actor: ACTOR, now: context.clock.now() };
-  const { outcome } = await replayDelivery(db, wish);
+  const { outcome } = await replayDelivery(db, accountId ? { ...wish, accountId } : wish);
   switch (outcome) {
     case "replayed":
     case "repeated":

@@ -149,6 +149,10 @@ test("beside a service, a message is followed to its end and carriers come and g
       await receiver.arrived(2);
       const exhausted = await json`webhook replay --account ${accountId} --exhausted --since 1h`;
       const unknown = await runPosthorn(words`webhook replay ${accountId}`, { environment });
+      const others = await runPosthorn(
+        words`webhook replay ${gone.deliveryId} --account ${gone.deliveryId}`,
+        { environment },
+      );
 
       assert.partialDeepStrictEqual(gone, {
         event: "message.sent",
@@ -160,7 +164,7 @@ test("beside a service, a message is followed to its end and carriers come and g
         receiver.received.map(({ headers }) => headers["webhook-id"]),
         [gone.deliveryId, gone.deliveryId],
       );
-      assert.match(unknown.stderr, /^There is no delivery /);
+      for (const { stderr } of [unknown, others]) assert.match(stderr, /^There is no delivery /);
     },
   );
 
