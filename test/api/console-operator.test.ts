@@ -48,6 +48,22 @@ test("an account is created with its owner's invitation, once per form, and foun
   });
 });
 
+test("what no table can hold is refused, and never a fault of the service", async () => {
+  await using console = await startConsole();
+  const operator = await operatorOf(console);
+  const books = `${O}/accounts/${console.accountId}/credits`;
+  const answers = [
+    await operator.post(`${O}/accounts`, { name: "a\0b", credits: 1 }),
+    await operator.post(`${O}/accounts`, { name: "a\u001b[31m", credits: 1 }),
+    await operator.post(books, { kind: "topup", amount: 1, note: "a\0b" }),
+    await operator.get(`${O}/accounts?q=%00`),
+    await operator.get(`${O}/users?q=%00`),
+  ];
+
+  for (const { statusCode, body } of answers)
+    assert.ok([400, 422].includes(statusCode), `${statusCode} ${body}`);
+});
+
 test("routes and prices: the longest prefix wins, the answers are those of a real send, conflicts are told", async () => {
   await using console = await startConsole();
   const operator = await operatorOf(console);

@@ -201,7 +201,7 @@ test("the simulator that was removed is brought back by the command that its rem
   );
 });
 
-test("a message from the terminal is charged and queued, and a refused one leaves no trace", async () => {
+test("a message from the terminal is charged, queued and on record, and a refused one leaves no trace", async () => {
   const { accountId } = await json<Account>`account create --name Sends --credits 2`;
 
   const message = await json`
@@ -223,6 +223,9 @@ test("a message from the terminal is charged and queued, and a refused one leave
   );
   assert.match(poor.stderr, /^It costs 2 credits; available: 1\./);
   assert.deepEqual(await json`credits show --account ${accountId}`, { balance: 1 });
+  const audited = await db.query(sql`
+    select actor from audit_log where account_id = ${accountId} and action = 'message.sent'`);
+  assert.deepEqual(audited, [{ actor: "cli" }]);
 });
 
 test("a dashboard user is made with the password from standard input, and a weak one is refused", async () => {
