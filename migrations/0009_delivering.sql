@@ -252,7 +252,8 @@ begin
   ), noted as (
     insert into webhook_attempts (account_id, message_id, sequence, attempt, at, replay_id, step, error_class, error,
                                   total_ms, ended)
-    select g.account_id, g.message_id, g.sequence, least(g.attempts::integer + 1, 32767), moment, g.replay_id, g.step, 'host_open',
+    select g.account_id, g.message_id, g.sequence, least(g.attempts::integer + 1, 32767), moment, g.replay_id, g.step,
+           'host_open',
            'The receiver let every attempt time out, so it was only probed; after a day this one was given up.', 0,
            'exhausted'
       from gone g

@@ -48,9 +48,10 @@ const LONG_BY = 0.8;
 
 const wanted = process.argv.slice(2);
 if (wanted.length === 0) {
+  // The checks are started first: unpacking a browser borrows the name of the temporary folder.
   const passed = await Promise.all([
-    ...preparations.map(([name, prepare]) => told(name, () => isReady(prepare))),
     ...checks.map(([name, ...command]) => told(name, () => isClean(command))),
+    ...preparations.map(([name, prepare]) => told(name, () => isReady(prepare))),
   ]);
   if (passed.includes(false)) process.exit(1);
 }

@@ -12,8 +12,8 @@ import classes from "./shown-once.module.css";
 type Gate = { close: () => void; dialog: ReactNode; tellRunning: (isRunning: boolean) => void };
 
 /**
- * While something shown once is being made or is not saved, every way to close asks first: the buttons, Esc, a click
- * outside, the Back button, and leaving the page.
+ * While something shown once is being made or is not saved, every way to close asks first: the
+ * buttons, Esc, a click outside, the Back button, and leaving the page.
  */
 function useUnsavedGate(options: { isShown: boolean; onClose: () => void }): Gate {
   const { isShown, onClose } = options;

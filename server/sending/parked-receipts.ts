@@ -30,9 +30,8 @@ export async function takeParked(
   wanted: { carrierId: string; matchId: string }[] | { since: Date },
   limit: number,
 ): Promise<ArrivedReceipt[]> {
-  const accepted = Array.isArray(wanted) ? wanted : [];
   const condition = Array.isArray(wanted)
-    ? sql`p.match_ids && ${accepted.map(({ matchId }) => matchId)}::text[] and p.carrier_id = any (${accepted.map(({ carrierId }) => carrierId)}::uuid[])`
+    ? sql`p.match_ids && ${wanted.map(({ matchId }) => matchId)}::text[] and p.carrier_id = any (${wanted.map(({ carrierId }) => carrierId)}::uuid[])`
     : sql`p.parked_id >= ${idFloor(wanted.since)} and exists (select from submissions s where s.carrier_id = p.carrier_id and s.match_id = any (p.match_ids) and s.at >= p.since)`;
   const rows = await tx.query<{ receipt: Omit<Receipt, "raw">; raw: Buffer | null; at: Date }>(sql`
     delete from parked_receipts

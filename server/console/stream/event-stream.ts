@@ -27,6 +27,8 @@ export function openEventStream(
     "x-accel-buffering": "no",
   });
   raw.flushHeaders();
+  // Answers go also to who has closed its side; a stream has no end to wait for.
+  request.raw.socket.once("end", () => raw.destroy());
   const lastEventId = request.headers["last-event-id"];
   start({
     write: (text) => {
