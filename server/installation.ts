@@ -23,12 +23,13 @@ export async function openInstallation(
   const storage = await joinStorage(config, { clock, log });
   try {
     const applied = await bringUpToDate(storage, migrations);
-    const { url, isEmbedded } = storage;
+    const { url, isEmbedded, isAlone } = storage;
     const db = openDatabase({ url, log, maxConnections: 4, applicationName: "posthorn cli" });
     return {
       settings: config,
       url,
       isEmbedded,
+      isAlone,
       db,
       log,
       applied,

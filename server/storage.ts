@@ -7,6 +7,7 @@ import {
   type Clock,
   connectToPrimary,
   DataDirInUse,
+  type DataDirLock,
   findRunningPostgres,
   lockDataDir,
   type Log,
@@ -23,6 +24,9 @@ export type Storage = {
   stop(): Promise<void>;
 };
 
+/** A command's: alone where no service runs on the data folder, and none can start before the command ends. */
+export type JoinedStorage = Storage & { isAlone: boolean };
+
 const OLDEST_VERSION = 15;
 
 /** Takes the data folder and starts the embedded PostgreSQL, or checks the external one. */
@@ -32,7 +36,29 @@ export async function openStorage(
 ): Promise<Storage> {
   if (config.databaseUrl) return external(config.databaseUrl.reveal());
   await checkSurroundings(config.dataDir);
-  const lock = lockDataDir(config.dataDir);
+  const lock = await lockAfterCommands(config.dataDir, deps);
+  return runEmbedded(lock, deps);
+}
+
+/** A command that was started just before ends soon: nobody has to start the service a second time. */
+async function lockAfterCommands(
+  dataDir: string,
+  { clock, log }: { clock: Clock; log: Log },
+): Promise<DataDirLock> {
+  const until = clock.monotonicMs() + JOIN_LIMIT_MS;
+  for (let isTold = false; ; isTold = true) {
+    try {
+      return lockDataDir(dataDir);
+    } catch (error) {
+      const isPatient = error instanceof DataDirInUse && error.isByCommand;
+      if (!isPatient || clock.monotonicMs() > until) throw error;
+      if (!isTold) log.info({ dataDir }, "a command uses the data folder: waiting for its end");
+    }
+    await clock.sleep(JOIN_EVERY_MS);
+  }
+}
+
+async function runEmbedded(lock: DataDirLock, deps: { clock: Clock; log: Log }): Promise<Storage> {
   try {
     const postgres = await superviseEmbeddedPostgres({ lock, ...deps });
     return {
@@ -57,16 +83,22 @@ const JOIN_EVERY_MS = 50;
 export async function joinStorage(
   config: Config,
   deps: { clock: Clock; log: Log },
-): Promise<Storage> {
-  if (config.databaseUrl) return external(config.databaseUrl.reveal());
+): Promise<JoinedStorage> {
+  if (config.databaseUrl) {
+    return { ...(await external(config.databaseUrl.reveal())), isAlone: false };
+  }
   const until = deps.clock.monotonicMs() + JOIN_LIMIT_MS;
   for (;;) {
     const running = await findRunningPostgres(config.dataDir);
     const joined = running && (await stay(running.url));
-    if (joined) return { url: running.url, isEmbedded: true, stop: () => leave(joined) };
+    if (joined) {
+      const { url } = running;
+      return { url, isEmbedded: true, isAlone: false, stop: () => leave(joined) };
+    }
     try {
-      const { url, stop } = await openStorage(config, deps);
-      return { url, isEmbedded: true, stop: () => stopAfterOthers(url, stop) };
+      await checkSurroundings(config.dataDir);
+      const { url, stop } = await runEmbedded(lockDataDir(config.dataDir, "command"), deps);
+      return { url, isEmbedded: true, isAlone: true, stop: () => stopAfterOthers(url, stop) };
     } catch (error) {
       if (!(error instanceof DataDirInUse) || deps.clock.monotonicMs() > until) throw error;
     }

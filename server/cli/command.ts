@@ -95,6 +95,8 @@ export type Installation = {
   settings: Settings;
   url: string;
   isEmbedded: boolean;
+  /** No service runs on this data folder, and none can start before the command ends. */
+  isAlone: boolean;
   db: Database;
   log: Log;
   /** What opening it has applied. */

@@ -20,7 +20,8 @@ const listen = command({
   ],
   isService: true,
   async run({ account, forwardTo }, context) {
-    const { db, secrets } = await context.installation();
+    const { db, secrets, isAlone } = await context.installation();
+    if (isAlone) throw new CommandFailure(NOTHING_TO_HEAR);
     const { name } = await requireAccount(db, account);
     const forwarding = forwardTo === undefined ? undefined : openForwarder(context, forwardTo);
     const queue = inOrderPerMessage();
@@ -29,7 +30,8 @@ const listen = command({
       const deps = { db, clock, secrets: await secrets(), version: program.version };
       const onReady = () => terminal.say(`Listening to the events of ${name}. Stop with Ctrl+C.`);
       const onLapse = () => terminal.say("This process stood still; events may have been missed.");
-      const follow = { accountId: account, signal, onReady, onLapse };
+      const onAway = () => terminal.say("The database is away; waiting for it.");
+      const follow = { accountId: account, signal, onReady, onLapse, onAway };
       for await (const event of followEvents(deps, follow)) {
         await queue.add(event.messageId, async () => {
           const forwarded = (await forwarding?.forward(event)) ?? null;
@@ -43,6 +45,9 @@ const listen = command({
     return undefined;
   },
 });
+
+const NOTHING_TO_HEAR =
+  "No service is running, so there is nothing to hear. Start it first, with: npm start";
 
 function openForwarder({ clock }: Context, url: string) {
   const opened = forwarder({ clock, url });

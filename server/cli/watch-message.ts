@@ -11,12 +11,14 @@ export async function watchMessage(
   { account_id, message_id }: MessageRow,
   timeoutMs: number,
 ): Promise<Message> {
-  const { db } = await context.installation();
+  const { db, isAlone } = await context.installation();
   const { clock, terminal, signal } = context;
   const until = clock.monotonicMs() + timeoutMs;
   const told = new Set<string>();
-  if ((await livingSenders(db)).length === 0)
-    terminal.say("No service is sending now; the message waits. Start one with: npm start");
+  if (isAlone || (await livingSenders(db)).length === 0)
+    terminal.say(
+      `No service is sending now; the message waits. ${isAlone ? END_FIRST : START_ONE}`,
+    );
   for (;;) {
     const row = await findMessage(db, account_id, message_id);
     if (!row) throw new Error(`Message ${message_id} is gone.`);
@@ -34,6 +36,9 @@ export async function watchMessage(
     await clock.sleep(LOOK_EVERY_MS, signal);
   }
 }
+
+const START_ONE = "Start one with: npm start";
+const END_FIRST = "End this with Ctrl+C, then start one with: npm start";
 
 const WAITING: Record<string, string> = {
   QUEUED: "it waits to be handed to a carrier.",

@@ -20,6 +20,19 @@ test("a folder is locked once at a time, and the refusal names the holder", asyn
   lockDataDir(lock.dataDir).release();
 });
 
+test("the refusal says whether a command has the folder, which ends soon", async () => {
+  await using folder = await temporaryFolder();
+  for (const use of ["command", "service"] as const) {
+    const lock = lockDataDir(folder.path, use);
+
+    assert.throws(
+      () => lockDataDir(folder.path),
+      (error) => error instanceof DataDirInUse && error.isByCommand === (use === "command"),
+    );
+    lock.release();
+  }
+});
+
 test("the lock of a killed process is free at once, whatever files it left", async () => {
   await using folder = await temporaryFolder();
   const child = holderOf(folder.path);

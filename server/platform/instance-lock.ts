@@ -6,9 +6,18 @@ import { Unfit } from "./embedded-postgres/unfit.ts";
 /** Proof that this process, and no other, may use the data folder. */
 export type DataDirLock = { readonly dataDir: string; release(): void };
 
+/** What a process has the folder for: a command has it for moments, a service for long. */
+export type DataDirUse = "service" | "command";
+
 /** Another process has the data folder now. */
 export class DataDirInUse extends Unfit {
   override name = "DataDirInUse";
+  readonly isByCommand: boolean;
+
+  constructor(message: string, { isByCommand }: { isByCommand: boolean }) {
+    super(message);
+    this.isByCommand = isByCommand;
+  }
 }
 
 /**
@@ -16,11 +25,11 @@ export class DataDirInUse extends Unfit {
  * pid of the process that has it. The operating system holds the lock and drops it when the process
  * ends, however it ends: nothing stale is left, and no pid is mistaken for another's.
  */
-export function lockDataDir(dataDir: string): DataDirLock {
+export function lockDataDir(dataDir: string, use: DataDirUse = "service"): DataDirLock {
   refuseLongPath(dataDir);
   makeFolder(dataDir);
   const file = takeLock(dataDir);
-  writeFileSync(pidFileIn(dataDir), `${process.pid}\n`);
+  writeFileSync(pidFileIn(dataDir), `${process.pid} ${use}\n`);
   return { dataDir, release: () => file.close() };
 }
 
@@ -60,7 +69,7 @@ function takeLock(dataDir: string): DatabaseSync {
     const path = lockFileIn(dataDir);
     throw new Unfit(`${path} cannot be locked: ${String(error)}.`, { cause: error });
   }
-  if (file === undefined) throw new DataDirInUse(inUse(dataDir));
+  if (file === undefined) throw inUse(dataDir);
   return file;
 }
 
@@ -79,7 +88,7 @@ function tryLock(dataDir: string, timeout: number): DatabaseSync | undefined {
 
 /** Only to save a wait: a pid may be another's by now. */
 function isHeldByTheLiving(dataDir: string): boolean {
-  const pid = holder(dataDir);
+  const { pid } = holder(dataDir);
   if (pid === undefined) return false;
   try {
     return process.kill(pid, 0);
@@ -88,19 +97,26 @@ function isHeldByTheLiving(dataDir: string): boolean {
   }
 }
 
-function inUse(dataDir: string): string {
-  const pid = holder(dataDir);
+function inUse(dataDir: string): DataDirInUse {
+  const { pid, isByCommand } = holder(dataDir);
   const who = pid === undefined ? "another process" : `process ${pid}`;
-  return `The data folder ${dataDir} is in use by ${who}. Stop it first, or set DATA_DIR to another folder.`;
+  return new DataDirInUse(
+    `The data folder ${dataDir} is in use by ${who}. Stop it first, or set DATA_DIR to another folder.`,
+    { isByCommand },
+  );
 }
 
 /** The file only names the holder; it is read when the lock is held, and never trusted for more. */
-function holder(dataDir: string): number | undefined {
+function holder(dataDir: string): { pid: number | undefined; isByCommand: boolean } {
+  const [pid, use] = readPidFile(dataDir).trim().split(" ");
+  return { pid: Number(pid) > 0 ? Number(pid) : undefined, isByCommand: use === "command" };
+}
+
+function readPidFile(dataDir: string): string {
   try {
-    const pid = Number(readFileSync(pidFileIn(dataDir), "utf8"));
-    return pid > 0 ? pid : undefined;
+    return readFileSync(pidFileIn(dataDir), "utf8");
   } catch {
-    return undefined;
+    return "";
   }
 }
 

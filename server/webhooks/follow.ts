@@ -1,7 +1,15 @@
 import { findSigningSecrets, type SigningSecrets } from "#accounts";
 import { type EventName, eventNames } from "#contract";
 import { type EventKey, findEventBodies } from "#messages";
-import { type Clock, type Database, eventId, type SecretBox, sql } from "#platform";
+import {
+  type Clock,
+  DatabaseUnavailable,
+  eventId,
+  type Queryable,
+  type SecretBox,
+  type Sql,
+  sql,
+} from "#platform";
 import { webhookHeaders } from "./headers.ts";
 
 /** A change of status, as a receiver would get it. */
@@ -18,7 +26,7 @@ export type FollowedEvent = {
   headers: Record<string, string>;
 };
 
-type Deps = { db: Database; clock: Clock; secrets: SecretBox; version: string };
+type Deps = { db: Queryable; clock: Clock; secrets: SecretBox; version: string };
 
 export type FollowWish = {
   accountId: string;
@@ -28,6 +36,8 @@ export type FollowWish = {
   onReady?: () => void;
   /** This process stood still for so long that events may have been missed; it goes on. */
   onLapse?: () => void;
+  /** The database cannot be reached; what happens meanwhile is seen once it is back. */
+  onAway?: () => void;
 };
 
 /** Events are written for followers for this long after the last renewal. */
@@ -35,6 +45,9 @@ const FOLLOW_MS = 60_000;
 const RENEW_MS = 20_000;
 const LOOK_EVERY_MS = 200;
 const PAGE = 500;
+/** A database that is started again, or fails over, is back long before. */
+const AWAY_LIMIT_MS = 300_000;
+const ASK_AGAIN_MS = 500;
 
 /**
  * Every change of status of an account as it happens, each once, those of a message in order. What
@@ -42,10 +55,12 @@ const PAGE = 500;
  * before it did not, so a slow transaction is never passed over.
  */
 export async function* followEvents(
-  deps: Deps,
-  { accountId, signal, onReady, onLapse }: FollowWish,
+  { db: impatient, ...rest }: Deps,
+  { accountId, signal, onReady, onLapse, onAway }: FollowWish,
 ): AsyncGenerator<FollowedEvent, void, undefined> {
-  const { db, clock } = deps;
+  const { clock } = rest;
+  const db = patient(impatient, { clock, signal, ...(onAway && { onAway }) });
+  const deps = { db, ...rest };
   await renew(db, accountId);
   let renewedAtMs = clock.monotonicMs();
   let seen = await readSnapshot(db);
@@ -65,8 +80,29 @@ export async function* followEvents(
   }
 }
 
+type Patience = Pick<FollowWish, "signal" | "onAway"> & { clock: Clock };
+
+/** Asks again where the database is away: all that is asked here may be asked twice. */
+function patient(db: Queryable, { clock, signal, onAway }: Patience): Queryable {
+  return {
+    async query<Row extends object>(statement: Sql) {
+      const until = clock.monotonicMs() + AWAY_LIMIT_MS;
+      for (let isTold = false; ; isTold = true) {
+        try {
+          return await db.query<Row>(statement);
+        } catch (error) {
+          const isAway = error instanceof DatabaseUnavailable;
+          if (!isAway || signal.aborted || clock.monotonicMs() > until) throw error;
+          if (!isTold) onAway?.();
+        }
+        await clock.sleep(ASK_AGAIN_MS, signal);
+      }
+    },
+  };
+}
+
 /** False where nothing was written for this account for a while. */
-async function renew(db: Database, accountId: string): Promise<boolean> {
+async function renew(db: Queryable, accountId: string): Promise<boolean> {
   const rows = await db.query<{ was_followed: boolean }>(sql`
     with before as (
       select until from followers where account_id = ${accountId}
@@ -78,7 +114,7 @@ async function renew(db: Database, accountId: string): Promise<boolean> {
   return rows[0]?.was_followed ?? false;
 }
 
-async function readSnapshot(db: Database): Promise<string> {
+async function readSnapshot(db: Queryable): Promise<string> {
   const [row] = await db.query<{ snapshot: string }>(
     sql`select pg_current_snapshot()::text as snapshot`,
   );
@@ -88,7 +124,7 @@ async function readSnapshot(db: Database): Promise<string> {
 type Span = { accountId: string; seen: string; now: string };
 
 async function* pagesBetween(
-  db: Database,
+  db: Queryable,
   { accountId, seen, now }: Span,
 ): AsyncGenerator<EventKey[]> {
   for (let after = 0, isMore = true; isMore;) {

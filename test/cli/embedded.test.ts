@@ -60,6 +60,44 @@ test("an interrupted command stops the database that it started", async () => {
   assert.equal(await isPostgresRunning(), false);
 });
 
+test("a service that is started while a command has the data folder waits for the command's end", async () => {
+  await using watching = startPosthorn(
+    words`send --account ${accountId} --to 4915112345678 --text Hello --watch`,
+    environment,
+  );
+  await watching.line(/End this with Ctrl\+C, then start one/);
+  await using service = startPosthorn(["start"], { ...environment, LOG_LEVEL: "info" });
+  await service.line(/a command uses the data folder/);
+
+  await watching.stop("SIGINT");
+
+  await service.line(/is running/);
+});
+
+test("listen without a service says that there is nothing to hear", async () => {
+  const { code, stderr } = await runPosthorn(words`listen --account ${accountId}`, { environment });
+
+  assert.equal(code, 1);
+  assert.match(stderr, /^No service is running, .* npm start$/m);
+});
+
+test("listen goes on when the service is started again", async () => {
+  const service = startPosthorn(["start"], environment);
+  await service.line(/is running/);
+  await using listening = startPosthorn(words`listen --account ${accountId}`, environment);
+  await listening.line(/^Listening/);
+
+  await service.stop();
+  await listening.line(/^The database is away; waiting for it\.$/);
+  await using again = startPosthorn(["start"], environment);
+  await again.line(/is running/);
+  const sent = await send("4915112345678");
+  const { messageId } = JSON.parse(sent.stdout) as { messageId: string };
+
+  await listening.line(new RegExp(`"message.delivered","messageId":"${messageId}"`));
+  assert.equal(await listening.stop("SIGINT"), 0);
+});
+
 test("beside a service, a message is followed to its end and carriers come and go without a restart", async (t) => {
   await using service = startPosthorn(["start"], environment);
   await using smsc = startPosthorn(

@@ -19,3 +19,10 @@ export async function findPostmasterFile(cluster: string): Promise<PostmasterFil
   // A standby that takes connections calls itself that.
   return { pid, port, isReady: /^(ready|standby)$/.test(lines[7]?.trim() ?? "") };
 }
+
+/** PostgreSQL leaves the options that it was started with. */
+export async function findLastPort(cluster: string): Promise<number | undefined> {
+  const options = await readFile(join(cluster, "postmaster.opts"), "utf8").catch(() => "");
+  const port = Number(/\bport=(\d+)/.exec(options)?.[1]);
+  return port > 0 && port < 65_536 ? port : undefined;
+}

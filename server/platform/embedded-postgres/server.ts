@@ -5,7 +5,7 @@ import type { Clock, Log } from "#platform";
 import type { Account } from "./account.ts";
 import type { Binaries } from "./binaries.ts";
 import { folderArgument } from "./cluster.ts";
-import { findPostmasterFile } from "./postmaster-file.ts";
+import { findLastPort, findPostmasterFile } from "./postmaster-file.ts";
 import { CLEAN_ENVIRONMENT } from "./run.ts";
 import type { ServerLog } from "./server-log.ts";
 import { type Settings, settingArguments } from "./settings.ts";
@@ -29,12 +29,16 @@ const SLOW_MS = 5_000;
 const LOOK_EVERY_MS = 10;
 const PORT_ATTEMPTS = 5;
 
-/** Runs the postmaster on `port`, or on a free one, and waits until it takes connections. */
+/**
+ * Runs the postmaster on `port`, or on the one it had last, so that who worked beside it finds it
+ * again, or on a free one; and waits until it takes connections.
+ */
 export async function launchServer(deps: Deps, port?: number): Promise<Server> {
   if (port !== undefined) return launchOn(port, deps);
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await launchOn(await freePort(), deps);
+      const lastPort = attempt === 1 ? await findLastPort(deps.cluster) : undefined;
+      return await launchOn(lastPort ?? (await freePort()), deps);
     } catch (error) {
       // Someone may take the port between our look and PostgreSQL's.
       if (!(error instanceof PortTaken) || attempt === PORT_ATTEMPTS) throw error;
