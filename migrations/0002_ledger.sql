@@ -43,12 +43,20 @@ create function book_credits(
 ) returns table (outcome text, balance bigint) language plpgsql as $$
 declare
   held accounts;
+  earlier bigint;
 begin
   select * into held from accounts a where a.account_id = account for no key update;
   if not found then
     return query select 'account_unknown', 0::bigint;
-  elsif exists (select from bookings b where b.account_id = account and b.reference = book_credits.reference) then
-    return query select 'repeated', held.balance;
+    return;
+  end if;
+  select l.amount into earlier
+    from bookings b
+    join ledger l using (account_id, seq)
+   where b.account_id = account
+     and b.reference = book_credits.reference;
+  if earlier is not null then
+    return query select case when earlier = amount then 'repeated' else 'reference_reused' end, held.balance;
   elsif held.balance + amount < 0 then
     return query select 'below_zero', held.balance;
   else

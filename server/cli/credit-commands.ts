@@ -32,6 +32,10 @@ const add = command({
         throw new CommandFailure(
           `The account has ${booked.balance} credits; ${-amount} cannot be taken from it. Take at most ${booked.balance}.`,
         );
+      case "reference_reused":
+        throw new CommandFailure(
+          `${reference} was booked before with another amount; nothing was changed. Give another --reference.`,
+        );
       case "repeated":
         context.terminal.say(`${reference} was booked before; nothing was changed.`);
         return { json: { balance: booked.balance }, text: facts({ balance: booked.balance }) };

@@ -101,6 +101,9 @@ export function operatorHandlers({ db, clock, pager, secrets, publicUrl }: Deps)
         case "below_zero":
           refuseFields({ amount: [`The balance is ${booked.balance}; it cannot go below zero.`] });
           throw new Error("A balance below zero was not refused.");
+        case "reference_reused":
+          refuseFields({ reference: ["It was booked before with another amount."] });
+          throw new Error("A reference used twice was not refused.");
         case "booked":
         case "repeated":
           return { outcome: booked.outcome, balance: booked.balance };

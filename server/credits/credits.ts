@@ -8,14 +8,14 @@ export type Booking = {
   note: string;
   actor: Actor;
   now: Date;
-  /** The same reference books once. */
+  /** The same reference books once; with another amount it is refused. */
   reference?: string | null;
 };
 
 export type Booked =
   | { outcome: "booked" | "repeated"; balance: number }
   | { outcome: "account_unknown" }
-  | { outcome: "below_zero"; balance: number };
+  | { outcome: "below_zero" | "reference_reused"; balance: number };
 
 /** Adds or takes credits, with its audit row, under the account's lock. */
 export function bookCredits(db: Database, booking: Booking): Promise<Booked> {

@@ -1,7 +1,7 @@
 import type { Detail, HistoryEntry, NewMessage, operations, Status } from "#contract";
 import { nonGsmCharacters } from "#contract/segments";
 import { type Handlers, Problem, type Refinement } from "#http";
-import { type Clock, readTime } from "#platform";
+import { type Clock, readTimeUp } from "#platform";
 import { findAccount } from "#accounts";
 import type { Cursors } from "./cursor.ts";
 import { judgeFields, type JudgeUrl } from "./draft.ts";
@@ -169,7 +169,7 @@ export function readFilter(query: Query): Filter {
     void details.push({ field, code: "PARAMETER_INVALID", message });
   const time = (field: "createdAfter" | "createdBefore") => {
     const text = query[field];
-    const read = text === undefined ? null : readTime(text);
+    const read = text === undefined ? null : readTimeUp(text);
     if (read === undefined)
       refuse(
         field,

@@ -45,4 +45,4 @@ export {
   traceOf,
 } from "./trace.ts";
 export { within } from "./within.ts";
-export { readTime } from "./time.ts";
+export { readTime, readTimeUp } from "./time.ts";

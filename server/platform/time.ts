@@ -13,3 +13,13 @@ export function readTime(text: string): Date | undefined {
   // In UTC it may be in the year 10000, which our own times cannot say.
   return isRealDay && time.getTime() <= LAST_MS ? time : undefined;
 }
+
+/**
+ * The first millisecond that is not before the time: as a bound of times that are whole milliseconds,
+ * inclusive below or exclusive above, it means the same as the finer time that was given.
+ */
+export function readTimeUp(text: string): Date | undefined {
+  const time = readTime(text);
+  const isFiner = /\.\d{3}\d*[1-9]/.test(text);
+  return time && isFiner ? new Date(Math.min(time.getTime() + 1, LAST_MS)) : time;
+}

@@ -70,6 +70,17 @@ test("the same reference books once, also ten times at once", async () => {
   assert.deepEqual((await api.get("/v1/credits", account)).json(), { balance: 5 });
 });
 
+test("a reference that was booked with another amount is refused, and nothing is booked", async () => {
+  const account = await api.createAccount(0);
+  await book(account, "topup", 5, "invoice 1");
+
+  assert.deepEqual(await book(account, "topup", 6, "invoice 1"), {
+    outcome: "reference_reused",
+    balance: 5,
+  });
+  assert.deepEqual((await api.get("/v1/credits", account)).json(), { balance: 5 });
+});
+
 test("an account that is not there is said so", async () => {
   const account = await api.createAccount(0);
   const nobody = { ...account, accountId: "019a85c2-5b00-7abc-8def-0123456789a0" };
