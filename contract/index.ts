@@ -36,3 +36,4 @@ export {
   scopes,
   type SuccessOf,
 } from "./operation.ts";
+export { webhookBodies } from "./webhook.ts";

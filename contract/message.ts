@@ -15,7 +15,7 @@ export const eventNames = {
 } as const satisfies Record<Status, string>;
 export type EventName = (typeof eventNames)[Status];
 
-const DeliveryError = Type.Object(
+export const DeliveryError = Type.Object(
   {
     code: Type.Unsafe<DeliveryErrorCode>({ type: "string", enum: Object.keys(deliveryErrors) }),
     message: Type.String(),

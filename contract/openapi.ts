@@ -1,6 +1,7 @@
 import { apiErrors, detailCodes, type ErrorCode, errors } from "./errors.ts";
 import { operations } from "./messages.ts";
 import { everywhere, type Operation } from "./operation.ts";
+import { webhookBodies, webhookHeaders } from "./webhook.ts";
 
 type Json = Record<string, unknown>;
 
@@ -35,6 +36,10 @@ const errorSchema = {
   },
 };
 
+const REQUEST_ID = {
+  "X-Request-Id": { description: "Names this request in our logs.", schema: { type: "string" } },
+};
+
 const RATE_HEADERS = {
   "RateLimit-Limit": { description: "The rate per second.", schema: { type: "integer" } },
   "RateLimit-Remaining": {
@@ -45,7 +50,10 @@ const RATE_HEADERS = {
     description: "Whole seconds until the allowance is full.",
     schema: { type: "integer" },
   },
-  "X-Request-Id": { description: "Names this request in our logs.", schema: { type: "string" } },
+};
+
+const RETRY_AFTER = {
+  "Retry-After": { description: "Whole seconds to wait.", schema: { type: "integer" } },
 };
 
 const HEADER_TEXTS: Record<string, string> = {
@@ -70,8 +78,14 @@ export function openApi(version: string, serverUrl = "/"): Json {
     },
     servers: [{ url: serverUrl }],
     security: [{ apiKey: [] }],
-    tags: [{ name: "Messages" }, { name: "Credits" }],
+    tags: [{ name: "Messages" }, { name: "Credits" }, { name: "Webhooks" }],
     paths,
+    webhooks: Object.fromEntries(
+      Object.entries(webhookBodies).map(([event, body]) => [
+        event,
+        { post: describeWebhook(event, body) },
+      ]),
+    ),
     components: {
       securitySchemes: { apiKey: { type: "apiKey", in: "header", name: "X-API-Key" } },
       schemas: { Error: errorSchema },
@@ -102,10 +116,34 @@ function describe(operationId: string, operation: Operation): Json {
     responses: {
       [success.status]: {
         description: summary,
-        headers: { ...headers, ...RATE_HEADERS },
+        headers: { ...headers, ...RATE_HEADERS, ...REQUEST_ID },
         content: { "application/json": content(success.body) },
       },
       ...errorResponses([...operation.errors, ...everywhere]),
+    },
+  };
+}
+
+function describeWebhook(event: string, body: object): Json {
+  return {
+    operationId: event,
+    summary: event,
+    description:
+      "Posted to the message's `callbackUrl`. Check the signature over the raw body before anything is read from it.",
+    tags: ["Webhooks"],
+    security: [],
+    parameters: Object.entries(webhookHeaders).map(([name, description]) => ({
+      name,
+      in: "header",
+      required: name !== "X-SMS-Signature-Previous",
+      description,
+      schema: { type: "string" },
+    })),
+    requestBody: { required: true, content: { "application/json": content(body) } },
+    responses: {
+      "2XX": { description: "It has arrived." },
+      "410": { description: "Nobody wants it any more: there are no more attempts." },
+      default: { description: "It is tried again, seven times in all." },
     },
   };
 }
@@ -154,6 +192,7 @@ function errorResponses(codes: readonly ErrorCode[]): Json {
     entries.map(([status, group]) => [
       status,
       {
+        headers: headersOf(status),
         description: group.map((code) => `\`${code}\`: ${errors[code].message}`).join("\n\n"),
         content: {
           "application/json": {
@@ -164,6 +203,13 @@ function errorResponses(codes: readonly ErrorCode[]): Json {
       },
     ]),
   );
+}
+
+/** Who is not known has no allowance, and who meets a fault of ours may not learn it. */
+function headersOf(status: number): Json {
+  const isKnown = status !== 401 && status < 500;
+  const mayWait = status === 429 || status === 503;
+  return { ...(isKnown && RATE_HEADERS), ...(mayWait && RETRY_AFTER), ...REQUEST_ID };
 }
 
 function exampleOf(code: ErrorCode): Json {

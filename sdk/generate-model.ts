@@ -5,7 +5,7 @@
  */
 import { writeFileSync } from "node:fs";
 import { format } from "oxfmt";
-import { apiErrors, detailCodes, eventNames, operations, statuses } from "#contract";
+import { apiErrors, detailCodes, eventNames, operations, statuses, webhookBodies } from "#contract";
 
 type Schema = {
   type?: string | string[];
@@ -34,6 +34,10 @@ const named: Record<string, unknown> = {
   MessagePage: listMessages.success.body,
   HistoryEntry: listMessageEvents.success.body.properties.data.items,
   Credits: retrieveCredits.success.body,
+  SentEvent: webhookBodies["message.sent"],
+  DeliveredEvent: webhookBodies["message.delivered"],
+  UndeliveredEvent: webhookBodies["message.undelivered"],
+  FailedEvent: webhookBodies["message.failed"],
 };
 
 const unions: Record<string, readonly string[]> = {

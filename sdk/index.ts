@@ -12,23 +12,23 @@ export {
 export { type ConnectionCode, type ErrorDetail, PosthornError } from "./error.ts";
 export type {
   Credits,
+  DeliveredEvent,
   DeliveryError,
   DetailCode,
   ErrorCode,
   EventName,
+  FailedEvent,
   HistoryEntry,
   Message,
   MessagePage,
   NewMessage,
   Preview,
+  SentEvent,
   Status,
+  UndeliveredEvent,
 } from "./model.ts";
 export type { CallOptions, PosthornOptions } from "./transport.ts";
 export {
-  type DeliveredEvent,
-  type FailedEvent,
-  type SentEvent,
-  type UndeliveredEvent,
   type VerifyOptions,
   verifyWebhook,
   type WebhookEvent,

@@ -216,3 +216,41 @@ export type HistoryEntry =
 export type Credits = {
   balance: number;
 };
+
+export type SentEvent = {
+  event: "message.sent";
+  messageId: string;
+  /** E.164 digits without the plus. */
+  recipient: string;
+  status: "SENT";
+  sentAt: string;
+};
+
+export type DeliveredEvent = {
+  event: "message.delivered";
+  messageId: string;
+  /** E.164 digits without the plus. */
+  recipient: string;
+  status: "DELIVERED";
+  deliveredAt: string;
+};
+
+export type UndeliveredEvent = {
+  event: "message.undelivered";
+  messageId: string;
+  /** E.164 digits without the plus. */
+  recipient: string;
+  status: "UNDELIVERED";
+  undeliveredAt: string;
+  error: DeliveryError;
+};
+
+export type FailedEvent = {
+  event: "message.failed";
+  messageId: string;
+  /** E.164 digits without the plus. */
+  recipient: string;
+  status: "FAILED";
+  failedAt: string;
+  error: DeliveryError;
+};

@@ -1,25 +1,5 @@
 import { createHmac, type Hmac, timingSafeEqual } from "node:crypto";
-import type { DeliveryError } from "./model.ts";
-
-type EventBody = { messageId: string; recipient: string };
-export type SentEvent = EventBody & { event: "message.sent"; status: "SENT"; sentAt: string };
-export type DeliveredEvent = EventBody & {
-  event: "message.delivered";
-  status: "DELIVERED";
-  deliveredAt: string;
-};
-export type UndeliveredEvent = EventBody & {
-  event: "message.undelivered";
-  status: "UNDELIVERED";
-  undeliveredAt: string;
-  error: DeliveryError;
-};
-export type FailedEvent = EventBody & {
-  event: "message.failed";
-  status: "FAILED";
-  failedAt: string;
-  error: DeliveryError;
-};
+import type { DeliveredEvent, FailedEvent, SentEvent, UndeliveredEvent } from "./model.ts";
 
 /** What a webhook says; `event` tells the kinds apart. */
 export type WebhookEvent = SentEvent | DeliveredEvent | UndeliveredEvent | FailedEvent;

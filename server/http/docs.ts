@@ -9,6 +9,7 @@ import {
   openApi,
   type Operation,
   operations,
+  webhookBodies,
 } from "#contract";
 import { Problem } from "./problem.ts";
 
@@ -88,9 +89,13 @@ function apiPage(): string {
   const sections = Object.entries(operations).map(([name, operation]) =>
     operationSection(name, operation),
   );
+  const webhooks = Object.entries(webhookBodies).map(
+    ([event, body]) => `<h3 id="${event}"><code>${event}</code></h3>${schemaBlock(body)}`,
+  );
   return page(
     "API reference",
-    `<p>Every request carries the header <code>X-API-Key</code>. Errors are explained at <a href="/docs/errors">/docs/errors</a>.</p>${sections.join("")}`,
+    `<p>Every request carries the header <code>X-API-Key</code>. Errors are explained at <a href="/docs/errors">/docs/errors</a>.</p>${sections.join("")}
+<section><h2 id="webhooks">Webhooks</h2><p>Posted to a message's <code>callbackUrl</code> on every change of status, signed.</p>${webhooks.join("")}</section>`,
   );
 }
 

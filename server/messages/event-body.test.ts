@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { deliveryErrors } from "#contract";
+import Schema from "typebox/schema";
+import { deliveryErrors, webhookBodies } from "#contract";
 import { carrierText, eventBody, type StatusChange } from "./event-body.ts";
 
 const message = {
@@ -29,6 +30,15 @@ const changes: Record<string, StatusChange> = {
   "message.undelivered": { ...message, status: "UNDELIVERED", error: unreachable },
   "message.failed": { ...message, status: "FAILED", error: expired },
 };
+
+test("the bodies are those that the API description shows, their fields in this order", () => {
+  for (const [event, schema] of Object.entries(webhookBodies)) {
+    const body = JSON.parse(String(eventBody(changes[event] as StatusChange))) as object;
+
+    assert.ok(Schema.Compile(schema).Check(body), event);
+    assert.deepEqual(Object.keys(body), Object.keys(schema.properties));
+  }
+});
 
 for (const [event, change] of Object.entries(changes)) {
   test(`the octets of ${event} are those that receivers sign against`, () => {

@@ -1,0 +1,61 @@
+import { type TSchema, Type } from "typebox";
+import { deliveryErrors, type DeliveryErrorCode } from "./errors.ts";
+import { DeliveryError, eventNames, MESSAGE_EXAMPLE } from "./message.ts";
+import { Id, Time } from "./schema.ts";
+
+const AT = "2026-11-15T09:30:02.345Z";
+
+/** The bodies of webhooks, their fields in the order in which they are written. */
+export const webhookBodies = {
+  "message.sent": bodyOf("SENT", { sentAt: Time }, { sentAt: AT }),
+  "message.delivered": bodyOf("DELIVERED", { deliveredAt: Time }, { deliveredAt: AT }),
+  "message.undelivered": bodyOf(
+    "UNDELIVERED",
+    { undeliveredAt: Time, error: DeliveryError },
+    { undeliveredAt: AT, error: errorExample("RECIPIENT_UNREACHABLE", "001") },
+  ),
+  "message.failed": bodyOf(
+    "FAILED",
+    { failedAt: Time, error: DeliveryError },
+    { failedAt: AT, error: errorExample("SENDER_REJECTED", "0x0A") },
+  ),
+};
+
+function bodyOf<Fields extends Record<string, TSchema>>(
+  status: "SENT" | "DELIVERED" | "UNDELIVERED" | "FAILED",
+  fields: Fields,
+  example: Record<keyof Fields, unknown>,
+) {
+  const { messageId, recipient } = MESSAGE_EXAMPLE;
+  const event = eventNames[status];
+  return Type.Object(
+    {
+      event: Type.Literal(event),
+      messageId: Id,
+      recipient: Type.String({ description: "E.164 digits without the plus." }),
+      status: Type.Literal(status),
+      ...fields,
+    },
+    {
+      additionalProperties: false,
+      examples: [{ event, messageId, recipient, status, ...example }],
+    },
+  );
+}
+
+function errorExample(code: DeliveryErrorCode, carrierCode: string) {
+  return { code, message: deliveryErrors[code].message, carrierCode };
+}
+
+/** Beside the body; `docs/verify-webhooks.md` shows how the signatures are checked. */
+export const webhookHeaders = {
+  "X-SMS-Event": "The event, as in the body.",
+  "X-SMS-Signature":
+    "Hex HMAC-SHA256 of the raw body, keyed with the account's signing secret as text.",
+  "X-SMS-Signature-Previous": "The same with the secret before, for a while after a rotation.",
+  "X-SMS-Attempt": "Which attempt this is, from 1.",
+  "X-SMS-Sequence": "The place of the event among those of its message.",
+  "webhook-id": "The same on every attempt and replay of an event: what came twice is known by it.",
+  "webhook-timestamp": "When this attempt was signed, in seconds since 1970.",
+  "webhook-signature": "Signatures by Standard Webhooks, one for each secret in force.",
+};
