@@ -308,6 +308,16 @@ for (const { what, breaks, by } of planted) {
   });
 }
 
+test("a carrier that took messages whole may take them in segments since", async () => {
+  const { violations } = await afterPlanting(`
+    delete from submissions where segment = 2;
+    insert into audit_log (audit_id, at, actor, action, object_id, details)
+    values ('${newId(2)}', now(), 'cli', 'carrier.changed', '${SIMULATOR}',
+            '{"before": {"settings": {"long_messages": "payload"}}, "after": {"settings": {}}}')`);
+
+  assert.deepEqual(violations, []);
+});
+
 test("every rule of the audit was broken by some change above", () => {
   const unproven = invariants.map(({ rule }) => rule).filter((rule) => !provenRules.has(rule));
 
