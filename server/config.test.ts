@@ -113,6 +113,13 @@ test("every wrong setting is named at once, with what it must be", () => {
   assert.doesNotMatch(faults.join(), /short/, "a wrong secret is not repeated");
 });
 
+test("PUBLIC_URL is the root of a host, because nothing is served below a path", () => {
+  for (const value of ["https://a.example/sms", "https://me@a.example", "https://a.example/?a"]) {
+    assert.equal(faultsOf({ PUBLIC_URL: value }).length, 1, value);
+  }
+  assert.equal(read({ PUBLIC_URL: "https://A.example:8443/" }).publicUrl, "https://a.example:8443");
+});
+
 test("an address range is an address with at most its own number of bits", () => {
   for (const value of ["10.0.0.0/8/9", "10.0.0.0/", "10.0.0/8", "::1/129", "localhost", "1/8"]) {
     assert.equal(faultsOf({ WEBHOOK_ALLOW_CIDRS: value }).length, 1, value);

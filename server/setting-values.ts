@@ -59,6 +59,17 @@ export function httpUrl(value: string): string {
   return url.href.replace(/\/$/, "");
 }
 
+/** Links, cookies and pages are all made for the root of a host. */
+export function webOrigin(value: string): string {
+  const url = httpUrl(value);
+  if (url !== new URL(url).origin) {
+    throw new Error(
+      `must be an address without a path, such as https://sms.example.com, not "${value}": the service answers at the root of its host.`,
+    );
+  }
+  return url;
+}
+
 export function databaseUrl(value: string): string {
   // Several hosts are not a URL to the standard parser; the first alone must be one.
   const first = value.replace(/^(postgres(?:ql)?:\/\/(?:[^@/]*@)?[^,/]*)(?:,[^/]*)?/, "$1");

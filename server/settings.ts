@@ -13,6 +13,7 @@ import {
   oneOf,
   share,
   text,
+  webOrigin,
   wholeNumber,
   yesOrNo,
 } from "./setting-values.ts";
@@ -60,7 +61,7 @@ export const settings = {
   publicUrl: {
     name: "PUBLIC_URL",
     fallbackText: "http://HOST:PORT",
-    parse: httpUrl,
+    parse: webOrigin,
     meaning: "Address at which people and receivers reach this service.",
   },
   secretKey: {
