@@ -111,7 +111,12 @@ export function continueReplays(db: Database): Loop {
     async pass() {
       const unfinished = await db.query<{ replay_id: string }>(sql`
         select replay_id from webhook_replays where finished_at is null order by replay_id limit 10`);
-      for (const { replay_id } of unfinished) await continueReplay(db, replay_id);
+      const failures: unknown[] = [];
+      for (const { replay_id } of unfinished) {
+        await continueReplay(db, replay_id).catch((error: unknown) => failures.push(error));
+      }
+      // Told only now: one that cannot go on holds up no other.
+      if (failures.length > 0) throw failures[0];
       return unfinished.length;
     },
   };

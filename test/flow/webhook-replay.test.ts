@@ -139,6 +139,22 @@ test("everything exhausted is counted, queued page by page, and delivered; a sec
   assert.deepEqual(numbers, new Set(["8"]), "attempts count on");
 });
 
+test("a bulk replay that cannot go on holds up no other", async () => {
+  await using world = await webhookWorld();
+  await exhausted(world, 2, "http://127.0.0.1:1/hook");
+  const broken = await startBulkReplay(world.db, wish(world));
+  await world.db.query(sql`
+    update webhook_replays set queued = 2147483647 where replay_id = ${broken.replayId}`);
+  const sound = await startBulkReplay(world.db, wish(world));
+
+  await assert.rejects(continueReplays(world.db).pass(new AbortController().signal), /LIMIT/);
+
+  assert.partialDeepStrictEqual(
+    await findReplay(world.db, { accountId: world.accountId, replayId: sound.replayId }),
+    { total: 2, waiting: 2 },
+  );
+});
+
 test("a bulk replay whose process died is taken up where it stopped", async () => {
   await using world = await webhookWorld();
   await exhausted(world, 700, "http://127.0.0.1:1/hook");
