@@ -9,6 +9,7 @@ import { setNonce } from "get-nonce";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { toFailure } from "./failure.ts";
+import { isPageHeld } from "./held-page.ts";
 import { takeLinkToken } from "./link-token.ts";
 import { createSiteRouter } from "./routes.tsx";
 import { goToSignIn } from "./session.ts";
@@ -24,7 +25,8 @@ setNonce(nonce);
 const client = new QueryClient({
   queryCache: new QueryCache({
     onError: (error) => {
-      if (toFailure(error).code === "SESSION_REQUIRED") goToSignIn(router);
+      // What is held asks again when it is closed.
+      if (toFailure(error).code === "SESSION_REQUIRED" && !isPageHeld()) goToSignIn(router);
     },
   }),
   defaultOptions: {
@@ -38,16 +40,6 @@ const client = new QueryClient({
   },
 });
 const router = createSiteRouter(client);
-
-const RELOADED = "posthorn-reloaded";
-/** A deploy removed the chunk that this tab was about to load: once, the page is loaded anew. */
-addEventListener("vite:preloadError", (event) => {
-  if (sessionStorage.getItem(RELOADED)) return;
-  sessionStorage.setItem(RELOADED, "1");
-  event.preventDefault();
-  location.reload();
-});
-router.subscribe("onResolved", () => sessionStorage.removeItem(RELOADED));
 
 const root = document.querySelector("#root");
 if (!root) throw new Error("The page has no #root.");

@@ -3,7 +3,6 @@ import {
   createRootRouteWithContext,
   createRoute,
   createRouter,
-  lazyRouteComponent,
   redirect,
   retainSearchParams,
 } from "@tanstack/react-router";
@@ -14,12 +13,13 @@ import { readMessages } from "./pages/messages/search.ts";
 import { readAudit, readQuery } from "./pages/operator/search.ts";
 import { readOverview } from "./pages/overview/search.ts";
 import { readWebhooks } from "./pages/webhooks/search.ts";
+import { page } from "./parts.ts";
 import { parseSearch, present, type RawSearch, readChoice, readId, readNext } from "./search.ts";
 import { stringifySearch } from "./search.ts";
 import { requireUser, waitsForSetup } from "./session.ts";
 import { RouteFailure } from "./shell/route-failure.tsx";
 
-const NotFound = lazyRouteComponent(() => import("./shell/not-found.tsx"), "NotFound");
+const NotFound = page(() => import("./shell/not-found.tsx"), "NotFound");
 
 /** The whole site map. Each page is a file of its own, loaded when it is first opened. */
 const root = createRootRouteWithContext<{ client: QueryClient }>()({
@@ -35,7 +35,7 @@ const setup = createRoute({
   beforeLoad: async () => {
     if (!(await waitsForSetup())) throw redirect({ to: "/sign-in" });
   },
-  component: lazyRouteComponent(() => import("./pages/setup.tsx"), "SetupPage"),
+  component: page(() => import("./pages/setup.tsx"), "SetupPage"),
 });
 
 const signIn = createRoute({
@@ -47,19 +47,19 @@ const signIn = createRoute({
   beforeLoad: async ({ search }) => {
     if (search.next !== "/" && (await waitsForSetup())) throw redirect({ to: "/setup" });
   },
-  component: lazyRouteComponent(() => import("./pages/sign-in.tsx"), "SignInPage"),
+  component: page(() => import("./pages/sign-in.tsx"), "SignInPage"),
 });
 
 const join = createRoute({
   getParentRoute: () => root,
   path: "/join",
-  component: lazyRouteComponent(() => import("./pages/join.tsx"), "JoinPage"),
+  component: page(() => import("./pages/join.tsx"), "JoinPage"),
 });
 
 const reset = createRoute({
   getParentRoute: () => root,
   path: "/reset",
-  component: lazyRouteComponent(() => import("./pages/reset.tsx"), "ResetPage"),
+  component: page(() => import("./pages/reset.tsx"), "ResetPage"),
 });
 
 /** Every page below needs somebody signed in. */
@@ -79,21 +79,21 @@ const signedIn = createRoute({
       });
     }
   },
-  component: lazyRouteComponent(() => import("./shell/signed-in.tsx"), "SignedIn"),
+  component: page(() => import("./shell/signed-in.tsx"), "SignedIn"),
 });
 
 const overview = createRoute({
   getParentRoute: () => signedIn,
   path: "/",
   validateSearch: readOverview,
-  component: lazyRouteComponent(() => import("./pages/overview.tsx"), "OverviewPage"),
+  component: page(() => import("./pages/overview.tsx"), "OverviewPage"),
 });
 
 const messages = createRoute({
   getParentRoute: () => signedIn,
   path: "/messages",
   validateSearch: readMessages,
-  component: lazyRouteComponent(() => import("./pages/messages.tsx"), "MessagesPage"),
+  component: page(() => import("./pages/messages.tsx"), "MessagesPage"),
 });
 
 const message = createRoute({
@@ -101,59 +101,59 @@ const message = createRoute({
   path: "/messages/$messageId",
   validateSearch: (raw: RawSearch): { tab?: "json" } =>
     present({ tab: readChoice(raw["tab"], ["json"]) }),
-  component: lazyRouteComponent(() => import("./pages/message.tsx"), "MessagePage"),
+  component: page(() => import("./pages/message.tsx"), "MessagePage"),
 });
 
 const compose = createRoute({
   getParentRoute: () => signedIn,
   path: "/compose",
   validateSearch: readCompose,
-  component: lazyRouteComponent(() => import("./pages/compose.tsx"), "ComposePage"),
+  component: page(() => import("./pages/compose.tsx"), "ComposePage"),
 });
 
 const webhooks = createRoute({
   getParentRoute: () => signedIn,
   path: "/webhooks",
   validateSearch: readWebhooks,
-  component: lazyRouteComponent(() => import("./pages/webhooks.tsx"), "WebhooksPage"),
+  component: page(() => import("./pages/webhooks.tsx"), "WebhooksPage"),
 });
 
 const keys = createRoute({
   getParentRoute: () => signedIn,
   path: "/keys",
   validateSearch: readKeys,
-  component: lazyRouteComponent(() => import("./pages/keys.tsx"), "KeysPage"),
+  component: page(() => import("./pages/keys.tsx"), "KeysPage"),
 });
 
 const credits = createRoute({
   getParentRoute: () => signedIn,
   path: "/credits",
   validateSearch: readCredits,
-  component: lazyRouteComponent(() => import("./pages/credits.tsx"), "CreditsPage"),
+  component: page(() => import("./pages/credits.tsx"), "CreditsPage"),
 });
 
 const team = createRoute({
   getParentRoute: () => signedIn,
   path: "/team",
-  component: lazyRouteComponent(() => import("./pages/team.tsx"), "TeamPage"),
+  component: page(() => import("./pages/team.tsx"), "TeamPage"),
 });
 
 const settings = createRoute({
   getParentRoute: () => signedIn,
   path: "/settings",
-  component: lazyRouteComponent(() => import("./pages/settings.tsx"), "SettingsPage"),
+  component: page(() => import("./pages/settings.tsx"), "SettingsPage"),
 });
 
 const profile = createRoute({
   getParentRoute: () => signedIn,
   path: "/profile",
-  component: lazyRouteComponent(() => import("./pages/profile.tsx"), "ProfilePage"),
+  component: page(() => import("./pages/profile.tsx"), "ProfilePage"),
 });
 
 const operator = createRoute({
   getParentRoute: () => signedIn,
   path: "/operator",
-  component: lazyRouteComponent(() => import("./pages/operator.tsx"), "OperatorPage"),
+  component: page(() => import("./pages/operator.tsx"), "OperatorPage"),
 });
 
 const operatorHome = createRoute({
@@ -168,45 +168,45 @@ const operatorAccounts = createRoute({
   getParentRoute: () => operator,
   path: "/accounts",
   validateSearch: readQuery,
-  component: lazyRouteComponent(() => import("./pages/operator/accounts.tsx"), "AccountsPage"),
+  component: page(() => import("./pages/operator/accounts.tsx"), "AccountsPage"),
 });
 
 const operatorUsers = createRoute({
   getParentRoute: () => operator,
   path: "/users",
   validateSearch: readQuery,
-  component: lazyRouteComponent(() => import("./pages/operator/users.tsx"), "UsersPage"),
+  component: page(() => import("./pages/operator/users.tsx"), "UsersPage"),
 });
 
 const operatorCarriers = createRoute({
   getParentRoute: () => operator,
   path: "/carriers",
-  component: lazyRouteComponent(() => import("./pages/operator/carriers.tsx"), "CarriersPage"),
+  component: page(() => import("./pages/operator/carriers.tsx"), "CarriersPage"),
 });
 
 const operatorRoutes = createRoute({
   getParentRoute: () => operator,
   path: "/routes",
-  component: lazyRouteComponent(() => import("./pages/operator/routes.tsx"), "RoutesPage"),
+  component: page(() => import("./pages/operator/routes.tsx"), "RoutesPage"),
 });
 
 const operatorPrices = createRoute({
   getParentRoute: () => operator,
   path: "/prices",
-  component: lazyRouteComponent(() => import("./pages/operator/prices.tsx"), "PricesPage"),
+  component: page(() => import("./pages/operator/prices.tsx"), "PricesPage"),
 });
 
 const operatorQueue = createRoute({
   getParentRoute: () => operator,
   path: "/queue",
-  component: lazyRouteComponent(() => import("./pages/operator/queue.tsx"), "QueuePage"),
+  component: page(() => import("./pages/operator/queue.tsx"), "QueuePage"),
 });
 
 const operatorAudit = createRoute({
   getParentRoute: () => operator,
   path: "/audit",
   validateSearch: readAudit,
-  component: lazyRouteComponent(() => import("./pages/operator/audit.tsx"), "AuditPage"),
+  component: page(() => import("./pages/operator/audit.tsx"), "AuditPage"),
 });
 
 const tree = root.addChildren([

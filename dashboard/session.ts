@@ -42,7 +42,7 @@ export async function waitsForSetup(): Promise<boolean> {
 export function goToSignIn(router: AnyRouter): void {
   const { pathname, href } = router.state.location;
   if (["/sign-in", "/setup", "/join", "/reset"].includes(pathname)) return;
-  // Whatever wants to keep people on the page has nothing left to show them.
+  // Who comes here has made sure that the page holds nothing that cannot be shown again.
   const ignoreBlocker = true;
   void router.navigate({ to: "/sign-in", search: nextOf(href), replace: true, ignoreBlocker });
 }

@@ -33,6 +33,7 @@ export function useAction<Input, Result>(
       return { ok: true, result: await act(input) };
     } catch (error) {
       const found = toFailure(error);
+      // It was refused, so it made nothing that would have to be kept.
       if (found.code === "SESSION_REQUIRED") goToSignIn(router);
       setFailure(found);
       return { ok: false, failure: found };

@@ -14,6 +14,8 @@ export default defineConfig({
     // A small font as data: would be against the content security policy.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // A style that could not be fetched with its page would not be asked for again.
+    cssCodeSplit: false,
     chunkSizeWarningLimit: 1_000,
     reportCompressedSize: false,
     // Tells the test of sizes which files a page loads.

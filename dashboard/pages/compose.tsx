@@ -1,7 +1,8 @@
 import { Grid, Paper, Stack, Table, Text, Title } from "@mantine/core";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { lazy, Suspense } from "react";
+import { Suspense } from "react";
 import type { NewMessage } from "#contract";
+import { part } from "../parts.ts";
 import { sendSamples, SAMPLE_RECIPIENT, SAMPLE_TEXT } from "../samples.ts";
 import { useAccount, useMe } from "../session.ts";
 import { composeText as text, ENDINGS } from "../text/compose.ts";
@@ -12,9 +13,7 @@ import { Counter } from "./compose/counter.tsx";
 import { usePrice } from "./compose/use-price.ts";
 
 /** Loaded when a message is sent. */
-const SentMessage = lazy(async () => ({
-  default: (await import("./compose/sent-message.tsx")).SentMessage,
-}));
+const SentMessage = part(() => import("./compose/sent-message.tsx"), "SentMessage");
 
 export function ComposePage() {
   const { name } = useAccount();

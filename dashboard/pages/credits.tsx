@@ -1,6 +1,7 @@
 import { Button, Paper, SimpleGrid, Stack, Text } from "@mantine/core";
-import { lazy, Suspense, useState } from "react";
+import { Suspense, useState } from "react";
 import { countOf, formatNumber } from "../format.ts";
+import { part } from "../parts.ts";
 import { useAccount, useMe } from "../session.ts";
 import { creditsText as text } from "../text/credits.ts";
 import { FailurePanel } from "../ui/failure-panel.tsx";
@@ -10,9 +11,7 @@ import classes from "./credits/credits.module.css";
 import { Ledger } from "./credits/ledger.tsx";
 import { UsePerDay } from "./credits/use-per-day.tsx";
 
-const BookCredits = lazy(async () => ({
-  default: (await import("./operator/book-credits.tsx")).BookCredits,
-}));
+const BookCredits = part(() => import("./operator/book-credits.tsx"), "BookCredits");
 
 export function CreditsPage() {
   const account = useAccount();

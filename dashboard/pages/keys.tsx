@@ -1,9 +1,10 @@
 import { Group, NativeSelect, Text } from "@mantine/core";
 import { IconKey, IconPlus } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { lazy, Suspense } from "react";
+import { Suspense } from "react";
 import type { ApiKey } from "#contract";
 import { formatNumber } from "../format.ts";
+import { part } from "../parts.ts";
 import { present } from "../search.ts";
 import { useAccount, useDenial } from "../session.ts";
 import { keysText as text } from "../text/keys.ts";
@@ -19,12 +20,8 @@ import { useCursorFallback } from "../ui/use-cursor-fallback.ts";
 import { COLUMNS, CompactKey } from "./keys/key-row.tsx";
 
 /** Loaded when first opened, so that the list does not wait for them. */
-const CreateKey = lazy(async () => ({
-  default: (await import("./keys/create-key.tsx")).CreateKey,
-}));
-const RevokeKey = lazy(async () => ({
-  default: (await import("./keys/revoke-key.tsx")).RevokeKey,
-}));
+const CreateKey = part(() => import("./keys/create-key.tsx"), "CreateKey");
+const RevokeKey = part(() => import("./keys/revoke-key.tsx"), "RevokeKey");
 
 const ROUTE = "/signed-in/keys";
 

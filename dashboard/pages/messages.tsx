@@ -1,11 +1,12 @@
 import { Button, Group, Switch, Text } from "@mantine/core";
 import { IconArrowUp, IconDownload, IconMessages } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { lazy, Suspense, useState } from "react";
+import { Suspense, useState } from "react";
 import { addressOf, type Input } from "../api.ts";
 import { nowMs } from "../clock.ts";
 import { formatNumber } from "../format.ts";
 import { boundsOf } from "../range.ts";
+import { part } from "../parts.ts";
 import { present } from "../search.ts";
 import { useAccount } from "../session.ts";
 import { messagesText as text } from "../text/messages.ts";
@@ -24,9 +25,7 @@ import { cleared, isFiltered, type MessagesSearch } from "./messages/search.ts";
 import { COLUMNS, CompactMessage } from "./messages/message-row.tsx";
 
 /** Loaded when first opened, so that the list does not wait for it. */
-const MessageDrawer = lazy(async () => ({
-  default: (await import("./messages/message-drawer.tsx")).MessageDrawer,
-}));
+const MessageDrawer = part(() => import("./messages/message-drawer.tsx"), "MessageDrawer");
 
 const LIST = "GET /console/accounts/{accountId}/messages";
 

@@ -1,10 +1,11 @@
 import { Alert, Grid, SimpleGrid, Skeleton, Stack } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import { type LinkProps, useNavigate, useSearch } from "@tanstack/react-router";
-import { lazy, Suspense, useState } from "react";
+import { Suspense, useState } from "react";
 import type { Alert as AlertData } from "#contract";
 import { formatNumber } from "../format.ts";
 import type { RangeSearch } from "../range.ts";
+import { loadPart, part } from "../parts.ts";
 import { useAccount } from "../session.ts";
 import { overviewText as text } from "../text/overview.ts";
 import { words } from "../text/words.ts";
@@ -18,10 +19,10 @@ import { Walk } from "./overview/walk.tsx";
 import { walkSteps } from "./overview/walk-steps.ts";
 
 /** With the chart library, which no other page needs; fetched while the numbers are asked for. */
-const charts = import("./overview/charts.tsx");
+const charts = loadPart(() => import("./overview/charts.tsx"));
 // Told where they are shown; until then it is nobody's fault.
 charts.catch(() => undefined);
-const Charts = lazy(async () => ({ default: (await charts).Charts }));
+const Charts = part(() => charts, "Charts");
 
 export function OverviewPage() {
   const { accountId, name } = useAccount();

@@ -1,11 +1,12 @@
 import { Button, Group, PasswordInput, Stack, Switch, Text, TextInput } from "@mantine/core";
 import { Radio, useMantineColorScheme } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
-import { lazy, Suspense, useRef, useState } from "react";
+import { Suspense, useRef, useState } from "react";
 import { call } from "../api.ts";
 import { checkName, checkNewPassword } from "../fields.ts";
 import { browserZone, countOf, zoneName } from "../format.ts";
 import type { Failure } from "../failure.ts";
+import { part } from "../parts.ts";
 import { type Me, meOptions, useMe } from "../session.ts";
 import type { Theme } from "../shell/user-menu.tsx";
 import { profileText as text } from "../text/settings.ts";
@@ -22,9 +23,7 @@ import type { FactorDialog } from "./profile/second-factor.tsx";
 import { Part } from "./profile/part.tsx";
 import { Sessions } from "./profile/sessions.tsx";
 
-const SecondFactorDialog = lazy(async () => ({
-  default: (await import("./profile/second-factor.tsx")).SecondFactorDialog,
-}));
+const SecondFactorDialog = part(() => import("./profile/second-factor.tsx"), "SecondFactorDialog");
 
 export function ProfilePage() {
   return (

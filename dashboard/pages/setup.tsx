@@ -43,15 +43,17 @@ function CheckedLink({ token }: { token: string }) {
     queryFn: () => call("POST /console/links/read", { body: { token } }),
     retry: false,
     gcTime: 0,
+    // Read once: what is typed below it stays, whatever becomes of the service meanwhile.
+    refetchOnWindowFocus: false,
+    refetchOnReconnect: false,
   });
+  if (link.data?.kind === "setup") return <SetupForm token={token} />;
+  if (link.data) return <WrongLink />;
   if (link.error) {
     const failure = toFailure(link.error);
-    if (failure.code !== "LINK_INVALID")
-      return <FailurePanel failure={failure} onRetry={() => void link.refetch()} />;
-    return <WrongLink />;
+    if (failure.code === "LINK_INVALID") return <WrongLink />;
+    return <FailurePanel failure={failure} onRetry={() => void link.refetch()} />;
   }
-  if (link.data && link.data.kind !== "setup") return <WrongLink />;
-  if (link.data) return <SetupForm token={token} />;
   return (
     <Group role="status">
       <Loader size="sm" aria-hidden />
@@ -67,6 +69,15 @@ function WrongLink() {
       title={text.wrongLink}
       description={text.wrongLinkHint}
     />
+  );
+}
+
+/** Somebody else came first, in another tab or on another machine. */
+function DoneAlready() {
+  return (
+    <Empty icon={<IconTerminal2 aria-hidden />} title={text.done} description={text.doneHint}>
+      <ButtonLink to="/sign-in">{text.toSignIn}</ButtonLink>
+    </Empty>
   );
 }
 
@@ -90,6 +101,7 @@ function SetupForm({ token }: { token: string }) {
     call("POST /console/setup", { body: { token, ...values } }),
   );
 
+  if (finish.failure?.status === 404) return <DoneAlready />;
   async function send(values: Values): Promise<void> {
     if (step === 0) return setStep(1);
     const outcome = await finish.run(values);

@@ -4,6 +4,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { call } from "../api.ts";
 import { checkPresent } from "../fields.ts";
+import { parseSearch } from "../search.ts";
 import { meOptions } from "../session.ts";
 import { fieldText, signInText as text } from "../text/sign-in.ts";
 import { words } from "../text/words.ts";
@@ -32,7 +33,8 @@ function useGoOn(): () => Promise<void> {
   const { next = "/" } = useSearch({ from: "/sign-in" });
   return async () => {
     client.clear();
-    await navigate({ to: next, replace: true });
+    const { pathname, search } = new URL(next, location.origin);
+    await navigate({ to: pathname, search: parseSearch(search), replace: true });
   };
 }
 

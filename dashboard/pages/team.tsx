@@ -1,7 +1,8 @@
 import { Group, Stack, Text } from "@mantine/core";
 import { IconUserPlus, IconUsers } from "@tabler/icons-react";
-import { lazy, Suspense, useState } from "react";
+import { Suspense, useState } from "react";
 import type { Member } from "#contract";
+import { part } from "../parts.ts";
 import { useAccount, useDenial } from "../session.ts";
 import { teamText as text } from "../text/team.ts";
 import { words } from "../text/words.ts";
@@ -15,16 +16,10 @@ import { useRead } from "../use-read.ts";
 import { Invitations } from "./team/invitations.tsx";
 import { Roles } from "./team/roles.tsx";
 
-const Invite = lazy(async () => ({ default: (await import("./team/invite.tsx")).Invite }));
-const ChangeRole = lazy(async () => ({
-  default: (await import("./team/member-dialogs.tsx")).ChangeRole,
-}));
-const RemoveMember = lazy(async () => ({
-  default: (await import("./team/member-dialogs.tsx")).RemoveMember,
-}));
-const LeaveAccount = lazy(async () => ({
-  default: (await import("./team/member-dialogs.tsx")).LeaveAccount,
-}));
+const Invite = part(() => import("./team/invite.tsx"), "Invite");
+const ChangeRole = part(() => import("./team/member-dialogs.tsx"), "ChangeRole");
+const RemoveMember = part(() => import("./team/member-dialogs.tsx"), "RemoveMember");
+const LeaveAccount = part(() => import("./team/member-dialogs.tsx"), "LeaveAccount");
 
 type Open = { dialog: "invite" | "leave" } | { dialog: "role" | "remove"; member: Member };
 

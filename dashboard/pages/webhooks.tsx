@@ -1,7 +1,8 @@
 import { Group, Tabs } from "@mantine/core";
 import { IconSend } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { lazy, Suspense } from "react";
+import { Suspense } from "react";
+import { part } from "../parts.ts";
 import { present } from "../search.ts";
 import { useAccount, useDenial } from "../session.ts";
 import { webhooksText as text } from "../text/webhooks.ts";
@@ -12,15 +13,9 @@ import { Hosts } from "./webhooks/hosts.tsx";
 import { TABS, type WebhooksSearch } from "./webhooks/search.ts";
 import { SecretPanel } from "./webhooks/secret-panel.tsx";
 
-const TestEvent = lazy(async () => ({
-  default: (await import("./webhooks/test-event.tsx")).TestEvent,
-}));
-const ReplayExhausted = lazy(async () => ({
-  default: (await import("./webhooks/replay-exhausted.tsx")).ReplayExhausted,
-}));
-const VerifySamples = lazy(async () => ({
-  default: (await import("./webhooks/verify-samples.tsx")).VerifySamples,
-}));
+const TestEvent = part(() => import("./webhooks/test-event.tsx"), "TestEvent");
+const ReplayExhausted = part(() => import("./webhooks/replay-exhausted.tsx"), "ReplayExhausted");
+const VerifySamples = part(() => import("./webhooks/verify-samples.tsx"), "VerifySamples");
 
 export function WebhooksPage() {
   const account = useAccount();

@@ -1,7 +1,8 @@
 import { VisuallyHidden } from "@mantine/core";
 import { useDisclosure, useNetwork } from "@mantine/hooks";
 import { Outlet, useRouterState } from "@tanstack/react-router";
-import { lazy, Suspense, useEffect, useRef, useState } from "react";
+import { Suspense, useEffect, useRef, useState } from "react";
+import { part } from "../parts.ts";
 import { AccountProvider, type Membership } from "../session.ts";
 import { shellText } from "../text/shell.ts";
 import { words } from "../text/words.ts";
@@ -11,9 +12,9 @@ import { Navigation } from "./navigation.tsx";
 import classes from "./shell.module.css";
 import { useSiteShortcuts } from "./site-shortcuts.ts";
 
-const NavigationDrawer = lazy(() => import("./navigation-drawer.tsx"));
-const Palette = lazy(() => import("./palette.tsx"));
-const ShortcutList = lazy(() => import("./shortcut-list.tsx"));
+const NavigationDrawer = part(() => import("./navigation-drawer.tsx"), "default");
+const Palette = part(() => import("./palette.tsx"), "default");
+const ShortcutList = part(() => import("./shortcut-list.tsx"), "default");
 
 /** What surrounds every page of an account. */
 export function Shell({ account }: { account: Membership }) {

@@ -1,11 +1,12 @@
 import { useMantineColorScheme } from "@mantine/core";
 import { useSearch } from "@tanstack/react-router";
-import { lazy, Suspense, useEffect } from "react";
+import { Suspense, useEffect } from "react";
+import { part } from "../parts.ts";
 import { useMe } from "../session.ts";
 import { ZoneProvider } from "../ui/zone.tsx";
 import { Shell } from "./shell.tsx";
 
-const NoAccount = lazy(() => import("./no-account.tsx"));
+const NoAccount = part(() => import("./no-account.tsx"), "default");
 
 /** Chooses the account of the page: the one in the address, or the only one. */
 export function SignedIn() {

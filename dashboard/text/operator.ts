@@ -146,6 +146,16 @@ export const routingText = {
   actions: "Actions",
   remove: "Remove",
   removeNamed: (prefix: string) => `Remove ${prefix}`,
+  removeRouteTitle: (prefix: string) => `Remove the route of ${prefix}?`,
+  removeRouteText: (prefix: string) =>
+    prefix === ""
+      ? "Sends to numbers that have no route by their prefix are refused from now on."
+      : `Numbers that begin with ${prefix} go by the next shorter prefix; where there is none, sends to them are refused.`,
+  removePriceTitle: (prefix: string) => `Remove the price of ${prefix}?`,
+  removePriceText: (prefix: string) =>
+    prefix === ""
+      ? "Numbers that have no price by their prefix cost 1 credit a segment from now on."
+      : `Numbers that begin with ${prefix} cost what the next shorter prefix says, else 1 credit a segment.`,
   prefixHint: "Digits a number begins with; empty is the default.",
   prefixWrong: "Only digits, at most 15.",
   creditsWrong: "A whole number of 0 or more.",

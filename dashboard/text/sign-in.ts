@@ -23,6 +23,9 @@ export const setupText = {
   wrongLink: "This link does not work",
   wrongLinkHint:
     "It is wrong, was used already, or is out of date. Restart Posthorn: while there is no operator, each start prints a new link.",
+  done: "Posthorn is set up already",
+  doneHint: "Somebody finished it meanwhile, with this link or another. Sign in with their user.",
+  toSignIn: "Sign in",
   checking: "Checking the link",
   steps: ["Operator", "First account"],
   operatorLead: "You run this installation: you create accounts, top up credits and see carriers.",

@@ -1,6 +1,7 @@
 import { Button, Code, Group, Modal, type ModalProps, Stack, Text } from "@mantine/core";
 import { useBlocker } from "@tanstack/react-router";
-import { type ReactNode, useCallback, useRef, useState } from "react";
+import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
+import { holdPage } from "../held-page.ts";
 import { shownOnceText as text } from "../text/shown-once.ts";
 import { words } from "../text/words.ts";
 import { selectContent } from "./copy.ts";
@@ -20,6 +21,7 @@ function useUnsavedGate(options: { isShown: boolean; onClose: () => void }): Gat
   const [isMaking, setIsMaking] = useState(false);
   const [isAsked, setIsAsked] = useState(false);
   const isUnsaved = isMaking || isShown;
+  useEffect(() => (isUnsaved ? holdPage() : undefined), [isUnsaved]);
   const blocker = useBlocker({
     shouldBlockFn: () => isUnsaved,
     enableBeforeUnload: () => isUnsaved,

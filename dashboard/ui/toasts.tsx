@@ -1,4 +1,5 @@
-import { lazy, Suspense, useSyncExternalStore } from "react";
+import { Suspense, useSyncExternalStore } from "react";
+import { part } from "../parts.ts";
 
 export type Toast = {
   title: string;
@@ -8,7 +9,7 @@ export type Toast = {
 };
 
 /** Loaded with the first toast, so that no page waits for it. */
-const ToastStack = lazy(() => import("./toast-stack.tsx"));
+const ToastStack = part(() => import("./toast-stack.tsx"), "default");
 
 const waiting: Toast[] = [];
 const listeners = new Set<() => void>();

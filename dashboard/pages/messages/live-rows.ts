@@ -48,7 +48,8 @@ export function useLiveRows({ input, rows, isFirstPage, isLive }: Options): Live
     if (isFirstPage && (shown.length === 0 || (isLive && !hasDialog()))) return reload();
     const isShown = new Set(shown.map(({ message }) => message.messageId));
     const changed = isAll ? [...isShown] : [...ids].filter((id) => isShown.has(id));
-    if (changed.length > 0) void refresh(changed);
+    // Where the service is away the rows stay as they are; its stream comes back and says "all".
+    if (changed.length > 0) refresh(changed).catch(() => undefined);
     if (isFirstPage && (isAll || [...ids].some((id) => !isShown.has(id)))) void newer.refetch();
   });
 

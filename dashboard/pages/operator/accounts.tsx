@@ -1,9 +1,10 @@
 import { Group, Stack, Text } from "@mantine/core";
 import { IconBuilding, IconPlus } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { lazy, Suspense, useState } from "react";
+import { Suspense, useState } from "react";
 import type { OperatorAccount } from "#contract";
 import { formatNumber } from "../../format.ts";
+import { part } from "../../parts.ts";
 import { accountsText as text, operatorText } from "../../text/operator.ts";
 import type { Column } from "../../ui/listing.tsx";
 import { ReasonedButton, RowButton } from "../../ui/reasoned.tsx";
@@ -12,12 +13,8 @@ import { useRead } from "../../use-read.ts";
 import { queryOf } from "./search.ts";
 import { SearchedListing } from "./searched-listing.tsx";
 
-const BookCredits = lazy(async () => ({
-  default: (await import("./book-credits.tsx")).BookCredits,
-}));
-const CreateAccount = lazy(async () => ({
-  default: (await import("./create-account.tsx")).CreateAccount,
-}));
+const BookCredits = part(() => import("./book-credits.tsx"), "BookCredits");
+const CreateAccount = part(() => import("./create-account.tsx"), "CreateAccount");
 
 export function AccountsPage() {
   const search = useSearch({ from: "/signed-in/operator/accounts" });

@@ -1,9 +1,10 @@
 import { Badge, Code, Group, Paper, SimpleGrid, Skeleton, Stack, Text, Title } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
-import { lazy, type ReactNode, Suspense, useState } from "react";
+import { type ReactNode, Suspense, useState } from "react";
 import type { Carrier } from "#contract";
 import { type Answer, call } from "../../api.ts";
 import { formatDuration, formatNumber } from "../../format.ts";
+import { part } from "../../parts.ts";
 import { carriersText as text } from "../../text/operator.ts";
 import { words } from "../../text/words.ts";
 import { Confirm } from "../../ui/confirm.tsx";
@@ -16,9 +17,7 @@ import { useAction } from "../../use-action.ts";
 import { askAgain, useRead } from "../../use-read.ts";
 import classes from "./operator.module.css";
 
-const EditCarrier = lazy(async () => ({
-  default: (await import("./edit-carrier.tsx")).EditCarrier,
-}));
+const EditCarrier = part(() => import("./edit-carrier.tsx"), "EditCarrier");
 
 const LIST = "GET /console/operator/carriers";
 

@@ -1,5 +1,6 @@
 import { Group, NumberInput, PasswordInput, Radio } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
 import type { Carrier } from "#contract";
 import { call } from "../../api.ts";
 import { carriersText as text } from "../../text/operator.ts";
@@ -15,7 +16,8 @@ type Values = { rate: number | string; window: number | string; inDoubt: string;
 
 /** The limits, what is done in doubt, and the password, which only goes in. */
 export function EditCarrier({ carrier, onClose }: { carrier: Carrier; onClose: () => void }) {
-  const { carrierId, version, settings, name } = carrier;
+  // As it was when the dialog opened: saved with its version, it undoes nobody's later change.
+  const [{ carrierId, version, settings, name }] = useState(carrier);
   const client = useQueryClient();
   const fields = useFields<Values>({
     rate: Number(settings["rate"] ?? 0),

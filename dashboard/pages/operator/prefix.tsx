@@ -10,6 +10,7 @@ import {
 } from "@mantine/core";
 import { type ReactNode, type SubmitEvent, useState } from "react";
 import { routingText as text } from "../../text/operator.ts";
+import { Confirm } from "../../ui/confirm.tsx";
 import { FailureLine } from "../../ui/failure-panel.tsx";
 import { type Action, useAction } from "../../use-action.ts";
 import classes from "./operator.module.css";
@@ -22,17 +23,45 @@ export function prefixName(prefix: string): string {
   return prefix === "" ? text.anyNumber : prefix;
 }
 
+type RemoveProps = {
+  prefix: string;
+  /** Of the list that is shown. */
+  version: number | undefined;
+  title: string;
+  consequence: string;
+  remove: (query: { prefix: string; version: number | undefined }) => Promise<unknown>;
+};
+
 /** In a row of the list: takes away what is set for this prefix. */
-export function RemovePrefix({ prefix, onRemove }: { prefix: string; onRemove: () => void }) {
+export function RemovePrefix({ prefix, version, title, consequence, remove }: RemoveProps) {
+  const [asked, setAsked] = useState<{ version: number | undefined }>();
+  const removal = useAction(remove);
+  async function confirm(): Promise<void> {
+    const outcome = await removal.run({ prefix, version: asked?.version });
+    if (outcome?.ok) setAsked(undefined);
+  }
   return (
-    <Button
-      variant="default"
-      size="compact-sm"
-      aria-label={text.removeNamed(prefixName(prefix))}
-      onClick={onRemove}
-    >
-      {text.remove}
-    </Button>
+    <>
+      <Button
+        variant="default"
+        size="compact-sm"
+        aria-label={text.removeNamed(prefixName(prefix))}
+        onClick={() => setAsked({ version })}
+      >
+        {text.remove}
+      </Button>
+      {asked && (
+        <Confirm
+          title={title}
+          consequence={consequence}
+          submit={text.remove}
+          isRunning={removal.isRunning}
+          failure={removal.failure}
+          onConfirm={() => void confirm()}
+          onClose={() => setAsked(undefined)}
+        />
+      )}
+    </>
   );
 }
 

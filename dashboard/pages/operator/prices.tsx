@@ -5,7 +5,6 @@ import { type Answer, call } from "../../api.ts";
 import { countOf, formatNumber } from "../../format.ts";
 import { operatorText, routingText as text } from "../../text/operator.ts";
 import { Empty } from "../../ui/empty.tsx";
-import { FailureLine } from "../../ui/failure-panel.tsx";
 import { type Column, Listing } from "../../ui/listing.tsx";
 import { useFields } from "../../ui/use-fields.ts";
 import { useAction } from "../../use-action.ts";
@@ -19,15 +18,15 @@ type Price = Answer<typeof LIST>["data"][number];
 export function PricesPage() {
   const prices = useRead(LIST, {});
   const client = useQueryClient();
-  const remove = useAction((prefix: string) =>
-    call("DELETE /console/operator/prices", {
-      query: { prefix, version: prices.data?.version },
-    }),
-  );
   const removeButton = ({ prefix }: Price) => (
     <RemovePrefix
       prefix={prefix}
-      onRemove={() => void remove.run(prefix).then(() => askAgain(client, [LIST]))}
+      version={prices.data?.version}
+      title={text.removePriceTitle(prefixName(prefix))}
+      consequence={text.removePriceText(prefix)}
+      remove={(query) =>
+        call("DELETE /console/operator/prices", { query }).finally(() => askAgain(client, [LIST]))
+      }
     />
   );
   const columns: Column<Price>[] = [
@@ -42,7 +41,6 @@ export function PricesPage() {
   ];
   return (
     <Stack gap="lg">
-      {remove.failure && <FailureLine failure={remove.failure} />}
       <Listing
         label={operatorText.prices}
         columns={columns}

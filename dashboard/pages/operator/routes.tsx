@@ -4,7 +4,6 @@ import { useQueryClient } from "@tanstack/react-query";
 import { type Answer, call } from "../../api.ts";
 import { operatorText, routingText as text } from "../../text/operator.ts";
 import { Empty } from "../../ui/empty.tsx";
-import { FailureLine } from "../../ui/failure-panel.tsx";
 import { type Column, Listing } from "../../ui/listing.tsx";
 import { useFields } from "../../ui/use-fields.ts";
 import { useAction } from "../../use-action.ts";
@@ -18,15 +17,15 @@ type Route = Answer<typeof LIST>["data"][number];
 export function RoutesPage() {
   const routes = useRead(LIST, {});
   const client = useQueryClient();
-  const remove = useAction((prefix: string) =>
-    call("DELETE /console/operator/routes", {
-      query: { prefix, version: routes.data?.version },
-    }),
-  );
   const removeButton = ({ prefix }: Route) => (
     <RemovePrefix
       prefix={prefix}
-      onRemove={() => void remove.run(prefix).then(() => askAgain(client, [LIST]))}
+      version={routes.data?.version}
+      title={text.removeRouteTitle(prefixName(prefix))}
+      consequence={text.removeRouteText(prefix)}
+      remove={(query) =>
+        call("DELETE /console/operator/routes", { query }).finally(() => askAgain(client, [LIST]))
+      }
     />
   );
   const columns: Column<Route>[] = [
@@ -41,7 +40,6 @@ export function RoutesPage() {
   ];
   return (
     <Stack gap="lg">
-      {remove.failure && <FailureLine failure={remove.failure} />}
       <Listing
         label={operatorText.routes}
         columns={columns}

@@ -2,11 +2,12 @@ import { Button, Group, Stack } from "@mantine/core";
 import { IconWebhook } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { lazy, Suspense, useState } from "react";
+import { Suspense, useState } from "react";
 import { call, newIdempotencyKey } from "../../api.ts";
 import { nowMs } from "../../clock.ts";
 import { countOf } from "../../format.ts";
 import { boundsOf } from "../../range.ts";
+import { part } from "../../parts.ts";
 import { present } from "../../search.ts";
 import { useAccount, useDenial } from "../../session.ts";
 import { webhooksText as text } from "../../text/webhooks.ts";
@@ -24,9 +25,7 @@ import { DeliveryFilters, isFiltered } from "./delivery-filters.tsx";
 import type { WebhooksSearch } from "./search.ts";
 import { COLUMNS, CompactDelivery, selectColumn } from "./delivery-row.tsx";
 
-const DeliveryDrawer = lazy(async () => ({
-  default: (await import("./delivery-drawer.tsx")).DeliveryDrawer,
-}));
+const DeliveryDrawer = part(() => import("./delivery-drawer.tsx"), "DeliveryDrawer");
 
 const LIST = "GET /console/accounts/{accountId}/webhook-deliveries";
 

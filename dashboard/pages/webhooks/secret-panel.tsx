@@ -1,9 +1,10 @@
 import { Alert, Code, Group, Paper, Skeleton, Stack, Text, Title } from "@mantine/core";
 import { IconClock } from "@tabler/icons-react";
-import { lazy, Suspense, useEffect, useState } from "react";
+import { Suspense, useEffect, useState } from "react";
 import type { Answer } from "../../api.ts";
 import { useNow } from "../../clock.ts";
 import { formatDuration } from "../../format.ts";
+import { part } from "../../parts.ts";
 import { useAccount, useDenial } from "../../session.ts";
 import { secretText as text } from "../../text/webhooks.ts";
 import { words } from "../../text/words.ts";
@@ -14,12 +15,8 @@ import { Time } from "../../ui/time.tsx";
 import { useRead } from "../../use-read.ts";
 import classes from "./exchange.module.css";
 
-const RevealSecret = lazy(async () => ({
-  default: (await import("./secret-dialogs.tsx")).RevealSecret,
-}));
-const RotateSecret = lazy(async () => ({
-  default: (await import("./secret-dialogs.tsx")).RotateSecret,
-}));
+const RevealSecret = part(() => import("./secret-dialogs.tsx"), "RevealSecret");
+const RotateSecret = part(() => import("./secret-dialogs.tsx"), "RotateSecret");
 
 export type Revealed = Answer<"POST /console/accounts/{accountId}/signing-secret/reveal">;
 
