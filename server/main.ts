@@ -14,19 +14,21 @@ const program: Program = {
     const { openInstallation } = await import("./installation.ts");
     return openInstallation(readConfig(), { clock: systemClock, migrations });
   },
-  start: async () => (await import("./start.ts")).start(),
-  stopSignal,
+  start: async () => (await import("./start.ts")).start(stopping.signal),
+  stopSignal: () => AbortSignal.any([stopping.signal, outputClosed()]),
 };
 
-/** A second signal, for the impatient, ends the process at once. */
-function stopSignal(): AbortSignal {
-  const stopping = new AbortController();
-  // Whoever reads our output may stop reading, such as head.
-  process.stdout.on("error", () => stopping.abort());
-  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-    process.once(name, () => stopping.abort());
-  }
-  return stopping.signal;
+/** Heard from the first moment. A second signal, for the impatient, ends the process at once. */
+const stopping = new AbortController();
+for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  process.once(name, () => stopping.abort());
+}
+
+/** Whoever reads a command's output may stop reading, such as head; a service goes on without. */
+function outputClosed(): AbortSignal {
+  const closed = new AbortController();
+  process.stdout.on("error", () => closed.abort());
+  return closed.signal;
 }
 
 process.exitCode = await runCli({

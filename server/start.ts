@@ -8,15 +8,21 @@ import { greeting } from "./greeting.ts";
 import { buildPages } from "./pages.ts";
 import { openStorage, readSecretKey } from "./storage.ts";
 
-/** Runs the service until a stop signal: finishes what is in flight, PostgreSQL last. */
-export async function start(): Promise<void> {
+/**
+ * Runs the service until a stop signal: finishes what is in flight, PostgreSQL last. A signal that
+ * comes while it starts ends the start at the next step.
+ */
+export async function start(signal: AbortSignal): Promise<void> {
   const wanted = readConfig();
   const log = createLog(wanted.logLevel);
   const config = { ...wanted, port: await refuseTakenPort(wanted) };
-  const storage = await openStorage(config, { clock: systemClock, log });
-  const stopSignal = waitForStopSignal();
+  const storage = await openStorage(config, { clock: systemClock, log, signal });
   try {
-    await migrate(storage.url);
+    if (signal.aborted) return;
+    await migrate(storage.url, signal).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
+    if (signal.aborted) return;
     const secretKey = await readSecretKey(config);
     const publicUrl = config.publicUrl ?? `http://${addressOf(config.host)}:${config.port}`;
     const isDashboard = config.roles.has("dashboard");
@@ -27,10 +33,11 @@ export async function start(): Promise<void> {
     try {
       await service.app.listen({ host: config.host, port: config.port });
       const setup = isDashboard ? await service.setupLink() : undefined;
+      if (signal.aborted) return;
       await service.start();
       const { isEmbedded } = storage;
       process.stdout.write(greeting(config, { isEmbedded, publicUrl, setup }));
-      await stopSignal;
+      await aborted(signal);
       process.stdout.write("Stopping: finishing what is in flight.\n");
     } finally {
       stopping.abort();
@@ -60,13 +67,8 @@ async function refuseTakenPort({ host, port }: Config): Promise<number> {
   }
 }
 
-/** The first signal stops in order; a second one, for the impatient, ends the process at once. */
-function waitForStopSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of ["SIGINT", "SIGTERM"] as const) {
-      process.once(signal, () => resolve());
-    }
-  });
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, "abort");
 }
 
 function addressOf(host: string): string {

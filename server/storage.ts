@@ -32,7 +32,7 @@ const OLDEST_VERSION = 15;
 /** Takes the data folder and starts the embedded PostgreSQL, or checks the external one. */
 export async function openStorage(
   config: Config,
-  deps: { clock: Clock; log: Log },
+  deps: { clock: Clock; log: Log; signal?: AbortSignal },
 ): Promise<Storage> {
   if (config.databaseUrl) return external(config.databaseUrl.reveal());
   await checkSurroundings(config.dataDir);
@@ -43,7 +43,7 @@ export async function openStorage(
 /** A command that was started just before ends soon: nobody has to start the service a second time. */
 async function lockAfterCommands(
   dataDir: string,
-  { clock, log }: { clock: Clock; log: Log },
+  { clock, log, signal }: { clock: Clock; log: Log; signal?: AbortSignal },
 ): Promise<DataDirLock> {
   const until = clock.monotonicMs() + JOIN_LIMIT_MS;
   for (let isTold = false; ; isTold = true) {
@@ -51,10 +51,10 @@ async function lockAfterCommands(
       return lockDataDir(dataDir);
     } catch (error) {
       const isPatient = error instanceof DataDirInUse && error.isByCommand;
-      if (!isPatient || clock.monotonicMs() > until) throw error;
+      if (!isPatient || signal?.aborted || clock.monotonicMs() > until) throw error;
       if (!isTold) log.info({ dataDir }, "a command uses the data folder: waiting for its end");
     }
-    await clock.sleep(JOIN_EVERY_MS);
+    await clock.sleep(JOIN_EVERY_MS, signal);
   }
 }
 

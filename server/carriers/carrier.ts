@@ -14,8 +14,15 @@ export type Carrier = {
   room(): number;
   /** Called when `room()` may have grown, so that the send loop need not poll for it. */
   onRoom(listener: () => void): void;
-  /** Settles exactly once, also when the connection closes. Rejects only on a bug. */
-  submit(segment: OutgoingSegment, signal: AbortSignal): Promise<SubmitOutcome>;
+  /**
+   * Settles exactly once, also when the connection closes. Rejects only on a bug. What waits for its
+   * turn asks `mayLeave` when the turn has come: this process may have slept meanwhile.
+   */
+  submit(
+    segment: OutgoingSegment,
+    signal: AbortSignal,
+    mayLeave?: () => boolean,
+  ): Promise<SubmitOutcome>;
   state(): CarrierState;
   start(): void;
   /** Submits no more, lets what is in flight be answered, unbinds and closes. */

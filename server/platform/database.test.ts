@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { testDatabase } from "../../test/support/postgres.ts";
 import { startTcpProxy } from "../../test/support/tcp-proxy.ts";
-import { openDatabase } from "./database.ts";
+import { DatabaseUnavailable, openDatabase } from "./database.ts";
 import { silentLog } from "./log.ts";
 import { sql } from "./sql.ts";
 
@@ -22,4 +22,21 @@ test("a database that is closed has left the server, which can then stop in peac
   await db.close();
 
   assert.equal(hasLeft, true);
+});
+
+test("whatever keeps a connection from being made, the database is away, and nothing was asked of it", async () => {
+  await using server = await testDatabase();
+  const [otherDatabase, otherUser] = [new URL(server.url), new URL(server.url)];
+  otherDatabase.pathname = "/nosuch";
+  otherUser.username = "nobody";
+
+  for (const url of [otherDatabase.href, otherUser.href, "postgres://x@localhost/x?host=/nosuch"]) {
+    const db = openDatabase({ url, log: silentLog, maxConnections: 1 });
+    await assert.rejects(
+      db.query(sql`select 1`),
+      (error) => error instanceof DatabaseUnavailable && error.unknownBackend === undefined,
+      url,
+    );
+    await db.close();
+  }
 });

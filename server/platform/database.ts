@@ -135,9 +135,14 @@ async function connect({ pool, primary, meter }: Source): Promise<pg.PoolClient>
     } catch (error) {
       meter.failed("connect");
       if (!isPoolBusy(error)) primary.advance(tried);
-      if (isPoolBusy(error) || hosts >= primary.count) throw asUnavailable(error) ?? error;
+      if (isPoolBusy(error) || hosts >= primary.count) throw unreachable(error);
     }
   }
+}
+
+/** Whatever it was, a wrong password included: nothing was sent, and it may be asked again. */
+function unreachable(error: unknown): DatabaseUnavailable {
+  return asUnavailable(error) ?? new DatabaseUnavailable(String(error), { cause: error });
 }
 
 /** All connections were lent out for too long: that says nothing about the host. */

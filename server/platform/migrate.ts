@@ -30,11 +30,15 @@ async function migrationNames(): Promise<string[]> {
  * lock makes starting nodes wait for each other. A crash leaves whole migrations, and the next start
  * goes on. A database that has migrations this version does not know is refused.
  */
-export async function migrate(url: string): Promise<string[]> {
+export async function migrate(url: string, signal?: AbortSignal): Promise<string[]> {
   const migrations = await readMigrations();
   const client = await connectToPrimary(url, { application_name: "posthorn migrate" });
+  // Who waits for another node's migrations need not wait for their end.
+  const leave = () => void client.end().catch(() => undefined);
+  signal?.addEventListener("abort", leave, { once: true });
   try {
     await client.query("select pg_advisory_lock($1)", [LOCK]);
+    signal?.removeEventListener("abort", leave);
     const done = await appliedMigrations(client);
     refuseNewer(done, migrations);
     const missing = migrations.filter(({ name }) => !done.has(name));

@@ -39,7 +39,7 @@ type Deps = {
   db: Database;
   carrier: Carrier;
   recorder: Recorder;
-  routing: () => Promise<Routing>;
+  routing: (isAnew?: boolean) => Promise<Routing>;
   isPaused: (carrierId: string) => boolean;
   nodeId: string;
   clock: Clock;
@@ -60,7 +60,10 @@ export function runCarrier(deps: Deps): CarrierRun {
   // A turn looks at every account once, in as many passes as it takes.
   let isTurnEmpty = true;
 
-  const room = () => (isPaused || stopping.signal.aborted ? 0 : carrier.room() - reserved.size);
+  const room = () => {
+    const takesNothing = isPaused || stopping.signal.aborted || recorder.isBehind();
+    return takesNothing ? 0 : carrier.room() - reserved.size;
+  };
   const handOverDeps = {
     carrier,
     recorder,

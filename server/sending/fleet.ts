@@ -103,7 +103,9 @@ export function carrierFleet(deps: Deps) {
     "receipts_unmatched_total",
     "Receipts given up because no submission ever matched them.",
   );
-  const currentRouting = async () => (routing ??= await loadRouting(db));
+  // What is read anew is not kept: `refresh` must see that the carriers have changed too.
+  const currentRouting = async (isAnew = false) =>
+    isAnew ? loadRouting(db) : (routing ??= await loadRouting(db));
   const sending = { recorder: record, routing: currentRouting };
 
   async function refresh(): Promise<number> {

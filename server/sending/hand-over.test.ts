@@ -6,7 +6,7 @@ import { newId, silentLog, sql, systemClock } from "#platform";
 import { startApi } from "../../test/support/api.ts";
 import { recorderOf } from "../../test/support/recorder.ts";
 import { type DueSend, readSegments } from "./due-send.ts";
-import { handOver } from "./hand-over.ts";
+import { handOver, type HandOverDeps } from "./hand-over.ts";
 import type { Submission } from "./record.ts";
 
 const TWO_SEGMENTS = "a".repeat(200);
@@ -21,6 +21,40 @@ test("who was overtaken while an answer waited to be stored sends no further seg
   });
   assert.deepEqual(sent, [1]);
   assert.deepEqual(await world.queue(), [{ lease_epoch: 2, is_leased: true }]);
+});
+
+test("a segment that waits at its carrier asks whether its lease still holds when its turn comes", async () => {
+  await using world = await startWorld();
+  const due = await world.claimed();
+  let isLeaseFresh = true;
+  const sent = await world.handOver(
+    due,
+    async (_segment, mayLeave) => {
+      isLeaseFresh = false;
+      return mayLeave?.() ? accepted("1") : { kind: "unsent" };
+    },
+    { isLeaseFresh: () => isLeaseFresh },
+  );
+  assert.deepEqual(sent, [1]);
+  assert.equal(await world.status(), "QUEUED");
+  assert.deepEqual(await world.queue(), [{ lease_epoch: 1, is_leased: false }]);
+});
+
+test("a route that was changed a moment ago leads to no carrier of the old one", async () => {
+  await using world = await startWorld();
+  const { db } = world.api;
+  const now = await loadRouting(db);
+  const old = { ...now, carriersFor: () => ["019a85c2-5b00-7abc-8def-0123456789ab"] };
+  const busy = { kind: "refused", temporary: true, throttled: false } as const;
+
+  await world.handOver(
+    await world.claimed(),
+    async () => ({ ...busy, code: "CARRIER_UNAVAILABLE", carrierCode: "0x14" }),
+    { routing: async (isAnew = false) => (isAnew ? now : old) },
+  );
+
+  const rows = await db.query(sql`select carrier_id from send_queue`);
+  assert.deepEqual(rows, [{ carrier_id: world.carrier.carrierId }]);
 });
 
 test("a renewal names the epoch of the lease, so that one that ran out is not taken for it", async () => {
@@ -167,15 +201,16 @@ async function startWorld({ inDoubt = "resend" }: { inDoubt?: Carrier["inDoubt"]
     /** Answers which segments were submitted. */
     async handOver(
       due: DueSend,
-      submit: (segment: OutgoingSegment) => Promise<SubmitOutcome>,
+      submit: (segment: OutgoingSegment, mayLeave?: () => boolean) => Promise<SubmitOutcome>,
+      given: Partial<HandOverDeps> = {},
     ): Promise<number[]> {
       const sent: number[] = [];
       const deps = {
         carrier: {
           ...carrier,
-          submit(segment: OutgoingSegment) {
+          submit(segment: OutgoingSegment, _signal: AbortSignal, mayLeave?: () => boolean) {
             sent.push(segment.segment);
-            return submit(segment);
+            return submit(segment, mayLeave);
           },
         },
         recorder: recording,
@@ -184,6 +219,7 @@ async function startWorld({ inDoubt = "resend" }: { inDoubt?: Carrier["inDoubt"]
         log: silentLog,
         isLeaseFresh: () => true,
         readSegments: (id: string) => readSegments(db, systemClock, { messageId: id, carrierId }),
+        ...given,
       };
       await handOver(deps, due, new AbortController().signal);
       return sent;

@@ -14,7 +14,8 @@ export type Taker = Pick<Carrier, "carrierId" | "name" | "inDoubt" | "wholeMessa
 export type HandOverDeps = {
   carrier: Taker;
   recorder: Recorder;
-  routing: () => Promise<Routing>;
+  /** The copy at hand, which may be a second old, or one read anew. */
+  routing: (isAnew?: boolean) => Promise<Routing>;
   /** Whether the operator has paused it: nothing goes over to it then. */
   isPaused?: (carrierId: string) => boolean;
   clock: Clock;
@@ -99,11 +100,11 @@ async function handOverSegment(
     resent: doubts > 0,
   };
   const startedAt = clock.now();
-  const answer = await carrier.submit(segment, signal);
+  const answer = await carrier.submit(segment, signal, () => deps.isLeaseFresh(due));
   const at = clock.now();
   deps.tracer?.step(message.message_id, submitSpan(carrier, segment, { answer, startedAt, at }));
   const unfit = [...due.earlier.values()].flatMap((each) => each.unfit);
-  const route = ((await deps.routing()).carriersFor(message.recipient) ?? []).filter(
+  const route = (await routeOf(deps, message, answer)).filter(
     (carrierId) =>
       carrierId === carrier.carrierId || !(unfit.includes(carrierId) || deps.isPaused?.(carrierId)),
   );
@@ -137,6 +138,23 @@ async function handOverSegment(
   // The next segment leaves after this answer is stored, so at most one of a message is ever in doubt.
   const stored = await storing;
   return stored === "stored" && step.next === "done" && !isLast;
+}
+
+/** Where it goes on, if it does. A route without the carrier that has the message was changed just now. */
+async function routeOf(
+  { carrier, routing, log }: HandOverDeps,
+  { recipient }: MessageRow,
+  answer: SubmitOutcome,
+): Promise<readonly string[]> {
+  const known = (await routing()).carriersFor(recipient) ?? [];
+  if (answer.kind === "accepted" || known.includes(carrier.carrierId)) return known;
+  try {
+    return (await routing(true)).carriersFor(recipient) ?? [];
+  } catch (error) {
+    // The answer must not be lost with it.
+    log.warn({ error }, "the routes could not be read anew");
+    return known;
+  }
 }
 
 /** A late answer fills in the doubt once that is stored; what follows is for whoever resends to find out. */

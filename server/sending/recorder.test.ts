@@ -215,6 +215,44 @@ test("once stopped, an answer that cannot be stored holds up nobody", async () =
   assert.equal(await storing, "overtaken");
 });
 
+test("an answer that waits for the database is told once, and keeps more from leaving", async () => {
+  await using api = await startApi();
+  const nodeId = newId(systemClock.now().getTime());
+  const message = await leased(api, nodeId);
+  const nowhere = openDatabase({
+    url: "postgres://nobody@127.0.0.1:1/none",
+    log: silentLog,
+    maxConnections: 1,
+  });
+  let nowMs = 0;
+  const warnings: string[] = [];
+  const waits = Promise.withResolvers<void>();
+  const sleep = async () => waits.resolve(systemClock.sleep(20));
+  const record = recorder({
+    db: nowhere,
+    clock: { ...systemClock, monotonicMs: () => nowMs, sleep: async () => await sleep() },
+    log: { ...silentLog, warn: (_fields: object, text: string) => void warnings.push(text) },
+    metrics: createMetrics(),
+    nodeId,
+    rules: () => ({ windowMs: 60_000, per: "segment" }),
+  });
+  const carrierId = message.carrier_id ?? "";
+  const common = { message, epoch: 1, carrierId, turn: 1, step: null, at: systemClock.now() };
+  const storing = [1, 2, 3].map((segment) =>
+    record.submission({ ...common, segment, answer: accepted(String(segment)) }),
+  );
+  await waits.promise;
+
+  assert.equal(record.isBehind(), false);
+  nowMs = 1_001;
+  assert.equal(record.isBehind(), true);
+  await record.stop();
+  await Promise.all(storing);
+  assert.equal(record.isBehind(), false);
+  assert.deepEqual(warnings, ["answers of carriers wait for the database"]);
+  await nowhere.close();
+});
+
 const DOUBT = { kind: "in_doubt", why: "timeout" } as const;
 const accepted = (id: string) => ({ kind: "accepted", carrierMessageId: id, matchId: id }) as const;
 

@@ -29,6 +29,11 @@ export type Recorder = {
    * nothing more of the message may leave under that lease.
    */
   submission(submission: Submission): Promise<Stored>;
+  /**
+   * Whether answers wait for so long, or are so many, that no more should leave: each that is not
+   * stored when the process dies is in doubt, and goes out twice.
+   */
+  isBehind(): boolean;
   /** Rejects when it cannot be stored now: the carrier repeats it. */
   receipt(receipt: ArrivedReceipt): Promise<void>;
   /** Applies receipts that were parked and match by now; answers how many. */
@@ -54,6 +59,9 @@ const MAX_ITEMS = 2_000;
 /** More than all windows of all carriers together; receipts beyond it are repeated by their carrier. */
 const MAX_WAITING = 100_000;
 const RETRY_MS = 500;
+/** A batch under full load is stored in a fraction of it. */
+const BEHIND_MS = 1_000;
+const MAX_UNSTORED = 4_000;
 const PARKED_PAGE = 500;
 /** Who records a submission takes its receipts along; only two at the same moment miss each other. */
 const SWEPT_MS = 3_600_000;
@@ -77,23 +85,40 @@ export function recorder(deps: Deps): Recorder {
   });
 
   let isStopped = false;
+  let isAway = false;
+  /** When each answer came, oldest first. */
+  const unstored = new Map<Submission, number>();
   metrics.batchWaiting(() => [{ labels: { kind: "record" }, value: record.waiting }]);
+
+  /** Once for all that wait. */
+  function tellAway(error: unknown): "full" {
+    if (!(error instanceof DatabaseUnavailable)) throw error;
+    const count = unstored.size;
+    if (!isAway) log.warn({ error, count }, "answers of carriers wait for the database");
+    isAway = true;
+    return "full";
+  }
 
   return {
     async submission(submission) {
-      while (!isStopped) {
-        const stored = await record({ submission }).catch((error: unknown) => {
-          if (!(error instanceof DatabaseUnavailable)) throw error;
-          return "full" as const;
-        });
-        if (stored !== "full") return stored;
-        log.warn(
-          { messageId: submission.message.message_id },
-          "an answer of a carrier waits for the database",
-        );
-        await clock.sleep(RETRY_MS);
+      unstored.set(submission, clock.monotonicMs());
+      try {
+        while (!isStopped) {
+          const stored = await record({ submission }).catch(tellAway);
+          if (stored !== "full") {
+            isAway = false;
+            return stored;
+          }
+          await clock.sleep(RETRY_MS);
+        }
+        return "overtaken";
+      } finally {
+        unstored.delete(submission);
       }
-      return "overtaken";
+    },
+    isBehind() {
+      const [oldestMs = Number.POSITIVE_INFINITY] = unstored.values();
+      return unstored.size >= MAX_UNSTORED || clock.monotonicMs() - oldestMs > BEHIND_MS;
     },
     async receipt(receipt) {
       if ((await record({ receipt })) === "full")

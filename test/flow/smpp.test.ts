@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { secretBox, sql, systemClock } from "#platform";
+import { openDatabase, secretBox, silentLog, sql, systemClock } from "#platform";
 import { changeCarrier } from "#sending";
 import { eventually } from "../support/eventually.ts";
 import { type SendingWorld, startSending } from "../support/sending.ts";
@@ -100,6 +100,35 @@ test("two carriers that give the same id never get each other's receipts", async
     "UNDELIVERED",
   );
 });
+
+test("while answers cannot be stored, no more than a moment's messages leave", async () => {
+  await using world = await startSending({ smscs: [{}], settings: [{ rate: 20 }] });
+  const smsc = world.smscs[0] ?? assert.fail("there is no SMSC");
+  const other = openDatabase({ url: world.api.db.url, log: silentLog, maxConnections: 1 });
+  const released = Promise.withResolvers<void>();
+  const isLocked = Promise.withResolvers<void>();
+  const locking = other.transaction(async (tx) => {
+    await tx.query(sql`lock table submissions in exclusive mode`);
+    isLocked.resolve();
+    await released.promise;
+  });
+  await isLocked.promise;
+
+  await world.api.post("/v1/messages/batch", { messages: Array.from({ length: 200 }, () => TO) });
+  const left = await untilStill(() => smsc.submitCount());
+  released.resolve();
+  await Promise.all([locking, other.close()]);
+
+  assert.ok(left > 0 && left < 100, `${left} left`);
+});
+
+/** The count that does not grow for as long as thirty of them would take. */
+async function untilStill(count: () => number): Promise<number> {
+  for (let last = 0; ; last = count()) {
+    await systemClock.sleep(1_500);
+    if (last > 0 && count() === last) return last;
+  }
+}
 
 test("a temporary refusal is handed to the next carrier of the route", async () => {
   await using world = await startSending({ smscs: [{ answer: "queue_full" }, {}] });

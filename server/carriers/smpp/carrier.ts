@@ -40,6 +40,7 @@ type Deps = {
 type Waiter = {
   segment: OutgoingSegment;
   signal: AbortSignal;
+  mayLeave: () => boolean;
   resolve: (outcome: SubmitOutcome) => void;
   reject: (error: unknown) => void;
   onAbort: (() => void) | null;
@@ -146,13 +147,17 @@ class LinkedCarrier implements SmppCarrier {
     this.#roomListeners.push(listener);
   }
 
-  submit(segment: OutgoingSegment, signal: AbortSignal): Promise<SubmitOutcome> {
+  submit(
+    segment: OutgoingSegment,
+    signal: AbortSignal,
+    mayLeave: () => boolean = () => true,
+  ): Promise<SubmitOutcome> {
     // What was claimed before the pause goes back as well: it would be the probe, out of order.
     const isOpen = this.#isStarted && !this.#pace.isPaused;
     const isPossible = isOpen && !signal.aborted && this.#slots.canSubmit;
     if (!isPossible || this.#waiting.size >= MOST_WAITING) return Promise.resolve(UNSENT);
     return new Promise((resolve, reject) => {
-      const waiter: Waiter = { segment, signal, resolve, reject, onAbort: null };
+      const waiter: Waiter = { segment, signal, mayLeave, resolve, reject, onAbort: null };
       this.#waiting.add(waiter);
       this.#pump();
       if (!this.#waiting.has(waiter)) return;
@@ -235,9 +240,13 @@ class LinkedCarrier implements SmppCarrier {
   }
 
   /** False where nothing left, and nothing of the rate was used. */
-  #send({ segment, resolve, reject }: Waiter, sent: Sent): boolean {
+  #send({ segment, mayLeave, resolve, reject }: Waiter, sent: Sent): boolean {
     const { clock, settings } = this.#deps;
     try {
+      if (!mayLeave()) {
+        resolve(UNSENT);
+        return false;
+      }
       const message = submission(segment, settings, () => clock.now());
       if (message === undefined) {
         resolve(CANNOT_CARRY);

@@ -228,6 +228,21 @@ test("what waits its turn goes back unsent when its signal aborts or the last li
   assert.equal(world.smsc.submitCount(), 1);
 });
 
+test("what may not leave any more when its turn comes goes back unsent", async () => {
+  const clock = manualClock();
+  await using world = await boundWorld({ clock, share: { binds: 1, rate: 1 } });
+  const { signal } = new AbortController();
+  let isLeased = true;
+  await world.submit();
+
+  const waiting = world.carrier.submit(segmentTo("4915112345678"), signal, () => isLeased);
+  isLeased = false;
+  clock.advance(1000);
+
+  assert.deepEqual(await waiting, { kind: "unsent" });
+  assert.equal(world.smsc.submitCount(), 1);
+});
+
 test("the carrier is told to be asked again when room grows", async () => {
   await using world = await boundWorld({
     smsc: { answer: { afterMs: 1, reply: "accept" } },
