@@ -120,23 +120,28 @@ test("PUBLIC_URL is the root of a host, because nothing is served below a path",
   assert.equal(read({ PUBLIC_URL: "https://A.example:8443/" }).publicUrl, "https://a.example:8443");
 });
 
+test("HOST is an address or a name, without a scheme, a port or blanks", () => {
+  for (const value of ["http://127.0.0.1", "127.0.0.1:80", "not a host!", "-a", "a-"]) {
+    assert.equal(faultsOf({ HOST: value }).length, 1, value);
+  }
+  for (const value of ["::1", "0.0.0.0", "localhost", "sms.example.com"]) {
+    assert.equal(read({ HOST: value }).host, value);
+  }
+});
+
 test("an address range is an address with at most its own number of bits", () => {
   for (const value of ["10.0.0.0/8/9", "10.0.0.0/", "10.0.0/8", "::1/129", "localhost", "1/8"]) {
     assert.equal(faultsOf({ WEBHOOK_ALLOW_CIDRS: value }).length, 1, value);
   }
 });
 
-test("only loopback, private and CGNAT ranges can be opened to webhooks; every other is named", () => {
+test("a range that opens no loopback, private or CGNAT address to webhooks is named", () => {
   const right =
-    "127.0.0.0/8,::1,10.1.0.0/16,172.16.0.0/12,192.168.1.5,100.64.0.0/10,fd12::/32,fc00::/7";
+    "127.0.0.0/8,::1,10.1.0.0/16,172.16.0.0/12,192.168.1.5,100.64.0.0/10,fd12::/32,fc00::/7,0.0.0.0/0,::/0,10.0.0.0/7";
   const wrong = [
     "8.8.8.0/24",
-    "0.0.0.0/0",
-    "::/0",
-    "10.0.0.0/7",
-    "172.16.0.0/11",
+    "172.0.0.0/12",
     "169.254.0.0/16",
-    "fc00::/6",
     "fe80::/10",
     "::ffff:10.0.0.0/104",
     "2001:db8::/32",

@@ -83,6 +83,13 @@ export function databaseUrl(value: string): string {
   return value;
 }
 
+export function hostName(value: string): string {
+  const host = value.trim();
+  if (isIP(host) === 0 && !/^[a-z\d]([a-z\d.-]{0,251}[a-z\d])?$/i.test(host))
+    throw new Error(`must be an address or a host's name, such as 127.0.0.1, not "${value}".`);
+  return host;
+}
+
 export function hostAndPort(value: string): { host: string; port: number } {
   const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:]+)):(\d+)$/.exec(value.trim()) ?? [];
   const host = bracketed ?? plain;

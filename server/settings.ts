@@ -1,13 +1,14 @@
 import { resolve } from "node:path";
 import { Secret } from "#platform";
 // Not by the whole room: every command reads the settings, and starts in half the time.
-import { isPrivateRange } from "#webhooks/ranges";
+import { opensPrivate } from "#webhooks/ranges";
 import {
   base64Of32,
   cidrList,
   databaseUrl,
   headerList,
   hostAndPort,
+  hostName,
   httpUrl,
   list,
   oneOf,
@@ -38,7 +39,12 @@ const LEAST_KEPT_DAYS = 45;
 
 /** Every setting. `docs/generated/configuration.md` is made from this list. */
 export const settings = {
-  host: { name: "HOST", fallback: "127.0.0.1", parse: text, meaning: "Address to listen on." },
+  host: {
+    name: "HOST",
+    fallback: "127.0.0.1",
+    parse: hostName,
+    meaning: "Address to listen on.",
+  },
   port: {
     name: "PORT",
     fallback: "8080",
@@ -194,10 +200,10 @@ export const settings = {
 
 function privateRanges(value: string): string[] {
   const named = cidrList(value);
-  const others = named.filter((range) => !isPrivateRange(range));
+  const others = named.filter((range) => !opensPrivate(range));
   if (others.length === 0) return named;
   throw new Error(
-    `only loopback, private and CGNAT ranges can be allowed (127.0.0.0/8, 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10, ::1, fc00::/7), not ${others.join(", ")}.`,
+    `only loopback, private and CGNAT addresses can be allowed (127.0.0.0/8, 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10, ::1, fc00::/7), not ${others.join(", ")}.`,
   );
 }
 

@@ -3,7 +3,6 @@ import { type AddressInfo, createServer } from "node:net";
 import { createLog, migrate, systemClock, Unfit } from "#platform";
 import { compose } from "./compose.ts";
 import { readConfig } from "./config.ts";
-import type { Config } from "./settings.ts";
 import { greeting } from "./greeting.ts";
 import { buildPages } from "./pages.ts";
 import { openStorage, readSecretKey } from "./storage.ts";
@@ -15,7 +14,11 @@ import { openStorage, readSecretKey } from "./storage.ts";
 export async function start(signal: AbortSignal): Promise<void> {
   const wanted = readConfig();
   const log = createLog(wanted.logLevel);
-  const config = { ...wanted, port: await refuseTakenPort(wanted) };
+  const config = { ...wanted, port: await freePort(wanted, "PORT", "HOST and PORT") };
+  const { metricsListen } = wanted;
+  if (metricsListen) await freePort(metricsListen, "METRICS_LISTEN", "METRICS_LISTEN");
+  if (metricsListen?.host === config.host && metricsListen.port === config.port)
+    throw new Unfit("METRICS_LISTEN is HOST:PORT. Leave it out, or name another port.");
   const storage = await openStorage(config, { clock: systemClock, log, signal });
   try {
     if (signal.aborted) return;
@@ -48,8 +51,14 @@ export async function start(signal: AbortSignal): Promise<void> {
   }
 }
 
+type Address = { host: string; port: number };
+
 /** Found out before anything is changed. Answers the port, which is a free one where 0 was asked for. */
-async function refuseTakenPort({ host, port }: Config): Promise<number> {
+async function freePort(
+  { host, port }: Address,
+  ofPort: string,
+  ofAddress: string,
+): Promise<number> {
   const probe = createServer();
   try {
     probe.listen({ host, port });
@@ -59,8 +68,8 @@ async function refuseTakenPort({ host, port }: Config): Promise<number> {
     const { code } = error as NodeJS.ErrnoException;
     throw new Unfit(
       code === "EADDRINUSE"
-        ? `Port ${port} on ${host} is taken. Stop what uses it, or set PORT to another port.`
-        : `Cannot listen on ${host}:${port} (${code}). Set HOST and PORT to an address of this machine.`,
+        ? `Port ${port} on ${host} is taken. Stop what uses it, or set ${ofPort} to another.`
+        : `Cannot listen on ${host}:${port} (${code}). Set ${ofAddress} to an address of this machine.`,
     );
   } finally {
     probe.close();

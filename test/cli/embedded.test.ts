@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { posthornJson, runPosthorn, startPosthorn, words } from "../support/cli.ts";
+import { eventually } from "../support/eventually.ts";
 import { startReceiver } from "../support/receiver.ts";
 
 /** One data folder for the file: first without a service, then beside one, then without it again. */
@@ -72,6 +73,30 @@ test("a service that is started while a command has the data folder waits for th
   await watching.stop("SIGINT");
 
   await service.line(/is running/);
+});
+
+test("a stop signal that comes while the service starts ends it, and its database", async () => {
+  await using service = startPosthorn(["start"], environment);
+  await eventually("PostgreSQL is started", isPostgresRunning);
+
+  assert.equal(await service.stop(), 0);
+  assert.equal(await isPostgresRunning(), false);
+});
+
+test("an address that cannot be listened on is told with its setting", async () => {
+  await using receiver = await startReceiver();
+  const taken = new URL(receiver.url).host;
+  for (const [given, told] of [
+    [{ METRICS_LISTEN: taken }, /^Port \d+ on 127\.0\.0\.1 is taken\..* METRICS_LISTEN/],
+    [{ METRICS_LISTEN: "nosuch.invalid:1" }, /^Cannot listen on nosuch.*Set METRICS_LISTEN/],
+    [{ METRICS_LISTEN: "127.0.0.1:18477", PORT: "18477" }, /^METRICS_LISTEN is HOST:PORT/],
+  ] as const) {
+    const { code, stderr } = await runPosthorn(["start"], {
+      environment: { ...environment, ...given },
+    });
+    assert.equal(code, 1);
+    assert.match(stderr, told);
+  }
 });
 
 test("listen without a service says that there is nothing to hear", async () => {

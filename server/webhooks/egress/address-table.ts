@@ -35,17 +35,14 @@ const PRIVATE = [
   "fc00::/7",
 ];
 
-/** Whether a whole range, `address/prefix`, lies within one that an operator may open. */
-export function isPrivateRange(cidr: string): boolean {
+/** Whether naming the range, `address/prefix`, opens anything: it lies within a private one, or holds one. */
+export function opensPrivate(cidr: string): boolean {
   const [address = "", prefix] = cidr.split("/");
   return PRIVATE.some((range) => {
     const [base = "", bits] = range.split("/");
-    const isOfFamily = isIP(base) === isIP(address);
-    return (
-      isOfFamily &&
-      Number(prefix) >= Number(bits) &&
-      ranges([range]).check(address, isIP(base) === 4 ? "ipv4" : "ipv6")
-    );
+    if (isIP(base) !== isIP(address)) return false;
+    const [wider, inner] = Number(prefix) < Number(bits) ? [cidr, base] : [range, address];
+    return ranges([wider]).check(inner, isIP(base) === 4 ? "ipv4" : "ipv6");
   });
 }
 
