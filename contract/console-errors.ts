@@ -82,6 +82,12 @@ export const consoleErrors = {
     meaning: "Nobody with that id is a member of this account.",
     fix: "Reload the list of members.",
   },
+  MEMBER_ALREADY: {
+    status: 409,
+    message: "You are a member of this account already.",
+    meaning: "An invitation makes a member; it does not change the role of one.",
+    fix: "Ask an owner to change your role on the Team page. The invitation stays open.",
+  },
   INVITATION_NOT_FOUND: {
     status: 404,
     message: "There is no such open invitation.",

@@ -269,7 +269,7 @@ export const signInOperations = {
       status: 200,
       body: Type.Object({ accountId: Id }, { title: "Joined" }),
     },
-    errors: ["LINK_INVALID", "EMAIL_TAKEN", "SIGN_IN_BUSY"],
+    errors: ["LINK_INVALID", "EMAIL_TAKEN", "MEMBER_ALREADY", "SIGN_IN_BUSY"],
   }),
   resetPassword: consoleOperation({
     method: "POST",

@@ -162,6 +162,8 @@ export class MessageList implements AsyncIterable<Message> {
 /** An id is put into the path as it is, whatever it holds: it never leads to another path. */
 function messagePath(messageId: string): string {
   if (!messageId) throw new TypeError("messageId is missing.");
+  // A URL takes these for steps along the path, whatever they are written as.
+  if (messageId === "." || messageId === "..") throw new TypeError("messageId is not an id.");
   return `/v1/messages/${encodeURIComponent(messageId)}`;
 }
 

@@ -21,6 +21,7 @@ import {
   menuLabelClass,
   PopoverMenu,
 } from "../ui/popover-menu.tsx";
+import { toast } from "../ui/toasts.tsx";
 import { useAction } from "../use-action.ts";
 import classes from "./shell.module.css";
 
@@ -118,9 +119,14 @@ function useThemeChoice(): (theme: Theme) => void {
 function useSignOut(): () => void {
   const signOut = useAction(() => call("POST /console/auth/sign-out", {}));
   return () =>
-    void signOut.run(undefined).then(() => {
-      clearDrafts();
-      location.replace("/sign-in");
+    void signOut.run(undefined).then((outcome) => {
+      if (outcome?.ok !== false) {
+        clearDrafts();
+        location.replace("/sign-in");
+      } else if (outcome.failure.code !== "SESSION_REQUIRED") {
+        const { message } = outcome.failure;
+        toast({ title: shellText.notSignedOut, message, isWarning: true });
+      }
     });
 }
 

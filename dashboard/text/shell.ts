@@ -23,6 +23,7 @@ export const shellText = {
   userMenu: (name: string) => `User menu of ${name}`,
   profile: "Profile",
   signOut: "Sign out",
+  notSignedOut: "You are still signed in",
   shortcuts: "Keyboard shortcuts",
   notFound: "Page not found",
   notFoundHint: "Nothing is at this address. It may have moved, or the link is cut short.",

@@ -168,10 +168,11 @@ async function join(
   await lockMembers(tx, accountId);
   const link = openOrRefuse(await takeLink(tx, { token, kind: "invitation", now }), "invitation");
   const role = link.role ?? "viewer";
-  // One who is a member already keeps the role an owner gave; the link is used up all the same.
   const isNew = await insertMembership(tx, { accountId, userId, role, now });
-  if (isNew) await endSessionsOf(tx, userId, { except: keep });
-  const details = { role, invitation: link.link_id, wasMember: !isNew };
+  // Nothing would change, and whom the link was meant for could not use it.
+  if (!isNew) throw new Problem("MEMBER_ALREADY");
+  await endSessionsOf(tx, userId, { except: keep });
+  const details = { role, invitation: link.link_id };
   await recordAudit(within(tx), {
     at: now,
     accountId,

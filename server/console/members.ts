@@ -47,8 +47,8 @@ export type MemberChange =
   | { outcome: "unknown" | "conflict" | "last_owner" };
 
 /**
- * Under the lock of all members of the account: two owners who demote each other leave one. What
- * the member may no longer give, their open invitations do not give either.
+ * Under the lock of all members of the account: two owners who demote each other leave one. Who
+ * is no owner any more invites nobody, and neither do the invitations they left open.
  */
 export async function changeRole(
   tx: Transaction,
@@ -68,7 +68,7 @@ export async function changeRole(
     update memberships
        set role = ${role}, version = version + 1
      where account_id = ${accountId} and user_id = ${userId}`);
-  const roles = memberRoles.slice(memberRoles.indexOf(role) + 1);
+  const roles = role === "owner" ? [] : memberRoles;
   const withdrawnInvitations = await withdrawInvitationsBy(tx, { accountId, userId, roles, now });
   return { outcome: "changed", before: member.role, withdrawnInvitations };
 }

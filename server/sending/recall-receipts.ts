@@ -20,6 +20,7 @@ export async function findUnreported(db: Database, carrierId: string, now: Date)
        and carrier_id = ${carrierId}
        and outcome = 'accepted'
        and receipt_effect is null
+       and receipts is null
        and at < ${new Date(now.getTime() - RECALL_AFTER_MS)}
      limit 10000`);
   const messages = await findMessagesOf(db, rows);
