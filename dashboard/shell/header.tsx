@@ -1,7 +1,7 @@
 import { ActionIcon, Badge, Button, Text, VisuallyHidden } from "@mantine/core";
 import { IconCoins, IconMenu2, IconSearch, IconSelector } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
-import { countOf, formatNumber } from "../format.ts";
+import { countOf, formatCompact, formatNumber } from "../format.ts";
 import { useAccount, useMe } from "../session.ts";
 import { shellText } from "../text/shell.ts";
 import { words } from "../text/words.ts";
@@ -85,10 +85,11 @@ function AccountSwitcher() {
   return (
     <PopoverMenu
       label={`${shellText.switchAccount}: ${name}`}
+      shrinks
       button={
         <>
           <span className={classes["account"]}>{name}</span>
-          <IconSelector size={14} aria-hidden />
+          <IconSelector size={14} aria-hidden className={classes["fixed"]} />
         </>
       }
     >
@@ -134,8 +135,13 @@ function CreditsChip({ isPhone }: { isPhone: boolean }) {
         leftSection={<IconCoins size={14} aria-hidden />}
         data-credits={balance}
       >
-        {isPhone ? formatNumber(balance) : full}
+        {isPhone ? shortNumber(balance) : full}
       </Badge>
     </Link>
   );
+}
+
+/** A phone has room for six digits. */
+function shortNumber(credits: number): string {
+  return Math.abs(credits) < 1_000_000 ? formatNumber(credits) : formatCompact(credits);
 }
