@@ -78,7 +78,7 @@ function Members({ onOpen }: { onOpen: (open: Open) => void }) {
           <Stack gap={6}>
             <Group justify="space-between" wrap="nowrap" gap="xs">
               <MemberName member={member} />
-              <Text span size="sm">
+              <Text span size="sm" flex="none">
                 {text.roles[member.role]}
               </Text>
             </Group>
@@ -106,7 +106,12 @@ function MemberName({ member: { name, email, isYou } }: { member: Member }) {
 }
 
 const COLUMNS: Column<Member>[] = [
-  { name: "name", header: text.columns.name, cell: (member) => <MemberName member={member} /> },
+  {
+    name: "name",
+    header: text.columns.name,
+    isName: true,
+    cell: (member) => <MemberName member={member} />,
+  },
   { name: "role", header: text.columns.role, cell: ({ role }) => text.roles[role] },
   {
     name: "secondFactor",

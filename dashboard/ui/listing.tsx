@@ -14,6 +14,8 @@ export type Column<Row> = {
   isNumber?: boolean;
   /** Text that may be cut with an ellipsis; ids, dates and numbers never wrap. */
   isLong?: boolean;
+  /** What people call themselves or their accounts, of any length: it may wrap. */
+  isName?: boolean;
 };
 
 export type ListingProps<Row> = {
@@ -88,8 +90,9 @@ function openUnlessSelecting(open: () => void): void {
   if ((getSelection()?.toString() ?? "") === "") open();
 }
 
-function classOf<Row>({ isNumber, isLong }: Column<Row>): string | undefined {
+function classOf<Row>({ isNumber, isName, isLong }: Column<Row>): string | undefined {
   if (isNumber) return classes["number"];
+  if (isName) return classes["name"];
   return isLong ? classes["long"] : classes["plain"];
 }
 

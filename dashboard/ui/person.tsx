@@ -9,7 +9,7 @@ type Props = {
 
 export function Person({ name, email, mark }: Props) {
   return (
-    <Stack gap={0}>
+    <Stack gap={0} miw={0}>
       <Text span size="sm" fw={550}>
         {name}{" "}
         {mark && (

@@ -184,6 +184,49 @@ test("who is no owner sees the team, with every button disabled and saying why",
   assert.deepEqual(await ask(tab, "DELETE", path), denied);
 });
 
+test("names of sixty letters without a space leave every page in its width, and every button in sight", async () => {
+  const name = "Wolfeschlegelsteinhausenbergerdorffwelchevoralternwarengewissenhaft".slice(0, 60);
+  const long = await site.account({ name });
+  const wolfe = await site.person(name, [[long, "owner"]], true);
+  await site.person(`${name.slice(0, 58)} b`, [[long, "viewer"]]);
+  const made = await site.key(long, { name: "Key of the web shop, Hamburg 2" });
+  const sendAt = new Date(Date.now() + 3_600_000).toISOString();
+  await site.send(made, { recipient: "4915112345678", text: "Later", sendAt });
+  await using tab = await site.signedIn(wolfe, "/team");
+  const { page } = tab;
+  await page.evaluate(`fetch("/console/accounts/${long.accountId}/keys", {
+    method: "POST", headers: { "content-type": "application/json" },
+    body: JSON.stringify({ name: "${name}", scopes: ["messages:send", "messages:read"] }) })`);
+  const pages = [
+    "team",
+    "keys",
+    "credits",
+    "operator/accounts",
+    "operator/users",
+    "operator/queue",
+    "operator/audit",
+  ];
+
+  for (const path of pages) {
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.goto(`${site.url}/${path}`);
+    await page.getByRole("row").nth(1).waitFor();
+    assert.deepEqual(await page.evaluate(WIDER), [], `/${path} on a desk`);
+    await tab.picture(`long names, ${path}`);
+    for (const width of [360, 320]) {
+      await page.setViewportSize({ width, height: 740 });
+      await page.locator("main li[data-row]").first().waitFor();
+      assert.deepEqual(await page.evaluate(WIDER), [], `/${path} at ${width} px`);
+    }
+    await tab.picture(`long names, ${path}, phone`);
+  }
+});
+
+/** What is wider than its place: the page, or a table within its frame. */
+const WIDER = `[document.documentElement, ...document.querySelectorAll("main section[tabindex]")]
+  .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+  .map((each) => (each.ariaLabel ?? "page") + " by " + (each.scrollWidth - each.clientWidth))`;
+
 test("a failure says so with the request's id, and trying again goes on", async () => {
   await using tab = await site.signedIn(ada, "/keys", { statuses: [500] });
   await withoutColumn(site.db, "memberships.joined_at", async () => {

@@ -199,7 +199,12 @@ const COLUMNS: Column<LedgerEntry>[] = [
     cell: ({ balanceAfter }) => formatNumber(balanceAfter),
   },
   { name: "about", header: text.columns.about, isLong: true, cell: (row) => <About row={row} /> },
-  { name: "actor", header: text.columns.actor, cell: ({ actor }) => actor?.name ?? "" },
+  {
+    name: "actor",
+    header: text.columns.actor,
+    isName: true,
+    cell: ({ actor }) => actor?.name ?? "",
+  },
 ];
 
 function CompactEntry({ row }: { row: LedgerEntry }) {

@@ -9,13 +9,16 @@ import { type Column } from "../../ui/listing.tsx";
 import { RowButton } from "../../ui/reasoned.tsx";
 import { Time } from "../../ui/time.tsx";
 
+/** Grows with the window: at 1280 pixels the actions at the other end are in sight as well. */
+const NAME_WIDTH = "clamp(9rem, 12.5vw, 15rem)";
+
 export const COLUMNS: Column<ApiKey>[] = [
   {
     name: "name",
     header: text.columns.name,
     isLong: true,
     cell: (key) => (
-      <Text span fw={550} size="sm" title={key.name}>
+      <Text component="div" fw={550} size="sm" truncate maw={NAME_WIDTH} title={key.name}>
         {key.name}
       </Text>
     ),
@@ -28,7 +31,7 @@ export const COLUMNS: Column<ApiKey>[] = [
     cell: (key) => (
       <Stack gap={0}>
         <Time at={key.createdAt} form="relative" />
-        <Text span size="xs" c="dimmed">
+        <Text component="div" size="xs" c="dimmed" truncate maw="8rem" title={key.createdBy.name}>
           {text.by(key.createdBy.name)}
         </Text>
       </Stack>
@@ -69,7 +72,7 @@ const STATE_COLOR: Record<ApiKey["state"], string> = {
 
 function KeyState({ state }: { state: ApiKey["state"] }) {
   return (
-    <Badge variant="dot" color={STATE_COLOR[state]}>
+    <Badge variant="dot" color={STATE_COLOR[state]} flex="none">
       {text.states[state]}
     </Badge>
   );

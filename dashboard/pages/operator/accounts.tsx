@@ -46,7 +46,7 @@ export function AccountsPage() {
         rowId={({ accountId }) => accountId}
         compact={(account) => (
           <Group justify="space-between" gap="xs">
-            <Stack gap={0}>
+            <Stack gap={0} miw={0}>
               <Text span fw={550}>
                 {account.name}
               </Text>

@@ -54,6 +54,7 @@ const COLUMNS: Column<AuditEntry>[] = [
   {
     name: "actor",
     header: text.columns.actor,
+    isName: true,
     cell: (entry) => (
       <Stack gap={0}>
         <Text span size="sm">
@@ -68,6 +69,7 @@ const COLUMNS: Column<AuditEntry>[] = [
   {
     name: "action",
     header: text.columns.action,
+    isName: true,
     cell: ({ action, accountName }) => (
       <Stack gap={0}>
         <Text span size="sm">

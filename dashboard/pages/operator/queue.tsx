@@ -49,7 +49,9 @@ function QueuePart() {
         empty={<Text size="sm">{text.nobody}</Text>}
         compact={(account) => (
           <Group justify="space-between">
-            <span>{account.name}</span>
+            <Text span size="sm" miw={0}>
+              {account.name}
+            </Text>
             <strong>{counted(account)}</strong>
           </Group>
         )}
@@ -109,7 +111,9 @@ function Nodes() {
         compact={(node) => (
           <Stack gap={4}>
             <Group justify="space-between">
-              <span>{node.hostname}</span>
+              <Text span size="sm" miw={0}>
+                {node.hostname}
+              </Text>
               <NodeState node={node} />
             </Group>
             <Text span size="xs" c="dimmed">

@@ -56,7 +56,12 @@ function UserName({ user: { name, email, isOperator } }: { user: User }) {
 }
 
 const COLUMNS: Column<User>[] = [
-  { name: "name", header: text.columns.name, cell: (user) => <UserName user={user} /> },
+  {
+    name: "name",
+    header: text.columns.name,
+    isName: true,
+    cell: (user) => <UserName user={user} />,
+  },
   {
     name: "accounts",
     header: text.columns.accounts,

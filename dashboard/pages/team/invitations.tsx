@@ -51,7 +51,12 @@ export function Invitations() {
 
 const INVITATION_COLUMNS: Column<Invitation>[] = [
   { name: "role", header: text.invitationColumns.role, cell: ({ role }) => text.roles[role] },
-  { name: "by", header: text.invitationColumns.by, cell: ({ createdBy }) => createdBy.name },
+  {
+    name: "by",
+    header: text.invitationColumns.by,
+    isName: true,
+    cell: ({ createdBy }) => createdBy.name,
+  },
   {
     name: "expires",
     header: text.invitationColumns.expires,
