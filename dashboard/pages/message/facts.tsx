@@ -45,7 +45,9 @@ function factsOf(shown: ConsoleMessage): Fact[] {
     [
       "metadata",
       message.metadata ? (
-        <Code block>{JSON.stringify(message.metadata, null, 2)}</Code>
+        <Code block tabIndex={0} role="group" aria-label={text.labels.metadata}>
+          {JSON.stringify(message.metadata, null, 2)}
+        </Code>
       ) : (
         words.none
       ),
@@ -76,7 +78,7 @@ function InLedger({ shown, credits }: { shown: ConsoleMessage; credits: number }
   return (
     <>
       {countOf(credits, "credit")}{" "}
-      <TextLink to="/credits" search={{ messageId: shown.message.messageId }}>
+      <TextLink to="/credits" search={{ messageId: shown.message.messageId }} underline="always">
         {text.inLedger}
       </TextLink>
     </>
@@ -88,7 +90,7 @@ function Callback({ shown: { message } }: { shown: ConsoleMessage }) {
   return (
     <>
       <span>{message.callbackUrl}</span>{" "}
-      <TextLink to="/webhooks" search={{ messageId: message.messageId }}>
+      <TextLink to="/webhooks" search={{ messageId: message.messageId }} underline="always">
         {text.webhooks}
       </TextLink>
     </>

@@ -35,7 +35,14 @@ export function MessageView({ shown, isNarrow = false }: Props) {
         ]}
       />
       {view === "json" ? (
-        <Code block tabIndex={0} className={classes["json"]} data-json>
+        <Code
+          block
+          tabIndex={0}
+          role="group"
+          aria-label={text.json}
+          className={classes["json"]}
+          data-json
+        >
           {JSON.stringify(shown.message, null, 2)}
         </Code>
       ) : (
