@@ -88,6 +88,11 @@ export const webhooksText = {
   copyId: "Copy webhook-id",
 } as const;
 
+/** What came of an attempt, in the same words on every page. */
+export function answerInWords(httpStatus: number | null): string {
+  return httpStatus === null ? webhooksText.noAnswer : `HTTP ${httpStatus}`;
+}
+
 export const hostsText = {
   title: "Receivers",
   columns: {

@@ -85,8 +85,27 @@ test("a failure tells its code, the carrier's own, the refund and the webhook's 
   assert.deepEqual(step?.lines, [
     "REJECTED_BY_CARRIER: Refused.",
     "Carrier's code 0x0B",
-    "Webhook message.failed: delivered, 2 attempts",
+    "Webhook message.failed: Delivered, 2 attempts",
     "Attempt 1: HTTP 500, 30 ms",
     "Attempt 2: HTTP 200, 41 ms",
+  ]);
+});
+
+test("a webhook that is not through is told in the words of the webhooks page", () => {
+  const tell = (attempts: number) => {
+    const attempt = { attempt: 1, at: queued.at, durationMs: 2, httpStatus: null, error: "dns" };
+    const webhook = {
+      eventId: "e1",
+      state: "pending" as const,
+      attempts: Array.from({ length: attempts }, () => attempt),
+    };
+    const about = { segments: 1, credits: 1, creditsRefunded: 0 };
+    return tellStory([{ ...queued, webhook }], about)[0]?.lines;
+  };
+
+  assert.deepEqual(tell(0), ["Webhook message.queued: Waiting, 0 attempts"]);
+  assert.deepEqual(tell(1), [
+    "Webhook message.queued: Retrying, 1 attempt",
+    "Attempt 1: No answer, 2 ms",
   ]);
 });

@@ -1,6 +1,7 @@
-import type { HistoryEntry } from "#contract";
+import type { HistoryEntry, WebhookDelivery } from "#contract";
 import { countOf, formatDuration } from "../../format.ts";
 import { timelineText as text } from "../../text/message.ts";
+import { answerInWords, webhooksText } from "../../text/webhooks.ts";
 
 export type Tone = "plain" | "good" | "bad" | "doubt" | "quiet";
 
@@ -80,13 +81,22 @@ function linesOfStatus({ error, webhook, event }: Entry<"status">): string[] {
   if (error?.carrierCode) lines.push(text.carrierCode(error.carrierCode));
   if (webhook) {
     const attempts = countOf(webhook.attempts.length, "attempt");
-    lines.push(text.webhook(event, webhook.state, attempts));
-    for (const { attempt, httpStatus, error: why, durationMs } of webhook.attempts) {
-      const says = [httpStatus ? `HTTP ${httpStatus}` : why, formatDuration(durationMs)];
-      lines.push(text.attempt(attempt, says.filter(Boolean).join(", ")));
+    lines.push(text.webhook(event, webhooksText.states[stateOf(webhook)], attempts));
+    for (const { attempt, httpStatus, durationMs } of webhook.attempts) {
+      const says = `${answerInWords(httpStatus)}, ${formatDuration(durationMs)}`;
+      lines.push(text.attempt(attempt, says));
     }
   }
   return lines;
+}
+
+/** As the webhooks page has it, which tells the first attempt from those after it. */
+function stateOf({
+  state,
+  attempts,
+}: NonNullable<Entry<"status">["webhook"]>): WebhookDelivery["state"] {
+  if (state !== "pending") return state;
+  return attempts.length === 0 ? "waiting" : "retrying";
 }
 
 function tellSubmission(entry: Entry<"submission">, about: About): Told {

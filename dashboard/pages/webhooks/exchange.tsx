@@ -1,7 +1,7 @@
 import { Badge, Code, Group, Progress, Stack, Table, Text, Title } from "@mantine/core";
 import type { Exchange as ExchangeData } from "#contract";
 import { formatDuration } from "../../format.ts";
-import { webhooksText as text } from "../../text/webhooks.ts";
+import { answerInWords, webhooksText as text } from "../../text/webhooks.ts";
 import { Time } from "../../ui/time.tsx";
 import classes from "./exchange.module.css";
 
@@ -18,7 +18,7 @@ export function Exchange({ exchange }: { exchange: ExchangeData }) {
             {text.attempt(attempt)}
           </Title>
           <Badge variant="dot" color={isGood ? "teal" : "red"}>
-            {httpStatus === null ? text.noAnswer : `HTTP ${httpStatus}`}
+            {answerInWords(httpStatus)}
           </Badge>
         </Group>
         <Text span size="sm" c="dimmed">
