@@ -4,7 +4,7 @@ import { Suspense } from "react";
 import type { NewMessage } from "#contract";
 import { part } from "../parts.ts";
 import { sendSamples, SAMPLE_RECIPIENT, SAMPLE_TEXT } from "../samples.ts";
-import { useAccount, useMe } from "../session.ts";
+import { useAccount, useDenial, useMe } from "../session.ts";
 import { composeText as text, ENDINGS } from "../text/compose.ts";
 import { CodeSamples } from "../ui/code-samples.tsx";
 import { Page } from "../ui/page.tsx";
@@ -29,7 +29,8 @@ function Composer() {
   const navigate = useNavigate({ from: "/compose" });
   const compose = useComposeFields();
   const { fields, message } = compose;
-  const price = usePrice(message);
+  const denial = useDenial("developer");
+  const price = usePrice(denial === undefined ? message : undefined);
   return (
     <Grid gap="xl">
       <Grid.Col span={{ base: 12, md: 7 }}>
@@ -44,6 +45,7 @@ function Composer() {
           <Counter
             content={fields.values.text}
             price={price}
+            denial={denial}
             onReplace={(content) => fields.setFieldValue("text", content)}
           />
           {price.carrier?.kind === "simulator" && <Endings />}

@@ -28,6 +28,7 @@ export const composeText = {
   credits: "Credits",
   balanceAfter: "Balance after",
   pricing: "…",
+  priceDenied: "Only those who may send are told the price.",
   forcesUcs2: "These characters are not in the GSM alphabet, so the text is sent as UCS-2:",
   replaceAll: "Replace with plain characters",
   asCode: "The same by the API",

@@ -8,14 +8,21 @@ import classes from "./counter.module.css";
 import { hasPlain, toPlain } from "./plain-characters.ts";
 import type { Price } from "./use-price.ts";
 
-type Props = { content: string; price: Price; onReplace: (content: string) => void };
+type Props = {
+  content: string;
+  price: Price;
+  /** Why this person is not told the price; undefined where they are. */
+  denial: string | undefined;
+  onReplace: (content: string) => void;
+};
+
+type Row = [label: string, value: string, name: string];
 
 /** Encoding and segments at once, from the one function; the price as soon as the service says it. */
-export function Counter({ content, price, onReplace }: Props) {
+export function Counter({ content, price, denial, onReplace }: Props) {
   const { encoding, segments, units, unitsLeft } = splitText(content);
-  const { preview } = price;
   const isEmpty = content === "";
-  const rows: [label: string, value: string, name: string][] = [
+  const rows: Row[] = [
     [text.encoding, messagesText.encodings[encoding], "encoding"],
     [
       text.characters,
@@ -23,12 +30,7 @@ export function Counter({ content, price, onReplace }: Props) {
       "characters",
     ],
     [text.segments, formatNumber(isEmpty ? 0 : segments), "segments"],
-    [text.credits, preview ? formatNumber(preview.credits) : text.pricing, "credits"],
-    [
-      text.balanceAfter,
-      preview ? formatNumber(preview.balance - preview.credits) : text.pricing,
-      "balance",
-    ],
+    ...(denial === undefined ? priceRows(price) : []),
   ];
   return (
     <Paper withBorder p="md" component="section" aria-label={text.counter}>
@@ -44,6 +46,11 @@ export function Counter({ content, price, onReplace }: Props) {
             </DataList.Item>
           ))}
         </DataList>
+        {denial !== undefined && (
+          <Text size="sm" c="dimmed">
+            {text.priceDenied} {denial}
+          </Text>
+        )}
         {encoding === "ucs2" && <Foreign content={content} onReplace={onReplace} />}
         {segments > 1 && <SegmentRuler text={content} />}
       </Stack>
@@ -51,7 +58,16 @@ export function Counter({ content, price, onReplace }: Props) {
   );
 }
 
-function Foreign({ content, onReplace }: Omit<Props, "price">) {
+function priceRows({ preview }: Price): Row[] {
+  const credits = preview ? formatNumber(preview.credits) : text.pricing;
+  const balance = preview ? formatNumber(preview.balance - preview.credits) : text.pricing;
+  return [
+    [text.credits, credits, "credits"],
+    [text.balanceAfter, balance, "balance"],
+  ];
+}
+
+function Foreign({ content, onReplace }: Pick<Props, "content" | "onReplace">) {
   const characters = [...new Set(nonGsmCharacters(content).map(({ character }) => character))];
   const isReplaceable = characters.some(hasPlain);
   return (
