@@ -8,6 +8,7 @@ import {
   type Transaction,
 } from "#platform";
 import { type Actor, recordAudit } from "./audit-log.ts";
+import { judgeName } from "./names.ts";
 import { insertFirstSecret } from "./signing-secrets.ts";
 
 export type AccountRow = {
@@ -47,9 +48,7 @@ export function createAccount(
 }
 
 export function judgeAccountName(name: string): string[] {
-  const length = [...name.trim()].length;
-  if (/\p{Cc}|\p{Cs}/u.test(name)) return ["The account's name must not hold control characters."];
-  return length < 1 || length > 60 ? ["The account's name must have 1 to 60 characters."] : [];
+  return judgeName(name, "The account's name");
 }
 
 export function listAccounts(db: Queryable): Promise<AccountRow[]> {

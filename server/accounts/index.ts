@@ -34,6 +34,7 @@ export {
   MAX_ACTIVE_KEYS,
   revokeKey,
 } from "./keys.ts";
+export { judgeName } from "./names.ts";
 export {
   describeSigningSecret,
   findSigningSecrets,

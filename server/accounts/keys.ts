@@ -2,6 +2,7 @@ import { scopes as knownScopes, type Scope } from "#contract";
 import { type Database, isId, newId, type Queryable, sql } from "#platform";
 import { type Actor, actorName, recordAudit } from "./audit-log.ts";
 import { hashKey, keyPrefix, makeKey } from "./key.ts";
+import { judgeName } from "./names.ts";
 
 /** What keeps a forgotten script from filling the table; also what the dashboard counts against. */
 export const MAX_ACTIVE_KEYS = 50;
@@ -35,11 +36,9 @@ export type CreatedKey =
 
 /** Words for everything wrong with a key to be made; none where it is fine. */
 export function judgeNewKey({ name, scopes, expiresAt, now }: NewKey): string[] {
-  const length = [...name].length;
   const strange = scopes.filter((scope) => !(knownScopes as readonly string[]).includes(scope));
   return [
-    ...(length < 1 || length > 60 ? ["The name must have 1 to 60 characters."] : []),
-    ...(/\p{Cc}|\p{Cs}/u.test(name) ? ["The name must not hold control characters."] : []),
+    ...judgeName(name),
     ...(scopes.length === 0 ? [`Name at least one scope: ${knownScopes.join(" or ")}.`] : []),
     ...strange.map((scope) => `There is no scope ${scope}; known are ${knownScopes.join(", ")}.`),
     ...(expiresAt && expiresAt <= now ? ["The expiry must be in the future."] : []),

@@ -1,4 +1,4 @@
-import { type Actor, recordAudit } from "#accounts";
+import { type Actor, judgeName, recordAudit } from "#accounts";
 import { type MemberRole, memberRoles } from "#contract";
 import {
   type Database,
@@ -50,9 +50,7 @@ export function judgeEmail(email: string): string[] {
 }
 
 export function judgePersonName(name: string): string[] {
-  const length = [...name.trim()].length;
-  if (length < 1 || length > 60) return ["The name must have 1 to 60 characters."];
-  return /\p{Cc}|\p{Cs}/u.test(name) ? ["The name must not hold control characters."] : [];
+  return judgeName(name);
 }
 
 export async function findUserByEmail(db: Queryable, email: string): Promise<UserRow | undefined> {

@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { judgeAccountName } from "./accounts.ts";
+import { judgeName } from "./names.ts";
+
+const TURNING = [
+  "\u202A",
+  "\u202B",
+  "\u202C",
+  "\u202D",
+  "\u202E",
+  "\u2066",
+  "\u2067",
+  "\u2068",
+  "\u2069",
+];
+
+test("no name holds a character that turns the text after it around", () => {
+  for (const character of TURNING) {
+    assert.match(judgeName(`Ada${character}Lovelace`)[0] ?? "", /change the direction of text/);
+    assert.match(judgeAccountName(`Acme${character}`)[0] ?? "", /^The account's name must not/);
+  }
+});
+
+test("names of any script are fine, with the marks of direction that they need", () => {
+  for (const name of ["عمر الخيام", "שלום\u200F (1)", "Acme\u200E نص", "李清照"]) {
+    assert.deepEqual(judgeName(name), []);
+  }
+});
