@@ -187,7 +187,8 @@ function LatencyChart({ query }: Pick<Props, "query">) {
         ]}
         valueFormatter={formatDuration}
         yAxisProps={{ width: 70 }}
-        xAxisProps={{ minTickGap: 30 }}
+        // Room for a dot at either end, which would else be cut in half.
+        xAxisProps={{ minTickGap: 30, padding: { left: 8, right: 8 } }}
         lineProps={{ isAnimationActive: !isCalm }}
         lineChartProps={{ accessibilityLayer: false }}
       />
