@@ -1,10 +1,11 @@
 import { useState } from "react";
+import { forget, keep, listKept, readKept } from "./storage.ts";
 
 const PREFIX = "posthorn-draft:";
 
 /**
  * What a person has typed and not yet sent, kept for this tab, so that a session that ends or a reload
- * does not lose it. Never used for anything secret.
+ * does not lose it; where nothing can be kept it lives as long as the page. Never used for anything secret.
  */
 export function useDraft<Value extends object>(
   name: string,
@@ -15,47 +16,25 @@ export function useDraft<Value extends object>(
     value,
     (next) => {
       setValue(next);
-      write(name, next);
+      keep("sessionStorage", PREFIX + name, JSON.stringify(next));
     },
     () => {
       setValue(initial);
-      remove(name);
+      forget("sessionStorage", PREFIX + name);
     },
   ];
 }
 
 function read(name: string): object {
   try {
-    const kept: unknown = JSON.parse(sessionStorage.getItem(PREFIX + name) ?? "{}");
+    const kept: unknown = JSON.parse(readKept("sessionStorage", PREFIX + name) ?? "{}");
     return typeof kept === "object" && kept !== null ? kept : {};
   } catch {
     return {};
   }
 }
 
-/** Storage may be switched off or full: then a draft lives as long as the page. */
-function write(name: string, value: object): void {
-  try {
-    sessionStorage.setItem(PREFIX + name, JSON.stringify(value));
-  } catch {
-    // Nothing else can be done.
-  }
-}
-
-function remove(name: string): void {
-  try {
-    sessionStorage.removeItem(PREFIX + name);
-  } catch {
-    // There was nothing to keep.
-  }
-}
-
 export function clearDrafts(): void {
-  try {
-    for (const name of Object.keys(sessionStorage)) {
-      if (name.startsWith(PREFIX)) sessionStorage.removeItem(name);
-    }
-  } catch {
-    // There was nothing to keep.
-  }
+  const drafts = listKept("sessionStorage").filter((name) => name.startsWith(PREFIX));
+  for (const name of drafts) forget("sessionStorage", name);
 }

@@ -7,6 +7,7 @@ import { formatNumber } from "../format.ts";
 import type { RangeSearch } from "../range.ts";
 import { loadPart, part } from "../parts.ts";
 import { useAccount } from "../session.ts";
+import { keep, readKept } from "../storage.ts";
 import { overviewText as text } from "../text/overview.ts";
 import { words } from "../text/words.ts";
 import { TextLink } from "../ui/link.tsx";
@@ -56,9 +57,9 @@ function useHiddenWalk(accountId: string): { isHidden: boolean; hide: () => void
   const name = `posthorn-walk-hidden-${accountId}`;
   const [hidden, setHidden] = useState<string>();
   return {
-    isHidden: hidden === accountId || localStorage.getItem(name) !== null,
+    isHidden: hidden === accountId || readKept("localStorage", name) !== undefined,
     hide() {
-      localStorage.setItem(name, "1");
+      keep("localStorage", name, "1");
       setHidden(accountId);
     },
   };
