@@ -1,5 +1,5 @@
 import { Button, Group, Switch, Text } from "@mantine/core";
-import { IconArrowUp, IconDownload, IconMessages } from "@tabler/icons-react";
+import { IconArrowUp, IconMessages } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Suspense, useState } from "react";
 import { addressOf, type Input } from "../api.ts";
@@ -11,6 +11,7 @@ import { present } from "../search.ts";
 import { useAccount } from "../session.ts";
 import { messagesText as text } from "../text/messages.ts";
 import { words } from "../text/words.ts";
+import { CsvButton } from "../ui/csv-button.tsx";
 import { Empty } from "../ui/empty.tsx";
 import { ButtonLink } from "../ui/link.tsx";
 import { Listing } from "../ui/listing.tsx";
@@ -56,7 +57,7 @@ export function MessagesPage() {
     <Page
       title={text.title}
       account={account.name}
-      actions={!isNothingYet && <CsvButton input={input} />}
+      actions={!isNothingYet && <CsvButton address={csvAddress(input)} />}
     >
       {!isNothingYet && (
         <MessageFilters
@@ -127,23 +128,9 @@ function useListInput(accountId: string, search: MessagesSearch): Input<typeof L
   };
 }
 
-function CsvButton({ input }: { input: Input<typeof LIST> }) {
-  const { cursor: _, limit: __, ...filters } = input.query ?? {};
-  const address = addressOf("GET /console/accounts/{accountId}/messages.csv", {
-    params: input.params,
-    query: filters,
-  });
-  return (
-    <Button
-      component="a"
-      href={address}
-      download
-      variant="default"
-      leftSection={<IconDownload size={16} aria-hidden />}
-    >
-      {words.downloadCsv}
-    </Button>
-  );
+function csvAddress({ params, query }: Input<typeof LIST>): string {
+  const { cursor: _, limit: __, ...filters } = query ?? {};
+  return addressOf("GET /console/accounts/{accountId}/messages.csv", { params, query: filters });
 }
 
 type BarProps = { search: MessagesSearch; newCount: number; onShowNew: () => void };

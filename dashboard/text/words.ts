@@ -22,6 +22,7 @@ export const words = {
   copyRequestId: "Copy request id",
   meaning: "What this means",
   downloadCsv: "Download CSV",
+  csvLimit: "At most 100,000 rows",
   pages: "Pages of the list",
   optional: "optional",
   showPassword: "Show password",

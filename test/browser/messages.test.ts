@@ -103,6 +103,7 @@ test("filters live in the address, Back walks them, and unknown ones leave it", 
   const { page } = tab;
   await page.locator(rows).nth(2).waitFor();
   assert.equal(page.url(), `${site.url}/messages`);
+  await page.getByText("At most 100,000 rows").waitFor();
   await tab.check("list");
 
   await page.getByText("FAILED", { exact: true }).first().click();
@@ -161,7 +162,8 @@ test("new messages raise a pill and move no row; Live puts them in", async () =>
 
 test("a message that waits can be canceled, and its refund is shown", async () => {
   const sendAt = new Date(Date.now() + 3_600_000).toISOString();
-  const { messageId } = await send("4915112345678", "Later", { sendAt });
+  const more = { metadata: { note: "x".repeat(200) }, callbackUrl: "https://example.com/hooks" };
+  const { messageId } = await send("4915112345678", "Later", { sendAt, ...more });
   await using tab = await site.signedIn(ada, `/messages/${messageId}`);
 
   await tab.page.getByText(/^Due at/).waitFor();
@@ -195,6 +197,12 @@ test("a viewer's pages, answers and file hold no whole number and no text", asyn
     const csv = await tab.page.evaluate<string>(
       `fetch("/console/accounts/${account.accountId}/messages.csv").then((answer) => answer.text())`,
     );
+
+    await tab.page.goto(`${site.url}/compose`);
+    await tab.page.getByLabel("Recipient").fill("4915112345678");
+    await tab.page.getByLabel("Text").fill("Hello");
+    await tab.page.getByText("Only those who may send are told the price.").waitFor();
+    await tab.check("compose as a viewer");
 
     assert.ok(!(await tab.page.content()).includes(secret));
     assert.ok(!csv.includes(secret) && !csv.includes("4915198765432"));

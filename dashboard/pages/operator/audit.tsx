@@ -1,5 +1,5 @@
 import { Button, Stack, Text } from "@mantine/core";
-import { IconDownload, IconHistory } from "@tabler/icons-react";
+import { IconHistory } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import type { AuditEntry } from "#contract";
@@ -9,6 +9,7 @@ import { boundsOf } from "../../range.ts";
 import { present } from "../../search.ts";
 import { auditText as text, operatorText } from "../../text/operator.ts";
 import { words } from "../../text/words.ts";
+import { CsvButton } from "../../ui/csv-button.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { FilterBar } from "../../ui/filter-bar.tsx";
 import { Listing } from "../../ui/listing.tsx";
@@ -53,15 +54,7 @@ export function AuditPage() {
       </Text>
       <FilterBar
         last={
-          <Button
-            component="a"
-            download
-            variant="default"
-            href={addressOf("GET /console/operator/audit.csv", { query: filters })}
-            leftSection={<IconDownload size={16} aria-hidden />}
-          >
-            {words.downloadCsv}
-          </Button>
+          <CsvButton address={addressOf("GET /console/operator/audit.csv", { query: filters })} />
         }
       >
         <TypedFilter

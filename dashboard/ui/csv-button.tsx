@@ -1,0 +1,23 @@
+import { Button, Group, Text } from "@mantine/core";
+import { IconDownload } from "@tabler/icons-react";
+import { words } from "../text/words.ts";
+
+/** Downloads what a list shows; the server ends a file at so many rows, and the file does not say it. */
+export function CsvButton({ address }: { address: string }) {
+  return (
+    <Group gap="xs">
+      <Text span size="xs" c="dimmed">
+        {words.csvLimit}
+      </Text>
+      <Button
+        component="a"
+        href={address}
+        download
+        variant="default"
+        leftSection={<IconDownload size={16} aria-hidden />}
+      >
+        {words.downloadCsv}
+      </Button>
+    </Group>
+  );
+}
