@@ -1,14 +1,15 @@
-import { Container } from "@mantine/core";
+import { Button, Container } from "@mantine/core";
 import { IconUserQuestion } from "@tabler/icons-react";
 import { Link, Outlet, useRouterState } from "@tanstack/react-router";
 import { useMe } from "../session.ts";
 import { noAccountText as text } from "../text/no-account.ts";
+import { shellText } from "../text/shell.ts";
 import { words } from "../text/words.ts";
 import { Empty } from "../ui/empty.tsx";
 import { ButtonLink } from "../ui/link.tsx";
 import { Page } from "../ui/page.tsx";
 import classes from "./shell.module.css";
-import { UserMenu } from "./user-menu.tsx";
+import { UserMenu, useSignOut } from "./user-menu.tsx";
 
 const OUTSIDE: string[] = ["/signed-in/operator", "/signed-in/profile"];
 
@@ -40,13 +41,16 @@ export default function NoAccount({ isNamed }: { isNamed: boolean }) {
 
 function Explanation({ isNamed }: { isNamed: boolean }) {
   const { accounts, isOperator } = useMe();
+  const signOut = useSignOut();
+  const isInNone = accounts.length === 0;
   return (
     <Page title={isNamed ? text.notFound : text.none}>
       <Empty
         icon={<IconUserQuestion aria-hidden />}
         title={isNamed ? text.notFoundHint : text.noneHint}
+        description={isNamed && isInNone ? text.noneHint : undefined}
       >
-        {accounts.length > 0 && (
+        {!isInNone && (
           <ButtonLink to="/" search={{}}>
             {text.openMine}
           </ButtonLink>
@@ -55,6 +59,11 @@ function Explanation({ isNamed }: { isNamed: boolean }) {
           <ButtonLink to="/operator" search={{}} variant="default">
             {text.openOperator}
           </ButtonLink>
+        )}
+        {isInNone && (
+          <Button variant="default" onClick={signOut}>
+            {shellText.signOut}
+          </Button>
         )}
       </Empty>
     </Page>

@@ -116,7 +116,7 @@ function useThemeChoice(): (theme: Theme) => void {
 }
 
 /** Loads the page anew, so that nothing of what was seen stays in memory or behind the Back button. */
-function useSignOut(): () => void {
+export function useSignOut(): () => void {
   const signOut = useAction(() => call("POST /console/auth/sign-out", {}));
   return () =>
     void signOut.run(undefined).then((outcome) => {

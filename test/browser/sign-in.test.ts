@@ -84,6 +84,57 @@ test("an address of an account that is not one's own says so", async () => {
   await tab.check("no such account");
 });
 
+test("who is in no account is told whom to ask, and can sign out there", async () => {
+  const nobody = await site.person("No Body", [[account, "viewer"]]);
+  await site.db.query(sql`delete from memberships where user_id = ${nobody.userId}`);
+  const path = `/keys?account=${account.accountId}`;
+  await using tab = await site.signedIn(nobody, path, { statuses: [401, 404] });
+
+  await tab.page.getByRole("heading", { name: "No such account" }).waitFor();
+  await tab.page.getByText(/Ask an owner for an invitation link/).waitFor();
+  await tab.check("in no account");
+  await tab.page.getByRole("main").getByRole("button", { name: "Sign out" }).click();
+  await tab.page.getByRole("heading", { name: "Sign in" }).waitFor();
+});
+
+test("on a narrow phone every button of the header is in sight, and every account can be reached", async () => {
+  const rich = await site.account({
+    name: "Acme Trading with a name of sixty characters, as long as can",
+    credits: 50_856,
+  });
+  const others = await Promise.all(
+    Array.from({ length: 30 }, (_, n) => site.account({ name: `Account ${n}`, credits: 0 })),
+  );
+  const many = await site.person("Many Hats", [
+    [rich, "owner"],
+    ...others.map((other): [typeof other, "viewer"] => [other, "viewer"]),
+  ]);
+  await using tab = await site.signedIn(many, `/keys?account=${rich.accountId}`, { isPhone: true });
+  const { page } = tab;
+  const header = page.getByRole("banner");
+  const switcher = header.getByRole("button", { name: /Switch account/ });
+  await switcher.waitFor();
+
+  for (const width of [320, 360]) {
+    await page.setViewportSize({ width, height: 740 });
+    for (const each of await header.locator("button:visible, a:visible").all()) {
+      const box = await each.boundingBox();
+      assert.ok(
+        box && box.x >= 0 && box.x + box.width <= width,
+        `${width}: ${await each.innerText()}`,
+      );
+    }
+    await switcher.click();
+    const list = await page.locator("[popover]:popover-open").boundingBox();
+    assert.ok(list && list.x >= 0 && list.x + list.width <= width && list.y + list.height <= 740);
+    await tab.picture(`accounts at ${width}`);
+    await page.keyboard.press("Escape");
+  }
+  await switcher.click();
+  await page.getByRole("link", { name: others.at(-1)?.name ?? "", exact: true }).click();
+  await header.getByRole("button", { name: `Switch account: ${others.at(-1)?.name}` }).waitFor();
+});
+
 test("with two accounts the address names the one that is shown", async () => {
   const second = await site.account({ name: "Second" });
   const both = await site.person("Two Hats", [
