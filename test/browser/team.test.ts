@@ -190,6 +190,9 @@ test("names of sixty letters without a space leave every page in its width, and 
   const wolfe = await site.person(name, [[long, "owner"]], true);
   await site.person(`${name.slice(0, 58)} b`, [[long, "viewer"]]);
   const made = await site.key(long, { name: "Key of the web shop, Hamburg 2" });
+  await site.db.query(sql`
+    update keys set created_at = now() - interval '90 days', expires_at = now() + interval '6 days'
+     where account_id = ${long.accountId}`);
   const sendAt = new Date(Date.now() + 3_600_000).toISOString();
   await site.send(made, { recipient: "4915112345678", text: "Later", sendAt });
   await using tab = await site.signedIn(wolfe, "/team");

@@ -8,9 +8,10 @@ import { words } from "../../text/words.ts";
 import { type Column } from "../../ui/listing.tsx";
 import { RowButton } from "../../ui/reasoned.tsx";
 import { Time } from "../../ui/time.tsx";
+import classes from "./key-row.module.css";
 
 /** Grows with the window: at 1280 pixels the actions at the other end are in sight as well. */
-const NAME_WIDTH = "clamp(9rem, 12.5vw, 15rem)";
+const NAME_WIDTH = "clamp(8rem, 10vw, 15rem)";
 
 export const COLUMNS: Column<ApiKey>[] = [
   {
@@ -31,7 +32,7 @@ export const COLUMNS: Column<ApiKey>[] = [
     cell: (key) => (
       <Stack gap={0}>
         <Time at={key.createdAt} form="relative" />
-        <Text component="div" size="xs" c="dimmed" truncate maw="8rem" title={key.createdBy.name}>
+        <Text component="div" size="xs" c="dimmed" truncate maw="6.5rem" title={key.createdBy.name}>
           {text.by(key.createdBy.name)}
         </Text>
       </Stack>
@@ -87,7 +88,7 @@ function LastUsed({ apiKey }: { apiKey: ApiKey }) {
     <Stack gap={0}>
       {apiKey.lastUsedAt ? <Time at={apiKey.lastUsedAt} form="relative" /> : words.never}
       {isActive && nowMs() - since > UNUSED_MS && (
-        <Text span size="xs" c="dimmed">
+        <Text span size="xs" c="dimmed" lh="xs" maw="5rem" className={classes["hint"]}>
           {text.unused}
         </Text>
       )}
