@@ -9,7 +9,7 @@ import { setNonce } from "get-nonce";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { toFailure } from "./failure.ts";
-import { isPageHeld } from "./held-page.ts";
+import { whenFree } from "./held-page.ts";
 import { takeLinkToken } from "./link-token.ts";
 import { createSiteRouter } from "./routes.tsx";
 import { goToSignIn } from "./session.ts";
@@ -25,8 +25,7 @@ setNonce(nonce);
 const client = new QueryClient({
   queryCache: new QueryCache({
     onError: (error) => {
-      // What is held asks again when it is closed.
-      if (toFailure(error).code === "SESSION_REQUIRED" && !isPageHeld()) goToSignIn(router);
+      if (toFailure(error).code === "SESSION_REQUIRED") whenFree(() => goToSignIn(router));
     },
   }),
   defaultOptions: {

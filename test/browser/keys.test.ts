@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { promisify } from "node:util";
 import type { Page } from "playwright-core";
 import { sql } from "#platform";
+import { eventually } from "../support/eventually.ts";
 import { startService } from "../support/process.ts";
 import { copyAndClose } from "../support/shown-once.ts";
 import { siteOfFile } from "../support/site.ts";
@@ -180,6 +181,25 @@ test("who makes a key after the session has ended is led to sign-in", async () =
 
   await dialog(page).getByRole("button", { name: "Create key" }).click();
   // And from there on to the set-up, which nobody has made here.
+  await page.waitForURL(/\/(?:sign-in|setup)/);
+});
+
+test("a key on display outlives the session, which ends when it is closed", async () => {
+  await using tab = await site.signedIn(ada, "/keys", { statuses: [401] });
+  const { page } = tab;
+  const key = await create(tab, { name: "Kept" });
+  let isRefused = false;
+  page.on("response", (response) => void (isRefused ||= response.status() === 401));
+  await tab.context.clearCookies();
+
+  await eventually("the page learns that nobody is signed in", async () => {
+    await page.evaluate("dispatchEvent(new Event('visibilitychange'))");
+    return isRefused;
+  });
+  assert.equal(await shownKey(page).textContent(), key);
+  await page.keyboard.press("Escape");
+  await gate(page).getByRole("button", { name: "Close without copying" }).click();
+
   await page.waitForURL(/\/(?:sign-in|setup)/);
 });
 

@@ -139,6 +139,19 @@ test("a carrier is added by the command shown, bound, paused, changed, lost and 
   await dialog(page).getByRole("button", { name: "Save" }).click();
   await page.getByText("acme is changed").waitFor();
 
+  await acme.getByRole("button", { name: "Settings…" }).click();
+  await site.db.query(sql`
+    update carriers set settings = settings || '{"rate": 49}', version = version + 1 where name = 'acme'`);
+  await acme.getByText(/of at most 49\/s/).waitFor();
+  await dialog(page).getByLabel("Window").fill("12");
+  tab.expect(409);
+  await dialog(page).getByRole("button", { name: "Save" }).click();
+  await dialog(page).getByRole("alert").waitFor();
+  const [kept] = await site.db.query(sql`
+    select settings ->> 'rate' as rate, settings ->> 'window' as window from carriers where name = 'acme'`);
+  assert.partialDeepStrictEqual(kept, { rate: "49" }, "no change of somebody else is undone");
+  await dialog(page).getByRole("button", { name: "Cancel" }).click();
+
   await section(page, "Routes").click();
   await page.getByLabel("Prefix").fill("33");
   await page.getByLabel("First carrier").selectOption("acme");
@@ -246,6 +259,11 @@ test("prices: the longest prefix wins, and what the page says is what a send cos
   assert.equal((await send(key, "4915112345678")).credits, 5);
   assert.equal((await send(key, "4917012345678")).credits, 2);
   await page.getByRole("button", { name: "Remove 49151" }).click();
+  await dialog(page)
+    .getByText(/^Numbers that begin with 49151 cost what/)
+    .waitFor();
+  await tab.check("remove a price");
+  await dialog(page).getByRole("button", { name: "Remove" }).click();
   await row(page, "49151").waitFor({ state: "detached" });
   assert.equal((await send(key, "4915112345678")).credits, 2);
 

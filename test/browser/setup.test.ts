@@ -69,6 +69,8 @@ test("two tabs that finish together make exactly one operator, and the token is 
     }),
   );
 
+  const loser = winner === first ? second : first;
+  await loser.page.getByText(/Posthorn is set up already|This link does not work/).waitFor();
   assert.deepEqual(await site.db.query(sql`select email from users where is_operator`), [
     { email: "ada@example.com" },
   ]);

@@ -141,7 +141,7 @@ test("with two accounts the address names the one that is shown", async () => {
     [account, "owner"],
     [second, "viewer"],
   ]);
-  await using tab = await site.signedIn(both, "/keys");
+  await using tab = await site.signedIn(both, "/keys", { statuses: [401, 404] });
 
   await tab.page.getByRole("button", { name: /Switch account/ }).waitFor();
   assert.match(tab.page.url(), /\?account=/);
@@ -150,4 +150,29 @@ test("with two accounts the address names the one that is shown", async () => {
   await tab.page.getByRole("button", { name: "Switch account: Second" }).waitFor();
 
   assert.equal(new URL(tab.page.url()).searchParams.get("account"), second.accountId);
+
+  await site.db.query(sql`delete from sessions where user_id = ${both.userId}`);
+  const wanted = `/messages?account=${second.accountId}&status=FAILED`;
+  await tab.page.goto(`${site.url}${wanted}`);
+  await give(tab, both.email, both.password);
+  await tab.page.getByRole("heading", { name: "Messages", level: 1 }).waitFor();
+  assert.equal(tab.page.url(), `${site.url}${wanted}`, "also after signing in again");
+});
+
+test("a service that is away for a moment costs no page and nothing that was typed", async () => {
+  await using tab = await site.signedIn(ada, "/settings", { statuses: [0, 404] });
+  const { page } = tab;
+  await page.getByLabel("Name of the account").fill("Half a na");
+  const isMissed = page.waitForEvent("requestfailed", (request) =>
+    request.url().includes("/assets/"),
+  );
+
+  await tab.context.setOffline(true);
+  await page.getByRole("link", { name: "Credits", exact: true }).hover();
+  await isMissed;
+  assert.equal(await page.getByLabel("Name of the account").inputValue(), "Half a na");
+  await tab.context.setOffline(false);
+  await page.getByRole("link", { name: "Credits", exact: true }).click();
+
+  await page.getByRole("heading", { name: "Credits", level: 1 }).waitFor();
 });

@@ -34,6 +34,8 @@ const DESKTOP = { width: 1280, height: 800 };
 const PHONE = { width: 375, height: 812 };
 /** The browser's own line for an answer that is an error. */
 const STATUS_LINE = /^Failed to load resource: the server responded with a status of (\d+)/;
+/** The same where none came, which counts as 0. */
+const NO_ANSWER = /^Failed to load resource: net::ERR_INTERNET_DISCONNECTED/;
 /** Longer than any wait on a busy machine; a state that has not come by then does not come. */
 const WAIT_MS = 30_000;
 
@@ -82,7 +84,7 @@ function guard(page: Page, { url, secrets }: Deps, expected: Set<number>) {
 
   page.on("console", (message) => {
     if (!["error", "warning"].includes(message.type())) return;
-    const status = STATUS_LINE.exec(message.text())?.[1];
+    const status = NO_ANSWER.test(message.text()) ? 0 : STATUS_LINE.exec(message.text())?.[1];
     if (status !== undefined && expected.has(Number(status))) return;
     faults.push(`${message.type()}: ${message.text()} (${message.location().url})`);
   });

@@ -23,46 +23,46 @@ export function prefixName(prefix: string): string {
   return prefix === "" ? text.anyNumber : prefix;
 }
 
-type RemoveProps = {
-  prefix: string;
+type Removal = { prefix: string; version: number | undefined };
+
+type RemoveWish = {
   /** Of the list that is shown. */
   version: number | undefined;
-  title: string;
-  consequence: string;
-  remove: (query: { prefix: string; version: number | undefined }) => Promise<unknown>;
+  title: (prefixName: string) => string;
+  consequence: (prefix: string) => string;
+  remove: (removal: Removal) => Promise<unknown>;
 };
 
-/** In a row of the list: takes away what is set for this prefix. */
-export function RemovePrefix({ prefix, version, title, consequence, remove }: RemoveProps) {
-  const [asked, setAsked] = useState<{ version: number | undefined }>();
+/** A button for each row, and the one dialog that asks first. */
+export function useRemoval({ version, title, consequence, remove }: RemoveWish) {
+  const [asked, setAsked] = useState<Removal>();
   const removal = useAction(remove);
-  async function confirm(): Promise<void> {
-    const outcome = await removal.run({ prefix, version: asked?.version });
+  async function confirm(wish: Removal): Promise<void> {
+    const outcome = await removal.run(wish);
     if (outcome?.ok) setAsked(undefined);
   }
-  return (
-    <>
-      <Button
-        variant="default"
-        size="compact-sm"
-        aria-label={text.removeNamed(prefixName(prefix))}
-        onClick={() => setAsked({ version })}
-      >
-        {text.remove}
-      </Button>
-      {asked && (
-        <Confirm
-          title={title}
-          consequence={consequence}
-          submit={text.remove}
-          isRunning={removal.isRunning}
-          failure={removal.failure}
-          onConfirm={() => void confirm()}
-          onClose={() => setAsked(undefined)}
-        />
-      )}
-    </>
+  const button = (prefix: string) => (
+    <Button
+      variant="default"
+      size="compact-sm"
+      aria-label={text.removeNamed(prefixName(prefix))}
+      onClick={() => setAsked({ prefix, version })}
+    >
+      {text.remove}
+    </Button>
   );
+  const dialog = asked && (
+    <Confirm
+      title={title(prefixName(asked.prefix))}
+      consequence={consequence(asked.prefix)}
+      submit={text.remove}
+      isRunning={removal.isRunning}
+      failure={removal.failure}
+      onConfirm={() => void confirm(asked)}
+      onClose={() => setAsked(undefined)}
+    />
+  );
+  return { button, dialog };
 }
 
 /** The hint below its field, so that fields beside each other stand in line. */

@@ -9,7 +9,7 @@ import { type Column, Listing } from "../../ui/listing.tsx";
 import { useFields } from "../../ui/use-fields.ts";
 import { useAction } from "../../use-action.ts";
 import { askAgain, useRead } from "../../use-read.ts";
-import { checkPrefix, Finder, prefixName, RemovePrefix, SetByPrefix } from "./prefix.tsx";
+import { checkPrefix, Finder, prefixName, SetByPrefix, useRemoval } from "./prefix.tsx";
 
 const LIST = "GET /console/operator/prices";
 type Price = Answer<typeof LIST>["data"][number];
@@ -18,17 +18,13 @@ type Price = Answer<typeof LIST>["data"][number];
 export function PricesPage() {
   const prices = useRead(LIST, {});
   const client = useQueryClient();
-  const removeButton = ({ prefix }: Price) => (
-    <RemovePrefix
-      prefix={prefix}
-      version={prices.data?.version}
-      title={text.removePriceTitle(prefixName(prefix))}
-      consequence={text.removePriceText(prefix)}
-      remove={(query) =>
-        call("DELETE /console/operator/prices", { query }).finally(() => askAgain(client, [LIST]))
-      }
-    />
-  );
+  const removal = useRemoval({
+    version: prices.data?.version,
+    title: text.removePriceTitle,
+    consequence: text.removePriceText,
+    remove: (query) =>
+      call("DELETE /console/operator/prices", { query }).finally(() => askAgain(client, [LIST])),
+  });
   const columns: Column<Price>[] = [
     { name: "prefix", header: text.prefix, cell: ({ prefix }) => prefixName(prefix) },
     {
@@ -37,10 +33,11 @@ export function PricesPage() {
       isNumber: true,
       cell: ({ credits }) => formatNumber(credits),
     },
-    { name: "actions", header: text.actions, cell: removeButton },
+    { name: "actions", header: text.actions, cell: ({ prefix }) => removal.button(prefix) },
   ];
   return (
     <Stack gap="lg">
+      {removal.dialog}
       <Listing
         label={operatorText.prices}
         columns={columns}
@@ -60,7 +57,7 @@ export function PricesPage() {
             <span>{prefixName(price.prefix)}</span>
             <Group gap="xs">
               <strong>{countOf(price.credits, "credit")}</strong>
-              {removeButton(price)}
+              {removal.button(price.prefix)}
             </Group>
           </Group>
         )}

@@ -8,7 +8,7 @@ import { type Column, Listing } from "../../ui/listing.tsx";
 import { useFields } from "../../ui/use-fields.ts";
 import { useAction } from "../../use-action.ts";
 import { askAgain, useRead } from "../../use-read.ts";
-import { checkPrefix, Finder, prefixName, RemovePrefix, SetByPrefix } from "./prefix.tsx";
+import { checkPrefix, Finder, prefixName, SetByPrefix, useRemoval } from "./prefix.tsx";
 
 const LIST = "GET /console/operator/routes";
 type Route = Answer<typeof LIST>["data"][number];
@@ -17,17 +17,13 @@ type Route = Answer<typeof LIST>["data"][number];
 export function RoutesPage() {
   const routes = useRead(LIST, {});
   const client = useQueryClient();
-  const removeButton = ({ prefix }: Route) => (
-    <RemovePrefix
-      prefix={prefix}
-      version={routes.data?.version}
-      title={text.removeRouteTitle(prefixName(prefix))}
-      consequence={text.removeRouteText(prefix)}
-      remove={(query) =>
-        call("DELETE /console/operator/routes", { query }).finally(() => askAgain(client, [LIST]))
-      }
-    />
-  );
+  const removal = useRemoval({
+    version: routes.data?.version,
+    title: text.removeRouteTitle,
+    consequence: text.removeRouteText,
+    remove: (query) =>
+      call("DELETE /console/operator/routes", { query }).finally(() => askAgain(client, [LIST])),
+  });
   const columns: Column<Route>[] = [
     { name: "prefix", header: text.prefix, cell: ({ prefix }) => prefixName(prefix) },
     {
@@ -36,10 +32,11 @@ export function RoutesPage() {
       isLong: true,
       cell: ({ carriers }) => carriers.map(({ name }) => name).join(", "),
     },
-    { name: "actions", header: text.actions, cell: removeButton },
+    { name: "actions", header: text.actions, cell: ({ prefix }) => removal.button(prefix) },
   ];
   return (
     <Stack gap="lg">
+      {removal.dialog}
       <Listing
         label={operatorText.routes}
         columns={columns}
@@ -64,7 +61,7 @@ export function RoutesPage() {
                 {route.carriers.map(({ name }) => name).join(", ")}
               </Text>
             </Stack>
-            {removeButton(route)}
+            {removal.button(route.prefix)}
           </Group>
         )}
       />
