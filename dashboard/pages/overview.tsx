@@ -86,7 +86,7 @@ function Numbers({
     // Alerts stand above all else. What they would push down was only a shape, and begins anew.
     <Stack gap="lg" key={String(isKnown)}>
       <Alerts alerts={summary.data?.alerts ?? []} />
-      <Figures summary={summary} search={search} />
+      <Figures summary={summary} />
       <Suspense fallback={<ChartSkeletons />}>
         {isKnown ? <Charts query={query} onRange={onRange} /> : <ChartSkeletons />}
       </Suspense>

@@ -34,7 +34,7 @@ export function statsHandlers(deps: Deps) {
       const [account, current, before, alerts] = await Promise.all([
         findAccount(db, accountId),
         numbersOf(db, accountId, span),
-        numbersOf(db, accountId, spanBefore(span)),
+        numbersOf(db, accountId, spanBefore(span, now)),
         findAlerts(deps, { accountId, person, now }),
       ]);
       if (!account) throw new Problem("ACCOUNT_NOT_FOUND");

@@ -2,7 +2,6 @@ import { SimpleGrid, Text } from "@mantine/core";
 import { Link, type LinkProps } from "@tanstack/react-router";
 import type { Answer } from "../../api.ts";
 import { countOf, formatDuration, formatNumber, formatRate } from "../../format.ts";
-import type { RangeSearch } from "../../range.ts";
 import { overviewText as text } from "../../text/overview.ts";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import type { Read } from "../../use-read.ts";
@@ -11,16 +10,16 @@ import classes from "./overview.module.css";
 
 type Summary = Answer<"GET /console/accounts/{accountId}/stats/summary">;
 
-type Props = { summary: Read<Summary>; search: RangeSearch };
+type Props = { summary: Read<Summary> };
 
 /** The four numbers, each a link to what it counts. */
-export function Figures({ summary, search }: Props) {
+export function Figures({ summary }: Props) {
   const { data } = summary;
   if (summary.failure && !data) {
     return <FailurePanel failure={summary.failure} onRetry={summary.retry} />;
   }
-  const { range = "24h", from, to } = search;
-  const inRange = from && to ? { from, to } : { range };
+  // Just what was counted: whole minutes, hours or days of the range that was chosen.
+  const inRange = data ? { from: data.span.from, to: data.span.to } : {};
   const now = data?.now;
   const before = data?.before;
   return (

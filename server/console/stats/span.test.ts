@@ -56,14 +56,29 @@ test("a day on which the clocks change has 23 or 25 hours", () => {
   );
 });
 
-test("the span before ends where this one begins and has as many buckets", () => {
+test("the span before has as many buckets, and ends where this one begins or after it has lasted as long", () => {
   for (const range of ["15m", "1h", "24h", "7d", "30d"] as const) {
     const now = span({ range, zone: "Europe/Paris" });
-    const before = spanBefore(now);
-    assert.equal(before.to.getTime(), now.from.getTime(), range);
+    const whole = spanBefore(now, now.to);
+    const before = spanBefore(now, NOW);
+    assert.equal(whole.to.getTime(), now.from.getTime(), range);
     assert.equal(before.starts.length, now.starts.length, range);
+    const longer = lasted(before.from, before.to) - lasted(now.from, NOW);
+    assert.ok(longer >= 0 && longer < before.width * 60_000, `${range}: ${longer} ms longer`);
   }
 });
+
+test("minutes that are not kept any more are compared by quarters", () => {
+  const from = new Date(NOW.getTime() - 46 * 3_600_000);
+  const to = new Date(from.getTime() + 3 * 3_600_000);
+  const now = span({ range: "custom", from, to });
+
+  assert.deepEqual([now.width, spanBefore(now, NOW).width], [1, 15]);
+});
+
+function lasted(from: Date, to: Date): number {
+  return to.getTime() - from.getTime();
+}
 
 test("a custom range takes buckets that suit its length, and minutes only while they are kept", () => {
   const custom = (from: string, to: string) =>

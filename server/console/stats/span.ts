@@ -61,17 +61,26 @@ export function spanOf(asked: Asked, now: Date): Span | { wrong: Record<string, 
   });
 }
 
-/** As many buckets, right before. */
-export function spanBefore(span: Span): Span {
-  const { bucket, zone, starts, from } = span;
+/** As many buckets, right before; cut off after as long as this span has lasted by now. */
+export function spanBefore(span: Span, now: Date): Span {
+  const { bucket, zone, starts, from, to } = span;
   const first = back(from, bucket, zone, starts.length);
-  return buckets({ bucket, zone, first, until: new Date(from.getTime() - 1) });
+  const before = buckets({ bucket, zone, first, until: new Date(from.getTime() - 1) });
+  const width = isKept(first, now) ? before.width : 15;
+  if (now >= to) return { ...before, width };
+  const stepMs = width * MINUTE_MS;
+  const lastedMs = Math.ceil((now.getTime() - from.getTime()) / stepMs) * stepMs;
+  const end = Math.min(first.getTime() + lastedMs, before.to.getTime());
+  return { ...before, width, to: new Date(end) };
+}
+
+function isKept(from: Date, now: Date): boolean {
+  return now.getTime() - from.getTime() < MINUTES_KEPT_MS;
 }
 
 function bucketFor(from: Date, to: Date, now: Date): Bucket {
   const lengthMs = to.getTime() - from.getTime();
-  const isFresh = now.getTime() - from.getTime() < MINUTES_KEPT_MS;
-  if (lengthMs <= 3 * WIDTHS_MS.hour && isFresh) return "minute";
+  if (lengthMs <= 3 * WIDTHS_MS.hour && isKept(from, now)) return "minute";
   if (lengthMs <= 12 * WIDTHS_MS.hour) return "quarter";
   return lengthMs <= 4 * DAY_MS ? "hour" : "day";
 }
