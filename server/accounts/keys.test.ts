@@ -17,7 +17,7 @@ test("a key has a name of 1 to 60 characters and at least one known scope", () =
   for (const name of ["a", "é".repeat(60), "👍".repeat(60), "Prod key #1"]) {
     assert.deepEqual(judgeNewKey({ ...wish, name }), []);
   }
-  for (const name of ["", "a".repeat(61), "👍".repeat(61), "a\nb", "\ud800"]) {
+  for (const name of ["", "a".repeat(61), "👍".repeat(61), "a\nb", "a\u202eb", "\ud800"]) {
     assert.equal(judgeNewKey({ ...wish, name }).length, 1, JSON.stringify(name));
   }
   assert.deepEqual(judgeNewKey({ ...wish, scopes: ["messages:send", "messages:read"] }), []);

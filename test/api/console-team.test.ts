@@ -406,4 +406,6 @@ test("a name and preferences are kept with their version", async () => {
   });
   const late = await owner.call("PATCH", "/console/me", { version: 1, name: "Eve" });
   assert.equal(late.json().error.code, "VERSION_CONFLICT");
+  const turned = await owner.call("PATCH", "/console/me", { version: 2, name: "Ada\u202eEve" });
+  assert.match(detailOf(turned), /must not hold characters that change the direction/);
 });
