@@ -57,7 +57,7 @@ export function deliveryIntake(deps: Deps): DeliveryIntake {
 
   function giveBack(born: BornDelivery): void {
     const claim = claimOf(born);
-    log.error(idsOf(claim), "a webhook cannot be signed: its account's secrets cannot be read");
+    log.warn(idsOf(claim), "a webhook waits: the secrets that sign it could not be read");
     runner.putBack(claim, UNSIGNED_WAIT_MS);
   }
 
