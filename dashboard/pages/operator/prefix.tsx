@@ -8,12 +8,14 @@ import {
   type TextInputProps,
   Title,
 } from "@mantine/core";
-import { type ReactNode, type SubmitEvent, useState } from "react";
+import { type ReactNode, type SubmitEvent, Suspense, useState } from "react";
+import { part } from "../../parts.ts";
 import { routingText as text } from "../../text/operator.ts";
-import { Confirm } from "../../ui/confirm.tsx";
 import { FailureLine } from "../../ui/failure-panel.tsx";
 import { type Action, useAction } from "../../use-action.ts";
 import classes from "./operator.module.css";
+
+const Confirm = part(() => import("../../ui/confirm.tsx"), "Confirm");
 
 export function checkPrefix(value: string): string | null {
   return /^\d{0,15}$/.test(value) ? null : text.prefixWrong;
@@ -52,15 +54,17 @@ export function useRemoval({ version, title, consequence, remove }: RemoveWish) 
     </Button>
   );
   const dialog = asked && (
-    <Confirm
-      title={title(prefixName(asked.prefix))}
-      consequence={consequence(asked.prefix)}
-      submit={text.remove}
-      isRunning={removal.isRunning}
-      failure={removal.failure}
-      onConfirm={() => void confirm(asked)}
-      onClose={() => setAsked(undefined)}
-    />
+    <Suspense>
+      <Confirm
+        title={title(prefixName(asked.prefix))}
+        consequence={consequence(asked.prefix)}
+        submit={text.remove}
+        isRunning={removal.isRunning}
+        failure={removal.failure}
+        onConfirm={() => void confirm(asked)}
+        onClose={() => setAsked(undefined)}
+      />
+    </Suspense>
   );
   return { button, dialog };
 }
