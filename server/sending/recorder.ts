@@ -59,8 +59,8 @@ const MAX_ITEMS = 2_000;
 /** More than all windows of all carriers together; receipts beyond it are repeated by their carrier. */
 const MAX_WAITING = 100_000;
 const RETRY_MS = 500;
-/** A batch under full load is stored in a fraction of it. */
-const BEHIND_MS = 1_000;
+/** Under full load answers wait for half a second, and hardly ever for a whole one. */
+const BEHIND_MS = 3_000;
 const MAX_UNSTORED = 4_000;
 const PARKED_PAGE = 500;
 /** Who records a submission takes its receipts along; only two at the same moment miss each other. */
