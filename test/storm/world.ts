@@ -115,7 +115,6 @@ async function addRoutes(db: Database, secrets: SecretBox, port: number): Promis
     host: "127.0.0.1",
     port,
     system_id: "storm",
-    rate: 0,
     window: 20,
     binds: 4,
     response_timeout: "3s",
@@ -126,13 +125,14 @@ async function addRoutes(db: Database, secrets: SecretBox, port: number): Promis
     reconnect_already_bound: "100ms-1s",
     reconnect_refused: "100ms-1s",
   };
-  for (const [name, inDoubt, prefix] of [
-    ["again", "resend", ""],
-    ["never again", "fail", NEVER_AGAIN_PREFIX],
+  // With a limit, segments wait for their turn: whoever sleeps meanwhile must not send them any more.
+  for (const [name, inDoubt, prefix, rate] of [
+    ["again", "resend", "", 0],
+    ["never again", "fail", NEVER_AGAIN_PREFIX, 30],
   ] as const) {
     const added = await addCarrier(db, {
       name,
-      settings: { ...settings, in_doubt: inDoubt },
+      settings: { ...settings, rate, in_doubt: inDoubt },
       password: "secret",
       secrets,
       actor: "storm",
