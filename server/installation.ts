@@ -2,6 +2,7 @@ import { isSecretKeyRight } from "#accounts";
 import {
   type Clock,
   createLog,
+  findRunningPostgres,
   migrate,
   missingMigrations,
   openDatabase,
@@ -30,6 +31,7 @@ export async function openInstallation(
       url,
       isEmbedded,
       isAlone,
+      isBack: async () => !isEmbedded || (await isRunningAt(config.dataDir, url)),
       db,
       log,
       applied,
@@ -48,6 +50,15 @@ export async function openInstallation(
     await storage.stop();
     throw error;
   }
+}
+
+async function isRunningAt(dataDir: string, url: string): Promise<boolean> {
+  const running = await findRunningPostgres(dataDir);
+  if (running && running.url !== url)
+    throw new Unfit(
+      "The service was started again, with its database at another port. Repeat the command.",
+    );
+  return running !== undefined;
 }
 
 const OTHER_KEY =

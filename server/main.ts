@@ -18,10 +18,20 @@ const program: Program = {
   stopSignal: () => AbortSignal.any([stopping.signal, outputClosed()]),
 };
 
-/** Heard from the first moment. A second signal, for the impatient, ends the process at once. */
+/** Heard from the first moment. */
 const stopping = new AbortController();
+/** Ctrl+C reaches all processes of a terminal, and the one that started this one hands it on as well. */
+const SAME_SIGNAL_MS = 1_000;
+let heardAtMs: number | undefined;
 for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-  process.once(name, () => stopping.abort());
+  process.on(name, () => {
+    heardAtMs ??= systemClock.monotonicMs();
+    stopping.abort();
+    if (systemClock.monotonicMs() - heardAtMs < SAME_SIGNAL_MS) return;
+    // A second one, from the impatient, ends the process at once.
+    process.removeAllListeners(name);
+    process.kill(process.pid, name);
+  });
 }
 
 /** Whoever reads a command's output may stop reading, such as head; a service goes on without. */

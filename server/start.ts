@@ -4,6 +4,7 @@ import { createLog, migrate, systemClock, Unfit } from "#platform";
 import { compose } from "./compose.ts";
 import { readConfig } from "./config.ts";
 import { greeting } from "./greeting.ts";
+import type { Config } from "./settings.ts";
 import { buildPages } from "./pages.ts";
 import { openStorage, readSecretKey } from "./storage.ts";
 
@@ -14,11 +15,7 @@ import { openStorage, readSecretKey } from "./storage.ts";
 export async function start(signal: AbortSignal): Promise<void> {
   const wanted = readConfig();
   const log = createLog(wanted.logLevel);
-  const config = { ...wanted, port: await freePort(wanted, "PORT", "HOST and PORT") };
-  const { metricsListen } = wanted;
-  if (metricsListen) await freePort(metricsListen, "METRICS_LISTEN", "METRICS_LISTEN");
-  if (metricsListen?.host === config.host && metricsListen.port === config.port)
-    throw new Unfit("METRICS_LISTEN is HOST:PORT. Leave it out, or name another port.");
+  const config = { ...wanted, port: await refuseTakenPorts(wanted) };
   const storage = await openStorage(config, { clock: systemClock, log, signal });
   try {
     if (signal.aborted) return;
@@ -51,19 +48,22 @@ export async function start(signal: AbortSignal): Promise<void> {
   }
 }
 
+/** Found out before anything is changed. Answers the port, which is a free one where 0 was asked for. */
+async function refuseTakenPorts({ host, port, metricsListen }: Config): Promise<number> {
+  await using service = await probe({ host, port }, ["PORT", "HOST and PORT"]);
+  // While the first is held, so that the two cannot be one and the same.
+  await using _metrics =
+    metricsListen && (await probe(metricsListen, ["METRICS_LISTEN", "METRICS_LISTEN"]));
+  return service.port;
+}
+
 type Address = { host: string; port: number };
 
-/** Found out before anything is changed. Answers the port, which is a free one where 0 was asked for. */
-async function freePort(
-  { host, port }: Address,
-  ofPort: string,
-  ofAddress: string,
-): Promise<number> {
-  const probe = createServer();
+async function probe({ host, port }: Address, [ofPort, ofAddress]: [string, string]) {
+  const server = createServer();
   try {
-    probe.listen({ host, port });
-    await once(probe, "listening");
-    return (probe.address() as AddressInfo).port;
+    server.listen({ host, port });
+    await once(server, "listening");
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new Unfit(
@@ -71,9 +71,14 @@ async function freePort(
         ? `Port ${port} on ${host} is taken. Stop what uses it, or set ${ofPort} to another.`
         : `Cannot listen on ${host}:${port} (${code}). Set ${ofAddress} to an address of this machine.`,
     );
-  } finally {
-    probe.close();
   }
+  return {
+    port: (server.address() as AddressInfo).port,
+    async [Symbol.asyncDispose]() {
+      server.close();
+      await once(server, "close");
+    },
+  };
 }
 
 async function aborted(signal: AbortSignal): Promise<void> {

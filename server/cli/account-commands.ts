@@ -39,7 +39,7 @@ const create = command({
 
 function accountName(value: string): string {
   const [fault] = judgeAccountName(value);
-  if (fault !== undefined) throw new Error("must have 1 to 60 characters.");
+  if (fault !== undefined) throw new Error(fault.replace("The account's name ", ""));
   return value.trim();
 }
 

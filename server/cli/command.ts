@@ -97,6 +97,11 @@ export type Installation = {
   isEmbedded: boolean;
   /** No service runs on this data folder, and none can start before the command ends. */
   isAlone: boolean;
+  /**
+   * Whether the database that was away is there again. The embedded one is asked for by its process: a
+   * port that it left may be somebody else's, who must not be shown the password.
+   */
+  isBack(): Promise<boolean>;
   db: Database;
   log: Log;
   /** What opening it has applied. */

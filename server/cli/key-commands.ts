@@ -20,7 +20,8 @@ const create = command({
   examples: [
     "key create --account 019a85c2-5b00-7abc-8def-0123456789ab --name Shop --scope messages:send --scope messages:read --expires 90d",
   ],
-  async run({ account, name, scope, expires }, context) {
+  async run({ account, name: given, scope, expires }, context) {
+    const name = given.trim();
     const { db } = await context.installation();
     const now = context.clock.now();
     const expiresAt = expires ? momentAfter(expires, now) : null;

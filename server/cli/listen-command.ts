@@ -20,7 +20,7 @@ const listen = command({
   ],
   isService: true,
   async run({ account, forwardTo }, context) {
-    const { db, secrets, isAlone } = await context.installation();
+    const { db, secrets, isAlone, isBack } = await context.installation();
     if (isAlone) throw new CommandFailure(NOTHING_TO_HEAR);
     const { name } = await requireAccount(db, account);
     const forwarding = forwardTo === undefined ? undefined : openForwarder(context, forwardTo);
@@ -29,9 +29,9 @@ const listen = command({
       const { clock, signal, program, terminal } = context;
       const deps = { db, clock, secrets: await secrets(), version: program.version };
       const onReady = () => terminal.say(`Listening to the events of ${name}. Stop with Ctrl+C.`);
-      const onLapse = () => terminal.say("This process stood still; events may have been missed.");
+      const onLapse = () => terminal.say("Nothing was heard for a while; events may be missing.");
       const onAway = () => terminal.say("The database is away; waiting for it.");
-      const follow = { accountId: account, signal, onReady, onLapse, onAway };
+      const follow = { accountId: account, signal, onReady, onLapse, onAway, isBack };
       for await (const event of followEvents(deps, follow)) {
         await queue.add(event.messageId, async () => {
           const forwarded = (await forwarding?.forward(event)) ?? null;

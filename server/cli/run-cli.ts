@@ -71,7 +71,8 @@ async function perform(
     if (result) terminal.print(terminal.isJson ? JSON.stringify(result.json) : result.text);
     return result?.isFault ? EXIT.failed : EXIT.worked;
   } catch (error) {
-    if (signal.aborted) return EXIT.interrupted;
+    // A service that was asked to stop has done so.
+    if (signal.aborted) return command.isService ? EXIT.worked : EXIT.interrupted;
     terminal.say(explainError(error));
     return EXIT.failed;
   } finally {

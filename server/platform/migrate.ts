@@ -37,6 +37,7 @@ export async function migrate(url: string, signal?: AbortSignal): Promise<string
   const leave = () => void client.end().catch(() => undefined);
   signal?.addEventListener("abort", leave, { once: true });
   try {
+    signal?.throwIfAborted();
     await client.query("select pg_advisory_lock($1)", [LOCK]);
     signal?.removeEventListener("abort", leave);
     const done = await appliedMigrations(client);

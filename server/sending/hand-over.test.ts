@@ -57,6 +57,21 @@ test("a route that was changed a moment ago leads to no carrier of the old one",
   assert.deepEqual(rows, [{ carrier_id: world.carrier.carrierId }]);
 });
 
+test("an answer is stored also where the routes cannot be read anew", async () => {
+  await using world = await startWorld();
+  const old = { ...(await loadRouting(world.api.db)), carriersFor: () => [] };
+  const busy = { kind: "refused", temporary: true, throttled: false } as const;
+
+  await world.handOver(
+    await world.claimed(),
+    async () => ({ ...busy, code: "CARRIER_UNAVAILABLE", carrierCode: "0x14" }),
+    { routing: async (isAnew = false) => (isAnew ? assert.fail("the database is away") : old) },
+  );
+
+  const rows = await world.api.db.query(sql`select outcome from submissions`);
+  assert.deepEqual(rows, [{ outcome: "refused_temporarily" }]);
+});
+
 test("a renewal names the epoch of the lease, so that one that ran out is not taken for it", async () => {
   await using world = await startWorld();
   const { message, epoch } = await world.claimed();

@@ -147,7 +147,8 @@ async function routeOf(
   answer: SubmitOutcome,
 ): Promise<readonly string[]> {
   const known = (await routing()).carriersFor(recipient) ?? [];
-  if (answer.kind === "accepted" || known.includes(carrier.carrierId)) return known;
+  const isSettled = answer.kind === "accepted" || answer.kind === "in_doubt";
+  if (isSettled || known.includes(carrier.carrierId)) return known;
   try {
     return (await routing(true)).carriersFor(recipient) ?? [];
   } catch (error) {

@@ -34,10 +34,12 @@ export type FollowWish = {
   signal: AbortSignal;
   /** From now on nothing is missed. */
   onReady?: () => void;
-  /** This process stood still for so long that events may have been missed; it goes on. */
+  /** Nothing was asked for so long that events may have been missed; it goes on. */
   onLapse?: () => void;
-  /** The database cannot be reached; what happens meanwhile is seen once it is back. */
+  /** The database cannot be reached; what happens within a minute is seen once it is back. */
   onAway?: () => void;
+  /** Whether it may be asked again, where somebody else could have taken its place meanwhile. */
+  isBack?: () => Promise<boolean>;
 };
 
 /** Events are written for followers for this long after the last renewal. */
@@ -56,10 +58,11 @@ const ASK_AGAIN_MS = 500;
  */
 export async function* followEvents(
   { db: impatient, ...rest }: Deps,
-  { accountId, signal, onReady, onLapse, onAway }: FollowWish,
+  { accountId, onReady, onLapse, ...wish }: FollowWish,
 ): AsyncGenerator<FollowedEvent, void, undefined> {
   const { clock } = rest;
-  const db = patient(impatient, { clock, signal, ...(onAway && { onAway }) });
+  const { signal } = wish;
+  const db = patient(impatient, { clock, ...wish });
   const deps = { db, ...rest };
   await renew(db, accountId);
   let renewedAtMs = clock.monotonicMs();
@@ -80,10 +83,13 @@ export async function* followEvents(
   }
 }
 
-type Patience = Pick<FollowWish, "signal" | "onAway"> & { clock: Clock };
+type Patience = Pick<FollowWish, "signal" | "onAway" | "isBack"> & { clock: Clock };
 
 /** Asks again where the database is away: all that is asked here may be asked twice. */
-function patient(db: Queryable, { clock, signal, onAway }: Patience): Queryable {
+function patient(
+  db: Queryable,
+  { clock, signal, onAway, isBack = () => Promise.resolve(true) }: Patience,
+): Queryable {
   return {
     async query<Row extends object>(statement: Sql) {
       const until = clock.monotonicMs() + AWAY_LIMIT_MS;
@@ -95,7 +101,8 @@ function patient(db: Queryable, { clock, signal, onAway }: Patience): Queryable 
           if (!isAway || signal.aborted || clock.monotonicMs() > until) throw error;
           if (!isTold) onAway?.();
         }
-        await clock.sleep(ASK_AGAIN_MS, signal);
+        do await clock.sleep(ASK_AGAIN_MS, signal);
+        while (!signal.aborted && clock.monotonicMs() < until && !(await isBack()));
       }
     },
   };

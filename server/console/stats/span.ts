@@ -69,7 +69,7 @@ export function spanBefore(span: Span, now: Date): Span {
   const width = isKept(first, now) ? before.width : 15;
   if (now >= to) return { ...before, width };
   const stepMs = width * MINUTE_MS;
-  const lastedMs = Math.ceil((now.getTime() - from.getTime()) / stepMs) * stepMs;
+  const lastedMs = Math.max(0, Math.ceil((now.getTime() - from.getTime()) / stepMs) * stepMs);
   const end = Math.min(first.getTime() + lastedMs, before.to.getTime());
   return { ...before, width, to: new Date(end) };
 }
