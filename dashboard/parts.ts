@@ -1,5 +1,7 @@
 import { lazyRouteComponent } from "@tanstack/react-router";
 import { type FunctionComponent, lazy, type ReactNode } from "react";
+import { keep, readKept } from "./storage.ts";
+import { words } from "./text/words.ts";
 
 const ASK_EVERY_MS = 1_000;
 
@@ -9,19 +11,46 @@ const ASK_EVERY_MS = 1_000;
  * such file: a newer version was put in its place.
  */
 export async function loadPart<Module>(load: () => Promise<Module>): Promise<Module> {
-  for (let isThere = false; ; isThere = await answers()) {
+  try {
+    return await load();
+  } catch {
+    waiting += 1;
+    showWaiting();
+  }
+  try {
+    return await loadWhenThere(load);
+  } finally {
+    waiting -= 1;
+    showWaiting();
+  }
+}
+
+async function loadWhenThere<Module>(load: () => Promise<Module>): Promise<Module> {
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS));
+    const isThere = await answers();
     try {
       return await load();
     } catch (error) {
       if (isThere) throw error;
     }
-    await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS));
   }
 }
 
+let waiting = 0;
+const note = document.createElement("output");
+note.className = "waiting-note";
+
+/** Beside the page, which may not be there yet. */
+function showWaiting(): void {
+  note.textContent = waiting > 0 ? words.waitingForService : "";
+  if (!note.isConnected) document.body.append(note);
+}
+
+/** Whatever it says: where it can be asked, a part that is missing is gone. */
 async function answers(): Promise<boolean> {
   try {
-    return (await fetch("/healthz", { cache: "no-store" })).ok;
+    return (await fetch("/healthz", { cache: "no-store" })).status < 500;
   } catch {
     return false;
   }
@@ -52,9 +81,11 @@ const RELOAD_PAUSE_MS = 60_000;
 
 /** A newer version has other parts. Not again and again, where it lacks them too. */
 function reload(error: unknown): Promise<never> {
-  const isTried = Date.now() - Number(sessionStorage.getItem(RELOADED_AT)) < RELOAD_PAUSE_MS;
-  if (isTried) throw error;
-  sessionStorage.setItem(RELOADED_AT, String(Date.now()));
+  const reloadedAtMs = Number(readKept("sessionStorage", RELOADED_AT) ?? 0);
+  if (Date.now() - reloadedAtMs < RELOAD_PAUSE_MS) throw error;
+  keep("sessionStorage", RELOADED_AT, String(Date.now()));
+  // Where nothing can be kept, it might be loaded anew without end.
+  if (readKept("sessionStorage", RELOADED_AT) === undefined) throw error;
   location.reload();
   return new Promise(() => {});
 }

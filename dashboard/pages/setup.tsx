@@ -101,6 +101,7 @@ function SetupForm({ token }: { token: string }) {
     call("POST /console/setup", { body: { token, ...values } }),
   );
 
+  if (finish.failure?.code === "LINK_INVALID") return <WrongLink />;
   if (finish.failure?.status === 404) return <DoneAlready />;
   async function send(values: Values): Promise<void> {
     if (step === 0) return setStep(1);

@@ -8,7 +8,7 @@ function isTyping({ target }: KeyboardEvent): boolean {
   return target instanceof Element && target.closest(TAKES_KEYS) !== null;
 }
 
-function hasOpenDialog(): boolean {
+export function hasOpenDialog(): boolean {
   return document.querySelector("[role=dialog]") !== null;
 }
 

@@ -1,14 +1,14 @@
 import { useHotkeys } from "@mantine/hooks";
 import { useNavigate } from "@tanstack/react-router";
-import { stepRow, useShortcuts } from "./shortcuts.ts";
+import { hasOpenDialog, stepRow, useShortcuts } from "./shortcuts.ts";
 
 type Overlays = { openPalette: () => void; openShortcuts: () => void };
 
 /** The shortcuts that hold on every page. */
 export function useSiteShortcuts({ openPalette, openShortcuts }: Overlays): void {
   const navigate = useNavigate();
-  // Also while typing: with a modifier it is no text.
-  useHotkeys([["mod+K", openPalette]], []);
+  // Also while typing: with a modifier it is no text. Over a dialog, one Esc would close both.
+  useHotkeys([["mod+K", () => hasOpenDialog() || openPalette()]], []);
   useShortcuts({
     "?": openShortcuts,
     "/": () => focusSearch() || openPalette(),

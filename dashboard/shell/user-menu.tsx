@@ -120,13 +120,12 @@ export function useSignOut(): () => void {
   const signOut = useAction(() => call("POST /console/auth/sign-out", {}));
   return () =>
     void signOut.run(undefined).then((outcome) => {
-      if (outcome?.ok !== false) {
+      const failure = outcome?.ok === false ? outcome.failure : undefined;
+      // A session that has ended by itself leaves as much behind.
+      if (failure === undefined || failure.code === "SESSION_REQUIRED") {
         clearDrafts();
         location.replace("/sign-in");
-      } else if (outcome.failure.code !== "SESSION_REQUIRED") {
-        const { message } = outcome.failure;
-        toast({ title: shellText.notSignedOut, message, isWarning: true });
-      }
+      } else toast({ title: shellText.notSignedOut, message: failure.message, isWarning: true });
     });
 }
 

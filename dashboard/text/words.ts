@@ -1,5 +1,6 @@
 /** Words that stand on many pages. */
 export const words = {
+  waitingForService: "Waiting for the service…",
   product: "Posthorn",
   copy: "Copy",
   copied: "Copied",

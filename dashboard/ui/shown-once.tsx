@@ -10,18 +10,21 @@ import { Dialog } from "./dialog.tsx";
 import { TellRunning } from "./dialog-form.tsx";
 import classes from "./shown-once.module.css";
 
+type GateOptions = { isShown: boolean; isSaved: boolean; onClose: () => void };
 type Gate = { close: () => void; dialog: ReactNode; tellRunning: (isRunning: boolean) => void };
 
 /**
  * While something shown once is being made or is not saved, every way to close asks first: the
  * buttons, Esc, a click outside, the Back button, and leaving the page.
  */
-function useUnsavedGate(options: { isShown: boolean; onClose: () => void }): Gate {
-  const { isShown, onClose } = options;
+function useUnsavedGate(options: GateOptions): Gate {
+  const { isShown, isSaved, onClose } = options;
   const [isMaking, setIsMaking] = useState(false);
   const [isAsked, setIsAsked] = useState(false);
-  const isUnsaved = isMaking || isShown;
-  useEffect(() => (isUnsaved ? holdPage() : undefined), [isUnsaved]);
+  const isUnsaved = isMaking || (isShown && !isSaved);
+  // Copied once, it may be wanted in another form: the page stays until the dialog is closed.
+  const isHeld = isMaking || isShown;
+  useEffect(() => (isHeld ? holdPage() : undefined), [isHeld]);
   const blocker = useBlocker({
     shouldBlockFn: () => isUnsaved,
     enableBeforeUnload: () => isUnsaved,
@@ -86,7 +89,7 @@ export function ShownOnceDialog<Made>(props: Props<Made>) {
   // Held here and nowhere else: gone when the dialog closes.
   const [made, setMade] = useState<{ it: Made }>();
   const [isSaved, setIsSaved] = useState(false);
-  const gate = useUnsavedGate({ isShown: made !== undefined && !isSaved, onClose });
+  const gate = useUnsavedGate({ isShown: made !== undefined, isSaved, onClose });
   return (
     <Modal.Stack>
       <Dialog

@@ -1,4 +1,4 @@
-import { Suspense, useSyncExternalStore } from "react";
+import { Suspense, useEffect, useSyncExternalStore } from "react";
 import { part } from "../parts.ts";
 
 export type Toast = {
@@ -8,8 +8,9 @@ export type Toast = {
   isWarning?: boolean;
 };
 
-/** Loaded with the first toast, so that no page waits for it. */
-const ToastStack = part(() => import("./toast-stack.tsx"), "default");
+/** Loaded after the page, which does not wait for it. */
+const load = () => import("./toast-stack.tsx");
+const ToastStack = part(load, "default");
 
 const waiting: Toast[] = [];
 const listeners = new Set<() => void>();
@@ -27,8 +28,15 @@ export function takeToasts(): Toast[] {
   return waiting.splice(0);
 }
 
+const FETCH_AFTER_MS = 2_000;
+
 export function Toasts() {
   const count = useSyncExternalStore(subscribe, () => shown);
+  // Before it is needed: what it says may be that the service is away.
+  useEffect(() => {
+    const fetching = setTimeout(() => void load().catch(() => undefined), FETCH_AFTER_MS);
+    return () => clearTimeout(fetching);
+  }, []);
   if (count === 0) return null;
   return (
     <Suspense>

@@ -22,6 +22,11 @@ test("no name holds a character that turns the text after it around", () => {
   }
 });
 
+test("a name can be seen, and is one line", () => {
+  assert.match(judgeName("\u200B\u200B")[0] ?? "", /can be seen/);
+  assert.match(judgeName("Ada\u2028Lovelace")[0] ?? "", /control characters/);
+});
+
 test("names of any script are fine, with the marks of direction that they need", () => {
   for (const name of ["عمر الخيام", "שלום\u200F (1)", "Acme\u200E نص", "李清照"]) {
     assert.deepEqual(judgeName(name), []);

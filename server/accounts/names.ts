@@ -1,5 +1,7 @@
 /** Turns the text after it around, also beyond the name: in a list, in the title of a dialog. */
 const TURNS_TEXT = /[\u202A-\u202E\u2066-\u2069]/;
+/** Empty ones are told by their length. */
+const NOTHING_TO_SEE = /^(?=.*\p{Cf})[\p{Cf}\p{Z}]+$/u;
 const MAX_LENGTH = 60;
 
 /**
@@ -12,7 +14,10 @@ export function judgeName(name: string, subject = "The name"): string[] {
     ...(length < 1 || length > MAX_LENGTH
       ? [`${subject} must have 1 to ${MAX_LENGTH} characters.`]
       : []),
-    ...(/\p{Cc}|\p{Cs}/u.test(name) ? [`${subject} must not hold control characters.`] : []),
+    ...(NOTHING_TO_SEE.test(name) ? [`${subject} must hold something that can be seen.`] : []),
+    ...(/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(name)
+      ? [`${subject} must not hold control characters.`]
+      : []),
     ...(TURNS_TEXT.test(name)
       ? [`${subject} must not hold characters that change the direction of text.`]
       : []),

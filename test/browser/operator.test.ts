@@ -259,6 +259,13 @@ test("prices: the longest prefix wins, and what the page says is what a send cos
   assert.equal((await send(key, "4915112345678")).credits, 5);
   assert.equal((await send(key, "4917012345678")).credits, 2);
   await page.getByRole("button", { name: "Remove 49151" }).click();
+  await site.db.query(sql`update routing_version set version = version + 1`);
+  tab.expect(409);
+  await dialog(page).getByRole("button", { name: "Remove" }).click();
+  await dialog(page).getByRole("alert").waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Remove 49151" }).click();
+  await dialog(page).getByRole("alert").waitFor({ state: "detached" });
   await dialog(page)
     .getByText(/^Numbers that begin with 49151 cost what/)
     .waitFor();

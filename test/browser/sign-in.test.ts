@@ -58,6 +58,21 @@ test("after signing out, Back shows nothing private", async () => {
   assert.ok(!(await tab.page.content()).includes(ada.email));
 });
 
+test("signing out of a session that has ended leaves no draft to who signs in next", async () => {
+  const eve = await site.person("Eve Adams", [[account, "developer"]]);
+  await using tab = await site.signedIn(eve, "/compose", { statuses: [401, 404] });
+  await tab.page.getByLabel("Text").fill("Private");
+  await tab.page.getByRole("button", { name: "User menu of Eve Adams" }).click();
+  await site.db.query(sql`delete from sessions where user_id = ${eve.userId}`);
+
+  await tab.page.getByRole("button", { name: "Sign out" }).click();
+  await tab.page.getByRole("heading", { name: "Sign in" }).waitFor();
+  await give(tab, ada.email, ada.password);
+  await tab.page.getByRole("link", { name: "Compose" }).first().click();
+
+  assert.equal(await tab.page.getByLabel("Text").inputValue(), "");
+});
+
 test("a session that ends amid a form keeps what was typed", async () => {
   const bob = await site.person("Bob Moog", [[account, "developer"]]);
   await using tab = await site.signedIn(bob, "/compose", { statuses: [401, 404] });

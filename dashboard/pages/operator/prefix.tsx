@@ -48,7 +48,10 @@ export function useRemoval({ version, title, consequence, remove }: RemoveWish) 
       variant="default"
       size="compact-sm"
       aria-label={text.removeNamed(prefixName(prefix))}
-      onClick={() => setAsked({ prefix, version })}
+      onClick={() => {
+        removal.reset();
+        setAsked({ prefix, version });
+      }}
     >
       {text.remove}
     </Button>
