@@ -216,11 +216,9 @@ test("names of sixty letters without a space leave every page in its width, and 
     await page.getByRole("row").nth(1).waitFor();
     assert.deepEqual(await page.evaluate(WIDER), [], `/${path} on a desk`);
     await tab.picture(`long names, ${path}`);
-    for (const width of [360, 320]) {
-      await page.setViewportSize({ width, height: 740 });
-      await page.locator("main li[data-row]").first().waitFor();
-      assert.deepEqual(await page.evaluate(WIDER), [], `/${path} at ${width} px`);
-    }
+    await page.setViewportSize({ width: 320, height: 740 });
+    await page.locator("main li[data-row]").first().waitFor();
+    assert.deepEqual(await page.evaluate(WIDER), [], `/${path} on a narrow phone`);
     await tab.picture(`long names, ${path}, phone`);
   }
 });
