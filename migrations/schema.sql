@@ -1389,6 +1389,9 @@ AS $function$
 declare
   held   integer[];
   stored integer[] := '{}';
+  -- Of deliveries given up because their holders were lost: the attempts, and how that ended them.
+  late_n integer[] := '{}';
+  late_ended text[] := '{}';
 begin
   with u as materialized (
     select *
@@ -1423,13 +1426,19 @@ begin
       join webhook_attempts a
         on a.account_id = u.account_id and a.message_id = u.message_id and a.sequence = u.sequence
        and a.attempt = u.attempt and a.at = u.at;
-    delete from webhook_attempts a
-     using unnest(a_account, a_message, a_sequence, a_attempt, a_at, a_next) with ordinality
-           as u (account_id, message_id, sequence, attempt, at, next, n)
-     where u.next <> 'put_back' and not u.n = any (coalesce(held, '{}'))
-       and a.account_id = u.account_id and a.message_id = u.message_id and a.sequence = u.sequence
-       and a.attempt = u.attempt and a.error_class = 'interrupted' and a.ended is null
-       and a.at between u.at - interval '1 day' and u.at + interval '1 day';
+    with told as (
+      delete from webhook_attempts a
+       using unnest(a_account, a_message, a_sequence, a_attempt, a_at, a_next) with ordinality
+             as u (account_id, message_id, sequence, attempt, at, next, n)
+       where u.next <> 'put_back' and not u.n = any (coalesce(held, '{}'))
+         and a.account_id = u.account_id and a.message_id = u.message_id and a.sequence = u.sequence
+         and a.attempt = u.attempt and a.error_class = 'interrupted'
+         and a.at between u.at - interval '1 day' and u.at + interval '1 day'
+      returning u.n, a.ended
+    )
+    select coalesce(array_agg(n), '{}'), coalesce(array_agg(ended), '{}') into late_n, late_ended
+      from told
+     where ended is not null;
   end if;
 
   insert into webhook_attempts (account_id, message_id, sequence, attempt, at, replay_id, step, http_status, error_class,
@@ -1437,7 +1446,7 @@ begin
                                 answer, ended)
   select u.account_id, u.message_id, u.sequence, u.attempt, u.at, u.replay_id, u.step, u.status, u.class, u.error, u.dns,
          u.connect, u.tls, u.first_byte, u.total, u.address, u.headers::json, u.answer,
-         case when u.n = any (held) then u.ended end
+         case when u.n = any (held) then u.ended else late_ended[array_position(late_n, u.n::integer)] end
     from unnest(a_account, a_message, a_sequence, a_attempt, a_at, a_replay, a_step, a_status, a_class, a_error, a_dns,
                 a_connect, a_tls, a_first_byte, a_total, a_address, a_headers, a_answer, a_next, a_ended)
          with ordinality

@@ -54,8 +54,8 @@ test("in no order of claims, answers, crashes and replays does a lane lose, doub
     }),
     {
       numRuns: 25,
-      // A replay's lease must not be mistaken for that of the delivery it brought back.
       examples: [
+        // A replay's lease must not be mistaken for that of the delivery it brought back.
         [
           [
             { do: "claim", pick: 0 },
@@ -67,6 +67,22 @@ test("in no order of claims, answers, crashes and replays does a lane lose, doub
             { do: "claim", pick: 1 },
             { do: "wake", pick: 0 },
             { do: "wake", pick: 0 },
+          ],
+        ],
+        // Given up because its holders were lost, and then the last of them tells what came of it.
+        [
+          [
+            { do: "claim", pick: 0 },
+            { do: "stall", pick: 0 },
+            { do: "claim", pick: 1 },
+            { do: "stall", pick: 0 },
+            { do: "claim", pick: 15 },
+            { do: "stall", pick: 0 },
+            { do: "claim", pick: 0 },
+            { do: "claim", pick: 0 },
+            { do: "claim", pick: 3 },
+            { do: "wake", pick: 0 },
+            { do: "wake", pick: 13 },
           ],
         ],
       ],
