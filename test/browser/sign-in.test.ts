@@ -62,9 +62,13 @@ test("signing out of a session that has ended leaves no draft to who signs in ne
   const eve = await site.person("Eve Adams", [[account, "developer"]]);
   await using tab = await site.signedIn(eve, "/compose", { statuses: [401, 404] });
   await tab.page.getByLabel("Text").fill("Private");
-  await tab.page.getByRole("button", { name: "User menu of Eve Adams" }).click();
-  await site.db.query(sql`delete from sessions where user_id = ${eve.userId}`);
+  // Not before: the page would learn of it by itself, and lead to sign-in.
+  await tab.page.route("**/auth/sign-out", async (route) => {
+    await site.db.query(sql`delete from sessions where user_id = ${eve.userId}`);
+    await route.continue();
+  });
 
+  await tab.page.getByRole("button", { name: "User menu of Eve Adams" }).click();
   await tab.page.getByRole("button", { name: "Sign out" }).click();
   await tab.page.getByRole("heading", { name: "Sign in" }).waitFor();
   await give(tab, ada.email, ada.password);
