@@ -135,7 +135,7 @@ test("Esc, ×, a click outside and Done each raise the gate before the key is co
   for (const close of ways) {
     await close();
     await gate(page).waitFor();
-    assert.equal(await page.evaluate("document.activeElement.textContent"), "Go back");
+    await tab.focusIs("Go back");
     await page.keyboard.press("Escape");
     await gate(page).waitFor({ state: "detached" });
     // Only then the dialog below hears keys and clicks again.
@@ -143,6 +143,7 @@ test("Esc, ×, a click outside and Done each raise the gate before the key is co
     assert.equal(await shownKey(page).textContent(), key);
   }
   await page.keyboard.press("Escape");
+  await tab.focusIs("Go back");
   await tab.check("gate");
   await gate(page).getByRole("button", { name: "Close without copying" }).click();
   await dialog(page).waitFor({ state: "detached" });
