@@ -269,7 +269,6 @@ test("prices: the longest prefix wins, and what the page says is what a send cos
   await dialog(page)
     .getByText(/^Numbers that begin with 49151 cost what/)
     .waitFor();
-  await tab.check("remove a price");
   await dialog(page).getByRole("button", { name: "Remove" }).click();
   await row(page, "49151").waitFor({ state: "detached" });
   assert.equal((await send(key, "4915112345678")).credits, 2);

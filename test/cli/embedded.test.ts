@@ -84,10 +84,7 @@ test("a stop signal that comes while the service starts ends it, and its databas
 });
 
 test("an address that cannot be listened on is told with its setting", async () => {
-  await using receiver = await startReceiver();
-  const taken = new URL(receiver.url).host;
   for (const [given, told] of [
-    [{ METRICS_LISTEN: taken }, /^Port \d+ on 127\.0\.0\.1 is taken\..* METRICS_LISTEN/],
     [{ METRICS_LISTEN: "nosuch.invalid:1" }, /^Cannot listen on nosuch.*Set METRICS_LISTEN/],
     [{ METRICS_LISTEN: "127.0.0.1:18477", PORT: "18477", HOST: "0.0.0.0" }, /METRICS_LISTEN/],
   ] as const) {
