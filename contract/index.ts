@@ -36,4 +36,4 @@ export {
   scopes,
   type SuccessOf,
 } from "./operation.ts";
-export { webhookBodies } from "./webhook.ts";
+export { webhookBodies, webhookHeaderMeanings } from "./webhook.ts";

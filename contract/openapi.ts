@@ -1,7 +1,7 @@
 import { apiErrors, detailCodes, type ErrorCode, errors } from "./errors.ts";
 import { operations } from "./messages.ts";
 import { everywhere, type Operation } from "./operation.ts";
-import { webhookBodies, webhookHeaders } from "./webhook.ts";
+import { occasionalWebhookHeaders, webhookBodies, webhookHeaderMeanings } from "./webhook.ts";
 
 type Json = Record<string, unknown>;
 
@@ -132,10 +132,10 @@ function describeWebhook(event: string, body: object): Json {
       "Posted to the message's `callbackUrl`. Check the signature over the raw body before anything is read from it.",
     tags: ["Webhooks"],
     security: [],
-    parameters: Object.entries(webhookHeaders).map(([name, description]) => ({
+    parameters: Object.entries(webhookHeaderMeanings).map(([name, description]) => ({
       name,
       in: "header",
-      required: name !== "X-SMS-Signature-Previous",
+      required: !occasionalWebhookHeaders.includes(name),
       description,
       schema: { type: "string" },
     })),

@@ -6,35 +6,28 @@ import { words } from "./text/words.ts";
 const ASK_EVERY_MS = 1_000;
 
 /**
- * Loads a part of the site. While the service is away this waits for it, because a page that is
- * loaded anew then is lost with all that was typed in it. Fails where the service answers and has no
- * such file: a newer version was put in its place.
+ * Loads a part of the site, and fails where it is not there once the service answers: who shows it
+ * loads the site anew. Not sooner, because while the service is away that would cost the page and all
+ * that was typed in it; and not by asking once more, because a browser keeps a failed import in mind
+ * for as long as the page lives.
  */
 export async function loadPart<Module>(load: () => Promise<Module>): Promise<Module> {
   try {
     return await load();
-  } catch {
-    waiting += 1;
-    showWaiting();
-  }
-  try {
-    return await loadWhenThere(load);
-  } finally {
-    waiting -= 1;
-    showWaiting();
+  } catch (error) {
+    await serviceAnswers();
+    throw error;
   }
 }
 
-async function loadWhenThere<Module>(load: () => Promise<Module>): Promise<Module> {
-  for (;;) {
+async function serviceAnswers(): Promise<void> {
+  waiting += 1;
+  showWaiting();
+  do {
     await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS));
-    const isThere = await answers();
-    try {
-      return await load();
-    } catch (error) {
-      if (isThere) throw error;
-    }
-  }
+  } while (!(await answers()));
+  waiting -= 1;
+  showWaiting();
 }
 
 let waiting = 0;
@@ -56,7 +49,7 @@ async function answers(): Promise<boolean> {
   }
 }
 
-/** A page, loaded when a link to it is about to be followed; the router loads the site anew where it is gone. */
+/** A page, loaded when a link to it is about to be followed; the router loads the site anew where it failed. */
 export function page<Module extends Record<string, unknown>, Name extends keyof Module>(
   load: () => Promise<Module>,
   name: Name,

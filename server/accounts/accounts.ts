@@ -8,7 +8,6 @@ import {
   type Transaction,
 } from "#platform";
 import { type Actor, recordAudit } from "./audit-log.ts";
-import { judgeName } from "./names.ts";
 import { insertFirstSecret } from "./signing-secrets.ts";
 
 export type AccountRow = {
@@ -45,10 +44,6 @@ export function createAccount(
     });
     return { accountId, signingSecret };
   });
-}
-
-export function judgeAccountName(name: string): string[] {
-  return judgeName(name, "The account's name");
 }
 
 export function listAccounts(db: Queryable): Promise<AccountRow[]> {

@@ -7,7 +7,6 @@ export {
   createAccount,
   findAccount,
   findAccounts,
-  judgeAccountName,
   listAccounts,
   lockAccounts,
   updateAccount,
@@ -34,7 +33,7 @@ export {
   MAX_ACTIVE_KEYS,
   revokeKey,
 } from "./keys.ts";
-export { judgeName } from "./names.ts";
+export { judgeName, nameFaults } from "./names.ts";
 export {
   describeSigningSecret,
   findSigningSecrets,

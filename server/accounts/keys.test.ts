@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { judgeAccountName } from "./accounts.ts";
 import { judgeNewKey, type NewKey } from "./keys.ts";
 
 const now = new Date("2026-11-15T09:30:00.000Z");
@@ -32,9 +31,4 @@ test("an expiry lies in the future", () => {
 
 test("everything that is wrong with a key is said at once", () => {
   assert.equal(judgeNewKey({ ...wish, name: "", scopes: [], expiresAt: now }).length, 3);
-});
-
-test("an account's name has 1 to 60 characters that are not only spaces", () => {
-  for (const name of ["a", "é".repeat(60)]) assert.deepEqual(judgeAccountName(name), []);
-  for (const name of ["", "  ", "a".repeat(61)]) assert.equal(judgeAccountName(name).length, 1);
 });

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { judgeAccountName } from "./accounts.ts";
 import { judgeName } from "./names.ts";
 
 const TURNING = [
@@ -18,12 +17,18 @@ const TURNING = [
 test("no name holds a character that turns the text after it around", () => {
   for (const character of TURNING) {
     assert.match(judgeName(`Ada${character}Lovelace`)[0] ?? "", /change the direction of text/);
-    assert.match(judgeAccountName(`Acme${character}`)[0] ?? "", /^The account's name must not/);
   }
 });
 
+test("a name has 1 to 60 characters that are not only spaces", () => {
+  for (const name of ["a", "é".repeat(60)]) assert.deepEqual(judgeName(name), []);
+  for (const name of ["", "  ", "a".repeat(61)]) assert.equal(judgeName(name).length, 1);
+});
+
 test("a name can be seen, and is one line", () => {
-  assert.match(judgeName("\u200B\u200B")[0] ?? "", /can be seen/);
+  for (const blank of ["\u200B\u200B", "\u2800", "\u3164"]) {
+    assert.match(judgeName(blank)[0] ?? "", /can be seen/);
+  }
   assert.match(judgeName("Ada\u2028Lovelace")[0] ?? "", /control characters/);
 });
 

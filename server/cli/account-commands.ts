@@ -1,6 +1,6 @@
 import {
   createAccount,
-  judgeAccountName,
+  nameFaults,
   listAccounts,
   revealSigningSecret,
   rotateSigningSecret,
@@ -38,8 +38,8 @@ const create = command({
 });
 
 function accountName(value: string): string {
-  const [fault] = judgeAccountName(value);
-  if (fault !== undefined) throw new Error(fault.replace("The account's name ", ""));
+  const [fault] = nameFaults(value);
+  if (fault !== undefined) throw new Error(fault);
   return value.trim();
 }
 

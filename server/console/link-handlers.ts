@@ -1,4 +1,4 @@
-import { type Actor, findAccount, judgeAccountName, recordAudit } from "#accounts";
+import { type Actor, findAccount, judgeName, recordAudit } from "#accounts";
 import { Problem } from "#http";
 import { type Transaction, within } from "#platform";
 import type { ConsoleHandlers } from "./console-call.ts";
@@ -23,7 +23,6 @@ import {
   insertMembership,
   insertUser,
   judgeEmail,
-  judgePersonName,
   lockUser,
   setPassword,
 } from "./users.ts";
@@ -41,7 +40,7 @@ export function linkHandlers(deps: SignInDeps) {
       const now = clock.now();
       // A stranger without the link makes us hash nothing.
       openOrRefuse(await findLink(db, body.token, now), "setup");
-      refuseFields({ ...judgePerson(body), accountName: judgeAccountName(body.accountName) });
+      refuseFields({ ...judgePerson(body), accountName: judgeName(body.accountName) });
       const passwordHash = await passwords.hash(body.password);
       const done = await completeSetup(deps, { ...body, passwordHash, actor, now });
       if (done.outcome === "installed") throw problem("ROUTE_NOT_FOUND");
@@ -193,7 +192,7 @@ function newPerson(body: Partial<NewPerson>): NewPerson {
 
 function judgePerson({ name, email, password }: NewPerson) {
   return {
-    name: judgePersonName(name),
+    name: judgeName(name),
     email: judgeEmail(email),
     password: judgePassword(password, email),
   };

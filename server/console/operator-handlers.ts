@@ -1,10 +1,4 @@
-import {
-  browseAccounts,
-  createAccount,
-  findAccounts,
-  judgeAccountName,
-  recordAudit,
-} from "#accounts";
+import { browseAccounts, createAccount, findAccounts, judgeName, recordAudit } from "#accounts";
 import type { AccountRow } from "#accounts";
 import type { OperatorAccount } from "#contract";
 import { bookCredits } from "#credits";
@@ -40,7 +34,7 @@ export function operatorHandlers({ db, clock, pager, secrets, publicUrl }: Deps)
 
     async createAccount({ body, person, actor, idempotencyKey, problem }) {
       const now = clock.now();
-      refuseFields({ name: judgeAccountName(body.name) });
+      refuseFields({ name: judgeName(body.name) });
       const made = await db.transaction(async (tx) => {
         const form = {
           userId: person.userId,

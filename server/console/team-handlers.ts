@@ -1,4 +1,4 @@
-import { findAccount, judgeAccountName, recordAudit, updateAccount } from "#accounts";
+import { findAccount, judgeName, recordAudit, updateAccount } from "#accounts";
 import type { Account, Invitation, Member, MemberRole } from "#contract";
 import { Problem } from "#http";
 import { judgeSender } from "#messages";
@@ -34,7 +34,7 @@ export function teamHandlers({ db, clock, publicUrl, cookie }: Deps) {
         throw problem("VALIDATION_FAILED", [
           { field: "defaultSender", code: "SENDER_INVALID", message: judged.message },
         ]);
-      if (body.name !== undefined) refuseFields({ name: judgeAccountName(body.name) });
+      if (body.name !== undefined) refuseFields({ name: judgeName(body.name) });
       const change = {
         ...(body.name === undefined ? {} : { name: body.name.trim() }),
         ...(defaultSender === undefined ? {} : { defaultSender: judged?.sender ?? null }),

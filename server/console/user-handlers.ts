@@ -1,4 +1,4 @@
-import { recordAudit } from "#accounts";
+import { judgeName, recordAudit } from "#accounts";
 import type { Me } from "#contract";
 import { type Clock, type Database, sql } from "#platform";
 import type { ConsoleHandlers, Person } from "./console-call.ts";
@@ -6,7 +6,7 @@ import { refuseFields } from "./field-problems.ts";
 import { listMembershipsOf } from "./members.ts";
 import { recoveryCodesLeft } from "./second-factor.ts";
 import { PROOF_MS } from "./serve-console.ts";
-import { findUser, judgePersonName, lockUser, type Preferences } from "./users.ts";
+import { findUser, lockUser, type Preferences } from "./users.ts";
 
 type Deps = { db: Database; clock: Clock; publicUrl: string; version: string };
 
@@ -20,7 +20,7 @@ export function userHandlers(deps: Deps) {
 
     async updateMe({ person, body, actor, problem }) {
       const now = clock.now();
-      if (body.name !== undefined) refuseFields({ name: judgePersonName(body.name) });
+      if (body.name !== undefined) refuseFields({ name: judgeName(body.name) });
       await db.transaction(async (tx) => {
         const user = await lockUser(tx, person.userId);
         if (!user || user.version !== body.version) throw problem("VERSION_CONFLICT");

@@ -49,10 +49,6 @@ export function judgeEmail(email: string): string[] {
     : ["This is not an e-mail address such as ada@example.com."];
 }
 
-export function judgePersonName(name: string): string[] {
-  return judgeName(name);
-}
-
 export async function findUserByEmail(db: Queryable, email: string): Promise<UserRow | undefined> {
   const [user] = await db.query<UserRow>(
     sql`select ${columns} from users where email = ${plainEmail(email)}`,
@@ -130,7 +126,7 @@ export async function createUser(
   const name = wish.name ?? plainEmail(email).split("@")[0] ?? "";
   const problems = [
     ...judgeEmail(email),
-    ...judgePersonName(name),
+    ...judgeName(name),
     ...judgePassword(password, email),
     ...(isRole(role) ? [] : [`There is no role ${role}; known are ${memberRoles.join(", ")}.`]),
   ];

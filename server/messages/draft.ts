@@ -1,6 +1,6 @@
 import type { Detail, DetailCode, NewMessage } from "#contract";
 import { countSegments } from "#contract/segments";
-import { newMessageId, readTime, timeOfId } from "#platform";
+import { hasVisible, newMessageId, readTime, timeOfId } from "#platform";
 import type { MessageRow } from "./message-row.ts";
 import { judgeRecipient } from "./recipient.ts";
 import type { Routing } from "./routing.ts";
@@ -145,10 +145,6 @@ export function judgeFields(
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** Anything but white space, controls, what is ignored when it is shown, and the blank of Braille. */
-const VISIBLE = /[^\s\p{Z}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
-const PRINTABLE_ASCII = /[!-~]/;
-
 const MOST_NAMED = 10;
 
 /** Each character by its first place. */
@@ -174,7 +170,7 @@ function judgeText(text: string, choice: "auto" | "gsm7" | "ucs2"): JudgedText {
       code: "TEXT_INVALID",
       message: "The text holds half of a surrogate pair; send whole characters.",
     };
-  if (!PRINTABLE_ASCII.test(text) && !VISIBLE.test(text)) {
+  if (!hasVisible(text)) {
     return { code: "TEXT_INVALID", message: "The text needs at least one visible character." };
   }
   const counted = countSegments(text, choice);

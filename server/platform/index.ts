@@ -44,5 +44,6 @@ export {
   tracer,
   traceOf,
 } from "./trace.ts";
+export { hasVisible } from "./visible.ts";
 export { within } from "./within.ts";
 export { readTime, readTimeUp } from "./time.ts";

@@ -1,4 +1,4 @@
-import type { Carrier, ReceiptSink } from "#carriers";
+import type { Carrier } from "#carriers";
 import { type Intake, loadRouting, type MessageRow, type Outbox, type Routing } from "#messages";
 import {
   type Clock,
@@ -28,6 +28,7 @@ import { endOverdue } from "./overdue.ts";
 import type { MatchRules } from "./match-receipts.ts";
 import { giveUpParked } from "./parked-receipts.ts";
 import { findUnreported, RECALL_AFTER_MS } from "./recall-receipts.ts";
+import { receiptSink } from "./receipt-sink.ts";
 import { recorder } from "./recorder.ts";
 import { rerouting } from "./reroute.ts";
 
@@ -89,16 +90,7 @@ export function carrierFleet(deps: Deps) {
     nodeId,
     rules,
   });
-  const receipts: ReceiptSink = async (arrived) => {
-    const at = clock.now();
-    const results = await Promise.allSettled(
-      arrived.map((receipt) => record.receipt({ receipt, at })),
-    );
-    const failed = results.filter((result) => result.status === "rejected");
-    const isAnyStored = failed.length < results.length;
-    if (failed[0] && !isAnyStored) throw failed[0].reason;
-    return arrived.filter((_receipt, n) => results[n]?.status === "rejected");
-  };
+  const receipts = receiptSink(record, clock);
   const unmatched = deps.metrics.counter(
     "receipts_unmatched_total",
     "Receipts given up because no submission ever matched them.",

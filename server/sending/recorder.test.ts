@@ -3,12 +3,12 @@ import { test } from "node:test";
 import { lockAccounts } from "#accounts";
 import type { Receipt } from "#carriers";
 import { findMessagesOf, type MessageRow } from "#messages";
-import { createMetrics, newId, openDatabase, silentLog, sql, systemClock } from "#platform";
+import { newId, silentLog, sql, systemClock } from "#platform";
 import { startApi } from "../../test/support/api.ts";
 import type { TestDatabase } from "../../test/support/postgres.ts";
 import { somebodyWaits } from "../../test/support/locks.ts";
-import { recorderOf } from "../../test/support/recorder.ts";
-import { recorder } from "./recorder.ts";
+import { absentDatabase, recorderOf } from "../../test/support/recorder.ts";
+import { findUnreported, RECALL_AFTER_MS } from "./recall-receipts.ts";
 
 test("an answer with a receipt that rejects locks the account before the queue, as a cancellation does", async () => {
   await using api = await startApi();
@@ -184,20 +184,10 @@ test("once stopped, an answer that cannot be stored holds up nobody", async () =
   await using api = await startApi();
   const nodeId = newId(systemClock.now().getTime());
   const message = await leased(api, nodeId);
-  const nowhere = openDatabase({
-    url: "postgres://nobody@127.0.0.1:1/none",
-    log: silentLog,
-    maxConnections: 1,
-  });
+  const nowhere = absentDatabase();
   const waits = Promise.withResolvers<void>();
-  const record = recorder({
-    db: nowhere,
-    clock: systemClock,
-    log: { ...silentLog, warn: () => waits.resolve() },
-    metrics: createMetrics(),
-    nodeId,
-    rules: () => ({ windowMs: 60_000, per: "segment" }),
-  });
+  const log = { ...silentLog, warn: () => waits.resolve() };
+  const record = recorderOf(nowhere, nodeId, { log });
   const storing = record.submission({
     message,
     epoch: 1,
@@ -219,22 +209,14 @@ test("an answer that waits for the database is told once, and keeps more from le
   await using api = await startApi();
   const nodeId = newId(systemClock.now().getTime());
   const message = await leased(api, nodeId);
-  const nowhere = openDatabase({
-    url: "postgres://nobody@127.0.0.1:1/none",
-    log: silentLog,
-    maxConnections: 1,
-  });
+  const nowhere = absentDatabase();
   let nowMs = 0;
   const warnings: string[] = [];
   const waits = Promise.withResolvers<void>();
   const sleep = async () => waits.resolve(systemClock.sleep(20));
-  const record = recorder({
-    db: nowhere,
+  const record = recorderOf(nowhere, nodeId, {
     clock: { ...systemClock, monotonicMs: () => nowMs, sleep: async () => await sleep() },
     log: { ...silentLog, warn: (_fields: object, text: string) => void warnings.push(text) },
-    metrics: createMetrics(),
-    nodeId,
-    rules: () => ({ windowMs: 60_000, per: "segment" }),
   });
   const carrierId = message.carrier_id ?? "";
   const common = { message, epoch: 1, carrierId, turn: 1, step: null, at: systemClock.now() };
@@ -251,6 +233,21 @@ test("an answer that waits for the database is told once, and keeps more from le
   assert.equal(record.isBehind(), false);
   assert.deepEqual(warnings, ["answers of carriers wait for the database"]);
   await nowhere.close();
+});
+
+test("what was accepted long enough ago is asked about again until any receipt has come", async () => {
+  await using api = await startApi();
+  const { carrierId, at, record, submission } = await held(api);
+  await record.submission({ ...submission, answer: accepted("x"), step: { next: "sent" } });
+  const later = new Date(at.getTime() + RECALL_AFTER_MS + 1);
+  const unreported = (now: Date) => findUnreported(api.db, carrierId, now);
+
+  assert.deepEqual(await unreported(at), []);
+  assert.deepEqual(await unreported(later), [
+    { carrierMessageId: "x", recipient: "4915112345678" },
+  ]);
+  await record.receipt({ receipt: { ...rejection(carrierId), effect: "none" }, at });
+  assert.deepEqual(await unreported(later), []);
 });
 
 const DOUBT = { kind: "in_doubt", why: "timeout" } as const;

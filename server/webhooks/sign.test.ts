@@ -3,6 +3,7 @@ import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { Webhook } from "standardwebhooks";
+import { webhookHeaderMeanings } from "#contract";
 import { systemClock } from "#platform";
 import { webhookHeaders } from "./headers.ts";
 import { signatureHeaders } from "./sign.ts";
@@ -93,17 +94,17 @@ test("without a secret, or with one of another form, nothing is signed", () => {
   );
 });
 
-test("a webhook carries every promised header, and a test event says that it is one", () => {
-  const request = {
-    event: "message.delivered",
-    attempt: 2,
-    sequence: 3,
-    eventId: "01936f2a-7c00-7000-8000-0000000000aa",
-    timestampSeconds: 1794735000,
-    body: Buffer.from("{}"),
-    secrets: [NEW],
-  } as const;
+const request = {
+  event: "message.delivered",
+  attempt: 2,
+  sequence: 3,
+  eventId: "01936f2a-7c00-7000-8000-0000000000aa",
+  timestampSeconds: 1794735000,
+  body: Buffer.from("{}"),
+  secrets: [NEW],
+} as const;
 
+test("a webhook carries every promised header, and a test event says that it is one", () => {
   const headers = webhookHeaders(request, "1.2.3");
 
   assert.partialDeepStrictEqual(headers, {
@@ -118,4 +119,11 @@ test("a webhook carries every promised header, and a test event says that it is 
   });
   assert.ok(!("X-SMS-Test" in headers));
   assert.equal(webhookHeaders({ ...request, isTest: true }, "1.2.3")["X-SMS-Test"], "true");
+});
+
+test("the API description names every header of a webhook but those of any request", () => {
+  const sent = webhookHeaders({ ...request, secrets: [NEW, OLD], isTest: true }, "1.2.3");
+
+  const ours = Object.keys(sent).filter((name) => /^(?:x-sms|webhook)-/i.test(name));
+  assert.deepEqual(ours.toSorted(), Object.keys(webhookHeaderMeanings).toSorted());
 });

@@ -129,7 +129,8 @@ test("numbers, table and CSV equal a count in the database, and move with a stat
   await tab.check("full");
   await panel(page, "Messages by status").scrollIntoViewIfNeeded();
   await tab.picture("charts");
-  assert.deepEqual(await page.evaluate(DOTS_CUT_OFF), [false, false], "dots of the only bucket");
+  // Drawn anew after the change of size.
+  await eventually("both dots are whole", () => page.evaluate<boolean>(WHOLE_DOTS));
   await panel(page, "Webhooks").scrollIntoViewIfNeeded();
   await tab.picture("further down");
   await page.setViewportSize({ width: 375, height: 812 });
@@ -163,11 +164,11 @@ const KEEPS_NOTHING = `for (const name of ["getItem", "setItem"]) {
   };
 }`;
 
-/** Of each dot of a line, whether it reaches out of its chart. */
-const DOTS_CUT_OFF = `[...document.querySelectorAll(".recharts-line-dot")].map((dot) => {
+/** Whether both dots of the lines are wholly inside of their charts. */
+const WHOLE_DOTS = `[...document.querySelectorAll(".recharts-line-dot")].filter((dot) => {
   const [inner, outer] = [dot, dot.closest("svg")].map((each) => each.getBoundingClientRect());
-  return inner.left < outer.left || inner.right > outer.right || inner.top < outer.top;
-})`;
+  return inner.left >= outer.left && inner.right <= outer.right && inner.top >= outer.top;
+}).length === 2`;
 
 const NONE = { QUEUED: 0, SENT: 0, DELIVERED: 0, UNDELIVERED: 0, FAILED: 0 };
 

@@ -1,8 +1,10 @@
-import { createMetrics, type Database, silentLog, systemClock } from "#platform";
+import { createMetrics, type Database, openDatabase, silentLog, systemClock } from "#platform";
 import { type Recorder, recorder } from "../../server/sending/recorder.ts";
 
+type Surroundings = Partial<Pick<Parameters<typeof recorder>[0], "clock" | "log">>;
+
 /** What writes down the answers and receipts of carriers on one node. */
-export function recorderOf(db: Database, nodeId: string): Recorder {
+export function recorderOf(db: Database, nodeId: string, other: Surroundings = {}): Recorder {
   return recorder({
     db,
     clock: systemClock,
@@ -10,5 +12,15 @@ export function recorderOf(db: Database, nodeId: string): Recorder {
     metrics: createMetrics(),
     nodeId,
     rules: () => ({ windowMs: 60_000, per: "segment" }),
+    ...other,
+  });
+}
+
+/** A database that cannot be reached. */
+export function absentDatabase(): Database {
+  return openDatabase({
+    url: "postgres://nobody@127.0.0.1:1/none",
+    log: silentLog,
+    maxConnections: 1,
   });
 }

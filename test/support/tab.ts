@@ -35,7 +35,8 @@ const PHONE = { width: 375, height: 812 };
 /** The browser's own line for an answer that is an error. */
 const STATUS_LINE = /^Failed to load resource: the server responded with a status of (\d+)/;
 /** The same where none came, which counts as 0. */
-const NO_ANSWER = /^Failed to load resource: net::ERR_INTERNET_DISCONNECTED/;
+const NO_ANSWER =
+  /^Failed to load resource: net::ERR_INTERNET_DISCONNECTED|^TypeError: Failed to fetch dynamically/;
 /** Longer than any wait on a busy machine; a state that has not come by then does not come. */
 const WAIT_MS = 30_000;
 

@@ -1,8 +1,8 @@
 import type { Carrier, CarrierState, OutgoingSegment, ReceiptSink, SubmitOutcome } from "#carriers";
 import type { Clock, Log, Secret } from "#platform";
 
-import { classify, status, statusCode } from "./codec/status.ts";
-import { LONGEST_ID, matchId } from "./ids.ts";
+import { AnswerJudge, type Sent, UNSENT } from "./answer-judge.ts";
+import { status } from "./codec/status.ts";
 import { Link } from "./link.ts";
 import { Meter } from "./meter.ts";
 import { Pace } from "./pace.ts";
@@ -14,7 +14,6 @@ import type { SmppSettings } from "./settings.ts";
 import { Slots } from "./slots.ts";
 import { submission } from "./submission.ts";
 import { Tally } from "./tally.ts";
-import type { SubmitAnswer } from "./window.ts";
 
 /** What this process may use of the carrier: bind slots, and segments a second (0: no limit). */
 export type Share = { binds: number; rate: number };
@@ -46,11 +45,6 @@ type Waiter = {
   onAbort: (() => void) | null;
 };
 
-/** A submission on its way: when it left, and on which connection. */
-type Sent = { atMs: number; session: Session };
-
-const UNSENT: SubmitOutcome = { kind: "unsent" };
-
 /** Ours and not the carrier's: the text does not fit its alphabet. */
 const CANNOT_CARRY: SubmitOutcome = {
   kind: "refused",
@@ -80,6 +74,7 @@ class LinkedCarrier implements SmppCarrier {
   readonly #pace: Pace;
   readonly #intake: ReceiptIntake;
   readonly #slots: Slots;
+  readonly #answers: AnswerJudge;
   readonly #waiting = new Set<Waiter>();
   readonly #roomListeners: (() => void)[] = [];
   #share: Share;
@@ -116,6 +111,13 @@ class LinkedCarrier implements SmppCarrier {
       bind: settings.bind,
       newLink: (bind) => this.#newLink(bind),
       settled: () => this.#intake.settled(),
+    });
+    this.#answers = new AnswerJudge({
+      settings,
+      pace: this.#pace,
+      tally: this.#tally,
+      onThrottled: () => this.#giveBack(),
+      onUnbound: (session) => this.#slots.rebind(session),
     });
   }
 
@@ -253,61 +255,12 @@ class LinkedCarrier implements SmppCarrier {
         return false;
       }
       this.#pace.took(sent.atMs);
-      sent.session.submit(message, (answer) => resolve(this.#settle(answer, sent)));
+      sent.session.submit(message, (answer) => resolve(this.#answers.judge(answer, sent)));
       return true;
     } catch (error) {
       reject(error);
       return false;
     }
-  }
-
-  #settle(answer: SubmitAnswer, sent: Sent): SubmitOutcome {
-    switch (answer.kind) {
-      case "answered":
-        return this.#judge(answer, sent);
-      case "in_doubt": {
-        const { why, lateAnswer } = answer;
-        this.#tally.counts.inDoubt += 1;
-        this.#pace.answered(sent.atMs, false);
-        if (lateAnswer === undefined) return { kind: "in_doubt", why };
-        return { kind: "in_doubt", why, lateAnswer: this.#judgeLate(lateAnswer, sent) };
-      }
-      case "unsent":
-        this.#pace.answered(sent.atMs, false);
-        return UNSENT;
-    }
-  }
-
-  async #judgeLate(lateAnswer: Promise<SubmitAnswer>, sent: Sent): Promise<SubmitOutcome> {
-    const answer = await lateAnswer;
-    if (answer.kind !== "answered") return { kind: "in_doubt", why: "link_lost" };
-    this.#tally.counts.lateAnswers += 1;
-    return this.#judge(answer, sent);
-  }
-
-  #judge(answer: Extract<SubmitAnswer, { kind: "answered" }>, sent: Sent): SubmitOutcome {
-    if (answer.status !== status.ok) return this.#judgeRefusal(answer.status, sent);
-    const carrierMessageId = answer.messageId.slice(0, LONGEST_ID);
-    this.#pace.answered(sent.atMs, false);
-    this.#tally.accepted(carrierMessageId);
-    const rule = this.#deps.settings.receiptId;
-    return { kind: "accepted", carrierMessageId, matchId: matchId(answer.messageId, rule) };
-  }
-
-  #judgeRefusal(code: number, { atMs, session }: Sent): SubmitOutcome {
-    const refusal = classify(code, this.#deps.settings.statusClasses);
-    const isThrottled = refusal.kind === "throttled";
-    this.#tally.refused(code, isThrottled);
-    this.#pace.answered(atMs, isThrottled);
-    if (isThrottled) this.#giveBack();
-    if (refusal.kind === "rebind") this.#slots.rebind(session);
-    return {
-      kind: "refused",
-      temporary: refusal.kind !== "permanent",
-      throttled: isThrottled,
-      code: refusal.code,
-      carrierCode: statusCode(code),
-    };
   }
 
   #onDelivery(delivery: Delivery, session: Session, meter: Meter): void {

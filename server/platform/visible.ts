@@ -1,0 +1,7 @@
+/** Anything but white space, controls, what is ignored when it is shown, and the blank of Braille. */
+const VISIBLE = /[^\s\p{Z}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
+/** The common case at a fraction of the cost. */
+const PRINTABLE_ASCII = /[!-~]/;
+
+export const hasVisible = (text: string): boolean =>
+  PRINTABLE_ASCII.test(text) || VISIBLE.test(text);
