@@ -164,11 +164,18 @@ const KEEPS_NOTHING = `for (const name of ["getItem", "setItem"]) {
   };
 }`;
 
-/** Whether both dots of the lines are wholly inside of their charts. */
-const WHOLE_DOTS = `[...document.querySelectorAll(".recharts-line-dot")].filter((dot) => {
-  const [inner, outer] = [dot, dot.closest("svg")].map((each) => each.getBoundingClientRect());
-  return inner.left >= outer.left && inner.right <= outer.right && inner.top >= outer.top;
-}).length === 2`;
+/** Whether both dots are within the width of their chart, and would be within its height at its highest value. */
+const WHOLE_DOTS = `(() => {
+  const dots = [...document.querySelectorAll(".recharts-line-dot")];
+  const box = (element) => element.getBoundingClientRect();
+  return dots.length === 2 && dots.every((dot) => {
+    const chart = dot.closest("svg");
+    const lines = [...chart.querySelectorAll(".recharts-cartesian-grid-horizontal line")];
+    const [inner, outer] = [box(dot), box(chart)];
+    const highest = Math.min(...lines.map((line) => box(line).top));
+    return inner.left >= outer.left && inner.right <= outer.right && highest - inner.height / 2 >= outer.top;
+  });
+})()`;
 
 const NONE = { QUEUED: 0, SENT: 0, DELIVERED: 0, UNDELIVERED: 0, FAILED: 0 };
 

@@ -187,10 +187,10 @@ function LatencyChart({ query }: Pick<Props, "query">) {
         ]}
         valueFormatter={formatDuration}
         yAxisProps={{ width: 70 }}
-        // Room for a dot at either end, which would else be cut in half.
+        // Room for a dot at either end and at the top, which would else be cut in half.
         xAxisProps={{ minTickGap: 30, padding: { left: 8, right: 8 } }}
         lineProps={{ isAnimationActive: !isCalm }}
-        lineChartProps={{ accessibilityLayer: false }}
+        lineChartProps={{ accessibilityLayer: false, margin: { top: 8 } }}
       />
     </ChartPanel>
   );
