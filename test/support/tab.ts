@@ -183,6 +183,8 @@ function sidewaysScroll(page: Page): Promise<number> {
 const FOCUSED =
   "document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent";
 
+const FOCUS_PAUSE_MS = 20;
+
 async function focusIs(page: Page, name: string): Promise<void> {
   const began = performance.now();
   for (;;) {
@@ -190,6 +192,7 @@ async function focusIs(page: Page, name: string): Promise<void> {
     if (found === name) return;
     if (performance.now() - began > WAIT_MS)
       assert.equal(found.slice(0, 100), name, "what has the focus");
+    await page.waitForTimeout(FOCUS_PAUSE_MS);
   }
 }
 
