@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { findRunningPostgres } from "#platform";
+import { findRunningPostgres, systemClock } from "#platform";
 import { posthornJson, runPosthorn, startPosthorn } from "../support/cli.ts";
 import { type DataFolder, dataFolder } from "../support/data-folder.ts";
 import { freePort } from "../support/process.ts";
@@ -68,10 +68,15 @@ test("a second service on the folder is refused in one sentence that names the f
   );
 });
 
-test("a stop signal ends the service with PostgreSQL, which needs no recovery afterwards", async () => {
+test("a stop signal, handed on by a launcher too, ends the service with PostgreSQL, which needs no recovery", async () => {
   await using service = await start();
 
-  assert.equal(await service.stop("SIGTERM"), 0);
+  const stopping = service.stop("SIGINT");
+  // Not at once: two that wait together are one.
+  await systemClock.sleep(100);
+  await service.stop("SIGINT");
+
+  assert.equal(await stopping, 0);
 
   assert.equal(await findRunningPostgres(folder.path), undefined);
   const log = await readFile(join(folder.path, "postgresql.log"), "utf8");
