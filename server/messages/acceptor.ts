@@ -199,7 +199,7 @@ async function outcomesByIds(
   lost: Error,
 ): Promise<(Accepted | Error)[]> {
   const accounts = requests.map(({ accountId }) => accountId);
-  const ids = requests.map(({ messages }) => messages[0]?.message_id ?? null);
+  const ids = requests.map((request) => witness(request)?.message_id ?? null);
   // The commit that is found may have been cut off while it waited for the standby. This one writes
   // something too, and so waits for everything before it: what it answers survives a failover.
   const stored = await db.query<{ message_id: string; sender: string | null }>(sql`
@@ -209,10 +209,15 @@ async function outcomesByIds(
      cross join unnest(${accounts}::uuid[], ${ids}::uuid[]) as u (account_id, message_id)
       join messages m on m.account_id = u.account_id and m.message_id = u.message_id`);
   const found = new Map(stored.map(({ message_id, sender }) => [message_id, sender]));
-  return requests.map(({ messages }) => {
-    const id = messages[0]?.message_id ?? "";
+  return requests.map((request) => {
+    const id = witness(request)?.message_id ?? "";
     return found.has(id)
       ? { outcome: "accepted", tokens: 0, defaultSender: found.get(id) ?? null }
       : lost;
   });
+}
+
+/** All of a request are stored or none is. One that took the account's sender also tells which that was. */
+function witness({ messages }: AcceptRequest): MessageRow | undefined {
+  return messages.find(({ sender }) => sender === null) ?? messages[0];
 }

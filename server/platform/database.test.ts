@@ -40,3 +40,32 @@ test("whatever keeps a connection from being made, the database is away, and not
     await db.close();
   }
 });
+
+test("what was committed is done, though one who hears of it fails", async () => {
+  await using server = await testDatabase();
+  const heard: string[] = [];
+
+  const result = await server.transaction(async (tx) => {
+    tx.afterCommit(() => {
+      throw new Error("a listener's own");
+    });
+    tx.afterCommit(() => heard.push("commit"));
+    tx.afterFailure(() => heard.push("failure"));
+    return "done";
+  });
+
+  assert.deepEqual([result, ...heard], ["done", "commit"]);
+});
+
+test("a statement that was out of time leaves its connection in use", async () => {
+  await using server = await testDatabase();
+  const { url } = server;
+  const db = openDatabase({ url, log: silentLog, maxConnections: 1, statementTimeoutMs: 50 });
+  const backend = () => db.query(sql`select pg_backend_pid() as pid`);
+  const before = await backend();
+
+  await assert.rejects(db.query(sql`select pg_sleep(5)`), DatabaseUnavailable);
+
+  assert.deepEqual(await backend(), before);
+  await db.close();
+});

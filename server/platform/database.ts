@@ -58,8 +58,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const primary = seekPrimary(options.url);
   const pool = new pg.Pool({
     ...poolConfig(options),
-    connectionString: primary.url,
-    ...primary.stream,
+    Client: primary.Client,
     // The pool waits for what this returns, though its types do not say so.
     ...(primary.count > 1 ? { onConnect: refuseStandby as unknown as () => void } : {}),
   });
@@ -79,7 +78,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   const source = { pool, primary, meter };
   return {
     query: (statement) => onConnection(source, (client) => run(client, statement)),
-    transaction: (work) => onConnection(source, (client) => inTransaction(client, work)),
+    transaction: (work) =>
+      onConnection(source, (client) => inTransaction(client, work, options.log)),
     async close() {
       await pool.end();
       await Promise.all([...open].map(hasLeft));
@@ -115,11 +115,13 @@ async function onConnection<Result>(
     return await work(client);
   } catch (error) {
     const unavailable = asUnavailable(error);
-    if (unavailable) meter.failed("work");
+    if (unavailable && !hasState(unavailable, ROLLED_BACK)) {
+      meter.failed("work");
+      broken = unavailable;
+    }
     if (unavailable && !isServerError(unavailable.cause))
       unavailable.unknownBackend = backendOf(client);
-    if (isDemoted(unavailable)) primary.advance(tried);
-    broken = unavailable;
+    if (unavailable && hasState(unavailable, DEMOTED)) primary.advance(tried);
     throw unavailable ?? error;
   } finally {
     client.release(broken);
@@ -150,35 +152,46 @@ function isPoolBusy(error: unknown): boolean {
   return error instanceof Error && error.message === "timeout exceeded when trying to connect";
 }
 
-/** The host takes no writes any more: another one must have become the primary. */
-function isDemoted(unavailable: DatabaseUnavailable | undefined): boolean {
-  const { cause } = unavailable ?? {};
-  return cause instanceof pg.DatabaseError && cause.code === READ_ONLY;
+function hasState({ cause }: DatabaseUnavailable, states: ReadonlySet<string>): boolean {
+  return cause instanceof pg.DatabaseError && states.has(cause.code ?? "");
 }
 
 async function inTransaction<Result>(
   client: pg.PoolClient,
   work: (tx: Transaction) => Promise<Result>,
+  log: Log,
 ): Promise<Result> {
   await client.query("begin");
   const listeners: (() => void)[] = [];
   const failureListeners: (() => void)[] = [];
+  let result: Result;
   try {
-    const result = await work({
+    result = await work({
       inTransaction: true,
       query: (statement) => run(client, statement),
       afterCommit: (listener) => void listeners.push(listener),
       afterFailure: (listener) => void failureListeners.push(listener),
     });
     await client.query("commit");
-    for (const listener of listeners) listener();
-    return result;
   } catch (error) {
     // A lost connection rolls back by itself, and asking it to would only wait once more.
     const lost = asUnavailable(error);
     if (!lost || isServerError(lost.cause)) await client.query("rollback").catch(() => undefined);
-    for (const listener of failureListeners) listener();
+    tell(failureListeners, log);
     throw lost ?? error;
+  }
+  tell(listeners, log);
+  return result;
+}
+
+/** What is done is done, whatever becomes of those who hear of it. */
+function tell(listeners: (() => void)[], log: Log): void {
+  for (const listener of listeners) {
+    try {
+      listener();
+    } catch (error) {
+      log.error({ error }, "a listener to a transaction failed");
+    }
   }
 }
 
@@ -231,20 +244,22 @@ const getTypeParser = ((oid: Parameters<typeof pg.types.getTypeParser>[0], forma
   return oid === TIMESTAMPTZ ? (text: string) => readTimestamp(text) ?? parse(text) : parse;
 }) as typeof pg.types.getTypeParser;
 
-/** The state of a write refused by a standby. */
-const READ_ONLY = "25006";
+/** A write was refused by a standby: another host must have become the primary. */
+const DEMOTED = new Set(["25006"]);
+/** Deadlock, and a lock not available in time: somebody else held what the statement needed. */
+const LOCKED_OUT = new Set(["40P01", "55P03"]);
+/** Also a statement canceled by its time limit. To be tried again, and the connection is sound. */
+const ROLLED_BACK = LOCKED_OUT.union(new Set(["57014"]));
 
 const UNAVAILABLE_STATES = new Set([
+  ...DEMOTED,
+  ...ROLLED_BACK,
   "57P01", // admin shutdown
   "57P02", // crash shutdown
   "57P03", // cannot connect now
   "57P05", // idle session timeout
   "53300", // too many connections
-  READ_ONLY, // this server became a standby
   "25P03", // idle in transaction timeout
-  "40P01", // deadlock: rolled back, to be tried again
-  "55P03", // lock not available in time
-  "57014", // statement canceled by its time limit
   "53100", // disk full
   "53200", // out of memory
   "58030", // I/O error
@@ -277,8 +292,8 @@ function asUnavailable(error: unknown): DatabaseUnavailable | undefined {
 }
 
 /** Whether the statement was rolled back because somebody else held what it needed. */
-export function isLockedOut({ cause }: DatabaseUnavailable): boolean {
-  return cause instanceof pg.DatabaseError && (cause.code === "55P03" || cause.code === "40P01");
+export function isLockedOut(unavailable: DatabaseUnavailable): boolean {
+  return hasState(unavailable, LOCKED_OUT);
 }
 
 /** An error that the server sent, with its five-character state: the statement was rolled back. */

@@ -1,5 +1,12 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdtempDisposable, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
+import { TLSSocket } from "node:tls";
+import { type Identity, makeAuthority } from "../../test/support/certificates.ts";
 import { testDatabase } from "../../test/support/postgres.ts";
 import { openDatabase } from "./database.ts";
 import { silentLog } from "./log.ts";
@@ -9,8 +16,10 @@ import { sql } from "./sql.ts";
 test("an address with one host is handed on as it is", () => {
   const address = "postgres://me:secret@[::1]:5433/posthorn?sslmode=require";
 
-  assert.equal(seekPrimary(address).url, address);
-  assert.equal(seekPrimary(address).count, 1);
+  const { Client, count } = seekPrimary(address);
+
+  const { host, port, ssl } = new Client({ connectionString: address });
+  assert.deepEqual([count, host, port, ssl], [1, "::1", 5433, {}]);
 });
 
 test("a host that is not there is passed over for the next one", async () => {
@@ -38,6 +47,47 @@ test("a pool finds the host that is there, whichever of the others are not", asy
   );
   await pool.close();
 });
+
+test("a host's certificate is judged by the name of that host, not of the first", async () => {
+  const authority = makeAuthority();
+  await using server = await startTlsPostgres(authority.issue({ names: ["localhost"] }));
+  await using folder = await mkdtempDisposable(join(tmpdir(), "posthorn-ca-"));
+  const file = join(folder.path, "ca.pem");
+  await writeFile(file, authority.cert);
+  const hosts = `127.0.0.1:1,localhost:${server.port}`;
+
+  const connecting = connectToPrimary(
+    `postgres://me@${hosts}/posthorn?sslmode=verify-full&sslrootcert=${file}`,
+  );
+
+  await assert.rejects(connecting, /Connection terminated/);
+  assert.equal(server.trusted, 1);
+});
+
+/** Speaks TLS as PostgreSQL does, counts the clients that trust its certificate, and leaves them. */
+async function startTlsPostgres(identity: Identity) {
+  let trusted = 0;
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.once("data", () => {
+      socket.write("S");
+      const secure = new TLSSocket(socket, { isServer: true, ...identity });
+      secure.on("error", () => {});
+      secure.once("data", () => {
+        trusted += 1;
+        secure.destroy();
+      });
+    });
+  }).listen(0);
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    get trusted() {
+      return trusted;
+    },
+    [Symbol.asyncDispose]: async () => void server.close(),
+  };
+}
 
 test("many who find the same host dead together go one host on, not many", () => {
   const primary = seekPrimary("postgres://one:1,two:2/posthorn");

@@ -1,18 +1,15 @@
-import { Socket } from "node:net";
 import pg from "pg";
 
 type Host = { host: string; port: number };
 
 /**
  * A database address that may name several hosts, as in `postgres://user@one:5432,two:5432/name`: one
- * primary and its standbys. The driver knows only one host, so it gets the first, and connections
- * are steered to the one that is believed to be the primary.
+ * primary and its standbys. The driver knows only one host, so each connection is made with the
+ * address of the one that is believed to be the primary; its certificate is judged by that name.
  */
 export type Primary = {
-  /** The address with one host, for the driver to parse. */
-  url: string;
-  /** For the driver's configuration; empty where there is only one host. */
-  stream: { stream?: () => Socket };
+  /** For the driver: a client that knows where to go when it is made. */
+  Client: typeof pg.Client;
   /** Which host is tried at present. */
   position(): number;
   /**
@@ -28,34 +25,21 @@ const DEFAULT_PORT = 5432;
 
 export function seekPrimary(address: string): Primary {
   const [, before = "", list = "", after = ""] = ADDRESS.exec(address) ?? [];
-  const hosts = list.split(",").map(readHost);
-  if (hosts.length < 2)
-    return { url: address, stream: {}, position: () => 0, advance() {}, count: 1 };
+  const hosts = list.split(",");
+  if (hosts.length < 2) return { Client: pg.Client, position: () => 0, advance() {}, count: 1 };
   let position = 0;
   return {
-    url: `${before}${list.split(",")[0]}${after}`,
-    stream: { stream: () => new SteeredSocket(() => hosts[position] as Host) },
+    Client: class extends pg.Client {
+      constructor(config: pg.ClientConfig) {
+        super({ ...config, connectionString: `${before}${hosts[position]}${after}` });
+      }
+    },
     position: () => position,
     advance(from) {
       if (from === position) position = (position + 1) % hosts.length;
     },
     count: hosts.length,
   };
-}
-
-/** Goes where it is told at the moment of connecting, whatever the driver asks for. */
-class SteeredSocket extends Socket {
-  readonly #target: () => Host;
-
-  constructor(target: () => Host) {
-    super();
-    this.#target = target;
-  }
-
-  override connect(): this {
-    const { host, port } = this.#target();
-    return super.connect(port, host);
-  }
 }
 
 function readHost(text: string): Host {
@@ -85,11 +69,10 @@ export async function connectToPrimary(
   const primary = seekPrimary(address);
   let reason: unknown;
   for (let host = 0; host < primary.count; host += 1) {
-    const client = new pg.Client({
+    const client = new primary.Client({
       connectionTimeoutMillis: 5_000,
       ...config,
-      connectionString: primary.url,
-      ...primary.stream,
+      connectionString: address,
     });
     client.on("error", () => {});
     try {

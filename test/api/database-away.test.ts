@@ -56,8 +56,10 @@ describe("when the way to the database breaks", { concurrency: true }, () => {
   test("a commit whose answer was lost is found again: 202, stored and charged once", async () => {
     await using setup = await startBehindProxy();
     const { api, db, proxy } = setup;
+    await db.query(sql`update accounts set default_sender = 'House'`);
     proxy.withholdReplies();
-    const sending = api.send({ ...message, reference: "lost" });
+    const [own, house] = [{ ...message, reference: "lost", sender: "Own" }, message];
+    const sending = api.post("/v1/messages/batch", { messages: [own, house] });
     await untilStored(db, "lost");
     await proxy.replyWithheld();
 
@@ -66,8 +68,15 @@ describe("when the way to the database breaks", { concurrency: true }, () => {
     const answer = await sending;
 
     assert.equal(answer.statusCode, 202, answer.body);
-    const read = await api.get(`/v1/messages/${answer.json().messageId}`);
-    assert.deepEqual(read.json(), answer.json());
+    const { data } = answer.json() as { data: { messageId: string; sender: string }[] };
+    assert.deepEqual(
+      data.map(({ sender }) => sender),
+      ["Own", "House"],
+    );
+    for (const told of data) {
+      const read = await api.get(`/v1/messages/${told.messageId}`);
+      assert.deepEqual(read.json(), told);
+    }
     assert.equal(await storedCount(db, "lost"), 1);
     await assertBooksAgree(db);
   });
