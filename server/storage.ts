@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
 import { chmod, link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Client } from "pg";
@@ -196,21 +197,25 @@ export function previousSecretKey({ secretKeyPrevious }: Config): Buffer | undef
 export async function readSecretKey(config: Config): Promise<Buffer> {
   if (config.secretKey) return Buffer.from(config.secretKey.reveal(), "base64");
   const path = join(config.dataDir, "secret.key");
-  await mkdir(config.dataDir, { recursive: true });
+  if (!existsSync(path)) await makeSecretKey(config.dataDir, path);
+  return Buffer.from((await readFile(path, "utf8")).trim(), "base64");
+}
+
+async function makeSecretKey(dataDir: string, path: string): Promise<void> {
   // Written aside and linked into place: two processes that start together agree on one.
   const aside = `${path}.${process.pid}`;
   try {
+    await mkdir(dataDir, { recursive: true });
     await writeFile(aside, `${randomBytes(32).toString("base64")}\n`, { mode: 0o600 });
     await link(aside, path);
     await chmod(path, 0o600);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") {
       throw new Unfit(
-        `The data folder ${config.dataDir} cannot be written (${(error as NodeJS.ErrnoException).code}). Mend its permissions, or set DATA_DIR.`,
+        `The data folder ${dataDir} cannot be written (${(error as NodeJS.ErrnoException).code}). Mend its permissions, or set DATA_DIR.`,
       );
     }
   } finally {
-    await rm(aside, { force: true });
+    await rm(aside, { force: true }).catch(() => undefined);
   }
-  return Buffer.from((await readFile(path, "utf8")).trim(), "base64");
 }

@@ -18,7 +18,7 @@ export type SpanExport = {
   /** Never waits: beyond the bound, spans are dropped and counted. */
   add(span: Span): void;
   loop: Loop;
-  /** What has gathered leaves, within the time limit of one request. */
+  /** What has gathered leaves, all of it within the time limit of one request; the rest is dropped. */
   flush(): Promise<void>;
 };
 
@@ -40,24 +40,24 @@ export function spanExport(options: Options): SpanExport {
   let waiting: Span[] = [];
   let isAway = false;
 
-  async function post(spans: Span[]): Promise<void> {
+  async function post(spans: Span[], limit: AbortSignal): Promise<void> {
     const answer = await fetch(url, {
       method: "POST",
       headers,
       body: JSON.stringify(exportRequest(spans, options.resource)),
       redirect: "error",
-      signal: AbortSignal.timeout(LIMIT_MS),
+      signal: limit,
     });
     await answer.body?.cancel();
     if (!answer.ok) throw new Error(`it answered ${answer.status}`);
   }
 
-  async function flush(): Promise<number> {
+  async function flush(limit = AbortSignal.timeout(LIMIT_MS)): Promise<number> {
     const batch = waiting.slice(0, MAX_BATCH);
     waiting = waiting.slice(MAX_BATCH);
     if (batch.length === 0) return 0;
     try {
-      await post(batch);
+      await post(batch, limit);
       sent.inc(batch.length);
       isAway = false;
     } catch (error) {
@@ -73,9 +73,12 @@ export function spanExport(options: Options): SpanExport {
       if (waiting.length < MAX_WAITING) waiting.push(span);
       else dropped.labels("full").inc();
     },
-    loop: { name: "export traces", idleMs: EVERY_MS, pass: flush },
+    loop: { name: "export traces", idleMs: EVERY_MS, pass: () => flush() },
     async flush() {
-      while ((await flush()) > 0);
+      const limit = AbortSignal.timeout(LIMIT_MS);
+      while ((await flush(limit)) > 0);
+      dropped.labels("stop").inc(waiting.length);
+      waiting = [];
     },
   };
 }

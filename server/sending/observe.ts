@@ -56,13 +56,16 @@ export function observeSending({ db, metrics }: Deps): Loop {
       oldest.labels(name).set(0);
       for (const state of ["due", "held", "scheduled"]) queue.labels(name, state).set(0);
     }
+    // A carrier that was removed and added again has two queues of one name.
+    const longest = new Map<string, number>();
     for (const { carrier_id, due, held, scheduled, oldest_due_at } of queues) {
       const name = nameOf.get(carrier_id) ?? carrier_id;
       queue.labels(name, "due").inc(due);
       queue.labels(name, "held").inc(held);
       queue.labels(name, "scheduled").inc(scheduled);
-      oldest.labels(name).set(age(oldest_due_at));
+      longest.set(name, Math.max(longest.get(name) ?? 0, age(oldest_due_at)));
     }
+    for (const [name, seconds] of longest) oldest.labels(name).set(seconds);
     parked.set(receipts.count);
     oldestParked.set(age(receipts.oldestAt));
     senders.set(nodes.length);

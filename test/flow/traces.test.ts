@@ -136,7 +136,7 @@ async function lost(api: Parameters<typeof scrape>[0]): Promise<void> {
   }
 }
 
-test("spans beyond the bound are dropped and counted, and nobody waits", async () => {
+test("spans beyond the bound, and those that a stop cannot deliver, are dropped and counted", async () => {
   const metrics = createMetrics();
   const resource = { "service.name": "test" };
   const exporter = spanExport({
@@ -160,4 +160,9 @@ test("spans beyond the bound are dropped and counted, and nobody waits", async (
 
   const { value } = readScrape(await metrics.registry.metrics());
   assert.equal(value("posthorn_spans_dropped_total", { reason: "full" }), 10_000 - 8_192);
+
+  await exporter.flush();
+  const atTheEnd = readScrape(await metrics.registry.metrics());
+  const lostAs = (reason: string) => atTheEnd.value("posthorn_spans_dropped_total", { reason });
+  assert.deepEqual([lostAs("collector"), lostAs("stop")], [512, 8_192 - 512]);
 });
