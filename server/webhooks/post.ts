@@ -164,7 +164,9 @@ const MAX_PATHS = 1_000;
 function pathReader(): (url: string) => string {
   const known = new Map<string, string>();
   return (url) => {
-    const path = known.get(url) ?? pathOf(url);
+    const kept = known.get(url);
+    if (kept !== undefined) return kept;
+    const path = pathOf(url);
     if (known.size >= MAX_PATHS) known.clear();
     known.set(url, path);
     return path;

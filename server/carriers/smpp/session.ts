@@ -87,6 +87,7 @@ export class Session {
   #problem = "the carrier closed the connection";
   #cancelPhase = () => {};
   #onDrained: (() => void)[] = [];
+  readonly #ended = Promise.withResolvers<void>();
 
   constructor(deps: Deps) {
     const { clock, settings } = deps;
@@ -186,7 +187,7 @@ export class Session {
     this.#cancelPhase = clock.timer(settings.unbindTimeoutMs, () =>
       this.#end({ why: "stopped", problem }),
     );
-    await new Promise<void>((resolve) => this.#onDrained.push(resolve));
+    await this.#ended.promise;
   }
 
   /** The connection is of no use any more: what was written and not answered is in doubt. */
@@ -376,6 +377,7 @@ export class Session {
     this.#close();
     this.#window.close(this.#written);
     this.#announceDrained();
+    this.#ended.resolve();
     this.#deps.events.onEnd(end);
   }
 
