@@ -105,6 +105,7 @@ create function record_submissions(
   s_step text[], s_delay_ms integer[], s_next_carrier uuid[]
 ) returns table (message_id uuid, lease_epoch integer) language plpgsql
 set plan_cache_mode = force_generic_plan
+set jit = off
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off

@@ -60,6 +60,7 @@ returns table (
   claimed_at timestamptz, status text, at timestamptz, url text, body bytea
 ) language plpgsql
 set plan_cache_mode = force_generic_plan
+set jit = off
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -149,6 +150,7 @@ create function record_attempts(
   a_next text[], a_ended text[], a_next_step smallint[], a_wait_ms double precision[]
 ) returns setof bigint language plpgsql
 set plan_cache_mode = force_generic_plan
+set jit = off
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off

@@ -791,6 +791,7 @@ CREATE OR REPLACE FUNCTION public.claim_deliveries(hosts bigint[], free integer[
  RETURNS TABLE(message_id uuid, sequence smallint, account_id uuid, host_key bigint, replay_id uuid, attempts smallint, step smallint, lease_epoch integer, created_at timestamp with time zone, is_poison boolean, was_interrupted boolean, claimed_at timestamp with time zone, status text, at timestamp with time zone, url text, body bytea)
  LANGUAGE plpgsql
  SET plan_cache_mode TO 'force_generic_plan'
+ SET jit TO 'off'
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
@@ -1260,6 +1261,7 @@ CREATE OR REPLACE FUNCTION public.move_messages(m_account uuid[], m_id uuid[], m
  RETURNS TABLE(message_id uuid, sequence smallint, is_leased boolean, is_blocked boolean, moved_at timestamp with time zone)
  LANGUAGE plpgsql
  SET plan_cache_mode TO 'force_generic_plan'
+ SET jit TO 'off'
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
@@ -1382,6 +1384,7 @@ CREATE OR REPLACE FUNCTION public.record_attempts(a_account uuid[], a_message uu
  RETURNS SETOF bigint
  LANGUAGE plpgsql
  SET plan_cache_mode TO 'force_generic_plan'
+ SET jit TO 'off'
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
@@ -1474,6 +1477,7 @@ CREATE OR REPLACE FUNCTION public.record_submissions(node uuid, s_message uuid[]
  RETURNS TABLE(message_id uuid, lease_epoch integer)
  LANGUAGE plpgsql
  SET plan_cache_mode TO 'force_generic_plan'
+ SET jit TO 'off'
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'

@@ -69,3 +69,17 @@ test("a statement that was out of time leaves its connection in use", async () =
   assert.deepEqual(await backend(), before);
   await db.close();
 });
+
+test("no statement is compiled, whatever the server is set to", async () => {
+  await using server = await testDatabase();
+  await server.query(sql`
+    do $$ begin execute format('alter database %I set jit = on', current_database()); end $$`);
+  const db = openDatabase({ url: server.url, log: silentLog, maxConnections: 1 });
+
+  const dear = await db.query(sql`
+    select proname from pg_proc
+     where 'enable_seqscan=off' = any (proconfig) and not 'jit=off' = any (proconfig)`);
+  assert.deepEqual(dear, []);
+  assert.deepEqual(await db.query(sql`show jit`), [{ jit: "off" }]);
+  await db.close();
+});

@@ -230,7 +230,8 @@ export function poolConfig(options: DatabaseOptions): pg.PoolConfig {
     ...(statementTimeoutMs === 0 ? {} : { query_timeout: statementTimeoutMs + SILENCE_MS }),
     lock_timeout: statementTimeoutMs === 0 ? 0 : 2_000,
     idle_in_transaction_session_timeout: 10_000,
-    ...(options.genericPlans ? { options: "-c plan_cache_mode=force_generic_plan" } : {}),
+    // Compiling a plan takes longer than any of our statements, and is done at every call.
+    options: `-c jit=off${options.genericPlans ? " -c plan_cache_mode=force_generic_plan" : ""}`,
     types: { getTypeParser },
   };
 }
