@@ -23,7 +23,7 @@ const faultsOf = (given: Record<string, string>, where = folder): string[] => {
   }
 };
 
-test("with nothing given, every setting has what the specification says", () => {
+test("with nothing given, every setting has its default", () => {
   const config = read({});
 
   assert.partialDeepStrictEqual(config, {

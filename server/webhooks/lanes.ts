@@ -68,14 +68,19 @@ export type Lanes = {
   inFlight(): { all: number; again: number; unproven: number };
 };
 
-/** Per node. The reasons stand beside the numbers in the guide to webhooks. */
+/** Attempts in flight, per node. */
 export const caps = {
+  /** Each holds a socket and the memory of a request and its answer. */
   all: 256,
+  /** Retries and replays: 64 slots stay for first attempts, so a backlog cannot delay fresh events. */
   again: 192,
   /** Lanes that are not proven, together: half the slots stay for those that are. */
   unproven: 128,
+  /** However many hosts it has: eight dead ones with a full lane each would fill every slot. */
   account: 64,
+  /** The rest of its slots stay for receivers of its own that answer. */
   accountUnproven: 16,
+  /** Over all accounts, so that a receiver which many of them share is not flooded. */
   hostname: 64,
   /** While so many are free there is no need to share. */
   spare: 64,

@@ -19,7 +19,7 @@ import {
 } from "./setting-parsers.ts";
 
 export type Setting<Value = unknown> = {
-  /** As smpp.md, the table of carriers and JSON have it; on the command line with dashes. */
+  /** As the table of carriers and JSON have it; on the command line with dashes. */
   name: string;
   /** What holds where nothing is given; undefined: it must be given. */
   fallback: unknown;
