@@ -102,7 +102,8 @@ export function compose(parts: Parts): Service {
   const policy = servicePolicy({ settings: config, ...storage });
   const judge = (raw: string) => judgeUrl(raw, policy);
   const usage = keyUsage({ db, clock });
-  const secrets = secretBox(secretKey, previousSecretKey(config));
+  const previousKey = previousSecretKey(config);
+  const secrets = secretBox(secretKey, previousKey);
   const node = {
     nodeId,
     roles: [...config.roles],
@@ -164,7 +165,10 @@ export function compose(parts: Parts): Service {
     routing,
     judgeUrl: judge,
     concatReference: concatReferences(),
-    cursors: cursors(deriveKey(secretKey, "posthorn cursors")),
+    cursors: cursors(
+      deriveKey(secretKey, "posthorn cursors"),
+      previousKey && deriveKey(previousKey, "posthorn cursors"),
+    ),
     sources: {
       submissions: ({ message_id }) => submissionHistory(db, message_id),
       webhooks: ({ account_id, message_id }) =>

@@ -27,6 +27,17 @@ test("with other filters, another account or another installation, it is refused
   );
 });
 
+test("while the key is being changed, a cursor of the previous one still leads on", () => {
+  const [old, present] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
+  const changing = cursors(present, old);
+  fc.assert(
+    fc.property(id, fc.string(), (messageId, boundTo) => {
+      assert.equal(changing.read(made.make(messageId, boundTo), boundTo), messageId);
+      assert.equal(cursors(present).read(changing.make(messageId, boundTo), boundTo), messageId);
+    }),
+  );
+});
+
 test("a cursor with anything changed, cut or added is refused", () => {
   const position = fc.nat(37);
   fc.assert(

@@ -9,10 +9,14 @@ export type Cursors = {
   read(cursor: string, boundTo: string): string | undefined;
 };
 
-/** Cursors are opaque: they hold an id, sealed to the account and filters they were made with. */
-export function cursors(key: Buffer): Cursors {
-  const mac = (id: Buffer, boundTo: string) =>
-    createHmac("sha256", key).update(id).update(boundTo).digest().subarray(0, MAC_OCTETS);
+/**
+ * Cursors are opaque: they hold an id, sealed to the account and filters they were made with. What the
+ * previous key sealed is read too, while the key is being changed.
+ */
+export function cursors(key: Buffer, previousKey?: Buffer): Cursors {
+  const known = [key, ...(previousKey ? [previousKey] : [])];
+  const mac = (id: Buffer, boundTo: string, by = key) =>
+    createHmac("sha256", by).update(id).update(boundTo).digest().subarray(0, MAC_OCTETS);
   return {
     make(messageId, boundTo) {
       const id = Buffer.from(messageId.replaceAll("-", ""), "hex");
@@ -23,7 +27,8 @@ export function cursors(key: Buffer): Cursors {
       if (octets.length !== 16 + MAC_OCTETS || octets.toString("base64url") !== cursor)
         return undefined;
       const id = octets.subarray(0, 16);
-      if (!timingSafeEqual(octets.subarray(16), mac(id, boundTo))) return undefined;
+      const sealed = octets.subarray(16);
+      if (!known.some((by) => timingSafeEqual(sealed, mac(id, boundTo, by)))) return undefined;
       const text = id
         .toString("hex")
         .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { after, test } from "node:test";
 import { type Message, statuses } from "#contract";
 import { idFloor, sql } from "#platform";
@@ -69,6 +70,32 @@ test("a page is newest first, of 25 unless asked otherwise, and shows whole mess
 
   assert.deepEqual(first.data, sent.toReversed().slice(0, 25));
   assert.equal(typeof first.nextCursor, "string");
+});
+
+test("while SECRET_KEY is being changed node by node, a cursor of one leads on at the other", async () => {
+  const [first, second] = [randomBytes(32), randomBytes(32)];
+  const node = (secretKey: Buffer, previous: Buffer) =>
+    startApi({
+      db: api.db,
+      secretKey,
+      settings: { SECRET_KEY_PREVIOUS: previous.toString("base64") },
+    });
+  await using old = await node(first, second);
+  await using swapped = await node(second, first);
+  const account = await api.createAccount();
+  const sent = idsOf(await batch(account, many(3))).toReversed();
+
+  const seen: string[] = [];
+  let cursor = "";
+  for (const { get } of [old, swapped, old]) {
+    const answer = await get(`/v1/messages?limit=1${cursor}`, account);
+    const { data, nextCursor }: Page = answer.json();
+    assert.equal(answer.statusCode, 200, answer.body);
+    seen.push(...idsOf(data));
+    cursor = `&cursor=${nextCursor}`;
+  }
+
+  assert.deepEqual(seen, sent);
 });
 
 test("following the cursor shows every message once, by pages of any size", async () => {

@@ -16,6 +16,7 @@ type Options = {
   settings?: Record<string, string>;
   clock?: Clock;
   log?: Log;
+  secretKey?: Buffer;
   /** Another node on the same database. */
   db?: TestDatabase;
   /** What must be there before the service starts, such as carriers. */
@@ -54,9 +55,8 @@ export type TestApi = AsyncDisposable & {
 
 /** The service on a database of its own, without a port: `await using api = await startApi()`. */
 export async function startApi(options: Options = {}): Promise<TestApi> {
-  const { clock = systemClock, log = silentLog } = options;
+  const { clock = systemClock, log = silentLog, secretKey = Buffer.alloc(32, 7) } = options;
   const db = options.db ?? (await testDatabase());
-  const secretKey = Buffer.alloc(32, 7);
   const folder = mkdtempSync(join(tmpdir(), "posthorn-api-"));
   const config = readConfig(
     { ROLES: "api", PORT: "0", DATA_DIR: folder, ...options.settings },
