@@ -4,7 +4,6 @@ import {
   rotateSigningSecret,
   type SigningSecrets,
 } from "#accounts";
-import { Problem } from "#http";
 import type { Clock, Database, SecretBox } from "#platform";
 import type { ConsoleHandlers } from "./console-call.ts";
 
@@ -23,9 +22,11 @@ export function secretHandlers({ db, clock, secrets }: Deps) {
       };
     },
 
-    async revealSigningSecret({ account: { accountId }, actor }) {
+    async revealSigningSecret({ account: { accountId }, actor, problem }) {
       const wish = { accountId, actor, now: clock.now(), secrets };
-      return presentSecrets(owned(await revealSigningSecret(db, wish)));
+      const revealed = await revealSigningSecret(db, wish);
+      if (!revealed) throw problem("ACCOUNT_NOT_FOUND");
+      return presentSecrets(revealed);
     },
 
     async rotateSigningSecret({ account: { accountId }, body, actor, problem }) {
@@ -42,11 +43,6 @@ export function secretHandlers({ db, clock, secrets }: Deps) {
       }
     },
   } satisfies Partial<ConsoleHandlers>;
-}
-
-function owned(found: SigningSecrets | undefined): SigningSecrets {
-  if (!found) throw new Problem("ACCOUNT_NOT_FOUND");
-  return found;
 }
 
 function presentSecrets({ current, previous, previousUntil }: SigningSecrets) {

@@ -1,6 +1,5 @@
 import { browseKeys, countKeys, findAccount } from "#accounts";
 import { type Alert, EXPIRES_SOON_DAYS } from "#contract";
-import { Problem } from "#http";
 import { browseMessages } from "#messages";
 import { type Clock, type Database, readTime } from "#platform";
 import { listCarriers, readCarrierStates } from "#sending";
@@ -28,7 +27,7 @@ type Asked = Omit<Parameters<typeof spanOf>[0], "from" | "to"> & { from?: string
 export function statsHandlers(deps: Deps) {
   const { db, clock } = deps;
   return {
-    async readSummary({ account: { accountId }, query, person }) {
+    async readSummary({ account: { accountId }, query, person, problem }) {
       const now = clock.now();
       const span = readSpan(query, now);
       const [account, current, before, alerts] = await Promise.all([
@@ -37,7 +36,7 @@ export function statsHandlers(deps: Deps) {
         numbersOf(db, accountId, spanBefore(span, now)),
         findAlerts(deps, { accountId, person, now }),
       ]);
-      if (!account) throw new Problem("ACCOUNT_NOT_FOUND");
+      if (!account) throw problem("ACCOUNT_NOT_FOUND");
       const { daysLeft } = await readRate(db, account, now);
       const { balance } = account;
       return { span: presentSpan(span), now: current, before, balance, daysLeft, alerts };
