@@ -4,12 +4,14 @@ import {
   listPrices,
   listRoutes,
   loadRouting,
+  lockRouting,
   removePrice,
   removeRoute,
+  routingVersion,
   setPrice,
   setRoute,
 } from "#messages";
-import { type Clock, type Database, isId, type Queryable, sql, within } from "#platform";
+import { type Clock, type Database, isId, type Queryable, within } from "#platform";
 import { findCarrierNames, listCarriers } from "#sending";
 import type { ConsoleHandlers } from "./console-call.ts";
 import { refuseFields } from "./field-problems.ts";
@@ -21,10 +23,8 @@ export function routingHandlers({ db, clock }: Deps) {
   /** Does the change if the tables still have the version it was made from. */
   const change = (version: number | undefined, work: (tx: Database) => Promise<unknown>) =>
     db.transaction(async (tx) => {
-      const [current] = await tx.query<{ version: number }>(sql`
-        select version from routing_version for update`);
-      if (version !== undefined && version !== current?.version)
-        throw new Problem("VERSION_CONFLICT");
+      const current = await lockRouting(tx);
+      if (version !== undefined && version !== current) throw new Problem("VERSION_CONFLICT");
       if ((await work(within(tx))) === false) throw new Problem("PREFIX_NOT_FOUND");
     });
   return {
@@ -106,16 +106,11 @@ async function presentRoutes(db: Queryable) {
     prefix,
     carriers: carrierIds.map((id) => byId.get(id) ?? { carrierId: id, name: "unknown" }),
   }));
-  return { data, version: await versionOf(db) };
+  return { data, version: await routingVersion(db) };
 }
 
 async function presentPrices(db: Queryable) {
-  return { data: await listPrices(db), version: await versionOf(db) };
-}
-
-async function versionOf(db: Queryable): Promise<number> {
-  const [current] = await db.query<{ version: number }>(sql`select version from routing_version`);
-  return current?.version ?? 0;
+  return { data: await listPrices(db), version: await routingVersion(db) };
 }
 
 /** In the order of the ids. */

@@ -20,7 +20,14 @@ export { type EventKey, type EventRow, findEventBodies, findEvents } from "./eve
 export { keepPartitions } from "./partitions.ts";
 export { redactTexts } from "./redaction.ts";
 export { findMessage, findMessagesOf, type LockedMessage, lockMessagesOf } from "./read.ts";
-export { loadRouting, longestPrefix, type Routing, routingTable } from "./routing.ts";
+export {
+  loadRouting,
+  lockRouting,
+  longestPrefix,
+  type Routing,
+  routingTable,
+  routingVersion,
+} from "./routing.ts";
 export {
   carriersWaitedFor,
   expireMessages,

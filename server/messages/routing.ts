@@ -1,4 +1,11 @@
-import { batcher, type Database, DatabaseUnavailable, type Queryable, sql } from "#platform";
+import {
+  batcher,
+  type Database,
+  DatabaseUnavailable,
+  type Queryable,
+  sql,
+  type Transaction,
+} from "#platform";
 
 /** Which carriers serve a number and what a segment costs, as of one version of the tables. */
 export type Routing = {
@@ -42,6 +49,23 @@ export function routingTable(db: Database) {
   };
 }
 
+const LOST_ROW = "The table routing_version has lost its row.";
+
+/** Rises with every change of a route, a price or a carrier. */
+export async function routingVersion(db: Queryable): Promise<number> {
+  const [current] = await db.query<{ version: number }>(sql`select version from routing_version`);
+  if (!current) throw new Error(LOST_ROW);
+  return current.version;
+}
+
+/** The same, and nobody else changes routes or prices until the transaction ends. */
+export async function lockRouting(tx: Transaction): Promise<number> {
+  const [current] = await tx.query<{ version: number }>(sql`
+    select version from routing_version for update`);
+  if (!current) throw new Error(LOST_ROW);
+  return current.version;
+}
+
 type Loaded = { version: number; routes: Record<string, string[]>; prices: Record<string, number> };
 
 /** One statement, so that version, routes and prices are of the same moment. */
@@ -51,7 +75,7 @@ export async function loadRouting(db: Queryable): Promise<Routing> {
            coalesce((select jsonb_object_agg(r.prefix, r.carrier_ids) from routes r), '{}') as routes,
            coalesce((select jsonb_object_agg(p.prefix, p.credits) from prices p), '{}') as prices
       from routing_version v`);
-  if (!loaded) throw new Error("The table routing_version has lost its row.");
+  if (!loaded) throw new Error(LOST_ROW);
   const routes = longestPrefix(loaded.routes);
   const prices = longestPrefix(loaded.prices);
   return {

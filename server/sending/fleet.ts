@@ -1,5 +1,12 @@
 import type { Carrier } from "#carriers";
-import { type Intake, loadRouting, type MessageRow, type Outbox, type Routing } from "#messages";
+import {
+  type Intake,
+  loadRouting,
+  type MessageRow,
+  type Outbox,
+  type Routing,
+  routingVersion,
+} from "#messages";
 import {
   type Clock,
   type Database,
@@ -7,7 +14,6 @@ import {
   type Loop,
   type Metrics,
   type SecretBox,
-  sql,
   type Tracer,
 } from "#platform";
 import { type CarrierRun, runCarrier } from "./carrier-run.ts";
@@ -101,8 +107,7 @@ export function carrierFleet(deps: Deps) {
   const sending = { recorder: record, routing: currentRouting };
 
   async function refresh(): Promise<number> {
-    const [current] = await db.query<{ version: number }>(sql`select version from routing_version`);
-    const isChanged = current?.version !== routing?.version || hasLeft;
+    const isChanged = (await routingVersion(db)) !== routing?.version || hasLeft;
     if (isChanged) {
       const [loaded, rows] = [await loadRouting(db), await listCarriers(db)];
       hasLeft = false;
