@@ -241,7 +241,7 @@ function logFault(log: Log, error: unknown, request: FastifyRequest, problem: Pr
   log.error(fields, `request ${request.id} was answered with ${problem.status}`);
 }
 
-/** PostgreSQL's, for NUL in a text. Fields of messages are judged before; nothing is stored elsewhere either. */
+/** PostgreSQL's, for NUL in a text. Fields of messages are judged before; elsewhere, as in a name, this refuses it. */
 const CHARACTER_NOT_STORABLE = "22021";
 
 /** An error as an answer: what is not ours to explain is INTERNAL, and leaks nothing. */

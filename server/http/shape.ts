@@ -4,7 +4,7 @@ import type { Detail, DetailCode } from "#contract";
 import { nearestField } from "./nearest-field.ts";
 import { whatIsWrong } from "./wrong-value.ts";
 
-/** What a hostile body of 1 MiB can make us say at most: more than a batch of a thousand has fields. */
+/** What a hostile body of 1 MiB can make us say at most: as many as a batch of a thousand has fields. */
 const MAX_DETAILS = 10_000;
 
 export type Part = "body" | "query";

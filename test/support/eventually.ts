@@ -3,7 +3,7 @@ import { systemClock } from "#platform";
 /** Longer than anything a test waits for on a busy machine. */
 const LIMIT_MS = 20_000;
 
-/** Asks again and again until the answer is truthy, and gives it. Fails by the name of what it waits for. */
+/** Asks again and again until the answer is not `false`, and gives it. Fails by the name of what it waits for. */
 export async function eventually<Answer>(
   what: string,
   ask: () => Promise<Answer | false>,
