@@ -2,10 +2,12 @@ import { isSecretKeyRight } from "#accounts";
 import {
   type Clock,
   createLog,
+  type Database,
   findRunningPostgres,
   migrate,
   missingMigrations,
   openDatabase,
+  type SecretBox,
   secretBox,
   silentLog,
   Unfit,
@@ -38,7 +40,7 @@ export async function openInstallation(
       missingMigrations: () => findMissing(url),
       async secrets() {
         const secrets = secretBox(await readSecretKey(config), previousSecretKey(config));
-        if (!(await isSecretKeyRight(db, secrets))) throw new Unfit(OTHER_KEY);
+        await refuseOtherKey(url, secrets);
         return secrets;
       },
       async close() {
@@ -61,8 +63,13 @@ async function isRunningAt(dataDir: string, url: string): Promise<boolean> {
   return running !== undefined;
 }
 
-const OTHER_KEY =
-  "SECRET_KEY, or secret.key in DATA_DIR, is not the key that this database's secrets were sealed with. Use the one that the service runs with.";
+/** What a wrong key seals, the right one cannot open: whoever has it must not even begin. */
+export async function refuseOtherKey(url: string, secrets: SecretBox): Promise<void> {
+  if (await briefly(url, (db) => isSecretKeyRight(db, secrets))) return;
+  throw new Unfit(
+    "SECRET_KEY, or secret.key in DATA_DIR, is not the key that this database's secrets were sealed with. Use the one that this database was used with until now.",
+  );
+}
 
 /**
  * The embedded database belongs to this installation and is brought up to date; an external one only
@@ -81,10 +88,15 @@ async function bringUpToDate(
   );
 }
 
-async function findMissing(url: string): Promise<string[]> {
+function findMissing(url: string): Promise<string[]> {
+  return briefly(url, missingMigrations);
+}
+
+/** With a connection of its own. */
+async function briefly<Answer>(url: string, ask: (db: Database) => Promise<Answer>) {
   const db = openDatabase({ url, log: silentLog, maxConnections: 1 });
   try {
-    return await missingMigrations(db);
+    return await ask(db);
   } finally {
     await db.close();
   }

@@ -1,12 +1,13 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
-import { createLog, migrate, systemClock, Unfit } from "#platform";
+import { createLog, migrate, secretBox, systemClock, Unfit } from "#platform";
 import { compose } from "./compose.ts";
 import { readConfig } from "./config.ts";
 import { greeting } from "./greeting.ts";
+import { refuseOtherKey } from "./installation.ts";
 import type { Config } from "./settings.ts";
 import { buildPages } from "./pages.ts";
-import { openStorage, readSecretKey } from "./storage.ts";
+import { openStorage, previousSecretKey, readSecretKey } from "./storage.ts";
 
 /**
  * Runs the service until a stop signal: finishes what is in flight, PostgreSQL last. A signal that
@@ -24,6 +25,7 @@ export async function start(signal: AbortSignal): Promise<void> {
     });
     if (signal.aborted) return;
     const secretKey = await readSecretKey(config);
+    await refuseOtherKey(storage.url, secretBox(secretKey, previousSecretKey(config)));
     const publicUrl = config.publicUrl ?? `http://${addressOf(config.host)}:${config.port}`;
     const isDashboard = config.roles.has("dashboard");
     const stopping = new AbortController();

@@ -80,15 +80,18 @@ export async function describeSigningSecret(
   return described;
 }
 
-/** Whether this key sealed what the database holds; true where it holds nothing yet. */
+/**
+ * Whether this key sealed what the database holds; true where it holds nothing yet. Judged by the
+ * oldest: what somebody sealed with a wrong key later must not make the right one wrong.
+ */
 export async function isSecretKeyRight(db: Queryable, secrets: SecretBox): Promise<boolean> {
-  const [newest] = await db.query<SecretRow>(sql`
+  const [oldest] = await db.query<SecretRow>(sql`
     select account_id, version, sealed, not_after
       from signing_secrets
-     order by created_at desc
+     order by created_at
      limit 1`);
   try {
-    if (newest) secrets.open(newest.sealed, context(newest.account_id, newest.version));
+    if (oldest) secrets.open(oldest.sealed, context(oldest.account_id, oldest.version));
     return true;
   } catch {
     return false;

@@ -43,6 +43,11 @@ test("SECRET_KEY is changed without losing a secret: known to all, swapped, seal
   assert.deepEqual(again, { signingSecrets: 0, carrierPasswords: 0, secondFactors: 0 });
   assert.equal(shown.signingSecret, account.signingSecret);
   assert.equal(old.code, 1, "the old key opens nothing any more");
+  const started = await runPosthorn(["start"], {
+    environment: { ...base, SECRET_KEY: first, PORT: "0" },
+  });
+  assert.equal(started.code, 1);
+  assert.match(started.stderr, /^SECRET_KEY, .* is not the key that this database's secrets/m);
   const carrier = (await listCarriers(db)).find(({ name }) => name === "acme");
   const secondBox = secretBox(Buffer.from(second, "base64"));
   assert.equal(carrier && openPassword(carrier, secondBox), "hush");
