@@ -5,7 +5,8 @@
  */
 import { parseArgs } from "node:util";
 import { type Database, rawSql, sql, systemClock } from "#platform";
-import { type Filter, findMessage, listMessages } from "../server/messages/read.ts";
+import { type Filter, listMessages } from "../server/messages/browse.ts";
+import { findMessage } from "../server/messages/read.ts";
 import { fill } from "./fill.ts";
 import { inWorld, makeAccounts } from "./world.ts";
 

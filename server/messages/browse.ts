@@ -1,7 +1,14 @@
-import type { DeliveryErrorCode } from "#contract";
+import type { DeliveryErrorCode, Status } from "#contract";
 import { idFloor, type Queryable, rawSql, type Sql, sql } from "#platform";
 import { type MessageRow, messageColumns } from "./message-row.ts";
-import type { Filter } from "./read.ts";
+
+export type Filter = {
+  statuses: readonly Status[] | null;
+  recipient: string | null;
+  reference: string | null;
+  createdAfter: Date | null;
+  createdBefore: Date | null;
+};
 
 /** What people look for, beyond what a client lists. */
 export type BrowseFilter = Filter & {
@@ -58,6 +65,28 @@ export async function browseMessages(
   return { rows: await select(bounded), lookedUntil: edge.message_id };
 }
 
+export type Page = { rows: MessageRow[]; nextId: string | null };
+
+/** One page as a client lists it, newest first; it may be short of `limit` and still have a next one. */
+export async function listMessages(
+  db: Queryable,
+  {
+    accountId,
+    filter,
+    beforeId,
+    limit,
+  }: { accountId: string; filter: Filter; beforeId: string | null; limit: number },
+): Promise<Page> {
+  const { rows, lookedUntil } = await browseMessages(db, {
+    accountId,
+    filter: { ...filter, errorCodes: null, keyId: null, sender: null },
+    position: beforeId === null ? null : { direction: "older", id: beforeId },
+    limit,
+  });
+  if (rows.length <= limit) return { rows, nextId: lookedUntil };
+  return { rows: rows.slice(0, limit), nextId: rows[limit - 1]?.message_id ?? null };
+}
+
 const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
@@ -75,6 +104,7 @@ function indexed(accountId: string, filter: BrowseFilter, position: Position): S
   return recipient === null ? bounds : sql`${bounds} and m.recipient = ${recipient}`;
 }
 
+/** Only recipient and reference are in an index, and no index has both. */
 function isSifted(filter: BrowseFilter): boolean {
   const { statuses, errorCodes, keyId, sender, recipient, reference } = filter;
   const isByOther = [statuses, errorCodes, keyId, sender].some((each) => each !== null);

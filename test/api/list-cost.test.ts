@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { Client } from "pg";
 import { type Queryable, rawSql, type Sql, sql } from "#platform";
-import { type Filter, findMessage, listMessages } from "../../server/messages/read.ts";
+import { type Filter, listMessages } from "../../server/messages/browse.ts";
+import { findMessage } from "../../server/messages/read.ts";
 import { startApi } from "../support/api.ts";
 
 const api = await startApi();
