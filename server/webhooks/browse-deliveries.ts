@@ -49,8 +49,10 @@ const FIRST_LOOK = 4;
 export async function browseDeliveries(db: Queryable, wish: Wish): Promise<BrowsedDeliveries> {
   const { filter, limit } = wish;
   const isFiltered = Object.values(filter).some((value) => value !== null);
-  const first = await look(db, wish, isFiltered ? FIRST_LOOK * limit : limit + 1);
-  if (!isFiltered || first.rows.length > limit || first.lookedUntil === null) return first;
+  const most = isFiltered ? Math.min(FIRST_LOOK * limit, MAX_LOOKED_AT) : limit + 1;
+  const first = await look(db, wish, most);
+  const isEnough = first.rows.length > limit || first.lookedUntil === null;
+  if (!isFiltered || isEnough || most === MAX_LOOKED_AT) return first;
   return look(db, wish, MAX_LOOKED_AT);
 }
 

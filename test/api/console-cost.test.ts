@@ -100,6 +100,18 @@ test("a filtered page of deliveries looks into each day once, not once for each 
   assert.equal(Math.max(...scans.map((node) => node["Actual Loops"])), 1);
 });
 
+test("a filtered page of many deliveries looks at no more of them than one of few", async () => {
+  const nodes: Node[] = [];
+  const filter = { ...NO_DELIVERY_FILTER, host: "nobody.example.com" };
+
+  const wish = { accountId, filter, position: null, limit: 10_000 };
+  const page = await browseDeliveries(explaining(nodes), wish);
+
+  assert.ok(page.lookedUntil, "there is more to look at");
+  const cuts = nodes.filter((node) => node["Node Type"] === "Limit");
+  assert.equal(Math.max(...cuts.map((node) => node["Actual Rows"])), 2_000);
+});
+
 test("a page of deliveries of a day long ago begins there, however many came since", async () => {
   const createdBefore = new Date(Date.now() - (DAYS - 2) * 86_400_000);
   const filter = { ...NO_DELIVERY_FILTER, createdBefore };
