@@ -55,7 +55,7 @@ type Unfinished = {
   after_sequence: number | null;
 };
 
-/** Queues the next page of a bulk replay; false where there is nothing more to queue. */
+/** Queues the next page of a bulk replay; false where it is finished, or another process is at it. */
 export function continueReplay(db: Database, replayId: string): Promise<boolean> {
   return db.transaction(async (tx) => {
     // Skipped while another process is at it: that one goes on.
@@ -82,7 +82,7 @@ export function continueReplay(db: Database, replayId: string): Promise<boolean>
              -- What was replayed singly meanwhile is not waited for.
              total = case when ${isFinished} then ${queued} else total end
        where replay_id = ${replayId}`);
-    return !isFinished;
+    return true;
   });
 }
 
@@ -95,11 +95,11 @@ export async function finishReplay(
   replayId: string,
 ): Promise<number> {
   for (;;) {
-    const isAtIt = await continueReplay(db, replayId);
+    const isContinued = await continueReplay(db, replayId);
     const [replay] = await db.query<{ queued: number; is_finished: boolean }>(sql`
       select queued, finished_at is not null as is_finished from webhook_replays where replay_id = ${replayId}`);
     if (!replay || replay.is_finished) return replay?.queued ?? 0;
-    if (!isAtIt) await clock.sleep(LOOK_EVERY_MS);
+    if (!isContinued) await clock.sleep(LOOK_EVERY_MS);
   }
 }
 
@@ -112,12 +112,17 @@ export function continueReplays(db: Database): Loop {
       const unfinished = await db.query<{ replay_id: string }>(sql`
         select replay_id from webhook_replays where finished_at is null order by replay_id limit 10`);
       const failures: unknown[] = [];
+      let continued = 0;
       for (const { replay_id } of unfinished) {
-        await continueReplay(db, replay_id).catch((error: unknown) => failures.push(error));
+        try {
+          if (await continueReplay(db, replay_id)) continued += 1;
+        } catch (error) {
+          failures.push(error);
+        }
       }
       // Told only now: one that cannot go on holds up no other.
       if (failures.length > 0) throw failures[0];
-      return unfinished.length;
+      return continued;
     },
   };
 }

@@ -173,6 +173,22 @@ test("a bulk replay whose process died is taken up where it stopped", async () =
   assert.deepEqual(rows, [{ replay_id: replayId }]);
 });
 
+test("a bulk replay that another process is at is no work for this one", async () => {
+  await using world = await webhookWorld();
+  await exhausted(world, 1, "http://127.0.0.1:1/hook");
+  await startBulkReplay(world.db, wish(world));
+  const loop = continueReplays(world.db);
+  const { signal } = new AbortController();
+
+  const beside = await world.db.transaction(async (tx) => {
+    await tx.query(sql`select from webhook_replays for update`);
+    return loop.pass(signal);
+  });
+  const alone = await loop.pass(signal);
+
+  assert.deepEqual([beside, alone], [0, 1]);
+});
+
 test("a replay that is stopped leaves out what has not begun, and queues no more", async () => {
   await using world = await webhookWorld();
   await exhausted(world, 700, "http://127.0.0.1:1/hook");
