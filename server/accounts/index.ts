@@ -22,7 +22,7 @@ export {
 export { browseAccounts } from "./browse-accounts.ts";
 export { type AuditFilter, type AuditRow, browseAudit } from "./browse-audit.ts";
 export { authenticator, type Limits } from "./authenticator.ts";
-export { maskKey } from "./key.ts";
+export { keyPrefix, maskKey } from "./key.ts";
 export { keyUsage } from "./key-usage.ts";
 export { browseKeys, countKeys, findKeyNames, type KeyState } from "./browse-keys.ts";
 export {

@@ -2,7 +2,8 @@ import {
   browseKeys,
   countKeys,
   createKey,
-  judgeNewKey,
+  judgeName,
+  keyPrefix,
   type KeyRow,
   type KeyState,
   maskKey,
@@ -57,7 +58,7 @@ export function keyHandlers({ db, clock, pager }: { db: Database; clock: Clock; 
       const name = body.name.trim();
       const wish = { accountId, name, scopes: body.scopes, expiresAt, actor, now };
       refuseFields({
-        name: judgeNewKey({ ...wish, scopes: ["messages:send"] }),
+        name: judgeName(name),
         scopes: body.scopes.length === 0 ? ["Choose at least one scope."] : [],
       });
       const created = await db.transaction(async (tx) => {
@@ -73,7 +74,7 @@ export function keyHandlers({ db, clock, pager }: { db: Database; clock: Clock; 
         key_id: keyId,
         account_id: accountId,
         name,
-        prefix: key.slice(0, 8),
+        prefix: keyPrefix(key),
         scopes: [...new Set(body.scopes)],
         created_at: now,
         created_by: actor.name,
@@ -82,7 +83,8 @@ export function keyHandlers({ db, clock, pager }: { db: Database; clock: Clock; 
         last_used_at: null,
       };
       const actors = await findActors(db, [actor.name]);
-      return { ...presentKey(row, stateOf(row, now), actors), key };
+      const state = days !== null && days <= EXPIRES_SOON_DAYS ? "expires_soon" : "active";
+      return { ...presentKey(row, state, actors), key };
     },
 
     async revokeKey({ account: { accountId }, params, actor, problem }) {
@@ -90,7 +92,7 @@ export function keyHandlers({ db, clock, pager }: { db: Database; clock: Clock; 
       const revoked = await revokeKey(db, { keyId: params.keyId, accountId, actor, now });
       if (revoked.outcome === "unknown") throw problem("KEY_NOT_FOUND");
       const actors = await findActors(db, [revoked.key.created_by]);
-      return presentKey(revoked.key, stateOf(revoked.key, now), actors);
+      return presentKey(revoked.key, "revoked", actors);
     },
   } satisfies Partial<ConsoleHandlers>;
 }
@@ -98,15 +100,6 @@ export function keyHandlers({ db, clock, pager }: { db: Database; clock: Clock; 
 /** Who asks for active keys means also those that expire soon. */
 function widen(state: KeyState): KeyState[] {
   return state === "active" ? ["active", "expires_soon"] : [state];
-}
-
-export function stateOf({ revoked_at, expires_at }: KeyRow, now: Date): KeyState {
-  if (revoked_at) return "revoked";
-  if (!expires_at) return "active";
-  if (expires_at <= now) return "expired";
-  return expires_at.getTime() <= now.getTime() + EXPIRES_SOON_DAYS * DAY_MS
-    ? "expires_soon"
-    : "active";
 }
 
 function presentKey(row: KeyRow, state: KeyState, actors: ActorNames): ApiKey {
