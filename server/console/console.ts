@@ -76,7 +76,7 @@ export function serveConsole(app: FastifyInstance, deps: ConsoleDeps): Loop[] {
       ...(refinements.previewMessage ? { previewConsoleMessage: refinements.previewMessage } : {}),
     },
   });
-  if (deps.pages) serveStaticFiles(app, { folder: deps.pages, isSecure });
+  if (deps.pages) serveStaticFiles(app, deps.pages);
   return [sweepLoop(db, clock), hub.loop];
 }
 

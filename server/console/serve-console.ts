@@ -94,7 +94,6 @@ async function admit(
 ): Promise<void> {
   void reply.headers({
     "cache-control": "no-store",
-    "referrer-policy": "no-referrer",
     "cross-origin-resource-policy": "same-origin",
   });
   if (operation.method !== "GET" && !isOwnOrigin(request.headers, options.publicUrl))

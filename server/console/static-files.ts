@@ -4,13 +4,6 @@ import { extname, join, relative, sep } from "node:path";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Problem, serveFallback } from "#http";
 
-type Options = {
-  /** Where the built dashboard is, once it is built. */
-  folder: Promise<string>;
-  /** Whether people reach us by https. */
-  isSecure: boolean;
-};
-
 type StaticFile = { path: string; encodings: ("br" | "gzip")[] };
 type Site = { index: string; files: Map<string, StaticFile> };
 
@@ -46,11 +39,11 @@ export const PAGES: ReadonlySet<string> = new Set([
 const NONCE_MARK = "__CSP_NONCE__";
 
 /**
- * Serves the built dashboard: its files, and its one page at every address it has. An unknown path is
+ * Serves the dashboard once it is built: its files, and its one page at every address it has. An unknown path is
  * an error for programs; a browser gets the page with it, which says so to people. Under `/console`,
  * `/v1` and `/assets` it is an error for everyone.
  */
-export function serveStaticFiles(app: FastifyInstance, { folder, isSecure }: Options): void {
+export function serveStaticFiles(app: FastifyInstance, folder: Promise<string>): void {
   const site = folder.then(readSite);
   // Whoever asks for a page learns of a build that failed; before that nobody does.
   site.catch(() => undefined);
@@ -62,9 +55,9 @@ export function serveStaticFiles(app: FastifyInstance, { folder, isSecure }: Opt
     const { index, files } = await site;
     const file = files.get(path);
     if (file) return sendFile(request, reply, { file, path });
-    if (path === "/" || PAGES.has(first)) return sendPage(reply, index, isSecure);
+    if (path === "/" || PAGES.has(first)) return sendPage(reply, index);
     if (first === "assets" || !isBrowser(request)) return false;
-    return sendPage(reply.code(404), index, isSecure);
+    return sendPage(reply.code(404), index);
   });
 }
 
@@ -110,7 +103,6 @@ async function sendFile(
     .type(TYPES[extname(file.path)] ?? "application/octet-stream")
     .headers({
       "cache-control": isHashed ? "public, max-age=31536000, immutable" : "no-cache",
-      "referrer-policy": "no-referrer",
       vary: "accept-encoding",
       ...(encoding ? { "content-encoding": encoding } : {}),
     })
@@ -118,16 +110,11 @@ async function sendFile(
   return true;
 }
 
-async function sendPage(reply: FastifyReply, index: string, isSecure: boolean): Promise<true> {
+async function sendPage(reply: FastifyReply, index: string): Promise<true> {
   const nonce = randomBytes(16).toString("base64");
   await reply
     .type("text/html; charset=utf-8")
-    .headers({
-      "cache-control": "no-store",
-      "referrer-policy": "no-referrer",
-      "content-security-policy": policy(nonce),
-      ...(isSecure ? { "strict-transport-security": "max-age=31536000" } : {}),
-    })
+    .headers({ "cache-control": "no-store", "content-security-policy": policy(nonce) })
     .send(index.replaceAll(NONCE_MARK, nonce));
   return true;
 }

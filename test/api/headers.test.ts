@@ -18,6 +18,7 @@ before(async () => {
   api = await startApi();
   const folder = await mkdtemp(join(tmpdir(), "posthorn-pages-"));
   await writeFile(join(folder, "index.html"), "<!doctype html><title>Posthorn</title>");
+  await writeFile(join(folder, "favicon.svg"), "<svg/>");
   const service = compose({
     config: readConfig({ ROLES: "api,dashboard", PORT: "0", DATA_DIR: folder }, folder),
     storage: { url: api.db.url, isEmbedded: true, stop: () => Promise.resolve() },
@@ -105,6 +106,15 @@ test("by https every answer insists on it, and the dashboard's page runs only ou
     "content-security-policy":
       "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-…'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
   });
+  const file = await site.inject({ method: "GET", url: "/favicon.svg" });
+  assert.deepEqual(headersOf(file), {
+    ...OVER_HTTPS,
+    "content-type": "image/svg+xml",
+    "cache-control": "no-cache",
+    vary: "accept-encoding",
+  });
+  const missing = await site.inject({ method: "GET", url: "/assets/nothing.js" });
+  assert.deepEqual(headersOf(missing), { ...OVER_HTTPS, ...JSON_TYPE, ...NOT_KEPT });
   const reading = await site.inject({ method: "GET", url: "/healthz" });
   assert.deepEqual(headersOf(reading), { ...OVER_HTTPS, ...JSON_TYPE });
 });
