@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { readCollectorHeaders } from "#platform";
 import { keyPlaceholder, passwordPlaceholder } from "./placeholder.ts";
 
 // Each takes the text of a setting, and throws an error that goes on from its name: "must be …".
@@ -100,13 +101,12 @@ export function hostAndPort(value: string): { host: string; port: number } {
 
 export function headerList(value: string): string {
   try {
-    const pairs = list(value).map((pair) => decodeURIComponent(pair).split("="));
-    if (pairs.every(([name = "", text]) => /^[\w-]+$/.test(name.trim()) && text !== undefined))
-      return value;
+    readCollectorHeaders(value);
+    return value;
   } catch {
-    // Said below, without the value: it may hold a secret.
+    // Without the value: it may hold a secret.
+    throw new Error("must be name=value pairs, percent-encoded and separated by commas.");
   }
-  throw new Error("must be name=value pairs, percent-encoded and separated by commas.");
 }
 
 export function share(value: string): number {

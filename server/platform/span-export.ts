@@ -36,7 +36,10 @@ export function spanExport(options: Options): SpanExport {
     "reason",
   ]);
   const url = `${options.endpoint.replace(/\/$/, "")}/v1/traces`;
-  const headers = { ...readHeaders(options.headers), "content-type": "application/json" };
+  const headers = {
+    ...readCollectorHeaders(options.headers?.reveal() ?? ""),
+    "content-type": "application/json",
+  };
   let waiting: Span[] = [];
   let isAway = false;
 
@@ -83,13 +86,14 @@ export function spanExport(options: Options): SpanExport {
   };
 }
 
-/** As the OpenTelemetry settings have it: values are percent-encoded. */
-function readHeaders(headers: Secret | undefined): Record<string, string> {
-  const pairs = (headers?.reveal() ?? "").split(",").filter((pair) => pair.includes("="));
+/** As the OpenTelemetry settings have it: values are percent-encoded. Throws where a pair is none. */
+export function readCollectorHeaders(text: string): Record<string, string> {
+  const pairs = text.split(",").filter((pair) => pair.trim() !== "");
   return Object.fromEntries(
     pairs.map((pair) => {
-      const [name = "", ...value] = pair.split("=");
-      return [name.trim(), decodeURIComponent(value.join("=").trim())];
+      const [, name = "", value = ""] = /^\s*([\w-]+)\s*=(.*)$/s.exec(pair) ?? [];
+      if (name === "") throw new Error("A header is not name=value.");
+      return [name, decodeURIComponent(value.trim())];
     }),
   );
 }
