@@ -7,8 +7,9 @@ import {
   type SigningSecrets,
 } from "#accounts";
 import { bookCredits } from "#credits";
+import { within } from "#platform";
 import { accountOption, unknownAccount } from "./accounts.ts";
-import { ACTOR, command, CommandFailure, type Context, type Result } from "./command.ts";
+import { ACTOR, command, CommandFailure, type Result } from "./command.ts";
 import { flag, required, withFallback } from "./input.ts";
 import { wholeNumber } from "./input-values.ts";
 import { facts, table } from "./table.ts";
@@ -30,9 +31,15 @@ const create = command({
     const { db, secrets } = await context.installation();
     const now = context.clock.now();
     const box = await secrets();
-    const made = await createAccount(db, { name, actor: ACTOR, now, secrets: box });
-    const balance = credits === 0 ? 0 : await firstCredits(context, made.accountId, credits);
-    const json = { accountId: made.accountId, name, balance, signingSecret: made.signingSecret };
+    const made = await db.transaction(async (tx) => {
+      const account = await createAccount(within(tx), { name, actor: ACTOR, now, secrets: box });
+      const { accountId } = account;
+      const topup = { accountId, kind: "topup", amount: credits, actor: ACTOR, now } as const;
+      if (credits > 0) await bookCredits(within(tx), { ...topup, note: "First credits" });
+      return account;
+    });
+    const { accountId, signingSecret } = made;
+    const json = { accountId, name, balance: credits, signingSecret };
     return { json, text: facts(json) };
   },
 });
@@ -41,21 +48,6 @@ function accountName(value: string): string {
   const [fault] = nameFaults(value);
   if (fault !== undefined) throw new Error(fault);
   return value.trim();
-}
-
-/** A transaction of its own: a crash before it leaves an account without credits, which is said. */
-async function firstCredits(context: Context, accountId: string, amount: number): Promise<number> {
-  const { db } = await context.installation();
-  const booking = { accountId, amount, actor: ACTOR, now: context.clock.now() };
-  const booked = await bookCredits(db, { ...booking, kind: "topup", note: "First credits" }).catch(
-    (error: unknown) => {
-      context.terminal.say(
-        `The account ${accountId} was made, but has no credits yet. Add them with: npx posthorn credits add --account ${accountId} --amount ${amount} --note "First credits"`,
-      );
-      throw error;
-    },
-  );
-  return "balance" in booked ? booked.balance : 0;
 }
 
 const list = command({

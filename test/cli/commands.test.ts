@@ -43,6 +43,15 @@ test("an account is made with its credits and signing secret, and its changes ar
   ]);
 });
 
+test("an account whose first credits cannot be booked is not made", async () => {
+  await db.query(sql`alter table ledger add constraint not_this_amount check (amount <> 4711)`);
+
+  const { code } = await run`account create --name Penniless --credits 4711`;
+
+  assert.equal(code, 1);
+  assert.deepEqual(await db.query(sql`select from accounts where name = 'Penniless'`), []);
+});
+
 test("credits are added once per reference, and taken, but never below zero", async () => {
   const { accountId } = await json<Account>`account create --name Purse`;
   const book = (amount: number) =>
