@@ -1,6 +1,6 @@
 import { type Actor, findAccount, judgeName, recordAudit } from "#accounts";
 import { Problem } from "#http";
-import { type Transaction, within } from "#platform";
+import type { Transaction } from "#platform";
 import type { ConsoleHandlers } from "./console-call.ts";
 import { refuseFields, required } from "./field-problems.ts";
 import {
@@ -28,7 +28,6 @@ import {
 } from "./users.ts";
 
 type NewPerson = { name: string; email: string; password: string };
-type Joined = { accountId: string; setCookie: string | undefined };
 
 /** The set-up of the installation, and the links that a person passes on: invitations and resets. */
 export function linkHandlers(deps: SignInDeps) {
@@ -95,9 +94,9 @@ export function linkHandlers(deps: SignInDeps) {
       if (await findUserByEmail(db, wish.email)) throw problem("EMAIL_TAKEN");
       const passwordHash = await passwords.hash(wish.password);
       const issued = cookie.issue();
-      const joined = await db.transaction(async (tx): Promise<Joined | undefined> => {
+      const isJoined = await db.transaction(async (tx) => {
         const userId = await insertUser(tx, { ...wish, passwordHash, isOperator: false, now });
-        if (userId === undefined) return undefined;
+        if (userId === undefined) return false;
         const by = { ...actor, name: `user:${userId}` };
         await join(tx, { token, accountId, userId, actor: by, now, keep: null });
         await insertSession(tx, {
@@ -108,11 +107,11 @@ export function linkHandlers(deps: SignInDeps) {
           userAgent,
           now,
         });
-        return { accountId, setCookie: issued.header };
+        return true;
       });
-      if (!joined) throw problem("EMAIL_TAKEN");
-      if (joined.setCookie) header("set-cookie", joined.setCookie);
-      return { accountId: joined.accountId };
+      if (!isJoined) throw problem("EMAIL_TAKEN");
+      header("set-cookie", issued.header);
+      return { accountId };
     },
 
     async resetPassword({ body, actor }) {
@@ -172,7 +171,7 @@ async function join(
   if (!isNew) throw new Problem("MEMBER_ALREADY");
   await endSessionsOf(tx, userId, { except: keep });
   const details = { role, invitation: link.link_id };
-  await recordAudit(within(tx), {
+  await recordAudit(tx, {
     at: now,
     accountId,
     actor,

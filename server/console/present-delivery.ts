@@ -6,12 +6,11 @@ import {
   type DeliveryRow,
   headersOfAttempt,
   isReplayable,
+  MAX_ATTEMPTS,
   outcomeClass,
   type TestedEvent,
 } from "#webhooks";
 import { waitFor } from "./field-problems.ts";
-
-const MAX_ATTEMPTS = 7;
 
 /** A delivery as people see it. */
 export function presentDelivery(row: DeliveryRow, now: Date): WebhookDelivery {

@@ -35,7 +35,7 @@ export {
   type PosterOptions,
   type Timings,
 } from "./post.ts";
-export { type Ended, isTooOldToWait, type NextStep, nextStep } from "./schedule.ts";
+export { type Ended, isTooOldToWait, MAX_ATTEMPTS, type NextStep, nextStep } from "./schedule.ts";
 export { type DeliveryLoop, deliveryLoop } from "./delivery-loop.ts";
 export { webhookHistory } from "./history.ts";
 export { countWaiting, measureBacklog } from "./waiting.ts";

@@ -5,6 +5,7 @@ const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];
 
 /** The wait after the failure of each step; a delivery that fails at the last one is exhausted. */
 const waitsMs = [5 * SECOND, 30 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 6 * HOUR] as const;
+export const MAX_ATTEMPTS = waitsMs.length + 1;
 
 /** Spreads the retries of receivers that failed together. */
 const JITTER = 0.2;
