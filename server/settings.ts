@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { Secret } from "#platform";
 // Not by the whole room: every command reads the settings, and starts in half the time.
-import { opensPrivate } from "#webhooks/ranges";
+import { opensPrivate, PRIVATE } from "#webhooks/ranges";
 import {
   base64Of32,
   cidrList,
@@ -203,7 +203,7 @@ function privateRanges(value: string): string[] {
   const others = named.filter((range) => !opensPrivate(range));
   if (others.length === 0) return named;
   throw new Error(
-    `only loopback, private and CGNAT addresses can be allowed (127.0.0.0/8, 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10, ::1, fc00::/7), not ${others.join(", ")}.`,
+    `only loopback, private and CGNAT addresses can be allowed (${PRIVATE.join(", ")}), not ${others.join(", ")}.`,
   );
 }
 

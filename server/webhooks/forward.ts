@@ -1,5 +1,6 @@
 import { hostKey } from "#messages";
 import type { Clock } from "#platform";
+import { PRIVATE } from "./egress/address-table.ts";
 import { connectBudgets } from "./egress/connect.ts";
 import { judgeUrl } from "./egress/judge-url.ts";
 import { egressPolicy } from "./egress/policy.ts";
@@ -10,17 +11,6 @@ import { attemptInWords } from "./attempt-words.ts";
 import { outcomeClass } from "./outcome.ts";
 import { poster } from "./post.ts";
 
-/** Whoever forwards names the address on his own machine: all but what no setting opens is allowed. */
-const PRIVATE = [
-  "127.0.0.0/8",
-  "10.0.0.0/8",
-  "172.16.0.0/12",
-  "192.168.0.0/16",
-  "100.64.0.0/10",
-  "::1/128",
-  "fc00::/7",
-];
-
 export type Forwarded = { httpStatus: number | null; error: string | null; durationMs: number };
 
 export type Forwarder = {
@@ -30,6 +20,7 @@ export type Forwarder = {
 
 /** Posts followed events to one address as they are: the same octets and headers. */
 export function forwarder({ clock, url }: { clock: Clock; url: string }): Forwarder | string {
+  // Whoever forwards names the address on his own machine: all but what no setting opens is allowed.
   const policy = egressPolicy({ allowCidrs: PRIVATE, allowHttp: true, ownPorts: [] });
   const verdict = judgeUrl(url, policy);
   if (!verdict.allowed) return verdict.message;

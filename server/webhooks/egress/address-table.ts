@@ -25,7 +25,8 @@ const NEVER_IPV6 = [
   "3fff::/20",
 ];
 
-const PRIVATE = [
+/** What a setting can open: loopback, private and CGNAT addresses. */
+export const PRIVATE = [
   "127.0.0.0/8",
   "10.0.0.0/8",
   "172.16.0.0/12",
