@@ -248,6 +248,7 @@ export function carrierFleet(deps: Deps) {
         isUp,
         upElsewhere: () => carriersUpElsewhere(db, nodeId),
         routing: currentRouting,
+        clock,
       }),
     },
     {

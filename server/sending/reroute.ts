@@ -6,10 +6,10 @@ import {
   type Routing,
   type Stranded,
 } from "#messages";
-import { type Database, sql } from "#platform";
+import { type Clock, type Database, sql } from "#platform";
 
-/** A carrier may be away this long before what waits for it goes to the next of its route. */
-const STRANDED_MS = 5_000;
+/** A carrier may be away this long before what waits for it goes to the next of its route; from then on, at once. */
+const PATIENCE_MS = 5_000;
 const REROUTE_PAGE = 500;
 /** Looked at in a pass, a second apart: bounds what a long backlog that cannot move costs. */
 const PAGES_PER_PASS = 10;
@@ -22,6 +22,7 @@ export type RerouteWish = {
   /** Those that other nodes say they are bound to: this one may have no share of the binds. */
   upElsewhere: () => Promise<ReadonlySet<string>>;
   routing: () => Promise<Routing>;
+  clock: Clock;
 };
 
 /**
@@ -30,34 +31,43 @@ export type RerouteWish = {
  */
 export function rerouting(db: Database, wish: RerouteWish): () => Promise<number> {
   const reached = new Map<string, Stranded | undefined>();
+  /** Since when something was seen to wait in vain, until the carrier is there again. */
+  const awaySinceMs = new Map<string, number>();
   return async function pass() {
     const waited = await carriersWaitedFor(db);
-    const away = waited.filter((carrierId) => !wish.isPaused(carrierId) && !wish.isUp(carrierId));
-    if (away.length === 0) return 0;
-    const elsewhere = await wish.upElsewhere();
+    const isAwayHere = (carrierId: string) => !wish.isPaused(carrierId) && !wish.isUp(carrierId);
+    const away = new Set([...waited, ...awaySinceMs.keys()].filter(isAwayHere));
+    const elsewhere = away.size > 0 ? await wish.upElsewhere() : away;
+    for (const carrierId of awaySinceMs.keys()) {
+      if (!away.has(carrierId) || elsewhere.has(carrierId)) awaySinceMs.delete(carrierId);
+    }
     const isUp = (carrierId: string) =>
       wish.isUp(carrierId) || (elsewhere.has(carrierId) && !wish.isPaused(carrierId));
-    for (const from of away.filter((carrierId) => !elsewhere.has(carrierId))) {
-      const place = { from, after: reached.get(from) };
+    const nowMs = wish.clock.monotonicMs();
+    for (const from of away.difference(elsewhere)) {
+      const sinceMs = awaySinceMs.get(from) ?? nowMs;
+      awaySinceMs.set(from, sinceMs);
+      const waitedMs = Math.max(0, PATIENCE_MS - (nowMs - sinceMs));
+      const place = { from, waitedMs, after: reached.get(from) };
       reached.set(from, await reroutePages(db, { ...wish, isUp }, place));
     }
     return 0;
   };
 }
 
-type Place = { from: string; after: Stranded | undefined };
+type Place = { from: string; waitedMs: number; after: Stranded | undefined };
 
 /** Answers where to go on; undefined after the last page. */
 async function reroutePages(
   db: Database,
   wish: RerouteWish,
-  { from, after }: Place,
+  { from, waitedMs, after }: Place,
 ): Promise<Stranded | undefined> {
   let last = after;
   for (let page = 0; page < PAGES_PER_PASS; page += 1) {
     const stranded = await findStranded(db, {
       carrierId: from,
-      afterMs: STRANDED_MS,
+      afterMs: waitedMs,
       after: last,
       limit: REROUTE_PAGE,
     });
