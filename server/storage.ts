@@ -176,7 +176,7 @@ async function external(url: string): Promise<Storage> {
   } catch (error) {
     if (error instanceof Unfit) throw error;
     throw new Unfit(
-      `The database at DATABASE_URL cannot be reached: ${reasonOf(error)}. Check host, port, user and password.`,
+      `The database at DATABASE_URL cannot be reached: ${reasonOf(error)}. Check host, port, user, password and name.`,
     );
   } finally {
     await client?.end().catch(() => undefined);

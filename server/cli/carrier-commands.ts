@@ -6,7 +6,7 @@ import {
   testBind,
 } from "#carriers";
 import { listRoutes } from "#messages";
-import { Secret } from "#platform";
+import { type Queryable, Secret } from "#platform";
 import {
   addCarrier,
   addSimulator,
@@ -75,12 +75,23 @@ const add = command({
     const json = { carrierId: added.carrierId, name, state };
     if (state !== "up")
       for (const problem of problems) context.terminal.say(`It is ${state}: ${problem}.`);
+    const route = [...(await carriersOfEveryNumber(db)), name].join(" ");
     context.terminal.say(
-      `Messages take it once a route names it: npx posthorn route set "" ${name}`,
+      `Messages take it once a route names it: npx posthorn route set "" ${route}`,
     );
     return { json, text: facts(json) };
   },
 });
+
+/** Real ones that a route for all numbers has already: without them, the hint would take them off it. */
+async function carriersOfEveryNumber(db: Queryable): Promise<string[]> {
+  const { carrierIds = [] } = (await listRoutes(db)).find(({ prefix }) => prefix === "") ?? {};
+  const carriers = await listCarriers(db);
+  return carrierIds.flatMap((carrierId) => {
+    const found = carriers.find(({ carrier_id }) => carrier_id === carrierId);
+    return found?.kind === "smpp" ? [found.name] : [];
+  });
+}
 
 /** What an SMPP carrier is made of, checked; what is only unusual is said. */
 async function readSmpp(given: Record<string, unknown>, context: Context) {

@@ -40,6 +40,7 @@ const create = command({
         const { keyId, key } = created;
         const json = { keyId, key, name, scopes: [...new Set(scope)] };
         context.terminal.say("Keep the key now: it is shown this once.");
+        if (expiresAt) context.terminal.say(`It ends at ${expiresAt.toISOString()}.`);
         return { json, text: facts(json) };
       }
     }

@@ -63,7 +63,16 @@ async function perform(
 ): Promise<number> {
   const signal = program.stopSignal();
   let opened: Promise<Installation> | undefined;
-  const installation = (wish: MigrationsWish = "required") => (opened ??= program.open(wish));
+  const open = async (wish: MigrationsWish) => {
+    const installation = await program.open(wish);
+    const { isEmbedded, applied, settings } = installation;
+    if (isEmbedded && applied.some((name) => name.startsWith("0001_")))
+      terminal.say(
+        `There was no database yet in ${settings.dataDir}; it is made now. If the service has another, repeat this with its DATABASE_URL or DATA_DIR.`,
+      );
+    return installation;
+  };
+  const installation = (wish: MigrationsWish = "required") => (opened ??= open(wish));
   const context = { program, clock: program.clock, terminal, signal, installation };
   try {
     const running = command.run(given, context);

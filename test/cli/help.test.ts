@@ -82,6 +82,6 @@ test("a database that cannot be reached ends a command with one sentence that sa
   assert.deepEqual([code, stdout], [1, ""]);
   assert.match(
     stderr,
-    /^The database at DATABASE_URL cannot be reached: .* Check host, port, user and password\.\n$/,
+    /^The database at DATABASE_URL cannot be reached: .* Check host, port, user, password and name\.\n$/,
   );
 });

@@ -67,13 +67,19 @@ function checkCallbacks(settings: Exposed): Check {
   const { databaseUrl, webhookAllowCidrs = [], webhookAllowHttp = false } = settings;
   if (!databaseUrl) return ok(name, "As for an installation to try things out.");
   const wide = webhookAllowCidrs.filter((range) => Number(range.split("/")[1]) < WIDEST_BITS);
-  if (wide.length > 0) {
-    const message = `Callbacks may go to all of ${wide.join(", ")}: every account can reach your network.`;
-    return warning(name, message, "Name in WEBHOOK_ALLOW_CIDRS only the hosts that are meant.");
-  }
-  if (webhookAllowHttp) {
-    const message = "Callbacks may use plain http: what they tell can be read and changed.";
-    return warning(name, message, "Set WEBHOOK_ALLOW_HTTP=false.");
+  const risks = [
+    wide.length > 0 && {
+      message: `Callbacks may go to all of ${wide.join(", ")}: every account can reach your network.`,
+      fix: "Name in WEBHOOK_ALLOW_CIDRS only the hosts that are meant.",
+    },
+    webhookAllowHttp && {
+      message: "Callbacks may use plain http: what they tell can be read and changed.",
+      fix: "Set WEBHOOK_ALLOW_HTTP=false.",
+    },
+  ].filter((risk) => risk !== false);
+  if (risks.length > 0) {
+    const said = (part: "message" | "fix") => risks.map((risk) => risk[part]).join(" ");
+    return warning(name, said("message"), said("fix"));
   }
   const named = webhookAllowCidrs.join(", ");
   return ok(name, named === "" ? "Public ones by https alone." : `Also ${named}.`);

@@ -56,7 +56,10 @@ function wrongPassword(carrier: CarrierRow, secrets: SecretBox | undefined): str
 function judgeState(name: string, { name: own }: CarrierRow, seen: SeenCarrier | undefined): Check {
   const { state = "unknown", problems = [] } = seen ?? {};
   const why = problems.length > 0 ? `: ${problems.join("; ")}` : "";
-  const test = `See what it answers: npx posthorn carrier test ${own}`;
+  const test =
+    problems.length > 0
+      ? "Mend that, or correct the carrier in the dashboard."
+      : `See what it answers: npx posthorn carrier test ${own}`;
   switch (state) {
     case "up":
       return ok(name, "It is up.");
