@@ -238,7 +238,8 @@ function logFault(log: Log, error: unknown, request: FastifyRequest, problem: Pr
     code: problem.code,
     path: request.routeOptions.url,
   };
-  log.error(fields, `request ${request.id} was answered with ${problem.status}`);
+  const level = error instanceof DatabaseUnavailable && error.isTold ? "debug" : "error";
+  log[level](fields, `request ${request.id} was answered with ${problem.status}`);
 }
 
 /** PostgreSQL's, for NUL in a text. Fields of messages are judged before; elsewhere, as in a name, this refuses it. */

@@ -41,6 +41,30 @@ test("whatever keeps a connection from being made, the database is away, and not
   }
 });
 
+test("an absence is told once, however many ask, and so is its end", async () => {
+  await using server = await testDatabase();
+  const url = new URL(server.url);
+  await using proxy = await startTcpProxy({ host: url.hostname, port: Number(url.port) });
+  url.port = String(proxy.port);
+  const told: string[] = [];
+  const say = (_fields: object, text: string) => void told.push(text);
+  const log = { ...silentLog, error: say, warn: say };
+  const db = openDatabase({ url: url.href, log, maxConnections: 1 });
+
+  proxy.refuse(true);
+  for (let n = 0; n < 3; n += 1) {
+    await assert.rejects(
+      db.query(sql`select 1`),
+      (error) => error instanceof DatabaseUnavailable && error.isTold,
+    );
+  }
+  proxy.refuse(false);
+  for (let n = 0; n < 3; n += 1) await db.query(sql`select 1`);
+
+  assert.deepEqual(told, ["the database cannot be reached", "the database is there again"]);
+  await db.close();
+});
+
 test("what was committed is done, though one who hears of it fails", async () => {
   await using server = await testDatabase();
   const heard: string[] = [];

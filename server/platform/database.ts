@@ -35,6 +35,8 @@ export class DatabaseUnavailable extends Error {
    * set where the statement was never sent, or where the server itself said that it failed.
    */
   unknownBackend: number | undefined;
+  /** The log says already that the database is away; to repeat it for everybody who asks would hide the rest. */
+  isTold = false;
 }
 
 export type DatabaseOptions = {
@@ -75,7 +77,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     client.once("end", () => open.delete(client));
   });
   const meter = poolMeter(options.metrics, options.applicationName ?? "posthorn", pool);
-  const source = { pool, primary, meter };
+  const source = { pool, primary, meter, absence: absenceTeller(options.log) };
   return {
     query: (statement) => onConnection(source, (client) => run(client, statement)),
     transaction: (work) =>
@@ -100,7 +102,24 @@ async function refuseStandby(client: pg.ClientBase): Promise<void> {
   if (await isStandby(client)) throw new DatabaseUnavailable("this host is a standby");
 }
 
-type Source = { pool: pg.Pool; primary: Primary; meter: PoolMeter };
+type Source = { pool: pg.Pool; primary: Primary; meter: PoolMeter; absence: AbsenceTeller };
+type AbsenceTeller = ReturnType<typeof absenceTeller>;
+
+/** Says once that the database is away, and once that it is there again. */
+function absenceTeller(log: Log) {
+  let isAway = false;
+  return {
+    failed(unavailable: DatabaseUnavailable) {
+      if (!isAway) log.error({ reason: unavailable.message }, "the database cannot be reached");
+      isAway = true;
+      unavailable.isTold = true;
+    },
+    reached() {
+      if (isAway) log.warn({}, "the database is there again");
+      isAway = false;
+    },
+  };
+}
 
 async function onConnection<Result>(
   source: Source,
@@ -129,15 +148,21 @@ async function onConnection<Result>(
 }
 
 /** Tries each host once, so that a dead one among them is nobody's refusal. */
-async function connect({ pool, primary, meter }: Source): Promise<pg.PoolClient> {
+async function connect({ pool, primary, meter, absence }: Source): Promise<pg.PoolClient> {
   for (let hosts = 1; ; hosts += 1) {
     const tried = primary.position();
     try {
-      return await pool.connect();
+      const client = await pool.connect();
+      absence.reached();
+      return client;
     } catch (error) {
       meter.failed("connect");
-      if (!isPoolBusy(error)) primary.advance(tried);
-      if (isPoolBusy(error) || hosts >= primary.count) throw unreachable(error);
+      const unavailable = unreachable(error);
+      if (isPoolBusy(error)) throw unavailable;
+      primary.advance(tried);
+      if (hosts < primary.count) continue;
+      absence.failed(unavailable);
+      throw unavailable;
     }
   }
 }
