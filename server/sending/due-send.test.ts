@@ -42,6 +42,50 @@ test("what was claimed is still held where the database tells only half a minute
   assert.ok((due?.leasedAtMs ?? 0) >= systemClock.monotonicMs() + 29_000, "its lease is a new one");
 });
 
+test("two claims at the same time take no message twice, and neither waits for the other", async () => {
+  await using api = await startApi();
+  const { carrierId } = await queueFour(api);
+
+  const taken = await api.db.transaction(async (tx) => [
+    ...(await tx.query<Claimed>(claim(carrierId, 2))),
+    ...(await api.db.query<Claimed>(claim(carrierId, 2))),
+  ]);
+
+  assert.equal(new Set(taken.map(({ message_id }) => message_id)).size, 4);
+});
+
+test("of more than there is room for, the oldest are claimed", async () => {
+  await using api = await startApi();
+  const { carrierId, oldestFirst } = await queueFour(api);
+
+  const taken = await api.db.query<Claimed>(claim(carrierId, 2));
+
+  assert.deepEqual(
+    taken.map(({ message_id }) => message_id),
+    oldestFirst.slice(0, 2),
+  );
+});
+
+type Claimed = { message_id: string };
+
+function claim(carrierId: string, room: number) {
+  const { nodeId, afterAccount } = wishFor(carrierId);
+  return sql`
+    select message_id from claim_sends(${carrierId}, ${nodeId}, interval '30 s', ${room}, ${afterAccount})
+     where message_id is not null`;
+}
+
+async function queueFour({ db, send }: Awaited<ReturnType<typeof startApi>>) {
+  for (let n = 0; n < 4; n += 1) await send({ recipient: "4915112345678", text: "Hello" });
+  const queued = await db.query<{ carrier_id: string; message_id: string }>(sql`
+    select carrier_id, message_id from send_queue order by due_at, message_id`);
+  const [first] = queued;
+  return {
+    carrierId: first?.carrier_id ?? "",
+    oldestFirst: queued.map(({ message_id }) => message_id),
+  };
+}
+
 function wishFor(carrierId = ""): Parameters<typeof claimDueSends>[1] {
   return {
     carrierId,

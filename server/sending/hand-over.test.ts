@@ -57,6 +57,30 @@ test("a route that was changed a moment ago leads to no carrier of the old one",
   assert.deepEqual(rows, [{ carrier_id: world.carrier.carrierId }]);
 });
 
+test("a message of which a carrier has a segment stays with it, whatever it refuses later", async () => {
+  await using world = await startWorld();
+  const { db } = world.api;
+  const now = await loadRouting(db);
+  const { carrierId } = world.carrier;
+  const route = [carrierId, "019a85c2-5b00-7abc-8def-0123456789ab"];
+  const { message, epoch } = await world.claimed();
+  const first = { message, epoch, carrierId, segment: 1, turn: 1, at: systemClock.now() };
+  await world.record({ ...first, answer: accepted("1"), step: null });
+  const busy = { kind: "refused", temporary: true, throttled: false } as const;
+
+  const sent = await world.handOver(
+    await world.claimed({
+      earlier: await readSegments(db, systemClock, { messageId: message.message_id, carrierId }),
+    }),
+    async () => ({ ...busy, code: "CARRIER_UNAVAILABLE", carrierCode: "0x14" }),
+    { routing: async () => ({ ...now, carriersFor: () => route }) },
+  );
+
+  assert.deepEqual(sent, [2]);
+  const rows = await db.query(sql`select carrier_id from send_queue`);
+  assert.deepEqual(rows, [{ carrier_id: carrierId }]);
+});
+
 test("an answer is stored also where the routes cannot be read anew", async () => {
   await using world = await startWorld();
   const old = { ...(await loadRouting(world.api.db)), carriersFor: () => [] };

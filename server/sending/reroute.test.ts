@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
-import { type MessageRow, loadRouting } from "#messages";
+import { loadRouting } from "#messages";
 import { secretBox, sql, systemClock } from "#platform";
 import { startApi } from "../../test/support/api.ts";
 import { manualClock } from "../../test/support/manual-clock.ts";
@@ -9,39 +9,88 @@ import { addCarrier, listCarriers } from "./carriers-table.ts";
 import { rerouting } from "./reroute.ts";
 
 test("a carrier is waited for once: as long as it stays away, what comes later goes on at once", async () => {
-  await using api = await startApi();
+  await using world = await startWorld();
+  const { first, next, clock, carrierAfterPass } = world;
+
+  assert.equal(await carrierAfterPass(await world.queue()), first, "it may come back any moment");
+  clock.advance(PATIENCE_MS);
+  assert.equal(await carrierAfterPass(await world.queue()), next);
+  assert.equal(await carrierAfterPass(await world.queue()), next);
+  world.up.add(first);
+  await world.pass();
+  world.up.delete(first);
+  assert.equal(await carrierAfterPass(await world.queue()), first, "it was there again");
+});
+
+test("what waits for a carrier that another node is bound to stays", async () => {
+  await using world = await startWorld();
+  const { first, next, carrierAfterPass } = world;
+  world.upElsewhere.add(first);
+  const messageId = await world.queue();
+  await world.age();
+
+  assert.equal(await carrierAfterPass(messageId), first);
+  world.upElsewhere.clear();
+  assert.equal(await carrierAfterPass(messageId), next, "for so long it need not wait");
+});
+
+test("a message that its carrier may have stays with it, and its neighbour goes", async () => {
+  await using world = await startWorld();
+  const { first, next, clock, carrierAfterPass } = world;
+  const [doubted, other] = [await world.queue(), await world.queue()];
+  await world.doubt(doubted);
+  await world.pass();
+  clock.advance(PATIENCE_MS);
+
+  assert.equal(await carrierAfterPass(doubted), first);
+  assert.equal(await carrierAfterPass(other), next);
+});
+
+const PATIENCE_MS = 5_000;
+
+/** A route of two carriers, of which only the second is up. */
+async function startWorld() {
+  const api = await startApi();
   const { db } = api;
   const [first, next] = await twoCarriers(db);
   const clock = manualClock();
-  let isFirstUp = false;
+  const [up, upElsewhere] = [new Set([next]), new Set<string>()];
   const pass = rerouting(db, {
     isPaused: () => false,
-    isUp: (carrierId) => carrierId === next || isFirstUp,
-    upElsewhere: async () => new Set(),
+    isUp: (carrierId) => up.has(carrierId),
+    upElsewhere: async () => upElsewhere,
     routing: async () => ({ ...(await loadRouting(db)), carriersFor: () => [first, next] }),
     clock,
   });
-  const sendAndPass = async () => {
-    const { messageId } = (
-      await api.send({ recipient: "4915112345678", text: "Hello" })
-    ).json() as {
-      messageId: string;
-    };
-    await pass();
-    const [row] = await db.query<Pick<MessageRow, "carrier_id">>(sql`
-      select carrier_id from send_queue where message_id = ${messageId}`);
-    return row?.carrier_id;
+  return {
+    first,
+    next,
+    up,
+    upElsewhere,
+    clock,
+    pass,
+    async queue(): Promise<string> {
+      const answer = await api.send({ recipient: "4915112345678", text: "Hello" });
+      return (answer.json() as { messageId: string }).messageId;
+    },
+    /** As if all had waited for a minute. */
+    age: () => db.query(sql`update send_queue set due_at = due_at - interval '1 minute'`),
+    /** As if it had been handed over once, and never answered. */
+    async doubt(messageId: string): Promise<void> {
+      await db.query(sql`update send_queue set attempt = 1 where message_id = ${messageId}`);
+      await db.query(sql`
+        insert into submissions (message_id, account_id, segment, turn, carrier_id, at, in_doubt_at)
+        values (${messageId}, ${api.accountId}, 1, 1, ${first}, now(), now())`);
+    },
+    async carrierAfterPass(messageId: string): Promise<string | undefined> {
+      await pass();
+      const [row] = await db.query<{ carrier_id: string }>(sql`
+        select carrier_id from send_queue where message_id = ${messageId}`);
+      return row?.carrier_id;
+    },
+    [Symbol.asyncDispose]: () => api[Symbol.asyncDispose](),
   };
-
-  assert.equal(await sendAndPass(), first, "it may come back any moment");
-  clock.advance(5_000);
-  assert.equal(await sendAndPass(), next);
-  assert.equal(await sendAndPass(), next);
-  isFirstUp = true;
-  await pass();
-  isFirstUp = false;
-  assert.equal(await sendAndPass(), first, "it was there again");
-});
+}
 
 async function twoCarriers(db: Parameters<typeof addCarrier>[0]): Promise<[string, string]> {
   await addCarrier(db, {

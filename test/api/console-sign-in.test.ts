@@ -166,7 +166,7 @@ test("a write is refused unless it comes from our own pages, before anything is 
   assert.equal(preflight.headers["access-control-allow-origin"], undefined);
 });
 
-test("proof is asked for after ten minutes, by password or code, and revoking never asks", async () => {
+test("proof is asked for after ten minutes, by password or code, revoking never asks, and guesses count", async () => {
   const clock = movableClock();
   await using console = await startConsole({ clock });
   const owner = await console.member("owner");
@@ -187,6 +187,15 @@ test("proof is asked for after ten minutes, by password or code, and revoking ne
     true,
   );
   assert.equal((await create()).statusCode, 201);
+
+  const guesses: number[] = [];
+  for (let n = 0; n < 6; n += 1) {
+    const guess = await owner.post("/console/proof", { password: "wrong password" });
+    guesses.push(guess.statusCode);
+  }
+  const signIn = { email: owner.email, password: PASSWORD };
+  guesses.push((await console.stranger().post("/console/auth/sign-in", signIn)).statusCode);
+  assert.deepEqual(guesses, [403, 403, 403, 403, 403, 429, 429], "as at the sign-in");
 });
 
 test("with a second factor the password alone opens nothing, and each code works once", async () => {
@@ -252,7 +261,7 @@ test("with a second factor the password alone opens nothing, and each code works
   assert.deepEqual((await again()).json(), { state: "signed_in" });
 });
 
-test("a second factor has five tries in fifteen minutes", async () => {
+test("a second factor has five tries in fifteen minutes, and is waited for ten", async () => {
   const clock = movableClock();
   await using console = await startConsole({ clock });
   const owner = await console.member("owner");
@@ -270,6 +279,10 @@ test("a second factor has five tries in fifteen minutes", async () => {
   clock.advance(15 * MINUTE);
   await other.post("/console/auth/sign-in", { email: owner.email, password: PASSWORD });
   assert.equal((await guess(codeOf(secret, clock.now()))).statusCode, 200);
+  await other.post("/console/auth/sign-in", { email: owner.email, password: PASSWORD });
+  clock.advance(10 * MINUTE + 1_000);
+  const late = await guess(codeOf(secret, clock.now()));
+  assert.equal(late.json().error.code, "SESSION_REQUIRED");
 });
 
 test("a changed password ends all other sessions, and is held to the rules", async () => {

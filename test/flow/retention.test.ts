@@ -71,6 +71,27 @@ test("a month of which something is still to be sent stays, and everything after
   assert.equal(await count(api.db, "messages"), 1);
 });
 
+test("a month of which a webhook is still to be posted stays", async () => {
+  const clock = lateClock(200);
+  await using world = await startSending({
+    api: {
+      clock,
+      prepare: (db) => makeMonths(db, clock.now()),
+      settings: { ROLES: "api,sender" },
+    },
+  });
+  const { db } = world.api;
+  const { messageId } = await world.send({ ...TO, callbackUrl: "https://example.com/hook" });
+  await world.reached(messageId, "DELIVERED");
+
+  await dropAll(db, 45);
+  const kept = await count(db, "messages");
+  await db.query(sql`delete from webhook_deliveries`);
+  await dropAll(db, 45);
+
+  assert.deepEqual([kept, await count(db, "messages")], [1, 0]);
+});
+
 test("old months go with their events and submissions, the ledger stays whole, and the audit is clean", async () => {
   const clock = lateClock(200);
   await using world = await startSending({

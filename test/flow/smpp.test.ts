@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openDatabase, secretBox, silentLog, sql, systemClock } from "#platform";
 import { changeCarrier } from "#sending";
+import { command } from "../../server/carriers/smpp/codec/header.ts";
 import { eventually } from "../support/eventually.ts";
 import { type SendingWorld, startSending } from "../support/sending.ts";
 
@@ -298,6 +299,15 @@ test("a carrier whose settings are changed goes on with the new ones", async () 
   );
 });
 
+test("a carrier whose password alone is changed binds anew with it", async () => {
+  await using world = await startSending({ smscs: [{}] });
+
+  await change(world, "c1", { password: "another" });
+
+  await world.smscs[0]?.pduArrived(command.unbind);
+  await world.smscs[0]?.bound();
+});
+
 test("a node is heard while one of its carriers still waits for an answer before it leaves", async () => {
   await using world = await startSending({
     smscs: [{ answer: "never" }],
@@ -324,7 +334,7 @@ async function heardAt({ api }: SendingWorld): Promise<Date> {
 async function change(
   { api }: SendingWorld,
   name: string,
-  { settings, ...changes }: { settings?: object; paused?: boolean },
+  { settings, ...changes }: { settings?: object; paused?: boolean; password?: string },
 ): Promise<void> {
   const [carrier] = await api.db.query<{ carrier_id: string; settings: object }>(sql`
     select carrier_id, settings from carriers where name = ${name}`);
