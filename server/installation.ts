@@ -7,6 +7,7 @@ import {
   migrate,
   missingMigrations,
   openDatabase,
+  type Queryable,
   type SecretBox,
   secretBox,
   silentLog,
@@ -40,7 +41,7 @@ export async function openInstallation(
       missingMigrations: () => findMissing(url),
       async secrets() {
         const secrets = secretBox(await readSecretKey(config), previousSecretKey(config));
-        await refuseOtherKey(url, secrets);
+        await refuseOtherKey(db, secrets);
         return secrets;
       },
       async close() {
@@ -64,8 +65,8 @@ async function isRunningAt(dataDir: string, url: string): Promise<boolean> {
 }
 
 /** What a wrong key seals, the right one cannot open: whoever has it must not even begin. */
-export async function refuseOtherKey(url: string, secrets: SecretBox): Promise<void> {
-  if (await briefly(url, (db) => isSecretKeyRight(db, secrets))) return;
+export async function refuseOtherKey(db: Queryable, secrets: SecretBox): Promise<void> {
+  if (await isSecretKeyRight(db, secrets)) return;
   throw new Unfit(
     "SECRET_KEY, or secret.key in DATA_DIR, is not the key that this database's secrets were sealed with. Use the one that this database was used with until now.",
   );
@@ -93,7 +94,7 @@ function findMissing(url: string): Promise<string[]> {
 }
 
 /** With a connection of its own. */
-async function briefly<Answer>(url: string, ask: (db: Database) => Promise<Answer>) {
+export async function briefly<Answer>(url: string, ask: (db: Database) => Promise<Answer>) {
   const db = openDatabase({ url, log: silentLog, maxConnections: 1 });
   try {
     return await ask(db);

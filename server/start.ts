@@ -4,7 +4,7 @@ import { createLog, migrate, secretBox, systemClock, Unfit } from "#platform";
 import { compose } from "./compose.ts";
 import { readConfig } from "./config.ts";
 import { greeting } from "./greeting.ts";
-import { refuseOtherKey } from "./installation.ts";
+import { briefly, refuseOtherKey } from "./installation.ts";
 import type { Config } from "./settings.ts";
 import { buildPages } from "./pages.ts";
 import { openStorage, previousSecretKey, readSecretKey } from "./storage.ts";
@@ -25,7 +25,8 @@ export async function start(signal: AbortSignal): Promise<void> {
     });
     if (signal.aborted) return;
     const secretKey = await readSecretKey(config);
-    await refuseOtherKey(storage.url, secretBox(secretKey, previousSecretKey(config)));
+    const secrets = secretBox(secretKey, previousSecretKey(config));
+    await briefly(storage.url, (db) => refuseOtherKey(db, secrets));
     const publicUrl = config.publicUrl ?? `http://${addressOf(config.host)}:${config.port}`;
     const isDashboard = config.roles.has("dashboard");
     const stopping = new AbortController();

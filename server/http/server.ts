@@ -3,7 +3,14 @@ import type { Socket } from "node:net";
 import { Readable } from "node:stream";
 import { isUtf8 } from "node:buffer";
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import { DatabaseUnavailable, type Clock, type Log, type Metrics, newId } from "#platform";
+import {
+  DatabaseUnavailable,
+  type Clock,
+  type Log,
+  type Metrics,
+  newId,
+  severityOf,
+} from "#platform";
 import { Problem, problemBody } from "./problem.ts";
 
 export type HttpOptions = {
@@ -238,8 +245,7 @@ function logFault(log: Log, error: unknown, request: FastifyRequest, problem: Pr
     code: problem.code,
     path: request.routeOptions.url,
   };
-  const level = error instanceof DatabaseUnavailable && error.isTold ? "debug" : "error";
-  log[level](fields, `request ${request.id} was answered with ${problem.status}`);
+  log[severityOf(error)](fields, `request ${request.id} was answered with ${problem.status}`);
 }
 
 /** PostgreSQL's, for NUL in a text. Fields of messages are judged before; elsewhere, as in a name, this refuses it. */

@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { testDatabase } from "../../test/support/postgres.ts";
 import { startTcpProxy } from "../../test/support/tcp-proxy.ts";
-import { DatabaseUnavailable, openDatabase } from "./database.ts";
+import { openDatabase } from "./database.ts";
 import { silentLog } from "./log.ts";
 import { sql } from "./sql.ts";
+import { DatabaseUnavailable } from "./unavailable.ts";
 
 /** The first octet of what takes leave of a PostgreSQL server. */
 const TERMINATE = "X".charCodeAt(0);

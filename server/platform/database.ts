@@ -8,6 +8,15 @@ import { type PoolMeter, poolMeter } from "./pool-metrics.ts";
 import { isStandby, type Primary, seekPrimary } from "./primary.ts";
 import type { Sql } from "./sql.ts";
 import { readTimestamp } from "./timestamp.ts";
+import {
+  type AbsenceTeller,
+  absenceTeller,
+  asUnavailable,
+  DatabaseUnavailable,
+  isDemoted,
+  isRolledBack,
+  isServerError,
+} from "./unavailable.ts";
 
 export type Queryable = {
   query<Row extends object>(statement: Sql): Promise<Row[]>;
@@ -26,18 +35,6 @@ export type Database = Queryable & {
   transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
   close(): Promise<void>;
 };
-
-/** The database cannot be reached now; whoever asked may ask again. */
-export class DatabaseUnavailable extends Error {
-  override name = "DatabaseUnavailable";
-  /**
-   * The backend that was at work when the connection broke: whether it committed is not known. Not
-   * set where the statement was never sent, or where the server itself said that it failed.
-   */
-  unknownBackend: number | undefined;
-  /** The log says already that the database is away; to repeat it for everybody who asks would hide the rest. */
-  isTold = false;
-}
 
 export type DatabaseOptions = {
   url: string;
@@ -103,23 +100,6 @@ async function refuseStandby(client: pg.ClientBase): Promise<void> {
 }
 
 type Source = { pool: pg.Pool; primary: Primary; meter: PoolMeter; absence: AbsenceTeller };
-type AbsenceTeller = ReturnType<typeof absenceTeller>;
-
-/** Says once that the database is away, and once that it is there again. */
-function absenceTeller(log: Log) {
-  let isAway = false;
-  return {
-    failed(unavailable: DatabaseUnavailable) {
-      if (!isAway) log.error({ reason: unavailable.message }, "the database cannot be reached");
-      isAway = true;
-      unavailable.isTold = true;
-    },
-    reached() {
-      if (isAway) log.warn({}, "the database is there again");
-      isAway = false;
-    },
-  };
-}
 
 async function onConnection<Result>(
   source: Source,
@@ -134,13 +114,13 @@ async function onConnection<Result>(
     return await work(client);
   } catch (error) {
     const unavailable = asUnavailable(error);
-    if (unavailable && !hasState(unavailable, ROLLED_BACK)) {
+    if (unavailable && !isRolledBack(unavailable)) {
       meter.failed("work");
       broken = unavailable;
     }
     if (unavailable && !isServerError(unavailable.cause))
       unavailable.unknownBackend = backendOf(client);
-    if (unavailable && hasState(unavailable, DEMOTED)) primary.advance(tried);
+    if (unavailable && isDemoted(unavailable)) primary.advance(tried);
     throw unavailable ?? error;
   } finally {
     client.release(broken);
@@ -175,10 +155,6 @@ function unreachable(error: unknown): DatabaseUnavailable {
 /** All connections were lent out for too long: that says nothing about the host. */
 function isPoolBusy(error: unknown): boolean {
   return error instanceof Error && error.message === "timeout exceeded when trying to connect";
-}
-
-function hasState({ cause }: DatabaseUnavailable, states: ReadonlySet<string>): boolean {
-  return cause instanceof pg.DatabaseError && states.has(cause.code ?? "");
 }
 
 async function inTransaction<Result>(
@@ -270,68 +246,6 @@ const getTypeParser = ((oid: Parameters<typeof pg.types.getTypeParser>[0], forma
   return oid === TIMESTAMPTZ ? (text: string) => readTimestamp(text) ?? parse(text) : parse;
 }) as typeof pg.types.getTypeParser;
 
-/** A write was refused by a standby: another host must have become the primary. */
-const DEMOTED = new Set(["25006"]);
-/** Deadlock, and a lock not available in time: somebody else held what the statement needed. */
-const LOCKED_OUT = new Set(["40P01", "55P03"]);
-/** Also a statement canceled by its time limit. To be tried again, and the connection is sound. */
-const ROLLED_BACK = LOCKED_OUT.union(new Set(["57014"]));
-
-const UNAVAILABLE_STATES = new Set([
-  ...DEMOTED,
-  ...ROLLED_BACK,
-  "57P01", // admin shutdown
-  "57P02", // crash shutdown
-  "57P03", // cannot connect now
-  "57P05", // idle session timeout
-  "53300", // too many connections
-  "25P03", // idle in transaction timeout
-  "53100", // disk full
-  "53200", // out of memory
-  "58030", // I/O error
-]);
-const UNAVAILABLE_WORDS =
-  /query read timeout|connection terminated|connection timeout|timeout exceeded when trying to connect|client has encountered a connection error|not queryable|server closed the connection/i;
-const UNAVAILABLE_CALLS = new Set([
-  "ECONNREFUSED",
-  "ECONNRESET",
-  "EPIPE",
-  "ETIMEDOUT",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "EMFILE",
-]);
-
-/** The database's absence as one kind of error, or undefined for an error of the statement itself. */
-function asUnavailable(error: unknown): DatabaseUnavailable | undefined {
-  if (error instanceof DatabaseUnavailable) return error;
-  if (!(error instanceof Error)) return undefined;
-  const code = "code" in error ? String(error.code) : "";
-  const isAway =
-    UNAVAILABLE_STATES.has(code) ||
-    code.startsWith("08") ||
-    UNAVAILABLE_CALLS.has(code) ||
-    UNAVAILABLE_WORDS.test(error.message);
-  return isAway ? new DatabaseUnavailable(error.message, { cause: error }) : undefined;
-}
-
-/** Whether the statement was rolled back because somebody else held what it needed. */
-export function isLockedOut(unavailable: DatabaseUnavailable): boolean {
-  return hasState(unavailable, LOCKED_OUT);
-}
-
-/** An error that the server sent, with its five-character state: the statement was rolled back. */
-function isServerError(error: unknown): boolean {
-  return error instanceof pg.DatabaseError;
-}
-
 function backendOf(client: pg.PoolClient): number | undefined {
   return (client as unknown as { processID?: number | null }).processID ?? undefined;
-}
-
-/** Whether a statement failed on the named constraint: an expected outcome, not a bug. */
-export function violates(error: unknown, constraint: string): boolean {
-  return error instanceof Error && "constraint" in error && error.constraint === constraint;
 }

@@ -4,15 +4,7 @@
  */
 export { type Batcher, batcher } from "./batcher.ts";
 export { type Clock, systemClock } from "./clock.ts";
-export {
-  type Database,
-  DatabaseUnavailable,
-  isLockedOut,
-  openDatabase,
-  type Queryable,
-  type Transaction,
-  violates,
-} from "./database.ts";
+export { type Database, openDatabase, type Queryable, type Transaction } from "./database.ts";
 export {
   type EmbeddedPostgres,
   type EmbeddedPostgresDeps,
@@ -44,6 +36,7 @@ export {
   tracer,
   traceOf,
 } from "./trace.ts";
+export { DatabaseUnavailable, isLockedOut, severityOf, violates } from "./unavailable.ts";
 export { hasVisible } from "./visible.ts";
 export { within } from "./within.ts";
 export { readTime, readTimeUp } from "./time.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { DatabaseUnavailable } from "./database.ts";
+import { DatabaseUnavailable } from "./unavailable.ts";
 import { createLog, maskNumber } from "./log.ts";
 
 function logged(write: (log: ReturnType<typeof createLog>) => void): string {

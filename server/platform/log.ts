@@ -1,5 +1,5 @@
 import { type DestinationStream, pino } from "pino";
-import { DatabaseUnavailable } from "./database.ts";
+import { DatabaseUnavailable } from "./unavailable.ts";
 
 type Write = (fields: object, sentence: string) => void;
 

@@ -1,6 +1,6 @@
 import type { Clock } from "./clock.ts";
-import { DatabaseUnavailable } from "./database.ts";
 import type { Log } from "./log.ts";
+import { severityOf } from "./unavailable.ts";
 
 /** Background work: `pass` does what is due and says how much it found. */
 export type Loop = {
@@ -30,9 +30,11 @@ export function runLoop(loop: Loop, { clock, log }: { clock: Clock; log: Log }):
     while (!stopping.signal.aborted) {
       isWoken = false;
       const found = await Promise.try(() => loop.pass(stopping.signal)).catch((error: unknown) => {
-        const level = error instanceof DatabaseUnavailable && error.isTold ? "debug" : "error";
         if (!stopping.signal.aborted)
-          log[level]({ error, loop: loop.name }, `${loop.name} failed; it goes on after a rest`);
+          log[severityOf(error)](
+            { error, loop: loop.name },
+            `${loop.name} failed; it goes on after a rest`,
+          );
         return 0;
       });
       if (found > 0 || isWoken || stopping.signal.aborted) continue;

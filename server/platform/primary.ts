@@ -1,7 +1,5 @@
 import pg from "pg";
 
-type Host = { host: string; port: number };
-
 /**
  * A database address that may name several hosts, as in `postgres://user@one:5432,two:5432/name`: one
  * primary and its standbys. The driver knows only one host, so each connection is made with the
@@ -42,15 +40,10 @@ export function seekPrimary(address: string): Primary {
   };
 }
 
-function readHost(text: string): Host {
-  const [, bracketed, name = "", port] = /^(?:\[([^\]]+)\]|([^:]*))(?::(\d+))?$/.exec(text) ?? [];
-  return { host: bracketed ?? name, port: port === undefined ? DEFAULT_PORT : Number(port) };
-}
-
 /** On which ports the hosts of an address listen. */
 export function databasePorts(address: string): number[] {
   const [, , list = ""] = ADDRESS.exec(address) ?? [];
-  return list.split(",").map((text) => readHost(text).port);
+  return list.split(",").map((host) => Number(/:(\d+)$/.exec(host)?.[1] ?? DEFAULT_PORT));
 }
 
 /** Whether a connection leads to a server that takes no writes. */

@@ -35,12 +35,12 @@ export function rerouting(db: Database, wish: RerouteWish): () => Promise<number
   const awaySinceMs = new Map<string, number>();
   return async function pass() {
     const waited = await carriersWaitedFor(db);
-    const isAwayHere = (carrierId: string) => !wish.isPaused(carrierId) && !wish.isUp(carrierId);
-    const away = new Set([...waited, ...awaySinceMs.keys()].filter(isAwayHere));
-    const elsewhere = away.size > 0 ? await wish.upElsewhere() : away;
-    for (const carrierId of awaySinceMs.keys()) {
-      if (!away.has(carrierId) || elsewhere.has(carrierId)) awaySinceMs.delete(carrierId);
-    }
+    const isAway = (carrierId: string) => !wish.isPaused(carrierId) && !wish.isUp(carrierId);
+    forget(awaySinceMs, (carrierId) => !isAway(carrierId));
+    const away = new Set(waited.filter(isAway));
+    if (away.size === 0) return 0;
+    const elsewhere = await wish.upElsewhere();
+    forget(awaySinceMs, (carrierId) => elsewhere.has(carrierId));
     const isUp = (carrierId: string) =>
       wish.isUp(carrierId) || (elsewhere.has(carrierId) && !wish.isPaused(carrierId));
     const nowMs = wish.clock.monotonicMs();
@@ -53,6 +53,10 @@ export function rerouting(db: Database, wish: RerouteWish): () => Promise<number
     }
     return 0;
   };
+}
+
+function forget(since: Map<string, number>, isOver: (carrierId: string) => boolean): void {
+  for (const carrierId of since.keys()) if (isOver(carrierId)) since.delete(carrierId);
 }
 
 type Place = { from: string; waitedMs: number; after: Stranded | undefined };
