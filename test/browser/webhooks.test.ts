@@ -253,7 +253,7 @@ test("the secret is revealed on record and hides by itself; after Rotate both ve
   const owner = await site.person("Careful Owner", [[shop, "developer"]]);
   const shopKey = await site.key(shop);
   await using target = await startReceiver();
-  await using tab = await site.signedIn(owner, "/webhooks");
+  await using tab = await site.signedIn(owner, "/webhooks", { isLast: true });
   const { page } = tab;
   await page.clock.install();
   await page.goto(`${site.url}/webhooks?tab=secret`);

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { posthornJson, runPosthorn, startPosthorn, words } from "../support/cli.ts";
+import { callPosthorn, posthornJson, runPosthorn, startPosthorn, words } from "../support/cli.ts";
 import { eventually } from "../support/eventually.ts";
 import { startReceiver } from "../support/receiver.ts";
 
@@ -19,8 +19,15 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true, force: true }));
 
-function json<Json>(texts: TemplateStringsArray, ...inserts: (string | number)[]): Promise<Json> {
+type Inserts = (string | number)[];
+
+function json<Json>(texts: TemplateStringsArray, ...inserts: Inserts): Promise<Json> {
   return posthornJson<Json>(words(texts, ...inserts), { environment });
+}
+
+/** The same beside a service, whose database stays: that needs no process. */
+function beside<Json>(texts: TemplateStringsArray, ...inserts: Inserts): Promise<Json> {
+  return posthornJson<Json>(words(texts, ...inserts), { environment, run: callPosthorn });
 }
 
 test("doctor makes nothing where there is nothing yet", async () => {
@@ -139,12 +146,16 @@ test("beside a service, a message is followed to its end and carriers come and g
 
   await t.test("a carrier added is up, tested, routed to and removed", async () => {
     const { args, input } = carrierToAdd(port, "rehearse");
-    const added = await posthornJson<{ state: string }>(args, { environment, input });
-    const tested = await json`carrier test acme`;
-    await json`route set 49 acme`;
+    const added = await posthornJson<{ state: string }>(args, {
+      environment,
+      input,
+      run: callPosthorn,
+    });
+    const tested = await beside`carrier test acme`;
+    await beside`route set 49 acme`;
     const sent = await send("4915112345678");
-    const removed = await json`carrier remove acme`;
-    const routes = await json`route list`;
+    const removed = await beside`carrier remove acme`;
+    const routes = await beside`route list`;
 
     assert.partialDeepStrictEqual(added, { name: "acme", state: "up" });
     assert.partialDeepStrictEqual(tested, { name: "acme", state: "up" });
@@ -158,9 +169,9 @@ test("beside a service, a message is followed to its end and carriers come and g
     "a carrier that refuses us is down; adding, listing and testing it say why",
     async () => {
       const { args, input } = carrierToAdd(port, "wrong");
-      const added = await runPosthorn(args, { environment, input });
-      const { data } = await json<{ data: { name: string; problems: string[] }[] }>`carrier list`;
-      const tested = await runPosthorn(words`carrier test acme`, { environment });
+      const added = await callPosthorn(args, { environment, input });
+      const { data } = await beside<{ data: { name: string; problems: string[] }[] }>`carrier list`;
+      const tested = await callPosthorn(words`carrier test acme`, { environment });
 
       assert.partialDeepStrictEqual(JSON.parse(added.stdout), { state: "down" });
       assert.match(added.stderr, /^It is down: the carrier refused the bind: \w+.*\.$/m);
@@ -168,13 +179,13 @@ test("beside a service, a message is followed to its end and carriers come and g
       assert.match(problems, /^the carrier refused the bind: /);
       assert.equal(tested.code, 1);
       assert.match(tested.stdout, /"state":"down","message":"No bind to /);
-      await json`carrier remove acme`;
+      await beside`carrier remove acme`;
     },
   );
 
   await t.test("listen shows and forwards the exact octets of every event, signed", async () => {
     await using receiver = await startReceiver();
-    const { signingSecret } = await json<{ signingSecret: string }>`
+    const { signingSecret } = await beside<{ signingSecret: string }>`
       account secret show --account ${accountId}`;
     await using listening = startPosthorn(
       words`listen --account ${accountId} --forward-to ${receiver.url}`,
@@ -198,18 +209,18 @@ test("beside a service, a message is followed to its end and carriers come and g
     "a webhook that ended is listed by its state and replayed with the same id",
     async () => {
       await using receiver = await startReceiver(() => 410);
-      await runPosthorn(
+      await callPosthorn(
         words`send --account ${accountId} --to 4915112340004 --text Hello --callback-url ${receiver.url}`,
         { environment },
       );
       await receiver.arrived(1);
       const gone = await listedAs("gone");
 
-      const replayed = await json`webhook replay ${gone.deliveryId}`;
+      const replayed = await beside`webhook replay ${gone.deliveryId}`;
       await receiver.arrived(2);
-      const exhausted = await json`webhook replay --account ${accountId} --exhausted --since 1h`;
-      const unknown = await runPosthorn(words`webhook replay ${accountId}`, { environment });
-      const others = await runPosthorn(
+      const exhausted = await beside`webhook replay --account ${accountId} --exhausted --since 1h`;
+      const unknown = await callPosthorn(words`webhook replay ${accountId}`, { environment });
+      const others = await callPosthorn(
         words`webhook replay ${gone.deliveryId} --account ${gone.deliveryId}`,
         { environment },
       );
@@ -229,7 +240,7 @@ test("beside a service, a message is followed to its end and carriers come and g
   );
 
   await t.test("the books agree, and nothing is left undone", async () => {
-    const { violations } = await json<{ violations: unknown[] }>`audit --drained`;
+    const { violations } = await beside<{ violations: unknown[] }>`audit --drained`;
 
     assert.deepEqual(violations, []);
   });
@@ -246,7 +257,7 @@ type Listed = { deliveryId: string };
 /** The answer to a POST is recorded a little after it was given. */
 async function listedAs(state: string): Promise<Listed> {
   for (let look = 0; look < 20; look += 1) {
-    const { data } = await json<{ data: Listed[] }>`
+    const { data } = await beside<{ data: Listed[] }>`
       webhook list --account ${accountId} --state ${state}`;
     if (data[0]) return data[0];
   }
@@ -254,7 +265,7 @@ async function listedAs(state: string): Promise<Listed> {
 }
 
 function send(recipient: string) {
-  return runPosthorn(
+  return callPosthorn(
     words`send --account ${accountId} --to ${recipient} --text Hello --watch --timeout 30s`,
     { environment },
   );

@@ -19,9 +19,7 @@ type Environment = Record<string, string>;
 
 /** The environment of our own process, without what would make a test depend on it. */
 function environmentWith(given: Environment): NodeJS.ProcessEnv {
-  // Compiled code is kept between runs: a test calls the program many times.
-  const cache = join(tmpdir(), `posthorn-test-compiled-${process.getuid?.() ?? 0}`);
-  return { PATH: process.env["PATH"], NODE_COMPILE_CACHE: cache, ...given };
+  return { PATH: process.env["PATH"], ...given };
 }
 
 /** A command line as one types it: split at spaces, while each insert stays one argument. */

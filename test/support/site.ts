@@ -38,6 +38,9 @@ export type Site = AsyncDisposable & {
 /** Each with the one answer, as `METHOD path`, that may hold it. */
 export type Secrets = Map<string, RegExp>;
 
+/** No address matches: the secret may be in no answer. */
+export const NOWHERE = /(?!)/;
+
 type Options = {
   settings?: Record<string, string> | ((port: number) => Record<string, string>);
   /** Where the browser finds the service, if not at its own address. */
@@ -54,8 +57,11 @@ export async function startSite({ settings, address }: Options = {}): Promise<Si
   const port = Number(new URL(service.url).port);
   const url = address?.(port) ?? service.url;
   const hashing = passwords();
-  const secrets: Secrets = new Map();
-  const deps = { url, browser, secrets };
+  // Of everybody: hashing another for each of them would be much of the work.
+  const password = `pass ${randomBytes(9).toString("hex")}`;
+  const hashed = hashing.hash(password);
+  const secrets: Secrets = new Map([[password, NOWHERE]]);
+  const deps = { url, browser, secrets, seats: new Map() };
 
   async function account({ name = "Example", credits = 1_000 } = {}): Promise<Account> {
     const box = secretBox(Buffer.from(TEST_SECRET_KEY, "base64"));
@@ -77,12 +83,10 @@ export async function startSite({ settings, address }: Options = {}): Promise<Si
     memberships: [Account, MemberRole][],
     isOperator = false,
   ): Promise<Person> {
-    const password = `pass ${randomBytes(9).toString("hex")}`;
-    secrets.set(password, NOWHERE);
     const email = `${name.toLowerCase().replaceAll(" ", ".")}.${randomBytes(3).toString("hex")}@example.com`;
     const [[first, role] = [undefined, "viewer" as const], ...others] = memberships;
     const created = await createUser(
-      { db, passwords: hashing },
+      { db, passwords: { ...hashing, hash: () => hashed } },
       {
         email,
         name,
@@ -158,9 +162,6 @@ export async function siteOfFile({ credits = 1_000, isOperator = false, ...optio
   const ada = await site.person("Ada Lovelace", [[account, "owner"]], isOperator);
   return { site, account, ada };
 }
-
-/** No address matches: the secret may be in no answer. */
-export const NOWHERE = /(?!)/;
 
 /** By the API, as the page would: the sign-in page has tests of its own. */
 async function signIn({ page }: Tab, url: string, { email, password }: Person): Promise<void> {

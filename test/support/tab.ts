@@ -12,6 +12,8 @@ export type TabOptions = {
   zone?: string;
   /** Statuses whose line in the browser's console is no fault of ours. */
   statuses?: number[];
+  /** For a test that changes what cannot be changed back, such as the clock of its pages. */
+  isLast?: boolean;
 };
 
 export type Tab = AsyncDisposable & {
@@ -23,12 +25,13 @@ export type Tab = AsyncDisposable & {
   expect(...statuses: number[]): void;
   /** On a desktop in light and on a phone in the dark: nothing for axe, and no sideways scroll. */
   check(state: string): Promise<void>;
+  /** Where pictures are wanted. */
   picture(name: string): Promise<void>;
   /** Waits until what has this name, by its label or its words, has the focus. */
   focusIs(name: string): Promise<void>;
 };
 
-type Deps = { url: string; browser: Browser; secrets: Secrets };
+type Deps = { url: string; browser: Browser; secrets: Secrets; seats: Seats };
 
 const DESKTOP = { width: 1280, height: 800 };
 const PHONE = { width: 375, height: 812 };
@@ -42,20 +45,9 @@ const WAIT_MS = 30_000;
 
 /** A page with the guards on: whatever they find fails the test when the tab closes. */
 export async function openTab(deps: Deps, options: TabOptions = {}): Promise<Tab> {
-  const { browser, url } = deps;
-  const context = await browser.newContext({
-    viewport: options.isPhone ? PHONE : DESKTOP,
-    hasTouch: options.isPhone ?? false,
-    colorScheme: options.isDark ? "dark" : "light",
-    locale: "en-GB",
-    timezoneId: options.zone ?? "Europe/Paris",
-    reducedMotion: "reduce",
-  });
-  context.setDefaultTimeout(WAIT_MS);
-  if (URL.parse(url)?.hostname === "127.0.0.1") {
-    await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: url });
-  }
-  const page = await context.newPage();
+  const seat = await takeSeat(deps, options);
+  const { context } = seat;
+  const page = await openPage(seat);
   const watch = guard(page, deps, new Set(options.statuses));
   const home = options.isPhone ? PHONE : DESKTOP;
   return {
@@ -68,12 +60,60 @@ export async function openTab(deps: Deps, options: TabOptions = {}): Promise<Tab
     focusIs: (name) => focusIs(page, name),
     async [Symbol.asyncDispose]() {
       await watch.settle();
-      await context.close();
+      if (options.isLast) await context.close();
+      else await leaveSeat(deps, options, seat);
       // Also where the test failed before: then only its own error is reported.
       for (const fault of watch.faults) process.stderr.write(`${fault}\n`);
       assert.deepEqual(watch.faults, [], "the browser reports faults");
     },
   };
+}
+
+/**
+ * A context, and a page in it that no test sees. What that one opens shares its process, where the
+ * site's code is compiled and warm already: a process of its own costs more than most tests do in it.
+ */
+type Seat = { context: BrowserContext; anchor: Page };
+/** Those that nobody sits in, by what a page in them looks like. */
+export type Seats = Map<string, Seat[]>;
+
+function looksOf({ isPhone, isDark, zone }: TabOptions): string {
+  return JSON.stringify([isPhone, isDark, zone]);
+}
+
+async function takeSeat({ browser, url, seats }: Deps, options: TabOptions): Promise<Seat> {
+  const free = seats.get(looksOf(options))?.pop();
+  if (free) return free;
+  const context = await browser.newContext({
+    viewport: options.isPhone ? PHONE : DESKTOP,
+    hasTouch: options.isPhone ?? false,
+    colorScheme: options.isDark ? "dark" : "light",
+    locale: "en-GB",
+    timezoneId: options.zone ?? "Europe/Paris",
+    reducedMotion: "reduce",
+  });
+  context.setDefaultTimeout(WAIT_MS);
+  if (URL.parse(url)?.hostname === "127.0.0.1") {
+    await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: url });
+  }
+  const anchor = await context.newPage();
+  await anchor.goto(`${url}/healthz`);
+  return { context, anchor };
+}
+
+async function openPage({ context, anchor }: Seat): Promise<Page> {
+  const opened = context.waitForEvent("page");
+  await anchor.evaluate("void window.open('about:blank')");
+  return opened;
+}
+
+/** As nobody had been there: without pages, cookies and what was kept. */
+async function leaveSeat({ seats }: Deps, options: TabOptions, seat: Seat): Promise<void> {
+  const { context, anchor } = seat;
+  await Promise.all(context.pages().map((page) => (page === anchor ? undefined : page.close())));
+  await context.clearCookies();
+  await anchor.evaluate("localStorage.clear(), sessionStorage.clear()");
+  seats.set(looksOf(options), [...(seats.get(looksOf(options)) ?? []), seat]);
 }
 
 /** Watches the console, errors, requests and answers of a page. */
@@ -138,9 +178,6 @@ function bodyOf(response: Response): Promise<string> {
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 
-/** For those who want to look: `PICTURES=1 npm test -- test/browser`. They cost as much as the checks. */
-const WANTS_PICTURES = process.env["PICTURES"] !== undefined;
-
 /** Each size and each scheme once: the colours of a phone are those of a desktop. */
 const VIEWS = [
   { name: "desktop", size: DESKTOP, scheme: "light" },
@@ -154,7 +191,7 @@ async function checkState(page: Page, state: string, { home, isDark }: View): Pr
     await page.setViewportSize(size);
     await page.emulateMedia({ colorScheme: scheme });
     await page.locator(`[data-mantine-color-scheme=${scheme}]`).first().waitFor();
-    if (WANTS_PICTURES) await picture(page, `${state} ${name}`);
+    await picture(page, `${state} ${name}`);
     assert.deepEqual(await axeFindings(page), [], `axe on "${state}", ${name}`);
     assert.equal(await sidewaysScroll(page), 0, `sideways scroll on "${state}", ${name}`);
   }
@@ -196,10 +233,13 @@ async function focusIs(page: Page, name: string): Promise<void> {
   }
 }
 
+/** For those who want to look: `PICTURES=1 npm test -- test/browser`. They cost as much as the checks. */
+const WANTS_PICTURES = process.env["PICTURES"] !== undefined;
 const PICTURES = fileURLToPath(new URL("../../node_modules/.cache/pictures", import.meta.url));
 
 /** Kept with the run, to be looked at; never compared. */
 async function picture(page: Page, name: string): Promise<void> {
+  if (!WANTS_PICTURES) return;
   const folder = join(PICTURES, basename(process.argv[1] ?? "test", ".test.ts"));
   mkdirSync(folder, { recursive: true });
   const file = name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
