@@ -10,8 +10,9 @@ import {
   pageOf,
   paging,
 } from "./console-operation.ts";
-import { scopes } from "./operation.ts";
+
 import { Id, nullable, oneOf, Time } from "./schema.ts";
+import { scopes } from "./words.ts";
 
 export const keyStates = ["active", "expires_soon", "expired", "revoked"] as const;
 

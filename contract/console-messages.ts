@@ -9,9 +9,10 @@ import {
   paging,
 } from "./console-operation.ts";
 import { deliveryErrors, type DeliveryErrorCode } from "./errors.ts";
-import { Message, MESSAGE_EXAMPLE, statuses } from "./message.ts";
+import { Message, MESSAGE_EXAMPLE } from "./message.ts";
 import { NewMessage, operations } from "./messages.ts";
 import { AnyTime, Id, nullable, oneOf } from "./schema.ts";
+import { statuses } from "./words.ts";
 
 const CarrierName = Type.Object({
   carrierId: Id,

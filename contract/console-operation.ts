@@ -1,10 +1,7 @@
 import { type Static, type TObject, type TSchema, Type } from "typebox";
 import type { ErrorCode } from "./errors.ts";
 import { Id } from "./schema.ts";
-
-/** What a member may do in an account; each role may do what the ones before it may. */
-export const memberRoles = ["viewer", "developer", "owner"] as const;
-export type MemberRole = (typeof memberRoles)[number];
+import type { MemberRole } from "./words.ts";
 
 /**
  * Who may call an operation: `setup` exists only while there is no operator, `public` needs no session, `pending` one that may still lack its second

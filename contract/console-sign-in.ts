@@ -1,9 +1,7 @@
 import { type Static, Type } from "typebox";
-import { closed, consoleOperation, memberRoles, NOTHING } from "./console-operation.ts";
+import { closed, consoleOperation, NOTHING } from "./console-operation.ts";
 import { Id, nullable, oneOf, Time } from "./schema.ts";
-
-/** Characters a password may have, after NFKC. */
-export const PASSWORD_LENGTH = { min: 12, max: 128 } as const;
+import { memberRoles } from "./words.ts";
 
 // The rules of these fields are judged after the shape, so that every answer can say them in words.
 const Email = Type.String({ maxLength: 254, examples: ["ada@example.com"] });

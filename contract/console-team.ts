@@ -7,10 +7,10 @@ import {
   consoleOperation,
   IDEMPOTENCY,
   inAccount,
-  memberRoles,
   NOTHING,
 } from "./console-operation.ts";
 import { Id, nullable, oneOf, Time } from "./schema.ts";
+import { memberRoles } from "./words.ts";
 
 export const Member = Type.Object(
   {

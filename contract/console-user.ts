@@ -1,6 +1,7 @@
 import { type Static, Type } from "typebox";
-import { closed, consoleOperation, memberRoles } from "./console-operation.ts";
+import { closed, consoleOperation } from "./console-operation.ts";
 import { Id, nullable, oneOf, Time } from "./schema.ts";
+import { memberRoles } from "./words.ts";
 
 const preferences = {
   theme: oneOf(["system", "light", "dark"]),

@@ -8,8 +8,8 @@ import {
   pageOf,
   paging,
 } from "./console-operation.ts";
-import { type EventName, eventNames } from "./message.ts";
 import { AnyTime, Id, nullable, oneOf, Time } from "./schema.ts";
+import { type EventName, eventNames } from "./words.ts";
 
 /** Waiting: no attempt yet. Retrying: some failed, more to come. The others are how it ended. */
 export const deliveryStates = [

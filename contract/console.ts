@@ -22,13 +22,11 @@ export {
   type Actor,
   consoleEverywhere,
   type ConsoleOperation,
-  type MemberRole,
-  memberRoles,
 } from "./console-operation.ts";
 export type { OperatorAccount } from "./console-accounts.ts";
 export type { Carrier } from "./console-carriers.ts";
 export type { AuditEntry } from "./console-watching.ts";
-export { PASSWORD_LENGTH, type Session } from "./console-sign-in.ts";
+export type { Session } from "./console-sign-in.ts";
 export { type Alert, ranges } from "./console-stats.ts";
 export type {
   Account,

@@ -8,18 +8,12 @@ export {
   type DeliveryErrorCode,
   type Detail,
   type DetailCode,
-  deliveryErrors,
   detailCodes,
   type ErrorCode,
-  errors,
 } from "./errors.ts";
 export {
-  type EventName,
-  eventNames,
   type HistoryEntry,
   Message,
-  type Status,
-  statuses,
   type SubmissionOutcome,
   type WebhookState,
 } from "./message.ts";
@@ -32,8 +26,7 @@ export {
   type Operation,
   type ParamsOf,
   type QueryOf,
-  type Scope,
-  scopes,
   type SuccessOf,
 } from "./operation.ts";
 export { webhookBodies, webhookHeaderMeanings } from "./webhook.ts";
+export * from "./words.ts";

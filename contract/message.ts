@@ -1,19 +1,7 @@
 import { type Static, Type } from "typebox";
 import { deliveryErrors, type DeliveryErrorCode } from "./errors.ts";
 import { nullable, Time } from "./schema.ts";
-
-export const statuses = ["QUEUED", "SENT", "DELIVERED", "UNDELIVERED", "FAILED"] as const;
-export type Status = (typeof statuses)[number];
-
-/** The event that a change to each status makes; QUEUED is told by the answer to the send. */
-export const eventNames = {
-  QUEUED: "message.queued",
-  SENT: "message.sent",
-  DELIVERED: "message.delivered",
-  UNDELIVERED: "message.undelivered",
-  FAILED: "message.failed",
-} as const satisfies Record<Status, string>;
-export type EventName = (typeof eventNames)[Status];
+import { type EventName, eventNames, type Status, statuses } from "./words.ts";
 
 export const DeliveryError = Type.Object(
   {

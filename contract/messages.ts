@@ -1,7 +1,8 @@
 import { type Static, type TSchema, Type } from "typebox";
 import { operation } from "./operation.ts";
-import { MESSAGE_EXAMPLE, Message, MessageHistory, PREVIEW_EXAMPLE, statuses } from "./message.ts";
+import { MESSAGE_EXAMPLE, Message, MessageHistory, PREVIEW_EXAMPLE } from "./message.ts";
 import { AnyTime } from "./schema.ts";
+import { statuses } from "./words.ts";
 
 /** A field that may be left out or null, with the detail code for every way it can be wrong. */
 function optional<T extends TSchema>(schema: T, code: string) {

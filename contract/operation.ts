@@ -1,8 +1,6 @@
 import type { Static, TObject, TSchema } from "typebox";
 import type { ErrorCode } from "./errors.ts";
-
-export const scopes = ["messages:send", "messages:read"] as const;
-export type Scope = (typeof scopes)[number];
+import type { Scope } from "./words.ts";
 
 /** One thing a client can do, as data: routes, validation, types, docs and tests are made from it. */
 export type Operation = {

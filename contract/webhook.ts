@@ -1,7 +1,8 @@
 import { type TSchema, Type } from "typebox";
 import { deliveryErrors, type DeliveryErrorCode } from "./errors.ts";
-import { DeliveryError, eventNames, MESSAGE_EXAMPLE } from "./message.ts";
+import { DeliveryError, MESSAGE_EXAMPLE } from "./message.ts";
 import { Id, Time } from "./schema.ts";
+import { eventNames } from "./words.ts";
 
 const AT = "2026-11-15T09:30:02.345Z";
 

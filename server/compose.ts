@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { hostname } from "node:os";
-import { serveConsole, setupLink, statisticsLoops } from "#console";
+import { setupLink, statisticsLoops } from "#console";
+import { serveConsole } from "#console/serve";
 import { operations } from "#contract";
 import { authenticator, keyUsage } from "#accounts";
 import {

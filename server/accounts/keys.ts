@@ -1,4 +1,5 @@
-import { scopes as knownScopes, type Scope } from "#contract";
+import type { Scope } from "#contract";
+import { scopes as knownScopes } from "#contract/words";
 import { type Database, isId, newId, type Queryable, sql } from "#platform";
 import { type Actor, actorName, recordAudit } from "./audit-log.ts";
 import { hashKey, keyPrefix, makeKey } from "./key.ts";

@@ -1,4 +1,4 @@
-import { scopes as knownScopes } from "#contract";
+import { scopes as knownScopes } from "#contract/words";
 import { createKey, judgeNewKey, listKeys, maskKey, MAX_ACTIVE_KEYS, revokeKey } from "#accounts";
 import { accountOption, requireAccount, unknownAccount } from "./accounts.ts";
 import { ACTOR, command, CommandFailure } from "./command.ts";

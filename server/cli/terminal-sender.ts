@@ -1,5 +1,6 @@
-import { errors, type NewMessage } from "#contract";
-import { Problem } from "#http";
+import type { NewMessage } from "#contract";
+import { errors } from "#contract/words";
+import { Problem } from "#http/problem";
 import { acceptor, concatReferences, type MessageRow, routingTable, sendMessages } from "#messages";
 import { createMetrics, newId } from "#platform";
 import { judgeUrl, servicePolicy } from "#webhooks";

@@ -1,4 +1,4 @@
-import { memberRoles } from "#contract";
+import { memberRoles } from "#contract/words";
 import { createUser, passwords } from "#console";
 import { accountOption, unknownAccount } from "./accounts.ts";
 import { ACTOR, command, CommandFailure } from "./command.ts";

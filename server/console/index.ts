@@ -3,7 +3,6 @@
  * `/console`, statistics and live streams, and the pages themselves.
  * Sends, books, routes and delivers nothing by itself: it asks the rooms that do, on record.
  */
-export { type ConsoleDeps, serveConsole } from "./console.ts";
 export { resealSecondFactors } from "./second-factor.ts";
 export { setupLink } from "./setup.ts";
 export { passwords } from "./sign-in/password.ts";

@@ -1,5 +1,6 @@
 import { findAccounts } from "#accounts";
-import { type MemberRole, memberRoles } from "#contract";
+import type { MemberRole } from "#contract";
+import { memberRoles } from "#contract/words";
 import { type Queryable, sql, type Transaction } from "#platform";
 import { withdrawInvitationsBy } from "./links.ts";
 

@@ -1,5 +1,6 @@
 import { type Actor, judgeName, recordAudit } from "#accounts";
-import { type MemberRole, memberRoles } from "#contract";
+import type { MemberRole } from "#contract";
+import { memberRoles } from "#contract/words";
 import {
   type Database,
   isId,

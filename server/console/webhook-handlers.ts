@@ -1,4 +1,4 @@
-import { eventNames } from "#contract";
+import { eventNames } from "#contract/words";
 import { Problem } from "#http";
 import { isIdempotencyKey } from "#messages";
 import { type Clock, type Database, isId, readTime } from "#platform";

@@ -14,6 +14,6 @@ export type {
   Refinement,
 } from "./operation-route.ts";
 export { Problem } from "./problem.ts";
-export { bodyAndQueryCheck, rateLimited, serveOperations } from "./serve-operations.ts";
+export { bodyAndQueryCheck, serveOperations } from "./serve-operations.ts";
 export { createHttpServer, serveFallback } from "./server.ts";
 export { traceRequests } from "./trace-requests.ts";

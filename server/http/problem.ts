@@ -1,4 +1,6 @@
-import { type Detail, type ErrorCode, errors } from "#contract";
+import type { Detail, ErrorCode } from "#contract";
+import { errors } from "#contract/words";
+import type { Allowance } from "./operation-route.ts";
 
 /** An answer of the API that is not a success. Thrown by handlers, written by the error handler. */
 export class Problem extends Error {
@@ -17,6 +19,14 @@ export class Problem extends Error {
   get status(): number {
     return errors[this.code].status;
   }
+}
+
+/** Too fast: says when `needed` will be there. */
+export function rateLimited({ rate, burst, tokens }: Allowance, needed: number): Problem {
+  const missing = Math.min(needed, burst) - tokens;
+  return new Problem("RATE_LIMITED", [], {
+    "retry-after": String(Math.max(1, Math.ceil(missing / rate))),
+  });
 }
 
 /** The one shape of every error, whatever went wrong. */

@@ -11,7 +11,7 @@ import {
   keyProblems,
   type Refinement,
 } from "./operation-route.ts";
-import { Problem } from "./problem.ts";
+import { Problem, rateLimited } from "./problem.ts";
 import { readQuery } from "./query.ts";
 import { shapeCheck } from "./shape.ts";
 
@@ -181,12 +181,4 @@ function allowanceHeaders(allowance: Allowance | undefined): Record<string, stri
     "ratelimit-remaining": String(Math.max(0, Math.floor(tokens))),
     "ratelimit-reset": String(Math.max(0, Math.ceil((burst - tokens) / rate))),
   };
-}
-
-/** Too fast: says when `needed` will be there. */
-export function rateLimited({ rate, burst, tokens }: Allowance, needed: number): Problem {
-  const missing = Math.min(needed, burst) - tokens;
-  return new Problem("RATE_LIMITED", [], {
-    "retry-after": String(Math.max(1, Math.ceil(missing / rate))),
-  });
 }

@@ -1,4 +1,5 @@
-import { type DeliveryErrorCode, eventNames } from "#contract";
+import type { DeliveryErrorCode } from "#contract";
+import { eventNames } from "#contract/words";
 import { isoTime } from "#platform";
 
 /** What a message's `error` says. */

@@ -1,4 +1,5 @@
-import { deliveryErrors, type Status } from "#contract";
+import type { Status } from "#contract";
+import { deliveryErrors } from "#contract/words";
 import { type Queryable, sql } from "#platform";
 import { eventBody, type StatusChange } from "./event-body.ts";
 import type { MessageRow } from "./message-row.ts";

@@ -1,6 +1,7 @@
 import type { Detail, HistoryEntry, NewMessage, operations, Status } from "#contract";
 import { nonGsmCharacters } from "#contract/segments";
-import { type Handlers, Problem, type Refinement } from "#http";
+import type { Handlers, Refinement } from "#http";
+import { Problem } from "#http/problem";
 import { type Clock, readTimeUp } from "#platform";
 import { findAccount } from "#accounts";
 import { type Filter, listMessages } from "./browse.ts";

@@ -1,4 +1,5 @@
-import { eventNames, type HistoryEntry, type Status } from "#contract";
+import type { HistoryEntry, Status } from "#contract";
+import { eventNames } from "#contract/words";
 import { type Queryable, sql } from "#platform";
 import { type MessageRow, presentError } from "./message-row.ts";
 

@@ -1,4 +1,5 @@
-import { type DeliveryErrorCode, deliveryErrors, type Message, type Status } from "#contract";
+import type { DeliveryErrorCode, Message, Status } from "#contract";
+import { deliveryErrors } from "#contract/words";
 import { isoTime, sql } from "#platform";
 
 /** A message as the table has it. */

@@ -1,4 +1,5 @@
-import { deliveryErrors, type Status } from "#contract";
+import type { Status } from "#contract";
+import { deliveryErrors } from "#contract/words";
 import { eventBody, type StatusChange } from "./event-body.ts";
 import { hostKey } from "./host-key.ts";
 import type { Move } from "./move.ts";

@@ -1,6 +1,7 @@
 import type { Actor } from "#accounts";
 import type { Detail, ErrorCode, NewMessage } from "#contract";
-import { type Allowance, Problem, rateLimited } from "#http";
+import type { Allowance } from "#http";
+import { Problem, rateLimited } from "#http/problem";
 import type { Clock, Database } from "#platform";
 import { type AcceptRequest, creditsOf } from "./accept.ts";
 import type { Accepted } from "./acceptor.ts";

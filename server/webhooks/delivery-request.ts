@@ -1,4 +1,4 @@
-import { eventNames } from "#contract";
+import { eventNames } from "#contract/words";
 import { type Clock, eventId } from "#platform";
 import type { ClaimedDelivery } from "./deliveries.ts";
 import { webhookHeaders } from "./headers.ts";

@@ -1,4 +1,5 @@
-import { type EventName, eventNames } from "#contract";
+import type { EventName } from "#contract";
+import { eventNames } from "#contract/words";
 import { type EventKey, type EventRow, findEvents } from "#messages";
 import { eventId, parseEventId, type Queryable, sql, timeOfId } from "#platform";
 import type { Ended } from "./schedule.ts";

@@ -1,5 +1,6 @@
 import { findSigningSecrets, type SigningSecrets } from "#accounts";
-import { type EventName, eventNames } from "#contract";
+import type { EventName } from "#contract";
+import { eventNames } from "#contract/words";
 import { type EventKey, findEventBodies } from "#messages";
 import {
   type Clock,

@@ -1,5 +1,5 @@
 import { type Actor, findSigningSecrets, recordAudit } from "#accounts";
-import { deliveryErrors, eventNames } from "#contract";
+import { deliveryErrors, eventNames } from "#contract/words";
 import { eventBody, hostKey, type StatusChange } from "#messages";
 import {
   type Clock,

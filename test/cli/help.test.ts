@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
 import { test } from "node:test";
 import { loadCommands } from "../../server/cli/index.ts";
 import { describeSettings } from "../../server/settings.ts";
@@ -84,4 +86,27 @@ test("a database that cannot be reached ends a command with one sentence that sa
     stderr,
     /^The database at DATABASE_URL cannot be reached: .* Check host, port, user, password and name\.\n$/,
   );
+});
+
+const LOADED_BY_COMMANDS = `
+  import { registerHooks } from "node:module";
+  const loaded = [];
+  registerHooks({
+    load(url, context, next) {
+      loaded.push(url);
+      return next(url, context);
+    },
+  });
+  const { loadCommands } = await import("./server/cli/index.ts");
+  await loadCommands();
+  for (const url of loaded) console.log(url);`;
+
+test("no command loads the schemas or the HTTP server: that would take longer than most commands do", () => {
+  const cwd = join(import.meta.dirname, "../..");
+  const args = ["--input-type=module", "--eval", LOADED_BY_COMMANDS];
+  const loaded = execFileSync(process.execPath, args, { cwd, encoding: "utf8" }).split("\n");
+
+  assert.ok(loaded.some((url) => url.endsWith("/server/cli/send-command.ts")));
+  const heavy = loaded.filter((url) => /node_modules\/(?:typebox|fastify)\//.test(url));
+  assert.deepEqual(heavy, []);
 });

@@ -110,7 +110,8 @@ async function openPage({ context, anchor }: Seat): Promise<Page> {
 /** As nobody had been there: without pages, cookies and what was kept. */
 async function leaveSeat({ seats }: Deps, options: TabOptions, seat: Seat): Promise<void> {
   const { context, anchor } = seat;
-  await Promise.all(context.pages().map((page) => (page === anchor ? undefined : page.close())));
+  const pages = context.pages().filter((page) => page !== anchor);
+  await Promise.all(pages.map((page) => page.close()));
   await context.clearCookies();
   await anchor.evaluate("localStorage.clear(), sessionStorage.clear()");
   seats.set(looksOf(options), [...(seats.get(looksOf(options)) ?? []), seat]);

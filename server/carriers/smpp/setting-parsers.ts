@@ -1,4 +1,5 @@
-import { type DeliveryErrorCode, deliveryErrors } from "#contract";
+import type { DeliveryErrorCode } from "#contract";
+import { deliveryErrors } from "#contract/words";
 
 import type { StatusClass } from "./codec/status.ts";
 import type { IdRule } from "./ids.ts";

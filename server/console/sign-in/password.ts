@@ -1,5 +1,5 @@
 import { argon2, randomBytes, timingSafeEqual } from "node:crypto";
-import { PASSWORD_LENGTH } from "#contract";
+import { PASSWORD_LENGTH } from "#contract/words";
 import { isCommonPassword } from "./common-passwords.ts";
 
 type Parameters = { memory: number; passes: number; parallelism: number };

@@ -1,0 +1,28 @@
+/**
+ * The words of the contract without its schemas: what most rooms need of it, and ten times as fast to
+ * load, which whoever types a command would wait for.
+ */
+export { deliveryErrors, errors } from "./errors.ts";
+
+export const statuses = ["QUEUED", "SENT", "DELIVERED", "UNDELIVERED", "FAILED"] as const;
+export type Status = (typeof statuses)[number];
+
+/** The event that a change to each status makes; QUEUED is told by the answer to the send. */
+export const eventNames = {
+  QUEUED: "message.queued",
+  SENT: "message.sent",
+  DELIVERED: "message.delivered",
+  UNDELIVERED: "message.undelivered",
+  FAILED: "message.failed",
+} as const satisfies Record<Status, string>;
+export type EventName = (typeof eventNames)[Status];
+
+export const scopes = ["messages:send", "messages:read"] as const;
+export type Scope = (typeof scopes)[number];
+
+/** What a member may do in an account; each role may do what the ones before it may. */
+export const memberRoles = ["viewer", "developer", "owner"] as const;
+export type MemberRole = (typeof memberRoles)[number];
+
+/** Characters a password may have, after NFKC. */
+export const PASSWORD_LENGTH = { min: 12, max: 128 } as const;
