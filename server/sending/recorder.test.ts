@@ -167,6 +167,19 @@ test("where two submissions have one id, the receipt is of the one to its recipi
   );
 });
 
+test("a message that was accepted 37 days before it was sent finds its receipt", async () => {
+  await using api = await startApi();
+  const { message, carrierId, at, record, submission } = await held(api);
+  const later = new Date(at.getTime() + 37 * 86_400_000);
+  const sent = { answer: accepted("x"), step: { next: "sent" } } as const;
+  await record.submission({ ...submission, ...sent, at: later });
+
+  await record.receipt({ receipt: { ...rejection(carrierId), effect: "delivered" }, at: later });
+
+  const [ended] = (await findMessagesOf(api.db, [message])).values();
+  assert.equal(ended?.status, "DELIVERED");
+});
+
 test("a parked receipt whose id was used before its carrier's window is left alone", async () => {
   await using api = await startApi();
   const { carrierId, at, record, submission } = await held(api);

@@ -106,6 +106,28 @@ test("the next event of a message waits for the one in flight, and follows it at
   );
 });
 
+test("no event is leased at birth while an earlier one of its message waits", async () => {
+  await using world = await webhookWorld();
+  const url = "http://127.0.0.1:1/hook";
+  const messageId = await world.message({ url });
+  await world.move(messageId, "SENT");
+  const released: bigint[] = [];
+  const outbox: Outbox = {
+    wake: () => {},
+    reserve: () => 0,
+    take: () => assert.fail("it would overtake the one before it"),
+    release: (lanes) => void released.push(...lanes),
+  };
+
+  await moveBeside(world, { messageId, url, from: "SENT", to: "DELIVERED", outbox });
+
+  assert.deepEqual(
+    (await rows(world)).map(({ is_leased }) => is_leased),
+    [false, false],
+  );
+  assert.equal(released.length, 1, "its place is free again");
+});
+
 test("a webhook to a receiver that nothing is known of waits for a claim", async () => {
   await using world = await webhookWorld();
   const { loop } = world.worker();

@@ -59,6 +59,25 @@ test("replaying one that still waits brings it forward, and makes no second deli
   );
 });
 
+test("replaying one whose POST is under way posts it no second time beside it", async () => {
+  await using receiver = await startReceiver(() => "hold");
+  await using other = await startReceiver();
+  await using world = await webhookWorld();
+  await using _worker = world.worker();
+  const [messageId] = (await world.sent(1, { url: receiver.url })) as [string];
+  await receiver.arrived(1);
+
+  const deliveryId = eventId(messageId, 2);
+  await replayDelivery(world.db, { deliveryId, actor: "test", now: systemClock.now() });
+  // Whatever is due is claimed with it, or before.
+  await world.sent(1, { url: other.url, attempts: 1 });
+  await other.arrived(1);
+
+  assert.equal(receiver.received.length, 1);
+  receiver.release(200);
+  await world.left(0);
+});
+
 test("the same key is one replay, two keys are two, each on record with its actor", async () => {
   await using receiver = await startReceiver();
   await using world = await webhookWorld();
@@ -206,4 +225,27 @@ test("a replay that is stopped leaves out what has not begun, and queues no more
     { state: "canceled", total: 0, waiting: 0 },
   );
   assert.equal(await countExhausted(world.db, wish(world)), 700);
+});
+
+test("what is under way when its replay is stopped goes on, and counts", async () => {
+  await using receiver = await startReceiver(() => "hold");
+  await using world = await webhookWorld();
+  await exhausted(world, 1, receiver.url);
+  const { replayId } = await startBulkReplay(world.db, wish(world));
+  await continueReplays(world.db).pass(new AbortController().signal);
+  await using _worker = world.worker();
+  await receiver.arrived(1);
+
+  const cancel = { accountId: world.accountId, replayId, actor: "test", now: systemClock.now() };
+  await cancelReplay(world.db, cancel);
+  receiver.release(200);
+  await world.until(
+    "its attempt is on record",
+    sql`select exists (select from webhook_attempts where replay_id = ${replayId}) as holds`,
+  );
+
+  assert.partialDeepStrictEqual(
+    await findReplay(world.db, { accountId: world.accountId, replayId }),
+    { state: "canceled", total: 1, waiting: 0, delivered: 1 },
+  );
 });

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { type AddressInfo, createServer, type Server } from "node:net";
+import { syncBuiltinESMExports } from "node:module";
+import { type AddressInfo, BlockList, createServer, type Server } from "node:net";
+import os from "node:os";
 import { test } from "node:test";
 import { testEgress } from "../../../test/support/egress.ts";
 import { connect, type Egress } from "./connect.ts";
@@ -141,4 +143,34 @@ test("connecting gives up at the attempt's deadline, whatever the budgets say", 
   const connected = await connect(target, egress.clock.monotonicMs() + 10, egress);
 
   assert.ok("failure" in connected);
+});
+
+test("where a socket really ended up is judged as well", async () => {
+  await using server = await listen("127.0.0.1");
+  const egress = testEgress({ resolve: () => Promise.resolve(["127.0.0.1"]) });
+  // As a redirection on this machine does it: what was called may be, what answers may not.
+  let judged = 0;
+  const allowed = Object.assign(new BlockList(), { check: () => (judged += 1) === 1 });
+
+  const connected = await attempt(`http://hooks.example.com:${server.port}/`, {
+    ...egress,
+    policy: { ...egress.policy, allowed },
+  });
+
+  assert.ok("failure" in connected && connected.failure.kind === "forbidden");
+});
+
+test("an address of this machine is not called at a port of ours, though it is a public one", async (t) => {
+  const address = "93.184.215.14";
+  const { mock } = t.mock.method(os, "networkInterfaces", () => ({ eth0: [{ address }] }));
+  syncBuiltinESMExports();
+  t.after(() => {
+    mock.restore();
+    syncBuiltinESMExports();
+  });
+  const egress = testEgress({ resolve: () => Promise.resolve([address]), ownPorts: [8443] });
+
+  const connected = await attempt("https://hooks.example.com:8443/", egress);
+
+  assert.ok("failure" in connected && connected.failure.kind === "forbidden");
 });
