@@ -155,7 +155,7 @@ export function compose(parts: Parts): Service {
   const app = createHttpServer(httpOptions);
   if (tracer) traceRequests(app, { tracer, clock });
   const metricsApp = config.metricsListen && createHttpServer({ ...httpOptions, trustProxy: [] });
-  serveHealth(app, { readiness: () => readiness() });
+  serveHealth(app, { readiness: () => readiness(), publicUrl });
   serveMetrics(metricsApp ?? app, metrics);
   serveDocs(app, { version });
   const routing = routingTable(db);

@@ -1,17 +1,25 @@
 import type { FastifyInstance } from "fastify";
 import type { Metrics } from "#platform";
+import { Problem, problemBody } from "./problem.ts";
 
 /** What is not ready, in words; nothing where all is well. */
 export type Readiness = () => Promise<string[]>;
 
 /** `/healthz` speaks for the process, `/readyz` for what it needs. */
-export function serveHealth(app: FastifyInstance, { readiness }: { readiness: Readiness }): void {
+export function serveHealth(
+  app: FastifyInstance,
+  { readiness, publicUrl }: { readiness: Readiness; publicUrl: string },
+): void {
   app.get("/healthz", () => ({ status: "ok" }));
-  app.get("/readyz", async (_request, reply) => {
+  app.get("/readyz", async (request, reply) => {
     const missing = await readiness();
+    reply.header("cache-control", "no-store");
+    if (missing.length === 0) return { status: "ready", missing };
+    const problem = problemBody(new Problem("UNAVAILABLE"), request.id, publicUrl);
     return reply
-      .code(missing.length === 0 ? 200 : 503)
-      .send({ status: missing.length === 0 ? "ready" : "not ready", missing });
+      .code(503)
+      .header("retry-after", "1")
+      .send({ status: "not ready", missing, ...problem });
   });
 }
 

@@ -23,3 +23,25 @@ function readValue(value: unknown, { type, format }: Property = {}): unknown {
   if (format === "date-time") return value.replace(/ (?=\d{2}:?\d{2}$)/, "+");
   return value;
 }
+
+/** The parameters whose escapes stand for no text. The parser takes these as they are written. */
+export function undecodable(url: string): string[] {
+  const start = url.indexOf("?");
+  if (start < 0 || isDecodable(url.slice(start))) return [];
+  const names = url
+    .slice(start + 1)
+    .split("&")
+    .filter((pair) => !isDecodable(pair))
+    .map((pair) => pair.split("=", 1)[0] ?? "");
+  return [...new Set(names)];
+}
+
+function isDecodable(text: string): boolean {
+  if (!text.includes("%")) return true;
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { Operation } from "#contract";
+import type { Detail, Operation } from "#contract";
 import type { Metrics } from "#platform";
 import type { FailedAuthentications } from "./failed-authentications.ts";
 import {
@@ -12,7 +12,7 @@ import {
   type Refinement,
 } from "./operation-route.ts";
 import { Problem, rateLimited } from "./problem.ts";
-import { readQuery } from "./query.ts";
+import { readQuery, undecodable } from "./query.ts";
 import { shapeCheck } from "./shape.ts";
 
 export type ServeOptions<Operations extends Record<string, Operation>> = {
@@ -129,6 +129,9 @@ function admission(
 
   return async (request: Admitted, reply: FastifyReply): Promise<void> => {
     reply.header("cache-control", "no-store");
+    // Some clients name a type also where they send nothing, and an operation without a body reads none.
+    if (!operation.body && request.headers["content-length"] === "0")
+      delete request.headers["content-type"];
     const key = request.headers["x-api-key"];
     if (key === undefined) throw refuse(request, "API_KEY_MISSING");
     const recalled = takesRead ? undefined : authenticator.recall(String(key));
@@ -163,13 +166,23 @@ export function bodyAndQueryCheck(
     const query =
       operation.query && readQuery(request.query as Record<string, unknown>, operation.query);
     if (checkBody && body === undefined) throw new Problem("JSON_INVALID");
-    const details = [...(checkQuery?.(query) ?? []), ...(checkBody?.(body) ?? [])];
+    const garbled = checkQuery ? undecodable(request.url) : [];
+    const details = [
+      ...garbled.map(garbledDetail),
+      ...(checkQuery?.(query) ?? []).filter(({ field }) => !garbled.includes(field ?? "")),
+      ...(checkBody?.(body) ?? []),
+    ];
     if (details.length > 0) {
       const wrong = new Set(details.map(({ field }) => field ?? ""));
       throw new Problem("VALIDATION_FAILED", [...details, ...(refine?.(body, wrong) ?? [])]);
     }
     return { body, query };
   };
+}
+
+function garbledDetail(field: string): Detail {
+  const message = `${field} cannot be decoded; write a % that stands for itself as %25.`;
+  return { field, code: "PARAMETER_INVALID", message };
 }
 
 /** The three headers that tell a caller how much it may do. */

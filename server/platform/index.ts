@@ -23,6 +23,7 @@ export { migrate, missingMigrations } from "./migrate.ts";
 export { connectToPrimary, databasePorts } from "./primary.ts";
 export { deriveKey, Secret, type SecretBox, secretBox } from "./secret.ts";
 export { nearest } from "./nearest.ts";
+export { remembering } from "./remember.ts";
 export { readCollectorHeaders, type SpanExport, spanExport } from "./span-export.ts";
 export { isoTime } from "./timestamp.ts";
 export { rawSql, type Sql, sql } from "./sql.ts";

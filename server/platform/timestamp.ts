@@ -1,3 +1,5 @@
+import { remembering } from "./remember.ts";
+
 const [ZERO, DASH, DOT, PLUS] = [48, 45, 46, 43];
 /** 2026-11-15 09:30:00 */
 const SECONDS_END = 19;
@@ -45,8 +47,9 @@ function twoDigits(text: string, at: number): number {
 }
 
 /** Up to its milliseconds, by the second. */
-const beginnings = new Map<number, string>();
-const MAX_BEGINNINGS = 256;
+const beginningOf = remembering(256, (second: number) =>
+  new Date(second * 1000).toISOString().slice(0, -"000Z".length),
+);
 
 /** As `toISOString` writes it, at a tenth of its cost: most times that are written share their second. */
 export function isoTime(at: Date): string {
@@ -54,12 +57,5 @@ export function isoTime(at: Date): string {
   const second = Math.floor(ms / 1000);
   const rest = ms - second * 1000;
   const padding = rest < 10 ? "00" : rest < 100 ? "0" : "";
-  return `${beginnings.get(second) ?? remember(second, at)}${padding}${rest}Z`;
-}
-
-function remember(second: number, at: Date): string {
-  if (beginnings.size >= MAX_BEGINNINGS) beginnings.clear();
-  const beginning = at.toISOString().slice(0, -"000Z".length);
-  beginnings.set(second, beginning);
-  return beginning;
+  return `${beginningOf(second)}${padding}${rest}Z`;
 }

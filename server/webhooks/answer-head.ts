@@ -1,3 +1,5 @@
+import { remembering } from "#platform";
+
 /** By their names in lower case. */
 export type Headers = Readonly<Record<string, string | string[]>>;
 
@@ -9,21 +11,15 @@ const KEEP_ALIVE = /timeout=(\d{1,6})/;
 
 type Head = Readonly<{ status: number; headers: Headers; isLast: boolean; keepAliveMs: number }>;
 
-/** A receiver says the same before every answer, at most with another time: reading it once will do. */
-const heads = new Map<string, Head | string>();
-const MAX_HEADS = 256;
 const MAX_REMEMBERED_LENGTH = 1_024;
 
 /** The status line and headers; where they cannot be read, why. */
 export function headOf(text: string): Head | string {
-  const known = heads.get(text);
-  if (known !== undefined) return known;
-  const head = readHead(text);
-  if (text.length > MAX_REMEMBERED_LENGTH) return head;
-  if (heads.size >= MAX_HEADS) heads.clear();
-  heads.set(text, head);
-  return head;
+  return text.length > MAX_REMEMBERED_LENGTH ? readHead(text) : readOnce(text);
 }
+
+/** A receiver says the same before every answer, at most with another time. */
+const readOnce = remembering(256, readHead);
 
 function readHead(text: string): Head | string {
   const [first = "", ...lines] = text.split("\r\n");

@@ -1,3 +1,4 @@
+import { remembering } from "#platform";
 import type { ConnectTrace, Egress } from "./egress/connect.ts";
 import { codeOf, type Failure, failed } from "./egress/failure.ts";
 import { judgeUrl } from "./egress/judge-url.ts";
@@ -59,14 +60,13 @@ const REDIAL_WITHIN_MS = 1_000;
 export function poster(options: PosterOptions): Poster {
   const { clock, policy, showPrivateAnswers, deadlineMs = DEADLINE_MS } = options;
   const pool = lines(options);
-  const pathTo = pathReader();
 
   async function post({ hostKey, url, headers, body }: Post): Promise<Attempt> {
     const startedMs = clock.monotonicMs();
     const since = (ms: number | null) => (ms === null ? null : ms - startedMs);
     const target = judgeUrl(url, policy);
     if (!target.allowed) return unsent({ kind: "forbidden", detail: target.message });
-    const request = { path: pathTo(url), headers, body, deadlineMs: startedMs + deadlineMs };
+    const request = { path: pathOf(url), headers, body, deadlineMs: startedMs + deadlineMs };
 
     async function exchange(line: Line): Promise<Result> {
       const exchange = new Exchange(line, request, clock);
@@ -153,25 +153,11 @@ function isLoss(error: Error): boolean {
   return LOSSES.has(code) || code.startsWith("ERR_SSL_");
 }
 
-function pathOf(url: string): string {
+/** Most receivers have one address, which is parsed once. */
+const pathOf = remembering(1_000, (url: string): string => {
   const parsed = new URL(url);
   return parsed.pathname + parsed.search;
-}
-
-/** Most receivers have one address, which is parsed once. */
-const MAX_PATHS = 1_000;
-
-function pathReader(): (url: string) => string {
-  const known = new Map<string, string>();
-  return (url) => {
-    const kept = known.get(url);
-    if (kept !== undefined) return kept;
-    const path = pathOf(url);
-    if (known.size >= MAX_PATHS) known.clear();
-    known.set(url, path);
-    return path;
-  };
-}
+});
 
 function first(value: string | string[] | undefined): string | null {
   return (Array.isArray(value) ? value[0] : value) ?? null;

@@ -1,3 +1,4 @@
+import { remembering } from "#platform";
 import { type HmacKey, hmacKey, hmacSha256 } from "./hmac.ts";
 
 export type Signable = {
@@ -41,19 +42,12 @@ function standardSignature(secret: string, { eventId, timestampSeconds, body }: 
 
 type Keys = { whole: HmacKey; decoded: HmacKey };
 
-/** Making them anew for each webhook cost as much as hashing it. */
-const keys = new Map<string, Keys>();
-const MAX_KEYS = 1_000;
 const PREFIX = "whsec_";
 
-function keysOf(secret: string): Keys {
-  const known = keys.get(secret);
-  if (known !== undefined) return known;
+/** Making them anew for each webhook cost as much as hashing it. */
+const keysOf = remembering(1_000, (secret: string): Keys => {
   if (!secret.startsWith(PREFIX))
     throw new Error(`A signing secret does not begin with ${PREFIX}.`);
   const decoded = hmacKey(Buffer.from(secret.slice(PREFIX.length), "base64"));
-  const made = { whole: hmacKey(Buffer.from(secret)), decoded };
-  if (keys.size >= MAX_KEYS) keys.clear();
-  keys.set(secret, made);
-  return made;
-}
+  return { whole: hmacKey(Buffer.from(secret)), decoded };
+});

@@ -178,6 +178,23 @@ test("a message for later can be canceled until it is taken up", async () => {
   assert.equal(await balance(account), 5);
 });
 
+test("an empty body may say any type, as some clients do by themselves", async () => {
+  const account = await api.createAccount(5);
+  const messageId = await waiting(account);
+
+  const answer = await api.inject({
+    method: "POST",
+    url: `/v1/messages/${messageId}/cancel`,
+    headers: {
+      "x-api-key": account.key,
+      "content-type": "application/x-www-form-urlencoded",
+      "content-length": "0",
+    },
+  });
+
+  assert.equal(answer.statusCode, 200, answer.body);
+});
+
 test("canceling needs the scope to send", async () => {
   const account = await api.createAccount(5);
   const messageId = await waiting(account);

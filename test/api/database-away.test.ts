@@ -188,7 +188,12 @@ describe("when the way to the database breaks", { concurrency: true }, () => {
       problemOf(answer, "UNAVAILABLE");
       assert.equal(answer.headers["retry-after"], "1");
     }
-    assert.equal((await api.get("/readyz")).statusCode, 503);
+    const unready = await api.get("/readyz");
+    assert.equal(unready.statusCode, 503);
+    assert.partialDeepStrictEqual(unready.json(), {
+      status: "not ready",
+      error: { code: "UNAVAILABLE" },
+    });
     assert.equal((await api.get("/healthz")).statusCode, 200);
     proxy.refuse(false);
 

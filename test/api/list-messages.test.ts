@@ -263,6 +263,9 @@ test("every wrong or unknown parameter is named, with the near one", async () =>
     "recipient=12",
     "recipient=",
     "reference=%00",
+    "reference=50%",
+    "reference=%ff",
+    "status=%zz",
     `reference=${"x".repeat(129)}`,
   ]) {
     assert.deepEqual(Object.keys(wrongFields(await api.get(`/v1/messages?${query}`))), [
