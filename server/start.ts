@@ -7,6 +7,7 @@ import { greeting } from "./greeting.ts";
 import { briefly, refuseOtherKey } from "./installation.ts";
 import type { Config } from "./settings.ts";
 import { buildPages } from "./pages.ts";
+import { forgetKilledNodes } from "#sending";
 import { openStorage, previousSecretKey, readSecretKey } from "./storage.ts";
 
 /**
@@ -27,6 +28,7 @@ export async function start(signal: AbortSignal): Promise<void> {
     const secretKey = await readSecretKey(config);
     const secrets = secretBox(secretKey, previousSecretKey(config));
     await briefly(storage.url, (db) => refuseOtherKey(db, secrets));
+    if (storage.isEmbedded) await briefly(storage.url, forgetKilledNodes);
     const publicUrl = config.publicUrl ?? `http://${addressOf(config.host)}:${config.port}`;
     const isDashboard = config.roles.has("dashboard");
     const stopping = new AbortController();

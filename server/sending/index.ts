@@ -20,4 +20,11 @@ export {
 export { carrierFleet } from "./fleet.ts";
 export { submissionHistory } from "./history.ts";
 export { observeSending } from "./observe.ts";
-export { listNodes, livingSenders, type NodeInfo, type NodeRow, presence } from "./nodes.ts";
+export {
+  forgetKilledNodes,
+  listNodes,
+  livingSenders,
+  type NodeInfo,
+  type NodeRow,
+  presence,
+} from "./nodes.ts";

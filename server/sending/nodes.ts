@@ -76,6 +76,16 @@ export async function signOff(db: Database, nodeId: string): Promise<void> {
   await db.query(sql`delete from carrier_states where node_id = ${nodeId}`);
 }
 
+/**
+ * For a service that has its database to itself: whoever is on record was killed, and holds no bind that
+ * would have to be waited for.
+ */
+export async function forgetKilledNodes(db: Database): Promise<void> {
+  await db.query(sql`delete from nodes`);
+  await db.query(sql`delete from bind_leases`);
+  await db.query(sql`delete from carrier_states`);
+}
+
 /** Forgets nodes that are long gone, with what they reported. */
 export async function forgetNodes(db: Database): Promise<void> {
   await db.query(sql`delete from nodes where heard_at < clock_timestamp() - interval '1 day'`);

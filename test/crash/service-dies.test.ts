@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { findRunningPostgres, systemClock } from "#platform";
+import { findRunningPostgres, newId, openDatabase, silentLog, sql, systemClock } from "#platform";
 import { posthornJson, runPosthorn, startPosthorn } from "../support/cli.ts";
 import { type DataFolder, dataFolder } from "../support/data-folder.ts";
 import { freePort } from "../support/process.ts";
@@ -31,6 +31,25 @@ test("a killed service starts again beside its orphaned PostgreSQL and has every
   assert.notEqual(second.pid, first.pid);
   const { data } = await command<{ data: { accountId: string }[] }>("account", "list");
   assert.ok(data.some((account) => account.accountId === accountId));
+});
+
+test("a killed service that starts again waits for no bind that it held before", async () => {
+  const first = await start();
+  const { url } = (await findRunningPostgres(folder.path)) ?? assert.fail();
+  await using db = Object.assign(openDatabase({ url, log: silentLog, maxConnections: 1 }), {
+    [Symbol.asyncDispose]: () => db.close(),
+  });
+  const carrierId = newId(systemClock.now().getTime());
+  await db.query(sql`
+    insert into bind_leases (carrier_id, slot, node_id, leased_until)
+    select ${carrierId}, 0, node_id, clock_timestamp() + interval '30 s' from nodes`);
+  await first.stop("SIGKILL");
+
+  await using _second = await start();
+
+  const left = await db.query(sql`
+    select (select count(*)::int from nodes) as nodes, (select count(*)::int from bind_leases) as leases`);
+  assert.deepEqual(left, [{ nodes: 1, leases: 0 }]);
 });
 
 test("while its PostgreSQL is down the service answers 503, and works again by itself", async () => {
