@@ -1,5 +1,5 @@
 import { useRouter } from "@tanstack/react-router";
-import { useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { type Failure, toFailure } from "./failure.ts";
 import { goToSignIn } from "./session.ts";
 
@@ -21,12 +21,20 @@ export function useAction<Input, Result>(
 ): Action<Input, Result> {
   const router = useRouter();
   const running = useRef(false);
+  const focused = useRef<Element | null>(null);
   const [isRunning, setIsRunning] = useState(false);
   const [failure, setFailure] = useState<Failure>();
+
+  // A button that shows progress is disabled, and a browser takes the focus from what is disabled.
+  useEffect(() => {
+    if (isRunning || document.activeElement !== document.body) return;
+    if (focused.current instanceof HTMLElement) focused.current.focus({ preventScroll: true });
+  }, [isRunning]);
 
   async function run(input: Input): Promise<Outcome<Result> | undefined> {
     if (running.current) return undefined;
     running.current = true;
+    focused.current = document.activeElement;
     setIsRunning(true);
     setFailure(undefined);
     try {

@@ -102,7 +102,7 @@ function ask<Answer>(page: Page, path: string): Promise<Answer> {
   return page.evaluate<Answer>(`fetch("${address}").then((answer) => answer.json())`);
 }
 
-test("without webhooks the page says what comes; a test event shows the answer at once", async () => {
+test("without webhooks the page says what comes; a test event shows the answer at once and keeps the focus", async () => {
   const fresh = await site.account({ name: "Fresh" });
   const owner = await site.person("Fresh Owner", [[fresh, "owner"]]);
   await using target = await startReceiver(() => ({ status: 500, body: "no" }));
@@ -126,6 +126,7 @@ test("without webhooks the page says what comes; a test event shows the answer a
   target.answer = () => 204;
   await press("Send again");
   await dialog(page).getByText("The receiver accepted it").waitFor();
+  await dialog(page).locator("button:focus", { hasText: "Send again" }).waitFor();
 
   await tab.check("test event");
   const body = await dialog(page).getByLabel("Body").textContent();
@@ -175,7 +176,7 @@ test("whatever a receiver answers is told in the right words, with its timings a
   assert.equal(await page.locator("img[src=x]").count(), 0);
 });
 
-test("one delivery is replayed with the same id and bytes and a valid signature", async () => {
+test("one delivery is replayed with the same id and bytes and a valid signature, and its button keeps the focus", async () => {
   const [good] = ways;
   await using tab = await site.signedIn(ada, `/webhooks?messageId=${good?.messageId}`);
   const { page } = tab;
@@ -185,6 +186,7 @@ test("one delivery is replayed with the same id and bytes and a valid signature"
   await page.getByRole("link", { name: /message\.sent/ }).click();
   await dialog(page).getByRole("button", { name: "Replay" }).click();
   await dialog(page).getByRole("region", { name: "Attempt 2" }).getByText("HTTP 200").waitFor();
+  await dialog(page).locator("button:focus", { hasText: "Replay" }).waitFor();
 
   const [first, again] = mine().filter(({ headers }) => headers["x-sms-event"] === "message.sent");
   assert.equal(again?.headers["webhook-id"], first?.headers["webhook-id"]);
