@@ -50,12 +50,18 @@ test("a time is shown in the zone asked for", () => {
   assert.equal(zoneName("Asia/Kathmandu"), "Kathmandu time");
 });
 
-test("a time near now is told in words", () => {
+test("a time near now is told in words, to the nearest, and never as a day of the calendar", () => {
   const now = Date.parse("2026-11-15T12:00:00.000Z");
-
-  assert.equal(formatRelative("2026-11-15T11:59:30.000Z", now), "just now");
-  assert.equal(formatRelative("2026-11-15T11:57:00.000Z", now), "3 minutes ago");
-  assert.equal(formatRelative("2026-11-14T11:00:00.000Z", now), "yesterday");
-  assert.equal(formatRelative("2026-11-17T13:00:00.000Z", now), "in 2 days");
-  assert.equal(formatRelative("2026-11-15T12:00:30.000Z", now), "in under a minute");
+  const cases: [string, string][] = [
+    ["2026-11-15T11:59:30.000Z", "just now"],
+    ["2026-11-15T12:00:30.000Z", "in under a minute"],
+    ["2026-11-15T11:57:00.000Z", "3 minutes ago"],
+    ["2026-11-15T12:59:45.000Z", "in 1 hour"],
+    ["2026-11-14T13:00:00.000Z", "23 hours ago"],
+    ["2026-11-14T12:10:00.000Z", "1 day ago"],
+    ["2026-11-13T13:00:00.000Z", "2 days ago"],
+    ["2026-11-17T11:59:00.000Z", "in 2 days"],
+    ["2026-12-15T11:59:59.000Z", "in 30 days"],
+  ];
+  for (const [iso, expected] of cases) assert.equal(formatRelative(iso, now), expected);
 });

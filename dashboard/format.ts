@@ -62,20 +62,22 @@ function inTwo(ms: number, [large, largeName]: Unit, [small, smallName]: Unit): 
 
 type Unit = [ms: number, name: string];
 
-const relativeTimes = new Intl.RelativeTimeFormat(LOCALE, { numeric: "auto" });
-const RELATIVE_UNITS = [
-  [DAY_MS, "day"],
-  [HOUR_MS, "hour"],
-  [MINUTE_MS, "minute"],
+// Never "tomorrow": what is a day away need not be so by the reader's calendar.
+const relativeTimes = new Intl.RelativeTimeFormat(LOCALE, { numeric: "always" });
+const BELOW_DAYS = [
+  [MINUTE_MS, "minute", 60],
+  [HOUR_MS, "hour", 24],
 ] as const;
 
-/** "3 minutes ago", "in 2 days"; under a minute "just now". */
+/** "3 minutes ago", "in 2 days", to the nearest; under a minute "just now". */
 export function formatRelative(iso: string, nowMs: number): string {
   const awayMs = Date.parse(iso) - nowMs;
-  for (const [unitMs, unit] of RELATIVE_UNITS) {
-    if (Math.abs(awayMs) >= unitMs) return relativeTimes.format(Math.trunc(awayMs / unitMs), unit);
+  if (Math.abs(awayMs) < MINUTE_MS) return awayMs > SECOND_MS ? "in under a minute" : "just now";
+  for (const [unitMs, unit, end] of BELOW_DAYS) {
+    const count = Math.round(awayMs / unitMs);
+    if (Math.abs(count) < end) return relativeTimes.format(count, unit);
   }
-  return awayMs > SECOND_MS ? "in under a minute" : "just now";
+  return relativeTimes.format(Math.round(awayMs / DAY_MS), "day");
 }
 
 export type Zone = string;
