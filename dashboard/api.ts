@@ -22,7 +22,15 @@ export type Input<R extends Route> = Part<ConsoleRoutes[R], "params"> &
 
 export type Answer<R extends Route> = ConsoleSuccess<ConsoleRoutes[R]>;
 
-export type CallOptions = { signal?: AbortSignal; idempotencyKey?: string };
+export type CallOptions = {
+  signal?: AbortSignal;
+  idempotencyKey?: string;
+  /** For what asks a third party, and may take its time. */
+  deadlineMs?: number;
+};
+
+/** Longer than any answer of the service itself takes: then it hangs, or cannot be reached. */
+export const DEADLINE_MS = 30_000;
 
 type Parts = {
   params?: Record<string, string>;
@@ -45,7 +53,10 @@ export async function call<R extends Route>(
     method,
     headers,
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    ...(options.signal ? { signal: options.signal } : {}),
+    signal: AbortSignal.any([
+      AbortSignal.timeout(options.deadlineMs ?? DEADLINE_MS),
+      ...(options.signal ? [options.signal] : []),
+    ]),
   });
   return answer as Answer<R>;
 }

@@ -1,5 +1,6 @@
 import { lazyRouteComponent } from "@tanstack/react-router";
 import { type FunctionComponent, lazy, type ReactNode } from "react";
+import { DEADLINE_MS } from "./api.ts";
 import { keep, readKept } from "./storage.ts";
 import { words } from "./text/words.ts";
 
@@ -43,7 +44,8 @@ function showWaiting(): void {
 /** Whatever it says: where it can be asked, a part that is missing is gone. */
 async function answers(): Promise<boolean> {
   try {
-    return (await fetch("/healthz", { cache: "no-store" })).status < 500;
+    const signal = AbortSignal.timeout(DEADLINE_MS);
+    return (await fetch("/healthz", { cache: "no-store", signal })).status < 500;
   } catch {
     return false;
   }

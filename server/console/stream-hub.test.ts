@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { sql, systemClock } from "#platform";
 import { startConsole } from "../../test/support/console.ts";
 import { somebodyWaits } from "../../test/support/locks.ts";
+import { manualClock } from "../../test/support/manual-clock.ts";
 import { streamHub } from "./stream-hub.ts";
 
 test("a stream that opens while others are asked whether they may go on is not ended", async () => {
@@ -33,4 +34,30 @@ test("a stream that opens while others are asked whether they may go on is not e
   await pass;
 
   assert.deepEqual(ended, []);
+});
+
+test("every 15 s each stream says, as an event that pages can hear, that it is there", async () => {
+  await using console = await startConsole();
+  const { db, accountId } = console;
+  await console.member("developer");
+  const [session] = await db.query<{ id: string }>(sql`select session_id as id from sessions`);
+  const clock = manualClock(new Date());
+  const hub = streamHub({ db, clock, operatorNews: async () => [] });
+  const written: string[] = [];
+  const watcher = { sessionId: session?.id ?? "", accountId, role: "developer" as const };
+  (await hub.open(watcher))({
+    write: (text) => written.push(text) > 0,
+    end: () => undefined,
+    onClose: () => undefined,
+    lastEventId: undefined,
+  });
+  const beats = async () => {
+    await hub.loop.pass(new AbortController().signal);
+    return written.filter((text) => text === "event: beat\ndata:\n\n").length;
+  };
+
+  clock.advance(14_999);
+  assert.equal(await beats(), 0);
+  clock.advance(1);
+  assert.equal(await beats(), 1);
 });

@@ -34,7 +34,9 @@ type Stream = {
 const LOOK_MS = 250;
 const WATCH_AGAIN_MS = 10_000;
 const CHECK_SESSIONS_MS = 1_000;
-const COMMENT_MS = 15_000;
+/** An event and no comment, which a browser shows to no page: this way one notices a service that hangs. */
+const BEAT_MS = 15_000;
+const BEAT = "event: beat\ndata:\n\n";
 /** Streams of a node, and of one session: a browser has one per tab that is visible. */
 const MAX_STREAMS = 2_000;
 const MAX_STREAMS_A_SESSION = 20;
@@ -56,7 +58,7 @@ export function streamHub({ db, clock, operatorNews }: Deps) {
   let last = {
     watchMs: -Infinity,
     checkMs: -Infinity,
-    commentMs: clock.monotonicMs(),
+    beatMs: clock.monotonicMs(),
     newsMs: -Infinity,
   };
   async function pass(): Promise<number> {
@@ -85,9 +87,9 @@ export function streamHub({ db, clock, operatorNews }: Deps) {
     from = look.until;
     await resume(look);
     tell(look, isFirst);
-    if (now - last.commentMs >= COMMENT_MS) {
-      for (const { sink } of streams) sink.write(": still here\n\n");
-      last.commentMs = now;
+    if (now - last.beatMs >= BEAT_MS) {
+      for (const { sink } of streams) sink.write(BEAT);
+      last.beatMs = now;
     }
     return 0;
   }

@@ -185,6 +185,9 @@ function unbroken(duration: string): string {
   return duration.replaceAll(" ", "\u00a0");
 }
 
+/** A pair connects, binds, asks and unbinds twice, and a carrier may take its time for each. */
+const TEST_DEADLINE_MS = 120_000;
+
 type BindTest = Answer<"POST /console/operator/carriers/{carrierId}/test">;
 
 function CarrierActions({ carrier }: { carrier: Carrier }) {
@@ -193,7 +196,11 @@ function CarrierActions({ carrier }: { carrier: Carrier }) {
   const [open, setOpen] = useState<"edit" | "pause">();
   const [tested, setTested] = useState<BindTest>();
   const test = useAction(() =>
-    call("POST /console/operator/carriers/{carrierId}/test", { params: { carrierId } }),
+    call(
+      "POST /console/operator/carriers/{carrierId}/test",
+      { params: { carrierId } },
+      { deadlineMs: TEST_DEADLINE_MS },
+    ),
   );
   const change = useAction((verb: "pause" | "resume") =>
     call(`POST /console/operator/carriers/{carrierId}/${verb}`, { params: { carrierId } }),

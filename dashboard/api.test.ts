@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { test, type TestContext } from "node:test";
+import { call } from "./api.ts";
+import { Failure } from "./failure.ts";
+
+/** A service that never answers, and how its callers lose their patience. */
+function hangs(t: TestContext): { runOut: () => void; limits: number[] } {
+  const deadline = new AbortController();
+  const limits: number[] = [];
+  t.mock.method(AbortSignal, "timeout", (ms: number) => {
+    limits.push(ms);
+    return deadline.signal;
+  });
+  t.mock.method(globalThis, "fetch", (_address: string, { signal }: { signal: AbortSignal }) => {
+    const { promise, reject } = Promise.withResolvers<Response>();
+    signal.addEventListener("abort", () => reject(signal.reason as Error));
+    return promise;
+  });
+  return { runOut: () => deadline.abort(new DOMException("late", "TimeoutError")), limits };
+}
+
+test("a call that has no answer within 30 s fails as one without an answer", async (t) => {
+  const { runOut, limits } = hangs(t);
+
+  const asked = call("GET /console/me", {}, { signal: new AbortController().signal });
+  runOut();
+
+  await assert.rejects(asked, (error) => error instanceof Failure && error.code === "OFFLINE");
+  assert.deepEqual(limits, [30_000]);
+});
+
+test("a call that its page gives up is told as that, and not as a failure", async (t) => {
+  hangs(t);
+  const page = new AbortController();
+
+  const asked = call("GET /console/me", {}, { signal: page.signal });
+  page.abort();
+
+  await assert.rejects(asked, { name: "AbortError" });
+});
