@@ -38,3 +38,14 @@ test("a call that its page gives up is told as that, and not as a failure", asyn
 
   await assert.rejects(asked, { name: "AbortError" });
 });
+
+test("only what changes something may or may not have happened where no answer comes", async (t) => {
+  const { runOut } = hangs(t);
+
+  const read = call("GET /console/me", {});
+  const write = call("PATCH /console/me", { body: { version: 1, name: "Ada" } });
+  runOut();
+
+  await assert.rejects(read, { message: "No answer came. Check the connection." });
+  await assert.rejects(write, { message: /what you did may or may not have happened/ });
+});

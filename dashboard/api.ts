@@ -61,13 +61,13 @@ export async function call<R extends Route>(
   return answer as Answer<R>;
 }
 
-async function request(address: string, init: RequestInit): Promise<unknown> {
+async function request(address: string, init: RequestInit & { method: string }): Promise<unknown> {
   const response = await fetch(address, init).catch((error: unknown) => {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw offline();
+    throw offline(init.method);
   });
   const text = await response.text().catch(() => {
-    throw offline();
+    throw offline(init.method);
   });
   const body = readJson(text);
   if (!response.ok) throw readFailure(response.status, response.headers, body);

@@ -33,15 +33,16 @@ type ErrorBody = {
   };
 };
 
-const NO_ANSWER =
+const NO_ANSWER = "No answer came. Check the connection.";
+const NO_ANSWER_TO_A_WRITE =
   "No answer came. Check the connection; what you did may or may not have happened.";
 /** Of the API's own words half are about repeating a request, which a page does by itself. */
 const FAILED_INSIDE =
   "Something failed inside Posthorn. If it happens again, give the operator the request id.";
 const NOT_OURS = "The answer did not come from Posthorn. Is something between you and it?";
 
-export function offline(): Failure {
-  return localFailure("OFFLINE", NO_ANSWER);
+export function offline(method: string): Failure {
+  return localFailure("OFFLINE", method === "GET" ? NO_ANSWER : NO_ANSWER_TO_A_WRITE);
 }
 
 /** A failure that no answer told. */
