@@ -22,6 +22,7 @@ export function CreditsPage() {
       title={text.title}
       account={account.name}
       lead={text.lead}
+      hasTimes
       actions={isOperator && <Button onClick={() => setIsBooking(true)}>{text.topUp}</Button>}
     >
       <Numbers />

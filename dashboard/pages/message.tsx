@@ -24,6 +24,7 @@ export function MessagePage() {
       title={data ? `${text.title} to ${data.message.recipient}` : text.title}
       account={account.name}
       lead={data && <StatusBadge status={data.message.status} />}
+      hasTimes={data !== undefined}
       actions={data && <MessageActions shown={data} />}
     >
       {data ? (

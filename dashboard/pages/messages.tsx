@@ -1,4 +1,4 @@
-import { Button, Group, Switch, Text } from "@mantine/core";
+import { Button, Group, Switch } from "@mantine/core";
 import { IconArrowUp, IconMessages } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Suspense, useState } from "react";
@@ -18,7 +18,6 @@ import { Listing } from "../ui/listing.tsx";
 import { Page } from "../ui/page.tsx";
 import { Pager } from "../ui/pager.tsx";
 import { useCursorFallback } from "../ui/use-cursor-fallback.ts";
-import { useZone } from "../ui/zone.tsx";
 import { useRead } from "../use-read.ts";
 import { MessageFilters, useFiltersInWords } from "./messages/filters.tsx";
 import { useLiveRows } from "./messages/live-rows.ts";
@@ -57,6 +56,7 @@ export function MessagesPage() {
     <Page
       title={text.title}
       account={account.name}
+      hasTimes={!isNothingYet}
       actions={!isNothingYet && <CsvButton address={csvAddress(input)} />}
     >
       {!isNothingYet && (
@@ -136,39 +136,33 @@ function csvAddress({ params, query }: Input<typeof LIST>): string {
 type BarProps = { search: MessagesSearch; newCount: number; onShowNew: () => void };
 
 function ListBar({ search, newCount, onShowNew }: BarProps) {
-  const zone = useZone();
   const navigate = useNavigate({ from: "/messages" });
   const shownCount = newCount >= 100 ? "99+" : formatNumber(newCount);
   return (
-    <Group justify="space-between" gap="sm" mih={30}>
-      <Text size="sm" c="dimmed">
-        {words.allTimesIn(zone)}
-      </Text>
-      <Group gap="md" role="status">
-        {newCount > 0 && search.live !== "on" && (
-          <Button
-            size="compact-sm"
-            radius="xl"
-            data-shortcut="new-rows"
-            leftSection={<IconArrowUp size={14} aria-hidden />}
-            aria-label={text.showNew(shownCount)}
-            onClick={onShowNew}
-          >
-            {words.newRows(shownCount)}
-          </Button>
-        )}
-        {search.cursor === undefined && (
-          <Switch
-            label={text.live}
-            title={text.liveHint}
-            checked={search.live === "on"}
-            onChange={(event) => {
-              const live = event.currentTarget.checked ? ("on" as const) : undefined;
-              void navigate({ search: (old) => present({ ...old, live }), resetScroll: false });
-            }}
-          />
-        )}
-      </Group>
+    <Group justify="flex-end" gap="md" mih={30} role="status">
+      {newCount > 0 && search.live !== "on" && (
+        <Button
+          size="compact-sm"
+          radius="xl"
+          data-shortcut="new-rows"
+          leftSection={<IconArrowUp size={14} aria-hidden />}
+          aria-label={text.showNew(shownCount)}
+          onClick={onShowNew}
+        >
+          {words.newRows(shownCount)}
+        </Button>
+      )}
+      {search.cursor === undefined && (
+        <Switch
+          label={text.live}
+          title={text.liveHint}
+          checked={search.live === "on"}
+          onChange={(event) => {
+            const live = event.currentTarget.checked ? ("on" as const) : undefined;
+            void navigate({ search: (old) => present({ ...old, live }), resetScroll: false });
+          }}
+        />
+      )}
     </Group>
   );
 }

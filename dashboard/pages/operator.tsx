@@ -30,7 +30,7 @@ function Sections() {
   useOperatorStream();
   const bar = useOpenInSight();
   return (
-    <Page title={text.title}>
+    <Page title={text.title} hasTimes>
       <nav ref={bar} aria-label={text.sections} className={classes["sections"]}>
         {SECTIONS.map(({ to, name }) => (
           <Link

@@ -38,6 +38,7 @@ export function OverviewPage() {
     <Page
       title={text.title}
       account={name}
+      hasTimes={hasMessage}
       actions={
         hasMessage && (
           <RangePicker range={search} fallback="24h" onChange={choose} key={search.from} />

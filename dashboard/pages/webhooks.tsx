@@ -31,6 +31,7 @@ export function WebhooksPage() {
       title={text.title}
       account={account.name}
       lead={text.lead}
+      hasTimes
       actions={
         <Group gap="sm">
           <ReasonedButton reason={denial} variant="default" onClick={() => open("replay")}>

@@ -2,18 +2,22 @@ import { Group, Stack, Text, Title } from "@mantine/core";
 import { useDocumentTitle } from "@mantine/hooks";
 import type { ReactNode } from "react";
 import { words } from "../text/words.ts";
+import { useZone } from "./zone.tsx";
 
 type Props = {
   title: string;
   /** Of the account, for the title of the tab. */
   account?: string | undefined;
   lead?: ReactNode;
+  /** Then the page names the zone they are in. */
+  hasTimes?: boolean;
   actions?: ReactNode;
   children: ReactNode;
 };
 
 /** A page: its one heading, what it is for, what can be done, and the rest. */
-export function Page({ title, account, lead, actions, children }: Props) {
+export function Page({ title, account, lead, hasTimes = false, actions, children }: Props) {
+  const zone = useZone();
   useDocumentTitle([title, account, words.product].filter(Boolean).join(" · "));
   return (
     <Stack gap="lg">
@@ -25,6 +29,11 @@ export function Page({ title, account, lead, actions, children }: Props) {
           {lead && (
             <Text c="dimmed" mt={4} maw="46rem">
               {lead}
+            </Text>
+          )}
+          {hasTimes && (
+            <Text size="sm" c="dimmed" mt={4}>
+              {words.allTimesIn(zone)}
             </Text>
           )}
         </div>

@@ -225,7 +225,7 @@ test("a range changes the address and asks once per panel; a bar narrows it, an 
   await page.waitForURL(`${site.url}/?range=30d`);
 });
 
-test("a day begins at the midnight of the reader's zone", async () => {
+test("a day begins at the midnight of the reader's zone, which the page names", async () => {
   const travel = await site.account({ name: "Travel" });
   const owner = await site.person("Trav Eller", [[travel, "viewer"]]);
   await send(["4915112345678"], {}, await site.key(travel));
@@ -240,6 +240,7 @@ test("a day begins at the midnight of the reader's zone", async () => {
 
   for (const zone of ["UTC", "Europe/Paris"]) {
     await using tab = await site.signedIn(owner, "/?range=7d", { zone });
+    await tab.page.getByText(`Times in ${zone}`).waitFor();
     const byStatus = panel(tab.page, "Messages by status");
     await byStatus.getByRole("button", { name: "Show as table" }).click();
     const day = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeZone: zone });
