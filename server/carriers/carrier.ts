@@ -122,7 +122,7 @@ export type LinkState = {
   responseMs: { p50: number; p99: number } | null;
   /** When the carrier last answered our enquire_link: only an idle link is asked. */
   enquireLinkAt: Date | null;
-  /** Why the link is not bound, in words. */
+  /** Why the link is not bound, or will soon be no more, in words. */
   problem: string | null;
 };
 

@@ -308,6 +308,35 @@ test("reading stops while too many receipts wait for the database, and no answer
   assert.ok(held < 6000, `${held} were read before the pause`);
 });
 
+test("the time that a carrier has after its unbind does not run while we do not read", async () => {
+  const [clock, theirClock] = [manualClock(), manualClock()];
+  const stored = Promise.withResolvers<void>();
+  let answer: Reply = "accept";
+  await using world = await boundWorld({
+    clock,
+    settings: { unbind_timeout: "1s" },
+    sink: () => stored.promise,
+    smsc: {
+      clock: theirClock,
+      answer: () => answer,
+      receipts: { delayMs: 500, states: Array.from({ length: 6000 }, () => "ENROUTE") },
+    },
+  });
+  await world.submit();
+  answer = { afterMs: 1000, reply: "accept" };
+  const waiting = world.submit();
+  await world.smsc.submitArrived(2);
+
+  world.smsc.unbindAll();
+  theirClock.advance(1000);
+  await until("too many are held", () => world.carrier.state().counts.receipts >= 5000);
+  clock.advance(1000);
+  await quiet();
+  stored.resolve();
+
+  assert.equal((await waiting).kind, "accepted");
+});
+
 test("stopping waits for answers and receipts in hand, unbinds and closes", async () => {
   const clock = manualClock();
   const stored = Promise.withResolvers<void>();

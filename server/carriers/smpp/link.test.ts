@@ -144,6 +144,134 @@ test("an unbind from the SMSC is answered, and a new bind made", async () => {
   assert.equal((await world.submit()).kind, "accepted");
 });
 
+test("a carrier that unbinds in order may still answer what it was handed, and nothing is in doubt", async () => {
+  const clock = manualClock();
+  const answer = { afterMs: 1000, reply: "accept" } as const;
+  await using world = await boundWorld({ clock, smsc: { clock, answer } });
+  const submitted = [world.submit(), world.submit()];
+  await world.smsc.submitArrived(2);
+
+  world.smsc.unbindAll();
+  world.smsc.sendRaw(bare(command.enquireLink, 0, 7));
+  await world.smsc.pduArrived(command.enquireLinkResp);
+  assert.equal(world.smsc.pduCount(command.unbindResp), 0, "the answers come first");
+  clock.advance(1000);
+  await world.smsc.pduArrived(command.unbindResp);
+
+  assert.deepEqual(
+    (await Promise.all(submitted)).map(({ kind }) => kind),
+    ["accepted", "accepted"],
+  );
+  assert.equal(world.carrier.state().counts.inDoubt, 0);
+  await until("the link waits", () => stateOf(world) === "connection_lost");
+});
+
+test("a bind that the carrier is ending takes nothing more, gives back what waits, and says why", async () => {
+  const settings = { window: 1 };
+  await using world = await boundWorld({ settings, smsc: { answer: "never" } });
+  void world.submit();
+  const waiting = world.submit();
+  await world.smsc.submitArrived();
+
+  world.smsc.unbindAll();
+
+  assert.deepEqual(await waiting, { kind: "unsent" });
+  assert.deepEqual(await world.submit(), { kind: "unsent" });
+  const { state, links } = world.carrier.state();
+  assert.equal(state, "down");
+  const problem = "the carrier ended the bind";
+  assert.partialDeepStrictEqual(links, [{ state: "bound", windowInUse: 1, problem }]);
+});
+
+test("a carrier that unbinds and answers nothing is waited for as long as an unbind may take", async () => {
+  const clock = manualClock();
+  await using world = await boundWorld({ clock, smsc: { answer: "never" } });
+  const submitted = world.submit();
+  await world.smsc.submitArrived();
+
+  world.smsc.unbindAll();
+  await until("the link is leaving", () => world.carrier.room() === 0);
+  clock.advance(4999);
+  await quiet();
+  assert.equal(world.carrier.state().counts.inDoubt, 0, "not before");
+  clock.advance(1);
+
+  assert.deepEqual(await submitted, { kind: "in_doubt", why: "link_lost" });
+  await world.smsc.pduArrived(command.unbindResp);
+});
+
+test("a carrier that unbinds and then drops the connection leaves its submits in doubt at once", async () => {
+  const clock = manualClock();
+  await using world = await boundWorld({ clock, smsc: { answer: "never" } });
+  const submitted = world.submit();
+  await world.smsc.submitArrived();
+
+  world.smsc.unbindAll();
+  await until("the link is leaving", () => world.carrier.room() === 0);
+  world.smsc.dropConnections();
+
+  assert.deepEqual(await submitted, { kind: "in_doubt", why: "link_lost" });
+});
+
+test("the carrier's unbind is answered after the receipts in hand", async () => {
+  const clock = manualClock();
+  const stored = Promise.withResolvers<void>();
+  await using world = await boundWorld({
+    sink: () => stored.promise,
+    smsc: { clock, receipts: { when: "before", delayMs: 1000 } },
+  });
+  const submitted = world.submit();
+  await until("the receipt is in hand", () => world.carrier.state().counts.receipts === 1);
+
+  world.smsc.unbindAll();
+  clock.advance(1000);
+  assert.equal((await submitted).kind, "accepted");
+  await quiet();
+  assert.equal(world.smsc.pduCount(command.unbindResp), 0, "the receipt is not answered yet");
+  stored.resolve();
+  await world.smsc.pduArrived(command.unbindResp);
+
+  assert.deepEqual(
+    world.smsc.deliveryAnswers().map(({ status }) => status),
+    [0],
+  );
+});
+
+test("a stop while the carrier unbinds waits for the same answers, and sends no unbind of its own", async () => {
+  const clock = manualClock();
+  const answer = { afterMs: 1000, reply: "accept" } as const;
+  await using world = await boundWorld({ clock, smsc: { clock, answer } });
+  const submitted = world.submit();
+  await world.smsc.submitArrived();
+
+  world.smsc.unbindAll();
+  await until("the link is leaving", () => world.carrier.room() === 0);
+  const stopped = world.carrier.stop();
+  clock.advance(1000);
+  await stopped;
+
+  assert.equal((await submitted).kind, "accepted");
+  await world.smsc.pduArrived(command.unbindResp);
+  assert.equal(world.smsc.pduCount(command.unbind), 0);
+});
+
+test("a stop while the carrier unbinds waits no longer than any stop", async () => {
+  const clock = manualClock();
+  const settings = { unbind_timeout: "60s" };
+  await using world = await boundWorld({ clock, settings, smsc: { answer: "never" } });
+  void world.submit();
+  await world.smsc.submitArrived();
+
+  world.smsc.unbindAll();
+  await until("the link is leaving", () => world.carrier.room() === 0);
+  const stopped = world.carrier.stop();
+  clock.advance(10_000);
+  await stopped;
+
+  await world.smsc.pduArrived(command.unbindResp);
+  assert.equal(world.smsc.pduCount(command.unbind), 0);
+});
+
 test("an idle link is asked whether anyone is there, a busy one is not", async () => {
   const clock = manualClock();
   await using world = await boundWorld({ clock });

@@ -14,7 +14,7 @@ import type { SmppSettings } from "./settings.ts";
 export type LinkEvents = {
   onRoom(): void;
   onDelivery(delivery: Delivery, session: Session, meter: Meter): void;
-  /** The link had a bind and has none any more. */
+  /** The link had a bind that took messages, and has none any more. */
   onLost(): void;
 };
 
@@ -66,8 +66,9 @@ export class Link {
     return this.#deps.bind;
   }
 
+  /** A bind that only waits for its last answers is one no more. */
   get isBound(): boolean {
-    return this.#state === "bound";
+    return this.#state === "bound" && this.#session?.isLeaving === false;
   }
 
   get room(): number {
@@ -149,6 +150,7 @@ export class Link {
       events: {
         onConnected: () => this.#enter("binding", this.#problem),
         onBound: () => this.#onBound(),
+        onLeaving: (problem) => this.#onLeaving(problem),
         onEnquired: () => {
           this.#enquireLinkAt = clock.now();
         },
@@ -167,6 +169,11 @@ export class Link {
     if (this.#isPaused) this.#session?.pause();
     log.info({ carrier, bind }, `bound to ${carrier} as ${bind}`);
     events.onRoom();
+  }
+
+  #onLeaving(problem: string): void {
+    this.#problem = problem;
+    this.#deps.events.onLost();
   }
 
   /** A peer that sends nothing else must not fill the disk. */

@@ -21,6 +21,8 @@ export type Delivery = {
 export type SessionEvents = {
   onConnected(): void;
   onBound(): void;
+  /** The peer unbinds: nothing more is submitted, and what is on its way may still be answered. */
+  onLeaving(problem: string): void;
   /** The peer answered our enquire_link. */
   onEnquired(): void;
   /** A submit was answered, or the socket takes more again. */

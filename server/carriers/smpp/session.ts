@@ -58,6 +58,8 @@ const DRAIN_MS = 10_000;
 /** How long the last octets of a connection may take to leave. */
 const LINGER_MS = 1000;
 
+const UNBOUND = "the carrier ended the bind";
+
 /** What a generic_nack without a status stands for: it refuses, and does not say why. */
 const UNKNOWN_ERROR = 0xff;
 
@@ -79,6 +81,10 @@ export class Session {
   /** Our own requests that are neither submit nor enquire_link; 0 where none waits. */
   #bindSequence = 0;
   #unbindSequence = 0;
+  /** Of the peer's own unbind, which waits for our answer; null where there is none. */
+  #theirUnbind: number | null = null;
+  /** Deliveries that wait for `respond`. */
+  #deliveries = 0;
   /** Submits handed to the outbox, and how many of them it has handed to the socket. */
   #submitted = 0;
   #written = 0;
@@ -123,6 +129,11 @@ export class Session {
     return this.#window.size;
   }
 
+  /** It still stands, for the answers on their way, and takes nothing new. */
+  get isLeaving(): boolean {
+    return this.#isStopping;
+  }
+
   /** How many submits it takes now. */
   get room(): number {
     const takes = this.#state === "bound" && !this.#isStopping && !this.#outbox.isBlocked;
@@ -150,6 +161,8 @@ export class Session {
   /** Answers a delivery; without effect once the connection is closed: the peer repeats it. */
   respond({ commandId, sequence }: Pick<Delivery, "commandId" | "sequence">, code: number): void {
     this.#put(encodeId({ commandId: responseTo(commandId), status: code, sequence }, ""));
+    this.#deliveries -= 1;
+    this.#leaveIfDone();
   }
 
   /** Stops reading, and with it every clock that blames the peer for not being heard. */
@@ -168,7 +181,8 @@ export class Session {
     this.#socket.resume();
     this.#window.extend(pausedMs);
     this.#responseTimer.arm();
-    if (this.#state === "bound") this.#liveness.watchAfterPause(pausedMs);
+    if (this.#theirUnbind !== null) this.#limitLeave();
+    else if (this.#state === "bound") this.#liveness.watchAfterPause(pausedMs);
   }
 
   /** Submits no more, waits for the answers and for `settled`, unbinds, closes. */
@@ -177,6 +191,8 @@ export class Session {
     if (this.#state === "bound") {
       await this.#drained();
       await settled();
+      // Where the carrier unbinds by itself, ours is not needed.
+      this.#leave();
     }
     if (this.#state !== "bound") return this.#end({ why: "stopped", problem: "stopped" });
     this.#state = "unbinding";
@@ -309,6 +325,7 @@ export class Session {
   #onWindow(): void {
     this.#deps.events.onRoom();
     if (this.#isStopping && this.#window.size === 0) this.#announceDrained();
+    this.#leaveIfDone();
   }
 
   /** Whether that answers a bind, an enquire_link or an unbind of ours. */
@@ -334,12 +351,43 @@ export class Session {
   }
 
   #onDelivery(delivery: Delivery): void {
+    this.#deliveries += 1;
     this.#deps.events.onDelivery(delivery, this);
   }
 
+  /** Answered when everything else is, or has had its time: answers may be on their way. */
   #onUnbind(sequence: number): void {
-    this.#put(bare(command.unbindResp, status.ok, sequence));
-    this.abandon("the carrier ended the bind");
+    const isBound = this.#state === "bound";
+    const isRepeated = this.#theirUnbind !== null;
+    this.#theirUnbind = sequence;
+    if (!isBound) return this.#leave();
+    if (isRepeated) return;
+    this.#isStopping = true;
+    this.#liveness.stop();
+    this.#limitLeave();
+    this.#deps.events.onLeaving(UNBOUND);
+    this.#leaveIfDone();
+  }
+
+  #limitLeave(): void {
+    const { clock, settings } = this.#deps;
+    this.#cancelPhase();
+    this.#cancelPhase = clock.timer(settings.unbindTimeoutMs, () =>
+      this.#patience.thenJudge(() => {
+        if (this.#pausedAtMs === null) this.#leave();
+      }),
+    );
+  }
+
+  #leaveIfDone(): void {
+    if (this.#window.size === 0 && this.#deliveries === 0) this.#leave();
+  }
+
+  /** Does as the peer's unbind asks, where there was one. */
+  #leave(): void {
+    if (this.#theirUnbind === null) return;
+    this.#put(bare(command.unbindResp, status.ok, this.#theirUnbind));
+    this.abandon(UNBOUND);
   }
 
   /** Sends a request without a body; says its sequence number. */

@@ -46,6 +46,7 @@ function openOnce({ settings, password, clock }: Deps, bind: BindKind) {
     events: {
       onConnected() {},
       onBound() {},
+      onLeaving() {},
       onEnquired: () => answered.resolve(undefined),
       onRoom() {},
       onDelivery() {},
