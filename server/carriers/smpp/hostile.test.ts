@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import type { Receipt, ReceiptScript, SubmitOutcome } from "#carriers";
+import { silentLog } from "#platform";
 
 import { manualClock } from "../../../test/support/manual-clock.ts";
 import { boundWorld } from "../../../test/support/smpp.ts";
@@ -187,9 +188,11 @@ test("a status that the carrier's settings class otherwise is taken as they say"
   });
 });
 
-test("a bind that the carrier denies to know is ended in good order and made anew", async () => {
+test("a bind that the carrier denies to know is ended in good order and made anew, and the log says why", async () => {
   const clock = manualClock();
-  await using world = await boundWorld({ clock, smsc: { answer: { status: 0x04 } } });
+  const warnings: string[] = [];
+  const log = { ...silentLog, warn: (_: object, sentence: string) => warnings.push(sentence) };
+  await using world = await boundWorld({ clock, log, smsc: { answer: { status: 0x04 } } });
 
   const outcome = await world.submit();
   await world.smsc.pduArrived(command.unbind);
@@ -200,6 +203,8 @@ test("a bind that the carrier denies to know is ended in good order and made ane
 
   assert.partialDeepStrictEqual(outcome, { kind: "refused", temporary: true, carrierCode: "0x04" });
   assert.equal((await world.submit()).kind, "accepted");
+  const said = "no bind to acme: the carrier denies the bind: ESME_RINVBNDSTS (0x04)";
+  assert.deepEqual(warnings, [said]);
 });
 
 test("a text that the carrier's alphabet cannot hold is refused by us and never sent", async () => {

@@ -2,7 +2,7 @@ import type { LinkState } from "#carriers";
 import type { Clock, Log, Secret } from "#platform";
 
 import { backoffMs } from "./backoff.ts";
-import { classifyBind } from "./codec/status.ts";
+import { classifyBind, status, statusName } from "./codec/status.ts";
 import { connectionProblem } from "./connection-problem.ts";
 import { Meter } from "./meter.ts";
 import { pduLog, type Trace } from "./pdu-log.ts";
@@ -32,6 +32,8 @@ type Deps = {
 
 /** A bind that lasted this long was a good one, and the next wait begins small again. */
 const STABLE_MS = 10_000;
+
+const BIND_DENIED = `the carrier denies the bind: ${statusName(status.invalidBindStatus)}`;
 
 /** Odd PDUs are logged once in this time, with how many there were. */
 const ODD_LOG_MS = 10_000;
@@ -112,7 +114,9 @@ export class Link {
 
   /** The carrier says that it knows no bind of ours: ends it in good order and makes a new one. */
   rebind(settled: () => Promise<void>): void {
-    void this.#session?.stop(settled);
+    if (this.#session === null || this.#session.isLeaving) return;
+    void this.#session.stop(settled, BIND_DENIED);
+    this.#onLeaving(BIND_DENIED);
   }
 
   state(isThrottled: boolean): LinkState {

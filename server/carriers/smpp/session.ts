@@ -186,7 +186,7 @@ export class Session {
   }
 
   /** Submits no more, waits for the answers and for `settled`, unbinds, closes. */
-  async stop(settled: () => Promise<void>): Promise<void> {
+  async stop(settled: () => Promise<void>, why = "stopped"): Promise<void> {
     this.#isStopping = true;
     if (this.#state === "bound") {
       await this.#drained();
@@ -194,12 +194,13 @@ export class Session {
       // Where the carrier unbinds by itself, ours is not needed.
       this.#leave();
     }
-    if (this.#state !== "bound") return this.#end({ why: "stopped", problem: "stopped" });
+    if (this.#state !== "bound") return this.#end({ why: "stopped", problem: why });
     this.#state = "unbinding";
+    this.#problem = why;
     this.#liveness.stop();
     this.#unbindSequence = this.#request(command.unbind);
     const { clock, settings } = this.#deps;
-    const problem = "stopped; the carrier did not answer the unbind";
+    const problem = `${why}; the carrier did not answer the unbind`;
     this.#cancelPhase = clock.timer(settings.unbindTimeoutMs, () =>
       this.#end({ why: "stopped", problem }),
     );
@@ -332,7 +333,8 @@ export class Session {
   #onOwnAnswer(sequence: number, code: number): boolean {
     if (sequence === 0) return false;
     if (sequence === this.#bindSequence) this.#onBindAnswer(code);
-    else if (sequence === this.#unbindSequence) this.#end({ why: "stopped", problem: "stopped" });
+    else if (sequence === this.#unbindSequence)
+      this.#end({ why: "stopped", problem: this.#problem });
     else return this.#liveness.takeAnswer(sequence);
     return true;
   }
