@@ -100,7 +100,7 @@ async function storeSubmissions(
         ${each(({ epoch }) => epoch)}::integer[], ${each(({ segment }) => segment)}::smallint[],
         ${each(({ turn }) => turn)}::smallint[], ${each(({ carrierId }) => carrierId)}::uuid[],
         ${each(({ at }) => at)}::timestamptz[], ${each(outcomeOf)}::text[],
-        ${each(({ answer }) => (answer.kind === "accepted" ? answer.carrierMessageId : null))}::text[],
+        ${each(({ answer }) => (answer.kind === "accepted" && answer.carrierMessageId !== "" ? answer.carrierMessageId : null))}::text[],
         ${each(({ answer }) => (answer.kind === "accepted" && answer.matchId !== "" ? answer.matchId : null))}::text[],
         ${each(({ answer }) => (answer.kind === "refused" ? answer.carrierCode : null))}::text[],
         ${each(({ answer }) => (answer.kind === "refused" ? answer.code : null))}::text[],

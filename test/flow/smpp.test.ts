@@ -41,6 +41,17 @@ test("a receipt that overtakes its answer is parked and applied after SENT", asy
   assert.deepEqual(await world.api.db.query(sql`select parked_id from parked_receipts`), []);
 });
 
+test("an answer without an id is in the history with null for it, and the message SENT", async () => {
+  const smsc = { newId: () => "", receipts: { when: "never" } } as const;
+  await using world = await startSending({ smscs: [smsc] });
+
+  const { messageId } = await world.send(TO);
+  await world.reached(messageId, "SENT");
+
+  const submissions = (await world.history(messageId)).filter(({ type }) => type === "submission");
+  assert.partialDeepStrictEqual(submissions, [{ outcome: "accepted", carrierMessageId: null }]);
+});
+
 test("repeated and contradicting receipts are kept in the history and change nothing", async () => {
   await using world = await startSending({
     smscs: [{ receipts: { states: ["ENROUTE", "DELIVRD", "DELIVRD", "UNDELIV"] } }],
