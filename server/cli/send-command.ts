@@ -6,7 +6,7 @@ import { flag, optional, required, withFallback } from "./input.ts";
 import { durationMs, oneOf, text, wholeNumber } from "./input-values.ts";
 import { facts } from "./table.ts";
 import { sendFromTerminal } from "./terminal-sender.ts";
-import { isFinal, watchMessage } from "./watch-message.ts";
+import { watchMessage } from "./watch-message.ts";
 
 const send = command({
   name: "send",
@@ -29,7 +29,9 @@ const send = command({
       "How long it may wait to be handed over; a day if left out.",
     ),
     idempotencyKey: optional("KEY", text, "Repeated with the same key, it is sent once."),
-    watch: flag("Follow it until it has ended, and print it as it ended."),
+    watch: flag(
+      "Follow it until it has ended, and print it as it ended; exits 1 unless it is DELIVERED.",
+    ),
     timeout: withFallback("DURATION", durationMs, {
       meaning: "How long to watch at most.",
       fallback: "2m",
@@ -45,7 +47,11 @@ const send = command({
     const body = { recipient: to, ...given(fields) };
     const row = await sendFromTerminal(context, { accountId: account, body, idempotencyKey });
     const message = watch ? await watchMessage(context, row, timeout) : present(row);
-    return { json: message, text: facts(message), isFault: watch && !isFinal(message) };
+    return {
+      json: message,
+      text: facts(message),
+      isFault: watch && message.status !== "DELIVERED",
+    };
   },
 });
 

@@ -45,7 +45,7 @@ const WAITING: Record<string, string> = {
   SENT: "no receipt has come yet, and one may never come.",
 };
 
-export function isFinal({ status }: Message): boolean {
+function isFinal({ status }: Message): boolean {
   return status === "DELIVERED" || status === "UNDELIVERED" || status === "FAILED";
 }
 

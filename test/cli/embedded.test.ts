@@ -136,13 +136,19 @@ test("beside a service, a message is followed to its end and carriers come and g
   const { port } = JSON.parse(await smsc.line(/^\{/)) as { port: number };
   await service.line(/is running/);
 
-  await t.test("a message is drawn to its end", async () => {
-    const { code, stdout, stderr } = await send("4915112340001");
+  await t.test(
+    "a message is drawn to its end, and the exit code says whether it arrived",
+    async () => {
+      const { code, stdout, stderr } = await send("4915112340001");
+      const failed = await send("4915112340002");
+      const delivered = await send("4915112345678");
 
-    assert.equal(code, 0);
-    assert.partialDeepStrictEqual(JSON.parse(stdout), { status: "UNDELIVERED", credits: 1 });
-    assert.match(stderr, /segment 1 to simulator: accepted/);
-  });
+      assert.deepEqual([code, failed.code, delivered.code], [1, 1, 0]);
+      assert.partialDeepStrictEqual(JSON.parse(failed.stdout), { status: "FAILED" });
+      assert.partialDeepStrictEqual(JSON.parse(stdout), { status: "UNDELIVERED", credits: 1 });
+      assert.match(stderr, /segment 1 to simulator: accepted/);
+    },
+  );
 
   await t.test("a carrier added is up, tested, routed to and removed", async () => {
     const { args, input } = carrierToAdd(port, "rehearse");
