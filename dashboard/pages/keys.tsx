@@ -1,7 +1,7 @@
 import { Group, NativeSelect, Text } from "@mantine/core";
 import { IconKey, IconPlus } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { Suspense } from "react";
+import { Suspense, useState } from "react";
 import type { ApiKey } from "#contract";
 import { formatNumber } from "../format.ts";
 import { part } from "../parts.ts";
@@ -147,13 +147,20 @@ function KeyDialogs({ keys }: { keys: ApiKey[] }) {
   const { dialog, id } = useSearch({ from: ROUTE });
   const navigate = useNavigate({ from: "/keys" });
   const denial = useDenial("developer");
-  const chosen = keys.find(({ keyId }) => keyId === id);
-  const close = () =>
-    void navigate({ search: ({ dialog: _, id: __, ...rest }) => rest, ignoreBlocker: true });
+  const listed = keys.find(({ keyId }) => keyId === id);
+  const [seen, setSeen] = useState<ApiKey>();
+  if (listed && listed !== seen) setSeen(listed);
+  // As it was last seen: a dialog that shows a key once must outlive the row it was opened from.
+  const chosen = listed ?? (seen?.keyId === id ? seen : undefined);
+  const close = (ignoreBlocker: boolean) =>
+    void navigate({ search: ({ dialog: _, id: __, ...rest }) => rest, ignoreBlocker });
   if (denial !== undefined) return null;
   if (dialog === "create" && (id === undefined || chosen)) {
-    return <CreateKey replaces={chosen} onClose={close} key={id ?? "new"} />;
+    // Its own gate has asked.
+    return <CreateKey replaces={chosen} onClose={() => close(true)} key={id ?? "new"} />;
   }
-  if (dialog === "revoke" && chosen) return <RevokeKey apiKey={chosen} onClose={close} />;
+  if (dialog === "revoke" && chosen) {
+    return <RevokeKey apiKey={chosen} onClose={() => close(false)} key={id} />;
+  }
   return null;
 }

@@ -374,6 +374,25 @@ test("replacing a key under steady traffic loses no request", async () => {
   assert.deepEqual(new Set(await Promise.all(statuses)), new Set([202]));
 });
 
+test("the key that replaces the last one of a full page is shown until it is saved", async () => {
+  const full = await site.account({ name: "Full" });
+  const owner = await site.person("Full Owner", [[full, "owner"]]);
+  for (let made = 0; made < 25; made += 1) await site.key(full, { name: `Key ${made}` });
+  await using tab = await site.signedIn(owner, "/keys");
+  const { page } = tab;
+
+  await page.getByRole("button", { name: "Replace Key 0", exact: true }).click();
+  await dialog(page).getByLabel("Name").fill("Newest");
+  await dialog(page).getByRole("button", { name: "Create key" }).click();
+
+  await page.locator("td", { hasText: "Newest" }).waitFor();
+  assert.equal(await page.locator("td", { hasText: /^Key 0$/ }).count(), 0, "the old row");
+  const key = (await shownKey(page).textContent()) ?? "";
+  site.secrets.set(key, CREATION);
+  assert.match(key, FORM);
+  await copyAndClose(tab, "Copy key");
+});
+
 test("a viewer cannot create a key: the button says why, and the API refuses", async () => {
   const viewer = await site.person("View Only", [[account, "viewer"]]);
   await using tab = await site.signedIn(viewer, "/keys?dialog=create", { statuses: [403] });
