@@ -1,6 +1,7 @@
 import { useRouter } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
 import { type Failure, toFailure } from "./failure.ts";
+import { whenFree } from "./held-page.ts";
 import { goToSignIn } from "./session.ts";
 
 export type Outcome<Result> = { ok: true; result: Result } | { ok: false; failure: Failure };
@@ -9,12 +10,13 @@ export type Action<Input, Result> = {
   run: (input: Input) => Promise<Outcome<Result> | undefined>;
   isRunning: boolean;
   failure: Failure | undefined;
-  reset: () => void;
 };
 
 /**
  * Something a person does. Pressed twice, it runs once. Its result is kept nowhere, so a secret in it
- * is gone with the component that shows it.
+ * is gone with the component that shows it. Who has closed that component or gone to another page by the
+ * time the answer comes gets none: it would close or leave what is open now. So what must follow in any
+ * case belongs into `act`.
  */
 export function useAction<Input, Result>(
   act: (input: Input) => Promise<Result>,
@@ -22,6 +24,11 @@ export function useAction<Input, Result>(
   const router = useRouter();
   const running = useRef(false);
   const focused = useRef<Element | null>(null);
+  const isMounted = useRef(false);
+  useEffect(() => {
+    isMounted.current = true;
+    return () => void (isMounted.current = false);
+  }, []);
   const [isRunning, setIsRunning] = useState(false);
   const [failure, setFailure] = useState<Failure>();
 
@@ -37,18 +44,21 @@ export function useAction<Input, Result>(
     focused.current = document.activeElement;
     setIsRunning(true);
     setFailure(undefined);
+    const { pathname } = router.latestLocation;
+    // The page that is being left stays mounted until the next one has loaded.
+    const isHere = () => isMounted.current && router.latestLocation.pathname === pathname;
     try {
-      return { ok: true, result: await act(input) };
+      const result = await act(input);
+      return isHere() ? { ok: true, result } : undefined;
     } catch (error) {
       const found = toFailure(error);
-      // It was refused, so it made nothing that would have to be kept.
-      if (found.code === "SESSION_REQUIRED") goToSignIn(router);
+      if (found.code === "SESSION_REQUIRED") whenFree(() => goToSignIn(router));
       setFailure(found);
-      return { ok: false, failure: found };
+      return isHere() ? { ok: false, failure: found } : undefined;
     } finally {
       running.current = false;
       setIsRunning(false);
     }
   }
-  return { run, isRunning, failure, reset: () => setFailure(undefined) };
+  return { run, isRunning, failure };
 }

@@ -87,8 +87,8 @@ function SettingsForm({ account, onDirty, onPresent }: FormProps) {
       lowCredits: (value) => (/^\d+$/.test(String(value)) ? null : text.lowCreditsWrong),
     },
   );
-  const save = useAction((values: typeof fields.values) =>
-    call("PATCH /console/accounts/{accountId}", {
+  const save = useAction(async (values: typeof fields.values) => {
+    const saved = await call("PATCH /console/accounts/{accountId}", {
       params: { accountId },
       body: {
         version,
@@ -96,14 +96,15 @@ function SettingsForm({ account, onDirty, onPresent }: FormProps) {
         defaultSender: values.defaultSender.trim() || null,
         lowCredits: Number(values.lowCredits),
       },
-    }),
-  );
+    });
+    askAgain(client, ["GET /console/accounts/{accountId}", "GET /console/me"]);
+    toast({ title: text.saved, message: text.savedHint });
+    return saved;
+  });
   async function send(values: typeof fields.values): Promise<void> {
     const outcome = await save.run(values);
     if (!outcome) return;
     if (!outcome.ok) return refuse(outcome.failure);
-    askAgain(client, ["GET /console/accounts/{accountId}", "GET /console/me"]);
-    toast({ title: text.saved, message: text.savedHint });
     onPresent(outcome.result);
   }
   async function refuse(failure: Failure): Promise<void> {

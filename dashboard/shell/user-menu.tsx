@@ -12,6 +12,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { call } from "../api.ts";
 import { clearDrafts } from "../drafts.ts";
+import { toFailure } from "../failure.ts";
 import { useMe } from "../session.ts";
 import { shellText } from "../text/shell.ts";
 import {
@@ -117,16 +118,20 @@ function useThemeChoice(): (theme: Theme) => void {
 
 /** Loads the page anew, so that nothing of what was seen stays in memory or behind the Back button. */
 export function useSignOut(): () => void {
-  const signOut = useAction(() => call("POST /console/auth/sign-out", {}));
-  return () =>
-    void signOut.run(undefined).then((outcome) => {
-      const failure = outcome?.ok === false ? outcome.failure : undefined;
+  const signOut = useAction(async () => {
+    try {
+      await call("POST /console/auth/sign-out", {});
+    } catch (error) {
+      const { code, message } = toFailure(error);
       // A session that has ended by itself leaves as much behind.
-      if (failure === undefined || failure.code === "SESSION_REQUIRED") {
-        clearDrafts();
-        location.replace("/sign-in");
-      } else toast({ title: shellText.notSignedOut, message: failure.message, isWarning: true });
-    });
+      if (code !== "SESSION_REQUIRED") {
+        return toast({ title: shellText.notSignedOut, message, isWarning: true });
+      }
+    }
+    clearDrafts();
+    return location.replace("/sign-in");
+  });
+  return () => void signOut.run(undefined);
 }
 
 function initialsOf(name: string): string {

@@ -346,6 +346,29 @@ test("a revoked key is refused by the very next request on every node, and other
   assert.ok(!JSON.stringify(entries).includes(key));
 });
 
+test("a revocation that is answered late does not close a key shown meanwhile", async () => {
+  await site.key(account, { name: "Late" });
+  await using tab = await site.signedIn(ada, "/keys");
+  const { page } = tab;
+  const answer = Promise.withResolvers<void>();
+  await page.route("**/revoke", async (route) => {
+    await answer.promise;
+    await route.continue();
+  });
+
+  await page.getByRole("button", { name: "Revoke Late" }).click();
+  await dialog(page).getByLabel("Type Late to confirm").fill("Late");
+  await dialog(page).getByRole("button", { name: "Revoke key" }).click();
+  await page.keyboard.press("Escape");
+  await dialog(page).waitFor({ state: "detached" });
+  const key = await create(tab, { name: "Meanwhile" });
+  answer.resolve();
+  await page.getByText("Late is revoked").waitFor();
+
+  assert.equal(await shownKey(page).textContent(), key);
+  await copyAndClose(tab, "Copy key");
+});
+
 test("replacing a key under steady traffic loses no request", async () => {
   await using tab = await site.signedIn(ada, "/keys");
   let key = await create(tab, { name: "Steady", scopes: ["messages:send", "messages:read"] });

@@ -54,6 +54,34 @@ test("a sent message shows its story, its segments, its charge, and HTML only as
   assert.deepEqual(JSON.parse(await page.locator("[data-json]").innerText()), await v1.json());
 });
 
+test("who leaves Compose before the answer comes stays where they went", async () => {
+  await using tab = await site.signedIn(ada, "/compose");
+  const { page } = tab;
+  await page.getByLabel("Recipient").fill("4915112345679");
+  await page.getByLabel("Text").fill("Late");
+  const [answer, code] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  await page.route("**/messages", async (route) => {
+    if (route.request().method() === "POST") await answer.promise;
+    await route.continue();
+  });
+  // The page that is left stays until the code of the next one is there.
+  await page.route("**/assets/messages-*.js", async (route) => {
+    await code.promise;
+    await route.continue();
+  });
+
+  await page.getByRole("button", { name: "Send for 1 credit" }).click();
+  await page.getByRole("link", { name: "Messages" }).first().click();
+  await page.waitForURL("**/messages");
+  const answered = page.waitForResponse((response) => response.status() === 202);
+  answer.resolve();
+  await answered;
+  code.resolve();
+
+  await page.locator(rows, { hasText: "4915112345679" }).waitFor();
+  assert.equal(new URL(page.url()).pathname, "/messages");
+});
+
 test("the counter equals the preview, and 11 segments are refused before sending", async () => {
   await using tab = await site.signedIn(ada, "/compose");
   const counter = (name: string) => tab.page.locator(`[data-counter=${name}]`);

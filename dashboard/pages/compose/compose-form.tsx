@@ -83,22 +83,22 @@ export function ComposeForm({ compose, price, onSent }: Props) {
   const { accountId } = useAccount();
   const denial = useDenial("developer");
   const [idempotencyKey] = useState(newIdempotencyKey);
-  const send = useAction((body: NewMessage) =>
-    call(
+  const send = useAction(async (body: NewMessage) => {
+    const sent = await call(
       "POST /console/accounts/{accountId}/messages",
       { params: { accountId }, body },
       { idempotencyKey },
-    ),
-  );
+    );
+    forget();
+    return sent;
+  });
   useFillFrom(compose);
 
   async function submit(): Promise<void> {
     if (!message) return;
     const outcome = await send.run(message);
     if (outcome?.ok === false) fields.take(outcome.failure);
-    if (!outcome?.ok) return;
-    forget();
-    onSent(outcome.result.messageId);
+    if (outcome?.ok) onSent(outcome.result.messageId);
   }
   const credits = price.preview && countOf(price.preview.credits, "credit");
   const early = price.failure && fieldErrors(price.failure, Object.keys(EMPTY)).fields;

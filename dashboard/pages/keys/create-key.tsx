@@ -61,8 +61,8 @@ function KeyForm(props: {
   });
   fields.watch("name", ({ value }) => keep({ ...fields.getValues(), name: value }));
 
-  const create = useAction(({ name, scopes, expiry }: Values) =>
-    proof.guard(() =>
+  const create = useAction(async ({ name, scopes, expiry }: Values) => {
+    const created = await proof.guard(() =>
       call(
         "POST /console/accounts/{accountId}/keys",
         {
@@ -75,16 +75,16 @@ function KeyForm(props: {
         },
         { idempotencyKey },
       ),
-    ),
-  );
+    );
+    forget();
+    askAgain(client, ["GET /console/accounts/{accountId}/keys"]);
+    return created;
+  });
 
   async function send(values: Values): Promise<void> {
     const outcome = await create.run(values);
     if (outcome?.ok === false) fields.take(outcome.failure);
-    if (!outcome?.ok) return;
-    forget();
-    onCreated(outcome.result);
-    askAgain(client, ["GET /console/accounts/{accountId}/keys"]);
+    if (outcome?.ok) onCreated(outcome.result);
   }
   const { scopes } = fields.values;
   const summary = text.summaries[SCOPES.filter((scope) => scopes.includes(scope)).join(" ")];

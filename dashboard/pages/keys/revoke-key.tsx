@@ -21,18 +21,17 @@ export function RevokeKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => 
     { name: "" },
     { name: (value) => (value.trim() === apiKey.name ? null : text.mismatch) },
   );
-  const revoke = useAction(() =>
-    call("POST /console/accounts/{accountId}/keys/{keyId}/revoke", {
+  const revoke = useAction(async () => {
+    await call("POST /console/accounts/{accountId}/keys/{keyId}/revoke", {
       params: { accountId, keyId: apiKey.keyId },
-    }),
-  );
+    });
+    askAgain(client, ["GET /console/accounts/{accountId}/keys"]);
+    toast({ title: text.done(apiKey.name), message: text.doneHint });
+  });
 
   async function send(): Promise<void> {
     const outcome = await revoke.run(undefined);
-    if (!outcome?.ok) return;
-    askAgain(client, ["GET /console/accounts/{accountId}/keys"]);
-    toast({ title: text.done(apiKey.name), message: text.doneHint });
-    onClose();
+    if (outcome?.ok) onClose();
   }
   return (
     <Dialog onClose={onClose} title={text.title}>

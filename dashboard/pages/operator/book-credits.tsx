@@ -36,20 +36,14 @@ export function BookCredits({ account, onClose }: Props) {
       reference: (value) => (value.trim() === "" ? text.referenceNeeded : null),
     },
   );
-  const book = useAction(({ kind, amount, note, reference }: Values) =>
-    proof.guard(() =>
+  const book = useAction(async ({ kind, amount, note, reference }: Values) => {
+    const { outcome, balance: after } = await proof.guard(() =>
       call("POST /console/operator/accounts/{accountId}/credits", {
         params: { accountId },
         body: { kind, amount: Number(amount), note: note.trim(), reference: reference.trim() },
       }),
-    ),
-  );
-  async function send(values: Values): Promise<void> {
-    const outcome = await book.run(values);
-    if (outcome?.ok === false) fields.take(outcome.failure);
-    if (!outcome?.ok) return;
-    const { outcome: how, balance: after } = outcome.result;
-    const isWarning = how !== "booked";
+    );
+    const isWarning = outcome !== "booked";
     const title = isWarning ? text.repeated : text.booked;
     toast({ title, message: text.balance(formatNumber(after)), isWarning });
     askAgain(client, [
@@ -58,7 +52,11 @@ export function BookCredits({ account, onClose }: Props) {
       "GET /console/accounts/{accountId}/credits",
       "GET /console/accounts/{accountId}/ledger",
     ]);
-    onClose();
+  });
+  async function send(values: Values): Promise<void> {
+    const outcome = await book.run(values);
+    if (outcome?.ok === false) fields.take(outcome.failure);
+    if (outcome?.ok) onClose();
   }
   const after = balance + Number(fields.values.amount);
   return (

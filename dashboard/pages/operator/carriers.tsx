@@ -208,7 +208,8 @@ function CarrierActions({ carrier }: { carrier: Carrier }) {
   async function run(verb: "pause" | "resume"): Promise<void> {
     const outcome = await change.run(verb);
     askAgain(client, [LIST]);
-    if (outcome?.ok) setOpen(undefined);
+    // Another may be open by now.
+    if (outcome?.ok) setOpen((now) => (now === verb ? undefined : now));
   }
   async function bind(): Promise<void> {
     const outcome = await test.run(undefined);

@@ -38,21 +38,21 @@ function AccountForm({ onMade, onCancel }: FormProps) {
       credits: (value) => (/^\d+$/.test(String(value)) ? null : text.creditsWrong),
     },
   );
-  const create = useAction(({ name, credits }: Values) =>
-    proof.guard(() =>
+  const create = useAction(async ({ name, credits }: Values) => {
+    const created = await proof.guard(() =>
       call(
         "POST /console/operator/accounts",
         { body: { name: name.trim(), credits: Number(credits) } },
         { idempotencyKey },
       ),
-    ),
-  );
+    );
+    askAgain(client, ["GET /console/operator/accounts"]);
+    return created;
+  });
   async function send(values: Values): Promise<void> {
     const outcome = await create.run(values);
     if (outcome?.ok === false) fields.take(outcome.failure);
-    if (!outcome?.ok) return;
-    askAgain(client, ["GET /console/operator/accounts"]);
-    onMade(outcome.result.link);
+    if (outcome?.ok) onMade(outcome.result.link);
   }
   return (
     <DialogForm

@@ -25,22 +25,21 @@ export function EditCarrier({ carrier, onClose }: { carrier: Carrier; onClose: (
     inDoubt: String(settings["in_doubt"] ?? "resend"),
     password: "",
   });
-  const save = useAction(({ rate, window, inDoubt, password }: Values) =>
-    call("PATCH /console/operator/carriers/{carrierId}", {
+  const save = useAction(async ({ rate, window, inDoubt, password }: Values) => {
+    await call("PATCH /console/operator/carriers/{carrierId}", {
       params: { carrierId },
       body: {
         version,
         settings: { rate: Number(rate), window: Number(window), in_doubt: inDoubt },
         ...(password === "" ? {} : { password }),
       },
-    }),
-  );
+    });
+    toast({ title: text.saved(name), message: text.savedHint });
+  });
   async function send(values: Values): Promise<void> {
     const outcome = await save.run(values);
     askAgain(client, ["GET /console/operator/carriers"]);
-    if (!outcome?.ok) return;
-    toast({ title: text.saved(name), message: text.savedHint });
-    onClose();
+    if (outcome?.ok) onClose();
   }
   return (
     <Dialog onClose={onClose} title={text.editTitle(name)}>

@@ -36,40 +36,46 @@ type RemoveWish = {
 };
 
 /** A button for each row, and the one dialog that asks first. */
-export function useRemoval({ version, title, consequence, remove }: RemoveWish) {
+export function useRemoval(wish: RemoveWish) {
+  const { version } = wish;
   const [asked, setAsked] = useState<Removal>();
-  const removal = useAction(remove);
-  async function confirm(wish: Removal): Promise<void> {
-    const outcome = await removal.run(wish);
-    if (outcome?.ok) setAsked(undefined);
-  }
   const button = (prefix: string) => (
     <Button
       variant="default"
       size="compact-sm"
       aria-label={text.removeNamed(prefixName(prefix))}
-      onClick={() => {
-        removal.reset();
-        setAsked({ prefix, version });
-      }}
+      onClick={() => setAsked({ prefix, version })}
     >
       {text.remove}
     </Button>
   );
   const dialog = asked && (
     <Suspense>
-      <Confirm
-        title={title(prefixName(asked.prefix))}
-        consequence={consequence(asked.prefix)}
-        submit={text.remove}
-        isRunning={removal.isRunning}
-        failure={removal.failure}
-        onConfirm={() => void confirm(asked)}
-        onClose={() => setAsked(undefined)}
-      />
+      <RemovalDialog wish={wish} asked={asked} onClose={() => setAsked(undefined)} />
     </Suspense>
   );
   return { button, dialog };
+}
+
+type RemovalProps = { wish: RemoveWish; asked: Removal; onClose: () => void };
+
+function RemovalDialog({ wish, asked, onClose }: RemovalProps) {
+  const removal = useAction(wish.remove);
+  async function confirm(): Promise<void> {
+    const outcome = await removal.run(asked);
+    if (outcome?.ok) onClose();
+  }
+  return (
+    <Confirm
+      title={wish.title(prefixName(asked.prefix))}
+      consequence={wish.consequence(asked.prefix)}
+      submit={text.remove}
+      isRunning={removal.isRunning}
+      failure={removal.failure}
+      onConfirm={() => void confirm()}
+      onClose={onClose}
+    />
+  );
 }
 
 /** The hint below its field, so that fields beside each other stand in line. */

@@ -69,19 +69,26 @@ function Begin({ dialog, onCancel, onClose, onSeed, onCodes }: BeginProps) {
   const act = useAction(() =>
     proof.guard(async () => {
       switch (dialog) {
-        case "on":
-          return onSeed(await call("POST /console/auth/second-factor/enrol", {}));
+        case "on": {
+          const seed = await call("POST /console/auth/second-factor/enrol", {});
+          return () => onSeed(seed);
+        }
         case "codes": {
           const { recoveryCodes } = await call("POST /console/auth/recovery-codes", {});
-          return onCodes(recoveryCodes);
+          return () => onCodes(recoveryCodes);
         }
         case "off":
           await call("DELETE /console/auth/second-factor", {});
           toast({ title: text.offDone, message: text.passwordChangedHint });
-          return onClose();
+          return onClose;
       }
     }),
   );
+  async function send(): Promise<void> {
+    const outcome = await act.run(undefined);
+    if (outcome?.ok) outcome.result();
+    askAgain(client, ["GET /console/me", "GET /console/auth/sessions"]);
+  }
   const says = { on: text.beginText, off: text.offText, codes: text.renewText }[dialog];
   const submit = { on: text.begin, off: text.switchOff, codes: text.renewSubmit }[dialog];
   return (
@@ -90,11 +97,7 @@ function Begin({ dialog, onCancel, onClose, onSeed, onCodes }: BeginProps) {
       action={act}
       submit={submit}
       onCancel={onCancel}
-      onSubmit={() =>
-        void act
-          .run(undefined)
-          .then(() => askAgain(client, ["GET /console/me", "GET /console/auth/sessions"]))
-      }
+      onSubmit={() => void send()}
     >
       {proof.fields}
     </DialogForm>
@@ -112,9 +115,9 @@ function FirstCode({ seed, onCodes }: { seed: Seed; onCodes: (codes: string[]) =
   );
   async function send({ code }: { code: string }): Promise<void> {
     const outcome = await confirm.run(code);
-    if (!outcome?.ok) return fields.getInputNode("code")?.focus();
     askAgain(client, ["GET /console/me", "GET /console/auth/sessions"]);
-    return onCodes(outcome.result.recoveryCodes);
+    if (outcome?.ok) onCodes(outcome.result.recoveryCodes);
+    else fields.getInputNode("code")?.focus();
   }
   return (
     <DialogForm

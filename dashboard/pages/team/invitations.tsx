@@ -74,15 +74,15 @@ function Withdraw({ invitation }: { invitation: Invitation }) {
   const client = useQueryClient();
   const denial = useDenial("owner");
   const { invitationId } = invitation;
-  const withdraw = useAction(() =>
-    call("DELETE /console/accounts/{accountId}/invitations/{invitationId}", {
+  const withdraw = useAction(async () => {
+    await call("DELETE /console/accounts/{accountId}/invitations/{invitationId}", {
       params: { accountId, invitationId },
-    }),
-  );
+    });
+    toast({ title: text.withdrawn, message: text.withdrawnHint });
+  });
   async function send(): Promise<void> {
-    const outcome = await withdraw.run(undefined);
+    await withdraw.run(undefined);
     askAgain(client, ["GET /console/accounts/{accountId}/invitations"]);
-    if (outcome?.ok) toast({ title: text.withdrawn, message: text.withdrawnHint });
   }
   return (
     <Stack gap="xs" align="flex-start">

@@ -33,20 +33,20 @@ function InviteForm({ onMade, onCancel }: FormProps) {
   const proof = useProof();
   const [role, setRole] = useState<MemberRole>("developer");
   const [idempotencyKey] = useState(newIdempotencyKey);
-  const invite = useAction(() =>
-    proof.guard(() =>
+  const invite = useAction(async () => {
+    const invited = await proof.guard(() =>
       call(
         "POST /console/accounts/{accountId}/invitations",
         { params: { accountId }, body: { role } },
         { idempotencyKey },
       ),
-    ),
-  );
+    );
+    askAgain(client, ["GET /console/accounts/{accountId}/invitations"]);
+    return invited;
+  });
   async function send(): Promise<void> {
     const outcome = await invite.run(undefined);
-    if (!outcome?.ok) return;
-    askAgain(client, ["GET /console/accounts/{accountId}/invitations"]);
-    onMade(outcome.result.link);
+    if (outcome?.ok) onMade(outcome.result.link);
   }
   return (
     <DialogForm

@@ -27,20 +27,19 @@ export function ChangeRole({ member, onClose }: Props) {
   const proof = useProof();
   const [role, setRole] = useState(member.role);
   const { userId, version, name } = member;
-  const change = useAction(() =>
-    proof.guard(() =>
+  const change = useAction(async () => {
+    await proof.guard(() =>
       call("PATCH /console/accounts/{accountId}/members/{userId}", {
         params: { accountId, userId },
         body: { version, role },
       }),
-    ),
-  );
+    );
+    toast({ title: text.roleChanged(name, teamText.roles[role]), message: text.roleHint });
+  });
   async function send(): Promise<void> {
     const outcome = await change.run(undefined);
     askAgain(client, [MEMBERS]);
-    if (!outcome?.ok) return;
-    toast({ title: text.roleChanged(name, teamText.roles[role]), message: text.roleHint });
-    onClose();
+    if (outcome?.ok) onClose();
   }
   return (
     <Dialog onClose={onClose} title={text.roleTitle(name)}>
@@ -62,17 +61,16 @@ export function RemoveMember({ member, onClose }: Props) {
   const { accountId } = useAccount();
   const client = useQueryClient();
   const { userId, name, lastSeenAt } = member;
-  const remove = useAction(() =>
-    call("DELETE /console/accounts/{accountId}/members/{userId}", {
+  const remove = useAction(async () => {
+    await call("DELETE /console/accounts/{accountId}/members/{userId}", {
       params: { accountId, userId },
-    }),
-  );
+    });
+    toast({ title: text.removed(name), message: text.removedHint });
+  });
   async function send(): Promise<void> {
     const outcome = await remove.run(undefined);
     askAgain(client, [MEMBERS]);
-    if (!outcome?.ok) return;
-    toast({ title: text.removed(name), message: text.removedHint });
-    onClose();
+    if (outcome?.ok) onClose();
   }
   return (
     <Confirm
@@ -93,13 +91,11 @@ export function RemoveMember({ member, onClose }: Props) {
 
 export function LeaveAccount({ onClose }: { onClose: () => void }) {
   const { accountId } = useAccount();
-  const leave = useAction(() =>
-    call("POST /console/accounts/{accountId}/leave", { params: { accountId } }),
-  );
-  async function send(): Promise<void> {
-    const outcome = await leave.run(undefined);
-    if (outcome?.ok) location.replace("/");
-  }
+  const leave = useAction(async () => {
+    await call("POST /console/accounts/{accountId}/leave", { params: { accountId } });
+    // Wherever they are by now: the account is no longer theirs.
+    location.replace("/");
+  });
   return (
     <Confirm
       title={text.leaveTitle}
@@ -107,7 +103,7 @@ export function LeaveAccount({ onClose }: { onClose: () => void }) {
       submit={text.leaveSubmit}
       isRunning={leave.isRunning}
       failure={leave.failure}
-      onConfirm={() => void send()}
+      onConfirm={() => void leave.run(undefined)}
       onClose={onClose}
     />
   );

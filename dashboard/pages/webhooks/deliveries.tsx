@@ -113,19 +113,19 @@ function ReplaySelected({ ids, onDone }: { ids: string[]; onDone: () => void }) 
   const client = useQueryClient();
   const denial = useDenial("developer");
   const [idempotencyKey, setIdempotencyKey] = useState(newIdempotencyKey);
-  const replay = useAction(() =>
-    call(
+  const replay = useAction(async () => {
+    await call(
       "POST /console/accounts/{accountId}/replays",
       { params: { accountId }, body: { deliveryIds: ids } },
       { idempotencyKey },
-    ),
-  );
+    );
+    toast({ title: text.replayed, message: text.replayedHint });
+    askAgain(client, [LIST]);
+  });
   async function send(): Promise<void> {
     const outcome = await replay.run(undefined);
     if (!outcome?.ok) return;
     setIdempotencyKey(newIdempotencyKey());
-    toast({ title: text.replayed, message: text.replayedHint });
-    askAgain(client, [LIST]);
     onDone();
   }
   return (

@@ -128,27 +128,23 @@ function ReplayOne({ delivery }: { delivery: Detail }) {
   const denial = useDenial("developer");
   const [idempotencyKey, setIdempotencyKey] = useState(newIdempotencyKey);
   const { deliveryId } = delivery;
-  const replay = useAction(() =>
-    call(
+  const replay = useAction(async () => {
+    await call(
       "POST /console/accounts/{accountId}/webhook-deliveries/{deliveryId}/replay",
       { params: { accountId, deliveryId } },
       { idempotencyKey },
-    ),
-  );
-  async function send(): Promise<void> {
-    const outcome = await replay.run(undefined);
-    if (!outcome?.ok) return;
+    );
     setIdempotencyKey(newIdempotencyKey());
     toast({ title: text.replayed, message: text.replayedHint });
     askAgain(client, [DETAIL, "GET /console/accounts/{accountId}/webhook-deliveries"]);
-  }
+  });
   return (
     <Stack gap="xs">
       <RowButton
         reason={denial ?? (delivery.isReplayable ? undefined : text.notReplayable)}
         loading={replay.isRunning}
         leftSection={<IconRepeat size={14} aria-hidden />}
-        onClick={() => void send()}
+        onClick={() => void replay.run(undefined)}
       >
         {text.replay}
       </RowButton>

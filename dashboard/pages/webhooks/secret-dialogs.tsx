@@ -71,23 +71,22 @@ export function RotateSecret({ previousUntil, onClose, onRotated }: RotateProps)
       },
     },
   );
-  const rotate = useAction((body: { overlapHours: number; dropPrevious: boolean }) =>
-    proof.guard(() =>
+  const rotate = useAction(async (body: { overlapHours: number; dropPrevious: boolean }) => {
+    await proof.guard(() =>
       call("POST /console/accounts/{accountId}/signing-secret/rotate", {
         params: { accountId },
         body,
       }),
-    ),
-  );
+    );
+    toast({ title: text.rotated, message: text.rotatedHint });
+    onRotated();
+  });
   async function send({ overlap, hours, dropPrevious }: typeof fields.values): Promise<void> {
     const overlapHours = overlap === "drop" ? 0 : Number(hours);
     const outcome = await rotate.run({ overlapHours, dropPrevious });
     // Also where it was refused: somebody else may have rotated it meanwhile.
     askAgain(client, ["GET /console/accounts/{accountId}/signing-secret"]);
-    if (!outcome?.ok) return;
-    toast({ title: text.rotated, message: text.rotatedHint });
-    onRotated();
-    onClose();
+    if (outcome?.ok) onClose();
   }
   return (
     <Dialog onClose={onClose} title={text.rotateTitle}>
