@@ -1,6 +1,7 @@
 import { useMantineColorScheme } from "@mantine/core";
 import { useSearch } from "@tanstack/react-router";
 import { Suspense, useEffect } from "react";
+import { clearDraftsOfOthers } from "../drafts.ts";
 import { part } from "../parts.ts";
 import { useMe } from "../session.ts";
 import { ZoneProvider } from "../ui/zone.tsx";
@@ -13,6 +14,7 @@ export function SignedIn() {
   const me = useMe();
   const { account: wanted } = useSearch({ from: "__root__" });
   useThemeOfProfile(me.preferences.theme);
+  useEffect(() => clearDraftsOfOthers(me.userId), [me.userId]);
   const account = wanted
     ? me.accounts.find(({ accountId }) => accountId === wanted)
     : me.accounts[0];

@@ -94,6 +94,30 @@ test("a session that ends amid a form keeps what was typed", async () => {
   assert.equal(await tab.page.getByLabel("Recipient").inputValue(), "4915112345678");
 });
 
+test("what was typed stands in no other account, and is forgotten when another user signs in", async () => {
+  const second = await site.account({ name: "Second" });
+  const carol = await site.person("Carol Shaw", [
+    [account, "developer"],
+    [second, "developer"],
+  ]);
+  const compose = (of: typeof account) => `/compose?account=${of.accountId}`;
+  await using tab = await site.signedIn(carol, compose(account), { statuses: [401, 404] });
+  const { page } = tab;
+  const text = page.getByLabel("Text");
+  await text.fill("Private");
+
+  await page.goto(site.url + compose(second));
+  assert.equal(await text.inputValue(), "", "in the other account");
+  await page.goto(site.url + compose(account));
+  assert.equal(await text.inputValue(), "Private", "back in the first");
+  await tab.context.clearCookies();
+  await page.reload();
+  await give(tab, ada.email, ada.password);
+
+  assert.equal(await text.inputValue(), "", "for another user");
+  assert.ok(!(await page.evaluate<string>("JSON.stringify(sessionStorage)")).includes("Private"));
+});
+
 test("an address of an account that is not one's own says so", async () => {
   const other = await site.account({ name: "Strangers" });
   await using tab = await site.signedIn(ada, `/keys?account=${other.accountId}`);
