@@ -67,7 +67,7 @@ const LIMITS = {
 
 const expected: Record<string, Record<string, string>> = {
   "/healthz": { ...ALL, ...JSON_TYPE },
-  "/readyz": { ...ALL, ...JSON_TYPE },
+  "/readyz": { ...ALL, ...JSON_TYPE, ...NOT_KEPT },
   "/metrics": { ...ALL, "content-type": "text/plain; version=0.0.4; charset=utf-8" },
   "/openapi.json": { ...ALL, ...JSON_TYPE },
   "/docs": { ...ALL, ...HTML_TYPE, "content-security-policy": REFERENCE_POLICY },
