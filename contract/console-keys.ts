@@ -10,7 +10,6 @@ import {
   pageOf,
   paging,
 } from "./console-operation.ts";
-
 import { Id, nullable, oneOf, Time } from "./schema.ts";
 import { scopes } from "./words.ts";
 

@@ -1,6 +1,6 @@
 /**
- * The words of the contract without its schemas: what most rooms need of it, and ten times as fast to
- * load, which whoever types a command would wait for.
+ * The words of the contract without its schemas, and all that most rooms need of it: whoever types a
+ * command would wait for the schemas to load.
  */
 export { deliveryErrors, errors } from "./errors.ts";
 

@@ -144,6 +144,15 @@ test("an unbind from the SMSC is answered, and a new bind made", async () => {
   assert.equal((await world.submit()).kind, "accepted");
 });
 
+/** The carrier unbinds while a submit waits for its answer. */
+async function unbound(world: SmppWorld): Promise<{ submitted: ReturnType<SmppWorld["submit"]> }> {
+  const submitted = world.submit();
+  await world.smsc.submitArrived();
+  world.smsc.unbindAll();
+  await until("the link is leaving", () => world.carrier.room() === 0);
+  return { submitted };
+}
+
 test("a carrier that unbinds in order may still answer what it was handed, and nothing is in doubt", async () => {
   const clock = manualClock();
   const answer = { afterMs: 1000, reply: "accept" } as const;
@@ -186,11 +195,8 @@ test("a bind that the carrier is ending takes nothing more, gives back what wait
 test("a carrier that unbinds and answers nothing is waited for as long as an unbind may take", async () => {
   const clock = manualClock();
   await using world = await boundWorld({ clock, smsc: { answer: "never" } });
-  const submitted = world.submit();
-  await world.smsc.submitArrived();
+  const { submitted } = await unbound(world);
 
-  world.smsc.unbindAll();
-  await until("the link is leaving", () => world.carrier.room() === 0);
   clock.advance(4999);
   await quiet();
   assert.equal(world.carrier.state().counts.inDoubt, 0, "not before");
@@ -203,11 +209,8 @@ test("a carrier that unbinds and answers nothing is waited for as long as an unb
 test("a carrier that unbinds and then drops the connection leaves its submits in doubt at once", async () => {
   const clock = manualClock();
   await using world = await boundWorld({ clock, smsc: { answer: "never" } });
-  const submitted = world.submit();
-  await world.smsc.submitArrived();
+  const { submitted } = await unbound(world);
 
-  world.smsc.unbindAll();
-  await until("the link is leaving", () => world.carrier.room() === 0);
   world.smsc.dropConnections();
 
   assert.deepEqual(await submitted, { kind: "in_doubt", why: "link_lost" });
@@ -241,11 +244,8 @@ test("a stop while the carrier unbinds waits for the same answers, and sends no 
   const clock = manualClock();
   const answer = { afterMs: 1000, reply: "accept" } as const;
   await using world = await boundWorld({ clock, smsc: { clock, answer } });
-  const submitted = world.submit();
-  await world.smsc.submitArrived();
+  const { submitted } = await unbound(world);
 
-  world.smsc.unbindAll();
-  await until("the link is leaving", () => world.carrier.room() === 0);
   const stopped = world.carrier.stop();
   clock.advance(1000);
   await stopped;
@@ -259,11 +259,8 @@ test("a stop while the carrier unbinds waits no longer than any stop", async () 
   const clock = manualClock();
   const settings = { unbind_timeout: "60s" };
   await using world = await boundWorld({ clock, settings, smsc: { answer: "never" } });
-  void world.submit();
-  await world.smsc.submitArrived();
+  await unbound(world);
 
-  world.smsc.unbindAll();
-  await until("the link is leaving", () => world.carrier.room() === 0);
   const stopped = world.carrier.stop();
   clock.advance(10_000);
   await stopped;
