@@ -6,9 +6,6 @@
 -- message waits or is under way, which goes first. Whoever adds deliveries holds the message, so none
 -- can appear meanwhile. Returns the messages that moved.
 --
--- What is switched off here counts as very dear where there is no other way, and a dear plan would be
--- compiled anew at every call: seconds for a batch. So without jit, here and where the same is done.
---
 -- Locks are taken in one order everywhere: accounts, then queue rows, then messages, each by id. The
 -- caller holds the queue rows, and the accounts of messages that are to fail.
 create function move_messages(
@@ -27,7 +24,7 @@ declare
   moment constant timestamptz := clock_timestamp();
 begin
   perform from messages m
-     join unnest(m_account, m_id) as u (account_id, id) on m.account_id = u.account_id and m.message_id = u.id
+     join unnest(m_account, m_id) as u (account_id, id) on m.account_id = any (array[u.account_id]) and m.message_id = any (array[u.id])
     order by m.message_id for no key update of m;
 
   return query
@@ -44,7 +41,7 @@ begin
            error_code = u.error,
            error_carrier_code = u.carrier_code
       from u
-     where m.account_id = u.account_id and m.message_id = u.id and m.status = u.was
+     where m.account_id = any (array[u.account_id]) and m.message_id = any (array[u.id]) and m.status = u.was
     returning m.account_id, m.message_id, m.sequence, m.status, u.at, m.callback_url, m.credits, u.body, u.host_key,
               u.lease, u.was, m.error_code, m.created_at, coalesce(m.send_at, m.created_at) as due_at
   ), noted as (

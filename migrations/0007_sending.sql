@@ -36,7 +36,13 @@ create table carrier_states (
 -- message names the last of them, and there may be more.
 create function claim_sends(carrier uuid, node uuid, lease interval, room integer, after uuid)
 returns table (message_id uuid, account_id uuid, lease_epoch integer, attempt smallint, was_leased boolean)
-language plpgsql as $$
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set jit = off
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
 declare
   moment constant timestamptz := clock_timestamp();
 begin
@@ -81,7 +87,7 @@ begin
            attempt = least(q.attempt::integer + 1, 32767),
            due_at = moment + lease
       from picked p
-     where q.message_id = p.message_id
+     where q.message_id = any (array[p.message_id])
     returning q.message_id, q.account_id, q.lease_epoch, q.attempt, p.was_leased, q.placed_at
   )
   -- An update answers in the order of its join, whatever that is.
@@ -144,7 +150,7 @@ begin
 
   delete from send_queue q
    using unnest(s_message, s_epoch, s_step) as u (message_id, epoch, step)
-   where q.message_id = u.message_id and u.epoch = q.lease_epoch and u.step in ('sent', 'failed')
+   where q.message_id = any (array[u.message_id]) and u.epoch = q.lease_epoch and u.step in ('sent', 'failed')
      and q.leased_by = node;
 
   update send_queue q
@@ -153,7 +159,7 @@ begin
          due_at = case when u.delay_ms = 0 then q.placed_at
                        else clock_timestamp() + make_interval(secs => u.delay_ms / 1000.0) end
     from unnest(s_message, s_epoch, s_step, s_delay_ms, s_next_carrier) as u (message_id, epoch, step, delay_ms, next_carrier)
-   where q.message_id = u.message_id and u.epoch = q.lease_epoch and u.step = 'again'
+   where q.message_id = any (array[u.message_id]) and u.epoch = q.lease_epoch and u.step = 'again'
      and q.leased_by = node;
 
   return query select h.message_id, h.epoch from unnest(held, epochs) as h (message_id, epoch);

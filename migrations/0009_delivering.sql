@@ -52,7 +52,6 @@ end $$;
 -- or all others. Of a message never two at once, and the first attempts of its events in their order.
 -- A lease that ran out was somebody's attempt: it is noted as interrupted, and takes a number but no
 -- step. The third in a row ends the delivery: it may be what ends the processes that try it.
--- Plans are held to the indexes: this table is empty one minute and huge the next.
 create function claim_deliveries(hosts bigint[], free integer[], firsts boolean, lease interval)
 returns table (
   message_id uuid, sequence smallint, account_id uuid, host_key bigint, replay_id uuid, attempts smallint,
@@ -84,7 +83,7 @@ begin
           and not exists (
                 select
                   from webhook_deliveries o
-                 where o.message_id = w.message_id
+                 where o.message_id = any (array[w.message_id])
                    and o.sequence <> w.sequence
                    and (o.leased_until is not null or (w.is_first and o.is_first and o.sequence < w.sequence))
               )
@@ -100,7 +99,7 @@ begin
   ), given_up as (
     delete from webhook_deliveries w
      using chosen c
-     where c.is_poison and w.message_id = c.message_id and w.sequence = c.sequence
+     where c.is_poison and w.message_id = any (array[c.message_id]) and w.sequence = c.sequence
     returning w.message_id, w.sequence, w.account_id, w.host_key, w.replay_id, w.attempts, w.step, w.lease_epoch,
               w.created_at, true as is_poison, c.ran_out_at, w.attempts as interrupted_attempt
   ), leased as (
@@ -112,7 +111,7 @@ begin
            attempts = least(w.attempts::integer + 1, 32767),
            interrupted = case when c.ran_out_at is null then w.interrupted else w.interrupted + 1 end
       from chosen c
-     where not c.is_poison and w.message_id = c.message_id and w.sequence = c.sequence
+     where not c.is_poison and w.message_id = any (array[c.message_id]) and w.sequence = c.sequence
     returning w.message_id, w.sequence, w.account_id, w.host_key, w.replay_id, w.attempts, w.step, w.lease_epoch,
               w.created_at, false as is_poison, c.ran_out_at, w.attempts - 1 as interrupted_attempt
   ), taken as (
@@ -141,6 +140,7 @@ end $$;
 -- else has taken over meanwhile is kept as an attempt alone: the receiver saw it. A replay counts its
 -- leases from 1 again, so the lease is told by its epoch and its replay. Told twice, because the answer to
 -- the first time was lost, it changes nothing: the row is leased no more, and the attempt stands.
+-- That it is leased is asked within a case: outside, it would let a plan read the index of all that are.
 -- a_next: ended, again, or put_back where nothing was tried.
 -- Answers the lanes in which a first attempt can begin now that those of its message have ended.
 create function record_attempts(
@@ -169,8 +169,9 @@ begin
   ), finished as (
     delete from webhook_deliveries w
      using u
-     where u.next = 'ended' and w.message_id = u.message_id and w.sequence = u.sequence
-       and w.lease_epoch = u.epoch and w.replay_id is not distinct from u.replay_id and w.leased_until is not null
+     where u.next = 'ended' and w.message_id = any (array[u.message_id]) and w.sequence = u.sequence
+       and case when w.leased_until is not null
+                then w.lease_epoch = u.epoch and w.replay_id is not distinct from u.replay_id end
     returning u.n
   ), put_off as (
     update webhook_deliveries w
@@ -181,8 +182,9 @@ begin
            next_at = clock_timestamp() + make_interval(secs => u.wait_ms / 1000.0)
       from u
      where u.next in ('again', 'put_back')
-       and w.message_id = u.message_id and w.sequence = u.sequence
-       and w.lease_epoch = u.epoch and w.replay_id is not distinct from u.replay_id and w.leased_until is not null
+       and w.message_id = any (array[u.message_id]) and w.sequence = u.sequence
+       and case when w.leased_until is not null
+                then w.lease_epoch = u.epoch and w.replay_id is not distinct from u.replay_id end
     returning u.n
   )
   select array_agg(h.n) into held from (select n from finished union all select n from put_off) h;
@@ -193,15 +195,15 @@ begin
       from unnest(a_account, a_message, a_sequence, a_attempt, a_at) with ordinality
            as u (account_id, message_id, sequence, attempt, at, n)
       join webhook_attempts a
-        on a.account_id = u.account_id and a.message_id = u.message_id and a.sequence = u.sequence
-       and a.attempt = u.attempt and a.at = u.at;
+        on a.account_id = any (array[u.account_id]) and a.message_id = any (array[u.message_id])
+       and a.sequence = u.sequence and a.attempt = u.attempt and a.at = u.at;
     with told as (
       delete from webhook_attempts a
        using unnest(a_account, a_message, a_sequence, a_attempt, a_at, a_next) with ordinality
              as u (account_id, message_id, sequence, attempt, at, next, n)
        where u.next <> 'put_back' and not u.n = any (coalesce(held, '{}'))
-         and a.account_id = u.account_id and a.message_id = u.message_id and a.sequence = u.sequence
-         and a.attempt = u.attempt and a.error_class = 'interrupted'
+         and a.account_id = any (array[u.account_id]) and a.message_id = any (array[u.message_id])
+         and a.sequence = u.sequence and a.attempt = u.attempt and a.error_class = 'interrupted'
          and a.at between u.at - interval '1 day' and u.at + interval '1 day'
       returning u.n, a.ended
     )
@@ -235,7 +237,12 @@ begin
   return query
   select distinct w.host_key
     from unnest(a_message) as u (message_id)
-    join webhook_deliveries w on w.message_id = u.message_id
+   cross join lateral (
+     select d.host_key, d.is_first, d.next_at
+       from webhook_deliveries d
+      where d.message_id = any (array[u.message_id])
+     offset 0
+   ) w
    where w.is_first and w.next_at <= clock_timestamp();
 end $$;
 

@@ -581,6 +581,11 @@ create unlogged table webhook_test_allowances (
 CREATE OR REPLACE FUNCTION public.accept_messages(node uuid, lease interval, send_rate double precision, send_burst double precision, g_account uuid[], g_key uuid[], g_routing bigint[], g_idempotency_key text[], g_fingerprint bytea[], g_again boolean[], g_count integer[], g_credits bigint[], m_group integer[], m_place integer[], m_total bigint[], m_account uuid[], m_key uuid[], m_id uuid[], m_recipient text[], m_sender text[], m_text text[], m_encoding text[], m_segments smallint[], m_credits bigint[], m_reference text[], m_metadata text[], m_callback_url text[], m_concat_reference smallint[], m_carrier uuid[], m_created_at timestamp with time zone[], m_send_at timestamp with time zone[], m_expires_at timestamp with time zone[], m_leased boolean[])
  RETURNS TABLE(n integer, outcome text, available bigint, tokens double precision, message_ids uuid[], default_sender text)
  LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET jit TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
 AS $function$
 declare
   moment          timestamptz;
@@ -624,9 +629,9 @@ begin
            )) as tokens
       from unnest(g_account, g_key, g_routing, g_idempotency_key, g_fingerprint, g_again, g_count, g_credits)
            with ordinality as g (account_id, key_id, routing, idempotency_key, fingerprint, again, count, credits, n)
-      join accounts a on a.account_id = g.account_id
-      left join keys k on k.key_id = g.key_id and k.account_id = g.account_id
-      left join idempotency i on i.account_id = g.account_id and i.key = g.idempotency_key
+      join accounts a on a.account_id = any (array[g.account_id])
+      left join keys k on k.key_id = any (array[g.key_id]) and k.account_id = g.account_id
+      left join idempotency i on i.account_id = any (array[g.account_id]) and i.key = any (array[g.idempotency_key])
      order by g.account_id, g.n
   loop
     if account is distinct from r.account_id then
@@ -720,7 +725,7 @@ begin
   update accounts a
      set balance = c.purse, ledger_seq = c.entries, send_tokens = c.bucket, send_tokens_at = moment
     from unnest(c_account, c_purse, c_entries, c_bucket) as c (account_id, purse, entries, bucket)
-   where a.account_id = c.account_id;
+   where a.account_id = any (array[c.account_id]);
 
   if cardinality(array_remove(g_idempotency_key, null)) > 0 then
     insert into idempotency (account_id, key, fingerprint, message_ids, created_at)
@@ -815,7 +820,7 @@ begin
           and not exists (
                 select
                   from webhook_deliveries o
-                 where o.message_id = w.message_id
+                 where o.message_id = any (array[w.message_id])
                    and o.sequence <> w.sequence
                    and (o.leased_until is not null or (w.is_first and o.is_first and o.sequence < w.sequence))
               )
@@ -831,7 +836,7 @@ begin
   ), given_up as (
     delete from webhook_deliveries w
      using chosen c
-     where c.is_poison and w.message_id = c.message_id and w.sequence = c.sequence
+     where c.is_poison and w.message_id = any (array[c.message_id]) and w.sequence = c.sequence
     returning w.message_id, w.sequence, w.account_id, w.host_key, w.replay_id, w.attempts, w.step, w.lease_epoch,
               w.created_at, true as is_poison, c.ran_out_at, w.attempts as interrupted_attempt
   ), leased as (
@@ -843,7 +848,7 @@ begin
            attempts = least(w.attempts::integer + 1, 32767),
            interrupted = case when c.ran_out_at is null then w.interrupted else w.interrupted + 1 end
       from chosen c
-     where not c.is_poison and w.message_id = c.message_id and w.sequence = c.sequence
+     where not c.is_poison and w.message_id = any (array[c.message_id]) and w.sequence = c.sequence
     returning w.message_id, w.sequence, w.account_id, w.host_key, w.replay_id, w.attempts, w.step, w.lease_epoch,
               w.created_at, false as is_poison, c.ran_out_at, w.attempts - 1 as interrupted_attempt
   ), taken as (
@@ -871,6 +876,11 @@ end $function$;
 CREATE OR REPLACE FUNCTION public.claim_sends(carrier uuid, node uuid, lease interval, room integer, after uuid)
  RETURNS TABLE(message_id uuid, account_id uuid, lease_epoch integer, attempt smallint, was_leased boolean)
  LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET jit TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
 AS $function$
 declare
   moment constant timestamptz := clock_timestamp();
@@ -916,7 +926,7 @@ begin
            attempt = least(q.attempt::integer + 1, 32767),
            due_at = moment + lease
       from picked p
-     where q.message_id = p.message_id
+     where q.message_id = any (array[p.message_id])
     returning q.message_id, q.account_id, q.lease_epoch, q.attempt, p.was_leased, q.placed_at
   )
   -- An update answers in the order of its join, whatever that is.
@@ -1271,7 +1281,7 @@ declare
   moment constant timestamptz := clock_timestamp();
 begin
   perform from messages m
-     join unnest(m_account, m_id) as u (account_id, id) on m.account_id = u.account_id and m.message_id = u.id
+     join unnest(m_account, m_id) as u (account_id, id) on m.account_id = any (array[u.account_id]) and m.message_id = any (array[u.id])
     order by m.message_id for no key update of m;
 
   return query
@@ -1288,7 +1298,7 @@ begin
            error_code = u.error,
            error_carrier_code = u.carrier_code
       from u
-     where m.account_id = u.account_id and m.message_id = u.id and m.status = u.was
+     where m.account_id = any (array[u.account_id]) and m.message_id = any (array[u.id]) and m.status = u.was
     returning m.account_id, m.message_id, m.sequence, m.status, u.at, m.callback_url, m.credits, u.body, u.host_key,
               u.lease, u.was, m.error_code, m.created_at, coalesce(m.send_at, m.created_at) as due_at
   ), noted as (
@@ -1403,8 +1413,9 @@ begin
   ), finished as (
     delete from webhook_deliveries w
      using u
-     where u.next = 'ended' and w.message_id = u.message_id and w.sequence = u.sequence
-       and w.lease_epoch = u.epoch and w.replay_id is not distinct from u.replay_id and w.leased_until is not null
+     where u.next = 'ended' and w.message_id = any (array[u.message_id]) and w.sequence = u.sequence
+       and case when w.leased_until is not null
+                then w.lease_epoch = u.epoch and w.replay_id is not distinct from u.replay_id end
     returning u.n
   ), put_off as (
     update webhook_deliveries w
@@ -1415,8 +1426,9 @@ begin
            next_at = clock_timestamp() + make_interval(secs => u.wait_ms / 1000.0)
       from u
      where u.next in ('again', 'put_back')
-       and w.message_id = u.message_id and w.sequence = u.sequence
-       and w.lease_epoch = u.epoch and w.replay_id is not distinct from u.replay_id and w.leased_until is not null
+       and w.message_id = any (array[u.message_id]) and w.sequence = u.sequence
+       and case when w.leased_until is not null
+                then w.lease_epoch = u.epoch and w.replay_id is not distinct from u.replay_id end
     returning u.n
   )
   select array_agg(h.n) into held from (select n from finished union all select n from put_off) h;
@@ -1427,15 +1439,15 @@ begin
       from unnest(a_account, a_message, a_sequence, a_attempt, a_at) with ordinality
            as u (account_id, message_id, sequence, attempt, at, n)
       join webhook_attempts a
-        on a.account_id = u.account_id and a.message_id = u.message_id and a.sequence = u.sequence
-       and a.attempt = u.attempt and a.at = u.at;
+        on a.account_id = any (array[u.account_id]) and a.message_id = any (array[u.message_id])
+       and a.sequence = u.sequence and a.attempt = u.attempt and a.at = u.at;
     with told as (
       delete from webhook_attempts a
        using unnest(a_account, a_message, a_sequence, a_attempt, a_at, a_next) with ordinality
              as u (account_id, message_id, sequence, attempt, at, next, n)
        where u.next <> 'put_back' and not u.n = any (coalesce(held, '{}'))
-         and a.account_id = u.account_id and a.message_id = u.message_id and a.sequence = u.sequence
-         and a.attempt = u.attempt and a.error_class = 'interrupted'
+         and a.account_id = any (array[u.account_id]) and a.message_id = any (array[u.message_id])
+         and a.sequence = u.sequence and a.attempt = u.attempt and a.error_class = 'interrupted'
          and a.at between u.at - interval '1 day' and u.at + interval '1 day'
       returning u.n, a.ended
     )
@@ -1469,7 +1481,12 @@ begin
   return query
   select distinct w.host_key
     from unnest(a_message) as u (message_id)
-    join webhook_deliveries w on w.message_id = u.message_id
+   cross join lateral (
+     select d.host_key, d.is_first, d.next_at
+       from webhook_deliveries d
+      where d.message_id = any (array[u.message_id])
+     offset 0
+   ) w
    where w.is_first and w.next_at <= clock_timestamp();
 end $function$;
 
@@ -1516,7 +1533,7 @@ begin
 
   delete from send_queue q
    using unnest(s_message, s_epoch, s_step) as u (message_id, epoch, step)
-   where q.message_id = u.message_id and u.epoch = q.lease_epoch and u.step in ('sent', 'failed')
+   where q.message_id = any (array[u.message_id]) and u.epoch = q.lease_epoch and u.step in ('sent', 'failed')
      and q.leased_by = node;
 
   update send_queue q
@@ -1525,7 +1542,7 @@ begin
          due_at = case when u.delay_ms = 0 then q.placed_at
                        else clock_timestamp() + make_interval(secs => u.delay_ms / 1000.0) end
     from unnest(s_message, s_epoch, s_step, s_delay_ms, s_next_carrier) as u (message_id, epoch, step, delay_ms, next_carrier)
-   where q.message_id = u.message_id and u.epoch = q.lease_epoch and u.step = 'again'
+   where q.message_id = any (array[u.message_id]) and u.epoch = q.lease_epoch and u.step = 'again'
      and q.leased_by = node;
 
   return query select h.message_id, h.epoch from unnest(held, epochs) as h (message_id, epoch);

@@ -1,0 +1,181 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { createAccount, createKey } from "#accounts";
+import { bookCredits } from "#credits";
+import {
+  newId,
+  newMessageId,
+  openDatabase,
+  type Queryable,
+  rawSql,
+  secretBox,
+  silentLog,
+  type Sql,
+  sql,
+} from "#platform";
+import { acceptMessages } from "../../server/messages/accept.ts";
+import { testDatabase } from "../support/postgres.ts";
+
+/** How many wait, and how many of them one call is about. */
+const WAITING = 4_000;
+const BATCH = 20;
+/** A call reads each of its rows a few times: to lock it, to change it, and to look what waits behind it. */
+const MOST_READS = 5 * BATCH;
+
+const TABLES = [
+  "messages",
+  "send_queue",
+  "submissions",
+  "events",
+  "webhook_deliveries",
+  "webhook_attempts",
+  "idempotency",
+];
+
+const base = await testDatabase();
+after(() => base[Symbol.asyncDispose]());
+// One connection, because each has plans of its own.
+const db = openDatabase({ url: base.url, log: silentLog, maxConnections: 1 });
+after(() => db.close());
+
+const now = new Date();
+const nowMs = now.getTime();
+const by = { actor: "test", now };
+const secrets = secretBox(Buffer.alloc(32));
+const { accountId: account } = await createAccount(db, { name: "test", secrets, ...by });
+await bookCredits(db, { accountId: account, kind: "topup", amount: 1_000, note: "test", ...by });
+const wish = { accountId: account, name: "test", scopes: ["messages:send"], expiresAt: null };
+const created = await createKey(db, { ...wish, ...by });
+const keyId = created.outcome === "created" ? created.keyId : "";
+const [carrier, node] = [newId(nowMs), newId(nowMs)];
+const ids = Array.from({ length: WAITING }, () => newMessageId(nowMs));
+const batch = ids.slice(WAITING / 2, WAITING / 2 + BATCH);
+const all = <Value>(value: Value) => batch.map(() => value);
+const none = all(null);
+const lease = sql`make_interval(secs => 30)`;
+
+const move = sql`
+  select from move_messages(${all(account)}::uuid[], ${batch}::uuid[], ${all("QUEUED")}::text[], ${all("SENT")}::text[],
+    ${all(now)}::timestamptz[], ${none}::uuid[], ${none}::text[], ${none}::text[], ${all(Buffer.from("{}"))}::bytea[],
+    ${all("7")}::bigint[], ${all(true)}::boolean[], ${lease})`;
+
+function submitted(step: "sent" | "again"): Sql {
+  return sql`
+    select from record_submissions(${node}, ${batch}::uuid[], ${all(account)}::uuid[], ${all(1)}::integer[],
+      ${all(1)}::smallint[], ${all(1)}::smallint[], ${all(carrier)}::uuid[], ${all(now)}::timestamptz[],
+      ${all("accepted")}::text[], ${none}::text[], ${none}::text[], ${none}::text[], ${none}::text[],
+      ${none}::timestamptz[], ${none}::text[], ${none}::text[], ${all(step)}::text[], ${all(0)}::integer[],
+      ${none}::uuid[])`;
+}
+
+function attempted(next: "ended" | "again"): Sql {
+  return sql`
+    select from record_attempts(${all(account)}::uuid[], ${batch}::uuid[], ${all(3)}::smallint[], ${all(1)}::smallint[],
+      ${all(now)}::timestamptz[], ${none}::uuid[], ${all(0)}::smallint[], ${none}::smallint[], ${none}::text[],
+      ${none}::text[], ${none}::real[], ${none}::real[], ${none}::real[], ${none}::real[], ${all(1)}::real[],
+      ${none}::text[], ${none}::text[], ${none}::bytea[], ${all(1)}::integer[], ${all(next)}::text[], ${none}::text[],
+      ${all(0)}::smallint[], ${all(0)}::float8[])`;
+}
+
+function claimed(isFirst: boolean): Sql {
+  return sql`select from claim_deliveries(${["7"]}::bigint[], ${[BATCH]}::integer[], ${isFirst}, ${lease})`;
+}
+
+function request(_id: string, n: number) {
+  return {
+    accountId: account,
+    keyId,
+    routingVersion: 1,
+    idempotencyKey: `new ${n}`,
+    fingerprint: Buffer.alloc(1),
+    messages: [],
+  };
+}
+
+type Call = (on: Queryable) => Promise<unknown>;
+
+const calls: [string, Call][] = [
+  ["moving messages", (on) => on.query(move)],
+  ["recording what was submitted", (on) => on.query(submitted("sent"))],
+  ["recording what is submitted again", (on) => on.query(submitted("again"))],
+  [
+    "claiming messages",
+    (on) =>
+      on.query(
+        sql`select from claim_sends(${carrier}, ${node}, ${lease}, ${BATCH}, ${"00000000-0000-0000-0000-000000000000"})`,
+      ),
+  ],
+  ["recording what was delivered", (on) => on.query(attempted("ended"))],
+  ["recording what is posted again", (on) => on.query(attempted("again"))],
+  ["claiming first deliveries", (on) => on.query(claimed(true))],
+  ["claiming further deliveries", (on) => on.query(claimed(false))],
+  [
+    "accepting messages",
+    (on) =>
+      acceptMessages(on, batch.map(request), {
+        nodeId: node,
+        sends: 1,
+        sendsBurst: WAITING,
+        isLeased: () => false,
+      }),
+  ],
+];
+
+await planForEmptyTables();
+await fill();
+
+for (const [what, call] of calls) {
+  test(`${what} reads no more of a long queue where the statistics are of an empty one`, async () => {
+    const reads = await readsOf(call);
+    assert.ok(reads <= MOST_READS, `${reads} rows were read for ${BATCH}`);
+  });
+}
+
+/** As often as it takes until a connection keeps its plan for good. */
+async function planForEmptyTables(): Promise<void> {
+  await db.query(rawSql(`vacuum analyze ${TABLES.join(", ")}`));
+  for (const [, call] of calls) for (let n = 0; n < 6; n += 1) await readsOf(call);
+}
+
+async function fill(): Promise<void> {
+  await db.query(sql`
+    insert into messages (account_id, message_id, recipient, text, encoding, segments, credits, status, callback_url,
+                          created_at, expires_at)
+    select ${account}, id, '4915112345678', 'x', 'gsm7', 1, 1, 'QUEUED', 'https://example.com/', now(), now()
+      from unnest(${ids}::uuid[]) id`);
+  await db.query(sql`
+    insert into send_queue (message_id, account_id, carrier_id, due_at, expires_at, leased_by, lease_epoch)
+    select id, ${account}, ${carrier}, now(), now(), ${node}, 1 from unnest(${ids}::uuid[]) id`);
+  await db.query(sql`
+    insert into webhook_deliveries (message_id, sequence, account_id, host_key, created_at, next_at, attempts,
+                                    leased_until, lease_epoch)
+    select id, 3, ${account}, 7, now(), now(), n % 2, now(), 1 from unnest(${ids}::uuid[]) with ordinality u (id, n)`);
+  await db.query(sql`
+    insert into idempotency (account_id, key, fingerprint, message_ids, created_at)
+    select ${account}, id::text, '', '{}', now() from unnest(${ids}::uuid[]) id`);
+}
+
+/** Rows of those tables that it reads; what it does is undone. */
+async function readsOf(call: Call): Promise<number> {
+  let reads = 0;
+  const undo = new Error("undo");
+  await db
+    .transaction(async (tx) => {
+      const before = await readsSoFar(tx);
+      await call(tx);
+      reads = (await readsSoFar(tx)) - before;
+      throw undo;
+    })
+    .catch((error: unknown) => {
+      if (error !== undo) throw error;
+    });
+  return reads;
+}
+
+async function readsSoFar(on: Queryable): Promise<number> {
+  const [sum] = await on.query<{ reads: number }>(sql`
+    select coalesce(sum(seq_tup_read + idx_tup_fetch), 0)::bigint as reads 
+      from pg_stat_xact_user_tables
+     where relname ~ ${`^(${TABLES.join("|")})`}`);
+  return sum?.reads ?? 0;
+}
