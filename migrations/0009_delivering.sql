@@ -6,6 +6,8 @@ create function due_lanes(after bigint, most integer)
 returns table (host_key bigint, n integer, first_at timestamptz, again_at timestamptz)
 language plpgsql stable
 set plan_cache_mode = force_generic_plan
+set jit = off
+set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare

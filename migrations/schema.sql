@@ -991,6 +991,8 @@ CREATE OR REPLACE FUNCTION public.due_lanes(after bigint, most integer)
  LANGUAGE plpgsql
  STABLE
  SET plan_cache_mode TO 'force_generic_plan'
+ SET jit TO 'off'
+ SET enable_seqscan TO 'off'
 AS $function$
 #variable_conflict use_column
 declare

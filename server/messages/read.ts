@@ -24,7 +24,7 @@ export async function findMessages(
      order by u.n`);
 }
 
-/** Messages of any accounts, by account and id. */
+/** Messages of any accounts, by account and id. Compared as in `accept_messages`. */
 export async function findMessagesOf(
   db: Queryable,
   pairs: readonly { account_id: string; message_id: string }[],
@@ -33,7 +33,7 @@ export async function findMessagesOf(
     select ${messageColumns}
       from unnest(${pairs.map(({ account_id }) => account_id)}::uuid[],
                   ${pairs.map(({ message_id }) => message_id)}::uuid[]) as u (account_id, message_id)
-      join messages m on m.account_id = u.account_id and m.message_id = u.message_id`);
+      join messages m on m.account_id = any (array[u.account_id]) and m.message_id = any (array[u.message_id])`);
   return new Map(rows.map((row) => [row.message_id, row]));
 }
 
@@ -50,7 +50,7 @@ export type LockedMessage = Pick<
   | "sent_at"
 >;
 
-/** Locked in the order of ids until the transaction ends. */
+/** Locked in the order of ids until the transaction ends. Compared as in `accept_messages`. */
 export async function lockMessagesOf(
   tx: Transaction,
   pairs: readonly { account_id: string; message_id: string }[],
@@ -59,7 +59,7 @@ export async function lockMessagesOf(
     select m.account_id, m.message_id, m.recipient, m.segments, m.status, m.callback_url, m.carrier_id, m.sent_at
       from unnest(${pairs.map(({ account_id }) => account_id)}::uuid[],
                   ${pairs.map(({ message_id }) => message_id)}::uuid[]) as u (account_id, message_id)
-      join messages m on m.account_id = u.account_id and m.message_id = u.message_id
+      join messages m on m.account_id = any (array[u.account_id]) and m.message_id = any (array[u.message_id])
      order by m.message_id
        for no key update of m`);
   return new Map(rows.map((row) => [row.message_id, row]));

@@ -42,7 +42,10 @@ export type DatabaseOptions = {
   metrics?: Metrics;
   maxConnections: number;
   applicationName?: string;
-  /** For connections that run few, hot, prepared statements: never plan one again. */
+  /**
+   * For connections that run few, hot, prepared statements: never plan one again, and so never by the
+   * size that a table has just now. Rows are looked up by an index, one after the other.
+   */
   genericPlans?: boolean;
   /** 0 switches it off, for audits and migrations. */
   statementTimeoutMs?: number;
@@ -217,6 +220,13 @@ function statementName(text: string): string {
   return name;
 }
 
+const GENERIC_PLANS = [
+  "plan_cache_mode=force_generic_plan",
+  "enable_seqscan=off",
+  "enable_hashjoin=off",
+  "enable_mergejoin=off",
+];
+
 export function poolConfig(options: DatabaseOptions): pg.PoolConfig {
   const { url, maxConnections, applicationName = "posthorn", statementTimeoutMs = 5_000 } = options;
   return {
@@ -232,7 +242,9 @@ export function poolConfig(options: DatabaseOptions): pg.PoolConfig {
     lock_timeout: statementTimeoutMs === 0 ? 0 : 2_000,
     idle_in_transaction_session_timeout: 10_000,
     // Compiling a plan takes longer than any of our statements, and is done at every call.
-    options: `-c jit=off${options.genericPlans ? " -c plan_cache_mode=force_generic_plan" : ""}`,
+    options: ["jit=off", ...(options.genericPlans ? GENERIC_PLANS : [])]
+      .map((setting) => `-c ${setting}`)
+      .join(" "),
     types: { getTypeParser },
   };
 }

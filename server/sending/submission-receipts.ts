@@ -60,7 +60,8 @@ export async function noteReceipts(tx: Transaction, notes: Note[]): Promise<void
     applied: isApplied,
     error: receipt.errorCode,
   }));
-  // Several receipts of one submission in a batch become one update, in the order they came.
+  // Several receipts of one submission in a batch become one update, in the order they came. Ids are
+  // compared as in `accept_messages`.
   await tx.query(sql`
     update submissions s
        set receipts = case when u.effect is null and jsonb_array_length(s.receipts) >= ${MAX_KEPT} then s.receipts
@@ -76,5 +77,5 @@ export async function noteReceipts(tx: Transaction, notes: Note[]): Promise<void
                with ordinality as u (message_id, segment, turn, entry, effect, n)
          group by message_id, segment, turn
       ) u
-     where s.message_id = u.message_id and s.segment = u.segment and s.turn = u.turn`);
+     where s.message_id = any (array[u.message_id]) and s.segment = u.segment and s.turn = u.turn`);
 }
