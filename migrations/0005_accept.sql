@@ -10,8 +10,8 @@
 -- Plans must not follow the statistics, here and in the functions that move, send and deliver: a queue is
 -- empty when they are taken, long a minute later, and whoever planned for an empty one reads the long one
 -- whole, once for each row of a batch. So there is one way to join: from the rows of the batch to an index.
--- Others are switched off; and a key is compared as an array of one, because from an equality the planner
--- also derives the way back, from the whole index to the batch.
+-- Others are switched off; and the first column of a key is compared as an array of one, because from an
+-- equality the planner also derives the way back, from the whole index to the batch.
 -- What is switched off counts as very dear where there is no other way, and a dear plan would be compiled
 -- anew at every call: seconds for a batch. So without jit.
 create function accept_messages(
@@ -78,7 +78,7 @@ begin
            with ordinality as g (account_id, key_id, routing, idempotency_key, fingerprint, again, count, credits, n)
       join accounts a on a.account_id = any (array[g.account_id])
       left join keys k on k.key_id = any (array[g.key_id]) and k.account_id = g.account_id
-      left join idempotency i on i.account_id = any (array[g.account_id]) and i.key = any (array[g.idempotency_key])
+      left join idempotency i on i.account_id = any (array[g.account_id]) and i.key = g.idempotency_key
      order by g.account_id, g.n
   loop
     if account is distinct from r.account_id then

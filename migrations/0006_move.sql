@@ -24,7 +24,7 @@ declare
   moment constant timestamptz := clock_timestamp();
 begin
   perform from messages m
-     join unnest(m_account, m_id) as u (account_id, id) on m.account_id = any (array[u.account_id]) and m.message_id = any (array[u.id])
+     join unnest(m_account, m_id) as u (account_id, id) on m.account_id = any (array[u.account_id]) and m.message_id = u.id
     order by m.message_id for no key update of m;
 
   return query
@@ -41,7 +41,7 @@ begin
            error_code = u.error,
            error_carrier_code = u.carrier_code
       from u
-     where m.account_id = any (array[u.account_id]) and m.message_id = any (array[u.id]) and m.status = u.was
+     where m.account_id = any (array[u.account_id]) and m.message_id = u.id and m.status = u.was
     returning m.account_id, m.message_id, m.sequence, m.status, u.at, m.callback_url, m.credits, u.body, u.host_key,
               u.lease, u.was, m.error_code, m.created_at, coalesce(m.send_at, m.created_at) as due_at
   ), noted as (

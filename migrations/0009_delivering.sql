@@ -197,14 +197,14 @@ begin
       from unnest(a_account, a_message, a_sequence, a_attempt, a_at) with ordinality
            as u (account_id, message_id, sequence, attempt, at, n)
       join webhook_attempts a
-        on a.account_id = any (array[u.account_id]) and a.message_id = any (array[u.message_id])
+        on a.account_id = any (array[u.account_id]) and a.message_id = u.message_id
        and a.sequence = u.sequence and a.attempt = u.attempt and a.at = u.at;
     with told as (
       delete from webhook_attempts a
        using unnest(a_account, a_message, a_sequence, a_attempt, a_at, a_next) with ordinality
              as u (account_id, message_id, sequence, attempt, at, next, n)
        where u.next <> 'put_back' and not u.n = any (coalesce(held, '{}'))
-         and a.account_id = any (array[u.account_id]) and a.message_id = any (array[u.message_id])
+         and a.account_id = any (array[u.account_id]) and a.message_id = u.message_id
          and a.sequence = u.sequence and a.attempt = u.attempt and a.error_class = 'interrupted'
          and a.at between u.at - interval '1 day' and u.at + interval '1 day'
       returning u.n, a.ended

@@ -631,7 +631,7 @@ begin
            with ordinality as g (account_id, key_id, routing, idempotency_key, fingerprint, again, count, credits, n)
       join accounts a on a.account_id = any (array[g.account_id])
       left join keys k on k.key_id = any (array[g.key_id]) and k.account_id = g.account_id
-      left join idempotency i on i.account_id = any (array[g.account_id]) and i.key = any (array[g.idempotency_key])
+      left join idempotency i on i.account_id = any (array[g.account_id]) and i.key = g.idempotency_key
      order by g.account_id, g.n
   loop
     if account is distinct from r.account_id then
@@ -1283,7 +1283,7 @@ declare
   moment constant timestamptz := clock_timestamp();
 begin
   perform from messages m
-     join unnest(m_account, m_id) as u (account_id, id) on m.account_id = any (array[u.account_id]) and m.message_id = any (array[u.id])
+     join unnest(m_account, m_id) as u (account_id, id) on m.account_id = any (array[u.account_id]) and m.message_id = u.id
     order by m.message_id for no key update of m;
 
   return query
@@ -1300,7 +1300,7 @@ begin
            error_code = u.error,
            error_carrier_code = u.carrier_code
       from u
-     where m.account_id = any (array[u.account_id]) and m.message_id = any (array[u.id]) and m.status = u.was
+     where m.account_id = any (array[u.account_id]) and m.message_id = u.id and m.status = u.was
     returning m.account_id, m.message_id, m.sequence, m.status, u.at, m.callback_url, m.credits, u.body, u.host_key,
               u.lease, u.was, m.error_code, m.created_at, coalesce(m.send_at, m.created_at) as due_at
   ), noted as (
@@ -1441,14 +1441,14 @@ begin
       from unnest(a_account, a_message, a_sequence, a_attempt, a_at) with ordinality
            as u (account_id, message_id, sequence, attempt, at, n)
       join webhook_attempts a
-        on a.account_id = any (array[u.account_id]) and a.message_id = any (array[u.message_id])
+        on a.account_id = any (array[u.account_id]) and a.message_id = u.message_id
        and a.sequence = u.sequence and a.attempt = u.attempt and a.at = u.at;
     with told as (
       delete from webhook_attempts a
        using unnest(a_account, a_message, a_sequence, a_attempt, a_at, a_next) with ordinality
              as u (account_id, message_id, sequence, attempt, at, next, n)
        where u.next <> 'put_back' and not u.n = any (coalesce(held, '{}'))
-         and a.account_id = any (array[u.account_id]) and a.message_id = any (array[u.message_id])
+         and a.account_id = any (array[u.account_id]) and a.message_id = u.message_id
          and a.sequence = u.sequence and a.attempt = u.attempt and a.error_class = 'interrupted'
          and a.at between u.at - interval '1 day' and u.at + interval '1 day'
       returning u.n, a.ended

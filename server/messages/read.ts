@@ -33,7 +33,7 @@ export async function findMessagesOf(
     select ${messageColumns}
       from unnest(${pairs.map(({ account_id }) => account_id)}::uuid[],
                   ${pairs.map(({ message_id }) => message_id)}::uuid[]) as u (account_id, message_id)
-      join messages m on m.account_id = any (array[u.account_id]) and m.message_id = any (array[u.message_id])`);
+      join messages m on m.account_id = any (array[u.account_id]) and m.message_id = u.message_id`);
   return new Map(rows.map((row) => [row.message_id, row]));
 }
 
@@ -59,7 +59,7 @@ export async function lockMessagesOf(
     select m.account_id, m.message_id, m.recipient, m.segments, m.status, m.callback_url, m.carrier_id, m.sent_at
       from unnest(${pairs.map(({ account_id }) => account_id)}::uuid[],
                   ${pairs.map(({ message_id }) => message_id)}::uuid[]) as u (account_id, message_id)
-      join messages m on m.account_id = any (array[u.account_id]) and m.message_id = any (array[u.message_id])
+      join messages m on m.account_id = any (array[u.account_id]) and m.message_id = u.message_id
      order by m.message_id
        for no key update of m`);
   return new Map(rows.map((row) => [row.message_id, row]));
