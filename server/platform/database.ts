@@ -225,6 +225,8 @@ const GENERIC_PLANS = [
   "enable_seqscan=off",
   "enable_hashjoin=off",
   "enable_mergejoin=off",
+  // What is hot is in memory, whatever disk the server reckons with.
+  "random_page_cost=1.1",
 ];
 
 export function poolConfig(options: DatabaseOptions): pg.PoolConfig {
