@@ -49,9 +49,10 @@ export type DatabaseOptions = {
   genericPlans?: boolean;
   /** 0 switches it off, for audits and migrations. */
   statementTimeoutMs?: number;
+  /** How long a caller waits for a free connection before it is told that there is none. */
+  connectTimeoutMs?: number;
 };
 
-/** How long a caller waits for a free connection before it is told that there is none. */
 const CONNECT_TIMEOUT_MS = 2_000;
 /** The server ends a statement by itself; one that is silent for this much longer is cut off from us. */
 const SILENCE_MS = 2_000;
@@ -235,7 +236,7 @@ export function poolConfig(options: DatabaseOptions): pg.PoolConfig {
     connectionString: url,
     max: maxConnections,
     application_name: applicationName,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,

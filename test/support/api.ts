@@ -73,6 +73,13 @@ export async function startApi(options: Options = {}): Promise<TestApi> {
   });
   const { app } = service;
   const secrets = secretBox(secretKey);
+  // What fails on the way leaves nothing running, which would keep the test's process from ending.
+  await using started = new AsyncDisposableStack();
+  if (!options.db) started.use(db);
+  started.defer(async () => {
+    await service.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
   await options.prepare?.(db, secrets);
   await service.start();
 
@@ -137,6 +144,7 @@ export async function startApi(options: Options = {}): Promise<TestApi> {
               typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body),
           }),
     });
+  const running = started.move();
   return {
     db,
     service,
@@ -156,10 +164,6 @@ export async function startApi(options: Options = {}): Promise<TestApi> {
           `There is no key ${keyId} among ${(await listKeys(db, first.accountId)).length}`,
         );
     },
-    async [Symbol.asyncDispose]() {
-      await service.stop();
-      rmSync(folder, { recursive: true, force: true });
-      if (!options.db) await db[Symbol.asyncDispose]();
-    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }

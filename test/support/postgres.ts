@@ -12,6 +12,9 @@ type Options = {
   maxConnections?: number;
 };
 
+/** On a machine that does much else, the first connection takes its time. */
+const PATIENCE_MS = 30_000;
+
 /** A database of the test's own, migrated, dropped at the end: `await using db = await testDatabase()`. */
 export async function testDatabase(options: Options = {}): Promise<TestDatabase> {
   const server = await testServerUrl();
@@ -21,7 +24,12 @@ export async function testDatabase(options: Options = {}): Promise<TestDatabase>
     await client.query(`create database ${name} template ${template}`);
   });
   const url = withDatabase(server, name);
-  const db = openDatabase({ url, log: silentLog, maxConnections: options.maxConnections ?? 5 });
+  const db = openDatabase({
+    url,
+    log: silentLog,
+    maxConnections: options.maxConnections ?? 5,
+    connectTimeoutMs: PATIENCE_MS,
+  });
   return {
     ...db,
     url,
