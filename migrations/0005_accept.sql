@@ -176,13 +176,10 @@ begin
 
   if cardinality(array_remove(g_idempotency_key, null)) > 0 then
     insert into idempotency (account_id, key, fingerprint, message_ids, created_at)
-    select g.account_id, g.key, g.fingerprint, m.ids, moment
-      from unnest(g_account, g_idempotency_key, g_fingerprint)
-           with ordinality as g (account_id, key, fingerprint, n)
-      join (select u.g, array_agg(u.id order by u.place) as ids
-              from unnest(m_group, m_place, m_id) as u (g, place, id)
-             group by u.g) m on m.g = g.n
-     where g_accepted[g.n] and g.key is not null;
+    select g_account[m.g], g_idempotency_key[m.g], g_fingerprint[m.g], array_agg(m.id order by m.place), moment
+      from unnest(m_group, m_place, m_id) as m (g, place, id)
+     where g_accepted[m.g] and g_idempotency_key[m.g] is not null
+     group by m.g;
   end if;
 
   if is_watched then

@@ -56,7 +56,9 @@ export type TestApi = AsyncDisposable & {
 /** The service on a database of its own, without a port: `await using api = await startApi()`. */
 export async function startApi(options: Options = {}): Promise<TestApi> {
   const { clock = systemClock, log = silentLog, secretKey = Buffer.alloc(32, 7) } = options;
-  const db = options.db ?? (await testDatabase());
+  // What fails on the way leaves nothing running, which would keep the test's process from ending.
+  await using started = new AsyncDisposableStack();
+  const db = options.db ?? started.use(await testDatabase());
   const folder = mkdtempSync(join(tmpdir(), "posthorn-api-"));
   const config = readConfig(
     { ROLES: "api", PORT: "0", DATA_DIR: folder, ...options.settings },
@@ -73,9 +75,6 @@ export async function startApi(options: Options = {}): Promise<TestApi> {
   });
   const { app } = service;
   const secrets = secretBox(secretKey);
-  // What fails on the way leaves nothing running, which would keep the test's process from ending.
-  await using started = new AsyncDisposableStack();
-  if (!options.db) started.use(db);
   started.defer(async () => {
     await service.stop();
     rmSync(folder, { recursive: true, force: true });
