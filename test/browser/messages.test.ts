@@ -139,7 +139,7 @@ test("filters live in the address, Back walks them, and unknown ones leave it", 
   await page.locator(rows).nth(1).waitFor({ state: "detached" });
   assert.equal(page.url(), `${site.url}/messages?status=FAILED`);
   await tab.check("filtered");
-  await page.getByLabel("Search").fill("no-such-order");
+  await page.getByRole("searchbox", { name: "Search" }).fill("no-such-order");
   await page.getByText("No messages match").waitFor();
   await tab.check("no match");
   await page.goBack();

@@ -62,7 +62,7 @@ test("an operator creates an account, whose owner joins by the link, and tops it
   await tab.check("top up");
   await dialog(page).getByRole("button", { name: "Book" }).click();
   await row(page, "Analytical Engines").getByText("750").waitFor();
-  await page.getByLabel("Search").fill("no such account");
+  await page.getByRole("searchbox", { name: "Search" }).fill("no such account");
   await page.getByText("Nothing matches").waitFor();
   assert.match(page.url(), /\?q=no/);
   await tab.check("no account matches");

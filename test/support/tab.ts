@@ -189,15 +189,19 @@ type View = { home: { width: number; height: number }; isDark: boolean };
 
 async function checkState(page: Page, state: string, { home, isDark }: View): Promise<void> {
   for (const { name, size, scheme } of VIEWS) {
-    await page.setViewportSize(size);
-    await page.emulateMedia({ colorScheme: scheme });
-    await page.locator(`[data-mantine-color-scheme=${scheme}]`).first().waitFor();
+    await look(page, size, scheme);
     await picture(page, `${state} ${name}`);
     assert.deepEqual(await axeFindings(page), [], `axe on "${state}", ${name}`);
     assert.equal(await sidewaysScroll(page), 0, `sideways scroll on "${state}", ${name}`);
   }
-  await page.setViewportSize(home);
-  await page.emulateMedia({ colorScheme: isDark ? "dark" : "light" });
+  await look(page, home, isDark ? "dark" : "light");
+}
+
+/** Comes back when the page looks so: before, parts of the other size may still stand there. */
+async function look(page: Page, size: View["home"], scheme: "light" | "dark"): Promise<void> {
+  await page.setViewportSize(size);
+  await page.emulateMedia({ colorScheme: scheme });
+  await page.locator(`[data-mantine-color-scheme=${scheme}]`).first().waitFor();
 }
 
 type Violation = { id: string; help: string; nodes: { html: string; failureSummary?: string }[] };
