@@ -5,10 +5,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { glob, mkdir, rm, writeFile } from "node:fs/promises";
-import { delimiter, dirname, join, relative } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { finished } from "node:stream/promises";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
+import { pathToFileURL } from "node:url";
 import { buildDashboard } from "../dashboard/build.ts";
 import { findBrowser } from "./support/browser.ts";
 import { startTestPostgres } from "./support/postgres-server.ts";
@@ -39,12 +40,20 @@ const ONE_THREAD = { GOMAXPROCS: "1" };
 /** More than there are cores: most files wait for processes, sockets and clocks. */
 const CONCURRENCY = 4;
 
-/** What stands beside the code it tests: it needs no process of its own, and starting one costs more. */
-const BESIDE_CODE = /^(?:contract|sdk|dashboard|server\/\w+)\//;
+/** The tests that stand beside the code of a room; one process runs them all. */
+const ROOM = /^(?:contract|sdk|dashboard|server\/\w+)(?=\/)/;
 
-/** Where most files take half a minute and more: the last of them must not be what all else waits for. */
-const LONG = /^test\/(?:browser|crash|cli)$/;
-const LONG_BY = 0.8;
+/**
+ * How many files of a folder one process runs, and by which share of the run the last is started:
+ * what takes minutes must not be what all else waits for.
+ */
+const FOLDERS: Record<string, { perProcess: number; within: number }> = {
+  "test/browser": { perProcess: 3, within: 0.5 },
+  "test/api": { perProcess: 4, within: 0.8 },
+  "test/flow": { perProcess: 4, within: 0.8 },
+  "test/crash": { perProcess: 1, within: 0.8 },
+  "test/cli": { perProcess: 1, within: 0.8 },
+};
 
 const wanted = process.argv.slice(2);
 if (wanted.length === 0) {
@@ -107,8 +116,8 @@ async function testFiles(prefixes: string[]): Promise<string[]> {
 async function runTests(files: string[]): Promise<number> {
   await using postgres = await startTestPostgres();
   Object.assign(process.env, postgres.environment);
-  // Of this run alone: another beside it may run other tests of the same rooms.
-  const folder = join(CACHE, `rooms-${process.pid}`);
+  // Of this run alone: another beside it may run other tests of the same folders.
+  const folder = join(CACHE, `tests-${process.pid}`);
   const processes = mixed(await joined(files, folder));
   const tests = run({ cwd: ROOT, files: processes, concurrency: CONCURRENCY });
   let failures = 0;
@@ -120,29 +129,53 @@ async function runTests(files: string[]): Promise<number> {
   return failures === 0 ? 0 : 1;
 }
 
-/** The files to start: those of a room that stand beside its code are imported by one. */
-async function joined(files: string[], folder: string): Promise<string[]> {
-  const rooms = Map.groupBy(files, (file) => BESIDE_CODE.exec(file)?.[0]);
-  const own = rooms.get(undefined) ?? [];
-  rooms.delete(undefined);
+/** A file to start, and where its tests are from. */
+type Process = { file: string; from: string };
+
+/**
+ * Several files of a room or a folder are run by one, each as a suite of its own: to start a process
+ * and let it warm up costs more than most of them do.
+ */
+async function joined(files: string[], folder: string): Promise<Process[]> {
   await mkdir(folder, { recursive: true });
-  for (const [room = "", members] of rooms) {
-    const name = `${room.slice(0, -1).replace("/", "-")}.test.mjs`;
-    const imports = members.map((file) => `import ${JSON.stringify(join(ROOT, file))};\n`);
-    await writeFile(join(folder, name), imports.join(""));
-    own.push(relative(ROOT, join(folder, name)));
+  const processes: Process[] = [];
+  for (const [from, members] of Map.groupBy(files, placeOf)) {
+    for (const [index, group] of dealt(members, from).entries()) {
+      const file = join(folder, `${from.replaceAll("/", "-")}-${index + 1}.test.mjs`);
+      await writeFile(file, suitesOf(group));
+      processes.push({ file, from });
+    }
   }
-  return own;
+  return processes;
+}
+
+function placeOf(file: string): string {
+  return ROOM.exec(file)?.[0] ?? dirname(file);
+}
+
+/** As cards are: neighbours by name are often alike, and long ones should not meet. */
+function dealt(files: string[], from: string): string[][] {
+  const perProcess = FOLDERS[from]?.perProcess ?? (ROOM.test(`${from}/`) ? files.length : 1);
+  const hands = Math.ceil(files.length / perProcess);
+  return [...Map.groupBy(files, (file) => files.indexOf(file) % hands).values()];
+}
+
+function suitesOf(files: string[]): string {
+  const suites = files.map((file) => {
+    const address = pathToFileURL(join(ROOT, file)).href;
+    return `describe(${JSON.stringify(file)}, () => import(${JSON.stringify(address)}));\n`;
+  });
+  return `import { describe } from "node:test";\n${suites.join("")}`;
 }
 
 /**
  * Each folder spread over the whole run: the browser's files keep the cores busy and those of other
  * folders mostly wait, so side by side they fill each other's gaps.
  */
-function mixed(files: string[]): string[] {
-  const placed = [...Map.groupBy(files, dirname)].flatMap(([folder, members]) => {
-    const by = (LONG.test(folder) ? LONG_BY : 1) / members.length;
-    return members.map((file, position) => ({ file, share: position * by }));
+function mixed(processes: Process[]): string[] {
+  const placed = [...Map.groupBy(processes, ({ from }) => from)].flatMap(([from, members]) => {
+    const by = (FOLDERS[from]?.within ?? 1) / members.length;
+    return members.map(({ file }, position) => ({ file, share: position * by }));
   });
-  return placed.toSorted((a, b) => a.share - b.share).map(({ file }) => join(ROOT, file));
+  return placed.toSorted((a, b) => a.share - b.share).map(({ file }) => file);
 }

@@ -18,10 +18,26 @@ const ARGS = [
   "--host-resolver-rules=MAP posthorn.test 127.0.0.1",
 ];
 
-/** Starts the browser of the tests; never skips. See docs/decisions/0005-browser-for-tests.md. */
-export async function startBrowser(): Promise<Browser> {
-  const found = await findBrowser();
-  return chromium.launch({ ...found, args: ARGS });
+let running: Promise<Browser> | undefined;
+let users = 0;
+
+/**
+ * The browser of the tests, one for all of a process; never skips. Whoever is last to let go of it
+ * closes it. See docs/decisions/0005-browser-for-tests.md.
+ */
+export async function shareBrowser(): Promise<{ browser: Browser } & AsyncDisposable> {
+  users += 1;
+  running ??= findBrowser().then((found) => chromium.launch({ ...found, args: ARGS }));
+  const browser = await running;
+  return {
+    browser,
+    async [Symbol.asyncDispose]() {
+      users -= 1;
+      if (users > 0) return;
+      running = undefined;
+      await browser.close();
+    },
+  };
 }
 
 /** Fetches one where none is there yet. */

@@ -1,14 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { after } from "node:test";
-import type { Browser } from "playwright-core";
 import { createAccount, createKey } from "#accounts";
 import { createUser, passwords } from "#console";
 import type { MemberRole, Message, Scope } from "#contract";
 import { bookCredits } from "#credits";
 import { secretBox, sql, systemClock } from "#platform";
 import { buildDashboard } from "../../dashboard/build.ts";
-import { startBrowser } from "./browser.ts";
-import { openTab, type Tab, type TabOptions } from "./tab.ts";
+import { shareBrowser } from "./browser.ts";
+import { openTab, type Seats, type Tab, type TabOptions } from "./tab.ts";
 import { type TestDatabase, testDatabase } from "./postgres.ts";
 import { type ServiceProcess, startService, TEST_SECRET_KEY } from "./process.ts";
 
@@ -20,7 +19,6 @@ export type Account = { accountId: string; name: string };
 export type Site = AsyncDisposable & {
   db: TestDatabase;
   service: ServiceProcess;
-  browser: Browser;
   url: string;
   /** What must be in no answer but the one that may hold it. */
   secrets: Secrets;
@@ -53,7 +51,7 @@ export async function startSite({ settings, address }: Options = {}): Promise<Si
   await buildDashboard();
   const db = await testDatabase();
   const service = await startService(db.url, settings);
-  const browser = await startBrowser();
+  const shared = await shareBrowser();
   const port = Number(new URL(service.url).port);
   const url = address?.(port) ?? service.url;
   const hashing = passwords();
@@ -61,7 +59,8 @@ export async function startSite({ settings, address }: Options = {}): Promise<Si
   const password = `pass ${randomBytes(9).toString("hex")}`;
   const hashed = hashing.hash(password);
   const secrets: Secrets = new Map([[password, NOWHERE]]);
-  const deps = { url, browser, secrets, seats: new Map() };
+  const seats: Seats = new Map();
+  const deps = { url, browser: shared.browser, secrets, seats };
 
   async function account({ name = "Example", credits = 1_000 } = {}): Promise<Account> {
     const box = secretBox(Buffer.from(TEST_SECRET_KEY, "base64"));
@@ -110,7 +109,6 @@ export async function startSite({ settings, address }: Options = {}): Promise<Si
   return {
     db,
     service,
-    browser,
     url,
     secrets,
     account,
@@ -145,7 +143,8 @@ export async function startSite({ settings, address }: Options = {}): Promise<Si
       return tab;
     },
     async [Symbol.asyncDispose]() {
-      await browser.close();
+      await Promise.all([...seats.values()].flat().map(({ context }) => context.close()));
+      await shared[Symbol.asyncDispose]();
       await service[Symbol.asyncDispose]();
       await db[Symbol.asyncDispose]();
     },

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { basename, join } from "node:path";
+import { join } from "node:path";
+import { getTestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Browser, BrowserContext, Page, Response } from "playwright-core";
 import type { Secrets } from "./site.ts";
@@ -245,12 +246,15 @@ const PICTURES = fileURLToPath(new URL("../../node_modules/.cache/pictures", imp
 /** Kept with the run, to be looked at; never compared. */
 async function picture(page: Page, name: string): Promise<void> {
   if (!WANTS_PICTURES) return;
-  const folder = join(PICTURES, basename(process.argv[1] ?? "test", ".test.ts"));
+  const folder = join(PICTURES, fileName(getTestContext()?.name ?? "no test"));
   mkdirSync(folder, { recursive: true });
-  const file = name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
   // Behind a dialog, or scrolled, what stands still would be put in the wrong place.
   const fullPage = await page.evaluate<boolean>(
     "document.querySelector('[role=dialog]') === null && scrollY === 0",
   );
-  await page.screenshot({ path: join(folder, `${file}.png`), fullPage });
+  await page.screenshot({ path: join(folder, `${fileName(name)}.png`), fullPage });
+}
+
+function fileName(words: string): string {
+  return words.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
 }
