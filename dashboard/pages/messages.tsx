@@ -21,7 +21,7 @@ import { useCursorFallback } from "../ui/use-cursor-fallback.ts";
 import { useRead } from "../use-read.ts";
 import { MessageFilters, useFiltersInWords } from "./messages/filters.tsx";
 import { useLiveRows } from "./messages/live-rows.ts";
-import { cleared, isFiltered, type MessagesSearch } from "./messages/search.ts";
+import { cleared, isFiltered, type MessagesSearch, withoutMarks } from "./messages/search.ts";
 import { COLUMNS, CompactMessage } from "./messages/message-row.tsx";
 
 /** Loaded when first opened, so that the list does not wait for it. */
@@ -118,7 +118,7 @@ function useListInput(accountId: string, search: MessagesSearch): Input<typeof L
       errorCode,
       keyId: key,
       sender,
-      recipient,
+      recipient: recipient && withoutMarks(recipient),
       reference,
       createdAfter: from,
       createdBefore: to,
@@ -131,6 +131,11 @@ function useListInput(accountId: string, search: MessagesSearch): Input<typeof L
 function csvAddress({ params, query }: Input<typeof LIST>): string {
   const { cursor: _, limit: __, ...filters } = query ?? {};
   return addressOf("GET /console/accounts/{accountId}/messages.csv", { params, query: filters });
+}
+
+/** Order numbers look like telephone numbers. */
+function asReference({ recipient, cursor: _, ...search }: MessagesSearch): MessagesSearch {
+  return present({ ...search, reference: recipient });
 }
 
 type BarProps = { search: MessagesSearch; newCount: number; onShowNew: () => void };
@@ -190,6 +195,11 @@ function NoMessages({ search, nextCursor }: { search: MessagesSearch; nextCursor
         title={text.noMatch}
         description={text.noMatchOf(filters)}
       >
+        {search.recipient && (
+          <ButtonLink to="/messages" search={asReference(search)}>
+            {text.asReference(search.recipient)}
+          </ButtonLink>
+        )}
         <Button variant="default" onClick={() => void navigate({ search: cleared(search) })}>
           {words.clearFilters}
         </Button>

@@ -50,26 +50,29 @@ const ACTIONS: Entry[] = [
   },
 ];
 
-/** What was typed, as a message id, a number or a reference to look for. */
+/** What was typed, as a message id or a number to look for; a reference it can always be. */
 function lookUp(query: string): Entry[] {
   const wanted = recognise(query);
   if (wanted === undefined) return [];
+  const reference = query.trim();
+  const withIt: Entry = {
+    title: text.messagesWith(reference),
+    keywords: query,
+    link: { to: "/messages", search: { reference } },
+  };
   switch (wanted.kind) {
     case "id": {
       const { id } = wanted;
       const link: LinkProps = { to: "/messages/$messageId", params: { messageId: id } };
-      return [{ title: text.openMessage(id), keywords: query, link }];
+      return [{ title: text.openMessage(id), keywords: query, link }, withIt];
     }
     case "recipient": {
       const { recipient } = wanted;
       const link: LinkProps = { to: "/messages", search: { recipient } };
-      return [{ title: text.messagesTo(recipient), keywords: query, link }];
+      return [{ title: text.messagesTo(recipient), keywords: query, link }, withIt];
     }
-    case "reference": {
-      const { reference } = wanted;
-      const link: LinkProps = { to: "/messages", search: { reference } };
-      return [{ title: text.messagesWith(reference), keywords: query, link }];
-    }
+    case "reference":
+      return [withIt];
   }
 }
 

@@ -27,6 +27,7 @@ export const messagesText = {
   encodings: { gsm7: "GSM-7", ucs2: "UCS-2" },
   noMatch: "No messages match",
   noMatchOf: (filters: string) => `None for ${filters}.`,
+  asReference: (typed: string) => `Look for the reference ${typed}`,
   noMatchYet: "None on this page",
   noMatchYetHint: "Older pages may hold some.",
   lookFurther: "Look further back",

@@ -150,6 +150,24 @@ test("filters live in the address, Back walks them, and unknown ones leave it", 
   assert.equal(await page.locator(rows).count(), 1);
 });
 
+test("a number is found however it is written, and a reference that looks like one as well", async () => {
+  await send("4915112345678", "By reference", { reference: "2026-1116-001" });
+  await send("4915187654321", "By number");
+  await using tab = await site.signedIn(ada, "/messages");
+  const { page } = tab;
+  const search = page.getByRole("searchbox", { name: "Search" });
+
+  await search.fill("+49 (151) 876-54321");
+  await page.locator(rows).nth(1).waitFor({ state: "detached" });
+  await page.getByRole("cell", { name: "By number" }).waitFor();
+  await search.fill("2026-1116-001");
+  await page.getByRole("link", { name: "Look for the reference 2026-1116-001" }).click();
+  await page.getByRole("cell", { name: "By reference" }).waitFor();
+
+  assert.equal(await page.locator(rows).count(), 1);
+  assert.equal(new URL(page.url()).search, "?reference=2026-1116-001");
+});
+
 test("a row opens by keyboard beside the list, and Esc gives the focus back to it", async () => {
   await using tab = await site.signedIn(ada, "/messages");
   const { page } = tab;

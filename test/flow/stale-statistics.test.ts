@@ -32,6 +32,8 @@ const TABLES = [
   "webhook_attempts",
   "idempotency",
 ];
+/** They and their partitions. */
+const OUR_TABLES = `^(${TABLES.join("|")})`;
 
 const now = new Date();
 const nowMs = now.getTime();
@@ -156,6 +158,7 @@ async function queueThatWas(first: string[]): Promise<Database> {
   await db.query(
     sql`insert into accounts (account_id, name, created_at) values (${account}, 'test', now())`,
   );
+  await keepAsCounted(db);
   await fill(db, first);
   await db.query(rawSql(`vacuum analyze ${TABLES.join(", ")}`));
   for (const [, call] of calls) await readsOf(db, call);
@@ -164,6 +167,15 @@ async function queueThatWas(first: string[]): Promise<Database> {
     ids.filter((id) => !first.includes(id)),
   );
   return db;
+}
+
+/** PostgreSQL would count again by itself, and free calls that need only an index from reading rows. */
+async function keepAsCounted(db: Database): Promise<void> {
+  const tables = await db.query<{ name: string }>(sql`
+    select oid::regclass::text as name from pg_class where relkind = 'r' and relname ~ ${OUR_TABLES}`);
+  for (const { name } of tables) {
+    await db.query(rawSql(`alter table ${name} set (autovacuum_enabled = false)`));
+  }
 }
 
 async function fill(db: Database, waiting: readonly string[]): Promise<void> {
@@ -208,6 +220,6 @@ async function readsSoFar(on: Queryable): Promise<number> {
   const [sum] = await on.query<{ reads: number }>(sql`
     select coalesce(sum(seq_tup_read + idx_tup_fetch), 0)::bigint as reads
       from pg_stat_xact_user_tables
-     where relname ~ ${`^(${TABLES.join("|")})`}`);
+     where relname ~ ${OUR_TABLES}`);
   return sum?.reads ?? 0;
 }

@@ -29,7 +29,7 @@ export function testEgress(wish: Wish = {}): Egress {
 
 /** Asks the name server at `address`, IPv4 and IPv6, as the system's resolver would. */
 export function resolveBy(address: string, types = ["A", "AAAA"]): Resolve {
-  const resolver = new Resolver({ timeout: 500, tries: 1 });
+  const resolver = new Resolver({ timeout: 10_000, tries: 1 });
   resolver.setServers([address]);
   return async (name) => {
     const found = await Promise.allSettled(

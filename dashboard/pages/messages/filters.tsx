@@ -93,7 +93,7 @@ function SearchBox({ search, onChange }: Props) {
     setBefore(inAddress);
     setTyped(inAddress);
   }
-  const wanted = recognise(typed);
+  const wanted = typed === search.reference ? "reference" : recognise(typed)?.kind;
   const apply = useDebouncedCallback((value: string) => {
     const found = recognise(value);
     onChange(
@@ -111,7 +111,7 @@ function SearchBox({ search, onChange }: Props) {
       id: text.foundId,
       recipient: text.foundRecipient,
       reference: text.foundReference,
-    }[wanted.kind];
+    }[wanted];
   return (
     <TextInput
       type="search"

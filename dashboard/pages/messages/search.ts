@@ -18,6 +18,7 @@ export type MessagesSearch = PageSearch &
     /** A key's id, or `console` for what people sent from here. */
     key?: string;
     sender?: string;
+    /** As it was typed: it may turn out to be a reference. */
     recipient?: string;
     reference?: string;
     /** The message open in the drawer. */
@@ -34,7 +35,7 @@ export function readMessages(raw: RawSearch): MessagesSearch {
       errorCode: readChoices(raw["errorCode"], ERROR_CODES),
       key: readChoice(raw["key"], ["console"]) ?? readId(raw["key"]),
       sender: readText(raw["sender"], 20),
-      recipient: readText(raw["recipient"], 20),
+      recipient: readText(raw["recipient"], 40),
       reference: readText(raw["reference"]),
       id: readId(raw["id"]),
       live: readChoice(raw["live"], ["on"]),
@@ -48,17 +49,20 @@ export type Wanted =
   | { kind: "recipient"; recipient: string }
   | { kind: "reference"; reference: string };
 
-/** Digits, with what people put between them; 7 or more are a number, fewer a reference. */
-const NUMBER = /^\+?[\d\s().-]+$/;
+/** What people put between the digits of a number. */
+const BETWEEN = /[\s().-]/g;
+/** 7 digits or more are a number, fewer a reference. */
+const NUMBER = /^\+?\d{7,15}$/;
+
+export function withoutMarks(number: string): string {
+  return number.replaceAll(BETWEEN, "").replace(/^\+/, "");
+}
 
 export function recognise(typed: string): Wanted | undefined {
   const text = typed.trim();
   const id = readId(text);
   if (id !== undefined) return { kind: "id", id };
-  const digits = text.replaceAll(/\D/g, "");
-  if (NUMBER.test(text) && digits.length >= 7 && digits.length <= 15) {
-    return { kind: "recipient", recipient: digits };
-  }
+  if (NUMBER.test(text.replaceAll(BETWEEN, ""))) return { kind: "recipient", recipient: text };
   const reference = readText(text);
   return reference === undefined ? undefined : { kind: "reference", reference };
 }
