@@ -1,19 +1,17 @@
-import { type Queryable, rawSql, sql } from "#platform";
+import { type Position, type Queryable, sideOf, sql } from "#platform";
 import type { AccountRow } from "./accounts.ts";
-
-type Position = { direction: "older" | "newer"; id: string } | null;
 
 /** Accounts on one side of a position, nearest first; one more than `limit` tells that there are more. */
 export function browseAccounts(
   db: Queryable,
   { words, position, limit }: { words: string | null; position: Position; limit: number },
 ): Promise<AccountRow[]> {
-  const isNewer = position?.direction === "newer";
+  const { beyond, order } = sideOf(position);
   return db.query<AccountRow>(sql`
     select account_id, name, balance, default_sender, low_credits, version, created_at
       from accounts
-     where (${position?.id ?? null}::uuid is null or account_id ${rawSql(isNewer ? ">" : "<")} ${position?.id ?? null})
+     where (${position?.id ?? null}::uuid is null or account_id ${beyond} ${position?.id ?? null})
        and (${words}::text is null or strpos(lower(name), lower(${words})) > 0 or account_id::text = lower(${words}))
-     order by account_id ${rawSql(isNewer ? "asc" : "desc")}
+     order by account_id ${order}
      limit ${limit + 1}`);
 }

@@ -1,4 +1,4 @@
-import { idFloor, type Queryable, rawSql, type Sql, sql } from "#platform";
+import { idFloor, type Position, type Queryable, sideOf, type Sql, sql } from "#platform";
 
 export type AuditRow = {
   audit_id: string;
@@ -21,27 +21,23 @@ export type AuditFilter = {
   before: Date | null;
 };
 
-type Position = { direction: "older" | "newer"; id: string } | null;
-
 /** Entries on one side of a position, nearest first; one more than `limit` tells that there are more. */
 export function browseAudit(
   db: Queryable,
   { filter, position, limit }: { filter: AuditFilter; position: Position; limit: number },
 ): Promise<AuditRow[]> {
-  const isNewer = position?.direction === "newer";
   return db.query<AuditRow>(sql`
     select l.audit_id, l.at, l.account_id, l.actor, l.action, l.object_id, l.details, l.address, l.request_id
       from audit_log l
      where ${conditions(filter, position)}
-     order by l.audit_id ${rawSql(isNewer ? "asc" : "desc")}
+     order by l.audit_id ${sideOf(position).order}
      limit ${limit + 1}`);
 }
 
 function conditions(filter: AuditFilter, position: Position): Sql {
   const { accountId, actor, actions, objectId, after, before } = filter;
-  const side = position?.direction === "newer" ? ">" : "<";
   const all = [
-    ...(position ? [sql`l.audit_id ${rawSql(side)} ${position.id}`] : []),
+    ...(position ? [sql`l.audit_id ${sideOf(position).beyond} ${position.id}`] : []),
     ...(accountId === null ? [] : [sql`l.account_id = ${accountId}`]),
     ...(actor === null ? [] : [sql`l.actor = ${actor}`]),
     ...(actions === null ? [] : [isOneOf(actions)]),

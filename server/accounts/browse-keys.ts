@@ -1,9 +1,7 @@
-import { type Queryable, rawSql, sql } from "#platform";
+import { type Position, type Queryable, sideOf, sql } from "#platform";
 import type { KeyRow } from "./keys.ts";
 
 export type KeyState = "active" | "expires_soon" | "expired" | "revoked";
-
-type Position = { direction: "older" | "newer"; id: string } | null;
 
 /** A key's state at a moment; one that expires soon is active too. */
 function stateAt(now: Date, soonDays: number) {
@@ -34,16 +32,16 @@ export function browseKeys(
     soonDays: number;
   },
 ): Promise<(KeyRow & { state: KeyState })[]> {
-  const isNewer = position?.direction === "newer";
+  const { beyond, order } = sideOf(position);
   return db.query(sql`
     select k.key_id, k.account_id, k.name, k.prefix, k.scopes, k.created_at, k.created_by, k.expires_at,
            k.revoked_at, u.last_used_at, ${stateAt(now, soonDays)} as state
       from keys k
       left join key_usage u on u.key_id = k.key_id
      where k.account_id = ${accountId}
-       and (${position?.id ?? null}::uuid is null or k.key_id ${rawSql(isNewer ? ">" : "<")} ${position?.id ?? null})
+       and (${position?.id ?? null}::uuid is null or k.key_id ${beyond} ${position?.id ?? null})
        and (${states}::text[] is null or ${stateAt(now, soonDays)} = any (${states}::text[]))
-     order by k.key_id ${rawSql(isNewer ? "asc" : "desc")}
+     order by k.key_id ${order}
      limit ${limit + 1}`);
 }
 

@@ -1,6 +1,6 @@
 import { type AuditFilter, type AuditRow, browseAudit, findAccounts } from "#accounts";
 import type { AuditEntry } from "#contract";
-import { type Database, isId, type Queryable, readTime } from "#platform";
+import { type Database, isId, type Position, type Queryable, readTime } from "#platform";
 import { findActors } from "./actors.ts";
 import type { ConsoleHandlers, CsvAnswer } from "./console-call.ts";
 import { csvLine } from "./csv.ts";
@@ -101,7 +101,7 @@ async function* csvOf(db: Database, filter: AuditFilter): AsyncGenerator<string>
     "details",
     "requestId",
   ]);
-  let position: { direction: "older"; id: string } | null = null;
+  let position: Position = null;
   for (let written = 0; written < MAX_CSV_ROWS; written += CSV_PAGE) {
     const rows: AuditRow[] = await browseAudit(db, { filter, position, limit: CSV_PAGE - 1 });
     for (const entry of await present(db, rows)) {

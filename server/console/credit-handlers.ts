@@ -39,7 +39,7 @@ export function creditHandlers({ db, clock, pager }: Deps) {
       };
       const boundTo = ["ledger", accountId, kinds, messageId, month ?? null];
       const { limit, position } = pager.read(query, boundTo);
-      const at = position && { direction: position.direction, seq: seqOf(position.id) };
+      const at = position && { direction: position.direction, id: seqOf(position.id) };
       const { rows: found, lookedUntil } = await browseLedger(db, {
         accountId,
         filter,

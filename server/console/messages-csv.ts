@@ -1,6 +1,6 @@
 import type { ConsoleMessage } from "#contract";
 import { type BrowseFilter, browseMessages } from "#messages";
-import type { Database } from "#platform";
+import type { Database, Position } from "#platform";
 import { csvLine } from "./csv.ts";
 import { type Account, showMessages } from "./show-messages.ts";
 
@@ -36,7 +36,7 @@ export async function* messagesCsv(
 ): AsyncGenerator<string> {
   yield csvLine(CSV_HEADER);
   const { accountId } = account;
-  let position: { direction: "older"; id: string } | null = null;
+  let position: Position = null;
   let written = 0;
   while (written < MAX_CSV_ROWS) {
     const browsed: Awaited<ReturnType<typeof browseMessages>> = await browseMessages(db, {

@@ -1,6 +1,5 @@
 import { findAccounts } from "#accounts";
-import { type Queryable, rawSql, sql } from "#platform";
-import type { Position } from "./paging.ts";
+import { type Position, type Queryable, sideOf, sql } from "#platform";
 
 export type ListedUser = {
   user_id: string;
@@ -16,13 +15,13 @@ export function browseUsers(
   db: Queryable,
   { words, position, limit }: { words: string | null; position: Position; limit: number },
 ): Promise<ListedUser[]> {
-  const isNewer = position?.direction === "newer";
+  const { beyond, order } = sideOf(position);
   return db.query<ListedUser>(sql`
     select user_id, name, email, is_operator, totp is not null as has_second_factor, last_seen_at
       from users
-     where (${position?.id ?? null}::uuid is null or user_id ${rawSql(isNewer ? ">" : "<")} ${position?.id ?? null})
+     where (${position?.id ?? null}::uuid is null or user_id ${beyond} ${position?.id ?? null})
        and (${words}::text is null or strpos(lower(name), lower(${words})) > 0 or strpos(email, lower(${words})) > 0)
-     order by user_id ${rawSql(isNewer ? "asc" : "desc")}
+     order by user_id ${order}
      limit ${limit + 1}`);
 }
 

@@ -1,8 +1,6 @@
 import { Problem } from "#http";
 import type { cursors } from "#messages";
-
-/** Where a page begins: beside the entry with this id, on the older or the newer side. */
-export type Position = { direction: "older" | "newer"; id: string } | null;
+import type { Position } from "#platform";
 
 export type Pager = ReturnType<typeof pager>;
 type Cursors = { nextCursor: string | null; previousCursor: string | null };

@@ -31,8 +31,8 @@ test("an entry booked while a page is looked for puts no other entry on two page
   const page = { accountId, filter, limit: 10 };
 
   const first = await browseLedger(interrupted, { ...page, position: null });
-  const seq = first.lookedUntil ?? 0;
-  const second = await browseLedger(db, { ...page, position: { direction: "older", seq } });
+  const id = first.lookedUntil ?? 0;
+  const second = await browseLedger(db, { ...page, position: { direction: "older", id } });
 
   const seqs = [...first.rows, ...second.rows].map((row) => row.seq);
   assert.deepEqual(seqs, [2]);

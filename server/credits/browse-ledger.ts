@@ -1,4 +1,4 @@
-import { type Queryable, rawSql, type Sql, sql } from "#platform";
+import { type Position, type Queryable, sideOf, type Sql, sql } from "#platform";
 import type { LedgerRow } from "./credits.ts";
 
 export type LedgerFilter = {
@@ -7,8 +7,6 @@ export type LedgerFilter = {
   /** The first moment of the month, and that of the next. */
   month: { from: Date; to: Date } | null;
 };
-
-type Position = { direction: "older" | "newer"; seq: number } | null;
 
 /** Entries looked at for one page of a kind that no index holds. */
 const MAX_LOOKED_AT = 10_000;
@@ -31,10 +29,10 @@ export async function browseLedger(
     filter,
     position,
     limit,
-  }: { accountId: string; filter: LedgerFilter; position: Position; limit: number },
+  }: { accountId: string; filter: LedgerFilter; position: Position<number>; limit: number },
 ): Promise<BrowsedLedger> {
-  const isNewer = position?.direction === "newer";
-  const order = sql`order by l.seq ${rawSql(isNewer ? "asc" : "desc")}`;
+  const side = sideOf(position);
+  const order = sql`order by l.seq ${side.order}`;
   const select = (window: Sql) =>
     db.query<LedgerRow>(sql`
       select ${columns}
@@ -50,17 +48,16 @@ export async function browseLedger(
   if (!edge) return { rows, lookedUntil: null };
   // Once more, up to the edge: an entry booked in between has moved it, and what lies between the
   // two edges would stand on both pages.
-  const bounded = sql`${window} and l.seq ${rawSql(isNewer ? "<=" : ">=")} ${edge.seq}`;
+  const bounded = sql`${window} and l.seq ${side.upTo} ${edge.seq}`;
   return { rows: await select(bounded), lookedUntil: edge.seq };
 }
 
-function windowOf(accountId: string, filter: LedgerFilter, position: Position): Sql {
+function windowOf(accountId: string, filter: LedgerFilter, position: Position<number>): Sql {
   const { kinds, messageId, month } = filter;
-  const side = position?.direction === "newer" ? ">" : "<";
   const isByPeople = kinds?.every((kind) => kind === "topup" || kind === "adjustment") ?? false;
   const conditions = [
     sql`l.account_id = ${accountId}`,
-    ...(position ? [sql`l.seq ${rawSql(side)} ${position.seq}`] : []),
+    ...(position ? [sql`l.seq ${sideOf(position).beyond} ${position.id}`] : []),
     ...(messageId === null ? [] : [sql`l.message_id = ${messageId}`]),
     // In these words the planner knows the index of what people booked.
     ...(isByPeople ? [sql`l.kind in ('topup', 'adjustment')`] : []),

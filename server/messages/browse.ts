@@ -1,5 +1,5 @@
 import type { DeliveryErrorCode, Status } from "#contract";
-import { idFloor, type Queryable, rawSql, type Sql, sql } from "#platform";
+import { idFloor, type Position, type Queryable, sideOf, type Sql, sql } from "#platform";
 import { type MessageRow, messageColumns } from "./message-row.ts";
 
 export type Filter = {
@@ -17,8 +17,6 @@ export type BrowseFilter = Filter & {
   keyId: string | null;
   sender: string | null;
 };
-
-type Position = { direction: "older" | "newer"; id: string } | null;
 
 export type Browsed = {
   /** Nearest to the position first; one more than `limit` if there are more. */
@@ -44,8 +42,8 @@ export async function browseMessages(
     limit,
   }: { accountId: string; filter: BrowseFilter; position: Position; limit: number },
 ): Promise<Browsed> {
-  const isNewer = position?.direction === "newer";
-  const order = sql`order by m.message_id ${rawSql(isNewer ? "asc" : "desc")}`;
+  const side = sideOf(position);
+  const order = sql`order by m.message_id ${side.order}`;
   const select = (window: Sql) =>
     db.query<MessageRow>(sql`
       select ${messageColumns}
@@ -61,7 +59,7 @@ export async function browseMessages(
   if (!edge) return { rows, lookedUntil: null };
   // Once more, up to the edge: a message that came in between has moved it, and what lies between
   // the two edges would stand on both pages or on none.
-  const bounded = sql`${window} and m.message_id ${rawSql(isNewer ? "<=" : ">=")} ${edge.message_id}`;
+  const bounded = sql`${window} and m.message_id ${side.upTo} ${edge.message_id}`;
   return { rows: await select(bounded), lookedUntil: edge.message_id };
 }
 
@@ -96,9 +94,7 @@ function indexed(accountId: string, filter: BrowseFilter, position: Position): S
   const ceiling = createdBefore ? idFloor(createdBefore) : LAST_ID;
   const floor = createdAfter ? idFloor(createdAfter) : FIRST_ID;
   const side =
-    position === null
-      ? sql``
-      : sql`and m.message_id ${rawSql(position.direction === "newer" ? ">" : "<")} ${position.id}`;
+    position === null ? sql`` : sql`and m.message_id ${sideOf(position).beyond} ${position.id}`;
   const bounds = sql`m.account_id = ${accountId} and m.message_id < ${ceiling} and m.message_id >= ${floor} ${side}`;
   if (reference !== null) return sql`${bounds} and m.reference = ${reference}`;
   return recipient === null ? bounds : sql`${bounds} and m.recipient = ${recipient}`;

@@ -20,6 +20,7 @@ export { type Loop, type RunningLoop, runLoop } from "./loop.ts";
 export { LEASE_MS } from "./lease.ts";
 export { createMetrics, type Metrics, type Reading } from "./metrics.ts";
 export { migrate, missingMigrations } from "./migrate.ts";
+export { type Position, sideOf } from "./position.ts";
 export { connectToPrimary, databasePorts } from "./primary.ts";
 export { deriveKey, Secret, type SecretBox, secretBox } from "./secret.ts";
 export { nearest } from "./nearest.ts";

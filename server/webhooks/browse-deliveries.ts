@@ -1,6 +1,15 @@
 import type { EventName } from "#contract";
 import { accountOf, type EventKey, hostKey } from "#messages";
-import { eventId, idFloor, parseEventId, type Queryable, rawSql, type Sql, sql } from "#platform";
+import {
+  eventId,
+  idFloor,
+  parseEventId,
+  type Position,
+  type Queryable,
+  sideOf,
+  type Sql,
+  sql,
+} from "#platform";
 import { type DeliveryRow, type DeliveryState, describeDeliveries } from "./describe-deliveries.ts";
 
 export type DeliveryFilter = {
@@ -25,8 +34,6 @@ export const NO_DELIVERY_FILTER: DeliveryFilter = {
 };
 
 /** Beside the delivery with this id, on the older or the newer side. */
-type Position = { direction: "older" | "newer"; id: string } | null;
-
 export type BrowsedDeliveries = {
   /** Nearest to the position first; one more than `limit` if there are more. */
   rows: DeliveryRow[];
@@ -78,8 +85,8 @@ function findKeys(
 ): Promise<EventKey[]> {
   const only = (states: readonly DeliveryState[]) =>
     filter.states?.every((state) => states.includes(state)) ?? false;
-  const order = rawSql(position?.direction === "newer" ? "asc" : "desc");
-  const side = sideOf(position, filter);
+  const { order } = sideOf(position);
+  const side = boundsOf(position, filter);
   const page = sql`order by k.message_id ${order}, k.sequence ${order} limit ${most}`;
   // The lanes of an account lie side by side: they begin with the same 48 bits.
   const firstLane = accountOf(hostKey(accountId, "")) << 16n;
@@ -103,15 +110,14 @@ function findKeys(
 const MAX_CLOCK_DIFFERENCE_MS = 60_000;
 
 /** A look at a time long ago begins there, and not at the newest delivery. */
-function sideOf(position: Position, { messageId, createdBefore }: DeliveryFilter): Sql {
+function boundsOf(position: Position, { messageId, createdBefore }: DeliveryFilter): Sql {
   const at = position === null ? undefined : parseEventId(position.id);
-  const direction = rawSql(position?.direction === "newer" ? ">" : "<");
   const latest =
     createdBefore && idFloor(new Date(createdBefore.getTime() + MAX_CLOCK_DIFFERENCE_MS));
   const conditions = [
     ...(at
       ? [
-          sql`(k.message_id, k.sequence) ${direction} (${at.messageId}::uuid, ${at.sequence}::smallint)`,
+          sql`(k.message_id, k.sequence) ${sideOf(position).beyond} (${at.messageId}::uuid, ${at.sequence}::smallint)`,
         ]
       : []),
     ...(messageId === null ? [] : [sql`k.message_id = ${messageId}`]),
