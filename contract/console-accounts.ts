@@ -68,6 +68,17 @@ export const accountOperations = {
     },
     errors: ["IDEMPOTENCY_KEY_INVALID", "LINK_ALREADY_MADE"],
   }),
+  makeOwnerLink: consoleOperation({
+    method: "POST",
+    path: `${OPERATOR}/accounts/{accountId}/owner-link`,
+    summary: "Make another invitation link for the owner, where none has joined; older ones end",
+    access: "operator",
+    proof: true,
+    audit: "account.owner_link_made",
+    params: closed({ accountId: Id }),
+    success: { status: 201, body: Type.Object(OneTimeLink, { title: "OwnerLink" }) },
+    errors: ["ACCOUNT_HAS_OWNER"],
+  }),
   bookCredits: consoleOperation({
     method: "POST",
     path: `${OPERATOR}/accounts/{accountId}/credits`,

@@ -154,6 +154,13 @@ export const consoleErrors = {
     meaning: "Nothing was changed.",
     fix: "Sign in as that user, then open the link again.",
   },
+  ACCOUNT_HAS_OWNER: {
+    status: 409,
+    message: "Somebody has joined the account as its owner.",
+    meaning:
+      "Only an account without an owner gets another link from the operator. No link was made.",
+    fix: "Its owners invite others on their team page; a reset link helps one who cannot sign in.",
+  },
   LAST_OWNER: {
     status: 409,
     message: "The account must keep an owner. Make somebody else an owner first.",

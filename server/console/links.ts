@@ -112,6 +112,18 @@ export async function withdrawInvitationsBy(
   return withdrawn.length;
 }
 
+/** Before another is made: of those who have a link, one joins. */
+export async function withdrawOwnerLinks(
+  tx: Transaction,
+  { accountId, now }: { accountId: string; now: Date },
+): Promise<void> {
+  await tx.query(sql`
+    update links
+       set withdrawn_at = ${now}
+     where account_id = ${accountId} and role = 'owner' and used_at is null and withdrawn_at is null
+       and expires_at > ${now}`);
+}
+
 /** With a new password: an older link, wherever it is, must not set another. */
 export async function withdrawResets(
   tx: Transaction,

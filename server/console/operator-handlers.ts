@@ -1,15 +1,22 @@
 import { browseAccounts, createAccount, findAccounts, judgeName, recordAudit } from "#accounts";
-import type { AccountRow } from "#accounts";
+import type { AccountRow, RemoteActor } from "#accounts";
 import type { OperatorAccount } from "#contract";
 import { bookCredits } from "#credits";
 import { measureQueue } from "#messages";
-import { type Clock, type Database, type Queryable, type SecretBox, within } from "#platform";
+import {
+  type Clock,
+  type Database,
+  type Queryable,
+  type SecretBox,
+  type Transaction,
+  within,
+} from "#platform";
 import { listNodes } from "#sending";
 import { measureBacklog } from "#webhooks";
 import type { ConsoleHandlers } from "./console-call.ts";
 import { refuseFields } from "./field-problems.ts";
 import { takeFormKey } from "./form-keys.ts";
-import { insertLink } from "./links.ts";
+import { insertLink, withdrawOwnerLinks } from "./links.ts";
 import { accountsOfUsers, browseUsers, peopleOfAccounts } from "./operator-users.ts";
 import type { Pager } from "./paging.ts";
 import { findUser } from "./users.ts";
@@ -18,6 +25,13 @@ type Deps = { db: Database; clock: Clock; pager: Pager; secrets: SecretBox; publ
 
 /** What the person who runs the installation does: accounts, credits, users, and a look at the queue. */
 export function operatorHandlers({ db, clock, pager, secrets, publicUrl }: Deps) {
+  const insertOwnerLink = (
+    tx: Transaction,
+    { accountId, actor, now }: { accountId: string; actor: RemoteActor; now: Date },
+  ) => {
+    const wish = { kind: "invitation", role: "owner", accountId, now, publicUrl } as const;
+    return insertLink(tx, { ...wish, createdBy: actor.name });
+  };
   return {
     async listAccounts({ query }) {
       const words = query.q ?? null;
@@ -59,15 +73,7 @@ export function operatorHandlers({ db, clock, pager, secrets, publicUrl }: Deps)
           now,
         } as const;
         if (credits > 0) await bookCredits(within(tx), topup);
-        const wish = {
-          kind: "invitation",
-          createdBy: actor.name,
-          now,
-          publicUrl,
-          accountId,
-          role: "owner",
-        } as const;
-        return { accountId, ...(await insertLink(tx, wish)) };
+        return { accountId, ...(await insertOwnerLink(tx, { accountId, actor, now })) };
       });
       const [account] = await presentAccounts(db, await findAccounts(db, [made.accountId]));
       return {
@@ -75,6 +81,21 @@ export function operatorHandlers({ db, clock, pager, secrets, publicUrl }: Deps)
         link: made.link,
         expiresAt: made.expiresAt.toISOString(),
       };
+    },
+
+    async makeOwnerLink({ params: { accountId }, actor, problem }) {
+      const now = clock.now();
+      return db.transaction(async (tx) => {
+        // First: it waits for whoever is joining by one of them, and then there is an owner.
+        await withdrawOwnerLinks(tx, { accountId, now });
+        const [account] = await presentAccounts(tx, await findAccounts(tx, [accountId]));
+        if (!account) throw problem("ACCOUNT_NOT_FOUND");
+        if (account.owners.length > 0) throw problem("ACCOUNT_HAS_OWNER");
+        const { link, expiresAt } = await insertOwnerLink(tx, { accountId, actor, now });
+        const action = "account.owner_link_made";
+        await recordAudit(tx, { at: now, accountId, actor, action, objectId: accountId });
+        return { link, expiresAt: expiresAt.toISOString() };
+      });
     },
 
     async bookCredits({ params: { accountId }, body, actor, problem }) {

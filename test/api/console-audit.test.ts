@@ -78,6 +78,9 @@ const ARRANGED: Record<string, Arrange> = {
   },
   createAccount: () => ({ body: { name: "Other" } }),
   bookCredits: () => ({ body: { kind: "topup", amount: 5, note: "x", reference: "r" } }),
+  async makeOwnerLink({ console }) {
+    return { path: { accountId: await console.createAccount() } };
+  },
   async makeResetLink({ console }) {
     return { path: { userId: (await console.member("viewer")).userId } };
   },
@@ -160,8 +163,10 @@ test("every operation that changes something leaves exactly one audit row of its
       name
     ] as ConsoleOperation;
     const { path = {}, query = "", body, by = owner } = await arrange(world);
-    const filled = operation.path.replaceAll(/\{(\w+)\}/g, (_all, parameter: string) =>
-      parameter === "accountId" ? console.accountId : (path[parameter] ?? ""),
+    const filled = operation.path.replaceAll(
+      /\{(\w+)\}/g,
+      (_all, parameter: string) =>
+        path[parameter] ?? (parameter === "accountId" ? console.accountId : ""),
     );
     const answer = await by.call(operation.method, filled + query, body);
     assert.ok(answer.statusCode < 300, `${name}: ${answer.statusCode} ${answer.body}`);

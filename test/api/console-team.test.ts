@@ -369,6 +369,27 @@ test("a reset link sets a new password once and ends every session of that user"
   assert.equal((await operator.post(nobody)).json().error.code, "USER_NOT_FOUND");
 });
 
+test("an account whose owner lost the link gets another, which ends the older; one with an owner does not", async () => {
+  await using console = await startConsole();
+  const operator = await console.member("owner", { isOperator: true });
+  const made = (await operator.post("/console/operator/accounts", { name: "Late" })).json();
+  const path = `/console/operator/accounts/${made.account.accountId}/owner-link`;
+  const { link } = (await operator.post(path)).json();
+  const join = (token: string) =>
+    console.stranger().post("/console/links/join", {
+      token,
+      name: "Grace",
+      email: "grace@example.com",
+      password: PASSWORD,
+    });
+
+  assert.match(detailOf(await join(tokenOf(made.link))), /withdrawn/);
+  assert.equal((await join(tokenOf(link))).statusCode, 200);
+  assert.equal((await operator.post(path)).json().error.code, "ACCOUNT_HAS_OWNER");
+  const unknown = path.replace(made.account.accountId, "019a85c2-5b00-7abc-8def-0123456789ab");
+  assert.equal((await operator.post(unknown)).json().error.code, "ACCOUNT_NOT_FOUND");
+});
+
 test("a password that is set anew, by a link or by oneself, withdraws all other reset links", async () => {
   await using console = await startConsole();
   const operator = await console.member("owner", { isOperator: true });

@@ -35,7 +35,7 @@ const fact = (within: Locator, label: string, value: string) =>
 const section = (page: Page, name: string) =>
   page.getByRole("navigation", { name: "Operator pages" }).getByRole("link", { name });
 
-test("an operator creates an account, whose owner joins by the link, and tops it up", async () => {
+test("an operator creates an account, whose owner joins by the last link made, and tops it up", async () => {
   await using tab = await site.signedIn(olga, "/operator");
   const { page } = tab;
   await row(page, "Example").waitFor();
@@ -50,8 +50,21 @@ test("an operator creates an account, whose owner joins by the link, and tops it
     answer: /^POST \/console\/operator\/accounts$/,
   });
   await copyAndClose(tab, "Copy link");
-  await using owner = await site.tab({ statuses: [401] });
+  await page
+    .getByRole("button", { name: "Make another owner link for Analytical Engines" })
+    .click();
+  await tab.check("another owner link");
+  await dialog(page).getByRole("button", { name: "Make the link" }).click();
+  const another = await shownLink(site, tab, {
+    label: "Invitation link of the owner",
+    answer: /^POST \/console\/operator\/accounts\/[^/]+\/owner-link$/,
+  });
+  await copyAndClose(tab, "Copy link");
+  await using owner = await site.tab({ statuses: [401, 404] });
   await owner.page.goto(link);
+  await owner.page.getByText(/withdrawn/).waitFor();
+  await owner.page.goto("about:blank");
+  await owner.page.goto(another);
   await owner.page.getByText(/to the account Analytical Engines as owner/).waitFor();
 
   await page.getByRole("button", { name: "Top up Analytical Engines" }).click();

@@ -3,6 +3,7 @@ import { IconBuilding, IconPlus } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Suspense, useState } from "react";
 import type { OperatorAccount } from "#contract";
+import { call } from "../../api.ts";
 import { formatNumber } from "../../format.ts";
 import { part } from "../../parts.ts";
 import { accountsText as text, operatorText } from "../../text/operator.ts";
@@ -10,16 +11,20 @@ import type { Column } from "../../ui/listing.tsx";
 import { ReasonedButton, RowButton } from "../../ui/reasoned.tsx";
 import { Time } from "../../ui/time.tsx";
 import { useRead } from "../../use-read.ts";
+import { MakeLink } from "./make-link.tsx";
 import { queryOf } from "./search.ts";
 import { SearchedListing } from "./searched-listing.tsx";
 
 const BookCredits = part(() => import("./book-credits.tsx"), "BookCredits");
 const CreateAccount = part(() => import("./create-account.tsx"), "CreateAccount");
 
+type Open = { dialog: "book" | "owner"; account: OperatorAccount };
+
 export function AccountsPage() {
   const search = useSearch({ from: "/signed-in/operator/accounts" });
   const navigate = useNavigate({ from: "/operator/accounts" });
-  const [open, setOpen] = useState<"create" | OperatorAccount>();
+  const [isCreating, setIsCreating] = useState(false);
+  const [open, setOpen] = useState<Open>();
   const accounts = useRead(
     "GET /console/operator/accounts",
     { query: queryOf(search) },
@@ -37,7 +42,7 @@ export function AccountsPage() {
           <ReasonedButton
             reason={undefined}
             leftSection={<IconPlus size={16} aria-hidden />}
-            onClick={() => setOpen("create")}
+            onClick={() => setIsCreating(true)}
           >
             {text.create}
           </ReasonedButton>
@@ -56,15 +61,18 @@ export function AccountsPage() {
             </Stack>
             <Group gap="xs">
               <strong>{formatNumber(account.balance)}</strong>
-              <TopUp account={account} onOpen={setOpen} />
+              <Actions account={account} onOpen={setOpen} />
             </Group>
           </Group>
         )}
       />
       <Suspense>
-        {open === "create" && <CreateAccount onClose={() => setOpen(undefined)} />}
-        {open !== undefined && open !== "create" && (
-          <BookCredits account={open} onClose={() => setOpen(undefined)} />
+        {isCreating && <CreateAccount onClose={() => setIsCreating(false)} />}
+        {open?.dialog === "book" && (
+          <BookCredits account={open.account} onClose={() => setOpen(undefined)} />
+        )}
+        {open?.dialog === "owner" && (
+          <OwnerLink account={open.account} onClose={() => setOpen(undefined)} />
         )}
       </Suspense>
     </>
@@ -102,24 +110,55 @@ const COLUMNS: Column<OperatorAccount>[] = [
   },
 ];
 
-type TopUpProps = { account: OperatorAccount; onOpen: (account: OperatorAccount) => void };
+type ActionsProps = { account: OperatorAccount; onOpen: (open: Open) => void };
 
-function TopUp({ account, onOpen }: TopUpProps) {
+function Actions({ account, onOpen }: ActionsProps) {
   return (
-    <RowButton
-      reason={undefined}
-      aria-label={text.topUpNamed(account.name)}
-      onClick={() => onOpen(account)}
-    >
-      {text.topUp}
-    </RowButton>
+    <>
+      {account.owners.length === 0 && (
+        <RowButton
+          reason={undefined}
+          aria-label={text.ownerLinkNamed(account.name)}
+          onClick={() => onOpen({ dialog: "owner", account })}
+        >
+          {text.ownerLink}
+        </RowButton>
+      )}
+      <RowButton
+        reason={undefined}
+        aria-label={text.topUpNamed(account.name)}
+        onClick={() => onOpen({ dialog: "book", account })}
+      >
+        {text.topUp}
+      </RowButton>
+    </>
   );
 }
 
-function actionColumn(onOpen: (account: OperatorAccount) => void): Column<OperatorAccount> {
+function actionColumn(onOpen: (open: Open) => void): Column<OperatorAccount> {
   return {
     name: "actions",
     header: text.columns.actions,
-    cell: (account) => <TopUp account={account} onOpen={onOpen} />,
+    cell: (account) => (
+      <Group gap="xs">
+        <Actions account={account} onOpen={onOpen} />
+      </Group>
+    ),
   };
+}
+
+function OwnerLink({ account, onClose }: { account: OperatorAccount; onClose: () => void }) {
+  const { accountId, name } = account;
+  return (
+    <MakeLink
+      title={text.ownerLinkTitle(name)}
+      lead={text.ownerLinkText}
+      submit={text.ownerLinkSubmit}
+      text={text}
+      make={() =>
+        call("POST /console/operator/accounts/{accountId}/owner-link", { params: { accountId } })
+      }
+      onClose={onClose}
+    />
+  );
 }

@@ -3,18 +3,15 @@ import { IconUsers } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { type Answer, call } from "../../api.ts";
-import { useProof } from "../../proof.tsx";
 import { operatorText, usersText as text } from "../../text/operator.ts";
 import { teamText } from "../../text/team.ts";
 import { words } from "../../text/words.ts";
-import { DialogForm } from "../../ui/dialog-form.tsx";
 import type { Column } from "../../ui/listing.tsx";
 import { Person } from "../../ui/person.tsx";
 import { RowButton } from "../../ui/reasoned.tsx";
-import { LinkDialog } from "../../ui/shown-once.tsx";
 import { Time } from "../../ui/time.tsx";
-import { useAction } from "../../use-action.ts";
 import { useRead } from "../../use-read.ts";
+import { MakeLink } from "./make-link.tsx";
 import { queryOf } from "./search.ts";
 import { SearchedListing } from "./searched-listing.tsx";
 
@@ -101,40 +98,15 @@ function actionColumn(onReset: (user: User) => void): Column<User> {
 }
 
 function ResetLink({ user, onClose }: { user: User; onClose: () => void }) {
+  const { userId, name } = user;
   return (
-    <LinkDialog
-      title={text.resetTitle(user.name)}
+    <MakeLink
+      title={text.resetTitle(name)}
+      lead={text.resetText}
+      submit={text.resetSubmit}
       text={text}
-      form={(onMade, onCancel) => <ResetForm user={user} onMade={onMade} onCancel={onCancel} />}
+      make={() => call("POST /console/operator/users/{userId}/reset-link", { params: { userId } })}
       onClose={onClose}
     />
-  );
-}
-
-type ResetProps = { user: User; onMade: (link: string) => void; onCancel: () => void };
-
-function ResetForm({ user: { userId }, onMade, onCancel }: ResetProps) {
-  const proof = useProof();
-  const make = useAction(() =>
-    proof.guard(() =>
-      call("POST /console/operator/users/{userId}/reset-link", { params: { userId } }),
-    ),
-  );
-  async function send(): Promise<void> {
-    const outcome = await make.run(undefined);
-    if (outcome?.ok) onMade(outcome.result.link);
-  }
-  return (
-    <DialogForm
-      lead={text.resetText}
-      action={make}
-      submit={text.resetSubmit}
-      isGrave
-      focus="cancel"
-      onSubmit={() => void send()}
-      onCancel={onCancel}
-    >
-      {proof.fields}
-    </DialogForm>
   );
 }

@@ -1,0 +1,54 @@
+import { useProof } from "../../proof.tsx";
+import { DialogForm } from "../../ui/dialog-form.tsx";
+import { LinkDialog } from "../../ui/shown-once.tsx";
+import { useAction } from "../../use-action.ts";
+
+type FormProps = {
+  /** What the link does, before it is made. */
+  lead: string;
+  submit: string;
+  make: () => Promise<{ link: string }>;
+};
+
+type Props = FormProps & {
+  title: string;
+  /** Of the link, once it is made. */
+  text: { linkTitle: string; linkLead: string; link: string };
+  onClose: () => void;
+};
+
+/** Asks, then makes a one-time link and shows it once. */
+export function MakeLink({ title, text, onClose, ...form }: Props) {
+  return (
+    <LinkDialog
+      title={title}
+      text={text}
+      form={(onMade, onCancel) => <LinkForm {...form} onMade={onMade} onCancel={onCancel} />}
+      onClose={onClose}
+    />
+  );
+}
+
+type Made = { onMade: (link: string) => void; onCancel: () => void };
+
+function LinkForm({ lead, submit, make, onMade, onCancel }: FormProps & Made) {
+  const proof = useProof();
+  const action = useAction(() => proof.guard(make));
+  async function send(): Promise<void> {
+    const outcome = await action.run(undefined);
+    if (outcome?.ok) onMade(outcome.result.link);
+  }
+  return (
+    <DialogForm
+      lead={lead}
+      action={action}
+      submit={submit}
+      isGrave
+      focus="cancel"
+      onSubmit={() => void send()}
+      onCancel={onCancel}
+    >
+      {proof.fields}
+    </DialogForm>
+  );
+}
