@@ -20,7 +20,7 @@ export function CreditsPage() {
   return (
     <Page
       title={text.title}
-      account={account.name}
+      about={account.name}
       lead={text.lead}
       hasTimes
       actions={isOperator && <Button onClick={() => setIsBooking(true)}>{text.topUp}</Button>}

@@ -77,8 +77,9 @@ export function KeysPage() {
   return (
     <Page
       title={text.title}
-      account={account.name}
+      about={account.name}
       lead={text.lead}
+      hasTimes={keys.data?.totalCount !== 0}
       actions={hasKeys ? createButton : undefined}
     >
       {hasKeys && (

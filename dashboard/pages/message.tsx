@@ -22,7 +22,7 @@ export function MessagePage() {
   return (
     <Page
       title={data ? `${text.title} to ${data.message.recipient}` : text.title}
-      account={account.name}
+      about={account.name}
       lead={data && <StatusBadge status={data.message.status} />}
       hasTimes={data !== undefined}
       actions={data && <MessageActions shown={data} />}

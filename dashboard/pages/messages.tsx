@@ -55,7 +55,7 @@ export function MessagesPage() {
   return (
     <Page
       title={text.title}
-      account={account.name}
+      about={account.name}
       hasTimes={!isNothingYet}
       actions={!isNothingYet && <CsvButton address={csvAddress(input)} />}
     >

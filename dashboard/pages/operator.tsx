@@ -1,5 +1,5 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { Link, Outlet, useRouter } from "@tanstack/react-router";
+import { Link, Outlet, useRouter, useRouterState } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
 import type { OperatorStreamEvent } from "#contract";
 import { addressOf, type ReadRoute } from "../api.ts";
@@ -29,8 +29,9 @@ export function OperatorPage() {
 function Sections() {
   useOperatorStream();
   const bar = useOpenInSight();
+  const path = useRouterState({ select: ({ location }) => location.pathname });
   return (
-    <Page title={text.title} hasTimes>
+    <Page title={text.title} about={SECTIONS.find(({ to }) => to === path)?.name} hasTimes>
       <nav ref={bar} aria-label={text.sections} className={classes["sections"]}>
         {SECTIONS.map(({ to, name }) => (
           <Link

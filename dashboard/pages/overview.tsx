@@ -37,7 +37,7 @@ export function OverviewPage() {
   return (
     <Page
       title={text.title}
-      account={name}
+      about={name}
       hasTimes={hasMessage}
       actions={
         hasMessage && (

@@ -27,7 +27,7 @@ const SecondFactorDialog = part(() => import("./profile/second-factor.tsx"), "Se
 
 export function ProfilePage() {
   return (
-    <Page title={text.title}>
+    <Page title={text.title} hasTimes>
       <Stack gap="xl" maw="40rem">
         <NamePart />
         <PreferencesPart />

@@ -38,7 +38,7 @@ export function TeamPage() {
     </ReasonedButton>
   );
   return (
-    <Page title={text.title} account={name} lead={text.lead} actions={inviteButton}>
+    <Page title={text.title} about={name} lead={text.lead} hasTimes actions={inviteButton}>
       <Members onOpen={setOpen} />
       <Invitations />
       <Roles />

@@ -29,7 +29,7 @@ export function WebhooksPage() {
   return (
     <Page
       title={text.title}
-      account={account.name}
+      about={account.name}
       lead={text.lead}
       hasTimes
       actions={

@@ -6,8 +6,8 @@ import { useZone } from "./zone.tsx";
 
 type Props = {
   title: string;
-  /** Of the account, for the title of the tab. */
-  account?: string | undefined;
+  /** For the title of the tab: the account's name, or that of the part which is open. */
+  about?: string | undefined;
   lead?: ReactNode;
   /** Then the page names the zone they are in. */
   hasTimes?: boolean;
@@ -16,9 +16,9 @@ type Props = {
 };
 
 /** A page: its one heading, what it is for, what can be done, and the rest. */
-export function Page({ title, account, lead, hasTimes = false, actions, children }: Props) {
+export function Page({ title, about, lead, hasTimes = false, actions, children }: Props) {
   const zone = useZone();
-  useDocumentTitle([title, account, words.product].filter(Boolean).join(" · "));
+  useDocumentTitle([title, about, words.product].filter(Boolean).join(" · "));
   return (
     <Stack gap="lg">
       <Group justify="space-between" align="flex-start" gap="sm">

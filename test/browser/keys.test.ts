@@ -490,7 +490,7 @@ function focusedName(page: Page): Promise<string | null> {
   return page.evaluate("document.activeElement.getAttribute('aria-label')");
 }
 
-test("on a phone, in the dark, a key is created and copied as well", async () => {
+test("on a phone, in the dark, a key is created and copied as well, and its end is shown", async () => {
   await using tab = await site.signedIn(ada, "/keys", { isPhone: true, isDark: true });
 
   const key = await create(tab, { name: "Pocket" });
@@ -499,4 +499,8 @@ test("on a phone, in the dark, a key is created and copied as well", async () =>
 
   assert.equal(await clipboard(tab.page), key);
   await tab.page.getByText(`${key.slice(0, 8)}••••••••`).waitFor();
+  await site.db.query(sql`
+    update keys set expires_at = now() + interval '40 days' where name = 'Pocket'`);
+  await tab.page.reload();
+  await tab.page.getByText(/^Expires in /).waitFor();
 });

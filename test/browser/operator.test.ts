@@ -222,7 +222,7 @@ async function send(
   return (await answer.json()) as { credits: number; messageId: string };
 }
 
-test("on a phone the operator's pages are one line that scrolls, and the open one is in sight", async () => {
+test("on a phone the operator's pages are one line that scrolls, and the open one is in sight and names the tab", async () => {
   await using tab = await site.signedIn(olga, "/operator/audit", { isPhone: true });
   const { page } = tab;
   const boxOf = async (name: string) => {
@@ -236,6 +236,7 @@ test("on a phone the operator's pages are one line that scrolls, and the open on
     });
   await page.getByRole("link", { name: "Download CSV" }).waitFor();
   await inSight("Audit log");
+  assert.equal(await page.title(), "Operator · Audit log · Posthorn");
   assert.equal((await boxOf("Accounts")).y, (await boxOf("Audit log")).y);
   assert.ok((await boxOf("Accounts")).x < 0, "it has scrolled out");
   await tab.check("tabs on a phone");

@@ -144,6 +144,12 @@ export function CompactKey({ apiKey }: { apiKey: ApiKey }) {
           )}
         </Text>
       </Group>
+      {apiKey.expiresAt && apiKey.state !== "revoked" && (
+        <Text span size="sm" c="dimmed">
+          {apiKey.state === "expired" ? text.states.expired : text.columns.expires}{" "}
+          <Time at={apiKey.expiresAt} form="relative" />
+        </Text>
+      )}
       <Group justify="space-between" gap="xs" align="flex-end">
         <Scopes apiKey={apiKey} />
         <KeyActions apiKey={apiKey} />
