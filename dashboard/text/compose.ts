@@ -27,6 +27,7 @@ export const composeText = {
   segments: "Segments",
   credits: "Credits",
   balanceAfter: "Balance after",
+  tooLittle: (balance: string) => `Too little: ${balance} now`,
   pricing: "…",
   priceDenied: "Only those who may send are told the price.",
   forcesUcs2: "These characters are not in the GSM alphabet, so the text is sent as UCS-2:",

@@ -118,6 +118,7 @@ test("a message that the account cannot pay for names price and balance", async 
 
   await tab.page.getByLabel("Recipient").fill("4915112345678");
   await tab.page.getByLabel("Text").fill("a".repeat(161));
+  await tab.page.getByText("Too little: 1 now").waitFor();
   await tab.page.getByRole("button", { name: "Send for 2 credits" }).click();
 
   await tab.page.getByText("This costs 2 credits, and the account has 1 credit.").waitFor();

@@ -60,11 +60,16 @@ export function Counter({ content, price, denial, onReplace }: Props) {
 
 function priceRows({ preview }: Price): Row[] {
   const credits = preview ? formatNumber(preview.credits) : text.pricing;
-  const balance = preview ? formatNumber(preview.balance - preview.credits) : text.pricing;
   return [
     [text.credits, credits, "credits"],
-    [text.balanceAfter, balance, "balance"],
+    [text.balanceAfter, preview ? balanceAfter(preview) : text.pricing, "balance"],
   ];
+}
+
+function balanceAfter({ balance, credits }: { balance: number; credits: number }): string {
+  return balance < credits
+    ? text.tooLittle(formatNumber(balance))
+    : formatNumber(balance - credits);
 }
 
 function Foreign({ content, onReplace }: Pick<Props, "content" | "onReplace">) {
