@@ -11,6 +11,7 @@ import {
   addCarrier,
   addSimulator,
   type CarrierRow,
+  changeCarrier,
   listCarriers,
   livingSenders,
   openPassword,
@@ -20,9 +21,15 @@ import {
   openSettings,
   shownSettings,
 } from "#sending";
-import { carrierOptions, givenSettings, smscAddress } from "./carrier-options.ts";
+import {
+  carrierOptions,
+  changedOptions,
+  givenSettings,
+  settingWithDefault,
+  smscAddress,
+} from "./carrier-options.ts";
 import { ACTOR, command, CommandFailure, type Context } from "./command.ts";
-import { flag, required, unless } from "./input.ts";
+import { flag, optional, required, several, unless } from "./input.ts";
 import { text } from "./input-values.ts";
 import { requireCarrier, sayWhoServes } from "./route-commands.ts";
 import { facts, table } from "./table.ts";
@@ -68,7 +75,7 @@ const add = command({
       : await addSimulator(db, change);
     if (added.outcome === "name_taken") {
       throw new CommandFailure(
-        `There is a carrier ${name} already. Choose another name, or remove it first: npx posthorn carrier remove ${name}`,
+        `There is a carrier ${name} already. Choose another name, or change that one: npx posthorn carrier set ${name} …`,
       );
     }
     const { state, problems } = await firstState(context, added.carrierId);
@@ -80,6 +87,60 @@ const add = command({
       `Messages take it once a route names it: npx posthorn route set "" ${route}`,
     );
     return { json, text: facts(json) };
+  },
+});
+
+const set = command({
+  name: "carrier set",
+  summary:
+    "Changes settings of an SMPP carrier, in force without a restart; what is not given stays as it is.",
+  arguments: { name: nameArgument },
+  options: {
+    smpp: optional("HOST:PORT", smscAddress, "Where its SMSC listens now."),
+    passwordStdin: flag("Read a new password from standard input."),
+    reset: {
+      ...several(
+        "OPTION",
+        settingWithDefault,
+        "An option to set back to its default, such as tls.",
+      ),
+      isRequired: false,
+    },
+    ...changedOptions,
+  },
+  prints: '{"carrierId","name","settings"}',
+  examples: ["carrier set acme --window 20 --rate 100", "carrier set acme --reset tls"],
+  async run({ name, smpp, passwordStdin, reset, ...given }, context) {
+    const { db, secrets: openBox } = await context.installation();
+    const carrier = requireCarrier(await listCarriers(db), name);
+    if (carrier.kind === "simulator") throw new CommandFailure("The simulator has no settings.");
+    const changes = { ...smpp, ...givenSettings(given) };
+    if (Object.keys(changes).length + reset.length === 0 && !passwordStdin)
+      throw new CommandFailure(
+        "Say what to change; npx posthorn carrier set --help tells the options.",
+      );
+    const password = passwordStdin ? await readPassword(context) : undefined;
+    const secrets = await openBox();
+    const settings = Object.fromEntries(
+      Object.entries({ ...openSettings(carrier, secrets), ...changes }).filter(
+        ([setting]) => !reset.includes(setting),
+      ),
+    );
+    const { warnings } = requireSettings(settings);
+    for (const warning of [...warnings, ...passwordWarnings(password ?? "")])
+      context.terminal.say(warning);
+    const isChanged = await changeCarrier(db, {
+      carrierId: carrier.carrier_id,
+      version: carrier.version,
+      settings,
+      ...(password === undefined ? {} : { password }),
+      secrets,
+      actor: ACTOR,
+      now: context.clock.now(),
+    });
+    if (!isChanged) throw new CommandFailure(`Somebody else changed ${name} meanwhile. Try again.`);
+    const json = { carrierId: carrier.carrier_id, name, settings: shownSettings(settings) };
+    return { json, text: facts({ ...json, settings: JSON.stringify(json.settings) }) };
   },
 });
 
@@ -219,6 +280,10 @@ const remove = command({
       context,
       ended.map(({ prefix }) => prefix),
     );
+    if (kind === "smpp")
+      context.terminal.say(
+        "Receipts that it still owes match nothing any more: their messages stay SENT.",
+      );
     if (kind === "simulator")
       context.terminal.say(
         `Nothing is simulated by ${name} any more. Bring it back with: npx posthorn carrier add ${name} --simulator`,
@@ -228,4 +293,4 @@ const remove = command({
   },
 });
 
-export const carrierCommands = [add, list, test, remove];
+export const carrierCommands = [add, set, list, test, remove];

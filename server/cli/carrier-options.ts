@@ -12,7 +12,22 @@ export const carrierOptions: Inputs = Object.fromEntries(
   described.map((setting) => [setting.name, unless("simulator", asInput(setting))]),
 );
 
-/** The settings that were given, by their names; what was left out keeps its default. */
+/** The same for a carrier that is there: nothing is asked for, and what is left out stays as it is. */
+export const changedOptions: Inputs = Object.fromEntries(
+  described.map((setting) => [
+    setting.name,
+    { ...asInput(setting), isRequired: false, fallback: null },
+  ]),
+);
+
+/** A setting that can go back to its default. */
+export function settingWithDefault(option: string): string {
+  const name = option.replaceAll("-", "_");
+  if (described.some((each) => each.name === name && !each.isRequired)) return name;
+  throw new Error(`must be an option of carrier add that may be left out, not "${option}".`);
+}
+
+/** The settings that were given, by their names. */
 export function givenSettings(given: Record<string, unknown>): Record<string, unknown> {
   const entries = described.map(({ name }) => [name, given[name]] as const);
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));

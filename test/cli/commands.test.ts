@@ -210,6 +210,31 @@ test("the simulator that was removed is brought back by the command that its rem
   );
 });
 
+test("a carrier's settings are changed, and set back, by name; what is not given stays", async () => {
+  const args = words`carrier add acme --smpp 127.0.0.1:9 --system-id me --tls --password-stdin`;
+  const added = await callPosthorn(args, { environment, input: "secret" });
+  const changed = await json<{
+    settings: object;
+  }>`carrier set acme --window 20 --receipt-id hex_to_decimal`;
+  const reset = await json<{ settings: object }>`carrier set acme --reset tls --reset receipt-id`;
+  const wrong = await run`carrier set acme --window many`;
+  const nothing = await run`carrier set acme`;
+  const removed = await run`carrier remove acme`;
+
+  assert.equal(added.code, 0);
+  const kept = { host: "127.0.0.1", system_id: "me", window: "20" };
+  assert.partialDeepStrictEqual(changed.settings, {
+    ...kept,
+    tls: "on",
+    receipt_id: "hex_to_decimal",
+  });
+  assert.partialDeepStrictEqual(reset.settings, kept);
+  assert.ok(!("tls" in reset.settings) && !("receipt_id" in reset.settings));
+  assert.match(wrong.stderr, /^--window /);
+  assert.match(nothing.stderr, /^Say what to change/);
+  assert.match(removed.stderr, /their messages stay SENT\.\n$/);
+});
+
 test("a message from the terminal is charged, queued and on record, and a refused one leaves no trace", async () => {
   const { accountId } = await json<Account>`account create --name Sends --credits 2`;
 
