@@ -14,8 +14,11 @@ const program: Program = {
     const { openInstallation } = await import("./installation.ts");
     return openInstallation(readConfig(), { clock: systemClock, migrations });
   },
-  start: async () => (await import("./start.ts")).start(stopping.signal),
-  stopSignal: () => AbortSignal.any([stopping.signal, outputClosed()]),
+  async start() {
+    isService = true;
+    await (await import("./start.ts")).start(stopping.signal);
+  },
+  stopSignal: () => AbortSignal.any([stopping.signal, unread.signal]),
 };
 
 /** Heard from the first moment. */
@@ -35,14 +38,22 @@ for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
 }
 
 /** Whoever reads a command's output may stop reading, such as head; a service goes on without. */
-function outputClosed(): AbortSignal {
-  const closed = new AbortController();
-  process.stdout.on("error", () => closed.abort());
-  return closed.signal;
-}
+const unread = new AbortController();
+let isService = false;
+let isUnwritten = false;
+process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => {
+  unread.abort();
+  if (code === "EPIPE" || isService || isUnwritten) return;
+  isUnwritten = true;
+  process.exitCode = 1;
+  process.stderr.write(
+    `The result could not be written (${code}), but what the command did is done. A key or secret that it made is lost: revoke it, and make another.\n`,
+  );
+});
 
-process.exitCode = await runCli({
+const exitCode = await runCli({
   program,
   argv: process.argv.slice(2),
   streams: { input: process.stdin, output: process.stdout, errors: process.stderr },
 });
+process.exitCode = isUnwritten ? 1 : exitCode;

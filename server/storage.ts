@@ -154,24 +154,7 @@ async function external(url: string): Promise<Storage> {
   let client: Client | undefined;
   try {
     client = await connectToPrimary(url);
-    const { rows } = await client.query<{
-      server_version_num: string;
-      fsync: string;
-      full_page_writes: string;
-    }>(
-      "select current_setting('server_version_num') as server_version_num, current_setting('fsync') as fsync, current_setting('full_page_writes') as full_page_writes",
-    );
-    const major = Math.floor(Number(rows[0]?.server_version_num) / 10_000);
-    if (major < OLDEST_VERSION) {
-      throw new Unfit(
-        `DATABASE_URL leads to PostgreSQL ${major}; Posthorn needs ${OLDEST_VERSION} or newer. Upgrade it, or leave DATABASE_URL out to use the embedded one.`,
-      );
-    }
-    if (rows[0]?.fsync !== "on" || rows[0].full_page_writes !== "on") {
-      throw new Unfit(
-        "DATABASE_URL leads to a PostgreSQL with fsync or full_page_writes off: it can lose what was accepted. Switch both on.",
-      );
-    }
+    refuseUnfit(await settingsOf(client));
     return { url, isEmbedded: false, stop: () => Promise.resolve() };
   } catch (error) {
     if (error instanceof Unfit) throw error;
@@ -180,6 +163,38 @@ async function external(url: string): Promise<Storage> {
     );
   } finally {
     await client?.end().catch(() => undefined);
+  }
+}
+
+/** Without these, a crash of the server loses what was accepted. */
+const DURABLE = ["fsync", "full_page_writes", "synchronous_commit"];
+
+async function settingsOf(client: Client): Promise<Map<string, string>> {
+  const { rows } = await client.query<{ name: string; setting: string }>(
+    "select name, setting from pg_settings where name = any ($1)",
+    [["server_version_num", "server_encoding", ...DURABLE]],
+  );
+  return new Map(rows.map(({ name, setting }) => [name, setting]));
+}
+
+function refuseUnfit(settings: Map<string, string>): void {
+  const major = Math.floor(Number(settings.get("server_version_num")) / 10_000);
+  if (major < OLDEST_VERSION) {
+    throw new Unfit(
+      `DATABASE_URL leads to PostgreSQL ${major}; Posthorn needs ${OLDEST_VERSION} or newer. Upgrade it, or leave DATABASE_URL out to use the embedded one.`,
+    );
+  }
+  const off = DURABLE.filter((name) => settings.get(name) === "off");
+  if (off.length > 0) {
+    throw new Unfit(
+      `DATABASE_URL leads to a PostgreSQL that can lose what was accepted. Switch on, for the server, the database and the role: ${off.join(", ")}.`,
+    );
+  }
+  const encoding = settings.get("server_encoding");
+  if (encoding !== "UTF8") {
+    throw new Unfit(
+      `DATABASE_URL leads to a database in ${encoding}, which cannot hold every text. Make one in UTF8: create database posthorn owner posthorn encoding 'UTF8' template template0`,
+    );
   }
 }
 

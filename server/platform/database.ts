@@ -6,6 +6,7 @@ import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 import { type PoolMeter, poolMeter } from "./pool-metrics.ts";
 import { isStandby, type Primary, seekPrimary } from "./primary.ts";
+import { sessionOptions } from "./session.ts";
 import type { Sql } from "./sql.ts";
 import { readTimestamp } from "./timestamp.ts";
 import {
@@ -244,10 +245,7 @@ export function poolConfig(options: DatabaseOptions): pg.PoolConfig {
     ...(statementTimeoutMs === 0 ? {} : { query_timeout: statementTimeoutMs + SILENCE_MS }),
     lock_timeout: statementTimeoutMs === 0 ? 0 : 2_000,
     idle_in_transaction_session_timeout: 10_000,
-    // Compiling a plan takes longer than any of our statements, and is done at every call.
-    options: ["jit=off", ...(options.genericPlans ? GENERIC_PLANS : [])]
-      .map((setting) => `-c ${setting}`)
-      .join(" "),
+    options: sessionOptions(options.genericPlans ? GENERIC_PLANS : []),
     types: { getTypeParser },
   };
 }

@@ -2,6 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type pg from "pg";
 import type { Queryable } from "./database.ts";
+import { Unfit } from "./embedded-postgres/unfit.ts";
 import { connectToPrimary } from "./primary.ts";
 import { sql } from "./sql.ts";
 
@@ -45,6 +46,8 @@ export async function migrate(url: string, signal?: AbortSignal): Promise<string
     const missing = migrations.filter(({ name }) => !done.has(name));
     for (const migration of missing) await apply(client, migration);
     return missing.map(({ name }) => name);
+  } catch (error) {
+    throw denialOf(error) ?? error;
   } finally {
     await client.end();
   }
@@ -77,6 +80,23 @@ function refuseNewer(done: Set<string>, migrations: Migration[]): void {
       `The database was migrated by a newer version of Posthorn (${strange.join(", ")}). Start that version, or restore a backup.`,
     );
   }
+}
+
+/** What the operator can mend, by PostgreSQL's code. */
+const DENIALS: Record<string, string> = {
+  "42501": "Make its role the owner: alter database NAME owner to ROLE",
+  "3F000":
+    "Make the schema that its role's search_path names, or: alter role ROLE reset search_path",
+  "25006": "It takes no writes; DATABASE_URL must lead to the primary",
+};
+
+function denialOf(error: unknown): Unfit | undefined {
+  const { message, code = "", cause } = error as Error & { code?: string };
+  if (cause !== undefined) return denialOf(cause);
+  const remedy = DENIALS[code];
+  return remedy === undefined
+    ? undefined
+    : new Unfit(`The database cannot be brought up to date: ${message}. ${remedy}.`);
 }
 
 async function apply(client: pg.ClientBase, { name, text }: Migration): Promise<void> {

@@ -1,4 +1,5 @@
 import pg from "pg";
+import { sessionOptions } from "./session.ts";
 
 /**
  * A database address that may name several hosts, as in `postgres://user@one:5432,two:5432/name`: one
@@ -64,6 +65,7 @@ export async function connectToPrimary(
   for (let host = 0; host < primary.count; host += 1) {
     const client = new primary.Client({
       connectionTimeoutMillis: 5_000,
+      options: sessionOptions(),
       ...config,
       connectionString: address,
     });

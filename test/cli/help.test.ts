@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { loadCommands } from "../../server/cli/index.ts";
@@ -22,6 +23,18 @@ test("--help lists every command, and a group's lists its own", async () => {
   }
   assert.match(group.stdout, /account secret show/);
   assert.doesNotMatch(group.stdout, /credits add/);
+});
+
+test("a result that cannot be written is a failure that says so; a reader who stops reading is none", () => {
+  const help = [join(import.meta.dirname, "../../bin/posthorn.mjs"), "--help"];
+  const full = openSync("/dev/full", "w");
+  const { status, stderr } = spawnSync(process.execPath, help, { stdio: ["ignore", full, "pipe"] });
+  closeSync(full);
+  const piped = spawnSync("sh", ["-c", '"$0" "$@" | true', process.execPath, ...help]);
+
+  assert.equal(status, 1);
+  assert.match(String(stderr), /^The result could not be written \(ENOSPC\)/);
+  assert.equal(String(piped.stderr), "");
 });
 
 test("start --help shows every setting", async () => {

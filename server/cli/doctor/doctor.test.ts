@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { type Queryable, systemClock } from "#platform";
 import { attempt } from "./check.ts";
 import { checkClock, checkDatabase, checkStandbys, judgeMigrations } from "./database.ts";
-import { checkPermissions } from "./folder.ts";
+import { checkPermissions, hasCluster } from "./folder.ts";
 import { checkService } from "./readiness.ts";
 
 /** A database that answers every question with these rows. */
@@ -82,6 +82,13 @@ test("secrets that others may read are a fault, with the command that closes the
   } finally {
     await rm(dataDir, { recursive: true });
   }
+});
+
+test("a folder that cannot be seen is not taken for one that is not there", async () => {
+  const dataDir = join(import.meta.filename, "data");
+
+  await assert.rejects(checkPermissions({ dataDir }), /cannot be seen \(ENOTDIR\)/);
+  await assert.rejects(hasCluster({ dataDir }), /cannot be seen \(ENOTDIR\)/);
 });
 
 test("a service that does not answer is a warning, not the end", async () => {

@@ -49,11 +49,18 @@ export async function checkPermissions({ dataDir }: Folder): Promise<Check> {
   return ok("file permissions", "Secrets are readable by their owner alone.");
 }
 
+/** Undefined where there is no such file; what cannot be seen may well be there. */
 async function modeOf(path: string): Promise<number | undefined> {
-  return stat(path).then(
-    ({ mode }) => mode,
-    () => undefined,
-  );
+  try {
+    return (await stat(path)).mode;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") return undefined;
+    throw new Error(
+      `${path} cannot be seen (${code}). Run this as the user that runs Posthorn, or correct DATA_DIR.`,
+      { cause: error },
+    );
+  }
 }
 
 async function nearestExisting(path: string): Promise<string> {

@@ -1,0 +1,17 @@
+/**
+ * What our statements and the reading of their answers are written for. A role or a database may have
+ * other settings of its own; they do not hold for our sessions.
+ */
+const SETTINGS = [
+  // Compiling a plan takes longer than any of our statements, and is done at every call.
+  "jit=off",
+  "datestyle=ISO",
+  "standard_conforming_strings=on",
+  "default_transaction_isolation=read\\ committed",
+  "default_transaction_read_only=off",
+];
+
+/** For the driver, which hands them over when it connects. */
+export function sessionOptions(more: readonly string[] = []): string {
+  return [...SETTINGS, ...more].map((setting) => `-c ${setting}`).join(" ");
+}
