@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { systemClock } from "#platform";
 
 const MAIN = join(import.meta.dirname, "../../server/main.ts");
-const LIMIT_MS = 30_000;
+const LIMIT_MS = 120_000;
 export const TEST_SECRET_KEY = Buffer.alloc(32, 7).toString("base64");
 
 export type ServiceProcess = AsyncDisposable & {
