@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { isSecretKeyRight } from "#accounts";
 import {
   type Clock,
@@ -8,14 +9,19 @@ import {
   missingMigrations,
   openDatabase,
   type Queryable,
-  type SecretBox,
   secretBox,
   silentLog,
   Unfit,
 } from "#platform";
 import type { Installation, MigrationsWish } from "./cli/index.ts";
 import type { Config } from "./settings.ts";
-import { joinStorage, previousSecretKey, readSecretKey, type Storage } from "./storage.ts";
+import {
+  hasSecretKey,
+  joinStorage,
+  previousSecretKey,
+  readSecretKey,
+  type Storage,
+} from "./storage.ts";
 
 /** What a command works on, beside a running service or without one. */
 export async function openInstallation(
@@ -39,11 +45,7 @@ export async function openInstallation(
       log,
       applied,
       missingMigrations: () => findMissing(url),
-      async secrets() {
-        const secrets = secretBox(await readSecretKey(config), previousSecretKey(config));
-        await refuseOtherKey(db, secrets);
-        return secrets;
-      },
+      secrets: async () => secretBox(await requireSecretKey(config, db), previousSecretKey(config)),
       async close() {
         await db.close();
         await storage.stop();
@@ -64,9 +66,19 @@ async function isRunningAt(dataDir: string, url: string): Promise<boolean> {
   return running !== undefined;
 }
 
-/** What a wrong key seals, the right one cannot open: whoever has it must not even begin. */
-export async function refuseOtherKey(db: Queryable, secrets: SecretBox): Promise<void> {
-  if (await isSecretKeyRight(db, secrets)) return;
+/**
+ * The key of this database. What a wrong one seals, the right one cannot open: whoever has it must not
+ * even begin, and where secrets are sealed already, none is made.
+ */
+export async function requireSecretKey(config: Config, db: Queryable): Promise<Buffer> {
+  const isRight = (key: Buffer) => isSecretKeyRight(db, secretBox(key, previousSecretKey(config)));
+  if (!hasSecretKey(config) && !(await isRight(randomBytes(32)))) {
+    throw new Unfit(
+      `There is no SECRET_KEY and no secret.key in ${config.dataDir}, but the database holds sealed secrets. Bring back the key that they were sealed with.`,
+    );
+  }
+  const key = await readSecretKey(config);
+  if (await isRight(key)) return key;
   throw new Unfit(
     "SECRET_KEY, or secret.key in DATA_DIR, is not the key that this database's secrets were sealed with. Use the one that this database was used with until now.",
   );

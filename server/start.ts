@@ -1,14 +1,14 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
-import { createLog, migrate, secretBox, systemClock, Unfit } from "#platform";
+import { createLog, migrate, systemClock, Unfit } from "#platform";
 import { compose } from "./compose.ts";
 import { readConfig } from "./config.ts";
 import { greeting } from "./greeting.ts";
-import { briefly, refuseOtherKey } from "./installation.ts";
+import { briefly, requireSecretKey } from "./installation.ts";
 import type { Config } from "./settings.ts";
 import { buildPages } from "./pages.ts";
 import { forgetKilledNodes } from "#sending";
-import { openStorage, previousSecretKey, readSecretKey } from "./storage.ts";
+import { openStorage } from "./storage.ts";
 
 /**
  * Runs the service until a stop signal: finishes what is in flight, PostgreSQL last. A signal that
@@ -25,9 +25,7 @@ export async function start(signal: AbortSignal): Promise<void> {
       if (!signal.aborted) throw error;
     });
     if (signal.aborted) return;
-    const secretKey = await readSecretKey(config);
-    const secrets = secretBox(secretKey, previousSecretKey(config));
-    await briefly(storage.url, (db) => refuseOtherKey(db, secrets));
+    const secretKey = await briefly(storage.url, (db) => requireSecretKey(config, db));
     if (storage.isEmbedded) await briefly(storage.url, forgetKilledNodes);
     const publicUrl = config.publicUrl ?? `http://${addressOf(config.host)}:${config.port}`;
     const isDashboard = config.roles.has("dashboard");

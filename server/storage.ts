@@ -208,10 +208,16 @@ export function previousSecretKey({ secretKeyPrevious }: Config): Buffer | undef
   return secretKeyPrevious && Buffer.from(secretKeyPrevious.reveal(), "base64");
 }
 
+const keyFileOf = ({ dataDir }: Config) => join(dataDir, "secret.key");
+
+export function hasSecretKey(config: Config): boolean {
+  return config.secretKey !== undefined || existsSync(keyFileOf(config));
+}
+
 /** The key that encrypts secrets at rest; made once in the data folder where none is given. */
 export async function readSecretKey(config: Config): Promise<Buffer> {
   if (config.secretKey) return Buffer.from(config.secretKey.reveal(), "base64");
-  const path = join(config.dataDir, "secret.key");
+  const path = keyFileOf(config);
   if (!existsSync(path)) await makeSecretKey(config.dataDir, path);
   return Buffer.from((await readFile(path, "utf8")).trim(), "base64");
 }

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { readdir } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { sql } from "#platform";
 import { callPosthorn, type CliRun, posthornJson, words } from "../support/cli.ts";
+import { dataFolder } from "../support/data-folder.ts";
 import { type TestDatabase, testDatabase } from "../support/postgres.ts";
 
 /** One database for the file: each test works on an account of its own, or on its own prefix. */
@@ -309,6 +311,11 @@ test("another SECRET_KEY than the service's is refused before anything is sealed
 
   assert.equal(refused.code, 1);
   assert.match(refused.stderr, /is not the key that this database's secrets were sealed with/);
+  await using folder = await dataFolder();
+  const lost = { DATABASE_URL: db.url, DATA_DIR: folder.path };
+  const keyless = await callPosthorn(words`account create --name Keyless`, { environment: lost });
+  assert.match(keyless.stderr, /^There is no SECRET_KEY and no secret\.key .* Bring back the key/);
+  assert.deepEqual(await readdir(folder.path), [], "none is made");
   assert.equal(doctor.code, 1);
   const { data } = JSON.parse(doctor.stdout) as { data: Finding[] };
   const faults = data.filter(({ state }) => state === "fault");

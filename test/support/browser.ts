@@ -27,7 +27,9 @@ let users = 0;
  */
 export async function shareBrowser(): Promise<{ browser: Browser } & AsyncDisposable> {
   users += 1;
-  running ??= findBrowser().then((found) => chromium.launch({ ...found, args: ARGS, timeout: 120_000 }));
+  running ??= findBrowser().then((found) =>
+    chromium.launch({ ...found, args: ARGS, timeout: 120_000 }),
+  );
   const browser = await running;
   return {
     browser,

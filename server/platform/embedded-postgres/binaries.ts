@@ -93,7 +93,7 @@ export async function linkLibraries(native: string): Promise<void> {
     await symlink(basename(source), link).catch((error: NodeJS.ErrnoException) => {
       if (error.code === "EEXIST") return;
       throw new Unfit(
-        `The library links of PostgreSQL in ${native} are missing and cannot be made (${error.code}). Run npm rebuild as the owner of that folder.`,
+        `The library links of PostgreSQL in ${native} are missing and cannot be made (${error.code}). Run npm run build as the owner of that folder.`,
       );
     });
   }
