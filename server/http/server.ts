@@ -196,7 +196,7 @@ async function sendError(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const problem = await recheck(request, asProblem(error));
-  if (problem.status >= 500) logFault(options.log, error, request, problem);
+  logProblem(options.log, error, request, problem);
   options.metrics.refused.labels(problem.code).inc();
   reply
     .code(problem.status)
@@ -238,14 +238,13 @@ async function recheck(request: FastifyRequest, problem: Problem): Promise<Probl
   return judge(problem).catch(asProblem);
 }
 
-function logFault(log: Log, error: unknown, request: FastifyRequest, problem: Problem): void {
-  const fields = {
-    error,
-    requestId: request.id,
-    code: problem.code,
-    path: request.routeOptions.url,
-  };
-  log[severityOf(error)](fields, `request ${request.id} was answered with ${problem.status}`);
+/** Faults of ours as such; what was refused only for those who look for it. */
+function logProblem(log: Log, error: unknown, request: FastifyRequest, problem: Problem): void {
+  const { status, code } = problem;
+  const says = `request ${request.id} was answered with ${status}`;
+  const fields = { requestId: request.id, code, path: request.routeOptions.url };
+  if (status >= 500) log[severityOf(error)]({ error, ...fields }, says);
+  else log.debug(fields, says);
 }
 
 /** PostgreSQL's, for NUL in a text. Fields of messages are judged before; elsewhere, as in a name, this refuses it. */

@@ -57,6 +57,16 @@ async function addRefused(db: TestDatabase, box: SecretBox): Promise<void> {
   });
 }
 
+test("a refusal is found in the log by the request id of its answer", async () => {
+  const answer = await world.api.get("/v1/messages?limit=no");
+  const { requestId } = answer.json().error;
+
+  const found = lines
+    .map((line) => JSON.parse(line))
+    .filter((each) => each.requestId === requestId);
+  assert.partialDeepStrictEqual(found, [{ code: "VALIDATION_FAILED", path: "/v1/messages" }]);
+});
+
 async function sendGood(receiverUrl: string): Promise<void> {
   const callbackUrl = `${receiverUrl}?token=${TOKEN}`;
   for (const recipient of [NUMBER, ...OTHER_NUMBERS.slice(0, 3)]) {
