@@ -10,9 +10,9 @@ test("work of one message runs in order, of others beside it, never more than 32
       const queue = inOrderPerMessage();
       const done = new Map<number, number[]>();
       let [running, most] = [0, 0];
-      const all = (async () => {
+      const all = (() => {
         for (const [n, message] of added.entries()) {
-          await queue.add(String(message), async () => {
+          queue.add(String(message), async () => {
             running += 1;
             most = Math.max(most, running);
             await scheduler.schedule(Promise.resolve());
@@ -20,12 +20,13 @@ test("work of one message runs in order, of others beside it, never more than 32
             done.set(message, [...(done.get(message) ?? []), n]);
           });
         }
-        await queue.idle();
+        return queue.idle();
       })();
 
       await scheduler.waitFor(all);
 
       assert.ok(most <= 32);
+      assert.equal(queue.size(), 0);
       assert.equal([...done.values()].flat().length, added.length);
       for (const order of done.values())
         assert.deepEqual(

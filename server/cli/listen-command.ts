@@ -32,11 +32,22 @@ const listen = command({
       const onLapse = () => terminal.say("Nothing was heard for a while; events may be missing.");
       const onAway = () => terminal.say("The database is away; waiting for it.");
       const follow = { accountId: account, signal, onReady, onLapse, onAway, isBack };
+      const show = (event: SignedEvent, forwarded: Forwarding | null) =>
+        terminal.print(terminal.isJson ? jsonLine(event, forwarded) : textLine(event, forwarded));
+      let isTold = false;
+      // Never waits for the receiver: what is not read in time is swept from the database.
       for await (const event of followEvents(deps, follow)) {
-        await queue.add(event.messageId, async () => {
-          const forwarded = (await forwarding?.forward(event)) ?? null;
-          terminal.print(terminal.isJson ? jsonLine(event, forwarded) : textLine(event, forwarded));
-        });
+        if (queue.size() < MAX_WAITING) {
+          queue.add(event.messageId, async () => {
+            const signed = { ...event, headers: event.sign() };
+            if (signal.aborted && forwarding) show(signed, notForwarded("listening was stopped"));
+            else show(signed, (await forwarding?.forward(signed)) ?? null);
+          });
+          continue;
+        }
+        if (!isTold) terminal.say(TOO_SLOW);
+        isTold = true;
+        show({ ...event, headers: event.sign() }, notForwarded("too many wait for the receiver"));
       }
       await queue.idle();
     } finally {
@@ -49,6 +60,18 @@ const listen = command({
 const NOTHING_TO_HEAR =
   "No service is running, so there is nothing to hear. Start it first, with: npm start";
 
+/** In memory for a receiver slower than the events; with their bodies some 100 MB. */
+const MAX_WAITING = 50_000;
+
+const TOO_SLOW = `The receiver is slower than the events: ${MAX_WAITING} wait for it. Further ones are shown here, but not forwarded until it has caught up.`;
+
+type SignedEvent = FollowedEvent & { headers: Record<string, string> };
+type Forwarding = Forwarded | { httpStatus: null; error: string; durationMs: null };
+
+function notForwarded(why: string): Forwarding {
+  return { httpStatus: null, error: `not forwarded: ${why}`, durationMs: null };
+}
+
 function openForwarder({ clock }: Context, url: string) {
   const opened = forwarder({ clock, url });
   if (typeof opened === "string") throw new CommandFailure(`--forward-to: ${opened}`);
@@ -56,7 +79,7 @@ function openForwarder({ clock }: Context, url: string) {
 }
 
 /** The body as text holds its exact octets: they are UTF-8, and signed as they are. */
-function jsonLine(event: FollowedEvent, forwarded: Forwarded | null): string {
+function jsonLine(event: SignedEvent, forwarded: Forwarding | null): string {
   const { event: name, messageId, status, body, headers } = event;
   return JSON.stringify({
     event: name,
@@ -68,11 +91,12 @@ function jsonLine(event: FollowedEvent, forwarded: Forwarded | null): string {
   });
 }
 
-function textLine({ at, event, messageId }: FollowedEvent, forwarded: Forwarded | null): string {
+function textLine({ at, event, messageId }: SignedEvent, forwarded: Forwarding | null): string {
   const line = `${at.toISOString()}  ${event.padEnd(19)}  ${messageId}`;
   if (forwarded === null) return line;
   const answer = forwarded.httpStatus ?? forwarded.error ?? "no answer";
-  return `${line}  ${answer} in ${forwarded.durationMs} ms`;
+  const duration = forwarded.durationMs === null ? "" : ` in ${forwarded.durationMs} ms`;
+  return `${line}  ${answer}${duration}`;
 }
 
 export const listenCommands = [listen];

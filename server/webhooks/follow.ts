@@ -23,8 +23,8 @@ export type FollowedEvent = {
   at: Date;
   /** The octets that the webhook has, whether or not there is one. */
   body: Buffer;
-  /** Signed now, by the account's secrets. */
-  headers: Record<string, string>;
+  /** Its headers, signed when it is called: receivers refuse a signature that is minutes old. */
+  sign(): Record<string, string>;
 };
 
 type Deps = { db: Queryable; clock: Clock; secrets: SecretBox; version: string };
@@ -46,6 +46,8 @@ export type FollowWish = {
 /** Events are written for followers for this long after the last renewal. */
 const FOLLOW_MS = 60_000;
 const RENEW_MS = 20_000;
+/** What was written for followers is swept after this long, whether or not it was read. */
+export const FOLLOWED_KEPT_MS = 120_000;
 const LOOK_EVERY_MS = 200;
 const PAGE = 500;
 /** A database that is started again, or fails over, is back long before. */
@@ -55,7 +57,8 @@ const ASK_AGAIN_MS = 500;
 /**
  * Every change of status of an account as it happens, each once, those of a message in order. What
  * one transaction wrote is seen when it commits: each look takes what its snapshot sees and the one
- * before it did not, so a slow transaction is never passed over.
+ * before it did not, so a slow transaction is never passed over. Whoever reads must take them as they
+ * come: what he leaves unread for two minutes is swept.
  */
 export async function* followEvents(
   { db: impatient, ...rest }: Deps,
@@ -70,8 +73,10 @@ export async function* followEvents(
   let seen = await readSnapshot(db);
   onReady?.();
   while (!signal.aborted) {
-    if (clock.monotonicMs() - renewedAtMs >= RENEW_MS) {
-      if (!(await renew(db, accountId))) onLapse?.();
+    const unrenewedMs = clock.monotonicMs() - renewedAtMs;
+    if (unrenewedMs >= RENEW_MS) {
+      // Another follower of the account renews for this one too, but does not read for it.
+      if (!(await renew(db, accountId)) || unrenewedMs >= FOLLOWED_KEPT_MS) onLapse?.();
       renewedAtMs = clock.monotonicMs();
     }
     const now = await readSnapshot(db);
@@ -160,13 +165,15 @@ async function eventsOf(
   const events = await findEventBodies(db, keys);
   const found = await findSigningSecrets(db, { accountIds: [accountId], secrets });
   const live = liveSecrets(found.get(accountId));
-  const timestampSeconds = Math.floor(clock.now().getTime() / 1000);
   return events.map(({ message_id: messageId, sequence, status, at, body }) => {
     const deliveryId = eventId(messageId, sequence);
     const event = eventNames[status];
-    const signable = { eventId: deliveryId, timestampSeconds, body, secrets: live };
-    const headers = webhookHeaders({ ...signable, event, attempt: 1, sequence }, version);
-    return { deliveryId, event, messageId, sequence, status, at, body, headers };
+    const sign = () => {
+      const timestampSeconds = Math.floor(clock.now().getTime() / 1000);
+      const signable = { eventId: deliveryId, timestampSeconds, body, secrets: live };
+      return webhookHeaders({ ...signable, event, attempt: 1, sequence }, version);
+    };
+    return { deliveryId, event, messageId, sequence, status, at, body, sign };
   });
 }
 

@@ -6,15 +6,16 @@ import { judgeUrl } from "./egress/judge-url.ts";
 import { egressPolicy } from "./egress/policy.ts";
 import { systemResolve } from "./egress/resolve.ts";
 import { trust } from "./egress/trust.ts";
-import type { FollowedEvent } from "./follow.ts";
 import { attemptInWords } from "./attempt-words.ts";
 import { outcomeClass } from "./outcome.ts";
 import { poster } from "./post.ts";
 
 export type Forwarded = { httpStatus: number | null; error: string | null; durationMs: number };
 
+type Signed = { headers: Record<string, string>; body: Buffer };
+
 export type Forwarder = {
-  forward(event: FollowedEvent): Promise<Forwarded>;
+  forward(event: Signed): Promise<Forwarded>;
   close(): Promise<void>;
 };
 

@@ -1,4 +1,5 @@
 import { type Database, type Loop, type Metrics, sql } from "#platform";
+import { FOLLOWED_KEPT_MS } from "./follow.ts";
 import { sweepHosts } from "./hosts.ts";
 
 const HOUR_MS = 3_600_000;
@@ -32,7 +33,8 @@ export function sweepFollowed(db: Database): Loop {
     idleMs: MINUTE_MS,
     async pass() {
       await db.query(sql`
-        delete from followed_events where at < clock_timestamp() - interval '2 minutes'`);
+        delete from followed_events
+         where at < clock_timestamp() - make_interval(secs => ${FOLLOWED_KEPT_MS / 1000})`);
       await db.query(sql`delete from followers where until < clock_timestamp() - interval '1 day'`);
       return 0;
     },

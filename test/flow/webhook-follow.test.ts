@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { moveMessages } from "#messages";
-import { openDatabase, silentLog, sql, systemClock } from "#platform";
+import { openDatabase, silentLog, type Sql, sql, systemClock } from "#platform";
 import { type FollowedEvent, followEvents, forwarder } from "#webhooks";
 import { verifyWebhook } from "../../sdk/webhook.ts";
+import type { Context } from "../../server/cli/command.ts";
+import { listenCommands } from "../../server/cli/listen-command.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
 import { type WebhookWorld, webhookWorld } from "../support/webhook-world.ts";
@@ -51,7 +53,7 @@ test("a follower sees every change of status, with and without a callback addres
         ["message.undelivered", 3],
       ],
     );
-    for (const { body, headers } of own) assert.ok(verifyWebhook(body, headers, secret));
+    for (const { body, sign } of own) assert.ok(verifyWebhook(body, sign(), secret));
   }
   const events = await world.db.query<{ body: Buffer }>(sql`
     select body from events where message_id = ${told} order by sequence`);
@@ -112,12 +114,118 @@ test("a followed event is forwarded with the same octets and headers", async () 
   await world.move(await world.message({ url: null }), "SENT");
   await until("it is seen", () => follower.seen.length === 1);
   const [event] = follower.seen as [FollowedEvent];
+  const headers = event.sign();
 
-  const forwarded = await forwarding.forward(event);
+  const forwarded = await forwarding.forward({ ...event, headers });
   await forwarding.close();
 
   assert.partialDeepStrictEqual(forwarded, { httpStatus: 200, error: null });
   const [received] = await receiver.arrived(1);
   assert.deepEqual(received?.body, event.body);
-  assert.equal(received.headers["x-sms-signature"], event.headers["X-SMS-Signature"]);
+  assert.equal(received.headers["x-sms-signature"], headers["X-SMS-Signature"]);
+});
+
+/** `listen --forward-to` as the command line runs it, until it is disposed of. */
+async function listen({ db, secrets, accountId }: WebhookWorld, url: string) {
+  const lines: { headers: Record<string, string>; forwarded: { error: string | null } }[] = [];
+  const ready = Promise.withResolvers<void>();
+  const stopping = new AbortController();
+  const listening = { lines, stopping, looks: 0, lateMs: 0 };
+  const watched: typeof db = Object.assign(Object.create(db), {
+    query: (statement: Sql) => {
+      if (statement.text.includes("pg_current_snapshot")) listening.looks += 1;
+      return db.query(statement);
+    },
+  });
+  const context = {
+    clock: { ...systemClock, now: () => new Date(Date.now() + listening.lateMs) },
+    signal: stopping.signal,
+    program: { version: "test" },
+    terminal: {
+      isJson: true,
+      print: (line: string) => void lines.push(JSON.parse(line) as (typeof lines)[number]),
+      say: () => ready.resolve(),
+    },
+    installation: () =>
+      Promise.resolve({ db: watched, secrets: () => Promise.resolve(secrets), isAlone: false }),
+  } as unknown as Context;
+  const [command] = listenCommands;
+  const ended = command?.run({ account: accountId, forwardTo: url }, context);
+  await Promise.race([ready.promise, ended]);
+  return Object.assign(listening, {
+    async [Symbol.asyncDispose]() {
+      stopping.abort();
+      await ended;
+    },
+  });
+}
+
+test("a receiver that is slow gets every event all the same, each signed when it is forwarded", async () => {
+  await using receiver = await startReceiver(() => "hold");
+  await using world = await webhookWorld();
+  await using listening = await listen(world, receiver.url);
+
+  await world.sent(600, { url: "http://127.0.0.1:1/hook" });
+  await receiver.arrived(32);
+  const { looks } = listening;
+  await until("all of them are read", () => listening.looks >= looks + 3);
+  await world.db.query(sql`delete from followed_events`);
+  listening.lateMs = 600_000;
+  receiver.release(200);
+  await until("all of them are shown", () => listening.lines.length === 600);
+
+  const ids = receiver.received.map(({ headers }) => headers["webhook-id"]);
+  assert.equal(new Set(ids).size, 600);
+  const [first = 0, ...others] = receiver.received
+    .map(({ headers }) => Number(headers["webhook-timestamp"]))
+    .filter((_, n) => n === 0 || n >= 32);
+  assert.ok(others.every((seconds) => seconds >= first + 600));
+});
+
+test("what still waits for the receiver when listening is stopped is shown as not forwarded", async () => {
+  await using receiver = await startReceiver(() => "hold");
+  await using world = await webhookWorld();
+  const listening = await listen(world, receiver.url);
+  await world.sent(40, { url: "http://127.0.0.1:1/hook" });
+  await receiver.arrived(32);
+  const { looks } = listening;
+  await until("all of them are read", () => listening.looks >= looks + 3);
+
+  listening.stopping.abort();
+  receiver.release(200);
+  await listening[Symbol.asyncDispose]();
+
+  const errors = listening.lines.map(({ forwarded }) => forwarded.error);
+  assert.deepEqual(
+    errors.toSorted().slice(0, 8),
+    Array.from({ length: 8 }, () => "not forwarded: listening was stopped"),
+  );
+  assert.equal(errors.filter((error) => error === null).length, 32);
+});
+
+test("a follower that did not read while another renewed is told that events may be missing", async () => {
+  await using world = await webhookWorld();
+  const stopping = new AbortController();
+  const { db, secrets, accountId } = world;
+  let [skewMs, lapses, isReady] = [0, 0, false];
+  const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + skewMs };
+  const wish = {
+    accountId,
+    signal: stopping.signal,
+    onReady: () => void (isReady = true),
+    onLapse: () => void (lapses += 1),
+  };
+  const events = followEvents({ db, clock, secrets, version: "test" }, wish);
+  const first = events.next();
+  await until("it follows", () => isReady);
+  await world.sent(1, { url: "http://127.0.0.1:1/hook" });
+  await first;
+
+  await using _other = await follow(world);
+  skewMs = 120_000;
+  const second = events.next();
+  await until("it is told", () => lapses === 1);
+  stopping.abort();
+
+  assert.equal((await second).done, true);
 });
