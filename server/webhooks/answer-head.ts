@@ -26,7 +26,8 @@ function readHead(text: string): Head | string {
   const [, minor, digits] = STATUS_LINE.exec(first) ?? [];
   if (digits === undefined) return "the status line cannot be read";
   const status = Number(digits);
-  if (status === 100 || status === 101) return `${status} was not asked for`;
+  // After it the connection speaks another protocol; any other 1xx may come unasked (RFC 9110, 15.2).
+  if (status === 101) return "101 was not asked for";
   const headers = readHeaders(lines);
   if (headers === undefined) return "a header cannot be read";
   const connection = wordsOf(headers["connection"]);
