@@ -54,6 +54,9 @@ export class Answer {
       return { broken: "the answer does not begin with HTTP/1." };
     const end = head.indexOf(END_OF_HEAD);
     if (end > MAX_HEADER_OCTETS) return "headers_too_large";
+    // Told at once too: whoever ends lines without CR has sent all he will, and we would time out.
+    if (end === -1 && hasBareLineFeed(head, this.#head?.length ?? 0))
+      return { broken: "a line of the head does not end with CR LF" };
     this.#head = head;
     if (end === -1) return "more";
     this.#head = null;
@@ -124,6 +127,14 @@ export class Answer {
   }
 }
 
+function hasBareLineFeed(head: Buffer, from: number): boolean {
+  for (let at = head.indexOf(LF, from); at !== -1; at = head.indexOf(LF, at + 1))
+    if (head[at - 1] !== CR) return true;
+  return false;
+}
+
+const CR = 0x0d;
+const LF = 0x0a;
 const START = Buffer.from("HTTP/1.");
 const END_OF_HEAD = Buffer.from("\r\n\r\n");
 const LENGTH = /^\d{1,15}$/;

@@ -136,6 +136,11 @@ const hostiles: Hostile[] = [
     expected: "http_broken",
   },
   {
+    name: "ends its lines without CR",
+    receive: answering(write("HTTP/1.1 200 OK\nContent-Length: 0\n\n")),
+    expected: "http_broken",
+  },
+  {
     name: "contradicts itself about the length",
     receive: answering(
       write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok!"),
