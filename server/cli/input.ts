@@ -10,7 +10,7 @@ export type Input<Value = unknown> = {
   isRepeatable: boolean;
   /** What holds where nothing is given. */
   fallback: string | null;
-  /** The flag that makes it meaningless: neither asked for nor taken where that one is given. */
+  /** The flag or argument that makes it meaningless: neither asked for nor taken where that one is given. */
   unless?: string;
   /** All texts that were given, in order. */
   read(texts: readonly string[]): Value;
@@ -68,10 +68,10 @@ function isGiven(texts: readonly string[]): boolean {
   return texts.length > 0;
 }
 
-/** Belongs to what the flag of this key stands against. */
-export function unless<Value>(flagKey: string, input: Input<Value>): Input<Value | undefined> {
+/** Belongs to what the flag or argument of this key stands against. */
+export function unless<Value>(rivalKey: string, input: Input<Value>): Input<Value | undefined> {
   const read = (texts: readonly string[]) => (texts.length === 0 ? undefined : input.read(texts));
-  return { ...input, unless: flagKey, read };
+  return { ...input, unless: rivalKey, read };
 }
 
 /** `forwardTo` in code and `forward_to` in a table are `--forward-to` on the command line. */

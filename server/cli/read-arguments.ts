@@ -26,8 +26,9 @@ export function readArguments(command: AnyCommand, argv: readonly string[]): Rea
   const { words, faults } = takeOptions(tokenize(known, argv), options);
   faults.push(...takeWords(places, words));
   const given: Record<string, unknown> = {};
-  for (const filled of [...places, ...options]) {
-    const rival = options.find(({ key, texts }) => key === filled.input.unless && texts.length > 0);
+  const inputs = [...places, ...options];
+  for (const filled of inputs) {
+    const rival = inputs.find(({ key, texts }) => key === filled.input.unless && texts.length > 0);
     const fault = rival ? refuseBeside(rival, filled) : readInto(given, filled, faults);
     if (fault !== undefined) faults.push(fault);
   }

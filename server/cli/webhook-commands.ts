@@ -97,6 +97,8 @@ function presentDelivery(row: DeliveryRow) {
   };
 }
 
+const SINCE = "30d";
+
 const replay = command({
   name: "webhook replay",
   summary: "Delivers a webhook once more, or all of an account that were exhausted.",
@@ -106,17 +108,20 @@ const replay = command({
   options: {
     account: { ...accountOption, isRequired: false, read: readOptionalId },
     exhausted: flag("All of the account that were exhausted and not replayed since."),
-    since: withFallback("TIME", moment, {
-      meaning: "Those that ended after it: an ISO time, or back from now such as 24h.",
-      fallback: "30d",
-    }),
+    since: unless(
+      "delivery",
+      withFallback("TIME", moment, {
+        meaning: "Those that ended after it: an ISO time, or back from now such as 24h.",
+        fallback: SINCE,
+      }),
+    ),
   },
   prints: '{"replayed":n}',
   examples: [
     "webhook replay 019a85c2-5b00-7abc-8def-0123456789a2",
     "webhook replay --account 019a85c2-5b00-7abc-8def-0123456789ab --exhausted --since 24h",
   ],
-  async run({ delivery, account, exhausted, since }, context) {
+  async run({ delivery, account, exhausted, since = moment(SINCE) }, context) {
     const now = context.clock.now();
     const replayed =
       delivery === undefined

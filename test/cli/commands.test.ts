@@ -191,9 +191,11 @@ test("whoever removes a carrier learns which routes ended with it and who has th
 
 test("a delivery and all that were exhausted are not replayed in one command", async () => {
   const both = await run`webhook replay ${UNKNOWN} --account ${UNKNOWN} --exhausted`;
+  const since = await run`webhook replay ${UNKNOWN} --since 24h`;
 
-  assert.equal(both.code, 2);
+  assert.deepEqual([both.code, since.code], [2, 2]);
   assert.match(both.stderr, /^ID does not go with --exhausted\.\n/);
+  assert.match(since.stderr, /^--since does not go with ID\.\n/);
 });
 
 test("the simulator that was removed is brought back by the command that its removal names", async () => {
