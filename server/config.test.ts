@@ -145,6 +145,8 @@ test("a range that opens no loopback, private or CGNAT address to webhooks is na
     "fe80::/10",
     "::ffff:10.0.0.0/104",
     "2001:db8::/32",
+    "fd00:ec2::254/128",
+    "100.100.100.200/32",
   ];
 
   assert.deepEqual(faultsOf({ WEBHOOK_ALLOW_CIDRS: right }), []);

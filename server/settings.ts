@@ -203,7 +203,7 @@ function privateRanges(value: string): string[] {
   const others = named.filter((range) => !opensPrivate(range));
   if (others.length === 0) return named;
   throw new Error(
-    `only loopback, private and CGNAT addresses can be allowed (${PRIVATE.join(", ")}), not ${others.join(", ")}.`,
+    `only loopback, private and CGNAT addresses (${PRIVATE.join(", ")}) can be allowed, and no metadata service among them, not ${others.join(", ")}.`,
   );
 }
 

@@ -36,18 +36,25 @@ export const PRIVATE = [
   "fc00::/7",
 ];
 
-/** Whether naming the range, `address/prefix`, opens anything: it lies within a private one, or holds one. */
+/**
+ * Whether naming the range, `address/prefix`, opens anything: it lies within a private one, or holds
+ * one, and is no part of what nothing opens.
+ */
 export function opensPrivate(cidr: string): boolean {
-  const [address = "", prefix] = cidr.split("/");
-  return PRIVATE.some((range) => {
-    const [base = "", bits] = range.split("/");
-    if (isIP(base) !== isIP(address)) return false;
-    const [wider, inner] = Number(prefix) < Number(bits) ? [cidr, base] : [range, address];
-    return ranges([wider]).check(inner, isIP(base) === 4 ? "ipv4" : "ipv6");
-  });
+  const isClosed = NEVER.some((range) => holds(range, cidr));
+  return !isClosed && PRIVATE.some((range) => holds(range, cidr) || holds(cidr, range));
 }
 
-export const neverRanges = ranges([...NEVER_IPV4, ...NEVER_IPV6]);
+/** Whether all of the one range lies within the other. */
+function holds(wider: string, narrower: string): boolean {
+  const [base = "", bits = ""] = wider.split("/");
+  const [address = "", prefix = ""] = narrower.split("/");
+  const isNarrower = isIP(base) === isIP(address) && Number(prefix) >= Number(bits);
+  return isNarrower && ranges([wider]).check(address, isIP(base) === 4 ? "ipv4" : "ipv6");
+}
+
+const NEVER = [...NEVER_IPV4, ...NEVER_IPV6];
+export const neverRanges = ranges(NEVER);
 export const privateRanges = ranges(PRIVATE);
 /** All of IPv6 that is handed out to the public; what lies outside is never called. */
 export const globalIpv6Range = ranges(["2000::/3"]);
