@@ -18,7 +18,13 @@ const NEVER_IPV4 = [
 
 /** Holes in the two IPv6 ranges that are let through at all, 2000::/3 and the private one. */
 const NEVER_IPV6 = [
-  "fd00:ec2::254/128", // AWS's metadata service
+  // Metadata services amid the private range.
+  "fd00:ec2::/32", // AWS, with the credentials of its pods
+  "fd20:ce::254/128", // Google Cloud
+  "fd00:c1::a9fe:a9fe/128", // Oracle Cloud
+  "fd00:42::42/128", // Scaleway
+  "fd00:a9fe:a9fe::1/128", // Akamai, formerly Linode
+  "fd00:100::100:200/128", // Alibaba Cloud
   "2001::/23", // Teredo and other protocols that carry an IPv4 address inside
   "2001:db8::/32",
   "2002::/16", // 6to4
