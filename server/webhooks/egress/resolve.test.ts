@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
+import { mkdtempDisposableSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { manualClock } from "../../../test/support/manual-clock.ts";
+import { orHostsFile } from "./hosts-file.ts";
 import { systemResolve } from "./resolve.ts";
 
 /** A resolver whose every lookup waits until the test answers it. */
@@ -80,4 +84,22 @@ test("the system's resolver is asked for all addresses of a name", async () => {
   const addresses = await resolve("localhost", LATER);
 
   assert.ok(addresses.includes("127.0.0.1") || addresses.includes("::1"), String(addresses));
+});
+
+test("a name that the resolver does not know is the hosts file's, exactly as it stands there", async () => {
+  using folder = mkdtempDisposableSync(join(tmpdir(), "posthorn-hosts-"));
+  const path = join(folder.path, "hosts");
+  writeFileSync(
+    path,
+    "# 10.0.0.9 myhook\n127.0.0.1 localhost\n10.0.0.7\tother MyHook # ours\r\nfd12::7 myhook\nnone myhook\n",
+  );
+  const unknown = Object.assign(new Error("getaddrinfo ENOTFOUND"), { code: "ENOTFOUND" });
+  const ask = (name: string) =>
+    name === "known." ? Promise.resolve(["8.8.8.8"]) : Promise.reject(unknown);
+  const resolve = systemResolve({ clock: manualClock(), ask: orHostsFile(ask, path) });
+
+  assert.deepEqual(await resolve("myhook.", LATER), ["10.0.0.7", "fd12::7"]);
+  assert.deepEqual(await resolve("known.", LATER), ["8.8.8.8"]);
+  await assert.rejects(resolve("hook.", LATER), unknown);
+  await assert.rejects(orHostsFile(ask, join(folder.path, "none"))("myhook."), unknown);
 });

@@ -1,5 +1,6 @@
 import { lookup } from "node:dns/promises";
 import type { Clock } from "#platform";
+import { orHostsFile } from "./hosts-file.ts";
 
 /** All addresses of an absolute name. A lookup that has not begun by `deadlineMs` is given up. */
 export type Resolve = (name: string, deadlineMs: number) => Promise<string[]>;
@@ -28,7 +29,7 @@ const MAX_KNOWN = 10_000;
  */
 export function systemResolve({
   clock,
-  ask = askSystem,
+  ask = orHostsFile(askSystem),
   maxAtOnce = 16,
   maxStrangersAtOnce = 12,
 }: Options): Resolve {
