@@ -78,6 +78,8 @@ create table submissions (
   segment            smallint    not null,
   -- Counts the hand-overs of this segment from 1.
   turn               smallint    not null,
+  -- Whether it was all of a message of several segments, in one piece. Such a message has segment 1 alone.
+  is_whole           boolean     not null default false,
   account_id         uuid        not null,
   carrier_id         uuid        not null,
   at                 timestamptz not null,

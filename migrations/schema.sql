@@ -430,6 +430,7 @@ create table submissions (
   message_id uuid not null,
   segment smallint not null,
   turn smallint not null,
+  is_whole boolean not null default false,
   account_id uuid not null,
   carrier_id uuid not null,
   at timestamp with time zone not null,
@@ -1489,7 +1490,7 @@ begin
    where w.is_first and w.next_at <= clock_timestamp();
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.record_submissions(node uuid, s_message uuid[], s_account uuid[], s_epoch integer[], s_segment smallint[], s_turn smallint[], s_carrier uuid[], s_at timestamp with time zone[], s_outcome text[], s_carrier_message_id text[], s_match_id text[], s_carrier_code text[], s_error_code text[], s_in_doubt_at timestamp with time zone[], s_doubt_reason text[], s_doubt_action text[], s_step text[], s_delay_ms integer[], s_next_carrier uuid[])
+CREATE OR REPLACE FUNCTION public.record_submissions(node uuid, s_message uuid[], s_account uuid[], s_epoch integer[], s_segment smallint[], s_turn smallint[], s_is_whole boolean[], s_carrier uuid[], s_at timestamp with time zone[], s_outcome text[], s_carrier_message_id text[], s_match_id text[], s_carrier_code text[], s_error_code text[], s_in_doubt_at timestamp with time zone[], s_doubt_reason text[], s_doubt_action text[], s_step text[], s_delay_ms integer[], s_next_carrier uuid[])
  RETURNS TABLE(message_id uuid, lease_epoch integer)
  LANGUAGE plpgsql
  SET plan_cache_mode TO 'force_generic_plan'
@@ -1512,17 +1513,20 @@ begin
          for update of q
     ) h;
 
-  insert into submissions (message_id, segment, turn, account_id, carrier_id, at, outcome, carrier_message_id,
+  insert into submissions (message_id, segment, turn, is_whole, account_id, carrier_id, at, outcome, carrier_message_id,
                            match_id, carrier_code, error_code, in_doubt_at, doubt_reason, doubt_action)
-  select u.message_id, u.segment, u.turn, u.account_id, u.carrier_id, u.at, u.outcome, u.carrier_message_id,
+  select u.message_id, u.segment, u.turn, u.is_whole, u.account_id, u.carrier_id, u.at, u.outcome, u.carrier_message_id,
          u.match_id, u.carrier_code, u.error_code, u.in_doubt_at, u.doubt_reason, u.doubt_action
-    from unnest(s_message, s_account, s_segment, s_turn, s_carrier, s_at, s_outcome, s_carrier_message_id, s_match_id,
+    from unnest(s_message, s_account, s_segment, s_turn, s_is_whole, s_carrier, s_at, s_outcome, s_carrier_message_id, s_match_id,
                 s_carrier_code, s_error_code, s_in_doubt_at, s_doubt_reason, s_doubt_action)
-         as u (message_id, account_id, segment, turn, carrier_id, at, outcome, carrier_message_id, match_id,
+         as u (message_id, account_id, segment, turn, is_whole, carrier_id, at, outcome, carrier_message_id, match_id,
                carrier_code, error_code, in_doubt_at, doubt_reason, doubt_action)
    where u.outcome is not null or u.in_doubt_at is not null
       on conflict (message_id, segment, turn) do update
      set outcome = coalesce(submissions.outcome, excluded.outcome),
+         -- Who took down that nobody told could only guess; who tells knows.
+         is_whole = case when submissions.outcome is null and excluded.outcome is not null
+                         then excluded.is_whole else submissions.is_whole end,
          answered_at = case when submissions.outcome is null and excluded.outcome is not null
                             then excluded.at else submissions.answered_at end,
          carrier_message_id = coalesce(submissions.carrier_message_id, excluded.carrier_message_id),

@@ -200,10 +200,3 @@ export async function resealCarriers(db: Database, secrets: SecretBox): Promise<
   }
   return count;
 }
-
-/** Whether a carrier, also one that was removed, takes long messages in one piece. */
-export async function takesWholeMessages(db: Queryable, carrierId: string): Promise<boolean> {
-  const [carrier] = await db.query<{ is_whole: boolean | null }>(sql`
-    select settings ->> 'long_messages' = 'payload' as is_whole from carriers where carrier_id = ${carrierId}`);
-  return carrier?.is_whole ?? false;
-}

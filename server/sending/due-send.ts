@@ -13,6 +13,8 @@ import {
 type SegmentState = {
   turns: number;
   isAccepted: boolean;
+  /** Whether it was all of a message of several segments; null where no carrier can have anything of it. */
+  isWhole: boolean | null;
   doubts: number;
   /** By this carrier and for good, where it did. */
   refusal: { code: DeliveryErrorCode; carrierCode: string | null } | null;
@@ -46,6 +48,7 @@ type Earlier = {
   segment: number;
   turns: number;
   is_accepted: boolean;
+  is_whole: boolean | null;
   doubts: number;
   refused_as: DeliveryErrorCode | null;
   refusal_code: string | null;
@@ -182,6 +185,8 @@ function readSubmissions(
 ): Promise<Earlier[]> {
   return db.query<Earlier>(sql`
     select message_id, segment, max(turn) as turns, coalesce(bool_or(outcome = 'accepted'), false) as is_accepted,
+           coalesce(bool_or(is_whole) filter (where outcome = 'accepted'),
+                    bool_or(is_whole) filter (where in_doubt_at is not null and carrier_id = ${carrierId})) as is_whole,
            count(in_doubt_at) as doubts,
            min(error_code) filter (where outcome = 'refused' and carrier_id = ${carrierId} and not ${isUnfit}) as refused_as,
            min(carrier_code) filter (where outcome = 'refused' and carrier_id = ${carrierId}) as refusal_code,
@@ -193,15 +198,18 @@ function readSubmissions(
 
 function segmentsOf(rows: readonly Earlier[]): DueSend["earlier"] {
   return new Map(
-    rows.map(({ segment, turns, is_accepted, doubts, refused_as, refusal_code, unfit }) => [
-      segment,
-      {
-        turns,
-        isAccepted: is_accepted,
-        doubts,
-        refusal: refused_as && { code: refused_as, carrierCode: refusal_code },
-        unfit,
-      },
-    ]),
+    rows.map(
+      ({ segment, turns, is_accepted, is_whole, doubts, refused_as, refusal_code, unfit }) => [
+        segment,
+        {
+          turns,
+          isAccepted: is_accepted,
+          isWhole: is_whole,
+          doubts,
+          refusal: refused_as && { code: refused_as, carrierCode: refusal_code },
+          unfit,
+        },
+      ],
+    ),
   );
 }

@@ -5,6 +5,7 @@ import { findMessagesOf, loadRouting, renewLeases } from "#messages";
 import { newId, silentLog, sql, systemClock } from "#platform";
 import { startApi } from "../../test/support/api.ts";
 import { recorderOf } from "../../test/support/recorder.ts";
+import { eventually } from "../../test/support/eventually.ts";
 import { type DueSend, readSegments } from "./due-send.ts";
 import { handOver, type HandOverDeps } from "./hand-over.ts";
 import type { Submission } from "./record.ts";
@@ -80,6 +81,44 @@ test("a message of which a carrier has a segment stays with it, whatever it refu
   const rows = await db.query(sql`select carrier_id from send_queue`);
   assert.deepEqual(rows, [{ carrier_id: carrierId }]);
 });
+
+for (const wholeMessages of [false, true]) {
+  const began = wholeMessages ? "whole" : "in segments";
+  test(`a message that began ${began} goes on so, also where its carrier takes it otherwise by now`, async () => {
+    for (const isAccepted of [true, false]) {
+      await using world = await startWorld();
+      const { carrierId } = world.carrier;
+      const doubt = { kind: "in_doubt", why: "timeout" } as const;
+      const first = await world.handOver(
+        await world.claimed(),
+        // Of the first segment the answer comes late or never; the second does not leave.
+        async () => (isAccepted ? { ...doubt, lateAnswer: Promise.resolve(accepted("1")) } : doubt),
+        { wholeMessages },
+      );
+      const earlier = await eventually("the late answer is stored", async () => {
+        const { message_id: messageId } = await world.message();
+        const read = await readSegments(world.api.db, systemClock, { messageId, carrierId });
+        return read.get(1)?.isAccepted === isAccepted && read;
+      });
+      await world.leaseAgain();
+
+      const texts: string[] = [];
+      await world.handOver(
+        await world.claimed({ attempt: 2, epoch: 2, earlier }),
+        async ({ text, segment }) => {
+          texts.push(text);
+          return accepted(`again-${segment}`);
+        },
+        { wholeMessages: !wholeMessages },
+      );
+
+      const parts = wholeMessages ? [TWO_SEGMENTS] : ["a".repeat(153), "a".repeat(47)];
+      assert.deepEqual(first, [1]);
+      assert.deepEqual(texts, isAccepted ? parts.slice(1) : parts);
+      assert.equal(await world.status(), "SENT");
+    }
+  });
+}
 
 test("an answer is stored also where the routes cannot be read anew", async () => {
   await using world = await startWorld();
@@ -237,16 +276,24 @@ async function startWorld({ inDoubt = "resend" }: { inDoubt?: Carrier["inDoubt"]
     },
     /** The lease ran out, and this node took it up again. */
     overtake: () => db.query(sql`update send_queue set lease_epoch = lease_epoch + 1`),
+    /** It was given back, and this node claims it again. */
+    leaseAgain: () =>
+      db.query(sql`
+        update send_queue set leased_by = ${nodeId}, lease_epoch = lease_epoch + 1, attempt = attempt + 1`),
     /** Answers which segments were submitted. */
     async handOver(
       due: DueSend,
       submit: (segment: OutgoingSegment, mayLeave?: () => boolean) => Promise<SubmitOutcome>,
-      given: Partial<HandOverDeps> = {},
+      {
+        wholeMessages = false,
+        ...given
+      }: Partial<HandOverDeps> & Partial<Pick<Carrier, "wholeMessages">> = {},
     ): Promise<number[]> {
       const sent: number[] = [];
       const deps = {
         carrier: {
           ...carrier,
+          wholeMessages,
           submit(segment: OutgoingSegment, _signal: AbortSignal, mayLeave?: () => boolean) {
             sent.push(segment.segment);
             return submit(segment, mayLeave);

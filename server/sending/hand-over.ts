@@ -43,7 +43,7 @@ export async function handOver(
   const { message } = due;
   if (due.wasLeased && !(await recordLostHolder(deps, due))) return;
 
-  const parts = partsOf(message, deps.carrier.wholeMessages);
+  const parts = partsOf(due, deps.carrier);
   const open = parts.filter(({ segment }) => !due.earlier.get(segment)?.isAccepted);
   // Told by a former holder that was overtaken: nobody acted on it yet.
   const refusal = open.map(({ segment }) => due.earlier.get(segment)?.refusal).find(Boolean);
@@ -66,8 +66,12 @@ export async function handOver(
 
 type Part = Pick<OutgoingSegment, "segment" | "segments" | "text">;
 
-/** The segments as they were counted and priced: cut by the same function. */
-function partsOf(message: MessageRow, isWhole: boolean): Part[] {
+/**
+ * The segments as they were counted and priced: cut by the same function. Whoever may have a part of a
+ * message gets the other parts of it, and never the whole instead, whatever its settings are by now.
+ */
+function partsOf({ message, earlier }: DueSend, { wholeMessages }: Taker): Part[] {
+  const isWhole = earlier.get(1)?.isWhole ?? wholeMessages;
   if (isWhole || message.segments === 1) return [{ segment: 1, segments: 1, text: message.text }];
   const split = splitText(message.text, message.encoding);
   const parts = split.outcome === "split" ? split.parts : [message.text];
@@ -127,6 +131,7 @@ async function handOverSegment(
     carrierId: carrier.carrierId,
     segment: part.segment,
     turn,
+    isWhole: part.segments < message.segments,
     // What a stop kept from leaving goes back without a trace.
     answer: isStopped ? { kind: "none" } : answer,
     step: step.next === "done" ? (isLast ? { next: "sent" } : null) : step,
@@ -184,7 +189,7 @@ async function recordLostHolder(deps: HandOverDeps, due: DueSend): Promise<boole
   const { carrier, clock, recorder } = deps;
   const { message, epoch } = due;
   const { carrierId, inDoubt } = carrier;
-  const parts = partsOf(message, carrier.wholeMessages);
+  const parts = partsOf(due, carrier);
   const part = parts.find(({ segment }) => !due.earlier.get(segment)?.isAccepted);
   if (!part) return true;
   const { segment } = part;
@@ -204,6 +209,7 @@ async function recordLostHolder(deps: HandOverDeps, due: DueSend): Promise<boole
     carrierId,
     segment,
     turn: turns + 1,
+    isWhole: part.segments < message.segments,
     answer,
     step: null,
     at: clock.now(),

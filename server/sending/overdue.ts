@@ -1,6 +1,5 @@
 import { leaseOverdue } from "#messages";
 import type { Clock, Database, Log } from "#platform";
-import { takesWholeMessages } from "./carriers-table.ts";
 import { readDue, readSegments } from "./due-send.ts";
 import { handOver, type HandOverDeps, type Taker } from "./hand-over.ts";
 
@@ -29,7 +28,7 @@ export async function endOverdue(deps: Deps): Promise<number> {
   for (const [carrierId, ofCarrier] of Map.groupBy(claims, ({ carrier_id }) => carrier_id)) {
     const handOverDeps = {
       ...deps,
-      carrier: nobody(carrierId, await takesWholeMessages(db, carrierId)),
+      carrier: nobody(carrierId),
       isLeaseFresh: () => false,
       readSegments: (messageId: string) => readSegments(db, clock, { messageId, carrierId }),
     };
@@ -44,12 +43,12 @@ export async function endOverdue(deps: Deps): Promise<number> {
 }
 
 /** In the place of a carrier: nothing may be submitted to it. */
-function nobody(carrierId: string, wholeMessages: boolean): Taker {
+function nobody(carrierId: string): Taker {
   return {
     carrierId,
     name: "nobody",
     inDoubt: "resend",
-    wholeMessages,
+    wholeMessages: false,
     submit: () => Promise.reject(new Error("What is past its validity is never submitted.")),
   };
 }

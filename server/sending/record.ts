@@ -19,6 +19,8 @@ export type Submission = {
   segment: number;
   /** Counts the submissions of this segment from 1. */
   turn: number;
+  /** All of a message of several segments, in one piece. */
+  isWhole?: boolean;
   answer: SubmitOutcome | LostHolder | { kind: "none" };
   /** Null where more segments of the message follow under the same lease. */
   step: Exclude<Step, { next: "done" }> | { next: "sent" } | null;
@@ -98,8 +100,8 @@ async function storeSubmissions(
         ${nodeId},
         ${each(({ message }) => message.message_id)}::uuid[], ${each(({ message }) => message.account_id)}::uuid[],
         ${each(({ epoch }) => epoch)}::integer[], ${each(({ segment }) => segment)}::smallint[],
-        ${each(({ turn }) => turn)}::smallint[], ${each(({ carrierId }) => carrierId)}::uuid[],
-        ${each(({ at }) => at)}::timestamptz[], ${each(outcomeOf)}::text[],
+        ${each(({ turn }) => turn)}::smallint[], ${each(({ isWhole = false }) => isWhole)}::boolean[],
+        ${each(({ carrierId }) => carrierId)}::uuid[], ${each(({ at }) => at)}::timestamptz[], ${each(outcomeOf)}::text[],
         ${each(({ answer }) => (answer.kind === "accepted" && answer.carrierMessageId !== "" ? answer.carrierMessageId : null))}::text[],
         ${each(({ answer }) => (answer.kind === "accepted" && answer.matchId !== "" ? answer.matchId : null))}::text[],
         ${each(({ answer }) => (answer.kind === "refused" ? answer.carrierCode : null))}::text[],

@@ -52,8 +52,8 @@ const move = sql`
 function submitted(step: "sent" | "again"): Sql {
   return sql`
     select from record_submissions(${node}, ${batch}::uuid[], ${all(account)}::uuid[], ${all(1)}::integer[],
-      ${all(1)}::smallint[], ${all(1)}::smallint[], ${all(carrier)}::uuid[], ${all(now)}::timestamptz[],
-      ${all("accepted")}::text[], ${none}::text[], ${none}::text[], ${none}::text[], ${none}::text[],
+      ${all(1)}::smallint[], ${all(1)}::smallint[], ${all(false)}::boolean[], ${all(carrier)}::uuid[],
+      ${all(now)}::timestamptz[], ${all("accepted")}::text[], ${none}::text[], ${none}::text[], ${none}::text[], ${none}::text[],
       ${none}::timestamptz[], ${none}::text[], ${none}::text[], ${all(step)}::text[], ${all(0)}::integer[],
       ${none}::uuid[])`;
 }

@@ -329,7 +329,7 @@ for (const mode of ["udh", "sar", "payload"]) {
         world.submit("4915112345678", {
           text,
           segment: index + 1,
-          segments: 2,
+          segments: parts.length,
           concatReference: 201,
         }),
       ),

@@ -109,12 +109,20 @@ test("sar TLVs say the same without a header", () => {
 test("a whole long message leaves in message_payload, a short one as ever", () => {
   const text = "a".repeat(161);
 
-  const message = submitted({ long_messages: "payload" }, { text, segments: 2 });
+  const message = submitted({ long_messages: "payload" }, { text });
 
   assert.equal(message.shortMessage.length, 0);
   assert.equal(message.esmClass, 0);
   assert.equal(findTlv(message.tlvs, tag.messagePayload)?.toString(), text);
   assert.equal(submitted({ long_messages: "payload" }).tlvs.length, 0);
+});
+
+test("what began in segments or whole goes on so, where the setting has changed to the other", () => {
+  const part = submitted({ long_messages: "payload" }, long);
+  const whole = submitted({ long_messages: "udh" }, { text: "a".repeat(161) });
+
+  assert.deepEqual([part.shortMessage, part.esmClass], [submitted({}, long).shortMessage, 0x40]);
+  assert.equal(findTlv(whole.tlvs, tag.messagePayload)?.length, 161);
 });
 
 test("every segment that the counter cuts fits a short message, in every alphabet", () => {

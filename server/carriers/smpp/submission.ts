@@ -9,9 +9,6 @@ import { validityPeriod } from "./validity.ts";
 /** UDHI: the text begins with a user data header. */
 const HAS_UDH = 0x40;
 
-/** What `sm_length` can say in 3.4; a longer text goes into `message_payload`. */
-const LONGEST_SHORT_MESSAGE = 254;
-
 const NOTHING = Buffer.alloc(0);
 
 /**
@@ -23,8 +20,9 @@ export function submission(
   settings: SmppSettings,
   now: () => Date,
 ): ShortMessage | undefined {
-  const isOneOfMany = segment.segments > 1 && settings.longMessages !== "payload";
-  const hasUdh = isOneOfMany && settings.longMessages === "udh";
+  // Also where the setting is payload: of a message that began in segments, the rest follows in them.
+  const isOneOfMany = segment.segments > 1;
+  const hasUdh = isOneOfMany && settings.longMessages !== "sar";
   const text = textOctets(segment, settings, hasUdh ? UDH_OCTETS : 0);
   if (text === undefined) return undefined;
 
@@ -57,9 +55,11 @@ function textOctets(
   return encodeText(text, settings.alphabet, headerOctets);
 }
 
-/** The longest single segment: 160 septets or characters, or 140 octets of UCS-2 or packed text. */
+/**
+ * The longest single segment: 160 septets or characters, or 140 octets of UCS-2 or packed text. What is
+ * longer is a whole message, and goes into `message_payload`.
+ */
 function isTooLong(octets: Uint8Array, segment: OutgoingSegment, settings: SmppSettings): boolean {
-  if (settings.longMessages !== "payload") return octets.length > LONGEST_SHORT_MESSAGE;
   const isPacked = segment.encoding === "ucs2" || settings.alphabet === "gsm_packed";
   return octets.length > (isPacked ? 140 : 160);
 }

@@ -50,25 +50,17 @@ export const messages: readonly Invariant[] = [
        where (m.status = 'QUEUED') is distinct from (q.message_id is not null)`,
   },
   {
-    // A carrier that takes whole messages (long_messages = payload), or did once, accepts them as one segment.
     name: "I8",
     rule: "SENT means that the carrier accepted every segment",
     violations: sql`
       select m.account_id as "accountId", m.message_id as "messageId", m.segments, coalesce(s.accepted, 0) as accepted
         from messages m
-        left join (select s.message_id, count(distinct s.segment) as accepted,
-                          bool_or(c.settings ->> 'long_messages' = 'payload' or was.object_id is not null) as is_whole
-                     from submissions s
-                     left join carriers c using (carrier_id)
-                     left join (select distinct object_id
-                                  from audit_log
-                                 where action = 'carrier.changed'
-                                   and details #>> '{before,settings,long_messages}' = 'payload') was
-                            on was.object_id = s.carrier_id::text
-                    where s.outcome = 'accepted'
-                    group by s.message_id) s using (message_id)
+        left join (select message_id, count(distinct segment) as accepted, bool_or(is_whole) as is_whole
+                     from submissions
+                    where outcome = 'accepted'
+                    group by message_id) s using (message_id)
        where m.sent_at is not null
-         and m.segments > case when s.is_whole then s.accepted * m.segments else coalesce(s.accepted, 0) end`,
+         and m.segments > coalesce(s.accepted, 0) and s.is_whole is not true`,
   },
   {
     // Of a segment handed over twice, one delivery is enough, and a failure counts when neither is open.
