@@ -82,6 +82,38 @@ test("a message of which a carrier has a segment stays with it, whatever it refu
   assert.deepEqual(rows, [{ carrier_id: carrierId }]);
 });
 
+test("what a carrier says late that it has goes on, though the resend that was on its way is refused", async () => {
+  await using world = await startWorld();
+  const { carrierId } = world.carrier;
+  const read = async () => {
+    const { message_id: messageId } = await world.message();
+    return readSegments(world.api.db, systemClock, { messageId, carrierId });
+  };
+  const late = Promise.withResolvers<SubmitOutcome>();
+  await world.handOver(await world.claimed(), async () => ({
+    kind: "in_doubt",
+    why: "timeout",
+    lateAnswer: late.promise,
+  }));
+  await world.leaseAgain();
+  const claimed = { attempt: 2, epoch: 2, earlier: await read() };
+  const refused = { kind: "refused", temporary: false, throttled: false } as const;
+
+  const resent = await world.handOver(await world.claimed(claimed), async () => {
+    late.resolve(accepted("1"));
+    await eventually("it is stored", async () => (await read()).get(1)?.isAccepted === true);
+    return { ...refused, code: "REJECTED_BY_CARRIER", carrierCode: "0x45" };
+  });
+  await world.leaseAgain();
+  const rest = await world.handOver(
+    await world.claimed({ attempt: 3, epoch: 3, earlier: await read() }),
+    async () => accepted("2"),
+  );
+
+  assert.deepEqual([resent, rest], [[1], [2]]);
+  assert.equal(await world.status(), "SENT");
+});
+
 for (const wholeMessages of [false, true]) {
   const began = wholeMessages ? "whole" : "in segments";
   test(`a message that began ${began} goes on so, also where its carrier takes it otherwise by now`, async () => {

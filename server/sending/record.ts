@@ -46,9 +46,10 @@ export function isHeld(held: Held, { message, epoch }: Submission): boolean {
 /** Stores submissions and moves their messages, all in the caller's transaction. */
 export async function recordSubmissions(
   tx: Transaction,
-  { nodeId, submissions, rules, outbox, alsoLocked = [] }: Batch,
+  { nodeId, submissions: told, rules, outbox, alsoLocked = [] }: Batch,
 ): Promise<Held> {
-  if (submissions.length === 0) return new Map();
+  if (told.length === 0) return new Map();
+  const submissions = await withLateAnswers(tx, told);
   const ofStep = (next: "sent" | "fail") => submissions.filter(({ step }) => step?.next === next);
   const begunBefore = ofStep("sent").filter(isBegunBefore);
   const failing = [
@@ -74,6 +75,32 @@ export async function recordSubmissions(
     { rules, outbox },
   );
   return held;
+}
+
+/**
+ * The late answer to a submission may come while the resend of its segment is on its way. Then the
+ * carrier has the segment, and a resend that fails ends nothing: the next claim goes on from there.
+ */
+async function withLateAnswers(tx: Transaction, told: Submission[]): Promise<Submission[]> {
+  const failed = new Set(told.filter(({ step, turn }) => step?.next === "fail" && turn > 1));
+  if (failed.size === 0) return told;
+  const stored = await tx.query<{ message_id: string; segment: number }>(sql`
+    select message_id, segment
+      from submissions
+     where message_id = any (${[...failed].map(({ message }) => message.message_id)}::uuid[]) and outcome = 'accepted'`);
+  const accepted = new Set([
+    ...stored.map(({ message_id, segment }) => `${message_id} ${segment}`),
+    ...told.filter(({ answer }) => answer.kind === "accepted").map(segmentKey),
+  ]);
+  return told.map((submission) => {
+    if (!failed.has(submission) || !accepted.has(segmentKey(submission))) return submission;
+    const { carrierId } = submission;
+    return { ...submission, step: { next: "again", delayMs: 0, carrierId } };
+  });
+}
+
+function segmentKey({ message, segment }: Submission): string {
+  return `${message.message_id} ${segment}`;
 }
 
 /** Whether the carrier may have had a part of it earlier, and have reported on that already. */

@@ -83,6 +83,43 @@ test("a doubt and the late answer to it may be stored together: the row tells bo
   ]);
 });
 
+test("a resend that fails ends nothing where the late answer to the first has come, also in one batch", async () => {
+  const code = "REJECTED_BY_CARRIER";
+  const refusal = { kind: "refused", temporary: false, throttled: false } as const;
+  for (const { isOneBatch, answer, step, row } of [
+    {
+      isOneBatch: true,
+      answer: DOUBT,
+      step: { next: "fail", code: "UNKNOWN", carrierCode: null },
+      row: { outcome: null, doubt_action: "resend" },
+    },
+    {
+      isOneBatch: false,
+      answer: { ...refusal, code, carrierCode: "0x45" },
+      step: { next: "fail", code, carrierCode: "0x45" },
+      row: { outcome: "refused", doubt_action: null },
+    },
+  ] as const) {
+    await using api = await startApi();
+    const { nodeId, message, record, submission, again } = await held(api);
+    await record.submission({ ...submission, answer: DOUBT, step: again });
+    await leaseAll(api.db, nodeId);
+
+    const late = () => record.submission({ ...submission, answer: accepted("x"), step: null });
+    const resent = () => record.submission({ ...submission, turn: 2, answer, step });
+    if (isOneBatch) await Promise.all([resent(), late()]);
+    else for (const tell of [late, resent]) await tell();
+
+    const [after] = (await findMessagesOf(api.db, [message])).values();
+    assert.equal(after?.status, "QUEUED");
+    const queued = await api.db.query(sql`select leased_by from send_queue`);
+    assert.deepEqual(queued, [{ leased_by: null }]);
+    const rows = await api.db.query(sql`
+      select outcome, doubt_action from submissions order by turn`);
+    assert.deepEqual(rows, [{ outcome: "accepted", doubt_action: "resend" }, row]);
+  }
+});
+
 test("a message remembers the carrier that took it, also where that is not the first of its route", async () => {
   await using api = await startApi();
   const nodeId = newId(systemClock.now().getTime());
