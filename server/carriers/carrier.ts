@@ -91,7 +91,7 @@ export type SubmitOutcome =
 /** What a receipt says, in our words; storing, matching and parking it belongs to sending. */
 export type Receipt = {
   carrierId: string;
-  /** What to look for among the `matchId`s, in this order: the exact id, then by the id rule. */
+  /** What to look for among the `matchId`s, in this order: the exact id, by the id rule, as it stands. */
   carrierMessageIds: string[];
   /** The carrier's own word, such as DELIVRD. */
   state: string;

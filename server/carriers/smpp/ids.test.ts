@@ -52,20 +52,45 @@ for (const [what, answered, receipted, rule, expected] of table) {
   });
 }
 
+const anyRule = fc.record({
+  form: fc.constantFrom("exact" as const, "hex_to_decimal" as const, "decimal_to_hex" as const),
+  stripZeros: fc.boolean(),
+  foldCase: fc.boolean(),
+});
+const anyId = fc.oneof(
+  fc.string(),
+  fc.stringMatching(/^[0-9a-fA-F]{1,64}$/),
+  fc.stringMatching(/^[0-9]{1,30}$/),
+);
+
 test("an id always finds itself, first of all, whatever the rule", () => {
-  const rule = fc.record({
-    form: fc.constantFrom("exact" as const, "hex_to_decimal" as const, "decimal_to_hex" as const),
-    stripZeros: fc.boolean(),
-    foldCase: fc.boolean(),
-  });
-  const id = fc.oneof(
-    fc.string(),
-    fc.stringMatching(/^[0-9a-fA-F]{1,64}$/),
-    fc.stringMatching(/^[0-9]{1,30}$/),
-  );
   fc.assert(
-    fc.property(id, rule, (given, by) => {
+    fc.property(anyId, anyRule, (given, by) => {
       assert.equal(matchIds(given, by)[0], matchId(given, by));
     }),
   );
+});
+
+test("an id that was answered before the rule came to compare loosely still finds itself", () => {
+  fc.assert(
+    fc.property(anyId, anyRule, (given, by) => {
+      assert.ok(matchIds(given, by).includes(matchId(given, exact)));
+    }),
+  );
+});
+
+test("two ids are one by their zeros and case alone, and only where the rule lets those not count", () => {
+  const ids = ["0", "00", "7", "07", "007", "a", "A", "0a", "0A", "00A", "aA", "Aa"];
+  for (const answered of ids) {
+    for (const receipted of ids) {
+      const same = (form: (id: string) => string) => form(answered) === form(receipted);
+      const stripped = (id: string) => id.replace(/^0+(?=.)/, "");
+      const folded = (id: string) => id.toLowerCase();
+
+      const found = (rule: Partial<IdRule>) => matches(answered, receipted, { ...exact, ...rule });
+      assert.equal(found({}), answered === receipted);
+      assert.equal(found({ stripZeros: true }), same(stripped));
+      assert.equal(found({ foldCase: true }), same(folded));
+    }
+  }
 });

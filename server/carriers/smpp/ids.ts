@@ -25,11 +25,14 @@ export function matchId(answered: string, rule: IdRule): string {
   }
 }
 
-/** What a receipt's id may be among those, in this order: as the answer had it, then by the rule. */
+/**
+ * What a receipt's id may be among those, in this order: as the answer had it, then by the rule. Last as
+ * it stands: so it was kept where the rule compares more loosely since. Under one rule, that finds no more.
+ */
 export function matchIds(receipted: string, rule: IdRule): string[] {
   const exact = matchId(receipted, rule);
   const byRule = rule.form === "exact" ? exact : decimalOfReceipt(receipted, rule);
-  return exact === byRule ? [exact] : [exact, byRule];
+  return [...new Set([exact, byRule, receipted])];
 }
 
 /** Both conversions compare in decimal, so that neither padding nor case of the hex side counts. */
