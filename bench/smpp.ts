@@ -29,6 +29,7 @@ const segment: OutgoingSegment = {
   recipient: "4915112345678",
   sender: "Posthorn",
   text: TEXT,
+  wholeText: TEXT,
   encoding: "gsm7",
   segment: 1,
   segments: 1,

@@ -45,6 +45,8 @@ export type OutgoingSegment = {
   sender: string | null;
   /** The segment's own text, already cut; the whole text for a carrier with `wholeMessages`. */
   text: string;
+  /** The message's text, to be judged with its first segment. */
+  wholeText: string;
   encoding: "gsm7" | "ucs2";
   /** 1-based position among `segments`. */
   segment: number;

@@ -94,6 +94,7 @@ async function handOverSegment(
     recipient: message.recipient,
     sender: message.sender,
     encoding: message.encoding,
+    wholeText: message.text,
     ...part,
     concatReference: message.concat_reference,
     validitySeconds: Math.max(

@@ -270,6 +270,21 @@ test("a text that only the second carrier can hold waits for that one when it is
   );
 });
 
+test("a long text that only the second carrier can hold to its end leaves by that one alone", async () => {
+  await using world = await startSending({
+    smscs: [{}, {}],
+    settings: [{ alphabet: "ascii" }, {}],
+  });
+
+  const { messageId } = await world.send({ ...TO, text: `${"a".repeat(160)}é` });
+  await world.reached(messageId, "DELIVERED", "FAILED");
+
+  assert.deepEqual(
+    world.smscs.map((smsc) => smsc.submitCount()),
+    [0, 2],
+  );
+});
+
 test("a text that no carrier of the route can hold fails once each has been asked", async () => {
   const alphabet = "latin1";
   await using world = await startSending({

@@ -25,6 +25,7 @@ export function segmentTo(
     recipient,
     sender: "Posthorn",
     text: "Hello",
+    wholeText: given.text ?? "Hello",
     encoding: "gsm7",
     segment: 1,
     segments: 1,

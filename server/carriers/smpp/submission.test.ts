@@ -147,6 +147,16 @@ test("UCS-2 leaves with the high octet first and data_coding 8", () => {
   assert.equal(Buffer.from(message.shortMessage).toString("hex"), "6f22");
 });
 
+test("no segment of a text leaves if the carrier's alphabet lacks a later one", () => {
+  const settings = smppSettings({ alphabet: "ascii" });
+  const first = { text: "a".repeat(153), segments: 2 };
+  const begun = (wholeText: string) =>
+    submission(segmentTo("4915112345678", { ...first, wholeText }), settings, now);
+
+  assert.equal(begun(`${first.text}aaaaaaaé`), undefined);
+  assert.notEqual(begun(`${first.text}aaaaaaae`), undefined);
+});
+
 test("a text that the carrier's alphabet lacks is not encoded, unless as UCS-2", () => {
   const settings = smppSettings({ alphabet: "ascii" });
   const segment = segmentTo("4915112345678", { text: "naïve" });

@@ -12,8 +12,9 @@ const HAS_UDH = 0x40;
 const NOTHING = Buffer.alloc(0);
 
 /**
- * The `submit_sm` of a segment; undefined where the carrier's alphabet cannot hold its text. The
- * segment comes cut from the function that counted and priced it: nothing is cut here.
+ * The `submit_sm` of a segment; undefined where the carrier's alphabet cannot hold its text, or with
+ * the first one the rest of the message: no part of it leaves then, and another carrier may take it.
+ * The segment comes cut from the function that counted and priced it: nothing is cut here.
  */
 export function submission(
   segment: OutgoingSegment,
@@ -47,12 +48,14 @@ export function submission(
 }
 
 function textOctets(
-  { text, encoding }: OutgoingSegment,
-  settings: SmppSettings,
+  { text, wholeText, encoding, segment, segments }: OutgoingSegment,
+  { alphabet }: SmppSettings,
   headerOctets: number,
 ): Uint8Array | undefined {
   if (encoding === "ucs2") return encodeUcs2(text);
-  return encodeText(text, settings.alphabet, headerOctets);
+  const isFirstOfMany = segment === 1 && segments > 1;
+  if (isFirstOfMany && encodeText(wholeText, alphabet) === undefined) return undefined;
+  return encodeText(text, alphabet, headerOctets);
 }
 
 /**
