@@ -130,6 +130,8 @@ export type LinkState = {
 
 export type CarrierState = {
   state: "up" | "degraded" | "down";
+  /** Never while it is down; one that only receives may be up and take none. */
+  takesMessages: boolean;
   links: LinkState[];
   submitsPerSecond: number;
   receiptsPerSecond: number;

@@ -176,6 +176,7 @@ class Simulator implements SimulatorCarrier {
     const reading = this.#meter.read(nowMs);
     return {
       state: this.#isStarted ? "up" : "down",
+      takesMessages: this.#isStarted,
       links: [
         {
           bind: "simulator",

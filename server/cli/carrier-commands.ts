@@ -14,6 +14,7 @@ import {
   changeCarrier,
   listCarriers,
   livingSenders,
+  onlyReceives,
   openPassword,
   readCarrierStates,
   removeCarrier,
@@ -84,7 +85,9 @@ const add = command({
       for (const problem of problems) context.terminal.say(`It is ${state}: ${problem}.`);
     const route = [...(await carriersOfEveryNumber(db)), name].join(" ");
     context.terminal.say(
-      `Messages take it once a route names it: npx posthorn route set "" ${route}`,
+      smppWish && onlyReceives(smppWish)
+        ? "It only receives: no message leaves by it."
+        : `Messages take it once a route names it: npx posthorn route set "" ${route}`,
     );
     return { json, text: facts(json) };
   },

@@ -1,6 +1,6 @@
 import { listRoutes, longestPrefix, removeRoute, type Route, setRoute } from "#messages";
 import { nearest } from "#platform";
-import { type CarrierRow, listCarriers } from "#sending";
+import { type CarrierRow, listCarriers, onlyReceives } from "#sending";
 import { ACTOR, command, CommandFailure, type Context } from "./command.ts";
 import { required, several } from "./input.ts";
 import { prefix, text } from "./input-values.ts";
@@ -27,8 +27,11 @@ const set = command({
     const { db } = await context.installation();
     const known = await listCarriers(db);
     const carriers = [...new Set(names)];
-    const carrierIds = carriers.map((name) => requireCarrier(known, name).carrier_id);
+    const meant = carriers.map((name) => requireCarrier(known, name));
+    const carrierIds = meant.map(({ carrier_id }) => carrier_id);
     await setRoute(db, { prefix, carrierIds }, { actor: ACTOR, now: context.clock.now() });
+    for (const { name } of meant.filter(onlyReceives))
+      context.terminal.say(`${name} only receives: this route's messages need another carrier.`);
     return { json: { prefix, carriers }, text: facts({ prefix: shown(prefix), carriers }) };
   },
 });

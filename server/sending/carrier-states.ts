@@ -83,7 +83,7 @@ export async function carriersUpElsewhere(db: Queryable, nodeId: string): Promis
   const rows = await db.query<{ carrier_id: string }>(sql`
     select distinct carrier_id
       from carrier_states
-     where node_id <> ${nodeId} and state ->> 'state' <> 'down'
+     where node_id <> ${nodeId} and state ->> 'takesMessages' = 'true'
        and at > clock_timestamp() - make_interval(secs => ${FRESH_MS / 1000})`);
   return new Set(rows.map(({ carrier_id }) => carrier_id));
 }

@@ -15,6 +15,11 @@ export type CarrierRow = {
   created_at: Date;
 };
 
+/** Receipts come by it, and no message leaves: on a route it is passed over. */
+export function onlyReceives({ settings }: Pick<CarrierRow, "settings">): boolean {
+  return settings["bind"] === "receiver";
+}
+
 type Change = { actor: Actor; now: Date };
 
 const columns = sql`carrier_id, name, kind, settings, password, paused, version, created_at`;

@@ -211,8 +211,8 @@ export function carrierFleet(deps: Deps) {
 
   const isPaused = (carrierId: string) => members.get(carrierId)?.row.paused ?? false;
   const isUp = (carrierId: string) => {
-    const state = members.get(carrierId)?.run.carrier.state().state;
-    return state !== undefined && state !== "down" && !isPaused(carrierId);
+    const state = members.get(carrierId)?.run.carrier.state();
+    return state?.takesMessages === true && !isPaused(carrierId);
   };
 
   /** What the dashboard, doctor and `carrier list` show. */

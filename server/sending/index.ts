@@ -14,6 +14,7 @@ export {
   findCarrier,
   findCarrierNames,
   listCarriers,
+  onlyReceives,
   removeCarrier,
   resealCarriers,
 } from "./carriers-table.ts";

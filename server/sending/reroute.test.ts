@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { test } from "node:test";
 import { loadRouting } from "#messages";
 import { secretBox, sql, systemClock } from "#platform";
 import { startApi } from "../../test/support/api.ts";
 import { manualClock } from "../../test/support/manual-clock.ts";
+import { carriersUpElsewhere } from "./carrier-states.ts";
 import { addCarrier, listCarriers } from "./carriers-table.ts";
 import { rerouting } from "./reroute.ts";
 
@@ -32,6 +33,18 @@ test("what waits for a carrier that another node is bound to stays", async () =>
   assert.equal(await carrierAfterPass(messageId), first);
   world.upElsewhere.clear();
   assert.equal(await carrierAfterPass(messageId), next, "for so long it need not wait");
+});
+
+test("a carrier of another node counts while it takes messages there", async () => {
+  await using world = await startWorld();
+  const { db, first, next } = world;
+  const state = (takesMessages: boolean) => JSON.stringify({ state: "up", takesMessages });
+  await db.query(sql`
+    insert into carrier_states (carrier_id, node_id, state, at)
+    values (${first}, ${randomUUID()}, ${state(true)}::jsonb, clock_timestamp()),
+           (${next}, ${randomUUID()}, ${state(false)}::jsonb, clock_timestamp())`);
+
+  assert.deepEqual(await carriersUpElsewhere(db, randomUUID()), new Set([first]));
 });
 
 test("a message that its carrier may have stays with it, and its neighbour goes", async () => {
@@ -63,6 +76,7 @@ async function startWorld() {
     clock,
   });
   return {
+    db,
     first,
     next,
     up,

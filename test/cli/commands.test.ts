@@ -189,6 +189,23 @@ test("whoever removes a carrier learns which routes ended with it and who has th
   );
 });
 
+test("whoever routes to a carrier that only receives learns that it takes no messages", async () => {
+  const args = words`carrier add rx --smpp 127.0.0.1 --system-id x --bind receiver --password-stdin`;
+  const added = await callPosthorn(args, { environment, input: "secret" });
+  const routed = await run`route set 49155 rx`;
+  const { stdout } = await run`doctor`;
+  await json`carrier remove rx`;
+
+  assert.match(added.stderr, /^It only receives: no message leaves by it\.$/m);
+  assert.equal(routed.stderr, "rx only receives: this route's messages need another carrier.\n");
+  const { data } = JSON.parse(stdout) as { data: Finding[] };
+  const message = 'The routes for "49155" name no carrier that takes messages.';
+  assert.partialDeepStrictEqual(
+    data.find(({ name }) => name === "routes"),
+    { state: "fault", message },
+  );
+});
+
 test("a delivery and all that were exhausted are not replayed in one command", async () => {
   const both = await run`webhook replay ${UNKNOWN} --account ${UNKNOWN} --exhausted`;
   const since = await run`webhook replay ${UNKNOWN} --since 24h`;

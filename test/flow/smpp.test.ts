@@ -302,14 +302,17 @@ test("a text that no carrier of the route can hold fails once each has been aske
   assert.deepEqual(asked, ["c1", "c2"]);
 });
 
-test("what waits for a carrier that is away goes to the next one of its route", async () => {
-  await using world = await startSending({ smscs: [{}, {}] });
+test("what waits for a carrier that is away, or only receives, goes to the next one of its route", async () => {
+  await using world = await startSending({
+    smscs: [{}, {}, {}],
+    settings: [{}, { bind: "receiver" }, {}],
+  });
   await world.smscs[0]?.stop();
 
   const { messageId } = await world.send(TO);
   await world.reached(messageId, "DELIVERED");
 
-  assert.equal(world.smscs[1]?.submitCount(), 1);
+  assert.equal(world.smscs[2]?.submitCount(), 1);
 });
 
 test("a carrier whose settings are changed goes on with the new ones", async () => {

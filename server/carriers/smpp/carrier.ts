@@ -169,10 +169,11 @@ class LinkedCarrier implements SmppCarrier {
   }
 
   state(): CarrierState {
-    const { bound, size, reconnects, canSubmit } = this.#slots;
+    const { bound, size, reconnects, isUp, canSubmit } = this.#slots;
     return {
-      // With its receiver alone it is no use to a message, and others may take what waits.
-      state: !canSubmit ? "down" : bound < size ? "degraded" : "up",
+      // A pair with its receiver alone is no use to a message, and others may take what waits.
+      state: !isUp ? "down" : bound < size ? "degraded" : "up",
+      takesMessages: canSubmit,
       links: this.#slots.states(this.#pace.isThrottled),
       ...this.#meter.read(this.#deps.clock.monotonicMs()),
       counts: { ...this.#tally.counts, reconnects },

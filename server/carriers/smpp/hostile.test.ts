@@ -5,7 +5,7 @@ import type { Receipt, ReceiptScript, SubmitOutcome } from "#carriers";
 import { silentLog } from "#platform";
 
 import { manualClock } from "../../../test/support/manual-clock.ts";
-import { boundWorld } from "../../../test/support/smpp.ts";
+import { boundWorld, smppWorld } from "../../../test/support/smpp.ts";
 import { until } from "../../../test/support/until.ts";
 import { command } from "./codec/header.ts";
 
@@ -249,6 +249,15 @@ test("a transmitter submits and its receiver takes the receipts", async () => {
       ["receiver", "bound"],
     ],
   );
+});
+
+test("a carrier that only receives is up, and takes no messages", async () => {
+  await using world = await smppWorld({ settings: { bind: "receiver" } });
+
+  await until("it is up", () => world.carrier.state().state === "up");
+
+  assert.equal(world.carrier.state().takesMessages, false);
+  assert.deepEqual(await world.submit(), { kind: "unsent" });
 });
 
 test("a pair that has lost its transmitter is down, and takes nothing that it could not send", async () => {

@@ -60,9 +60,13 @@ export class Slots {
     return this.#links.reduce((sum, link) => sum + (link.isBound ? 1 : 0), 0);
   }
 
-  /** Whether a link is bound by which messages can leave, or none was ever meant to. */
+  /** Whether a link is bound that does what the carrier is for. */
+  get isUp(): boolean {
+    return this.#deps.bind === "receiver" ? this.bound > 0 : this.canSubmit;
+  }
+
+  /** Whether a link is bound by which messages can leave. */
   get canSubmit(): boolean {
-    if (this.#deps.bind === "receiver") return this.bound > 0;
     return this.#links.some((link) => link.isBound && link.bind !== "receiver");
   }
 

@@ -5,6 +5,7 @@ import {
   type CarrierRow,
   listCarriers,
   livingSenders,
+  onlyReceives,
   openPassword,
   readCarrierStates,
   type SeenCarrier,
@@ -76,13 +77,14 @@ function judgeState(name: string, { name: own }: CarrierRow, seen: SeenCarrier |
 
 export async function checkRoutes(db: Queryable): Promise<Check> {
   const routes = await listRoutes(db);
-  const known = new Set((await listCarriers(db)).map(({ carrier_id }) => carrier_id));
-  const dead = routes.filter(({ carrierIds }) => !carrierIds.some((each) => known.has(each)));
+  const carriers = (await listCarriers(db)).filter((carrier) => !onlyReceives(carrier));
+  const takers = new Set(carriers.map(({ carrier_id }) => carrier_id));
+  const dead = routes.filter(({ carrierIds }) => !carrierIds.some((each) => takers.has(each)));
   const fix = 'Set one: npx posthorn route set "" CARRIER';
   if (routes.length === 0) return warning("routes", "No number is served: there is no route.", fix);
   if (dead.length > 0) {
     const prefixes = dead.map(({ prefix }) => JSON.stringify(prefix)).join(", ");
-    return fault("routes", `The routes for ${prefixes} name no carrier that exists.`, fix);
+    return fault("routes", `The routes for ${prefixes} name no carrier that takes messages.`, fix);
   }
   return ok(
     "routes",
