@@ -28,5 +28,6 @@ export {
   type QueryOf,
   type SuccessOf,
 } from "./operation.ts";
+export { judgeSender } from "./sender.ts";
 export { webhookBodies, webhookHeaderMeanings } from "./webhook.ts";
 export * from "./words.ts";

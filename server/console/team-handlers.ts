@@ -1,7 +1,12 @@
 import { findAccount, judgeName, recordAudit, updateAccount } from "#accounts";
-import type { Account, Invitation, Member, MemberRole } from "#contract";
+import {
+  type Account,
+  type Invitation,
+  judgeSender,
+  type Member,
+  type MemberRole,
+} from "#contract";
 import { Problem } from "#http";
-import { judgeSender } from "#messages";
 import type { Clock, Database } from "#platform";
 import { type ActorNames, findActors } from "./actors.ts";
 import type { ConsoleHandlers } from "./console-call.ts";

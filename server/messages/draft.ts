@@ -1,10 +1,9 @@
-import type { Detail, DetailCode, NewMessage } from "#contract";
+import { type Detail, type DetailCode, judgeSender, type NewMessage } from "#contract";
 import { countSegments } from "#contract/segments";
 import { hasVisible, newMessageId, readTime, timeOfId } from "#platform";
 import type { MessageRow } from "./message-row.ts";
 import { judgeRecipient } from "./recipient.ts";
 import type { Routing } from "./routing.ts";
-import { judgeSender } from "./sender.ts";
 
 /** Judges a callback address; the egress guard that also judges each connection. */
 export type JudgeUrl = (

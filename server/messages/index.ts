@@ -55,7 +55,6 @@ export {
   type QueueDepth,
 } from "./queue-depth.ts";
 export { judgeRecipient } from "./recipient.ts";
-export { judgeSender } from "./sender.ts";
 export { type SendDeps, sendMessages } from "./send.ts";
 export { tracedAccept } from "./trace-accept.ts";
 export { carrierText, eventBody, type StatusChange } from "./event-body.ts";

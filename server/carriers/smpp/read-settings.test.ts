@@ -129,6 +129,14 @@ test("every wrong setting is named at once, with what would be right", () => {
   assert.equal(found["response_timeout"], "must be a duration such as 30s, 5m or 7d");
 });
 
+test("the default sender is one that a message could have", () => {
+  for (const default_sender of ["ABCDEFGHIJKLMNOP", "Büro", "12", "+12", "0151234567890"]) {
+    assert.deepEqual(Object.keys(faults({ default_sender })), ["default_sender"]);
+  }
+  assert.equal(read({ default_sender: "+4915199999" }).defaultSender, "4915199999");
+  assert.equal(read({ default_sender: 12_345 }).defaultSender, "12345");
+});
+
 test("settings that contradict each other are refused by name", () => {
   const { cert, key } = selfSigned(["smsc.example"]);
 

@@ -1,4 +1,4 @@
-import type { DeliveryErrorCode } from "#contract";
+import { type DeliveryErrorCode, judgeSender } from "#contract";
 import { deliveryErrors } from "#contract/words";
 
 import type { StatusClass } from "./codec/status.ts";
@@ -165,6 +165,15 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** By the rule for the sender of a message; a number loses its plus. */
+export function sender(given: unknown): string {
+  const judged = judgeSender(String(given));
+  if (judged.outcome === "valid") return judged.sender;
+  throw new Error(
+    "must be a number with its country code, a short code of 3 to 8 digits, or a name of at most 11 letters, digits, spaces and - _ . & with at least one letter",
+  );
 }
 
 export function upperCaseWord(given: unknown): string {

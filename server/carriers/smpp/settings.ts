@@ -10,6 +10,7 @@ import {
   type Parse,
   pem,
   requiredString,
+  sender,
   size,
   span,
   statusClass,
@@ -204,7 +205,7 @@ export const smppSettings = {
   defaultSender: {
     name: "default_sender",
     fallback: null,
-    parse: optional(octetString(20)),
+    parse: optional(sender),
     meaning: "The sender where neither the message nor the account names one.",
   },
   sourceTonNpi: {

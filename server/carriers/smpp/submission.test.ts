@@ -81,6 +81,11 @@ for (const [sender, ton, npi] of senders) {
 test("the carrier's default sender stands in where the message has none", () => {
   assert.equal(submitted({ default_sender: "Acme" }, { sender: null }).source.address, "Acme");
   assert.equal(submitted({ default_sender: "Acme" }, { sender: "Shop" }).source.address, "Shop");
+  assert.deepEqual(submitted({ default_sender: "+4915199999" }, { sender: null }).source, {
+    ton: 1,
+    npi: 1,
+    address: "4915199999",
+  });
 });
 
 const long = { segment: 2, segments: 3, concatReference: 200 };
