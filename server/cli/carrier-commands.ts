@@ -12,6 +12,7 @@ import {
   addSimulator,
   type CarrierRow,
   changeCarrier,
+  isBoundNow,
   listCarriers,
   livingSenders,
   onlyReceives,
@@ -259,6 +260,7 @@ const test = command({
             settings: requireSettings(openSettings(carrier, await secrets())).settings,
             password: new Secret(openPassword(carrier, await secrets())),
             clock: context.clock,
+            isHeld: () => isBoundNow(db, carrier),
           });
     const state = isBound ? "up" : "down";
     const json = { carrierId: carrier.carrier_id, name, state, message: sentence };

@@ -7,6 +7,7 @@ import { type Clock, type Database, isId, Secret, type SecretBox } from "#platfo
 import {
   type CarrierRow,
   changeCarrier,
+  isBoundNow,
   listCarriers,
   openPassword,
   openSettings,
@@ -65,7 +66,7 @@ export function carrierHandlers(deps: Deps) {
   } satisfies Partial<ConsoleHandlers>;
 }
 
-function tryBind(carrier: CarrierRow, { clock, secrets }: Deps) {
+function tryBind(carrier: CarrierRow, { db, clock, secrets }: Deps) {
   if (carrier.kind === "simulator")
     return Promise.resolve({ isBound: true, sentence: "The simulator is always there." });
   const read = readSmppSettings(openSettings(carrier, secrets));
@@ -74,7 +75,8 @@ function tryBind(carrier: CarrierRow, { clock, secrets }: Deps) {
     return Promise.resolve({ isBound: false, sentence: `Its settings are wrong: ${faults}.` });
   }
   const password = new Secret(openPassword(carrier, secrets));
-  return testBind({ settings: read.settings, password, clock });
+  const isHeld = () => isBoundNow(db, carrier);
+  return testBind({ settings: read.settings, password, clock, isHeld });
 }
 
 /** What is given changes, what is null falls back, the rest stays; or a problem that names each fault. */

@@ -44,6 +44,15 @@ export async function readCarrierStates(
   );
 }
 
+/** Whether a node said lately that it is bound to the carrier. */
+export async function isBoundNow(
+  db: Queryable,
+  carrier: Pick<CarrierRow, "carrier_id" | "paused">,
+): Promise<boolean> {
+  const seen = (await readCarrierStates(db, [carrier])).get(carrier.carrier_id);
+  return seen?.links.some(({ state }) => state === "bound" || state === "throttled") ?? false;
+}
+
 /** A node that holds no bind of the carrier says nothing about it. */
 function together(
   reports: CarrierState[],

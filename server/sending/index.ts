@@ -4,7 +4,7 @@
  * Decides what an answer means; how a message changes is the messages room's.
  */
 export { openPassword, openSettings, shownSettings } from "./carrier-secrets.ts";
-export { readCarrierStates, type SeenCarrier } from "./carrier-states.ts";
+export { isBoundNow, readCarrierStates, type SeenCarrier } from "./carrier-states.ts";
 export {
   addCarrier,
   addSimulator,

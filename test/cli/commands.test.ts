@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { after, before, test } from "node:test";
+import { startSmsc } from "#carriers";
 import { sql } from "#platform";
 import { callPosthorn, type CliRun, posthornJson, words } from "../support/cli.ts";
 import { dataFolder } from "../support/data-folder.ts";
@@ -204,6 +205,28 @@ test("whoever routes to a carrier that only receives learns that it takes no mes
     data.find(({ name }) => name === "routes"),
     { state: "fault", message },
   );
+});
+
+test("a carrier that allows one bind is up as long as the service holds it, and then says what to do", async () => {
+  await using smsc = await startSmsc({ bind: 0x05 });
+  const args = words`carrier add once --smpp ${`127.0.0.1:${smsc.port}`} --system-id x --password-stdin`;
+  const added = await callPosthorn(args, { environment, input: "secret" });
+  const { carrierId } = JSON.parse(added.stdout) as { carrierId: string };
+  const lastHour = { refusals: {}, lateReceipts: 0 };
+  const state = { state: "up", links: [{ state: "bound", problem: null }], lastHour };
+  await db.query(sql`
+    insert into carrier_states (carrier_id, node_id, state, at)
+    values (${carrierId}, ${UNKNOWN}, ${JSON.stringify(state)}::jsonb, clock_timestamp())`);
+
+  const held = await run`carrier test once`;
+  await db.query(sql`delete from carrier_states`);
+  const taken = await run`carrier test once`;
+  await json`carrier remove once`;
+
+  assert.equal(held.code, 0);
+  assert.match(held.stdout, /"state":"up","message":"The service holds the only bind that /);
+  assert.equal(taken.code, 1);
+  assert.match(taken.stdout, /"state":"down".*Another program uses this system id/);
 });
 
 test("a delivery and all that were exhausted are not replayed in one command", async () => {

@@ -8,6 +8,7 @@ import { manualClock } from "../../../test/support/manual-clock.ts";
 import { boundWorld, smppSettings, smppWorld, type SmppWorld } from "../../../test/support/smpp.ts";
 import { quiet, until } from "../../../test/support/until.ts";
 import { bare, command } from "./codec/header.ts";
+import { status } from "./codec/status.ts";
 import { testBind } from "./test-bind.ts";
 
 function stateOf({ carrier }: SmppWorld): string | undefined {
@@ -426,7 +427,12 @@ test("a test of the bind says in words what happened", async () => {
   await using smsc = await startSmsc({ credentials: { systemId: "user", password: "right" } });
   const settings = smppSettings({ port: smsc.port, bind: "pair" });
   const test = (password: string) =>
-    testBind({ settings, password: new Secret(password), clock: systemClock });
+    testBind({
+      settings,
+      password: new Secret(password),
+      clock: systemClock,
+      isHeld: async () => false,
+    });
 
   const good = await test("right");
   const bad = await test("wrong");
@@ -437,8 +443,31 @@ test("a test of the bind says in words what happened", async () => {
   assert.equal(good.isBound, true);
   assert.match(good.sentence, new RegExp(`^Bound to 127.0.0.1:${port} as receiver user`));
   assert.equal(bad.isBound, false);
-  assert.match(bad.sentence, /refused the bind: ESME_RINVPASWD/);
+  assert.match(
+    bad.sentence,
+    /refused the bind: ESME_RINVPASWD .*Check the system id and the password\.$/,
+  );
   assert.equal(gone.isBound, false);
   const words = "the carrier refused the connection (ECONNREFUSED)";
   assert.equal(gone.sentence, `No bind to 127.0.0.1:${port}: ${words}.`);
+});
+
+test("a test of the only bind that is allowed finds the carrier up while the service holds it", async () => {
+  await using smsc = await startSmsc({ bind: status.alreadyBound });
+  const settings = smppSettings({ port: smsc.port });
+  const test = (isHeld: boolean) =>
+    testBind({
+      settings,
+      password: new Secret("secret"),
+      clock: systemClock,
+      isHeld: async () => isHeld,
+    });
+
+  const held = await test(true);
+  const taken = await test(false);
+
+  const sentence = `The service holds the only bind that 127.0.0.1:${smsc.port} allows.`;
+  assert.deepEqual(held, { isBound: true, sentence });
+  assert.equal(taken.isBound, false);
+  assert.match(taken.sentence, /ESME_RALYBND .*Another program uses this system id/);
 });

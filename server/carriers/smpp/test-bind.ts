@@ -1,17 +1,25 @@
 import type { Clock, Secret } from "#platform";
 
+import { status } from "./codec/status.ts";
 import { Meter } from "./meter.ts";
 import type { BindKind, SessionEnd } from "./session-events.ts";
 import { Session } from "./session.ts";
 import type { SmppSettings } from "./settings.ts";
 
 export type BindTest = {
+  /** Also where the service holds the only bind that the carrier allows. */
   isBound: boolean;
   /** What happened, as a sentence for whoever asked. */
   sentence: string;
 };
 
-type Deps = { settings: SmppSettings; password: Secret; clock: Clock };
+type Deps = {
+  settings: SmppSettings;
+  password: Secret;
+  clock: Clock;
+  /** Whether the service is bound to this carrier now. */
+  isHeld: () => Promise<boolean>;
+};
 
 /** Connects, binds, asks once whether anyone is there, and unbinds; no message is sent. */
 export async function testBind(deps: Deps): Promise<BindTest> {
@@ -21,16 +29,32 @@ export async function testBind(deps: Deps): Promise<BindTest> {
   return transmitter.isBound ? testOne(deps, "receiver") : transmitter;
 }
 
-async function testOne({ settings, password, clock }: Deps, bind: BindKind): Promise<BindTest> {
-  const { host, port, systemId } = settings;
+async function testOne(deps: Deps, bind: BindKind): Promise<BindTest> {
+  const { host, port, systemId } = deps.settings;
   const where = `${host}:${port}`;
-  const { answered, ended, session } = openOnce({ settings, password, clock }, bind);
+  const { answered, ended, session } = openOnce(deps, bind);
   const end = await Promise.race([answered, ended]);
-  if (end !== undefined)
-    return { isBound: false, sentence: `No bind to ${where}: ${end.problem}.` };
+  if (end !== undefined) {
+    const code = end.why === "bind_refused" ? end.status : undefined;
+    if (code === status.alreadyBound && (await deps.isHeld()))
+      return { isBound: true, sentence: `The service holds the only bind that ${where} allows.` };
+    const hint = code === undefined ? undefined : hints.get(code);
+    const sentence = [`No bind to ${where}: ${end.problem}.`, hint].filter(Boolean).join(" ");
+    return { isBound: false, sentence };
+  }
   await session.stop(() => Promise.resolve());
   return { isBound: true, sentence: `Bound to ${where} as ${bind} ${systemId}, and it answers.` };
 }
+
+const CREDENTIALS = "Check the system id and the password.";
+
+/** What to do about the refusals that are common. */
+const hints = new Map<number, string>([
+  [status.invalidPassword, CREDENTIALS],
+  [status.invalidSystemId, CREDENTIALS],
+  [status.bindFailed, "Ask the carrier whether it allows this type of bind, and your address."],
+  [status.alreadyBound, "Another program uses this system id: end it, or ask for more binds."],
+]);
 
 function openOnce({ settings, password, clock }: Deps, bind: BindKind) {
   const answered = Promise.withResolvers<undefined>();

@@ -14,7 +14,12 @@ async function bindTo(
 ): Promise<BindTest> {
   await using smsc = await startSmsc({ tls: server });
   const settings = smppSettings({ port: smsc.port, tls: true, ...given });
-  return await testBind({ settings, password: new Secret("secret"), clock: systemClock });
+  return await testBind({
+    settings,
+    password: new Secret("secret"),
+    clock: systemClock,
+    isHeld: async () => false,
+  });
 }
 
 const authority: Authority = makeAuthority();
