@@ -180,6 +180,13 @@ export const consoleErrors = {
     meaning: "Deliveries can be replayed for 30 days.",
     fix: "Read the message by `GET /v1/messages/{messageId}` instead.",
   },
+  DELIVERY_IN_FLIGHT: {
+    status: 409,
+    message: "This webhook is being tried at this moment.",
+    meaning:
+      "An attempt is under way, and the events of a message are never posted two at once. Nothing was changed.",
+    fix: "Replay it when the attempt has ended: after 10 seconds, or after half a minute where its process was lost.",
+  },
   SIGN_IN_BUSY: {
     status: 503,
     message: "Too many people sign in at this moment; try again.",

@@ -105,7 +105,9 @@ const Replay = Type.Object(
   {
     replayId: nullable(Type.String({ description: "Null where `dryRun` only counted." })),
     state: oneOf(["counted", "running", "done", "canceled"]),
-    total: Type.Integer(),
+    total: Type.Integer({
+      description: "What is unknown, too old or being tried at that moment is left out.",
+    }),
     waiting: Type.Integer(),
     delivered: Type.Integer(),
     failed: Type.Integer(),
@@ -217,7 +219,12 @@ export const webhookOperations = {
     headers: IDEMPOTENCY,
     params: inAccount("deliveryId"),
     success: { status: 202, body: WebhookDelivery },
-    errors: ["DELIVERY_NOT_FOUND", "DELIVERY_NOT_REPLAYABLE", "IDEMPOTENCY_KEY_INVALID"],
+    errors: [
+      "DELIVERY_NOT_FOUND",
+      "DELIVERY_NOT_REPLAYABLE",
+      "DELIVERY_IN_FLIGHT",
+      "IDEMPOTENCY_KEY_INVALID",
+    ],
   }),
   startReplay: consoleOperation({
     method: "POST",

@@ -140,7 +140,7 @@ create table webhook_deliveries (
   account_id   uuid        not null,
   -- The lane: one account's way to one host.
   host_key     bigint      not null,
-  -- The wish that brought it back after it had ended.
+  -- The last wish that brought it forward, or back after it had ended.
   replay_id    uuid,
   -- POSTs of the event so far, replays and the one under way included.
   attempts     smallint    not null default 0,

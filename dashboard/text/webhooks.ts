@@ -55,6 +55,8 @@ export const webhooksText = {
   replaySelected: (count: string) => `Replay ${count} selected`,
   replayed: "Replay started",
   replayedHint: "Same id, same bytes, a new attempt.",
+  replayedSome: (some: number, all: number) => `${some} of ${all} replayed`,
+  replayedSomeHint: "The others are being tried at this moment, or are too old.",
   noMatch: "No deliveries match",
   noMatchHint: "No delivery that is kept fits these filters.",
   noneYet: "No webhooks yet",

@@ -151,6 +151,10 @@ async function replayOne(
       throw new CommandFailure(
         `There is no delivery ${deliveryId}. List an account's with: npx posthorn webhook list --account ID`,
       );
+    case "in_flight":
+      throw new CommandFailure(
+        "It is being tried at this moment. Repeat the command when that attempt has ended.",
+      );
     case "too_old":
       throw new CommandFailure("It is older than 30 days, and can be replayed no more.");
   }

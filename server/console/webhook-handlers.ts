@@ -82,6 +82,7 @@ export function webhookHandlers(deps: WebhookDeps) {
       const replayed = await replayDelivery(db, wish);
       if (replayed.outcome === "not_found") throw problem("DELIVERY_NOT_FOUND");
       if (replayed.outcome === "too_old") throw problem("DELIVERY_NOT_REPLAYABLE");
+      if (replayed.outcome === "in_flight") throw problem("DELIVERY_IN_FLIGHT");
       const found = await findDelivery(db, { accountId, deliveryId });
       if (!found) throw problem("DELIVERY_NOT_FOUND");
       return present(found);

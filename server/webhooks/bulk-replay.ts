@@ -192,7 +192,10 @@ type Stage = { isQueued: boolean; isCanceled: boolean };
 
 export type CancelWish = { accountId: string; replayId: string; actor: Actor; now: Date };
 
-/** Stops a replay: what has not begun is left out, what has begun goes on. False where it is unknown. */
+/**
+ * Stops a replay: what has not begun is left out, what has begun goes on, and so does what waited
+ * before it was wished for. False where it is unknown.
+ */
 export function cancelReplay(db: Database, wish: CancelWish): Promise<boolean> {
   const { accountId, replayId, actor, now } = wish;
   if (!isId(replayId)) return Promise.resolve(false);
@@ -205,9 +208,11 @@ export function cancelReplay(db: Database, wish: CancelWish): Promise<boolean> {
     if (found.length === 0) return false;
     if (found[0]?.is_canceled === true) return true;
     const left = await tx.query(sql`
-      delete from webhook_deliveries
-       where replay_id = ${replayId} and leased_until is null and step = 0
-      returning message_id`);
+      delete from webhook_deliveries w
+       using webhook_replays r
+       where r.replay_id = ${replayId} and w.replay_id = r.replay_id and w.leased_until is null and w.step = 0
+         and w.created_at >= r.created_at
+      returning w.message_id`);
     await tx.query(sql`
       update webhook_replays
          set canceled_at = ${now}, finished_at = coalesce(finished_at, ${now}), total = queued - ${left.length}::integer

@@ -25,11 +25,12 @@ export type ReplayWish = {
 
 export type Replayed =
   | { outcome: "replayed" | "repeated"; replayId: string; accountId: string }
-  | { outcome: "not_found" | "too_old" };
+  | { outcome: "not_found" | "too_old" | "in_flight" };
 
 /**
  * Delivers once more: same id, same octets, same address, a new attempt. One that still waits comes
- * forward; one that has ended gets the whole schedule again, and its attempts are counted on.
+ * forward; one that has ended gets the whole schedule again, and its attempts are counted on. One that
+ * is being tried is left alone: of a message never two are in flight, and nothing is promised for it.
  */
 export function replayDelivery(db: Database, wish: ReplayWish): Promise<Replayed> {
   const { deliveryId, actor, now } = wish;
@@ -43,7 +44,12 @@ export function replayDelivery(db: Database, wish: ReplayWish): Promise<Replayed
     const { account_id: accountId } = event;
     const noted = await insertReplay(tx, { ...wish, accountId, total: 1, since: null });
     if (!noted.isNew) return { outcome: "repeated", replayId: noted.replayId, accountId };
-    await queueReplays(tx, [event], noted.replayId);
+    const queued = await queueReplays(tx, [event], noted.replayId);
+    if (queued === 0) {
+      // The same key may wish for it again.
+      await tx.query(sql`delete from webhook_replays where replay_id = ${noted.replayId}`);
+      return { outcome: "in_flight" };
+    }
     const details = { replayId: noted.replayId };
     const entry = { at: now, accountId, actor, objectId: deliveryId, details };
     await recordAudit(tx, { ...entry, action: "webhook.replayed" });
@@ -60,7 +66,7 @@ export type SelectedReplayWish = Omit<ReplayWish, "accountId" | "deliveryId"> & 
   deliveryIds: readonly string[];
 };
 
-/** The same for several of one account; what is unknown or too old is left out. */
+/** The same for several of one account; what is unknown, too old or being tried is left out. */
 export function replaySelected(
   db: Database,
   wish: SelectedReplayWish,
@@ -70,11 +76,13 @@ export function replaySelected(
     const events = await findSelected(tx, wish);
     const noted = await insertReplay(tx, { ...wish, total: events.length, since: null });
     if (!noted.isNew) return noted;
-    await queueReplays(tx, events, noted.replayId);
-    const details = { deliveryIds, total: events.length };
+    const total = await queueReplays(tx, events, noted.replayId);
+    await tx.query(sql`
+      update webhook_replays set total = ${total}, queued = ${total} where replay_id = ${noted.replayId}`);
+    const details = { deliveryIds, total };
     const entry = { at: now, accountId, actor, objectId: noted.replayId, details };
     await recordAudit(tx, { ...entry, action: "webhook.replayed" });
-    return noted;
+    return { ...noted, total };
   });
 }
 
@@ -138,7 +146,7 @@ export async function insertReplay(
   return { isNew: false, replayId: before?.replay_id ?? replayId, total: before?.total ?? 0 };
 }
 
-/** Makes these due now. Answers how many had ended and were put among those to deliver. */
+/** Makes these due now, in the name of this replay. Answers how many: all but those being tried. */
 export async function queueReplays(
   tx: Transaction,
   events: readonly Replayable[],
@@ -152,12 +160,14 @@ export async function queueReplays(
            ${events.map(({ account_id }) => account_id)}::uuid[],
            ${events.map(({ account_id, callback_url }) => hostKey(account_id, callback_url).toString())}::bigint[])
       as u (message_id, sequence, account_id, host_key)`;
-  await tx.query(sql`
+  const broughtForward = await tx.query(sql`
     update webhook_deliveries w
-       set next_at = clock_timestamp()
+       set next_at = least(w.next_at, clock_timestamp()), replay_id = ${replayId}
       from ${keys}
      where w.message_id = u.message_id and w.sequence = u.sequence
-       and w.leased_until is null and w.next_at > clock_timestamp()`);
+       -- The holder of a lease is known by the replay too, so it must stay what it was.
+       and w.leased_until is null
+    returning w.message_id`);
   const queued = await tx.query(sql`
     insert into webhook_deliveries (message_id, sequence, account_id, host_key, replay_id, attempts, created_at, next_at)
     select u.message_id, u.sequence, u.account_id, u.host_key, ${replayId},
@@ -169,5 +179,5 @@ export async function queueReplays(
       from ${keys}
         on conflict (message_id, sequence) do nothing
     returning message_id`);
-  return queued.length;
+  return broughtForward.length + queued.length;
 }

@@ -8,8 +8,10 @@ import {
   findReplay,
   finishReplay,
   replayDelivery,
+  replaySelected,
   startBulkReplay,
 } from "#webhooks";
+import { audit } from "../../server/cli/audit/audit.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { type WebhookWorld, webhookWorld } from "../support/webhook-world.ts";
 
@@ -54,12 +56,40 @@ test("replaying one that still waits brings it forward, and makes no second deli
     (await world.attempts()).map(({ attempt, ended, replay_id }) => [attempt, ended, replay_id]),
     [
       [1, null, null],
-      [2, "delivered", null],
+      [2, "delivered", "replayId" in replayed ? replayed.replayId : "none"],
     ],
   );
 });
 
-test("replaying one whose POST is under way posts it no second time beside it", async () => {
+test("one brought forward counts as waiting in its replay until it has ended, and outlives a stop of it", async () => {
+  await using receiver = await startReceiver();
+  await using world = await webhookWorld();
+  const { accountId } = world;
+  const deliveryIds = (await world.sent(2, { url: receiver.url })).map((id) => eventId(id, 2));
+  const wished = { accountId, actor: "test", now: systemClock.now() };
+
+  const { replayId, total } = await replaySelected(world.db, { ...wished, deliveryIds });
+  const waiting = await findReplay(world.db, { accountId, replayId });
+  await cancelReplay(world.db, { ...wished, replayId });
+  await world.left(2);
+  await using _worker = world.worker();
+  await world.left(0);
+
+  assert.equal(total, 2);
+  assert.partialDeepStrictEqual(waiting, { state: "running", total: 2, waiting: 2 });
+  assert.partialDeepStrictEqual(await findReplay(world.db, { accountId, replayId }), {
+    total: 2,
+    waiting: 0,
+    delivered: 2,
+  });
+  const { violations } = await audit(world.db, { isDrained: false });
+  assert.deepEqual(
+    violations.filter(({ invariant }) => invariant === "I11"),
+    [],
+  );
+});
+
+test("replaying one whose POST is under way is refused, and posts it no second time beside it", async () => {
   await using receiver = await startReceiver(() => "hold");
   await using other = await startReceiver();
   await using world = await webhookWorld();
@@ -68,12 +98,21 @@ test("replaying one whose POST is under way posts it no second time beside it", 
   await receiver.arrived(1);
 
   const deliveryId = eventId(messageId, 2);
-  await replayDelivery(world.db, { deliveryId, actor: "test", now: systemClock.now() });
+  const wished = { actor: "test", now: systemClock.now(), idempotencyKey: "a" };
+  const replayed = await replayDelivery(world.db, { ...wished, deliveryId });
+  const again = await replayDelivery(world.db, { ...wished, deliveryId });
+  const selected = await replaySelected(world.db, {
+    ...wished,
+    accountId: world.accountId,
+    deliveryIds: [deliveryId],
+  });
   // Whatever is due is claimed with it, or before.
   await world.sent(1, { url: other.url, attempts: 1 });
   await other.arrived(1);
 
   assert.equal(receiver.received.length, 1);
+  assert.deepEqual([replayed.outcome, again.outcome], ["in_flight", "in_flight"]);
+  assert.equal(selected.total, 0);
   receiver.release(200);
   await world.left(0);
 });

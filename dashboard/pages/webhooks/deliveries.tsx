@@ -114,12 +114,13 @@ function ReplaySelected({ ids, onDone }: { ids: string[]; onDone: () => void }) 
   const denial = useDenial("developer");
   const [idempotencyKey, setIdempotencyKey] = useState(newIdempotencyKey);
   const replay = useAction(async () => {
-    await call(
+    const { total } = await call(
       "POST /console/accounts/{accountId}/replays",
       { params: { accountId }, body: { deliveryIds: ids } },
       { idempotencyKey },
     );
-    toast({ title: text.replayed, message: text.replayedHint });
+    if (total === ids.length) toast({ title: text.replayed, message: text.replayedHint });
+    else toast({ title: text.replayedSome(total, ids.length), message: text.replayedSomeHint });
     askAgain(client, [LIST]);
   });
   async function send(): Promise<void> {
