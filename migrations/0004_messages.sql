@@ -159,6 +159,8 @@ create table webhook_deliveries (
 -- First attempts apart: finding them costs the same behind a backlog of retries.
 create index webhook_deliveries_in_turn on webhook_deliveries (host_key, is_first, next_at);
 create index webhook_deliveries_replayed on webhook_deliveries (replay_id) where replay_id is not null;
+create index webhook_deliveries_replayed_in_lane on webhook_deliveries (host_key, replay_id)
+  where replay_id is not null;
 create unique index one_delivery_in_flight_per_message on webhook_deliveries (message_id)
   where leased_until is not null;
 

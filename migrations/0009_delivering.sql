@@ -50,6 +50,24 @@ begin
    where l.first_at is not null or l.again_at is not null or l.n = (select max(w.n) from walk w);
 end $$;
 
+-- The newest replay that waits in each of these lanes, where there is one.
+create function newest_replays(hosts bigint[]) returns table (host_key bigint, replay_id uuid)
+language sql stable
+set jit = off
+set enable_seqscan = off
+set enable_sort = off
+as $$
+  select h.host_key, r.replay_id
+    from unnest(hosts) as h (host_key)
+   cross join lateral (
+     select w.replay_id
+       from webhook_deliveries w
+      where w.host_key = h.host_key and w.replay_id is not null
+      order by w.replay_id desc
+      limit 1
+   ) r;
+$$;
+
 -- Leases deliveries that are due in these lanes, at most as many per lane as are free: first attempts,
 -- or all others. Of a message never two at once, and the first attempts of its events in their order.
 -- A lease that ran out was somebody's attempt: it is noted as interrupted, and takes a number but no

@@ -532,6 +532,7 @@ create table webhook_deliveries (
 CREATE UNIQUE INDEX one_delivery_in_flight_per_message ON public.webhook_deliveries USING btree (message_id) WHERE (leased_until IS NOT NULL);
 CREATE INDEX webhook_deliveries_in_turn ON public.webhook_deliveries USING btree (host_key, is_first, next_at);
 CREATE INDEX webhook_deliveries_replayed ON public.webhook_deliveries USING btree (replay_id) WHERE (replay_id IS NOT NULL);
+CREATE INDEX webhook_deliveries_replayed_in_lane ON public.webhook_deliveries USING btree (host_key, replay_id) WHERE (replay_id IS NOT NULL);
 
 create table webhook_host_hours (
   account_id uuid not null,
@@ -1364,6 +1365,25 @@ begin
     from changed c
    where c.body is null;
 end $function$;
+
+CREATE OR REPLACE FUNCTION public.newest_replays(hosts bigint[])
+ RETURNS TABLE(host_key bigint, replay_id uuid)
+ LANGUAGE sql
+ STABLE
+ SET jit TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_sort TO 'off'
+AS $function$
+  select h.host_key, r.replay_id
+    from unnest(hosts) as h (host_key)
+   cross join lateral (
+     select w.replay_id
+       from webhook_deliveries w
+      where w.host_key = h.host_key and w.replay_id is not null
+      order by w.replay_id desc
+      limit 1
+   ) r;
+$function$;
 
 CREATE OR REPLACE FUNCTION public.partition_health()
  RETURNS TABLE(parent text, until timestamp with time zone, has_strays boolean)

@@ -13,7 +13,7 @@ import { claimDeliveries, type Claims } from "./deliveries.ts";
 import { deliveryIntake, type DeliveryIntake, UNSIGNED_WAIT_MS } from "./delivery-intake.ts";
 import { deliveryMetrics } from "./delivery-metrics.ts";
 import { deliveryRunner } from "./delivery-runner.ts";
-import { BEFORE_ALL_LANES, walkLanes } from "./due-lanes.ts";
+import { BEFORE_ALL_LANES, findNewestReplays, walkLanes } from "./due-lanes.ts";
 import type { EgressPolicy } from "./egress/policy.ts";
 import { hostKeeper } from "./hosts.ts";
 import type { Health } from "./lane-health.ts";
@@ -101,6 +101,7 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
   /** Lanes are looked at in turn, going on where the last walk stopped. */
   async function walk(): Promise<void> {
     const walked = await walkLanes(db, after, LANES_A_TURN);
+    await probeForReplays(walked.due.map(({ hostKey }) => hostKey));
     for (const { hostKey, firstAt, againAt } of walked.due) {
       if (firstAt !== null) named.first.add(hostKey);
       if (againAt !== null) named.again.add(hostKey);
@@ -112,6 +113,14 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
     metrics.walked(oldestDue, clock.now());
     oldestDue = new Map();
     walkAtMs = clock.monotonicMs() + WALK_EVERY_MS;
+  }
+
+  /** Somebody wished for it, on this node, another one or the command line: it waits for no probe. */
+  async function probeForReplays(due: bigint[]): Promise<void> {
+    const held = due.filter((hostKey) => !lanes.mayTry(hostKey));
+    if (held.length === 0) return;
+    for (const { hostKey, replayId } of await findNewestReplays(db, held))
+      lanes.probe(hostKey, replayId);
   }
 
   function noteDue(health: Health, at: Date | null): void {

@@ -9,6 +9,19 @@ export type Walk = {
   after: bigint | null;
 };
 
+/** The newest replay that waits in each of these lanes, for those that have one. */
+export async function findNewestReplays(
+  db: Database,
+  hostKeys: readonly bigint[],
+): Promise<{ hostKey: bigint; replayId: string }[]> {
+  const rows = await db.query<{ host_key: string; replay_id: string }>(sql`
+    select host_key::text, replay_id from newest_replays(${hostKeys.map(String)}::bigint[])`);
+  return rows.map(({ host_key, replay_id }) => ({
+    hostKey: BigInt(host_key),
+    replayId: replay_id,
+  }));
+}
+
 export const BEFORE_ALL_LANES = -(2n ** 63n);
 
 type Row = { host_key: string; n: number; first_at: Date | null; again_at: Date | null };

@@ -13,6 +13,8 @@ export type Lane = {
   /** Whether `inFlight` is counted among the unproven. */
   isUnproven: boolean;
   lastTurn: number;
+  /** The replay that it was last probed for before its time. */
+  probedFor: string | null;
   /** Where its last attempt went. */
   place: Place | null;
   /** Since they were last reported. */
@@ -50,6 +52,7 @@ export function newLane(hostKey: bigint, account: Account, nowMs: number): Lane 
     inFlight: 0,
     isUnproven: true,
     lastTurn: 0,
+    probedFor: null,
     place: null,
     ok: 0,
     failed: 0,

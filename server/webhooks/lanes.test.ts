@@ -169,6 +169,19 @@ test("somebody who asks for it lets an open host be tried at once", () => {
   assert.equal(sum(fill(lanes, [key(1)], "again")), 1);
 });
 
+test("the same replay lets an open host be tried at once only once, the next one again", () => {
+  const lanes = keeper();
+  for (let n = 0; n < 10; n += 1) attempt(lanes, key(1), late, 10_000);
+  const triedFor = (replayId: string) => {
+    lanes.probe(key(1), replayId);
+    const mayTry = lanes.mayTry(key(1));
+    if (mayTry) attempt(lanes, key(1), late, 0);
+    return mayTry;
+  };
+
+  assert.deepEqual(["a", "a", "b", "b"].map(triedFor), [true, false, true, false]);
+});
+
 test("when slots are scarce every account gets its share, however many hosts another has", () => {
   const lanes = keeper();
   const wide = Array.from({ length: 400 }, (_, host) => key(1, host));

@@ -54,8 +54,10 @@ export type Lanes = {
   end(attempt: EndedAttempt): void;
   /** Starts a lane that has not been used yet from what was known of its host. */
   recall(hostKey: bigint, remembered: Remembered): void;
-  /** Lets an open lane be tried at once: somebody asked for it. */
-  probe(hostKey: bigint): void;
+  /** Lets an open lane be tried at once: somebody asked for it. For the same replay only once. */
+  probe(hostKey: bigint, replayId?: string): void;
+  /** A test event was delivered there, so an open lane need not be probed to know that it answers. */
+  answered(test: Omit<EndedAttempt, "kind">): void;
   healthOf(hostKey: bigint): Health;
   /** False where nothing may begin before its next probe, whatever slots are free. */
   mayTry(hostKey: bigint): boolean;
@@ -250,9 +252,20 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
       lane.state = recallHealth(remembered, { ms: clock.monotonicMs(), random: random() });
       recount(lane);
     },
-    probe(hostKey) {
+    probe(hostKey, replayId) {
       const lane = laneOf(hostKey);
+      if (replayId !== undefined && lane.probedFor === replayId) return;
+      lane.probedFor = replayId ?? lane.probedFor;
       lane.state = { ...lane.state, probeAtMs: clock.monotonicMs() };
+    },
+    answered({ hostKey, place, outcome, durationMs }) {
+      const lane = lanes.get(hostKey);
+      if (lane?.state.health !== "open") return;
+      lane.place = place;
+      const now = { ms: clock.monotonicMs(), random: random() };
+      lane.state = learn(lane.state, { outcome, durationMs }, now);
+      recount(lane);
+      changed.add(lane);
     },
     healthOf(hostKey) {
       const lane = lanes.get(hostKey);

@@ -85,7 +85,10 @@ export async function sendTestEvent(deps: Deps, wish: TestWish): Promise<TestedE
   const lane = hostKey(accountId, url);
   lanes?.probe(lane);
   const attempt = await poster.post({ hostKey: lane, url, headers, body });
-  const isDelivered = isSuccess(attempt.outcome);
+  const { outcome, timings } = attempt;
+  const isDelivered = isSuccess(outcome);
+  const place = { accountId, hostname: verdict.hostname, origin: verdict.origin };
+  if (isDelivered) lanes?.answered({ hostKey: lane, place, outcome, durationMs: timings.totalMs });
   return { outcome: "sent", isDelivered, deliveryId, at: now, body, headers, attempt };
 }
 

@@ -7,13 +7,16 @@ import {
   countExhausted,
   findReplay,
   finishReplay,
+  poster,
   replayDelivery,
   replaySelected,
+  sendTestEvent,
   startBulkReplay,
 } from "#webhooks";
 import { audit } from "../../server/cli/audit/audit.ts";
+import { testEgress } from "../support/egress.ts";
 import { startReceiver } from "../support/receiver.ts";
-import { type WebhookWorld, webhookWorld } from "../support/webhook-world.ts";
+import { laneOf, type WebhookWorld, webhookWorld, type Worker } from "../support/webhook-world.ts";
 
 const LONG_AGO = new Date("2026-01-01T00:00:00Z");
 
@@ -115,6 +118,55 @@ test("replaying one whose POST is under way is refused, and posts it no second t
   assert.equal(selected.total, 0);
   receiver.release(200);
   await world.left(0);
+});
+
+/** Makes it only be probed, and not before 12 minutes have passed. */
+function shut({ lanes }: Worker, accountId: string, url: string): bigint {
+  const lane = BigInt(laneOf(accountId, url));
+  const place = { accountId, hostname: "127.0.0.1", origin: new URL(url).origin };
+  const outcome = { kind: "failed", class: "timeout", detail: "" } as const;
+  for (let n = 0; n < 20; n += 1) {
+    lanes.probe(lane);
+    lanes.grant([{ hostKey: lane, upTo: 1 }], "again");
+    lanes.begin(lane, "again", place);
+    lanes.end({ hostKey: lane, kind: "again", place, outcome, durationMs: 0 });
+  }
+  assert.deepEqual([lanes.healthOf(lane), lanes.mayTry(lane)], ["open", false]);
+  return lane;
+}
+
+test("a replay to a host that is only probed is tried at once, whoever wished for it", async () => {
+  await using receiver = await startReceiver();
+  await using world = await webhookWorld();
+  await using worker = world.worker();
+  shut(worker, world.accountId, receiver.url);
+  const [messageId] = (await exhausted(world, 1, receiver.url)) as [string];
+
+  const deliveryId = eventId(messageId, 2);
+  await replayDelivery(world.db, { deliveryId, actor: "test", now: systemClock.now() });
+
+  await receiver.arrived(1);
+  await world.left(0);
+});
+
+test("a test event that is delivered ends the waiting for a host that is only probed", async () => {
+  await using receiver = await startReceiver();
+  await using world = await webhookWorld();
+  await using worker = world.worker();
+  const { accountId, db, secrets } = world;
+  const lane = shut(worker, accountId, receiver.url);
+  const egress = testEgress();
+  const posting = poster({ ...egress, showPrivateAnswers: true });
+  const clock = systemClock;
+  const { lanes } = worker;
+
+  await sendTestEvent(
+    { db, clock, secrets, poster: posting, policy: egress.policy, lanes, version: "test" },
+    { accountId, url: receiver.url, status: "DELIVERED", actor: "test" },
+  );
+  await posting.close();
+
+  assert.notEqual(lanes.healthOf(lane), "open");
 });
 
 test("the same key is one replay, two keys are two, each on record with its actor", async () => {
