@@ -224,6 +224,7 @@ export const webhookOperations = {
       "DELIVERY_NOT_REPLAYABLE",
       "DELIVERY_IN_FLIGHT",
       "IDEMPOTENCY_KEY_INVALID",
+      "IDEMPOTENCY_KEY_REUSED",
     ],
   }),
   startReplay: consoleOperation({
@@ -243,7 +244,7 @@ export const webhookOperations = {
       { examples: [{ exhaustedSince: "2026-11-15T00:00:00.000Z", dryRun: true }] },
     ),
     success: { status: 202, body: Replay },
-    errors: ["IDEMPOTENCY_KEY_INVALID"],
+    errors: ["IDEMPOTENCY_KEY_INVALID", "IDEMPOTENCY_KEY_REUSED"],
   }),
   readReplay: consoleOperation({
     method: "GET",

@@ -117,6 +117,8 @@ create table webhook_replays (
   account_id      uuid        not null,
   actor           text        not null,
   idempotency_key text,
+  -- Of what was wished for: another wish must not be answered with this one.
+  fingerprint     bytea       not null,
   created_at      timestamptz not null,
   -- How many deliveries it found.
   total           integer     not null,

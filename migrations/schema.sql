@@ -560,6 +560,7 @@ create table webhook_replays (
   account_id uuid not null,
   actor text not null,
   idempotency_key text,
+  fingerprint bytea not null,
   created_at timestamp with time zone not null,
   total integer not null,
   queued integer not null default 0,

@@ -11,7 +11,7 @@ export { cursors } from "./cursor.ts";
 export type { JudgeUrl } from "./draft.ts";
 export { messageHandlers, readFilter, sendRefinements } from "./handlers.ts";
 export type { HistorySources } from "./history.ts";
-export { isIdempotencyKey, sweepIdempotency } from "./idempotency.ts";
+export { fingerprint, isIdempotencyKey, sweepIdempotency } from "./idempotency.ts";
 export { type MessageRow, present } from "./message-row.ts";
 export { messageOfMove, type Move, moveMessages } from "./move.ts";
 export type { BornDelivery, Outbox } from "./outbox.ts";

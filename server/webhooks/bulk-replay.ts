@@ -36,7 +36,11 @@ export function startBulkReplay(
   const { accountId, since, actor, now } = wish;
   return db.transaction(async (tx) => {
     const total = await countExhausted(tx, wish);
-    const { isNew, ...noted } = await insertReplay(tx, { ...wish, total });
+    const { isNew, ...noted } = await insertReplay(tx, {
+      ...wish,
+      what: { since: since.toISOString() },
+      total,
+    });
     if (!isNew) return noted;
     const details = { since, total };
     const entry = { at: now, accountId, actor, objectId: noted.replayId, details };

@@ -1,5 +1,6 @@
 import { type Actor, actorName, recordAudit } from "#accounts";
-import { type EventRow, findEvents, hostKey, lockMessagesOf } from "#messages";
+import { Problem } from "#http";
+import { type EventRow, findEvents, fingerprint, hostKey, lockMessagesOf } from "#messages";
 import {
   type Database,
   newId,
@@ -42,7 +43,8 @@ export function replayDelivery(db: Database, wish: ReplayWish): Promise<Replayed
       return { outcome: "not_found" };
     if (!isReplayable(event, now)) return { outcome: "too_old" };
     const { account_id: accountId } = event;
-    const noted = await insertReplay(tx, { ...wish, accountId, total: 1, since: null });
+    const what = { deliveryId };
+    const noted = await insertReplay(tx, { ...wish, accountId, what, total: 1, since: null });
     if (!noted.isNew) return { outcome: "repeated", replayId: noted.replayId, accountId };
     const queued = await queueReplays(tx, [event], noted.replayId);
     if (queued === 0) {
@@ -74,7 +76,8 @@ export function replaySelected(
   const { accountId, deliveryIds, actor, now } = wish;
   return db.transaction(async (tx) => {
     const events = await findSelected(tx, wish);
-    const noted = await insertReplay(tx, { ...wish, total: events.length, since: null });
+    const what = { deliveryIds };
+    const noted = await insertReplay(tx, { ...wish, what, total: events.length, since: null });
     if (!noted.isNew) return noted;
     const total = await queueReplays(tx, events, noted.replayId);
     await tx.query(sql`
@@ -122,28 +125,32 @@ type NewReplay = {
   actor: Actor;
   now: Date;
   idempotencyKey?: string;
+  /** What the caller named: it tells this wish from another with the same key. */
+  what: object;
   total: number;
   /** Of a bulk replay, which is queued page by page; null where all is queued at once. */
   since: Date | null;
 };
 
-/** Notes the wish, or finds the one that was made with the same key. */
+/** Notes the wish, or finds it where it was made before; a key that was another wish's is a problem. */
 export async function insertReplay(
   tx: Transaction,
-  { accountId, actor, now, idempotencyKey, total, since }: NewReplay,
+  { accountId, actor, now, idempotencyKey, what, total, since }: NewReplay,
 ): Promise<{ isNew: boolean; replayId: string; total: number }> {
+  const print = fingerprint("replay", what);
   const replayId = newId(now.getTime());
   const inserted = await tx.query(sql`
-    insert into webhook_replays (replay_id, account_id, actor, idempotency_key, created_at, total, queued, since, finished_at)
-    values (${replayId}, ${accountId}, ${actorName(actor)}, ${idempotencyKey ?? null}, clock_timestamp(), ${total},
-            ${since === null ? total : 0}, ${since}, ${since === null ? now : null})
+    insert into webhook_replays (replay_id, account_id, actor, idempotency_key, fingerprint, created_at, total, queued, since, finished_at)
+    values (${replayId}, ${accountId}, ${actorName(actor)}, ${idempotencyKey ?? null}, ${print},
+            clock_timestamp(), ${total}, ${since === null ? total : 0}, ${since}, ${since === null ? now : null})
         on conflict (account_id, idempotency_key) where idempotency_key is not null do nothing
     returning replay_id`);
   if (inserted.length > 0) return { isNew: true, replayId, total };
   const [before] = await tx.query<{ replay_id: string; total: number }>(sql`
     select replay_id, total from webhook_replays
-     where account_id = ${accountId} and idempotency_key = ${idempotencyKey ?? null}`);
-  return { isNew: false, replayId: before?.replay_id ?? replayId, total: before?.total ?? 0 };
+     where account_id = ${accountId} and idempotency_key = ${idempotencyKey ?? null} and fingerprint = ${print}`);
+  if (!before) throw new Problem("IDEMPOTENCY_KEY_REUSED");
+  return { isNew: false, replayId: before.replay_id, total: before.total };
 }
 
 /** Makes these due now, in the name of this replay. Answers how many: all but those being tried. */

@@ -212,6 +212,19 @@ test("what was exhausted is counted first, then replayed, and the replay can be 
   assert.equal((await start({})).statusCode, 422);
   assert.equal((await start({ exhaustedSince: "yesterday" })).statusCode, 422);
   receiver.answer(200);
+  const keyed = async (body: object) =>
+    (await developer.post(`${A}/replays`, body, { "idempotency-key": "k" })).json();
+  const first = await keyed({ deliveryIds: deliveryIds.slice(0, 1) });
+  assert.equal((await keyed({ deliveryIds: deliveryIds.slice(0, 1) })).replayId, first.replayId);
+  for (const other of [{ deliveryIds }, { exhaustedSince: "2020-01-01T00:00:00Z" }])
+    assert.equal((await keyed(other)).error?.code, "IDEMPOTENCY_KEY_REUSED");
+  const single = `${A}/webhook-deliveries/${deliveryIds[1]}/replay`;
+  const reused = await developer.post(single, undefined, { "idempotency-key": "k" });
+  assert.equal(reused.json().error?.code, "IDEMPOTENCY_KEY_REUSED");
+  await eventually("the first replay is done", async () => {
+    const read = (await developer.get(`${A}/replays/${first.replayId}`)).json();
+    return read.state === "done";
+  });
   const { replayId, total } = (await start({ deliveryIds })).json();
   assert.equal(total, 2);
   const progress = await eventually("the replay is done", async () => {

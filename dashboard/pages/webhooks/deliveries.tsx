@@ -56,7 +56,12 @@ export function Deliveries() {
     <Stack gap="md">
       {!isNothingYet && <DeliveryFilters search={search} onChange={change} />}
       {selected.size > 0 && (
-        <ReplaySelected ids={[...selected]} onDone={() => setSelected(new Set())} />
+        <ReplaySelected
+          // Another selection is another request, with a key of its own.
+          key={[...selected].join()}
+          ids={[...selected]}
+          onDone={() => setSelected(new Set())}
+        />
       )}
       <Listing
         label={text.tabs.deliveries}

@@ -55,7 +55,7 @@ function DeliveryDetail({ delivery }: { delivery: Detail }) {
           <DeliveryState state={delivery.state} />
           <code>{delivery.event}</code>
         </Group>
-        <ReplayOne delivery={delivery} />
+        <ReplayOne key={delivery.deliveryId} delivery={delivery} />
       </Group>
       <Text size="sm" c="dimmed">
         {text.stateMeaning[delivery.state]}

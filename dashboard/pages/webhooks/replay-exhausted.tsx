@@ -42,7 +42,7 @@ function ReplayForm({
   const [wall, setWall] = useState(() => toWall(new Date(nowMs() - DAY_MS).toISOString(), zone));
   const since = fromWall(wall, zone);
   const [counted, setCounted] = useState<number>();
-  const [idempotencyKey] = useState(newIdempotencyKey);
+  const [idempotencyKey, setIdempotencyKey] = useState(newIdempotencyKey);
   const replay = useAction((dryRun: boolean) =>
     call(
       "POST /console/accounts/{accountId}/replays",
@@ -74,6 +74,7 @@ function ReplayForm({
         onChange={(event) => {
           setWall(event.currentTarget.value);
           setCounted(undefined);
+          setIdempotencyKey(newIdempotencyKey());
         }}
       />
       <Text size="sm" role="status">
