@@ -19,7 +19,7 @@ import {
   startBulkReplay,
 } from "#webhooks";
 import type { ConsoleHandlers } from "./console-call.ts";
-import { refuseFields, required } from "./field-problems.ts";
+import { refuseFields } from "./field-problems.ts";
 import type { Pager } from "./paging.ts";
 import { presentAttempt, presentDelivery, presentTest } from "./present-delivery.ts";
 
@@ -92,7 +92,7 @@ export function webhookHandlers(deps: WebhookDeps) {
       const now = clock.now();
       const { deliveryIds, exhaustedSince, dryRun = false } = body;
       if ((deliveryIds === undefined) === (exhaustedSince === undefined))
-        throw required("deliveryIds");
+        refuseFields({ deliveryIds: ["Give deliveryIds or exhaustedSince: one of the two."] });
       const since = exhaustedSince === undefined ? null : timeOf("exhaustedSince", exhaustedSince);
       if (dryRun) {
         const total =
