@@ -58,8 +58,8 @@ async function fill({ member, accountId, db }: TestConsole): Promise<Record<stri
     insert into webhook_attempts (account_id, message_id, sequence, attempt, at, step, error_class, total_ms, ended)
     values (${accountId}, ${messageId}, 2, 7, now(), 6, 'http_500', 0, 'exhausted')`);
   await db.query(sql`
-    insert into webhook_replays (replay_id, account_id, actor, created_at, total)
-    values (${replayId}, ${accountId}, 'test', now(), 1)`);
+    insert into webhook_replays (replay_id, account_id, actor, fingerprint, created_at, total)
+    values (${replayId}, ${accountId}, 'test', '', now(), 1)`);
   return {
     messageId,
     keyId: key.keyId,
