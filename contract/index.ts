@@ -28,6 +28,5 @@ export {
   type QueryOf,
   type SuccessOf,
 } from "./operation.ts";
-export { judgeSender } from "./sender.ts";
 export { webhookBodies, webhookHeaderMeanings } from "./webhook.ts";
 export * from "./words.ts";

@@ -1,4 +1,5 @@
-import { type Detail, type DetailCode, judgeSender, type NewMessage } from "#contract";
+import type { Detail, DetailCode, NewMessage } from "#contract";
+import { judgeSender } from "#contract/sender";
 import { countSegments } from "#contract/segments";
 import { hasVisible, newMessageId, readTime, timeOfId } from "#platform";
 import type { MessageRow } from "./message-row.ts";

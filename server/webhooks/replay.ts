@@ -1,5 +1,5 @@
 import { type Actor, actorName, recordAudit } from "#accounts";
-import { Problem } from "#http";
+import { Problem } from "#http/problem";
 import { type EventRow, findEvents, fingerprint, hostKey, lockMessagesOf } from "#messages";
 import {
   type Database,

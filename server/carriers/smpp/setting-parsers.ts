@@ -1,4 +1,5 @@
-import { type DeliveryErrorCode, judgeSender } from "#contract";
+import type { DeliveryErrorCode } from "#contract";
+import { judgeSender } from "#contract/sender";
 import { deliveryErrors } from "#contract/words";
 
 import type { StatusClass } from "./codec/status.ts";
