@@ -1,11 +1,6 @@
 import { findAccount, judgeName, recordAudit, updateAccount } from "#accounts";
-import {
-  type Account,
-  type Invitation,
-  judgeSender,
-  type Member,
-  type MemberRole,
-} from "#contract";
+import type { Account, Invitation, Member, MemberRole } from "#contract";
+import { judgeSender } from "#contract/sender";
 import { Problem } from "#http";
 import type { Clock, Database } from "#platform";
 import { type ActorNames, findActors } from "./actors.ts";
