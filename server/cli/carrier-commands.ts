@@ -12,6 +12,7 @@ import {
   addSimulator,
   type CarrierRow,
   changeCarrier,
+  changedSettings,
   isBoundNow,
   listCarriers,
   livingSenders,
@@ -118,18 +119,15 @@ const set = command({
     const { db, secrets: openBox } = await context.installation();
     const carrier = requireCarrier(await listCarriers(db), name);
     if (carrier.kind === "simulator") throw new CommandFailure("The simulator has no settings.");
-    const changes = { ...smpp, ...givenSettings(given) };
-    if (Object.keys(changes).length + reset.length === 0 && !passwordStdin)
+    const defaults = Object.fromEntries(reset.map((setting) => [setting, null]));
+    const changes = { ...smpp, ...givenSettings(given), ...defaults };
+    if (Object.keys(changes).length === 0 && !passwordStdin)
       throw new CommandFailure(
         "Say what to change; npx posthorn carrier set --help tells the options.",
       );
     const password = passwordStdin ? await readPassword(context) : undefined;
     const secrets = await openBox();
-    const settings = Object.fromEntries(
-      Object.entries({ ...openSettings(carrier, secrets), ...changes }).filter(
-        ([setting]) => !reset.includes(setting),
-      ),
-    );
+    const settings = changedSettings(carrier, changes, secrets);
     const { warnings } = requireSettings(settings);
     for (const warning of [...warnings, ...passwordWarnings(password ?? "")])
       context.terminal.say(warning);

@@ -10,6 +10,7 @@ import {
   isBoundNow,
   listCarriers,
   openPassword,
+  changedSettings,
   openSettings,
   readCarrierStates,
   type SeenCarrier,
@@ -79,7 +80,7 @@ function tryBind(carrier: CarrierRow, { db, clock, secrets }: Deps) {
   return testBind({ settings: read.settings, password, clock, isHeld });
 }
 
-/** What is given changes, what is null falls back, the rest stays; or a problem that names each fault. */
+/** The settings after a change, or a problem that names each fault. */
 function mergeSettings(
   carrier: CarrierRow,
   given: Record<string, unknown>,
@@ -89,11 +90,7 @@ function mergeSettings(
     throw new Problem("VALIDATION_FAILED", [
       { field: "settings", code: "FIELD_INVALID", message: "The simulator has no settings." },
     ]);
-  const merged = Object.fromEntries(
-    Object.entries({ ...openSettings(carrier, secrets), ...given }).filter(
-      ([, value]) => value !== null,
-    ),
-  );
+  const merged = changedSettings(carrier, given, secrets);
   const read = readSmppSettings(merged);
   if (read.outcome === "read") return merged;
   throw new Problem(

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from "node:crypto";
 import type { MemberRole } from "#contract";
-import { isId, newId, type Queryable, sql, type Transaction } from "#platform";
+import { isId, newId, type Queryable, type Sql, sql, type Transaction } from "#platform";
 
 export type LinkKind = "setup" | "invitation" | "reset";
 
@@ -74,13 +74,21 @@ export async function takeLink(
   return found;
 }
 
+const isOpen = (now: Date) => sql`used_at is null and withdrawn_at is null and expires_at > ${now}`;
+
 export function listInvitations(db: Queryable, accountId: string, now: Date): Promise<LinkRow[]> {
   return db.query<LinkRow>(sql`
     select ${columns}
       from links
-     where account_id = ${accountId} and used_at is null and withdrawn_at is null and expires_at > ${now}
+     where account_id = ${accountId} and ${isOpen(now)}
      order by link_id desc
      limit 500`);
+}
+
+/** Those of them that are open. */
+function withdraw(tx: Transaction, which: Sql, now: Date): Promise<LinkRow[]> {
+  return tx.query<LinkRow>(sql`
+    update links set withdrawn_at = ${now} where ${which} and ${isOpen(now)} returning ${columns}`);
 }
 
 export async function withdrawInvitation(
@@ -88,13 +96,8 @@ export async function withdrawInvitation(
   { linkId, accountId, now }: { linkId: string; accountId: string; now: Date },
 ): Promise<LinkRow | undefined> {
   if (!isId(linkId)) return undefined;
-  const [link] = await tx.query<LinkRow>(sql`
-    update links
-       set withdrawn_at = ${now}
-     where link_id = ${linkId} and account_id = ${accountId} and used_at is null and withdrawn_at is null
-       and expires_at > ${now}
-    returning ${columns}`);
-  return link;
+  const which = sql`link_id = ${linkId} and account_id = ${accountId}`;
+  return (await withdraw(tx, which, now))[0];
 }
 
 /** The open invitations to these roles that a person made; answers how many. */
@@ -103,13 +106,9 @@ export async function withdrawInvitationsBy(
   wish: { accountId: string; userId: string; roles: readonly MemberRole[]; now: Date },
 ): Promise<number> {
   const { accountId, userId, roles, now } = wish;
-  const withdrawn = await tx.query(sql`
-    update links
-       set withdrawn_at = ${now}
-     where account_id = ${accountId} and created_by = ${`user:${userId}`} and role = any (${roles}::text[])
-       and used_at is null and withdrawn_at is null and expires_at > ${now}
-    returning link_id`);
-  return withdrawn.length;
+  const which = sql`
+    account_id = ${accountId} and created_by = ${`user:${userId}`} and role = any (${roles}::text[])`;
+  return (await withdraw(tx, which, now)).length;
 }
 
 /** Before another is made: of those who have a link, one joins. */
@@ -117,11 +116,7 @@ export async function withdrawOwnerLinks(
   tx: Transaction,
   { accountId, now }: { accountId: string; now: Date },
 ): Promise<void> {
-  await tx.query(sql`
-    update links
-       set withdrawn_at = ${now}
-     where account_id = ${accountId} and role = 'owner' and used_at is null and withdrawn_at is null
-       and expires_at > ${now}`);
+  await withdraw(tx, sql`account_id = ${accountId} and role = 'owner'`, now);
 }
 
 /** With a new password: an older link, wherever it is, must not set another. */
@@ -129,10 +124,7 @@ export async function withdrawResets(
   tx: Transaction,
   { userId, now }: { userId: string; now: Date },
 ): Promise<void> {
-  await tx.query(sql`
-    update links
-       set withdrawn_at = ${now}
-     where user_id = ${userId} and used_at is null and withdrawn_at is null and expires_at > ${now}`);
+  await withdraw(tx, sql`user_id = ${userId}`, now);
 }
 
 function judge(link: LinkRow | undefined, now: Date): FoundLink {

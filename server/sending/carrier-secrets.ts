@@ -17,6 +17,12 @@ export function openSettings({ carrier_id, settings }: Holder, secrets: SecretBo
   return { ...settings, tls_key: secrets.open(sealed, keyContext(carrier_id)) };
 }
 
+/** The same after a change: what is given changes, what is null falls back, the rest stays. */
+export function changedSettings(carrier: Holder, given: Settings, secrets: SecretBox): Settings {
+  const merged = { ...openSettings(carrier, secrets), ...given };
+  return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== null));
+}
+
 /** The settings without their secret. */
 export function shownSettings(settings: Settings): Settings {
   const { tls_key: key, ...rest } = settings;

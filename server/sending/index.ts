@@ -3,7 +3,7 @@
  * loop, receipts, doubts, and the share of each node in the binds of a carrier.
  * Decides what an answer means; how a message changes is the messages room's.
  */
-export { openPassword, openSettings, shownSettings } from "./carrier-secrets.ts";
+export { changedSettings, openPassword, openSettings, shownSettings } from "./carrier-secrets.ts";
 export { isBoundNow, readCarrierStates, type SeenCarrier } from "./carrier-states.ts";
 export {
   addCarrier,
