@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
-import { sql } from "#platform";
+import { parseEventId, sql } from "#platform";
 import { problemOf } from "../support/answers.ts";
 import { type Person, startConsole, type TestConsole } from "../support/console.ts";
 import { eventually } from "../support/eventually.ts";
@@ -226,6 +226,14 @@ test("what was exhausted is counted first, then replayed, and the replay can be 
     const read = (await developer.get(`${A}/replays/${first.replayId}`)).json();
     return read.state === "done";
   });
+  const { messageId, sequence } = parseEventId(deliveryIds[1] ?? "") ?? assert.fail("no event");
+  await console.db.query(sql`
+    insert into webhook_deliveries (message_id, sequence, account_id, host_key, created_at, next_at, leased_until)
+    values (${messageId}, ${sequence}, ${console.accountId}, 1, now(), now(), now() + interval '1 hour')`);
+  const held = await developer.post(single, undefined, { "idempotency-key": "held" });
+  assert.equal(held.json().error?.code, "DELIVERY_IN_FLIGHT");
+  await console.db.query(sql`
+    delete from webhook_deliveries where message_id = ${messageId} and sequence = ${sequence}`);
   const { replayId, total } = (await start({ deliveryIds })).json();
   assert.equal(total, 2);
   const progress = await eventually("the replay is done", async () => {

@@ -109,6 +109,10 @@ const calls: [string, Call][] = [
   ["recording what was delivered", (on) => on.query(attempted("ended"))],
   ["recording what is posted again", (on) => on.query(attempted("again"))],
   ["looking for due deliveries", (on) => on.query(sql`select from due_lanes(0, ${BATCH})`)],
+  [
+    "finding the newest replay of a lane",
+    (on) => on.query(sql`select from newest_replays(${["7"]}::bigint[])`),
+  ],
   ["claiming first deliveries", (on) => on.query(claimed(true))],
   ["claiming further deliveries", (on) => on.query(claimed(false))],
   [
@@ -189,8 +193,11 @@ async function fill(db: Database, waiting: readonly string[]): Promise<void> {
     select id, ${account}, ${carrier}, now(), now(), ${node}, 1 from unnest(${waiting}::uuid[]) id`);
   await db.query(sql`
     insert into webhook_deliveries (message_id, sequence, account_id, host_key, created_at, next_at, attempts,
-                                    leased_until, lease_epoch)
-    select id, 3, ${account}, 7, now(), now(), n % 2, now(), 1 from unnest(${waiting}::uuid[]) with ordinality u (id, n)`);
+                                    leased_until, lease_epoch, replay_id)
+    select id, 3, ${account}, case when n % 4 = 3 then 8 else 7 end, now(), now(), n % 2, now(), 1,
+           -- A lane of replays, beside the one that has an old one.
+           case when n % 4 = 3 or n = 50 then id end
+      from unnest(${waiting}::uuid[]) with ordinality u (id, n)`);
   await db.query(sql`
     insert into submissions (message_id, segment, turn, account_id, carrier_id, at, outcome, match_id)
     select id, 1, 1, ${account}, ${carrier}, now(), 'accepted', id::text from unnest(${waiting}::uuid[]) id`);
