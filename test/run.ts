@@ -39,6 +39,8 @@ const ONE_THREAD = { GOMAXPROCS: "1" };
 
 /** More than there are cores: most files wait for processes, sockets and clocks. */
 const CONCURRENCY = 4;
+/** A test that never ends does not hold up the run for ever. */
+const LIMIT_MS = 30 * 60_000;
 
 /** The tests that stand beside the code of a room; one process runs them all. */
 const ROOM = /^(?:contract|sdk|dashboard|server\/\w+)(?=\/)/;
@@ -122,7 +124,8 @@ async function runTests(files: string[]): Promise<number> {
   // Of this run alone: another beside it may run other tests of the same folders.
   const folder = join(CACHE, `tests-${process.pid}`);
   const processes = mixed(await joined(files, folder));
-  const tests = run({ cwd: ROOT, files: processes, concurrency: CONCURRENCY });
+  const signal = AbortSignal.timeout(LIMIT_MS);
+  const tests = run({ cwd: ROOT, files: processes, concurrency: CONCURRENCY, signal });
   let failures = 0;
   tests.on("test:fail", () => (failures += 1));
   const report = tests.compose(spec);

@@ -7,6 +7,7 @@ import { addCarrier } from "#sending";
 import { startApi, type TestApi } from "../support/api.ts";
 import { eventually } from "../support/eventually.ts";
 import { somebodyWaits } from "../support/locks.ts";
+import { manualClock } from "../support/manual-clock.ts";
 import { type TestDatabase, testDatabase } from "../support/postgres.ts";
 import { startService, TEST_SECRET_KEY } from "../support/process.ts";
 
@@ -103,24 +104,21 @@ test("with in_doubt = fail, what a killed sender held fails and is refunded, and
 });
 
 test("a receipt that was not stored before the crash is taken when the carrier repeats it", async () => {
-  await using run = await world({ receipts: { delayMs: 200 } });
+  const clock = manualClock();
+  await using run = await world({ clock, receipts: { delayMs: 200 } });
   const { db, smsc, api } = run;
   await acceptMany(api, 1);
-  const first = await startService(db.url, { ROLES: "sender" });
+  await using first = await startService(db.url, { ROLES: "sender" });
   await statusIs(db, { SENT: 1 });
 
-  // The test holds the message, so the receipt is in the sender's hands and cannot be stored.
-  const { promise: released, resolve: release } = Promise.withResolvers<void>();
-  const holding = db.transaction(async (tx) => {
+  await db.transaction(async (tx) => {
+    // The test holds the message, so the receipt is in the sender's hands and cannot be stored.
     await tx.query(sql`select message_id from messages for update`);
+    clock.advance(200);
     await somebodyWaits(db);
     first.kill("SIGKILL");
     await first.exited;
-    await released;
   });
-  await first.exited;
-  release();
-  await holding;
   await expireClaims(db);
   await using _second = await startService(db.url, { ROLES: "sender" });
 
