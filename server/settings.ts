@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { Secret } from "#platform";
+import { oneOf, Secret, text, wholeNumber } from "#platform";
 // Not by the whole room: every command reads the settings, and starts in half the time.
 import { opensPrivate, PRIVATE } from "#webhooks/ranges";
 import {
@@ -11,11 +11,8 @@ import {
   hostName,
   httpUrl,
   list,
-  oneOf,
   share,
-  text,
   webOrigin,
-  wholeNumber,
   yesOrNo,
 } from "./setting-values.ts";
 

@@ -1,31 +1,7 @@
 import { isId, readTime } from "#platform";
-import type { Parse } from "./input.ts";
 
 /** The forms of values that several commands take. Each throws an Error that goes on from the name. */
-
-export function text(value: string): string {
-  if (value.trim() === "") throw new Error("must not be empty.");
-  return value;
-}
-
-export function wholeNumber(least: number, most: number = Number.MAX_SAFE_INTEGER): Parse<number> {
-  return (value) => {
-    const number = /^-?\d+$/.test(value.trim()) ? Number(value) : Number.NaN;
-    if (number >= least && number <= most) return number;
-    const range =
-      most === Number.MAX_SAFE_INTEGER ? `of ${least} or more` : `from ${least} to ${most}`;
-    throw new Error(`must be a whole number ${range}, not "${value}".`);
-  };
-}
-
-export function oneOf<const Choice extends string>(choices: readonly Choice[]): Parse<Choice> {
-  return (value) => {
-    const choice = choices.find((each) => each === value);
-    if (choice === undefined)
-      throw new Error(`must be one of ${choices.join(", ")}, not "${value}".`);
-    return choice;
-  };
-}
+export { oneOf, text, wholeNumber } from "#platform";
 
 export function id(value: string): string {
   const folded = value.trim().toLowerCase();

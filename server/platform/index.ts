@@ -39,6 +39,7 @@ export {
   traceOf,
 } from "./trace.ts";
 export { DatabaseUnavailable, isLockedOut, severityOf, violates } from "./unavailable.ts";
+export { oneOf, text, wholeNumber } from "./value-forms.ts";
 export { hasVisible } from "./visible.ts";
 export { within } from "./within.ts";
 export { readTime, readTimeUp } from "./time.ts";
