@@ -8,7 +8,7 @@ const signedNumbers = new Intl.NumberFormat(LOCALE, {
 });
 const compactNumbers = new Intl.NumberFormat(LOCALE, {
   notation: "compact",
-  maximumFractionDigits: 1,
+  maximumFractionDigits: 2,
 });
 
 export function formatNumber(value: number): string {

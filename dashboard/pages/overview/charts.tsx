@@ -57,6 +57,9 @@ function rowsOf<Data extends Bucketed>(data: Data): (Data["buckets"][number] & C
 /** In the order of the series, not of the alphabet. */
 const LEGEND = { verticalAlign: "bottom", height: 36, itemSorter: null } as const;
 
+/** For half of a dot, and half of the topmost number of the axis. */
+const ROOM = { top: 8 };
+
 /** The shades that stand out on light and on dark. */
 const shadeOf = (status: Status) => `${STATUS_COLOR[status]}.6`;
 
@@ -95,11 +98,13 @@ function StatusChart({ query, onRange }: Props) {
         // On a phone the names of five statuses take two lines.
         legendProps={{ ...LEGEND, height: isPhone ? 64 : LEGEND.height }}
         series={STATUSES.map((status) => ({ name: status, color: shadeOf(status) }))}
-        valueFormatter={formatCompact}
+        valueFormatter={formatNumber}
+        yAxisProps={{ tickFormatter: formatCompact }}
         xAxisProps={{ minTickGap: 30 }}
         barProps={{ isAnimationActive: !isCalm }}
         barChartProps={{
           accessibilityLayer: false,
+          margin: ROOM,
           onClick: ({ activeTooltipIndex }) => {
             // Null beside the bars, which as a number would be the first of them.
             const row = rows?.[Number(activeTooltipIndex ?? Number.NaN)];
@@ -187,10 +192,10 @@ function LatencyChart({ query }: Pick<Props, "query">) {
         ]}
         valueFormatter={formatDuration}
         yAxisProps={{ width: 70 }}
-        // Room for a dot at either end and at the top, which would else be cut in half.
+        // Room for a dot at either end, which would else be cut in half.
         xAxisProps={{ minTickGap: 30, padding: { left: 8, right: 8 } }}
         lineProps={{ isAnimationActive: !isCalm }}
-        lineChartProps={{ accessibilityLayer: false, margin: { top: 8 } }}
+        lineChartProps={{ accessibilityLayer: false, margin: ROOM }}
       />
     </ChartPanel>
   );
@@ -230,10 +235,11 @@ function CreditsChart({ query }: Pick<Props, "query">) {
           { name: "charged", label: text.charged, color: "indigo.6" },
           { name: "refunded", label: text.refunded, color: "teal.6" },
         ]}
-        valueFormatter={formatCompact}
+        valueFormatter={formatNumber}
+        yAxisProps={{ tickFormatter: formatCompact }}
         xAxisProps={{ minTickGap: 30 }}
         barProps={{ isAnimationActive: !isCalm }}
-        barChartProps={{ accessibilityLayer: false }}
+        barChartProps={{ accessibilityLayer: false, margin: ROOM }}
       />
     </ChartPanel>
   );
