@@ -67,6 +67,15 @@ async function failure(promise: Promise<unknown>) {
   return Object.assign({ message: error.message }, error);
 }
 
+test("a wrong baseUrl is refused when the client is made, with what would be right", () => {
+  for (const baseUrl of ["sms.example.com", "ftp://sms.example.com", "http://", ""]) {
+    assert.throws(
+      () => new Posthorn({ apiKey: API_KEY, baseUrl }),
+      /^TypeError: baseUrl must be an address such as https:\/\/sms.example.com, not /,
+    );
+  }
+});
+
 test("a send carries the key, the fields and an idempotency key of its own", async () => {
   await using service = await startService(
     { status: 202, body: { messageId: "m-1", status: "QUEUED" } },

@@ -173,9 +173,10 @@ function readRetryAfter(value: string | null): number | null {
 
 /** Both `https://host` and `https://host/v1` are understood. */
 function readBaseUrl(baseUrl: string): string {
-  const { protocol } = new URL(baseUrl);
-  if (!/^https?:$/.test(protocol))
-    throw new TypeError("baseUrl must begin with http:// or https://.");
+  if (!/^https?:\/\//i.test(baseUrl) || !URL.canParse(baseUrl))
+    throw new TypeError(
+      `baseUrl must be an address such as https://sms.example.com, not "${baseUrl}".`,
+    );
   return baseUrl.replace(/\/+$/, "").replace(/\/v1$/, "");
 }
 

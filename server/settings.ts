@@ -20,6 +20,8 @@ import {
 export const roles = ["api", "sender", "webhooks", "dashboard"] as const;
 export type Role = (typeof roles)[number];
 
+const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
+
 export type Setting<Value> = {
   /** In the environment; in `posthorn.toml` the same in lower case. */
   name: string;
@@ -190,8 +192,8 @@ export const settings = {
   logLevel: {
     name: "LOG_LEVEL",
     fallback: "info",
-    parse: oneOf(["debug", "info", "warn", "error", "silent"]),
-    meaning: "Least severe log lines written to standard error.",
+    parse: oneOf(LOG_LEVELS),
+    meaning: `Least severe log lines written to standard error: ${LOG_LEVELS.join(", ")}.`,
   },
 } satisfies Record<string, Setting<unknown>>;
 
