@@ -77,7 +77,7 @@ create table submissions (
   message_id         uuid        not null,
   segment            smallint    not null,
   -- Counts the hand-overs of this segment from 1.
-  turn               smallint    not null,
+  turn               integer     not null,
   -- Whether it was all of a message of several segments, in one piece. Such a message has segment 1 alone.
   is_whole           boolean     not null default false,
   account_id         uuid        not null,

@@ -105,7 +105,7 @@ end $$;
 -- a delay at once and in its old place, and null means that further segments follow.
 create function record_submissions(
   node uuid,
-  s_message uuid[], s_account uuid[], s_epoch integer[], s_segment smallint[], s_turn smallint[], s_is_whole boolean[], s_carrier uuid[],
+  s_message uuid[], s_account uuid[], s_epoch integer[], s_segment smallint[], s_turn integer[], s_is_whole boolean[], s_carrier uuid[],
   s_at timestamptz[], s_outcome text[], s_carrier_message_id text[], s_match_id text[], s_carrier_code text[], s_error_code text[],
   s_in_doubt_at timestamptz[], s_doubt_reason text[], s_doubt_action text[],
   s_step text[], s_delay_ms integer[], s_next_carrier uuid[]

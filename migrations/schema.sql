@@ -429,7 +429,7 @@ CREATE INDEX stat_spans_of_minutes ON public.stat_spans USING btree (start) WHER
 create table submissions (
   message_id uuid not null,
   segment smallint not null,
-  turn smallint not null,
+  turn integer not null,
   is_whole boolean not null default false,
   account_id uuid not null,
   carrier_id uuid not null,
@@ -1511,7 +1511,7 @@ begin
    where w.is_first and w.next_at <= clock_timestamp();
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.record_submissions(node uuid, s_message uuid[], s_account uuid[], s_epoch integer[], s_segment smallint[], s_turn smallint[], s_is_whole boolean[], s_carrier uuid[], s_at timestamp with time zone[], s_outcome text[], s_carrier_message_id text[], s_match_id text[], s_carrier_code text[], s_error_code text[], s_in_doubt_at timestamp with time zone[], s_doubt_reason text[], s_doubt_action text[], s_step text[], s_delay_ms integer[], s_next_carrier uuid[])
+CREATE OR REPLACE FUNCTION public.record_submissions(node uuid, s_message uuid[], s_account uuid[], s_epoch integer[], s_segment smallint[], s_turn integer[], s_is_whole boolean[], s_carrier uuid[], s_at timestamp with time zone[], s_outcome text[], s_carrier_message_id text[], s_match_id text[], s_carrier_code text[], s_error_code text[], s_in_doubt_at timestamp with time zone[], s_doubt_reason text[], s_doubt_action text[], s_step text[], s_delay_ms integer[], s_next_carrier uuid[])
  RETURNS TABLE(message_id uuid, lease_epoch integer)
  LANGUAGE plpgsql
  SET plan_cache_mode TO 'force_generic_plan'

@@ -167,6 +167,23 @@ test("an answer is stored also where the routes cannot be read anew", async () =
   assert.deepEqual(rows, [{ outcome: "refused_temporarily" }]);
 });
 
+test("an answer is stored however often its segment was handed over before", async () => {
+  await using world = await startWorld();
+  const { message, epoch } = await world.claimed();
+  const { carrierId } = world.carrier;
+  const many = { message, epoch, carrierId, segment: 1, turn: 32_767, at: systemClock.now() };
+  await world.record({ ...many, answer: { kind: "unsent" }, step: null });
+  const { message_id: messageId } = message;
+  const earlier = await readSegments(world.api.db, systemClock, { messageId, carrierId });
+
+  const sent = await world.handOver(await world.claimed({ earlier }), async ({ segment }) =>
+    accepted(String(segment)),
+  );
+
+  assert.deepEqual(sent, [1, 2]);
+  assert.equal(await world.status(), "SENT");
+});
+
 test("a renewal names the epoch of the lease, so that one that ran out is not taken for it", async () => {
   await using world = await startWorld();
   const { message, epoch } = await world.claimed();

@@ -127,7 +127,7 @@ async function storeSubmissions(
         ${nodeId},
         ${each(({ message }) => message.message_id)}::uuid[], ${each(({ message }) => message.account_id)}::uuid[],
         ${each(({ epoch }) => epoch)}::integer[], ${each(({ segment }) => segment)}::smallint[],
-        ${each(({ turn }) => turn)}::smallint[], ${each(({ isWhole = false }) => isWhole)}::boolean[],
+        ${each(({ turn }) => turn)}::integer[], ${each(({ isWhole = false }) => isWhole)}::boolean[],
         ${each(({ carrierId }) => carrierId)}::uuid[], ${each(({ at }) => at)}::timestamptz[], ${each(outcomeOf)}::text[],
         ${each(({ answer }) => (answer.kind === "accepted" && answer.carrierMessageId !== "" ? answer.carrierMessageId : null))}::text[],
         ${each(({ answer }) => (answer.kind === "accepted" && answer.matchId !== "" ? answer.matchId : null))}::text[],

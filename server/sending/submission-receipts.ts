@@ -72,7 +72,7 @@ export async function noteReceipts(tx: Transaction, notes: Note[]): Promise<void
         select message_id, segment, turn, jsonb_agg(entry order by n) as receipts,
                (array_agg(effect order by n) filter (where effect is not null))[1] as effect
           from unnest(${notes.map(({ match }) => match.message_id)}::uuid[], ${notes.map(({ match }) => match.segment)}::smallint[],
-                      ${notes.map(({ match }) => match.turn)}::smallint[], ${entries.map((entry) => JSON.stringify(entry))}::jsonb[],
+                      ${notes.map(({ match }) => match.turn)}::integer[], ${entries.map((entry) => JSON.stringify(entry))}::jsonb[],
                       ${notes.map(({ receipt, isApplied }) => (isApplied ? receipt.effect : null))}::text[])
                with ordinality as u (message_id, segment, turn, entry, effect, n)
          group by message_id, segment, turn
