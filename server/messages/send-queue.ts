@@ -165,6 +165,7 @@ export async function renewLeases(
 export type Stranded = {
   message_id: string;
   account_id: string;
+  lease_epoch: number;
   attempt: number;
   /** Text, because a date would lose the microseconds, and with them the place. */
   due_at: string;
@@ -189,7 +190,7 @@ export function findStranded(
   const { account_id, due_at, message_id } = after ?? BEFORE_ALL_STRANDED;
   // By the time of the statement, which an index can compare with; clock_timestamp() it cannot.
   return db.query(sql`
-    select message_id, account_id, attempt, due_at::text
+    select message_id, account_id, lease_epoch, attempt, due_at::text
       from send_queue
      where carrier_id = ${carrierId} and leased_by is null
        and due_at <= statement_timestamp() - make_interval(secs => ${afterMs / 1000})
@@ -236,17 +237,24 @@ export function leaseOverdue(
     returning q.message_id, q.account_id, q.carrier_id, q.lease_epoch, q.attempt, o.was_leased`);
 }
 
+type Reassignment = {
+  messageId: string;
+  /** Of its lease when it was seen to wait: whoever takes it up counts that on. */
+  epoch: number;
+  from: string;
+  to: string;
+};
+
 /** Gives waiting messages to another carrier; what somebody took up meanwhile stays. */
-export async function reassign(
-  db: Database,
-  moves: { messageId: string; from: string; to: string }[],
-): Promise<void> {
+export async function reassign(db: Database, moves: Reassignment[]): Promise<void> {
+  const each = <Value>(pick: (move: Reassignment) => Value) => moves.map(pick);
   await db.query(sql`
     update send_queue q
        set carrier_id = u.to_carrier
-      from unnest(${moves.map(({ messageId }) => messageId)}::uuid[], ${moves.map(({ from }) => from)}::uuid[],
-                  ${moves.map(({ to }) => to)}::uuid[]) as u (message_id, from_carrier, to_carrier)
-     where q.message_id = u.message_id and q.carrier_id = u.from_carrier and q.leased_by is null`);
+      from unnest(${each(({ messageId }) => messageId)}::uuid[], ${each(({ epoch }) => epoch)}::integer[],
+                  ${each(({ from }) => from)}::uuid[], ${each(({ to }) => to)}::uuid[])
+           as u (message_id, epoch, from_carrier, to_carrier)
+     where q.message_id = u.message_id and q.lease_epoch = u.epoch and q.carrier_id = u.from_carrier`);
 }
 
 /** The carriers that anything waits for, also ones that were removed. */

@@ -51,12 +51,23 @@ test("a message that its carrier may have stays with it, and its neighbour goes"
   await using world = await startWorld();
   const { first, next, clock, carrierAfterPass } = world;
   const [doubted, other] = [await world.queue(), await world.queue()];
-  await world.doubt(doubted);
+  await world.submitted(doubted, { carrierId: first });
   await world.pass();
   clock.advance(PATIENCE_MS);
 
   assert.equal(await carrierAfterPass(doubted), first);
   assert.equal(await carrierAfterPass(other), next);
+});
+
+test("a message that was taken up since a pass looked stays with the carrier that has a segment of it", async () => {
+  await using world = await startWorld();
+  const { first, carrierAfterPass } = world;
+  const messageId = await world.queue();
+  await world.age();
+  // Claimed, the first segment accepted, the next one throttled, and given back.
+  world.meanwhile = () => world.submitted(messageId, { carrierId: first, outcome: "accepted" });
+
+  assert.equal(await carrierAfterPass(messageId), first);
 });
 
 const PATIENCE_MS = 5_000;
@@ -72,10 +83,13 @@ async function startWorld() {
     isPaused: () => false,
     isUp: (carrierId) => up.has(carrierId),
     upElsewhere: async () => upElsewhere,
-    routing: async () => ({ ...(await loadRouting(db)), carriersFor: () => [first, next] }),
+    async routing() {
+      await world.meanwhile();
+      return { ...(await loadRouting(db)), carriersFor: () => [first, next] };
+    },
     clock,
   });
-  return {
+  const world = {
     db,
     first,
     next,
@@ -83,18 +97,25 @@ async function startWorld() {
     upElsewhere,
     clock,
     pass,
+    /** Runs when a pass has looked at what waits, and has not moved it yet. */
+    meanwhile: async () => {},
     async queue(): Promise<string> {
       const answer = await api.send({ recipient: "4915112345678", text: "Hello" });
       return (answer.json() as { messageId: string }).messageId;
     },
     /** As if all had waited for a minute. */
     age: () => db.query(sql`update send_queue set due_at = due_at - interval '1 minute'`),
-    /** As if it had been handed over once, and never answered. */
-    async doubt(messageId: string): Promise<void> {
-      await db.query(sql`update send_queue set attempt = 1 where message_id = ${messageId}`);
+    /** As if it had been handed over once and given back; in doubt where nothing was answered. */
+    async submitted(
+      messageId: string,
+      { carrierId, outcome }: { carrierId: string; outcome?: string },
+    ): Promise<void> {
       await db.query(sql`
-        insert into submissions (message_id, account_id, segment, turn, carrier_id, at, in_doubt_at)
-        values (${messageId}, ${api.accountId}, 1, 1, ${first}, now(), now())`);
+        update send_queue set lease_epoch = 1, attempt = 1 where message_id = ${messageId}`);
+      await db.query(sql`
+        insert into submissions (message_id, account_id, segment, turn, carrier_id, at, outcome, in_doubt_at)
+        values (${messageId}, ${api.accountId}, 1, 1, ${carrierId}, now(), ${outcome ?? null},
+                ${outcome === undefined ? systemClock.now() : null})`);
     },
     async carrierAfterPass(messageId: string): Promise<string | undefined> {
       await pass();
@@ -104,6 +125,7 @@ async function startWorld() {
     },
     [Symbol.asyncDispose]: () => api[Symbol.asyncDispose](),
   };
+  return world;
 }
 
 async function twoCarriers(db: Parameters<typeof addCarrier>[0]): Promise<[string, string]> {

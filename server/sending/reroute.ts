@@ -93,10 +93,10 @@ async function rerouteFrom(
     db,
     stranded.filter(({ attempt }) => attempt > 0).map(({ message_id }) => message_id),
   );
-  const moves = stranded.flatMap(({ message_id: messageId }) => {
+  const moves = stranded.flatMap(({ message_id: messageId, lease_epoch: epoch }) => {
     const route = carriersFor(messages.get(messageId)?.recipient ?? "") ?? [];
     const to = route.find((carrierId) => carrierId !== from && isUp(carrierId));
-    return to === undefined || begun.has(messageId) ? [] : [{ messageId, from, to }];
+    return to === undefined || begun.has(messageId) ? [] : [{ messageId, epoch, from, to }];
   });
   if (moves.length > 0) await reassign(db, moves);
 }
