@@ -176,7 +176,7 @@ export async function readSegments(
 }
 
 /** Our own refusal, before anything left: another carrier may have the characters. */
-const isUnfit = sql`(outcome = 'refused' and carrier_code is null and error_code = 'CONTENT_REJECTED')`;
+export const isUnfit = sql`(outcome = 'refused' and carrier_code is null and error_code = 'CONTENT_REJECTED')`;
 
 function readSubmissions(
   db: Queryable,

@@ -70,7 +70,29 @@ test("a message that was taken up since a pass looked stays with the carrier tha
   assert.equal(await carrierAfterPass(messageId), first);
 });
 
+test("a text that the next carrier cannot hold waits for the one that is away", async () => {
+  await using world = await startWorld();
+  const { first, next, carrierAfterPass } = world;
+  const messageId = await world.queue();
+  await world.submitted(messageId, { carrierId: next, ...UNFIT });
+  await world.age();
+
+  assert.equal(await carrierAfterPass(messageId), first);
+});
+
+test("where only carriers are left that cannot hold a text, it goes to one of them, to end there", async () => {
+  await using world = await startWorld();
+  const { next, carrierAfterPass } = world;
+  const messageId = await world.queue();
+  await world.submitted(messageId, { carrierId: next, ...UNFIT });
+  await world.age();
+  world.route.shift();
+
+  assert.equal(await carrierAfterPass(messageId), next);
+});
+
 const PATIENCE_MS = 5_000;
+const UNFIT = { outcome: "refused", error: "CONTENT_REJECTED" };
 
 /** A route of two carriers, of which only the second is up. */
 async function startWorld() {
@@ -79,13 +101,14 @@ async function startWorld() {
   const [first, next] = await twoCarriers(db);
   const clock = manualClock();
   const [up, upElsewhere] = [new Set([next]), new Set<string>()];
+  const route = [first, next];
   const pass = rerouting(db, {
     isPaused: () => false,
     isUp: (carrierId) => up.has(carrierId),
     upElsewhere: async () => upElsewhere,
     async routing() {
       await world.meanwhile();
-      return { ...(await loadRouting(db)), carriersFor: () => [first, next] };
+      return { ...(await loadRouting(db)), carriersFor: () => route };
     },
     clock,
   });
@@ -95,6 +118,7 @@ async function startWorld() {
     next,
     up,
     upElsewhere,
+    route,
     clock,
     pass,
     /** Runs when a pass has looked at what waits, and has not moved it yet. */
@@ -108,13 +132,13 @@ async function startWorld() {
     /** As if it had been handed over once and given back; in doubt where nothing was answered. */
     async submitted(
       messageId: string,
-      { carrierId, outcome }: { carrierId: string; outcome?: string },
+      { carrierId, outcome, error }: { carrierId: string; outcome?: string; error?: string },
     ): Promise<void> {
       await db.query(sql`
         update send_queue set lease_epoch = 1, attempt = 1 where message_id = ${messageId}`);
       await db.query(sql`
-        insert into submissions (message_id, account_id, segment, turn, carrier_id, at, outcome, in_doubt_at)
-        values (${messageId}, ${api.accountId}, 1, 1, ${carrierId}, now(), ${outcome ?? null},
+        insert into submissions (message_id, account_id, segment, turn, carrier_id, at, outcome, error_code, in_doubt_at)
+        values (${messageId}, ${api.accountId}, 1, 1, ${carrierId}, now(), ${outcome ?? null}, ${error ?? null},
                 ${outcome === undefined ? systemClock.now() : null})`);
     },
     async carrierAfterPass(messageId: string): Promise<string | undefined> {

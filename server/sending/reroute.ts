@@ -7,6 +7,7 @@ import {
   type Stranded,
 } from "#messages";
 import { type Clock, type Database, sql } from "#platform";
+import { isUnfit } from "./due-send.ts";
 
 /** A carrier may be away this long before what waits for it goes to the next of its route; from then on, at once. */
 const PATIENCE_MS = 5_000;
@@ -89,24 +90,37 @@ async function rerouteFrom(
 ): Promise<void> {
   const { carriersFor } = await routing();
   const messages = await findMessagesOf(db, stranded);
-  const begun = await findBegun(
+  const known = await readKnown(
     db,
     stranded.filter(({ attempt }) => attempt > 0).map(({ message_id }) => message_id),
   );
   const moves = stranded.flatMap(({ message_id: messageId, lease_epoch: epoch }) => {
     const route = carriersFor(messages.get(messageId)?.recipient ?? "") ?? [];
-    const to = route.find((carrierId) => carrierId !== from && isUp(carrierId));
-    return to === undefined || begun.has(messageId) ? [] : [{ messageId, epoch, from, to }];
+    const { isBegun = false, unfit = [] } = known.get(messageId) ?? {};
+    // As long as the one that is away may take it. After that, one that cannot ends it.
+    const isFit = (carrierId: string) => !route.includes(from) || !unfit.includes(carrierId);
+    const to = route.find((carrierId) => carrierId !== from && isUp(carrierId) && isFit(carrierId));
+    return to === undefined || isBegun ? [] : [{ messageId, epoch, from, to }];
   });
   if (moves.length > 0) await reassign(db, moves);
 }
 
-/** Messages of which a carrier has a segment: they stay with it. */
-async function findBegun(db: Database, messageIds: string[]): Promise<Set<string>> {
-  if (messageIds.length === 0) return new Set();
-  const rows = await db.query<{ message_id: string }>(sql`
-    select distinct message_id
+type Known = {
+  /** Whether a carrier has a segment of it, or may have: then it stays there. */
+  isBegun: boolean;
+  /** Carriers whose alphabet cannot hold it. */
+  unfit: string[];
+};
+
+async function readKnown(db: Database, messageIds: string[]): Promise<Map<string, Known>> {
+  if (messageIds.length === 0) return new Map();
+  const rows = await db.query<{ message_id: string; is_begun: boolean; unfit: string[] }>(sql`
+    select message_id, bool_or(outcome = 'accepted' or in_doubt_at is not null) as is_begun,
+           coalesce(array_agg(carrier_id) filter (where ${isUnfit}), '{}') as unfit
       from submissions
-     where message_id = any (${messageIds}::uuid[]) and (outcome = 'accepted' or in_doubt_at is not null)`);
-  return new Set(rows.map(({ message_id }) => message_id));
+     where message_id = any (${messageIds}::uuid[])
+     group by message_id`);
+  return new Map(
+    rows.map(({ message_id, is_begun, unfit }) => [message_id, { isBegun: is_begun, unfit }]),
+  );
 }
