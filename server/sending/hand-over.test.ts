@@ -41,6 +41,26 @@ test("a segment that waits at its carrier asks whether its lease still holds whe
   assert.deepEqual(await world.queue(), [{ lease_epoch: 1, is_leased: false }]);
 });
 
+test("a message whose lease may not hold between two segments goes back, and leaves no doubt", async () => {
+  await using world = await startWorld();
+  let isLeaseFresh = true;
+  let isBack = false;
+  const sent = await world.handOver(
+    await world.claimed(),
+    async () => {
+      // The answer is stored late: the database was away.
+      isLeaseFresh = false;
+      return accepted("1");
+    },
+    { isLeaseFresh: () => isLeaseFresh, onBack: () => (isBack = true) },
+  );
+  assert.deepEqual(sent, [1]);
+  assert.equal(await world.status(), "QUEUED");
+  assert.deepEqual(await world.queue(), [{ lease_epoch: 1, is_leased: false }]);
+  assert.equal(await world.doubts(), 0);
+  assert.ok(isBack, "it was there before whoever comes now");
+});
+
 test("a route that was changed a moment ago leads to no carrier of the old one", async () => {
   await using world = await startWorld();
   const { db } = world.api;

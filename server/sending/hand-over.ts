@@ -52,7 +52,8 @@ export async function handOver(
   if (clock.now() >= message.expires_at)
     return giveUp(deps, due, { next: "fail", code: "EXPIRED", carrierCode: null });
   for (const [position, part] of open.entries()) {
-    if (!deps.isLeaseFresh(due)) return;
+    // Nothing of it is on its way: left to its lease, it would be taken for lost, and in doubt.
+    if (!deps.isLeaseFresh(due)) return giveBack(deps, due);
     const isLast = position === open.length - 1;
     const goesOn = await handOverSegment(
       deps,
@@ -223,7 +224,13 @@ async function recordLostHolder(deps: HandOverDeps, due: DueSend): Promise<boole
   return false;
 }
 
-/** Ends or finishes a message without a further submission. */
+/** To its old place, at the same carrier; where somebody has taken it over, it stays theirs. */
+function giveBack(deps: HandOverDeps, due: DueSend): Promise<void> {
+  deps.onBack?.();
+  return giveUp(deps, due, { next: "again", delayMs: 0, carrierId: deps.carrier.carrierId });
+}
+
+/** Lets go of a message without a further submission. */
 async function giveUp(
   { carrier, clock, recorder }: HandOverDeps,
   due: DueSend,
