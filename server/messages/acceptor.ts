@@ -1,4 +1,5 @@
 import {
+  type Backend,
   batcher,
   type Clock,
   type Database,
@@ -102,21 +103,22 @@ async function acceptBatch(deps: Deps, requests: AcceptRequest[]): Promise<(Acce
     }
   }
   const settings = { ...deps.settings, isLeased: (message: MessageRow) => reserved.has(message) };
-  const results = await acceptOrSettle(deps, requests, settings);
-  requests.forEach(({ messages, accountId }, position) => {
-    const result = results[position];
-    const isStored = result && !(result instanceof Error) && result.outcome === "accepted";
-    for (const message of messages) {
-      if (isStored) {
+  try {
+    const results = await acceptOrSettle(deps, requests, settings);
+    requests.forEach(({ messages, accountId }, position) => {
+      const result = results[position];
+      if (!result || result instanceof Error || result.outcome !== "accepted") return;
+      for (const message of messages) {
         message.account_id = accountId;
         message.sender ??= result.defaultSender;
+        if (reserved.delete(message)) intake?.take(message);
       }
-      if (!reserved.has(message)) continue;
-      if (isStored) intake?.take(message);
-      else intake?.release(message);
-    }
-  });
-  return results;
+    });
+    return results;
+  } finally {
+    // Whatever went wrong: a place that stays kept is lost until the next start.
+    for (const message of reserved) intake?.release(message);
+  }
 }
 
 async function acceptOrSettle(
@@ -169,27 +171,30 @@ async function settleUnknown(
 ): Promise<(Accepted | Error)[]> {
   if (lost.unknownBackend === undefined) return requests.map(() => lost);
   const deadline = deps.clock.monotonicMs() + SETTLE_MS;
+  let reason: unknown = lost;
   while (deps.clock.monotonicMs() < deadline) {
     try {
       if (await isBackendGone(deps.db, lost.unknownBackend))
         return await outcomesByIds(deps.db, requests, lost);
     } catch (error) {
-      if (!(error instanceof DatabaseUnavailable)) throw error;
+      reason = error;
+      if (!(error instanceof DatabaseUnavailable)) break;
     }
     await deps.clock.sleep(100);
   }
   deps.log.error(
-    { error: lost },
+    { error: reason },
     `the outcome of ${requests.length} requests could not be learned`,
   );
   return requests.map(() => ({ outcome: "unknown" }));
 }
 
-async function isBackendGone(db: Database, pid: number): Promise<boolean> {
+/** By its time too: behind a new primary, or after a while, the pid may be somebody else's. */
+async function isBackendGone(db: Database, { pid, startedAt }: Backend): Promise<boolean> {
   const [state] = await db.query<{ is_there: boolean }>(sql`
     select count(pg_terminate_backend(pid)) > 0 as is_there
       from pg_stat_activity
-     where pid = ${pid} and datname = current_database() and pid <> pg_backend_pid()`);
+     where pid = ${pid} and backend_start = ${startedAt}::timestamptz`);
   return state?.is_there === false;
 }
 

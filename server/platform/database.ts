@@ -13,6 +13,7 @@ import {
   type AbsenceTeller,
   absenceTeller,
   asUnavailable,
+  type Backend,
   DatabaseUnavailable,
   isDemoted,
   isRolledBack,
@@ -64,7 +65,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     ...poolConfig(options),
     Client: primary.Client,
     // The pool waits for what this returns, though its types do not say so.
-    ...(primary.count > 1 ? { onConnect: refuseStandby as unknown as () => void } : {}),
+    onConnect: ((client: pg.ClientBase) => greet(client, primary)) as unknown as () => void,
   });
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
   // Only its words are logged: the error carries the whole client. A closing pool loses them all, as asked.
@@ -100,8 +101,16 @@ async function hasLeft(client: pg.PoolClient): Promise<void> {
   await once(client, "end", { signal }).catch(() => undefined);
 }
 
-async function refuseStandby(client: pg.ClientBase): Promise<void> {
-  if (await isStandby(client)) throw new DatabaseUnavailable("this host is a standby");
+const backends = new WeakMap<pg.ClientBase, Backend>();
+
+async function greet(client: pg.ClientBase, { count }: Primary): Promise<void> {
+  if (count > 1 && (await isStandby(client)))
+    throw new DatabaseUnavailable("this host is a standby");
+  // Asked now: when the connection breaks, it is too late. A session always finds itself.
+  const { rows } = await client.query<Backend>(
+    `select pid, backend_start::text as "startedAt" from pg_stat_activity where pid = pg_backend_pid()`,
+  );
+  backends.set(client, rows[0] as Backend);
 }
 
 type Source = { pool: pg.Pool; primary: Primary; meter: PoolMeter; absence: AbsenceTeller };
@@ -124,7 +133,7 @@ async function onConnection<Result>(
       broken = unavailable;
     }
     if (unavailable && !isServerError(unavailable.cause))
-      unavailable.unknownBackend = backendOf(client);
+      unavailable.unknownBackend = backends.get(client);
     if (unavailable && isDemoted(unavailable)) primary.advance(tried);
     throw unavailable ?? error;
   } finally {
@@ -258,7 +267,3 @@ const getTypeParser = ((oid: Parameters<typeof pg.types.getTypeParser>[0], forma
   const parse = pg.types.getTypeParser(oid, format) as (text: string) => unknown;
   return oid === TIMESTAMPTZ ? (text: string) => readTimestamp(text) ?? parse(text) : parse;
 }) as typeof pg.types.getTypeParser;
-
-function backendOf(client: pg.PoolClient): number | undefined {
-  return (client as unknown as { processID?: number | null }).processID ?? undefined;
-}

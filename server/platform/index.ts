@@ -38,7 +38,13 @@ export {
   tracer,
   traceOf,
 } from "./trace.ts";
-export { DatabaseUnavailable, isLockedOut, severityOf, violates } from "./unavailable.ts";
+export {
+  type Backend,
+  DatabaseUnavailable,
+  isLockedOut,
+  severityOf,
+  violates,
+} from "./unavailable.ts";
 export { oneOf, text, wholeNumber } from "./value-forms.ts";
 export { hasVisible } from "./visible.ts";
 export { within } from "./within.ts";

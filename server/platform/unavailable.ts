@@ -1,6 +1,13 @@
 import pg from "pg";
 import type { Log } from "./log.ts";
 
+/** The server's process behind a connection. */
+export type Backend = {
+  pid: number;
+  /** Text, because a date would lose the microseconds, and with them the backend. */
+  startedAt: string;
+};
+
 /** The database cannot be reached now; whoever asked may ask again. */
 export class DatabaseUnavailable extends Error {
   override name = "DatabaseUnavailable";
@@ -8,7 +15,7 @@ export class DatabaseUnavailable extends Error {
    * The backend that was at work when the connection broke: whether it committed is not known. Not
    * set where the statement was never sent, or where the server itself said that it failed.
    */
-  unknownBackend: number | undefined;
+  unknownBackend: Backend | undefined;
   /** The log says already that the database is away; to repeat it for everybody who asks would hide the rest. */
   isTold = false;
 }
