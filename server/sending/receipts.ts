@@ -4,7 +4,7 @@ import type { Transaction } from "#platform";
 import { isBad, isOpen, judgeReceipt } from "./judge-receipt.ts";
 import { type ArrivedReceipt, matchReceipts, type MatchRules } from "./match-receipts.ts";
 import { parkReceipts } from "./parked-receipts.ts";
-import { type Note, noteReceipts, readSegments } from "./submission-receipts.ts";
+import { type Note, noteReceipts, readProgress } from "./submission-receipts.ts";
 
 type Surroundings = {
   rules: MatchRules;
@@ -39,7 +39,7 @@ export async function applyReceipts(
       .filter(({ n }) => isBad(arrived[n]?.receipt.effect))
       .map(({ message_id }) => message_id),
   );
-  const segments = await readSegments(
+  const segments = await readProgress(
     tx,
     [...messages.values()].filter(
       ({ segments, message_id }) => segments > 1 || bad.has(message_id),

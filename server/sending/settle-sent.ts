@@ -9,7 +9,7 @@ import {
 import { sql, type Transaction } from "#platform";
 import { finalMove, isBad, noneYet } from "./judge-receipt.ts";
 import type { MatchRules } from "./match-receipts.ts";
-import { readSegments } from "./submission-receipts.ts";
+import { readProgress } from "./submission-receipts.ts";
 
 /**
  * Messages that became SENT after receipts for their segments had come, such as for the first one of
@@ -23,7 +23,7 @@ export async function settleSent(
 ): Promise<void> {
   if (sent.length === 0) return;
   const messages = [...(await lockMessagesOf(tx, sent)).values()];
-  const progress = await readSegments(tx, messages);
+  const progress = await readProgress(tx, messages);
   const reasons = await readReasons(tx, messages);
   const moves = messages.flatMap((message) => {
     const { message_id: messageId, carrier_id: carrierId, status } = message;

@@ -15,7 +15,7 @@ type SegmentRow = {
  * What the segments of messages have reached; delivered by any submission is delivered. What is SENT has
  * no others than those on record: a carrier may have had it as one piece, whatever its settings are now.
  */
-export async function readSegments(
+export async function readProgress(
   tx: Transaction,
   messages: LockedMessage[],
 ): Promise<Map<string, Progress>> {
