@@ -9,12 +9,13 @@ import {
   type Routing,
 } from "#messages";
 import { type Database, isId } from "#platform";
+import { findCarrierNames } from "#sending";
 import type { ConsoleHandlers, CsvAnswer } from "./console-call.ts";
 import { refuseFields } from "./field-problems.ts";
 import { messagesCsv } from "./messages-csv.ts";
 import type { Pager } from "./paging.ts";
 import { roleDenied } from "./serve-console.ts";
-import { type Account, carriersOf, showMessages } from "./show-messages.ts";
+import { type Account, showMessages } from "./show-messages.ts";
 
 type Deps = {
   db: Database;
@@ -78,7 +79,7 @@ export function consoleMessageHandlers(deps: Deps) {
         query: undefined,
       });
       const routing = await deps.routing.current();
-      const carriers = await carriersOf(
+      const carriers = await findCarrierNames(
         db,
         routing.carriersFor(preview.recipient)?.slice(0, 1) ?? [],
       );

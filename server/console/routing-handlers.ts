@@ -53,7 +53,9 @@ export function routingHandlers({ db, clock }: Deps) {
     async findRoute({ query }) {
       const recipient = recipientOf(query.recipient);
       const routing = await loadRouting(db);
-      const carriers = await namesOf(db, routing.carriersFor(recipient) ?? []);
+      const carrierIds = routing.carriersFor(recipient) ?? [];
+      const names = await findCarrierNames(db, carrierIds);
+      const carriers = carrierIds.map((carrierId) => presentCarrier(carrierId, names));
       const prefixes = (await listRoutes(db)).map(({ prefix }) => prefix);
       return { recipient, prefix: longest(prefixes, recipient), carriers };
     },
@@ -100,11 +102,12 @@ function longest(prefixes: string[], recipient: string): string | null {
 
 async function presentRoutes(db: Queryable) {
   const routes = await listRoutes(db);
-  const carriers = await namesOf(db, [...new Set(routes.flatMap(({ carrierIds }) => carrierIds))]);
-  const byId = new Map(carriers.map((carrier) => [carrier.carrierId, carrier]));
+  const names = await findCarrierNames(db, [
+    ...new Set(routes.flatMap(({ carrierIds }) => carrierIds)),
+  ]);
   const data = routes.map(({ prefix, carrierIds }) => ({
     prefix,
-    carriers: carrierIds.map((id) => byId.get(id) ?? { carrierId: id, name: "unknown" }),
+    carriers: carrierIds.map((carrierId) => presentCarrier(carrierId, names)),
   }));
   return { data, version: await routingVersion(db) };
 }
@@ -113,9 +116,6 @@ async function presentPrices(db: Queryable) {
   return { data: await listPrices(db), version: await routingVersion(db) };
 }
 
-/** In the order of the ids. */
-async function namesOf(db: Queryable, carrierIds: readonly string[]) {
-  const rows = await findCarrierNames(db, carrierIds);
-  const names = new Map(rows.map(({ carrier_id, name }) => [carrier_id, name]));
-  return carrierIds.map((carrierId) => ({ carrierId, name: names.get(carrierId) ?? "unknown" }));
+function presentCarrier(carrierId: string, names: ReadonlyMap<string, { name: string }>) {
+  return { carrierId, name: names.get(carrierId)?.name ?? "unknown" };
 }

@@ -15,7 +15,7 @@ export async function showMessages(
 ): Promise<ConsoleMessage[]> {
   const [keys, carriers] = await Promise.all([
     findKeyNames(db, accountId, distinct(rows.map(({ key_id }) => key_id))),
-    carriersOf(db, distinct(rows.map(({ carrier_id }) => carrier_id))),
+    findCarrierNames(db, distinct(rows.map(({ carrier_id }) => carrier_id))),
   ]);
   return rows.map((row) => ({
     message: showMessage(row, role),
@@ -24,13 +24,6 @@ export async function showMessages(
     key: row.key_id === null ? null : { keyId: row.key_id, name: keys.get(row.key_id) ?? "" },
     carrier: carriers.get(row.carrier_id ?? "") ?? null,
   }));
-}
-
-export async function carriersOf(db: Queryable, carrierIds: readonly string[]) {
-  const rows = await findCarrierNames(db, carrierIds);
-  return new Map(
-    rows.map(({ carrier_id: carrierId, name, kind }) => [carrierId, { carrierId, name, kind }]),
-  );
 }
 
 function distinct(ids: (string | null)[]): string[] {

@@ -36,24 +36,18 @@ export async function findCarrier(db: Queryable, name: string): Promise<CarrierR
   return carrier;
 }
 
-/** Names also of carriers that were removed, for the history. */
-export async function carrierNames(
+type CarrierName = Pick<CarrierRow, "name" | "kind"> & { carrierId: string };
+
+/** By their ids, also carriers that were removed: messages remember who carried them. */
+export async function findCarrierNames(
   db: Queryable,
   carrierIds: readonly string[],
-): Promise<Map<string, string>> {
-  const rows = await findCarrierNames(db, carrierIds);
-  return new Map(rows.map(({ carrier_id, name }) => [carrier_id, name]));
-}
-
-export type CarrierName = Pick<CarrierRow, "carrier_id" | "name" | "kind">;
-
-/** Also carriers that were removed: messages remember who carried them. */
-export function findCarrierNames(
-  db: Queryable,
-  carrierIds: readonly string[],
-): Promise<CarrierName[]> {
-  return db.query<CarrierName>(sql`
-    select carrier_id, name, kind from carriers where carrier_id = any (${carrierIds}::uuid[])`);
+): Promise<Map<string, CarrierName>> {
+  const rows = await db.query<CarrierName>(sql`
+    select carrier_id as "carrierId", name, kind
+      from carriers
+     where carrier_id = any (${carrierIds}::uuid[])`);
+  return new Map(rows.map((row) => [row.carrierId, row]));
 }
 
 type NamedChange = Change & { name: string };

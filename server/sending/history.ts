@@ -1,6 +1,6 @@
 import type { HistoryEntry, SubmissionOutcome } from "#contract";
 import { type Queryable, sql } from "#platform";
-import { carrierNames } from "./carriers-table.ts";
+import { findCarrierNames } from "./carriers-table.ts";
 
 type NotedReceipt = { at: string; state: string; carrierCode: string | null; applied: boolean };
 type Row = {
@@ -31,11 +31,11 @@ export async function submissionHistory(db: Queryable, messageId: string): Promi
       from submissions
      where message_id = ${messageId}
      order by at, segment, turn`);
-  const names = await carrierNames(
+  const names = await findCarrierNames(
     db,
     rows.map(({ carrier_id }) => carrier_id),
   );
-  return rows.flatMap((row) => entriesOf(row, names.get(row.carrier_id) ?? "unknown"));
+  return rows.flatMap((row) => entriesOf(row, names.get(row.carrier_id)?.name ?? "unknown"));
 }
 
 function entriesOf(row: Row, carrier: string): HistoryEntry[] {

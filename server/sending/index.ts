@@ -8,7 +8,6 @@ export { isBoundNow, readCarrierStates, type SeenCarrier } from "./carrier-state
 export {
   addCarrier,
   addSimulator,
-  type CarrierName,
   type CarrierRow,
   changeCarrier,
   findCarrier,

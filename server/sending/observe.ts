@@ -47,7 +47,6 @@ export function observeSending({ db, metrics }: Deps): Loop {
       db,
       queues.map(({ carrier_id }) => carrier_id),
     );
-    const nameOf = new Map(names.map(({ carrier_id, name }) => [carrier_id, name]));
     const age = (at: Date | null) => (at ? Math.max(0, now - at.getTime()) / 1000 : 0);
     // A queue that has emptied is in no row: what was told of it must not stay.
     for (const gauge of [queue, oldest, paused]) gauge.reset();
@@ -59,7 +58,7 @@ export function observeSending({ db, metrics }: Deps): Loop {
     // A carrier that was removed and added again has two queues of one name.
     const longest = new Map<string, number>();
     for (const { carrier_id, due, held, scheduled, oldest_due_at } of queues) {
-      const name = nameOf.get(carrier_id) ?? carrier_id;
+      const name = names.get(carrier_id)?.name ?? carrier_id;
       queue.labels(name, "due").inc(due);
       queue.labels(name, "held").inc(held);
       queue.labels(name, "scheduled").inc(scheduled);
