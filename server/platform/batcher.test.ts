@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { batcher } from "./batcher.ts";
+import { batcher, orEach } from "./batcher.ts";
+import { DatabaseUnavailable } from "./unavailable.ts";
 
 /** Two of them: what the first one's callbacks schedule has run after the second. */
 const turn = async () => {
@@ -19,6 +20,39 @@ function heldBatches() {
     });
   return { batches, run };
 }
+
+test("an item that fails its batch fails alone; the others are run once more, in order", async () => {
+  const ran: number[][] = [];
+  const splits: unknown[] = [];
+  const poison = new Error("poison");
+  const run = async (items: number[]) => {
+    ran.push(items);
+    if (items.includes(2)) throw poison;
+    return items.map(String);
+  };
+
+  const results = await orEach([1, 2, 3], run, (error) => splits.push(error));
+
+  assert.deepEqual(results, ["1", poison, "3"]);
+  assert.deepEqual(ran, [[1, 2, 3], [1], [2], [3]]);
+  assert.deepEqual(splits, [poison], "told once");
+});
+
+test("where the database is away a batch fails whole, and nothing is tried alone", async () => {
+  const away = new DatabaseUnavailable("away");
+  let runs = 0;
+  const run = () => {
+    runs += 1;
+    return Promise.reject(away);
+  };
+
+  await assert.rejects(
+    orEach([1, 2], run, () => assert.fail("it was split")),
+    away,
+  );
+
+  assert.equal(runs, 1);
+});
 
 test("a lone call starts at once and gets its own answer", async () => {
   const sizes: number[] = [];

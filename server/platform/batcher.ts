@@ -1,3 +1,5 @@
+import { DatabaseUnavailable } from "./unavailable.ts";
+
 type Options<Item, Result> = {
   /** One answer per item, in order. An `Error` in place of an answer fails that item alone. */
   run: (items: Item[]) => Promise<(Result | Error)[]>;
@@ -126,4 +128,25 @@ function settle<Item, Result>(batch: Call<Item, Result>[], results: (Result | Er
     if (result instanceof Error) reject(result);
     else resolve(result);
   });
+}
+
+/**
+ * For `run`: a batch as a whole, or, where that fails, each item alone and in order, so that one that
+ * cannot be stored harms only itself. Where the database is away, all of them fail.
+ */
+export async function orEach<Item, Result>(
+  items: Item[],
+  run: (items: Item[]) => Promise<Result[]>,
+  onSplit: (error: unknown) => void,
+): Promise<(Result | Error)[]> {
+  try {
+    return await run(items);
+  } catch (error) {
+    if (error instanceof DatabaseUnavailable) throw error;
+    if (items.length === 1) return [error as Error];
+    onSplit(error);
+    const results: (Result | Error)[] = [];
+    for (const item of items) results.push(...(await orEach([item], run, onSplit)));
+    return results;
+  }
 }

@@ -2,7 +2,7 @@
  * The platform: what any server needs and nothing about text messages. Clock, database, migrations,
  * loops, batches, ids, logs, metrics, secrets, and the PostgreSQL that comes along.
  */
-export { type Batcher, batcher } from "./batcher.ts";
+export { type Batcher, batcher, orEach } from "./batcher.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export { type Database, openDatabase, type Queryable, type Transaction } from "./database.ts";
 export {

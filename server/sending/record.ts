@@ -37,7 +37,7 @@ type Batch = {
 };
 
 /** The messages whose lease this node holds, and the epoch of that lease. */
-export type Held = ReadonlyMap<string, number>;
+type Held = ReadonlyMap<string, number>;
 
 export function isHeld(held: Held, { message, epoch }: Submission): boolean {
   return held.get(message.message_id) === epoch;

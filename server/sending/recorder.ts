@@ -6,6 +6,7 @@ import {
   DatabaseUnavailable,
   type Log,
   type Metrics,
+  orEach,
   type Tracer,
   type Transaction,
 } from "#platform";
@@ -13,7 +14,7 @@ import { type CarrierHour, type LastHour, lastHour } from "./last-hour.ts";
 import type { ArrivedReceipt, MatchRules } from "./match-receipts.ts";
 import { takeParked } from "./parked-receipts.ts";
 import { applyReceipts, findRejected } from "./receipts.ts";
-import { type Held, isHeld, recordSubmissions, type Submission } from "./record.ts";
+import { isHeld, recordSubmissions, type Submission } from "./record.ts";
 import { type RecordMetrics, recordMetrics } from "./record-metrics.ts";
 import { receiptSpan } from "./sending-spans.ts";
 import type { Note } from "./submission-receipts.ts";
@@ -74,9 +75,14 @@ export function recorder(deps: Deps): Recorder {
   const { db, clock, log, metrics } = deps;
   const counted = { ...deps, counts: recordMetrics(metrics), hour: lastHour(clock) };
   const record = batcher<Item, Stored | "full">({
-    async run(items) {
+    run(items) {
       metrics.batchSize.labels("record").observe(items.length);
-      return recordOrEach(counted, items);
+      const words = `a batch of ${items.length} answers and receipts failed; each is tried alone`;
+      return orEach(
+        items,
+        (batch) => recordBatch(counted, batch),
+        (error) => log.error({ error }, words),
+      );
     },
     whenFull: () => "full",
     maxItems: MAX_ITEMS,
@@ -143,27 +149,7 @@ export function recorder(deps: Deps): Recorder {
 
 type Counted = Deps & { counts: RecordMetrics; hour: LastHour };
 
-async function recordOrEach(deps: Counted, items: Item[]): Promise<(Stored | Error)[]> {
-  try {
-    const held = await recordBatch(deps, items);
-    return items.map((item) =>
-      "submission" in item && !isHeld(held, item.submission) ? "overtaken" : "stored",
-    );
-  } catch (error) {
-    if (error instanceof DatabaseUnavailable) throw error;
-    if (items.length === 1) return [error as Error];
-    // One that cannot be stored harms only itself: each once more, alone, in order.
-    deps.log.error(
-      { error },
-      `a batch of ${items.length} answers and receipts failed; each is tried alone`,
-    );
-    const results: (Stored | Error)[] = [];
-    for (const item of items) results.push(...(await recordOrEach(deps, [item])));
-    return results;
-  }
-}
-
-async function recordBatch(deps: Counted, items: Item[]): Promise<Held> {
+async function recordBatch(deps: Counted, items: Item[]): Promise<Stored[]> {
   const { db, nodeId, rules, outbox, tracer, clock, counts, hour } = deps;
   const submissions = items.flatMap((item) => ("submission" in item ? [item.submission] : []));
   const receipts = items.flatMap((item) => ("receipt" in item ? [item.receipt] : []));
@@ -188,7 +174,9 @@ async function recordBatch(deps: Counted, items: Item[]): Promise<Held> {
       counts.parked(unmatched);
       countRefusals(hour, submissions);
     });
-    return held;
+    return items.map((item) =>
+      "submission" in item && !isHeld(held, item.submission) ? "overtaken" : "stored",
+    );
   });
 }
 

@@ -7,6 +7,7 @@ import {
   LEASE_MS,
   type Log,
   type Metrics,
+  orEach,
   sql,
 } from "#platform";
 import type { Claim } from "./deliveries.ts";
@@ -51,7 +52,12 @@ export function attemptRecorder(deps: Deps): AttemptRecorder {
   const store = batcher<Recorded, "stored" | "full">({
     run(items) {
       metrics.batchSize.labels("attempts").observe(items.length);
-      return storeOrEach(deps, items);
+      const words = `a batch of ${items.length} attempts failed; each is tried alone`;
+      return orEach(
+        items,
+        (batch) => storeBatch(deps, batch),
+        (error) => log.error({ error }, words),
+      );
     },
     whenFull: () => "full",
     maxItems: 500,
@@ -80,20 +86,10 @@ export function attemptRecorder(deps: Deps): AttemptRecorder {
   };
 }
 
-async function storeOrEach(deps: Deps, items: Recorded[]): Promise<("stored" | Error)[]> {
-  try {
-    const freed = await storeAttempts(deps.db, items);
-    if (freed.length > 0) deps.onFreed(freed);
-    return items.map(() => "stored");
-  } catch (error) {
-    if (error instanceof DatabaseUnavailable) throw error;
-    if (items.length === 1) return [error as Error];
-    // One that cannot be stored harms only itself: each once more, alone.
-    deps.log.error({ error }, `a batch of ${items.length} attempts failed; each is tried alone`);
-    const results: ("stored" | Error)[] = [];
-    for (const item of items) results.push(...(await storeOrEach(deps, [item])));
-    return results;
-  }
+async function storeBatch({ db, onFreed }: Deps, items: Recorded[]): Promise<"stored"[]> {
+  const freed = await storeAttempts(db, items);
+  if (freed.length > 0) onFreed(freed);
+  return items.map(() => "stored");
 }
 
 async function storeAttempts(db: Database, items: Recorded[]): Promise<bigint[]> {
