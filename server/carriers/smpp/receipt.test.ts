@@ -262,6 +262,15 @@ test("what no table can hold is cut, made whole or unreadable", () => {
   assert.deepEqual(summary({ shortMessage: halfPair }), ["7\ufffd", "DELIVRD", "delivered", null]);
 });
 
+test("a state or a code that is cut within a character is still a text that a table can hold", () => {
+  const long = `${"A".repeat(63)}\u{1f600}`;
+  const cut = `${"A".repeat(63)}\ufffd`;
+
+  const read = summary({ shortMessage: ucs2(`id:7 stat:${long} err:${long}`) });
+
+  assert.deepEqual(read, ["7", cut, "none", cut]);
+});
+
 test("no octets make the reader of receipts throw", () => {
   const octets = fc.uint8Array({ maxLength: 80 }).map((given) => Buffer.from(given));
   fc.assert(

@@ -39,7 +39,7 @@ export function readDelivered(message: ShortMessage<Buffer>, settings: ReceiptSe
   if (!isReceipt) return { kind: "inbound_text" };
   if (said.id === undefined || said.id.length > LONGEST_ID) return { kind: "unreadable" };
 
-  const word = said.word?.slice(0, LONGEST_WORD) ?? "UNKNOWN";
+  const word = shorten(said.word) ?? "UNKNOWN";
   const known = findEffect(said, settings.receiptStates);
   // An intermediate notification is not the end, whatever state it reports.
   const effect = type === INTERMEDIATE ? "none" : (known ?? "none");
@@ -48,10 +48,15 @@ export function readDelivered(message: ShortMessage<Buffer>, settings: ReceiptSe
     state: word,
     effect,
     errorCode: errorCode(effect, word, said.err, settings.errorCodes),
-    carrierCode: said.err?.slice(0, LONGEST_WORD) ?? null,
+    carrierCode: shorten(said.err) ?? null,
     recipient: message.source.address.replace(/^\+/, "") || null,
   };
   return { kind: "receipt", receipt, isStateKnown: known !== undefined };
+}
+
+/** A cut may leave half a character, which no table holds. */
+function shorten(word: string | undefined): string | undefined {
+  return word?.slice(0, LONGEST_WORD).toWellFormed();
 }
 
 type Said = ReceiptText & {
