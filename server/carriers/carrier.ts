@@ -104,7 +104,7 @@ export type Receipt = {
   carrierCode: string | null;
   /** Breaks ties between equal ids. */
   recipient: string | null;
-  /** The whole PDU, to be kept with a receipt that is parked. */
+  /** How the PDU begins, to be kept with a receipt that is parked. */
   raw: Uint8Array | null;
 };
 

@@ -57,6 +57,9 @@ const CANNOT_CARRY: SubmitOutcome = {
 /** Several loops may ask for room at the same moment; what they bring beyond this goes back. */
 const MOST_WAITING = 20_000;
 
+/** Several times a receipt that anyone would look at; thousands may be held, and parked at once. */
+const RAW_OCTETS = 2048;
+
 /** A carrier over SMPP 3.4: some links, one pace over all of them, receipts to one sink. */
 export function smppCarrier(deps: Deps): SmppCarrier {
   return new LinkedCarrier(deps);
@@ -282,7 +285,8 @@ class LinkedCarrier implements SmppCarrier {
         if (!read.isStateKnown) counts.unknownStates += 1;
         meter.receipt(nowMs);
         const { carrierId } = this;
-        const receipt = { carrierId, ...read.receipt, raw: Buffer.from(frame) };
+        const raw = Buffer.from(frame.subarray(0, RAW_OCTETS));
+        const receipt = { carrierId, ...read.receipt, raw };
         return this.#intake.take(receipt, respond, nowMs);
       }
     }

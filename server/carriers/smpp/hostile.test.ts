@@ -7,7 +7,9 @@ import { silentLog } from "#platform";
 import { manualClock } from "../../../test/support/manual-clock.ts";
 import { boundWorld, smppWorld } from "../../../test/support/smpp.ts";
 import { until } from "../../../test/support/until.ts";
+import { encodeShortMessage, unused } from "./codec/body.ts";
 import { command } from "./codec/header.ts";
+import { encodeTlvs, tag } from "./codec/tlv.ts";
 
 /** Whether the receipt finds the submission that was answered so. */
 function isOf(receipt: Receipt, outcome: SubmitOutcome): boolean {
@@ -280,6 +282,28 @@ test("an id that no table could look for is kept in part, and matches nothing", 
 
   const kept = { carrierMessageId: id.slice(0, 255), matchId: "" };
   assert.deepEqual(await world.submit(), { kind: "accepted", ...kept });
+});
+
+test("of a receipt of 60,000 octets no more than some thousand are held until it is stored", async () => {
+  await using world = await boundWorld();
+  const pdu = encodeShortMessage(
+    { commandId: command.deliverSm, status: 0, sequence: 4711 },
+    {
+      serviceType: "",
+      source: { ton: 1, npi: 1, address: "4".repeat(30_000) },
+      destination: { ton: 5, npi: 0, address: "Posthorn" },
+      esmClass: 0x04,
+      ...unused,
+      shortMessage: Buffer.from("id:7 stat:DELIVRD"),
+      tlvs: encodeTlvs([{ tag: tag.messagePayload, value: Buffer.alloc(30_000, "x") }]),
+    },
+  );
+
+  world.smsc.sendRaw(pdu);
+  const { raw, ...said } = await world.receiptArrived();
+
+  assert.equal(raw?.length, 2048);
+  assert.ok(JSON.stringify(said).length < 1024);
 });
 
 test("10,000 receipts at once are stored in batches of at most 2,000, and answered once each", async () => {

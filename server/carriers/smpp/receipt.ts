@@ -27,7 +27,7 @@ const RECEIPT = 0x04;
 const INTERMEDIATE = 0x20;
 const HAS_UDH = 0x40;
 
-/** Of a state or a code: what people see of them, and every webhook carries. */
+/** Of a state, a code or a number: what people see of them, and every webhook carries. */
 const LONGEST_WORD = 64;
 
 /** What a `deliver_sm` or `data_sm` is, and what it says if it is a receipt. */
@@ -49,7 +49,7 @@ export function readDelivered(message: ShortMessage<Buffer>, settings: ReceiptSe
     effect,
     errorCode: errorCode(effect, word, said.err, settings.errorCodes),
     carrierCode: shorten(said.err) ?? null,
-    recipient: message.source.address.replace(/^\+/, "") || null,
+    recipient: shorten(message.source.address.replace(/^\+/, "")) || null,
   };
   return { kind: "receipt", receipt, isStateKnown: known !== undefined };
 }
