@@ -3,8 +3,8 @@ import type { DeliveryErrorCode } from "#contract";
 import { type LockedMessage, messageOfMove, type Move } from "#messages";
 import type { Match } from "./match-receipts.ts";
 
-/** Per segment: what its receipts have decided, and how many submissions of it still await one. */
-export type Progress = Map<number, { effect: Receipt["effect"] | null; open: number }>;
+/** Per segment: what its receipts have decided, and the turns of it that still await one. */
+export type Progress = Map<number, { effect: Receipt["effect"] | null; open: Set<number> }>;
 
 export function isBad(
   effect: Receipt["effect"] | null | undefined,
@@ -18,8 +18,6 @@ export function isOpen({ status }: LockedMessage): boolean {
 
 type Judgement = {
   match: Match;
-  /** Whether an earlier receipt of the same submission has decided it. */
-  isDecided: boolean;
   receipt: Receipt;
   at: Date;
   progress: Progress;
@@ -29,15 +27,17 @@ type Judgement = {
 /** What one receipt does to its message, given what its other segments have reached. */
 export function judgeReceipt(
   message: LockedMessage,
-  { match, isDecided, receipt, at, progress, per }: Judgement,
+  { match, receipt, at, progress, per }: Judgement,
 ): { move: Move | undefined; isApplied: boolean } {
   const { effect, errorCode, carrierCode } = receipt;
-  const state = progress.get(match.segment) ?? { effect: null, open: 1 };
-  if (effect === "none" || isDecided || !isOpen(message) || state.effect !== null)
+  const state = progress.get(match.segment) ?? { effect: null, open: new Set([match.turn]) };
+  // Carriers repeat themselves: of a segment handed over twice, each counts once.
+  const isDecided = state.effect !== null || !state.open.has(match.turn);
+  if (effect === "none" || isDecided || !isOpen(message))
     return { move: undefined, isApplied: false };
-  state.open -= 1;
+  state.open.delete(match.turn);
   // In doubt, the segment was submitted twice: it is lost only when neither is open any more.
-  const isUndecided = isBad(effect) && state.open > 0;
+  const isUndecided = isBad(effect) && state.open.size > 0;
   if (!isUndecided) state.effect = effect;
   // While segments are still being handed over SENT comes first, and settles this.
   if (isUndecided || message.status === "QUEUED") return { move: undefined, isApplied: true };
@@ -82,6 +82,9 @@ export function finalMove(
 
 export function noneYet({ segments }: LockedMessage): Progress {
   return new Map(
-    Array.from({ length: segments }, (_, position) => [position + 1, { effect: null, open: 1 }]),
+    Array.from({ length: segments }, (_, position) => [
+      position + 1,
+      { effect: null, open: new Set() },
+    ]),
   );
 }

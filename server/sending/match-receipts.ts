@@ -15,7 +15,7 @@ export type Match = {
   account_id: string;
   segment: number;
   turn: number;
-  /** Whether a receipt has decided it before. */
+  /** Whether a receipt had decided it when it was looked for. */
   is_decided: boolean;
 };
 

@@ -46,27 +46,26 @@ export async function applyReceipts(
     ),
   );
 
+  // One segment of which only good is told: delivered is delivered, whatever was decided since the match.
+  for (const [messageId, ofOne] of Map.groupBy(matches, ({ message_id }) => message_id)) {
+    const open = new Set(ofOne.filter((match) => !match.is_decided).map(({ turn }) => turn));
+    if (!segments.has(messageId)) segments.set(messageId, new Map([[1, { effect: null, open }]]));
+  }
+
   const notes: Note[] = [];
   const moves: Move[] = [];
-  const decided = new Set<string>();
   for (const match of matches) {
     const message = messages.get(match.message_id);
     const { receipt, at } = arrived[match.n] as ArrivedReceipt;
     if (!message) continue;
-    const progress =
-      segments.get(match.message_id) ?? new Map([[match.segment, { effect: null, open: 1 }]]);
     const isLate = !isOpen(message);
-    const submission = `${match.message_id} ${match.segment} ${match.turn}`;
     const { move, isApplied } = judgeReceipt(message, {
-      // Carriers repeat themselves: of a segment handed over twice, each counts once.
-      isDecided: match.is_decided || decided.has(submission),
       match,
       receipt,
       at,
-      progress,
+      progress: segments.get(match.message_id) ?? new Map(),
       per: rules(receipt.carrierId).per,
     });
-    if (isApplied) decided.add(submission);
     notes.push({ match, receipt, at, isApplied, isLate });
     if (move) {
       moves.push(move);

@@ -162,12 +162,7 @@ test("refusals by the carrier's code, and receipts that come after the end, are 
 test("of a segment handed over twice, a failure told twice counts once", async () => {
   for (const isOneBatch of [true, false]) {
     await using api = await startApi();
-    const { nodeId, message, carrierId, at, record, submission, again } = await held(api);
-    await record.submission({ ...submission, answer: DOUBT, step: again });
-    await leaseAll(api.db, nodeId);
-    const sent = { answer: accepted("y"), step: { next: "sent" } } as const;
-    await record.submission({ ...submission, turn: 2, ...sent });
-    await record.submission({ ...submission, answer: accepted("x"), step: null });
+    const { message, carrierId, at, record } = await sentTwice(api);
 
     const failure = () => record.receipt({ receipt: rejection(carrierId), at });
     if (isOneBatch) await Promise.all([failure(), failure()]);
@@ -178,6 +173,25 @@ test("of a segment handed over twice, a failure told twice counts once", async (
     const [ended] = (await findMessagesOf(api.db, [message])).values();
     assert.equal(ended?.status, "DELIVERED");
   }
+});
+
+test("of a segment handed over twice, a failure told to two nodes at once counts once", async () => {
+  await using api = await startApi();
+  const { message, carrierId, at, record } = await sentTwice(api);
+  const failure = { ...rejection(carrierId), state: "UNDELIV", effect: "undelivered" } as const;
+  const records = [record, recorderOf(api.db, newId(systemClock.now().getTime()))];
+
+  const { storing } = await api.db.transaction(async (tx) => {
+    await tx.query(sql`
+      select message_id from messages where message_id = ${message.message_id} for update`);
+    const storing = Promise.all(records.map((each) => each.receipt({ receipt: failure, at })));
+    await somebodyWaits(api.db, records.length);
+    return { storing };
+  });
+  await storing;
+
+  const [told] = (await findMessagesOf(api.db, [message])).values();
+  assert.equal(told?.status, "SENT");
 });
 
 test("where two submissions have one id, the receipt is of the one to its recipient", async () => {
@@ -317,6 +331,18 @@ async function held(api: Awaited<ReturnType<typeof startApi>>) {
     submission: { message, epoch: 1, carrierId, segment: 1, turn: 1, at },
     again: { next: "again", carrierId, delayMs: 0 } as const,
   };
+}
+
+/** A message whose only segment a carrier has taken twice: first as x, after a doubt as y. */
+async function sentTwice(api: Awaited<ReturnType<typeof startApi>>) {
+  const { nodeId, submission, again, ...rest } = await held(api);
+  const { record } = rest;
+  await record.submission({ ...submission, answer: DOUBT, step: again });
+  await leaseAll(api.db, nodeId);
+  const sent = { answer: accepted("y"), step: { next: "sent" } } as const;
+  await record.submission({ ...submission, turn: 2, ...sent });
+  await record.submission({ ...submission, answer: accepted("x"), step: null });
+  return rest;
 }
 
 /** A message in the hands of this node. */

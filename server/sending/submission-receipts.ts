@@ -8,7 +8,7 @@ type SegmentRow = {
   message_id: string;
   segment: number;
   effect: Receipt["effect"] | null;
-  open: number;
+  open: number[];
 };
 
 /**
@@ -21,7 +21,7 @@ export async function readProgress(
 ): Promise<Map<string, Progress>> {
   if (messages.length === 0) return new Map();
   const rows = await tx.query<SegmentRow>(sql`
-    select message_id, segment, count(*) filter (where receipt_effect is null) as open,
+    select message_id, segment, coalesce(array_agg(turn) filter (where receipt_effect is null), '{}') as open,
            case when bool_or(receipt_effect = 'delivered') then 'delivered'
                 when bool_and(receipt_effect is not null) then max(receipt_effect)
            end as effect
@@ -35,7 +35,7 @@ export async function readProgress(
     ]),
   );
   for (const { message_id, segment, effect, open } of rows)
-    progress.get(message_id)?.set(segment, { effect, open });
+    progress.get(message_id)?.set(segment, { effect, open: new Set(open) });
   return progress;
 }
 
