@@ -57,9 +57,9 @@ type Member = {
   run: CarrierRun;
   setShare: ((binds: number) => void) | undefined;
   binds: number;
-  /** Looks for receipts that an earlier process owed: at the start, and once more at this time. */
+  /** Looks for receipts that an earlier process owed, at each of these times. */
   recall: () => Promise<void>;
-  recallAtMs: number;
+  recallsAtMs: number[];
 };
 
 const REFRESH_MS = 1_000;
@@ -112,22 +112,23 @@ export function carrierFleet(deps: Deps) {
       const [loaded, rows] = [await loadRouting(db), await listCarriers(db)];
       hasLeft = false;
       routing = loaded;
-      await keepInStep(rows);
+      keepInStep(rows);
     }
     if (isChanged || clock.monotonicMs() - heardAtMs >= HEARTBEAT_MS) {
       nodes = await heartbeat(db, node);
       heardAtMs = clock.monotonicMs();
       await shareBinds();
     }
-    for (const member of members.values()) {
-      if (clock.monotonicMs() < member.recallAtMs) continue;
-      member.recallAtMs = Number.POSITIVE_INFINITY;
-      await member.recall();
+    for (const { recall, recallsAtMs } of members.values()) {
+      const [nextMs = Number.POSITIVE_INFINITY] = recallsAtMs;
+      if (clock.monotonicMs() < nextMs) continue;
+      await recall();
+      recallsAtMs.shift();
     }
     return 0;
   }
 
-  async function keepInStep(rows: CarrierRow[]): Promise<void> {
+  function keepInStep(rows: CarrierRow[]): void {
     const wanted = new Map(rows.map((row) => [row.carrier_id, row]));
     const outdated = [...members.values()].filter(({ row }) =>
       isOutdated(row, wanted.get(row.carrier_id)),
@@ -136,7 +137,7 @@ export function carrierFleet(deps: Deps) {
     // With new settings it starts once the old one has left: a carrier counts its binds.
     for (const row of rows.filter(({ carrier_id }) => !leaving.has(carrier_id))) {
       const member = members.get(row.carrier_id);
-      if (!member) await join(row);
+      if (!member) join(row);
       else {
         member.row = row;
         member.run.setPaused(row.paused);
@@ -160,7 +161,7 @@ export function carrierFleet(deps: Deps) {
   }
 
   /** One carrier with wrong settings must not harm the others. */
-  async function join(row: CarrierRow): Promise<void> {
+  function join(row: CarrierRow): void {
     if (isStopping) return;
     try {
       const { carrier, setShare, binds } = buildCarrier(row, {
@@ -185,10 +186,10 @@ export function carrierFleet(deps: Deps) {
         if ("recall" in carrier)
           carrier.recall(await findUnreported(db, row.carrier_id, clock.now()));
       };
-      const recallAtMs = clock.monotonicMs() + RECALL_AFTER_MS;
-      members.set(row.carrier_id, { row, run, setShare, binds, recall, recallAtMs });
+      const nowMs = clock.monotonicMs();
+      const recallsAtMs = [nowMs, nowMs + RECALL_AFTER_MS];
+      members.set(row.carrier_id, { row, run, setShare, binds, recall, recallsAtMs });
       carrier.start();
-      await recall();
       log.info({ carrier: row.name }, `carrier ${row.name} started`);
     } catch (error) {
       log.error({ error, carrier: row.name }, `carrier ${row.name} cannot be started`);
