@@ -1,5 +1,6 @@
 import { readSmppSettings, simulatorCarrier, smppCarrier, type SmppCarrier } from "#carriers";
 import { type Clock, type Log, Secret, type SecretBox } from "#platform";
+import type { Binds } from "./bind-leases.ts";
 import { openPassword, openSettings } from "./carrier-secrets.ts";
 import type { CarrierRow } from "./carriers-table.ts";
 
@@ -16,8 +17,7 @@ export function buildCarrier(row: CarrierRow, { clock, log, secrets, receipts }:
   if (row.kind === "simulator") {
     return {
       carrier: simulatorCarrier({ carrierId, name, clock, log, receipts }),
-      setShare: undefined,
-      binds: 0,
+      binds: undefined,
     };
   }
   const read = readSmppSettings(openSettings(row, secrets));
@@ -38,10 +38,14 @@ export function buildCarrier(row: CarrierRow, { clock, log, secrets, receipts }:
     receipts,
     share: { binds: 0, rate: 0 },
   });
-  const setShare = (held: number) =>
-    carrier.setShare({
-      binds: held,
-      rate: settings.rate === 0 ? 0 : (settings.rate * held) / settings.binds,
-    });
-  return { carrier, setShare, binds: settings.binds };
+  const binds: Binds = {
+    most: settings.binds,
+    hold: (share) =>
+      carrier.setShare({
+        binds: share,
+        rate: settings.rate === 0 ? 0 : (settings.rate * share) / settings.binds,
+      }),
+    isClosing: () => carrier.isClosing,
+  };
+  return { carrier, binds };
 }

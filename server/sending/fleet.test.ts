@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { randomBytes } from "node:crypto";
+import { startSmsc } from "#carriers";
 import {
   createMetrics,
   type Database,
@@ -8,11 +9,15 @@ import {
   newId,
   secretBox,
   silentLog,
+  sql,
   systemClock,
 } from "#platform";
 import { manualClock } from "../../test/support/manual-clock.ts";
 import { testDatabase } from "../../test/support/postgres.ts";
+import { until } from "../../test/support/until.ts";
+import { addCarrier } from "./carriers-table.ts";
 import { carrierFleet } from "./fleet.ts";
+import { HEARTBEAT_MS } from "./nodes.ts";
 
 const secrets = secretBox(randomBytes(32));
 
@@ -32,6 +37,75 @@ test("a carrier whose owed receipts cannot be looked for is started all the same
   assert.deepEqual(told, ["carrier simulator started"]);
   assert.equal(looks, 2);
 });
+
+test("a bind is another node's once its link has ended, and not before", async () => {
+  await using world = await twoBinds();
+  const { first, second, smsc } = world;
+  smsc.pauseReading();
+
+  await inTurn(second, first, second);
+  assert.deepEqual(await world.leases(), [first.nodeId, first.nodeId]);
+
+  smsc.resumeReading();
+  await until("the link has ended", () => smsc.openConnections() === 1);
+  await inTurn(first, second);
+  assert.deepEqual(await world.leases(), [first.nodeId, second.nodeId]);
+  await smsc.bound(2);
+});
+
+test("while a link is ending none is opened in its place, also where this node may have it again", async () => {
+  await using world = await twoBinds();
+  const { first, second, smsc } = world;
+  smsc.pauseReading();
+  await inTurn(second, first);
+
+  await second.stop();
+  await inTurn(first);
+  const whileEnding = smsc.connectionCount();
+  smsc.resumeReading();
+  await until("the link has ended", () => smsc.openConnections() === 1);
+  await inTurn(first);
+  await smsc.bound(2);
+
+  assert.deepEqual([whileEnding, smsc.connectionCount()], [2, 3]);
+});
+
+/** Each passes its next heartbeat. */
+async function inTurn(...nodes: ReturnType<typeof nodeOn>[]): Promise<void> {
+  for (const { clock, look } of nodes) {
+    clock.advance(HEARTBEAT_MS);
+    await look();
+  }
+}
+
+/** A carrier that allows two binds, which the first of two nodes holds; the second has not been heard yet. */
+async function twoBinds() {
+  const db = await testDatabase();
+  const smsc = await startSmsc();
+  const wish = { host: "127.0.0.1", port: smsc.port, system_id: "test", binds: 2 };
+  const settings = { ...wish, unbind_timeout: "60s" };
+  const [name, password, actor, now] = ["c1", "secret", "test", systemClock.now()];
+  await addCarrier(db, { name, settings, password, secrets, actor, now });
+  const [first, second] = [nodeOn(db), nodeOn(db)];
+  await first.look();
+  await smsc.bound(2);
+  return {
+    first,
+    second,
+    smsc,
+    /** Who may open which bind. */
+    async leases(): Promise<string[]> {
+      const rows = await db.query<{ node_id: string }>(sql`
+        select node_id from bind_leases order by slot`);
+      return rows.map(({ node_id }) => node_id);
+    },
+    async [Symbol.asyncDispose]() {
+      await smsc.stop();
+      for (const { stop } of [first, second]) await stop();
+      await db[Symbol.asyncDispose]();
+    },
+  };
+}
 
 /** A database that hears of every statement before it is sent. */
 function watched(database: Database, onStatement: (text: string) => void): Database {
@@ -60,6 +134,7 @@ function nodeOn(db: Database, { log = silentLog }: { log?: Log } = {}) {
     nodeId,
     clock,
     look: () => pass("keep carriers in step"),
+    stop: () => fleet.stop(),
     [Symbol.asyncDispose]: () => fleet.stop(),
   };
 }

@@ -16,20 +16,14 @@ import {
   type SecretBox,
   type Tracer,
 } from "#platform";
+import { type Binds, leaseBinds, shareBinds } from "./bind-leases.ts";
 import { type CarrierRun, runCarrier } from "./carrier-run.ts";
 import { watchCarriers } from "./carrier-metrics.ts";
 import { buildCarrier } from "./build-carrier.ts";
 import { carriersUpElsewhere, reportStates } from "./carrier-states.ts";
 import { type CarrierRow, listCarriers } from "./carriers-table.ts";
 import { renewDue } from "./due-send.ts";
-import {
-  forgetNodes,
-  HEARTBEAT_MS,
-  heartbeat,
-  leaseBinds,
-  type NodeInfo,
-  signOff,
-} from "./nodes.ts";
+import { forgetNodes, HEARTBEAT_MS, heartbeat, type NodeInfo, signOff } from "./nodes.ts";
 import { endOverdue } from "./overdue.ts";
 import type { MatchRules } from "./match-receipts.ts";
 import { giveUpParked } from "./parked-receipts.ts";
@@ -55,8 +49,7 @@ type Deps = {
 type Member = {
   row: CarrierRow;
   run: CarrierRun;
-  setShare: ((binds: number) => void) | undefined;
-  binds: number;
+  binds: Binds | undefined;
   /** Looks for receipts that an earlier process owed, at each of these times. */
   recall: () => Promise<void>;
   recallsAtMs: number[];
@@ -117,7 +110,7 @@ export function carrierFleet(deps: Deps) {
     if (isChanged || clock.monotonicMs() - heardAtMs >= HEARTBEAT_MS) {
       nodes = await heartbeat(db, node);
       heardAtMs = clock.monotonicMs();
-      await shareBinds();
+      await shareAllBinds();
     }
     for (const { recall, recallsAtMs } of members.values()) {
       const [nextMs = Number.POSITIVE_INFINITY] = recallsAtMs;
@@ -164,7 +157,7 @@ export function carrierFleet(deps: Deps) {
   function join(row: CarrierRow): void {
     if (isStopping) return;
     try {
-      const { carrier, setShare, binds } = buildCarrier(row, {
+      const { carrier, binds } = buildCarrier(row, {
         clock,
         log,
         secrets: deps.secrets,
@@ -188,7 +181,7 @@ export function carrierFleet(deps: Deps) {
       };
       const nowMs = clock.monotonicMs();
       const recallsAtMs = [nowMs, nowMs + RECALL_AFTER_MS];
-      members.set(row.carrier_id, { row, run, setShare, binds, recall, recallsAtMs });
+      members.set(row.carrier_id, { row, run, binds, recall, recallsAtMs });
       carrier.start();
       log.info({ carrier: row.name }, `carrier ${row.name} started`);
     } catch (error) {
@@ -196,11 +189,11 @@ export function carrierFleet(deps: Deps) {
     }
   }
 
-  async function shareBinds(): Promise<void> {
-    for (const { row, setShare, binds } of members.values()) {
-      if (setShare)
-        setShare(await leaseBinds(db, { carrierId: row.carrier_id, nodeId, nodes, binds }));
+  async function shareAllBinds(): Promise<void> {
+    for (const { row, binds } of members.values()) {
+      if (binds) await shareBinds(db, { carrierId: row.carrier_id, nodeId, nodes }, binds);
     }
+    for (const carrierId of leaving.keys()) await leaseBinds(db, { carrierId, nodeId }, []);
   }
 
   async function renew(): Promise<number> {

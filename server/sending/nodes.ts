@@ -10,7 +10,7 @@ export type NodeInfo = {
 };
 
 /** A node that has not been heard of for this long is gone, and its share goes to the others. */
-const GONE_MS = 30_000;
+export const GONE_MS = 30_000;
 
 /** Says that this node lives; answers the ids of all living nodes that send, in order. */
 export async function heartbeat(
@@ -92,35 +92,4 @@ export async function forgetNodes(db: Database): Promise<void> {
   await db.query(
     sql`delete from carrier_states where at < clock_timestamp() - interval '1 minute'`,
   );
-}
-
-/**
- * The binds of a carrier that this node may hold: every nth of them for n nodes. A bind that a dead
- * node held is free when its lease ends, so that never more are open than the carrier allows.
- */
-export async function leaseBinds(
-  db: Database,
-  {
-    carrierId,
-    nodeId,
-    nodes,
-    binds,
-  }: { carrierId: string; nodeId: string; nodes: string[]; binds: number },
-): Promise<number> {
-  const position = Math.max(0, nodes.indexOf(nodeId));
-  const wanted = Array.from({ length: binds }, (_, slot) => slot).filter(
-    (slot) => slot % Math.max(1, nodes.length) === position,
-  );
-  await db.query(sql`
-    delete from bind_leases
-     where carrier_id = ${carrierId} and node_id = ${nodeId} and slot <> all (${wanted}::smallint[])`);
-  const held = await db.query(sql`
-    insert into bind_leases as b (carrier_id, slot, node_id, leased_until)
-    select ${carrierId}, slot, ${nodeId}, clock_timestamp() + make_interval(secs => ${GONE_MS / 1000})
-      from unnest(${wanted}::smallint[]) as slot
-        on conflict (carrier_id, slot) do update
-       set node_id = excluded.node_id, leased_until = excluded.leased_until
-     where b.node_id = excluded.node_id or b.leased_until < clock_timestamp()
-    returning slot`);
-  return held.length;
 }

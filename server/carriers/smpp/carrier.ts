@@ -21,6 +21,8 @@ export type Share = { binds: number; rate: number };
 export type SmppCarrier = Carrier & {
   /** Takes effect at once: links are added, or end in good order. */
   setShare(share: Share): void;
+  /** Whether a link that the share no longer has room for has yet to end. */
+  readonly isClosing: boolean;
 };
 
 type Deps = {
@@ -141,6 +143,10 @@ class LinkedCarrier implements SmppCarrier {
     this.#share = share;
     this.#pace.setRate(share.rate);
     if (this.#isStarted) this.#slots.resize(share.binds);
+  }
+
+  get isClosing(): boolean {
+    return this.#slots.isClosing;
   }
 
   room(): number {

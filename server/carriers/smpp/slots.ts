@@ -56,6 +56,11 @@ export class Slots {
     await Promise.all(this.#stopping);
   }
 
+  /** Whether a link that was to end has not ended yet. */
+  get isClosing(): boolean {
+    return this.#stopping.size > 0;
+  }
+
   get bound(): number {
     return this.#links.reduce((sum, link) => sum + (link.isBound ? 1 : 0), 0);
   }

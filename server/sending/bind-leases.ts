@@ -1,0 +1,72 @@
+import { type Database, sql } from "#platform";
+import { GONE_MS } from "./nodes.ts";
+
+/** The binds of a carrier, as far as this node has to do with them. */
+export type Binds = {
+  /** As many as the carrier allows, over all nodes. */
+  most: number;
+  /** Opens or closes links until there are so many. */
+  hold(share: number): void;
+  /** Whether a link that is no longer held has yet to end. */
+  isClosing(): boolean;
+};
+
+type Lease = { carrierId: string; nodeId: string };
+
+/**
+ * Takes this node's share of the binds of a carrier: every nth of them for n nodes. Never more are open
+ * than the carrier allows: a bind is given back once its link has ended, and that of a dead node is free
+ * when its lease ends.
+ */
+export async function shareBinds(
+  db: Database,
+  { carrierId, nodeId, nodes }: Lease & { nodes: string[] },
+  binds: Binds,
+): Promise<void> {
+  const position = Math.max(0, nodes.indexOf(nodeId));
+  const wanted = Array.from({ length: binds.most }, (_, slot) => slot).filter(
+    (slot) => slot % Math.max(1, nodes.length) === position,
+  );
+  const leased = await leaseBinds(db, { carrierId, nodeId }, wanted);
+  // Until then the carrier counts it, and none is opened in its place.
+  if (binds.isClosing()) return;
+  binds.hold(Math.min(leased.length, wanted.length));
+  if (binds.isClosing()) return;
+  // One bind is as good as another: one that others want is kept until one of our own is free.
+  const spare = leased.filter((slot) => !wanted.includes(slot));
+  const surplus = Math.max(0, leased.length - wanted.length);
+  await giveBack(db, { carrierId, nodeId }, spare.slice(0, surplus));
+}
+
+/** Renews all that this node holds, and takes those of the wanted that are free; answers which it has. */
+export async function leaseBinds(
+  db: Database,
+  { carrierId, nodeId }: Lease,
+  wanted: number[],
+): Promise<number[]> {
+  const leased = await db.query<{ slot: number }>(sql`
+    insert into bind_leases as b (carrier_id, slot, node_id, leased_until)
+    select ${carrierId}, slot, ${nodeId}, clock_timestamp() + make_interval(secs => ${GONE_MS / 1000})
+      from (
+        select unnest(${wanted}::smallint[]) as slot
+         union
+        select slot from bind_leases where carrier_id = ${carrierId} and node_id = ${nodeId}
+      ) as s
+     order by slot
+        on conflict (carrier_id, slot) do update
+       set node_id = excluded.node_id, leased_until = excluded.leased_until
+     where b.node_id = excluded.node_id or b.leased_until < clock_timestamp()
+    returning slot`);
+  return leased.map(({ slot }) => slot);
+}
+
+async function giveBack(
+  db: Database,
+  { carrierId, nodeId }: Lease,
+  slots: number[],
+): Promise<void> {
+  if (slots.length === 0) return;
+  await db.query(sql`
+    delete from bind_leases
+     where carrier_id = ${carrierId} and node_id = ${nodeId} and slot = any (${slots}::smallint[])`);
+}
