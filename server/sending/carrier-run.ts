@@ -13,7 +13,7 @@ import { handOver } from "./hand-over.ts";
 import type { Recorder } from "./recorder.ts";
 
 /** Without a renewal for this long, nothing more may leave: others may think this node is dead. */
-const FRESH_MS = 20_000;
+export const FRESH_MS = 20_000;
 /** How long a stop waits for answers of carriers. */
 const DRAIN_MS = 5_000;
 const MAX_CLAIM = 500;

@@ -5,6 +5,7 @@ import { startSmsc } from "#carriers";
 import {
   createMetrics,
   type Database,
+  DatabaseUnavailable,
   type Log,
   newId,
   secretBox,
@@ -14,7 +15,8 @@ import {
 } from "#platform";
 import { manualClock } from "../../test/support/manual-clock.ts";
 import { testDatabase } from "../../test/support/postgres.ts";
-import { until } from "../../test/support/until.ts";
+import { quiet, until } from "../../test/support/until.ts";
+import { command } from "../carriers/smpp/codec/header.ts";
 import { addCarrier } from "./carriers-table.ts";
 import { carrierFleet } from "./fleet.ts";
 import { HEARTBEAT_MS } from "./nodes.ts";
@@ -70,6 +72,54 @@ test("while a link is ending none is opened in its place, also where this node m
   assert.deepEqual([whileEnding, smsc.connectionCount()], [2, 3]);
 });
 
+test("a node cut off from the database closes its binds before others may take them, and has its share after", async () => {
+  await using world = await twoBinds();
+  const { first, second, smsc } = world;
+  await inTurn(second, first);
+  await until("the link has ended", () => smsc.openConnections() === 1);
+  await inTurn(first, second);
+  await smsc.bound(2);
+
+  first.cutOff(true);
+  await assert.rejects(inTurn(first), DatabaseUnavailable);
+  await first.watchLeases();
+  const early = smsc.openConnections();
+  first.clock.advance(20_000);
+  await first.watchLeases();
+  await until("only the other's is open", () => smsc.openConnections() === 1);
+  first.cutOff(false);
+  await inTurn(first);
+  await smsc.bound(2);
+
+  assert.equal(early, 2);
+});
+
+test("a node that is alone keeps its binds while the database is away", async () => {
+  await using world = await twoBinds();
+  const { first, smsc } = world;
+
+  first.cutOff(true);
+  first.clock.advance(21_000);
+  await first.watchLeases();
+  await quiet();
+
+  assert.equal(smsc.pduCount(command.unbind), 0);
+});
+
+test("after an outage for all, the first to be back leaves the others' binds to them", async () => {
+  await using world = await twoBinds();
+  const { first, second, smsc } = world;
+  await inTurn(second, first);
+  await until("the link has ended", () => smsc.openConnections() === 1);
+  await inTurn(first, second);
+
+  await world.outlast();
+  first.clock.advance(40_000);
+  await first.look();
+
+  assert.deepEqual(await world.leases(), [first.nodeId, second.nodeId]);
+});
+
 /** Each passes its next heartbeat. */
 async function inTurn(...nodes: ReturnType<typeof nodeOn>[]): Promise<void> {
   for (const { clock, look } of nodes) {
@@ -93,6 +143,11 @@ async function twoBinds() {
     first,
     second,
     smsc,
+    /** As if the database had been away for longer than any lease. */
+    async outlast(): Promise<void> {
+      await db.query(sql`update nodes set heard_at = heard_at - interval '1 minute'`);
+      await db.query(sql`update bind_leases set leased_until = clock_timestamp()`);
+    },
     /** Who may open which bind. */
     async leases(): Promise<string[]> {
       const rows = await db.query<{ node_id: string }>(sql`
@@ -119,7 +174,11 @@ function watched(database: Database, onStatement: (text: string) => void): Datab
 }
 
 /** A node whose loops run only when they are called, and whose time passes when it is told to. */
-function nodeOn(db: Database, { log = silentLog }: { log?: Log } = {}) {
+function nodeOn(database: Database, { log = silentLog }: { log?: Log } = {}) {
+  let isCutOff = false;
+  const db = watched(database, () => {
+    if (isCutOff) throw new DatabaseUnavailable("cut off");
+  });
   const clock = manualClock();
   const startedAt = systemClock.now();
   const nodeId = newId(startedAt.getTime());
@@ -133,7 +192,9 @@ function nodeOn(db: Database, { log = silentLog }: { log?: Log } = {}) {
   return {
     nodeId,
     clock,
+    cutOff: (isSo: boolean) => void (isCutOff = isSo),
     look: () => pass("keep carriers in step"),
+    watchLeases: () => pass("close binds whose leases end"),
     stop: () => fleet.stop(),
     [Symbol.asyncDispose]: () => fleet.stop(),
   };

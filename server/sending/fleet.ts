@@ -17,7 +17,7 @@ import {
   type Tracer,
 } from "#platform";
 import { type Binds, leaseBinds, shareBinds } from "./bind-leases.ts";
-import { type CarrierRun, runCarrier } from "./carrier-run.ts";
+import { type CarrierRun, FRESH_MS, runCarrier } from "./carrier-run.ts";
 import { watchCarriers } from "./carrier-metrics.ts";
 import { buildCarrier } from "./build-carrier.ts";
 import { carriersUpElsewhere, reportStates } from "./carrier-states.ts";
@@ -74,6 +74,8 @@ export function carrierFleet(deps: Deps) {
   let routing: Routing | undefined;
   let nodes: string[] = [nodeId];
   let heardAtMs = Number.NEGATIVE_INFINITY;
+  let leasedAtMs = Number.NEGATIVE_INFINITY;
+  const isCutOff = () => clock.monotonicMs() - leasedAtMs > FRESH_MS;
 
   const rules: MatchRules = (carrierId) => {
     const carrier = (members.get(carrierId) ?? leaving.get(carrierId))?.run.carrier;
@@ -108,7 +110,9 @@ export function carrierFleet(deps: Deps) {
       keepInStep(rows);
     }
     if (isChanged || clock.monotonicMs() - heardAtMs >= HEARTBEAT_MS) {
-      nodes = await heartbeat(db, node);
+      const heard = await heartbeat(db, node);
+      // Where the others were cut off as well, they get the time to be heard before they count as gone.
+      nodes = isCutOff() ? [...new Set([...nodes, ...heard])].toSorted() : heard;
       heardAtMs = clock.monotonicMs();
       await shareAllBinds();
     }
@@ -190,10 +194,21 @@ export function carrierFleet(deps: Deps) {
   }
 
   async function shareAllBinds(): Promise<void> {
+    const nowMs = clock.monotonicMs();
     for (const { row, binds } of members.values()) {
       if (binds) await shareBinds(db, { carrierId: row.carrier_id, nodeId, nodes }, binds);
     }
     for (const carrierId of leaving.keys()) await leaseBinds(db, { carrierId, nodeId }, []);
+    leasedAtMs = nowMs;
+  }
+
+  /**
+   * Without the database no lease is renewed, and the others are about to take these binds: a carrier that
+   * still counted them would refuse theirs. A node that is alone keeps them, and with them its receipts.
+   */
+  async function closeUnleased(): Promise<number> {
+    if (isCutOff() && nodes.length > 1) for (const { binds } of members.values()) binds?.hold(0);
+    return 0;
   }
 
   async function renew(): Promise<number> {
@@ -234,6 +249,7 @@ export function carrierFleet(deps: Deps) {
   });
   const worksUntilStop: Loop[] = [
     { name: "keep carriers in step", idleMs: REFRESH_MS, pass: refresh },
+    { name: "close binds whose leases end", idleMs: REFRESH_MS, pass: closeUnleased },
     {
       name: "reroute around carriers that are away",
       idleMs: REFRESH_MS,
