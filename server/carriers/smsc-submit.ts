@@ -1,10 +1,8 @@
 import { encodeGsm7 } from "#contract/segments";
 
-import type { ShortMessage } from "./smpp/codec/body.ts";
+import { HAS_UDH, type ShortMessage } from "./smpp/codec/body.ts";
 import { findTlv, findTlvInteger, tag } from "./smpp/codec/tlv.ts";
 import type { ReceivedSubmit } from "./smsc-script.ts";
-
-const HAS_UDH = 0x40;
 
 /** What a submit_sm says, as an SMSC understands it. */
 export function readSubmit(

@@ -8,7 +8,7 @@ import { bare, command, responseTo } from "./smpp/codec/header.ts";
 import { status } from "./smpp/codec/status.ts";
 import { SubmitAnswers } from "./smsc-answer.ts";
 import { Connection, type PduSeen } from "./smsc-connection.ts";
-import { isDeliveryAnswer, OwedReceipts } from "./smsc-receipts.ts";
+import { isDeliveryAnswer, OwedReceipts } from "./smsc-owed-receipts.ts";
 import { SmscRecord } from "./smsc-record.ts";
 import {
   type BindReply,

@@ -1,7 +1,7 @@
 import type { Receipt } from "#carriers";
 import type { DeliveryErrorCode } from "#contract";
 
-import type { ShortMessage } from "./codec/body.ts";
+import { HAS_UDH, type ShortMessage } from "./codec/body.ts";
 import { readLatin1, stringEnd } from "./codec/octets.ts";
 import { findTlv, findTlvInteger, tag } from "./codec/tlv.ts";
 import { type IdRule, LONGEST_ID, matchIds } from "./ids.ts";
@@ -25,7 +25,6 @@ export type Delivered =
 const TYPE_BITS = 0x3c;
 const RECEIPT = 0x04;
 const INTERMEDIATE = 0x20;
-const HAS_UDH = 0x40;
 
 /** Of a state, a code or a number: what people see of them, and every webhook carries. */
 const LONGEST_WORD = 64;

@@ -1,13 +1,10 @@
 import type { OutgoingSegment } from "#carriers";
 
 import { encodeText, encodeUcs2, UDH_OCTETS } from "./alphabet.ts";
-import type { Address, ShortMessage } from "./codec/body.ts";
+import { type Address, HAS_UDH, type ShortMessage } from "./codec/body.ts";
 import { encodeTlvs, tag } from "./codec/tlv.ts";
 import type { SmppSettings } from "./settings.ts";
 import { validityPeriod } from "./validity.ts";
-
-/** UDHI: the text begins with a user data header. */
-const HAS_UDH = 0x40;
 
 const NOTHING = Buffer.alloc(0);
 

@@ -23,6 +23,9 @@ export type ShortMessage<Octets extends Uint8Array = Uint8Array> = {
   tlvs: Octets;
 };
 
+/** The bit of `esm_class` for a text that begins with a user data header. */
+export const HAS_UDH = 0x40;
+
 /** What a message says where nobody asks for anything: no priority, no times, the default alphabet. */
 export const unused = {
   protocolId: 0,

@@ -1,7 +1,7 @@
 import { command } from "./smpp/codec/header.ts";
 import { status } from "./smpp/codec/status.ts";
 import type { Connection, PduSeen } from "./smsc-connection.ts";
-import { type OwedReceipt, receiptPdu } from "./smsc-receipt.ts";
+import { type OwedReceipt, receiptPdu } from "./smsc-receipt-pdu.ts";
 import type { ReceiptScript } from "./smsc-script.ts";
 
 /** Receipts that wait for a bind that can receive; more than that are lost, as in a real SMSC. */
