@@ -100,7 +100,12 @@ function longest(prefixes: string[], recipient: string): string | null {
   return fitting.toSorted((a, b) => b.length - a.length)[0] ?? null;
 }
 
+/**
+ * The version is read first, here and below: whoever changes the table meanwhile is seen, or makes
+ * the next change that names this version a conflict.
+ */
 async function presentRoutes(db: Queryable) {
+  const version = await routingVersion(db);
   const routes = await listRoutes(db);
   const names = await findCarrierNames(db, [
     ...new Set(routes.flatMap(({ carrierIds }) => carrierIds)),
@@ -109,11 +114,12 @@ async function presentRoutes(db: Queryable) {
     prefix,
     carriers: carrierIds.map((carrierId) => presentCarrier(carrierId, names)),
   }));
-  return { data, version: await routingVersion(db) };
+  return { data, version };
 }
 
 async function presentPrices(db: Queryable) {
-  return { data: await listPrices(db), version: await routingVersion(db) };
+  const version = await routingVersion(db);
+  return { data: await listPrices(db), version };
 }
 
 function presentCarrier(carrierId: string, names: ReadonlyMap<string, { name: string }>) {

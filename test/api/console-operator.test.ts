@@ -2,10 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startSmsc } from "#carriers";
 import type { Carrier } from "#contract";
-import { secretBox, sql } from "#platform";
+import { setPrice, setRoute } from "#messages";
+import { secretBox, sql, within } from "#platform";
 import { addCarrier } from "#sending";
 import { type Person, startConsole, type TestConsole } from "../support/console.ts";
 import { eventually } from "../support/eventually.ts";
+import { somebodyWaits } from "../support/locks.ts";
 
 const O = "/console/operator";
 const SIMULATOR = "01900000-0000-7000-8000-000000000001";
@@ -114,6 +116,29 @@ test("routes and prices: the longest prefix wins, the answers are those of a rea
   assert.deepEqual([nowhere.prefix, nowhere.carriers], [null, []]);
   const refused = await operator.post(`${A}/messages`, { recipient: "4915112345678", text: "x" });
   assert.equal(refused.json().error.code, "RECIPIENT_NOT_SERVED");
+});
+
+test("a list of routes or prices never has a version that is newer than its entries", async () => {
+  await using console = await startConsole();
+  const operator = await operatorOf(console);
+  const change = { actor: "cli", now: new Date() } as const;
+
+  for (const list of ["routes", "prices"]) {
+    const { answer } = await console.db.transaction(async (tx) => {
+      await tx.query(sql`lock table routing_version in access exclusive mode`);
+      const asked = operator.get(`${O}/${list}`);
+      await somebodyWaits(console.db);
+      const route = { prefix: "33", carrierIds: [SIMULATOR] };
+      if (list === "routes") await setRoute(within(tx), route, change);
+      else await setPrice(within(tx), { prefix: "33", credits: 2 }, change);
+      return { answer: asked };
+    });
+    const { data } = (await answer).json();
+    assert.ok(
+      data.some(({ prefix }: { prefix: string }) => prefix === "33"),
+      list,
+    );
+  }
 });
 
 test("a carrier is paused and resumed, its settings judged, and its password is in no answer", async () => {
