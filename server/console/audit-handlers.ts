@@ -1,10 +1,10 @@
 import { type AuditFilter, type AuditRow, browseAudit, findAccounts } from "#accounts";
 import type { AuditEntry } from "#contract";
-import { type Database, isId, type Position, type Queryable, readTime } from "#platform";
+import { type Database, isId, type Position, type Queryable } from "#platform";
 import { findActors } from "./actors.ts";
 import type { ConsoleHandlers, CsvAnswer } from "./console-call.ts";
 import { csvLine } from "./csv.ts";
-import { refuseFields } from "./field-problems.ts";
+import { judgeTime, nulFaults, refuseFields } from "./field-problems.ts";
 import type { Pager } from "./paging.ts";
 
 type Asked = {
@@ -44,23 +44,22 @@ export function auditHandlers({ db, pager }: { db: Database; pager: Pager }) {
 
 function filterOf(asked: Asked): AuditFilter {
   const { accountId = null, actor = null, action = null, objectId = null } = asked;
-  const after = asked.after === undefined ? null : readTime(asked.after);
-  const before = asked.before === undefined ? null : readTime(asked.before);
-  const words = ["Use an ISO 8601 time with a zone, such as 2026-11-15T09:30:00.000Z."];
+  const [after, before] = [judgeTime(asked.after), judgeTime(asked.before)];
   refuseFields({
     accountId: accountId === null || isId(accountId) ? [] : ["accountId must be an account's id."],
-    after: after === undefined ? words : [],
-    before: before === undefined ? words : [],
+    actor: nulFaults("actor", actor),
+    action: nulFaults("action", action?.join("")),
+    objectId: nulFaults("objectId", objectId),
+    after: after.faults,
+    before: before.faults,
   });
-  const texts = [actor, objectId, ...(action ?? [])].filter((text) => text !== null);
-  refuseFields({ actor: texts.some((text) => text.includes("\0")) ? ["No NUL characters."] : [] });
   return {
     accountId,
     actor,
     actions: action,
     objectId,
-    after: after ?? null,
-    before: before ?? null,
+    after: after.time,
+    before: before.time,
   };
 }
 

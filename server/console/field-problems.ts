@@ -1,18 +1,45 @@
 import type { Detail } from "#contract";
 import { Problem } from "#http";
+import { readTime } from "#platform";
 
-/** Throws one problem that names every field with something wrong, in words; nothing where all is fine. */
-export function refuseFields(wrong: Record<string, string[]>): void {
-  const details = Object.entries(wrong).flatMap(([field, messages]) =>
-    messages.map((message): Detail => ({ field, code: "FIELD_INVALID", message })),
-  );
+/**
+ * Throws one problem that names every field with something wrong, in words; nothing where all is fine.
+ * `beside` are details that have a code of their own.
+ */
+export function refuseFields(
+  wrong: Record<string, string[]>,
+  beside: readonly Detail[] = [],
+): void {
+  const details = [...fieldDetails(wrong), ...beside];
   if (details.length > 0) throw new Problem("VALIDATION_FAILED", details);
 }
 
-export function required(field: string): Problem {
-  return new Problem("VALIDATION_FAILED", [
-    { field, code: "FIELD_REQUIRED", message: `${field} is required.` },
-  ]);
+export function fieldDetails(wrong: Record<string, string[]>): Detail[] {
+  return Object.entries(wrong).flatMap(([field, messages]) =>
+    messages.map((message): Detail => ({ field, code: "FIELD_INVALID", message })),
+  );
+}
+
+/** To throw where one field is known to be wrong. */
+export function fieldProblem(field: string, message: string): Problem {
+  return new Problem("VALIDATION_FAILED", fieldDetails({ [field]: [message] }));
+}
+
+export function required(field: string): Detail {
+  return { field, code: "FIELD_REQUIRED", message: `${field} is required.` };
+}
+
+const TIME_WORDS = "Use an ISO 8601 time with a zone, such as 2026-11-15T09:30:00.000Z.";
+
+/** The time, null where none was given, and what is wrong with it. */
+export function judgeTime(text: string | undefined): { time: Date | null; faults: string[] } {
+  const time = text === undefined ? null : readTime(text);
+  return time === undefined ? { time: null, faults: [TIME_WORDS] } : { time, faults: [] };
+}
+
+/** Nothing in PostgreSQL can hold a NUL, nor be compared with one. */
+export function nulFaults(field: string, text: string | null | undefined): string[] {
+  return text?.includes("\0") ? [`${field} must not hold a NUL character.`] : [];
 }
 
 /** Too many tries: says when the next may be made. */

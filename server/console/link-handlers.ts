@@ -90,7 +90,6 @@ export function linkHandlers(deps: SignInDeps) {
         return { accountId };
       }
       const wish = newPerson(body);
-      refuseFields(judgePerson(wish));
       if (await findUserByEmail(db, wish.email)) throw problem("EMAIL_TAKEN");
       const passwordHash = await passwords.hash(wish.password);
       const issued = cookie.issue();
@@ -181,19 +180,18 @@ async function join(
   });
 }
 
-function newPerson(body: Partial<NewPerson>): NewPerson {
-  const { name, email, password } = body;
-  if (name === undefined) throw required("name");
-  if (email === undefined) throw required("email");
-  if (password === undefined) throw required("password");
-  return { name, email, password };
+/** The person, or one problem that names everything missing or wrong. */
+function newPerson(given: Partial<NewPerson>): NewPerson {
+  const missing = (["name", "email", "password"] as const).filter((field) => !(field in given));
+  refuseFields(judgePerson(given), missing.map(required));
+  return given as NewPerson;
 }
 
-function judgePerson({ name, email, password }: NewPerson) {
+function judgePerson({ name, email, password }: Partial<NewPerson>) {
   return {
-    name: judgeName(name),
-    email: judgeEmail(email),
-    password: judgePassword(password, email),
+    name: name === undefined ? [] : judgeName(name),
+    email: email === undefined ? [] : judgeEmail(email),
+    password: password === undefined ? [] : judgePassword(password, email ?? ""),
   };
 }
 

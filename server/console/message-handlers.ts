@@ -11,7 +11,7 @@ import {
 import { type Database, isId } from "#platform";
 import { findCarrierNames } from "#sending";
 import type { ConsoleHandlers, CsvAnswer } from "./console-call.ts";
-import { refuseFields } from "./field-problems.ts";
+import { fieldDetails, nulFaults } from "./field-problems.ts";
 import { messagesCsv } from "./messages-csv.ts";
 import type { Pager } from "./paging.ts";
 import { roleDenied } from "./serve-console.ts";
@@ -125,12 +125,12 @@ function filterOf(asked: Asked, role: MemberRole): BrowseFilter {
   if (asked.recipient !== undefined && role === "viewer") throw roleDenied("developer");
   const { keyId = null, sender = null, errorCode } = asked;
   const isKey = keyId === null || keyId === "console" || isId(keyId);
-  refuseFields({
+  const wrong = fieldDetails({
     keyId: isKey ? [] : ["keyId must be a key's id, or console."],
-    sender: sender?.includes("\0") ? ["sender must not hold a NUL character."] : [],
+    sender: nulFaults("sender", sender),
   });
   const errorCodes = errorCode ? [...new Set(errorCode)].toSorted() : null;
-  return { ...readFilter(asked), keyId, sender, errorCodes };
+  return { ...readFilter(asked, wrong), keyId, sender, errorCodes };
 }
 
 /**

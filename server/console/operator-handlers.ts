@@ -14,7 +14,7 @@ import {
 import { listNodes } from "#sending";
 import { measureBacklog } from "#webhooks";
 import type { ConsoleHandlers } from "./console-call.ts";
-import { refuseFields } from "./field-problems.ts";
+import { fieldProblem, nulFaults, refuseFields } from "./field-problems.ts";
 import { takeFormKey } from "./form-keys.ts";
 import { insertLink, withdrawOwnerLinks } from "./links.ts";
 import { accountsOfUsers, browseUsers, peopleOfAccounts } from "./operator-users.ts";
@@ -35,6 +35,7 @@ export function operatorHandlers({ db, clock, pager, secrets, publicUrl }: Deps)
   return {
     async listAccounts({ query }) {
       const words = query.q ?? null;
+      refuseFields({ q: nulFaults("q", words) });
       const boundTo = ["accounts", words];
       const { limit, position } = pager.read(query, boundTo);
       const found = await browseAccounts(db, { words, position, limit });
@@ -100,7 +101,11 @@ export function operatorHandlers({ db, clock, pager, secrets, publicUrl }: Deps)
 
     async bookCredits({ params: { accountId }, body, actor, problem }) {
       const { kind, amount, note, reference } = body;
-      refuseFields({ amount: judgeAmount(kind, amount) });
+      refuseFields({
+        amount: judgeAmount(kind, amount),
+        note: nulFaults("note", note),
+        reference: nulFaults("reference", reference),
+      });
       const booked = await bookCredits(db, {
         accountId,
         kind,
@@ -114,11 +119,12 @@ export function operatorHandlers({ db, clock, pager, secrets, publicUrl }: Deps)
         case "account_unknown":
           throw problem("ACCOUNT_NOT_FOUND");
         case "below_zero":
-          refuseFields({ amount: [`The balance is ${booked.balance}; it cannot go below zero.`] });
-          throw new Error("A balance below zero was not refused.");
+          throw fieldProblem(
+            "amount",
+            `The balance is ${booked.balance}; it cannot go below zero.`,
+          );
         case "reference_reused":
-          refuseFields({ reference: ["It was booked before with another amount."] });
-          throw new Error("A reference used twice was not refused.");
+          throw fieldProblem("reference", "It was booked before with another amount.");
         case "booked":
         case "repeated":
           return { outcome: booked.outcome, balance: booked.balance };
@@ -127,6 +133,7 @@ export function operatorHandlers({ db, clock, pager, secrets, publicUrl }: Deps)
 
     async listUsers({ query }) {
       const words = query.q ?? null;
+      refuseFields({ q: nulFaults("q", words) });
       const boundTo = ["users", words];
       const { limit, position } = pager.read(query, boundTo);
       const found = await browseUsers(db, { words, position, limit });

@@ -94,7 +94,8 @@ export function secondFactorHandlers(deps: SignInDeps) {
 
     async giveProof({ body, person, actor, problem }) {
       const now = clock.now();
-      if (body.password === undefined && body.code === undefined) throw required("password");
+      if (body.password === undefined && body.code === undefined)
+        throw problem("VALIDATION_FAILED", [required("password")]);
       const isProven =
         body.password === undefined
           ? await isRightCode(deps, person, body.code ?? "")

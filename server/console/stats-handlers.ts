@@ -1,12 +1,12 @@
 import { browseKeys, countKeys, findAccount } from "#accounts";
 import { type Alert, EXPIRES_SOON_DAYS } from "#contract";
 import { browseMessages } from "#messages";
-import { type Clock, type Database, readTime } from "#platform";
+import { type Clock, type Database } from "#platform";
 import { listCarriers, readCarrierStates } from "#sending";
 import { countWaiting } from "#webhooks";
 import type { ConsoleHandlers, Person } from "./console-call.ts";
 import { readRate } from "./credit-handlers.ts";
-import { refuseFields } from "./field-problems.ts";
+import { fieldProblem, judgeTime, refuseFields } from "./field-problems.ts";
 import { listInvitations } from "./links.ts";
 import { listMembers } from "./members.ts";
 import { percentileMs } from "./stats/percentile.ts";
@@ -127,24 +127,10 @@ const ALL = {
 };
 
 function readSpan(asked: Asked, now: Date): Span {
-  const { from, to, ...rest } = asked;
-  const times = {
-    from: from === undefined ? null : readTime(from),
-    to: to === undefined ? null : readTime(to),
-  };
-  const words = "Use an ISO 8601 time with a zone, such as 2026-11-15T09:30:00.000Z.";
-  refuseFields({
-    from: times.from === undefined ? [words] : [],
-    to: times.to === undefined ? [words] : [],
-  });
-  const span = spanOf(
-    { ...rest, ...(times.from ? { from: times.from } : {}), ...(times.to ? { to: times.to } : {}) },
-    now,
-  );
-  if ("wrong" in span) {
-    refuseFields(span.wrong);
-    throw new Error("A wrong span names no field.");
-  }
+  const [from, to] = [judgeTime(asked.from), judgeTime(asked.to)];
+  refuseFields({ from: from.faults, to: to.faults });
+  const span = spanOf({ ...asked, from: from.time, to: to.time }, now);
+  if ("wrong" in span) throw fieldProblem(span.wrong.field, span.wrong.message);
   return span;
 }
 

@@ -30,14 +30,17 @@ export function teamHandlers({ db, clock, publicUrl, cookie }: Deps) {
     async updateAccount({ account, body, actor, problem }) {
       const { defaultSender } = body;
       const judged = typeof defaultSender === "string" ? judgeSender(defaultSender) : undefined;
-      if (judged?.outcome === "invalid")
-        throw problem("VALIDATION_FAILED", [
-          { field: "defaultSender", code: "SENDER_INVALID", message: judged.message },
-        ]);
-      if (body.name !== undefined) refuseFields({ name: judgeName(body.name) });
+      refuseFields(
+        { name: body.name === undefined ? [] : judgeName(body.name) },
+        judged?.outcome === "invalid"
+          ? [{ field: "defaultSender", code: "SENDER_INVALID", message: judged.message }]
+          : [],
+      );
       const change = {
         ...(body.name === undefined ? {} : { name: body.name.trim() }),
-        ...(defaultSender === undefined ? {} : { defaultSender: judged?.sender ?? null }),
+        ...(defaultSender === undefined
+          ? {}
+          : { defaultSender: judged?.outcome === "valid" ? judged.sender : null }),
         ...(body.lowCredits === undefined ? {} : { lowCredits: body.lowCredits }),
       };
       const { accountId } = account;

@@ -1,7 +1,7 @@
 import { eventNames } from "#contract/words";
 import { Problem } from "#http";
 import { isIdempotencyKey } from "#messages";
-import { type Clock, type Database, isId, readTime } from "#platform";
+import { type Clock, type Database, isId } from "#platform";
 import {
   browseDeliveries,
   cancelReplay,
@@ -19,7 +19,7 @@ import {
   startBulkReplay,
 } from "#webhooks";
 import type { ConsoleHandlers } from "./console-call.ts";
-import { refuseFields } from "./field-problems.ts";
+import { fieldProblem, judgeTime, nulFaults, refuseFields } from "./field-problems.ts";
 import type { Pager } from "./paging.ts";
 import { presentAttempt, presentDelivery, presentTest } from "./present-delivery.ts";
 
@@ -91,9 +91,12 @@ export function webhookHandlers(deps: WebhookDeps) {
     async startReplay({ account: { accountId }, body, actor, idempotencyKey }) {
       const now = clock.now();
       const { deliveryIds, exhaustedSince, dryRun = false } = body;
-      if ((deliveryIds === undefined) === (exhaustedSince === undefined))
-        refuseFields({ deliveryIds: ["Give deliveryIds or exhaustedSince: one of the two."] });
-      const since = exhaustedSince === undefined ? null : timeOf("exhaustedSince", exhaustedSince);
+      const { time: since, faults } = judgeTime(exhaustedSince);
+      const isOneGiven = (deliveryIds === undefined) !== (exhaustedSince === undefined);
+      refuseFields({
+        deliveryIds: isOneGiven ? [] : ["Give deliveryIds or exhaustedSince: one of the two."],
+        exhaustedSince: faults,
+      });
       if (dryRun) {
         const total =
           since === null
@@ -161,9 +164,12 @@ type Asked = {
 
 function filterOf(asked: Asked): DeliveryFilter {
   const { state, event, host = null, messageId = null, httpStatus = null } = asked;
+  const [after, before] = [judgeTime(asked.createdAfter), judgeTime(asked.createdBefore)];
   refuseFields({
     messageId: messageId === null || isId(messageId) ? [] : ["messageId must be a message's id."],
-    host: host?.includes("\0") ? ["host must not hold a NUL character."] : [],
+    host: nulFaults("host", host),
+    createdAfter: after.faults,
+    createdBefore: before.faults,
   });
   return {
     states: state ? [...new Set(state)].toSorted() : null,
@@ -171,20 +177,9 @@ function filterOf(asked: Asked): DeliveryFilter {
     host,
     messageId,
     httpStatus,
-    createdAfter:
-      asked.createdAfter === undefined ? null : timeOf("createdAfter", asked.createdAfter),
-    createdBefore:
-      asked.createdBefore === undefined ? null : timeOf("createdBefore", asked.createdBefore),
+    createdAfter: after.time,
+    createdBefore: before.time,
   };
-}
-
-function timeOf(field: string, text: string): Date {
-  const time = readTime(text);
-  if (!time)
-    refuseFields({
-      [field]: ["Use an ISO 8601 time with a zone, such as 2026-11-15T09:30:00.000Z."],
-    });
-  return time ?? new Date(0);
 }
 
 function keyOf(idempotencyKey: string | undefined): { idempotencyKey?: string } {
@@ -205,6 +200,6 @@ function statusOf(event: string): TestStatus {
   const found = (["SENT", "DELIVERED", "UNDELIVERED", "FAILED"] as const).find(
     (status) => eventNames[status] === event,
   );
-  if (!found) refuseFields({ event: ["No webhook is sent for this event."] });
-  return found ?? "DELIVERED";
+  if (!found) throw fieldProblem("event", "No webhook is sent for this event.");
+  return found;
 }

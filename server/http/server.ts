@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import { Readable } from "node:stream";
 import { isUtf8 } from "node:buffer";
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import type { Detail } from "#contract";
 import {
   DatabaseUnavailable,
   type Clock,
@@ -247,8 +248,13 @@ function logProblem(log: Log, error: unknown, request: FastifyRequest, problem: 
   else log.debug(fields, says);
 }
 
-/** PostgreSQL's, for NUL in a text. Fields of messages are judged before; elsewhere, as in a name, this refuses it. */
+/** PostgreSQL's, for NUL in a text that was not judged before, when the field can no longer be named. */
 const CHARACTER_NOT_STORABLE = "22021";
+const NUL_SOMEWHERE: Detail = {
+  field: null,
+  code: "FIELD_INVALID",
+  message: "A text must not hold a NUL character.",
+};
 
 /** An error as an answer: what is not ours to explain is INTERNAL, and leaks nothing. */
 export function asProblem(error: unknown): Problem {
@@ -256,7 +262,7 @@ export function asProblem(error: unknown): Problem {
   if (error instanceof DatabaseUnavailable)
     return new Problem("UNAVAILABLE", [], { "retry-after": "1" });
   const { code = "", statusCode = 500 } = (error ?? {}) as { code?: string; statusCode?: number };
-  if (code === CHARACTER_NOT_STORABLE) return new Problem("REQUEST_INVALID");
+  if (code === CHARACTER_NOT_STORABLE) return new Problem("VALIDATION_FAILED", [NUL_SOMEWHERE]);
   if (code === "FST_ERR_CTP_BODY_TOO_LARGE") return new Problem("BODY_TOO_LARGE");
   if (code === "FST_ERR_CTP_INVALID_MEDIA_TYPE") return new Problem("CONTENT_TYPE_UNSUPPORTED");
   if (statusCode >= 400 && statusCode < 500) return new Problem("REQUEST_INVALID");

@@ -164,9 +164,9 @@ type Query = {
   createdBefore?: string;
 };
 
-/** The filters of a list, or one problem that names every wrong parameter. */
-export function readFilter(query: Query): Filter {
-  const details: Detail[] = [];
+/** The filters of a list, or one problem that names every wrong parameter; `beside` are those found already. */
+export function readFilter(query: Query, beside: readonly Detail[] = []): Filter {
+  const details = [...beside];
   const refuse = (field: string, message: string) =>
     void details.push({ field, code: "PARAMETER_INVALID", message });
   const time = (field: "createdAfter" | "createdBefore") => {

@@ -12,7 +12,12 @@ export type Span = {
   width: 1 | 15;
 };
 
-type Asked = { range?: (typeof ranges)[number]; from?: Date; to?: Date; zone?: string };
+type Asked = {
+  range?: (typeof ranges)[number];
+  from?: Date | null;
+  to?: Date | null;
+  zone?: string;
+};
 
 /** Sums of minutes are kept 48 hours; this leaves a margin. */
 const MINUTES_KEPT_MS = 47 * 3_600_000;
@@ -35,9 +40,12 @@ const RANGES = {
  * The whole buckets, in the zone asked for, that cover a range; or words for what is wrong with it.
  * Days begin at the zone's midnight and may have 23 or 25 hours.
  */
-export function spanOf(asked: Asked, now: Date): Span | { wrong: Record<string, string[]> } {
+export function spanOf(
+  asked: Asked,
+  now: Date,
+): Span | { wrong: { field: string; message: string } } {
   const { range = "24h", zone = "UTC" } = asked;
-  if (!isZone(zone)) return { wrong: { zone: [`There is no time zone ${zone}.`] } };
+  if (!isZone(zone)) return wrong("zone", `There is no time zone ${zone}.`);
   if (range !== "custom") {
     const [bucket, count] = RANGES[range];
     return buckets({
@@ -48,10 +56,10 @@ export function spanOf(asked: Asked, now: Date): Span | { wrong: Record<string, 
     });
   }
   const { from, to } = asked;
-  if (!from || !to) return { wrong: { from: ["A custom range needs from and to."] } };
-  if (from >= to) return { wrong: { from: ["from must be before to."] } };
+  if (!from || !to) return wrong("from", "A custom range needs from and to.");
+  if (from >= to) return wrong("from", "from must be before to.");
   if (to.getTime() - from.getTime() > MAX_DAYS * DAY_MS)
-    return { wrong: { from: [`A range has at most ${MAX_DAYS} days.`] } };
+    return wrong("from", `A range has at most ${MAX_DAYS} days.`);
   const bucket = bucketFor(from, to, now);
   return buckets({
     bucket,
@@ -59,6 +67,10 @@ export function spanOf(asked: Asked, now: Date): Span | { wrong: Record<string, 
     first: floor(from, bucket, zone),
     until: new Date(to.getTime() - 1),
   });
+}
+
+function wrong(field: string, message: string) {
+  return { wrong: { field, message } };
 }
 
 /** As many buckets, right before; cut off after as long as this span has lasted by now. */
