@@ -1,10 +1,11 @@
 import { Problem } from "#http";
 import {
+  DEFAULT_PRICE,
   judgeRecipient,
   listPrices,
   listRoutes,
-  loadRouting,
   lockRouting,
+  longestPrefix,
   removePrice,
   removeRoute,
   routingVersion,
@@ -14,7 +15,7 @@ import {
 import { type Clock, type Database, isId, type Queryable, within } from "#platform";
 import { findCarrierNames, listCarriers } from "#sending";
 import type { ConsoleHandlers } from "./console-call.ts";
-import { refuseFields } from "./field-problems.ts";
+import { fieldProblem, refuseFields } from "./field-problems.ts";
 
 type Deps = { db: Database; clock: Clock };
 
@@ -52,12 +53,11 @@ export function routingHandlers({ db, clock }: Deps) {
 
     async findRoute({ query }) {
       const recipient = recipientOf(query.recipient);
-      const routing = await loadRouting(db);
-      const carrierIds = routing.carriersFor(recipient) ?? [];
+      const route = bestOf(await listRoutes(db), recipient);
+      const carrierIds = route?.carrierIds ?? [];
       const names = await findCarrierNames(db, carrierIds);
       const carriers = carrierIds.map((carrierId) => presentCarrier(carrierId, names));
-      const prefixes = (await listRoutes(db)).map(({ prefix }) => prefix);
-      return { recipient, prefix: longest(prefixes, recipient), carriers };
+      return { recipient, prefix: route?.prefix ?? null, carriers };
     },
 
     listPrices: () => presentPrices(db),
@@ -75,12 +75,11 @@ export function routingHandlers({ db, clock }: Deps) {
 
     async findPrice({ query }) {
       const recipient = recipientOf(query.recipient);
-      const routing = await loadRouting(db);
-      const prefixes = (await listPrices(db)).map(({ prefix }) => prefix);
+      const price = bestOf(await listPrices(db), recipient);
       return {
         recipient,
-        prefix: longest(prefixes, recipient),
-        credits: routing.priceFor(recipient),
+        prefix: price?.prefix ?? null,
+        credits: price?.credits ?? DEFAULT_PRICE,
       };
     },
   } satisfies Partial<ConsoleHandlers>;
@@ -91,13 +90,14 @@ function recipientOf(text: string): string {
   const judged = judgeRecipient(text);
   if (judged.outcome === "valid") return judged.recipient;
   const digits = /^\+?(\d{1,15})$/.exec(text.trim())?.[1];
-  if (digits === undefined) refuseFields({ recipient: [judged.message] });
-  return digits ?? "";
+  if (digits === undefined) throw fieldProblem("recipient", judged.message);
+  return digits;
 }
 
-function longest(prefixes: string[], recipient: string): string | null {
-  const fitting = prefixes.filter((prefix) => recipient.startsWith(prefix));
-  return fitting.toSorted((a, b) => b.length - a.length)[0] ?? null;
+function bestOf<Entry extends { prefix: string }>(entries: Entry[], recipient: string) {
+  return longestPrefix(Object.fromEntries(entries.map((entry) => [entry.prefix, entry])))(
+    recipient,
+  );
 }
 
 /**

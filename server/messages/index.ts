@@ -21,6 +21,7 @@ export { keepPartitions } from "./partitions.ts";
 export { redactTexts } from "./redaction.ts";
 export { findMessage, findMessagesOf, type LockedMessage, lockMessagesOf } from "./read.ts";
 export {
+  DEFAULT_PRICE,
   loadRouting,
   lockRouting,
   longestPrefix,

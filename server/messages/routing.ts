@@ -16,7 +16,8 @@ export type Routing = {
   priceFor(recipient: string): number;
 };
 
-const DEFAULT_PRICE = 1;
+/** Where no prefix has another. */
+export const DEFAULT_PRICE = 1;
 
 /** Requests that may wait for the tables at once. */
 const MAX_WAITING = 10_000;
