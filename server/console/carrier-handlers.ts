@@ -1,6 +1,6 @@
 import { type Actor, recordAudit } from "#accounts";
-import { readSmppSettings, testBind } from "#carriers";
-import type { Carrier } from "#contract";
+import { passwordFault, readSmppSettings, testBind } from "#carriers";
+import type { Carrier, Detail } from "#contract";
 import { Problem } from "#http";
 import { measureQueue } from "#messages";
 import { type Clock, type Database, isId, Secret, type SecretBox } from "#platform";
@@ -17,6 +17,7 @@ import {
   shownSettings,
 } from "#sending";
 import type { ConsoleHandlers } from "./console-call.ts";
+import { fieldDetails, refuseFields } from "./field-problems.ts";
 
 type Deps = { db: Database; clock: Clock; secrets: SecretBox };
 
@@ -36,12 +37,14 @@ export function carrierHandlers(deps: Deps) {
 
     async updateCarrier({ params: { carrierId }, body, actor, problem }) {
       const carrier = await requireCarrier(db, carrierId);
-      const settings = body.settings && mergeSettings(carrier, body.settings, secrets);
       const { version, password } = body;
+      const merged = body.settings && mergeSettings(carrier, body.settings, secrets);
+      const fault = password === undefined ? undefined : passwordFault(password);
+      refuseFields({ password: fault ? [sentence(`the ${fault}`)] : [] }, merged?.faults);
       const isChanged = await changeCarrier(db, {
         carrierId,
         version,
-        ...(settings ? { settings } : {}),
+        ...(merged ? { settings: merged.settings } : {}),
         ...(password === undefined ? {} : { password }),
         secrets,
         actor,
@@ -80,27 +83,26 @@ function tryBind(carrier: CarrierRow, { db, clock, secrets }: Deps) {
   return testBind({ settings: read.settings, password, clock, isHeld });
 }
 
-/** The settings after a change, or a problem that names each fault. */
+/** The settings after a change, and what is wrong with them. */
 function mergeSettings(
   carrier: CarrierRow,
   given: Record<string, unknown>,
   secrets: SecretBox,
-): Record<string, unknown> {
+): { settings: Record<string, unknown>; faults: Detail[] } {
   if (carrier.kind === "simulator")
-    throw new Problem("VALIDATION_FAILED", [
-      { field: "settings", code: "FIELD_INVALID", message: "The simulator has no settings." },
-    ]);
-  const merged = changedSettings(carrier, given, secrets);
-  const read = readSmppSettings(merged);
-  if (read.outcome === "read") return merged;
-  throw new Problem(
-    "VALIDATION_FAILED",
-    read.faults.map(({ setting, message }) => ({
-      field: `settings.${setting}`,
-      code: "FIELD_INVALID",
-      message: `${setting} ${message}.`,
-    })),
-  );
+    return {
+      settings: {},
+      faults: fieldDetails({ settings: ["The simulator has no settings."] }),
+    };
+  const settings = changedSettings(carrier, given, secrets);
+  const read = readSmppSettings(settings);
+  const faults = read.outcome === "wrong" ? read.faults : [];
+  return {
+    settings,
+    faults: faults.flatMap(({ setting, message }) =>
+      fieldDetails({ [`settings.${setting}`]: [`${setting} ${message}.`] }),
+    ),
+  };
 }
 
 async function requireCarrier(db: Database, carrierId: string): Promise<CarrierRow> {

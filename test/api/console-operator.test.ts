@@ -187,7 +187,7 @@ test("a list of routes or prices never has a version that is newer than its entr
   }
 });
 
-test("a carrier is paused and resumed, its settings judged, and its password is in no answer", async () => {
+test("a carrier is paused and resumed, its settings and password are judged, and its password is in no answer", async () => {
   await using console = await startConsole();
   const operator = await operatorOf(console);
   const secrets = secretBox(console.secretKey);
@@ -222,6 +222,13 @@ test("a carrier is paused and resumed, its settings judged, and its password is 
       .toSorted(),
     ["settings.colour", "settings.window"],
   );
+  for (const password of ["漢", "a\0b"]) {
+    const refused = await change({ version: version + 2, settings: { colour: "red" }, password });
+    assert.deepEqual(
+      refused.json().error.details.map(({ field }: { field: string }) => field),
+      ["password", "settings.colour"],
+    );
+  }
   const changed = await change({
     version: version + 2,
     settings: { window: 5 },
