@@ -152,7 +152,7 @@ export const consoleErrors = {
     status: 409,
     message: "There is a user with this e-mail already.",
     meaning: "Nothing was changed.",
-    fix: "Sign in as that user, then open the link again.",
+    fix: "Sign in as that user, then open the link again. For the set-up, give another e-mail.",
   },
   ACCOUNT_HAS_OWNER: {
     status: 409,

@@ -94,7 +94,7 @@ export const signInOperations = {
       status: 201,
       body: Type.Object({ userId: Id, accountId: Id }, { title: "SetupDone" }),
     },
-    errors: ["LINK_INVALID", "SIGN_IN_BUSY"],
+    errors: ["LINK_INVALID", "EMAIL_TAKEN", "SIGN_IN_BUSY"],
   }),
   signIn: consoleOperation({
     method: "POST",

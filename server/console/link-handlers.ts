@@ -2,7 +2,7 @@ import { type Actor, findAccount, judgeName, recordAudit } from "#accounts";
 import { Problem } from "#http";
 import type { Transaction } from "#platform";
 import type { ConsoleHandlers } from "./console-call.ts";
-import { refuseFields, required } from "./field-problems.ts";
+import { fieldDetails, refuseFields, required } from "./field-problems.ts";
 import {
   type FoundLink,
   findLink,
@@ -27,6 +27,9 @@ import {
   setPassword,
 } from "./users.ts";
 
+/** Of a user that was made in the terminal, before there was an operator. */
+const OTHER_EMAIL = "There is a user with this e-mail already. Give another one.";
+
 type NewPerson = { name: string; email: string; password: string };
 
 /** The set-up of the installation, and the links that a person passes on: invitations and resets. */
@@ -43,6 +46,8 @@ export function linkHandlers(deps: SignInDeps) {
       const passwordHash = await passwords.hash(body.password);
       const done = await completeSetup(deps, { ...body, passwordHash, actor, now });
       if (done.outcome === "installed") throw problem("ROUTE_NOT_FOUND");
+      if (done.outcome === "email_taken")
+        throw problem("EMAIL_TAKEN", fieldDetails({ email: [OTHER_EMAIL] }));
       if (done.outcome !== "done") throw linkProblem(done.outcome);
       const { userId, accountId } = done;
       const issued = cookie.issue();

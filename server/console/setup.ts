@@ -38,7 +38,9 @@ export type SetupWish = {
 export type SetupOutcome =
   | { outcome: "done"; userId: string; accountId: string }
   | { outcome: "installed" }
-  | { outcome: Exclude<FoundLink["outcome"], "open"> };
+  | { outcome: Refusal };
+
+type Refusal = "email_taken" | Exclude<FoundLink["outcome"], "open">;
 
 /** The operator and the first account, all or nothing; of many at once, one makes the singleton row. */
 export async function completeSetup(
@@ -63,7 +65,7 @@ async function setUp(
   const link = await takeLink(tx, { token, kind: "setup", now });
   if (link.outcome !== "open") throw new SetupRefused(link.outcome);
   const userId = await insertUser(tx, { email, name, passwordHash, isOperator: true, now });
-  if (userId === undefined) throw new Error("The set-up found a user with this e-mail.");
+  if (userId === undefined) throw new SetupRefused("email_taken");
   const by = { ...actor, name: `user:${userId}` };
   const account = { name: accountName.trim(), actor: by, now, secrets };
   const { accountId } = await createAccount(within(tx), account);
@@ -76,11 +78,11 @@ async function setUp(
   return { outcome: "done", userId, accountId };
 }
 
-/** Rolls back the singleton row: a wrong token must not close the set-up. */
+/** Rolls back the singleton row: what is refused must not close the set-up. */
 class SetupRefused extends Error {
-  readonly outcome: Exclude<FoundLink["outcome"], "open">;
+  readonly outcome: Refusal;
 
-  constructor(outcome: Exclude<FoundLink["outcome"], "open">) {
+  constructor(outcome: Refusal) {
     super(`The set-up was refused: ${outcome}.`);
     this.outcome = outcome;
   }

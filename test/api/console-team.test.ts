@@ -76,6 +76,19 @@ test("a wrong set-up token says so and changes nothing; a restart prints another
   assert.equal((await attempt(await printedToken(console))).statusCode, 201);
 });
 
+test("a set-up with the e-mail of a user made in the terminal says so at the field, and stays open", async () => {
+  await using console = await startConsole();
+  const { email } = await console.member("owner");
+  const token = await printedToken(console);
+  const attempt = (fields: object) =>
+    console.stranger().post("/console/setup", { token, ...OPERATOR, ...fields });
+
+  const { code, details } = (await attempt({ email })).json().error;
+
+  assert.deepEqual([code, details[0]?.field], ["EMAIL_TAKEN", "email"]);
+  assert.equal((await attempt({})).statusCode, 201);
+});
+
 test("an invitation works once, with the role given, for a new user and for one who is signed in", async () => {
   await using console = await startConsole();
   const owner = await console.member("owner");

@@ -38,6 +38,24 @@ test("a wrong token says so and nothing else", async () => {
   await tab.check("wrong link");
 });
 
+test("an e-mail that a user has already is told at its field, and the form goes back to it", async () => {
+  const { email } = await site.person("Grace Hopper", [[await site.account(), "owner"]]);
+  await using tab = await site.tab({ statuses: [401, 409] });
+  const { page } = tab;
+
+  await page.goto(setupLink());
+  await page.getByLabel("Your name").fill("Ada Lovelace");
+  await page.getByLabel("E-mail").fill(email);
+  await page.getByLabel("Password", { exact: true }).fill(PASSWORD);
+  await page.keyboard.press("Enter");
+  await page.getByLabel("Name of the account").fill("Analytical Engines");
+  await page.keyboard.press("Enter");
+  await page.getByText("There is a user with this e-mail already. Give another one.").waitFor();
+
+  assert.equal(await page.getByLabel("E-mail").getAttribute("aria-invalid"), "true");
+  await tab.check("e-mail taken");
+});
+
 test("two tabs that finish together make exactly one operator, and the token is in no address or log", async () => {
   site.secrets.set(PASSWORD, /(?!)/);
   site.secrets.set(tokenOf(setupLink()), /(?!)/);
