@@ -159,6 +159,21 @@ test("the summary tells four numbers and those of the span before", async () => 
   assert.equal((await viewer.get(`${A}/stats/summary?range=custom&from=x&to=y`)).statusCode, 422);
 });
 
+test("a range in years that no table can hold is refused", async () => {
+  await using console = await startConsole();
+  const viewer = await console.member("viewer");
+
+  for (const range of [
+    "from=0000-06-01T00:00:00Z&to=0000-06-02T00:00:00Z",
+    "from=0001-01-01T00:00:00Z&to=0001-01-02T00:00:00Z",
+    "from=9999-12-31T22:00:00Z&to=9999-12-31T23:59:30Z",
+  ]) {
+    const stats = `/console/accounts/${console.accountId}/stats`;
+    const answer = await viewer.get(`${stats}/summary?range=custom&${range}`);
+    assert.equal(answer.json().error?.details[0]?.field, "from", range);
+  }
+});
+
 test("alerts name low credits and keys that expire, and progress ticks step by step", async () => {
   await using console = await startConsole();
   const owner = await console.member("owner");

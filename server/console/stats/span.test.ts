@@ -97,6 +97,8 @@ test("what cannot be a range is refused in words", () => {
     { range: "custom" },
     { range: "custom", from: NOW, to: NOW },
     { range: "custom", from: new Date("2020-01-01"), to: NOW },
+    { range: "custom", from: new Date("1999-12-31"), to: new Date("2000-01-02") },
+    { range: "custom", from: new Date("9998-12-31"), to: new Date("9999-01-01") },
   ] as const)
     assert.ok("wrong" in spanOf(asked, NOW), JSON.stringify(asked));
 });

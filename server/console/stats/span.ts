@@ -24,6 +24,9 @@ const MINUTES_KEPT_MS = 47 * 3_600_000;
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 const MAX_DAYS = 400;
+/** Far from where PostgreSQL, or our own form of times, has no years left for the buckets around a range. */
+const FIRST_YEAR = 2000;
+const LAST_YEAR = 9998;
 
 const WIDTHS_MS = { minute: MINUTE_MS, quarter: 15 * MINUTE_MS, hour: 60 * MINUTE_MS } as const;
 
@@ -60,6 +63,8 @@ export function spanOf(
   if (from >= to) return wrong("from", "from must be before to.");
   if (to.getTime() - from.getTime() > MAX_DAYS * DAY_MS)
     return wrong("from", `A range has at most ${MAX_DAYS} days.`);
+  if (from.getUTCFullYear() < FIRST_YEAR || to.getUTCFullYear() > LAST_YEAR)
+    return wrong("from", `A range is in the years ${FIRST_YEAR} to ${LAST_YEAR}.`);
   const bucket = bucketFor(from, to, now);
   return buckets({
     bucket,
