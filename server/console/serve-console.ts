@@ -65,6 +65,8 @@ function serve(
   app.route({
     method: operation.method,
     url: operation.path.replaceAll(/\{(\w+)\}/g, ":$1"),
+    // It would open a stream that nobody reads, or make a whole file for nobody.
+    exposeHeadRoute: type === undefined,
     ...(type || status === 204 ? {} : { schema: { response: { [status]: body } } }),
     onRequest: (request: Admitted, reply) => admit(request, reply, operation, options),
     onResponse: (_request, reply, done) => {

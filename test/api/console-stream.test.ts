@@ -58,6 +58,18 @@ test("a stream tells ids of what changes, and no content; nothing is written whi
   assert.equal(kept?.everything.includes("4915112345678"), false);
 });
 
+test("a HEAD request opens no stream and makes no file", async () => {
+  await using console = await startConsole();
+  const { cookie } = await console.member("developer");
+  const origin = await listen(console);
+
+  for (const path of ["stream", "messages.csv"]) {
+    const url = `${origin}/console/accounts/${console.accountId}/${path}`;
+    const answer = await fetch(url, { method: "HEAD", headers: { cookie } });
+    assert.deepEqual([answer.status, answer.headers.get("allow")], [405, "GET"]);
+  }
+});
+
 test("another account's changes are not told", async () => {
   await using console = await startConsole();
   const developer = await console.member("developer");
