@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { closed, consoleOperation, OPERATOR } from "./console-operation.ts";
+import { closed, consoleOperation, OPERATOR, SeenVersion } from "./console-operation.ts";
 import { Id, nullable, oneOf, Time } from "./schema.ts";
 
 const Latency = nullable(Type.Object({ p50Ms: Type.Number(), p99Ms: Type.Number() }));
@@ -87,7 +87,7 @@ export const carrierOperations = {
     params: carrierParams,
     body: closed(
       {
-        version: Type.Integer(),
+        version: SeenVersion,
         settings: Type.Optional(
           Type.Unsafe<Record<string, unknown>>({ type: "object", additionalProperties: true }),
         ),

@@ -84,6 +84,9 @@ export function closed<P extends Record<string, TSchema>>(properties: P, options
   return Type.Object(properties, { ...options, additionalProperties: false });
 }
 
+/** The version that a change was made from, as it was read; PostgreSQL's integer is the most it can be. */
+export const SeenVersion = Type.Integer({ minimum: 0, maximum: 2_147_483_647 });
+
 /** Query parameters of a list, beside its filters. */
 export const paging = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 25 })),

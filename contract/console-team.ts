@@ -8,6 +8,7 @@ import {
   IDEMPOTENCY,
   inAccount,
   NOTHING,
+  SeenVersion,
 } from "./console-operation.ts";
 import { Id, nullable, oneOf, Time } from "./schema.ts";
 import { memberRoles } from "./words.ts";
@@ -118,7 +119,7 @@ export const teamOperations = {
     params: inAccount(),
     body: closed(
       {
-        version: Type.Integer(),
+        version: SeenVersion,
         name: Type.Optional(Type.String({ minLength: 1, maxLength: 60 })),
         defaultSender: Type.Optional(nullable(Type.String({ "x-code": "SENDER_INVALID" }))),
         lowCredits: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000_000 })),
@@ -146,7 +147,7 @@ export const teamOperations = {
     audit: "member.role_changed",
     params: inAccount("userId"),
     body: closed(
-      { version: Type.Integer(), role: oneOf(memberRoles) },
+      { version: SeenVersion, role: oneOf(memberRoles) },
       { examples: [{ version: 1, role: "viewer" }] },
     ),
     success: { status: 200, body: Member },

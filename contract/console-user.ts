@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { closed, consoleOperation } from "./console-operation.ts";
+import { closed, consoleOperation, SeenVersion } from "./console-operation.ts";
 import { Id, nullable, oneOf, Time } from "./schema.ts";
 import { memberRoles } from "./words.ts";
 
@@ -81,7 +81,7 @@ export const userOperations = {
     audit: "user.changed",
     body: closed(
       {
-        version: Type.Integer(),
+        version: SeenVersion,
         name: Type.Optional(Type.String({ minLength: 1, maxLength: 60 })),
         preferences: Type.Optional(
           closed({

@@ -214,6 +214,8 @@ test("a carrier is paused and resumed, its settings and password are judged, and
     (await change({ version, settings: { window: 5 } })).json().error.code,
     "VERSION_CONFLICT",
   );
+  for (const beyond of [3_000_000_000, -3_000_000_000])
+    assert.equal((await change({ version: beyond })).json().error.details[0]?.field, "version");
   const wrong = await change({ version: version + 2, settings: { window: "many", colour: "red" } });
   assert.deepEqual(
     wrong
