@@ -47,6 +47,8 @@ export async function* messagesCsv(
     });
     const { rows, lookedUntil } = browsed;
     for (const shown of await showMessages(db, rows, account)) yield csvLine(csvCells(shown));
+    // Where nothing fits for long: a reader who has gone is noticed only when something is handed on.
+    yield "";
     written += rows.length;
     const isFull = rows.length === CSV_PAGE;
     const id: string | null | undefined = isFull ? rows.at(-1)?.message_id : lookedUntil;

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { Readable } from "node:stream";
+import { test } from "node:test";
+import { type Database, type Sql, sql } from "#platform";
+import { startApi } from "../../test/support/api.ts";
+import { messagesCsv } from "./messages-csv.ts";
+
+const NOBODYS = {
+  statuses: null,
+  recipient: null,
+  reference: null,
+  createdAfter: null,
+  createdBefore: null,
+  errorCodes: null,
+  keyId: null,
+  sender: "zzz",
+};
+
+test("an export that nothing fits looks no further once its reader has gone", async () => {
+  await using api = await startApi();
+  const { db, accountId } = api;
+  await db.query(sql`
+    insert into messages (account_id, message_id, recipient, text, encoding, segments, credits, status,
+                          created_at, expires_at)
+    select ${accountId}, (left(id_floor(now())::text, 24) || lpad(to_hex(n), 12, '0'))::uuid, '4915112345678',
+           'x', 'gsm7', 1, 1, 'SENT', now(), now()
+      from generate_series(1, 20000) n`);
+  let statements = 0;
+  let onStatement = () => {};
+  const counted = {
+    ...db,
+    query(statement: Sql) {
+      statements += 1;
+      onStatement();
+      return db.query(statement);
+    },
+  } as Database;
+  const account = { accountId, role: "owner" } as const;
+  const exported = () => Readable.from(messagesCsv(counted, account, NOBODYS));
+
+  const lines = await exported().toArray();
+  const all = statements;
+  statements = 0;
+  const left = exported().resume();
+  onStatement = () => void left.destroy();
+  await once(left, "close");
+
+  assert.equal(lines.join("").split("\r\n").length, 2);
+  assert.ok(statements < all / 2, `${statements} statements of ${all}`);
+});
