@@ -1,13 +1,6 @@
-import {
-  type Database,
-  isId,
-  newId,
-  type Queryable,
-  type SecretBox,
-  sql,
-  type Transaction,
-} from "#platform";
+import { type Database, isId, newId, type Queryable, type SecretBox, sql } from "#platform";
 import { type Actor, recordAudit } from "./audit-log.ts";
+import { lockAccounts } from "./lock-accounts.ts";
 import { insertFirstSecret } from "./signing-secrets.ts";
 
 export type AccountRow = {
@@ -22,7 +15,7 @@ export type AccountRow = {
   created_at: Date;
 };
 
-const columns = sql`account_id, name, balance, default_sender, low_credits, version, created_at`;
+export const accountColumns = sql`account_id, name, balance, default_sender, low_credits, version, created_at`;
 
 /** Makes an account with its signing secret; credits are booked by whoever gives them. */
 export function createAccount(
@@ -48,7 +41,7 @@ export function createAccount(
 
 export function listAccounts(db: Queryable): Promise<AccountRow[]> {
   return db.query<AccountRow>(sql`
-    select ${columns} from accounts order by account_id limit 10000`);
+    select ${accountColumns} from accounts order by account_id limit 10000`);
 }
 
 export async function findAccount(
@@ -62,20 +55,7 @@ export async function findAccount(
 
 export function findAccounts(db: Queryable, accountIds: readonly string[]): Promise<AccountRow[]> {
   return db.query<AccountRow>(sql`
-    select ${columns} from accounts where account_id = any (${accountIds}::uuid[]) order by account_id`);
-}
-
-/**
- * Takes the locks that order everything about these accounts' money, by id, so that nobody
- * deadlocks. First of all locks, everywhere: accounts, then queue rows, then messages.
- */
-export async function lockAccounts(tx: Transaction, accountIds: readonly string[]): Promise<void> {
-  await tx.query(sql`
-    select account_id
-      from accounts
-     where account_id = any (${accountIds}::uuid[])
-     order by account_id
-       for no key update`);
+    select ${accountColumns} from accounts where account_id = any (${accountIds}::uuid[]) order by account_id`);
 }
 
 export type AccountChange = { name?: string; defaultSender?: string | null; lowCredits?: number };

@@ -20,7 +20,7 @@ type Row = {
   granted: number;
 };
 
-/** Keys remembered at most; the least recently used are forgotten first. */
+/** Keys remembered at most; what was looked up longest ago is forgotten first. */
 const MAX_REMEMBERED = 50_000;
 
 /**

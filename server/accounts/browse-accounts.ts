@@ -1,5 +1,5 @@
 import { type Position, type Queryable, sideOf, sql } from "#platform";
-import type { AccountRow } from "./accounts.ts";
+import { accountColumns, type AccountRow } from "./accounts.ts";
 
 /** Accounts on one side of a position, nearest first; one more than `limit` tells that there are more. */
 export function browseAccounts(
@@ -8,7 +8,7 @@ export function browseAccounts(
 ): Promise<AccountRow[]> {
   const { beyond, order } = sideOf(position);
   return db.query<AccountRow>(sql`
-    select account_id, name, balance, default_sender, low_credits, version, created_at
+    select ${accountColumns}
       from accounts
      where (${position?.id ?? null}::uuid is null or account_id ${beyond} ${position?.id ?? null})
        and (${words}::text is null or strpos(lower(name), lower(${words})) > 0 or account_id::text = lower(${words}))

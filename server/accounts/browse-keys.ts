@@ -1,5 +1,5 @@
 import { type Position, type Queryable, sideOf, sql } from "#platform";
-import type { KeyRow } from "./keys.ts";
+import { isActiveAt, keyColumns, type KeyRow } from "./key-row.ts";
 
 export type KeyState = "active" | "expires_soon" | "expired" | "revoked";
 
@@ -34,8 +34,7 @@ export function browseKeys(
 ): Promise<(KeyRow & { state: KeyState })[]> {
   const { beyond, order } = sideOf(position);
   return db.query(sql`
-    select k.key_id, k.account_id, k.name, k.prefix, k.scopes, k.created_at, k.created_by, k.expires_at,
-           k.revoked_at, u.last_used_at, ${stateAt(now, soonDays)} as state
+    select ${keyColumns}, ${stateAt(now, soonDays)} as state
       from keys k
       left join key_usage u on u.key_id = k.key_id
      where k.account_id = ${accountId}
@@ -50,7 +49,7 @@ export async function countKeys(
   { accountId, now }: { accountId: string; now: Date },
 ): Promise<{ active: number; total: number }> {
   const [counts] = await db.query<{ active: number; total: number }>(sql`
-    select count(*) filter (where revoked_at is null and (expires_at is null or expires_at > ${now})) as active,
+    select count(*) filter (where ${isActiveAt(now)}) as active,
            count(*) as total
       from keys
      where account_id = ${accountId}`);

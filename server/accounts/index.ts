@@ -8,7 +8,6 @@ export {
   findAccount,
   findAccounts,
   listAccounts,
-  lockAccounts,
   updateAccount,
 } from "./accounts.ts";
 export {
@@ -23,16 +22,11 @@ export { browseAccounts } from "./browse-accounts.ts";
 export { type AuditFilter, type AuditRow, browseAudit } from "./browse-audit.ts";
 export { authenticator, type Limits } from "./authenticator.ts";
 export { keyPrefix, maskKey } from "./key.ts";
+export { isActiveAt, type KeyRow, MAX_ACTIVE_KEYS } from "./key-row.ts";
 export { keyUsage } from "./key-usage.ts";
 export { browseKeys, countKeys, findKeyNames, type KeyState } from "./browse-keys.ts";
-export {
-  createKey,
-  judgeNewKey,
-  type KeyRow,
-  listKeys,
-  MAX_ACTIVE_KEYS,
-  revokeKey,
-} from "./keys.ts";
+export { createKey, judgeNewKey, listKeys, revokeKey } from "./keys.ts";
+export { lockAccounts } from "./lock-accounts.ts";
 export { judgeName, nameFaults } from "./names.ts";
 export {
   describeSigningSecret,

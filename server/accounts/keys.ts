@@ -1,25 +1,11 @@
-import type { Scope } from "#contract";
 import { scopes as knownScopes } from "#contract/words";
 import { type Database, isId, newId, type Queryable, sql } from "#platform";
 import { type Actor, actorName, recordAudit } from "./audit-log.ts";
+import { countKeys } from "./browse-keys.ts";
 import { hashKey, keyPrefix, makeKey } from "./key.ts";
+import { keyColumns, type KeyRow, MAX_ACTIVE_KEYS } from "./key-row.ts";
+import { lockAccounts } from "./lock-accounts.ts";
 import { judgeName } from "./names.ts";
-
-/** What keeps a forgotten script from filling the table; also what the dashboard counts against. */
-export const MAX_ACTIVE_KEYS = 50;
-
-export type KeyRow = {
-  key_id: string;
-  account_id: string;
-  name: string;
-  prefix: string;
-  scopes: Scope[];
-  created_at: Date;
-  created_by: string;
-  expires_at: Date | null;
-  revoked_at: Date | null;
-  last_used_at: Date | null;
-};
 
 export type NewKey = {
   accountId: string;
@@ -53,14 +39,9 @@ export function createKey(db: Database, wish: NewKey): Promise<CreatedKey> {
   const { accountId, name, expiresAt, actor, now } = wish;
   const scopes = [...new Set(wish.scopes)];
   return db.transaction(async (tx) => {
-    if (!(await lockAccount(tx, accountId))) return { outcome: "account_unknown" };
-    const [active] = await tx.query<{ count: number }>(sql`
-      select count(*) as count
-        from keys
-       where account_id = ${accountId}
-         and revoked_at is null
-         and (expires_at is null or expires_at > ${now})`);
-    if ((active?.count ?? 0) >= MAX_ACTIVE_KEYS) return { outcome: "limit_reached" };
+    if ((await lockAccounts(tx, [accountId])) === 0) return { outcome: "account_unknown" };
+    const { active } = await countKeys(tx, { accountId, now });
+    if (active >= MAX_ACTIVE_KEYS) return { outcome: "limit_reached" };
     await tx.query(sql`
       insert into keys (key_id, account_id, name, hash, prefix, scopes, created_at, created_by, expires_at)
       values (${keyId}, ${accountId}, ${name}, ${hashKey(key)}, ${keyPrefix(key)}, ${scopes}, ${now},
@@ -95,7 +76,7 @@ export function revokeKey(
   return db.transaction(async (tx) => {
     const [key] = await findKeys(tx, sql`k.key_id = ${keyId}`);
     if (!key || (accountId && key.account_id !== accountId)) return { outcome: "unknown" };
-    await lockAccount(tx, key.account_id);
+    await lockAccounts(tx, [key.account_id]);
     const changed = await tx.query(sql`
       update keys k
          set revoked_at = ${now}, revoked_seq = a.ledger_seq
@@ -124,17 +105,10 @@ export function listKeys(db: Queryable, accountId: string): Promise<KeyRow[]> {
 
 function findKeys(db: Queryable, condition: ReturnType<typeof sql>): Promise<KeyRow[]> {
   return db.query<KeyRow>(sql`
-    select k.key_id, k.account_id, k.name, k.prefix, k.scopes, k.created_at, k.created_by, k.expires_at,
-           k.revoked_at, u.last_used_at
+    select ${keyColumns}
       from keys k
       left join key_usage u on u.key_id = k.key_id
      where ${condition}
      order by k.key_id desc
      limit 1000`);
-}
-
-async function lockAccount(tx: Queryable, accountId: string): Promise<boolean> {
-  const rows = await tx.query(sql`
-    select account_id from accounts where account_id = ${accountId} for no key update`);
-  return rows.length > 0;
 }

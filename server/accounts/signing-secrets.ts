@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type Database, type Queryable, type SecretBox, sql, type Transaction } from "#platform";
 import { type Actor, recordAudit } from "./audit-log.ts";
+import { lockAccounts } from "./lock-accounts.ts";
 
 /** The secret that signs now and, while it lives, the one before it. */
 export type SigningSecrets = {
@@ -119,9 +120,8 @@ export function rotateSigningSecret(db: Database, rotation: Rotation): Promise<R
   const { accountId, overlapHours, dropsPrevious, actor, now, secrets } = rotation;
   const secret = makeSigningSecret();
   return db.transaction(async (tx) => {
-    const [account] = await tx.query(sql`
-      select account_id from accounts where account_id = ${accountId} for no key update`);
-    const described = account && (await describeSigningSecret(tx, accountId));
+    await lockAccounts(tx, [accountId]);
+    const described = await describeSigningSecret(tx, accountId);
     if (!described) return { outcome: "not_found" };
     const { previousUntil } = described;
     if (previousUntil && overlapHours > 0 && !dropsPrevious)

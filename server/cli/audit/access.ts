@@ -1,3 +1,4 @@
+import { isActiveAt, MAX_ACTIVE_KEYS } from "#accounts";
 import { rawSql, sql } from "#platform";
 import type { Invariant } from "./invariant.ts";
 
@@ -33,13 +34,13 @@ export const access: readonly Invariant[] = [
   ),
   {
     name: "I15",
-    rule: "an account has at most 50 active keys",
+    rule: `an account has at most ${MAX_ACTIVE_KEYS} active keys`,
     violations: sql`
       select account_id as "accountId", count(*) as keys
         from keys
-       where revoked_at is null and (expires_at is null or expires_at > now())
+       where ${isActiveAt(sql`now()`)}
        group by account_id
-      having count(*) > 50`,
+      having count(*) > ${MAX_ACTIVE_KEYS}`,
   },
   {
     name: "I15",

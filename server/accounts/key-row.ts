@@ -1,0 +1,28 @@
+import type { Scope } from "#contract";
+import { type Sql, sql } from "#platform";
+
+export type KeyRow = {
+  key_id: string;
+  account_id: string;
+  name: string;
+  prefix: string;
+  scopes: Scope[];
+  created_at: Date;
+  created_by: string;
+  expires_at: Date | null;
+  revoked_at: Date | null;
+  last_used_at: Date | null;
+};
+
+/** Of `keys k` and `key_usage u`. */
+export const keyColumns = sql`
+  k.key_id, k.account_id, k.name, k.prefix, k.scopes, k.created_at, k.created_by, k.expires_at,
+  k.revoked_at, u.last_used_at`;
+
+/** What keeps a forgotten script from filling the table; also what the dashboard counts against. */
+export const MAX_ACTIVE_KEYS = 50;
+
+/** Whether a row of `keys` is active at a moment. */
+export function isActiveAt(moment: Date | Sql): Sql {
+  return sql`(revoked_at is null and (expires_at is null or expires_at > ${moment}))`;
+}

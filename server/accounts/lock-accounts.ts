@@ -1,0 +1,19 @@
+import { sql, type Transaction } from "#platform";
+
+/**
+ * Takes the locks that order everything about these accounts' money and keys, by id, so that nobody
+ * deadlocks. First of all locks, everywhere: accounts, then queue rows, then messages. Answers how
+ * many of the accounts there are.
+ */
+export async function lockAccounts(
+  tx: Transaction,
+  accountIds: readonly string[],
+): Promise<number> {
+  const locked = await tx.query(sql`
+    select account_id
+      from accounts
+     where account_id = any (${accountIds}::uuid[])
+     order by account_id
+       for no key update`);
+  return locked.length;
+}
