@@ -8,8 +8,7 @@ import {
   pageOf,
   paging,
 } from "./console-operation.ts";
-import { deliveryErrors, type DeliveryErrorCode } from "./errors.ts";
-import { Message, MESSAGE_EXAMPLE } from "./message.ts";
+import { DeliveryCode, Message, MESSAGE_EXAMPLE } from "./message.ts";
 import { NewMessage, operations } from "./messages.ts";
 import { AnyTime, Id, nullable, oneOf } from "./schema.ts";
 import { statuses } from "./words.ts";
@@ -43,12 +42,7 @@ export type ConsoleMessage = Static<typeof ConsoleMessage>;
 
 const filters = {
   status: Type.Optional(Type.Array(oneOf(statuses), { description: "Repeatable." })),
-  errorCode: Type.Optional(
-    Type.Array(
-      Type.Unsafe<DeliveryErrorCode>({ type: "string", enum: Object.keys(deliveryErrors) }),
-      { description: "Repeatable." },
-    ),
-  ),
+  errorCode: Type.Optional(Type.Array(DeliveryCode, { description: "Repeatable." })),
   keyId: Type.Optional(
     Type.String({ description: "A key's id, or `console` for what people sent without a key." }),
   ),

@@ -1,6 +1,6 @@
 import { type Static, type TObject, type TSchema, Type } from "typebox";
 import type { ErrorCode } from "./errors.ts";
-import { Id } from "./schema.ts";
+import { Id, nullable, oneOf } from "./schema.ts";
 import type { MemberRole } from "./words.ts";
 
 /**
@@ -97,7 +97,7 @@ export const paging = {
   ),
 };
 
-const Cursor = Type.Union([Type.String(), Type.Null()]);
+const Cursor = nullable(Type.String());
 
 /** A page of a list: older entries are behind `nextCursor`, newer ones behind `previousCursor`. */
 export function pageOf<T extends TSchema, P extends Record<string, TSchema> = Record<never, never>>(
@@ -117,10 +117,7 @@ export const NOTHING = { status: 204, body: Type.Null() } as const;
 
 /** Who did something, as people read it. */
 export const Actor = Type.Object({
-  kind: Type.Unsafe<"user" | "key" | "cli" | "system">({
-    type: "string",
-    enum: ["user", "key", "cli", "system"],
-  }),
+  kind: oneOf(["user", "key", "cli", "system"]),
   name: Type.String({ description: "The user's name, or Terminal, or Posthorn." }),
 });
 export type Actor = Static<typeof Actor>;

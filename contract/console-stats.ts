@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { A, closed, consoleOperation, inAccount } from "./console-operation.ts";
-import { deliveryErrors, type DeliveryErrorCode } from "./errors.ts";
+import { DeliveryCode } from "./message.ts";
 import { AnyTime, nullable, oneOf, Time } from "./schema.ts";
 
 export const ranges = ["15m", "1h", "24h", "7d", "30d", "custom"] as const;
@@ -149,10 +149,7 @@ export const statsOperations = {
           span: Span,
           data: Type.Array(
             Type.Object({
-              code: Type.Unsafe<DeliveryErrorCode>({
-                type: "string",
-                enum: Object.keys(deliveryErrors),
-              }),
+              code: DeliveryCode,
               count,
             }),
           ),

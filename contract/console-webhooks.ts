@@ -9,7 +9,7 @@ import {
   paging,
 } from "./console-operation.ts";
 import { AnyTime, Id, nullable, oneOf, Time } from "./schema.ts";
-import { type EventName, eventNames } from "./words.ts";
+import { eventNames } from "./words.ts";
 
 /** Waiting: no attempt yet. Retrying: some failed, more to come. The others are how it ended. */
 export const deliveryStates = [
@@ -21,7 +21,7 @@ export const deliveryStates = [
   "forbidden",
 ] as const;
 
-const Event = Type.Unsafe<EventName>({ type: "string", enum: Object.values(eventNames) });
+const Event = oneOf(Object.values(eventNames));
 const HeaderList = Type.Array(Type.Object({ name: Type.String(), value: Type.String() }));
 
 const delivery = {

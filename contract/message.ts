@@ -1,11 +1,13 @@
 import { type Static, Type } from "typebox";
 import { deliveryErrors, type DeliveryErrorCode } from "./errors.ts";
-import { nullable, Time } from "./schema.ts";
-import { type EventName, eventNames, type Status, statuses } from "./words.ts";
+import { nullable, oneOf, Time } from "./schema.ts";
+import { eventNames, statuses } from "./words.ts";
+
+export const DeliveryCode = oneOf(Object.keys(deliveryErrors) as DeliveryErrorCode[]);
 
 export const DeliveryError = Type.Object(
   {
-    code: Type.Unsafe<DeliveryErrorCode>({ type: "string", enum: Object.keys(deliveryErrors) }),
+    code: DeliveryCode,
     message: Type.String(),
     carrierCode: nullable(Type.String()),
   },
@@ -50,8 +52,8 @@ export const Message = Type.Object(
     recipient: Type.String(),
     sender: nullable(Type.String()),
     text: Type.String(),
-    status: Type.Unsafe<Status>({ type: "string", enum: [...statuses] }),
-    encoding: Type.Unsafe<"gsm7" | "ucs2">({ type: "string", enum: ["gsm7", "ucs2"] }),
+    status: oneOf(statuses),
+    encoding: oneOf(["gsm7", "ucs2"]),
     segments: Type.Integer(),
     credits: Type.Integer({ description: "Credits charged." }),
     creditsRefunded: Type.Integer({ description: "0, or credits." }),
@@ -83,39 +85,37 @@ const WebhookAttempt = Type.Object({
   error: nullable(Type.String()),
 });
 
+const WebhookState = oneOf(["pending", "delivered", "exhausted", "gone", "forbidden"]);
+export type WebhookState = Static<typeof WebhookState>;
+
 const StatusEntry = Type.Object({
   type: Type.Literal("status"),
   at: Time,
   sequence: Type.Integer({ description: "QUEUED is 1." }),
-  event: Type.Unsafe<EventName>({ type: "string", enum: Object.values(eventNames) }),
-  status: Type.Unsafe<Status>({ type: "string", enum: [...statuses] }),
+  event: oneOf(Object.values(eventNames)),
+  status: oneOf(statuses),
   error: nullable(DeliveryError),
   webhook: nullable(
     Type.Object({
       eventId: Type.String(),
-      state: Type.Unsafe<WebhookState>({
-        type: "string",
-        enum: ["pending", "delivered", "exhausted", "gone", "forbidden"],
-      }),
+      state: WebhookState,
       attempts: Type.Array(WebhookAttempt),
     }),
   ),
 });
-export type WebhookState = "pending" | "delivered" | "exhausted" | "gone" | "forbidden";
+
+const SubmissionOutcome = oneOf(["accepted", "refused_temporarily", "refused", "unsent"]);
+export type SubmissionOutcome = Static<typeof SubmissionOutcome>;
 
 const SubmissionEntry = Type.Object({
   type: Type.Literal("submission"),
   at: Time,
   carrier: Type.String(),
   segment: Type.Integer(),
-  outcome: Type.Unsafe<SubmissionOutcome>({
-    type: "string",
-    enum: ["accepted", "refused_temporarily", "refused", "unsent"],
-  }),
+  outcome: SubmissionOutcome,
   carrierMessageId: nullable(Type.String()),
   carrierCode: nullable(Type.String()),
 });
-export type SubmissionOutcome = "accepted" | "refused_temporarily" | "refused" | "unsent";
 
 const DoubtEntry = Type.Object({
   type: Type.Literal("doubt"),
@@ -123,7 +123,7 @@ const DoubtEntry = Type.Object({
   carrier: Type.String(),
   segment: Type.Integer(),
   reason: Type.String(),
-  action: Type.Unsafe<"resend" | "fail">({ type: "string", enum: ["resend", "fail"] }),
+  action: oneOf(["resend", "fail"]),
 });
 
 const ReceiptEntry = Type.Object({

@@ -1,15 +1,12 @@
 import { type Static, type TSchema, Type } from "typebox";
 import { operation } from "./operation.ts";
 import { MESSAGE_EXAMPLE, Message, MessageHistory, PREVIEW_EXAMPLE } from "./message.ts";
-import { AnyTime } from "./schema.ts";
+import { AnyTime, nullable, oneOf } from "./schema.ts";
 import { statuses } from "./words.ts";
 
 /** A field that may be left out or null, with the detail code for every way it can be wrong. */
 function optional<T extends TSchema>(schema: T, code: string) {
-  const json = { ...schema, "x-code": code } as unknown as Record<string, unknown>;
-  json["type"] = [(schema as unknown as { type: string }).type, "null"];
-  if (Array.isArray(json["enum"])) json["enum"] = [...json["enum"], null];
-  return Type.Optional(Type.Unsafe<Static<T> | null>(json));
+  return Type.Optional(nullable<T>({ ...schema, "x-code": code }));
 }
 
 const recipientField = Type.String({
@@ -54,9 +51,7 @@ export const NewMessage = Type.Object(
       "METADATA_INVALID",
     ),
     encoding: optional(
-      Type.Unsafe<"auto" | "gsm7" | "ucs2">({
-        type: "string",
-        enum: ["auto", "gsm7", "ucs2"],
+      oneOf(["auto", "gsm7", "ucs2"], {
         description:
           "auto takes GSM 03.38 where the text fits, else UCS-2; gsm7 refuses what does not fit.",
       }),
@@ -108,10 +103,10 @@ export const NewBatch = Type.Object(
 const Preview = Type.Object(
   {
     recipient: Type.String(),
-    country: Type.Union([Type.String(), Type.Null()], {
-      description: "ISO 3166 alpha-2, or null for numbers of no country.",
-    }),
-    encoding: Type.String({ enum: ["gsm7", "ucs2"] }),
+    country: nullable(
+      Type.String({ description: "ISO 3166 alpha-2, or null for numbers of no country." }),
+    ),
+    encoding: oneOf(["gsm7", "ucs2"]),
     segments: Type.Integer(),
     credits: Type.Integer(),
     balance: Type.Integer(),
@@ -137,11 +132,7 @@ const ListQuery = Type.Object(
   {
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 25 })),
     cursor: Type.Optional(Type.String({ description: "`nextCursor` of the page before." })),
-    status: Type.Optional(
-      Type.Array(Type.Unsafe<(typeof statuses)[number]>({ type: "string", enum: [...statuses] }), {
-        description: "Repeatable.",
-      }),
-    ),
+    status: Type.Optional(Type.Array(oneOf(statuses), { description: "Repeatable." })),
     recipient: Type.Optional(
       Type.String({
         // In a query, a plus that is not percent-encoded arrives as a space.
@@ -239,7 +230,7 @@ export const operations = {
       body: Type.Object(
         {
           data: Type.Array(Message),
-          nextCursor: Type.Union([Type.String(), Type.Null()]),
+          nextCursor: nullable(Type.String()),
         },
         { title: "MessagePage", examples: [{ data: [MESSAGE_EXAMPLE], nextCursor: null }] },
       ),

@@ -8,8 +8,8 @@ export function nullable<T extends TSchema>(schema: T) {
 }
 
 /** One of these words. */
-export function oneOf<const Word extends string>(words: readonly Word[]) {
-  return Type.Unsafe<Word>({ type: "string", enum: [...words] });
+export function oneOf<const Word extends string>(words: readonly Word[], options: object = {}) {
+  return Type.Unsafe<Word>({ type: "string", enum: [...words], ...options });
 }
 
 /** A time in our own answers: ISO 8601 UTC with milliseconds. */
