@@ -13,6 +13,7 @@ import {
   lockDataDir,
   type Log,
   superviseEmbeddedPostgres,
+  syncFolder,
   Unfit,
 } from "#platform";
 import type { Config } from "./settings.ts";
@@ -219,7 +220,11 @@ export async function readSecretKey(config: Config): Promise<Buffer> {
   if (config.secretKey) return Buffer.from(config.secretKey.reveal(), "base64");
   const path = keyFileOf(config);
   if (!existsSync(path)) await makeSecretKey(config.dataDir, path);
-  return Buffer.from((await readFile(path, "utf8")).trim(), "base64");
+  const key = Buffer.from((await readFile(path, "utf8")).trim(), "base64");
+  if (key.length === 32) return key;
+  throw new Unfit(
+    `${path} does not hold a key, which is base64 of 32 octets. Bring back the one that it held; if it was never used, remove the file, and the next start makes another.`,
+  );
 }
 
 async function makeSecretKey(dataDir: string, path: string): Promise<void> {
@@ -227,9 +232,10 @@ async function makeSecretKey(dataDir: string, path: string): Promise<void> {
   const aside = `${path}.${process.pid}`;
   try {
     await mkdir(dataDir, { recursive: true });
-    await writeFile(aside, `${randomBytes(32).toString("base64")}\n`, { mode: 0o600 });
+    await writeFile(aside, `${randomBytes(32).toString("base64")}\n`, { mode: 0o600, flush: true });
     await link(aside, path);
     await chmod(path, 0o600);
+    await syncFolder(dataDir);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") {
       throw new Unfit(

@@ -12,6 +12,7 @@ export {
 } from "./embedded-postgres.ts";
 export { findRunningPostgres, type RunningPostgres } from "./embedded-postgres/running.ts";
 export { checkSurroundings } from "./embedded-postgres/surroundings.ts";
+export { syncFolder } from "./embedded-postgres/sync-folder.ts";
 export { Unfit } from "./embedded-postgres/unfit.ts";
 export { eventId, idFloor, isId, newId, newMessageId, parseEventId, timeOfId } from "./ids.ts";
 export { DataDirInUse, type DataDirLock, lockDataDir } from "./instance-lock.ts";

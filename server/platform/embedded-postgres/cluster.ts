@@ -3,7 +3,6 @@ import {
   chmod,
   lchown,
   mkdir,
-  open,
   readdir,
   readFile,
   rename,
@@ -16,6 +15,7 @@ import type { Account } from "./account.ts";
 import type { Binaries } from "./binaries.ts";
 import type { Paths } from "./paths.ts";
 import { run } from "./run.ts";
+import { syncFolder } from "./sync-folder.ts";
 import { Unfit } from "./unfit.ts";
 
 export const USER = "posthorn";
@@ -139,12 +139,6 @@ async function giveTo(account: Account | undefined, folder: string): Promise<voi
 async function chownAll({ uid, gid }: Account, folder: string): Promise<void> {
   const names = await readdir(folder, { recursive: true });
   for (const name of [...names, "."]) await lchown(join(folder, name), uid, gid);
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  if (process.platform === "win32") return;
-  await using handle = await open(folder, "r");
-  await handle.sync();
 }
 
 function exists(path: string): Promise<boolean> {
