@@ -1,28 +1,20 @@
-import {
-  passwordFault,
-  passwordWarnings,
-  readSmppSettings,
-  type SmppSettings,
-  testBind,
-} from "#carriers";
+import { passwordFault, passwordWarnings, readSmppSettings } from "#carriers";
 import { listRoutes } from "#messages";
-import { type Queryable, Secret } from "#platform";
+import type { Queryable } from "#platform";
 import {
   addCarrier,
   addSimulator,
   type CarrierRow,
   changeCarrier,
   changedSettings,
-  isBoundNow,
   listCarriers,
   livingSenders,
   onlyReceives,
-  openPassword,
   readCarrierStates,
   removeCarrier,
   type SeenCarrier,
-  openSettings,
   shownSettings,
+  testCarrier,
 } from "#sending";
 import {
   carrierOptions,
@@ -174,10 +166,7 @@ async function readPassword({ terminal }: Context): Promise<string> {
   return password;
 }
 
-function requireSettings(given: Record<string, unknown>): {
-  settings: SmppSettings;
-  warnings: string[];
-} {
+function requireSettings(given: Record<string, unknown>): { warnings: string[] } {
   const read = readSmppSettings(given);
   if (read.outcome === "read") return read;
   const faults = read.faults.map(
@@ -251,15 +240,8 @@ const test = command({
   async run({ name }, context) {
     const { db, secrets } = await context.installation();
     const carrier = requireCarrier(await listCarriers(db), name);
-    const { isBound, sentence } =
-      carrier.kind === "simulator"
-        ? { isBound: true, sentence: "The simulator is always there." }
-        : await testBind({
-            settings: requireSettings(openSettings(carrier, await secrets())).settings,
-            password: new Secret(openPassword(carrier, await secrets())),
-            clock: context.clock,
-            isHeld: () => isBoundNow(db, carrier),
-          });
+    const deps = { db, clock: context.clock, secrets: await secrets() };
+    const { isBound, sentence } = await testCarrier(carrier, deps);
     const state = isBound ? "up" : "down";
     const json = { carrierId: carrier.carrier_id, name, state, message: sentence };
     return { json, text: sentence, isFault: !isBound };

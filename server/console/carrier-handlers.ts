@@ -1,20 +1,18 @@
 import { type Actor, recordAudit } from "#accounts";
-import { passwordFault, readSmppSettings, testBind } from "#carriers";
+import { describeSmppSettings, passwordFault, readSmppSettings } from "#carriers";
 import type { Carrier, Detail } from "#contract";
 import { Problem } from "#http";
 import { measureQueue } from "#messages";
-import { type Clock, type Database, isId, Secret, type SecretBox } from "#platform";
+import { type Clock, type Database, isId, type SecretBox } from "#platform";
 import {
   type CarrierRow,
   changeCarrier,
-  isBoundNow,
   listCarriers,
-  openPassword,
   changedSettings,
-  openSettings,
   readCarrierStates,
   type SeenCarrier,
   shownSettings,
+  testCarrier,
 } from "#sending";
 import type { ConsoleHandlers } from "./console-call.ts";
 import { fieldDetails, refuseFields } from "./field-problems.ts";
@@ -57,7 +55,7 @@ export function carrierHandlers(deps: Deps) {
     async testCarrier({ params: { carrierId }, actor }) {
       const carrier = await requireCarrier(db, carrierId);
       const beganMs = clock.monotonicMs();
-      const { isBound, sentence } = await tryBind(carrier, deps);
+      const { isBound, sentence } = await testCarrier(carrier, deps);
       const durationMs = Math.round(clock.monotonicMs() - beganMs);
       const details = { name: carrier.name, isBound };
       const entry = { at: clock.now(), accountId: null, actor, objectId: carrierId, details };
@@ -68,19 +66,6 @@ export function carrierHandlers(deps: Deps) {
     pauseCarrier: ({ params, actor }) => pause(params.carrierId, true, actor),
     resumeCarrier: ({ params, actor }) => pause(params.carrierId, false, actor),
   } satisfies Partial<ConsoleHandlers>;
-}
-
-function tryBind(carrier: CarrierRow, { db, clock, secrets }: Deps) {
-  if (carrier.kind === "simulator")
-    return Promise.resolve({ isBound: true, sentence: "The simulator is always there." });
-  const read = readSmppSettings(openSettings(carrier, secrets));
-  if (read.outcome === "wrong") {
-    const faults = read.faults.map(({ setting, message }) => `${setting} ${message}`).join("; ");
-    return Promise.resolve({ isBound: false, sentence: `Its settings are wrong: ${faults}.` });
-  }
-  const password = new Secret(openPassword(carrier, secrets));
-  const isHeld = () => isBoundNow(db, carrier);
-  return testBind({ settings: read.settings, password, clock, isHeld });
 }
 
 /** The settings after a change, and what is wrong with them. */
@@ -133,20 +118,18 @@ function presentRow(row: CarrierRow) {
     name: row.name,
     kind: row.kind,
     isPaused: row.paused,
-    settings: { ...limitsInForce(row), ...shownSettings(row.settings) },
+    settings: { ...(row.kind === "smpp" ? defaultLimits : {}), ...shownSettings(row.settings) },
     hasPassword: row.password !== null,
     version: row.version,
   };
 }
 
-/** Also where they were never set: who changes one limit must not change the others unseen. */
-function limitsInForce({ kind, settings }: CarrierRow): Record<string, unknown> {
-  if (kind !== "smpp") return {};
-  const read = readSmppSettings(shownSettings(settings));
-  if (read.outcome === "wrong") return {};
-  const { rate, window, inDoubt } = read.settings;
-  return { rate, window, in_doubt: inDoubt };
-}
+/** In force where they were never set: who changes one limit must not change the others unseen. */
+const defaultLimits = Object.fromEntries(
+  describeSmppSettings()
+    .filter(({ name }) => ["rate", "window", "in_doubt"].includes(name))
+    .map(({ name, fallback, parse }) => [name, parse(fallback)]),
+);
 
 function presentState(seen: SeenCarrier | undefined) {
   const links = seen?.links ?? [];

@@ -1,8 +1,8 @@
-import { readSmppSettings, simulatorCarrier, smppCarrier, type SmppCarrier } from "#carriers";
-import { type Clock, type Log, Secret, type SecretBox } from "#platform";
+import { simulatorCarrier, smppCarrier, type SmppCarrier } from "#carriers";
+import type { Clock, Log, SecretBox } from "#platform";
 import type { Binds } from "./bind-leases.ts";
-import { openPassword, openSettings } from "./carrier-secrets.ts";
 import type { CarrierRow } from "./carriers-table.ts";
+import { openCarrier } from "./open-carrier.ts";
 
 type Deps = {
   clock: Clock;
@@ -20,14 +20,9 @@ export function buildCarrier(row: CarrierRow, { clock, log, secrets, receipts }:
       binds: undefined,
     };
   }
-  const read = readSmppSettings(openSettings(row, secrets));
-  if (read.outcome === "wrong") {
-    throw new Error(
-      `Its settings are wrong: ${read.faults.map(({ setting, message }) => `${setting} ${message}`).join("; ")}.`,
-    );
-  }
-  const { settings } = read;
-  const password = new Secret(openPassword(row, secrets));
+  const opened = openCarrier(row, secrets);
+  if (opened.outcome === "wrong") throw new Error(opened.sentence);
+  const { settings, password } = opened;
   const carrier: SmppCarrier = smppCarrier({
     carrierId,
     name,

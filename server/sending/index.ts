@@ -3,8 +3,8 @@
  * loop, receipts, doubts, and the share of each node in the binds of a carrier.
  * Decides what an answer means; how a message changes is the messages room's.
  */
-export { changedSettings, openPassword, openSettings, shownSettings } from "./carrier-secrets.ts";
-export { isBoundNow, readCarrierStates, type SeenCarrier } from "./carrier-states.ts";
+export { changedSettings, openPassword, shownSettings } from "./carrier-secrets.ts";
+export { readCarrierStates, type SeenCarrier } from "./carrier-states.ts";
 export {
   addCarrier,
   addSimulator,
@@ -20,6 +20,8 @@ export {
 export { carrierFleet } from "./fleet.ts";
 export { submissionHistory } from "./history.ts";
 export { observeSending } from "./observe.ts";
+export { openCarrier } from "./open-carrier.ts";
+export { testCarrier } from "./test-carrier.ts";
 export {
   forgetKilledNodes,
   listNodes,

@@ -5,6 +5,7 @@ import type { Carrier } from "#contract";
 import { setPrice, setRoute } from "#messages";
 import { secretBox, sql, within } from "#platform";
 import { addCarrier } from "#sending";
+import { selfSigned } from "../support/certificates.ts";
 import { type Person, startConsole, type TestConsole } from "../support/console.ts";
 import { eventually } from "../support/eventually.ts";
 import { somebodyWaits } from "../support/locks.ts";
@@ -252,6 +253,31 @@ test("a carrier is paused and resumed, its settings and password are judged, and
   ];
   for (const answer of answers)
     for (const secret of ["sesam123", "anderes1"]) assert.equal(answer.includes(secret), false);
+});
+
+test("the limits in force are told where they were never set, also of a carrier with a TLS key", async () => {
+  await using console = await startConsole();
+  const operator = await operatorOf(console);
+  const { cert, key } = selfSigned(["us"]);
+  const tls = { tls: true, tls_cert: cert, tls_key: key };
+  await addCarrier(console.db, {
+    name: "acme",
+    settings: { host: "127.0.0.1", port: 1, system_id: "posthorn", window: 20, ...tls },
+    password: "sesam123",
+    secrets: secretBox(console.secretKey),
+    actor: "cli",
+    now: new Date(),
+  });
+
+  const { data } = (await operator.get(`${O}/carriers`)).json() as { data: Carrier[] };
+
+  const acme = data.find(({ name }) => name === "acme");
+  assert.partialDeepStrictEqual(acme?.settings, {
+    rate: 50,
+    window: 20,
+    in_doubt: "resend",
+    tls_key: "[secret]",
+  });
 });
 
 test("a carrier's links, its error codes and late receipts of the last hour, and why it is down, are told", async () => {

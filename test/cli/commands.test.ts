@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
-import { readdir } from "node:fs/promises";
+import { readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { startSmsc } from "#carriers";
 import { sql } from "#platform";
+import { selfSigned } from "../support/certificates.ts";
 import { callPosthorn, type CliRun, posthornJson, words } from "../support/cli.ts";
 import { dataFolder } from "../support/data-folder.ts";
 import { type TestDatabase, testDatabase } from "../support/postgres.ts";
@@ -375,6 +377,35 @@ test("doctor finds no fault with a good database", async () => {
     [],
   );
   assert.ok(data.some(({ name }) => name === "clock"));
+});
+
+test("doctor finds no fault with a carrier for its TLS key, and says how to correct a setting", async () => {
+  await using folder = await dataFolder();
+  const { cert, key } = selfSigned(["us"]);
+  const [certFile, keyFile] = [join(folder.path, "cert.pem"), join(folder.path, "key.pem")];
+  await writeFile(certFile, cert);
+  await writeFile(keyFile, key);
+  const args = words`carrier add sealed --smpp 127.0.0.1:9 --system-id me --tls --tls-cert ${certFile} --tls-key ${keyFile} --password-stdin`;
+  await callPosthorn(args, { environment, input: "secret" });
+  const find = async () => {
+    const { stdout } = await run`doctor`;
+    const { data } = JSON.parse(stdout) as { data: Finding[] };
+    return data.find(({ name }) => name === "carrier sealed");
+  };
+
+  const right = await find();
+  await db.query(sql`
+    update carriers set settings = settings || '{"window": "many"}' where name = 'sealed'`);
+  const wrong = await find();
+  await json`carrier set sealed --window 20`;
+  const corrected = await find();
+  await json`carrier remove sealed`;
+
+  assert.equal(right?.state, "ok");
+  assert.equal(wrong?.state, "fault");
+  assert.match(wrong.message, /^Its settings are wrong: window [^;]*\.$/);
+  assert.equal(wrong.fix, "Correct that: npx posthorn carrier set sealed");
+  assert.equal(corrected?.state, "ok");
 });
 
 type Finding = { name: string; state: string; message: string; fix: string | null };

@@ -1,4 +1,3 @@
-import { readSmppSettings } from "#carriers";
 import { listRoutes } from "#messages";
 import type { Queryable, SecretBox } from "#platform";
 import {
@@ -6,7 +5,7 @@ import {
   listCarriers,
   livingSenders,
   onlyReceives,
-  openPassword,
+  openCarrier,
   readCarrierStates,
   type SeenCarrier,
 } from "#sending";
@@ -29,29 +28,18 @@ export async function checkCarriers(
   const states = await readCarrierStates(db, carriers);
   return carriers.map((carrier) => {
     const name = `carrier ${carrier.name}`;
-    const wrong = wrongSettings(carrier) ?? wrongPassword(carrier, secrets);
-    if (wrong !== undefined) {
-      const fix = `Remove it and add it again: npx posthorn carrier remove ${carrier.name}`;
-      return fault(name, wrong, fix);
-    }
+    const wrong = whatIsWrong(carrier, secrets);
+    if (wrong !== undefined)
+      return fault(name, wrong, `Correct that: npx posthorn carrier set ${carrier.name}`);
     return judgeState(name, carrier, states.get(carrier.carrier_id));
   });
 }
 
-function wrongSettings({ kind, settings }: CarrierRow): string | undefined {
-  if (kind === "simulator") return undefined;
-  const read = readSmppSettings(settings);
-  if (read.outcome === "read") return undefined;
-  return read.faults.map(({ setting, message }) => `${setting} ${message}.`).join(" ");
-}
-
-function wrongPassword(carrier: CarrierRow, secrets: SecretBox | undefined): string | undefined {
-  try {
-    if (secrets) openPassword(carrier, secrets);
-    return undefined;
-  } catch {
-    return "Its password cannot be opened.";
-  }
+/** Without the secret key nothing can be said, and the key is a finding of its own. */
+function whatIsWrong(carrier: CarrierRow, secrets: SecretBox | undefined): string | undefined {
+  if (carrier.kind === "simulator" || !secrets) return undefined;
+  const opened = openCarrier(carrier, secrets);
+  return opened.outcome === "wrong" ? opened.sentence : undefined;
 }
 
 function judgeState(name: string, { name: own }: CarrierRow, seen: SeenCarrier | undefined): Check {
