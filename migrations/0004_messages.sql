@@ -168,7 +168,8 @@ create unique index one_delivery_in_flight_per_message on webhook_deliveries (me
 create function make_partitions(around timestamptz) returns void language plpgsql as $$
 declare
   parent text;
-  month  timestamptz;
+  -- In UTC and without a zone: months of a timestamptz are those of the session's zone.
+  month  timestamp;
 begin
   -- One node at a time; the others have nothing to do.
   if not pg_try_advisory_xact_lock(hashtext('posthorn message partitions')) then
@@ -176,16 +177,15 @@ begin
   end if;
   foreach parent in array array['messages', 'events', 'submissions'] loop
     for month in
-      select date_trunc('month', around at time zone 'UTC') at time zone 'UTC' + n * interval '1 month'
+      select date_trunc('month', around at time zone 'UTC') + n * interval '1 month'
         from generate_series(-1, 2) n
     loop
-      month := date_trunc('month', month at time zone 'UTC') at time zone 'UTC';
       begin
         execute format(
           'create table if not exists %I partition of %I for values from (%L) to (%L) with (fillfactor = %s)',
-          parent || to_char(month at time zone 'UTC', '_YYYY_MM'), parent,
-          id_floor(month),
-          id_floor((month at time zone 'UTC' + interval '1 month') at time zone 'UTC'),
+          parent || to_char(month, '_YYYY_MM'), parent,
+          id_floor(month at time zone 'UTC'),
+          id_floor((month + interval '1 month') at time zone 'UTC'),
           case parent when 'events' then 100 else 60 end
         );
       exception when check_violation then

@@ -95,6 +95,7 @@ test("settings of a role or a database do not change what our sessions rely on",
   const name = new URL(db.url).pathname.slice(1);
   for (const setting of [
     "datestyle = 'German, DMY'",
+    "timezone = 'America/New_York'",
     "standard_conforming_strings = off",
     "default_transaction_isolation = serializable",
     "default_transaction_read_only = on",
@@ -105,12 +106,14 @@ test("settings of a role or a database do not change what our sessions rely on",
   await migrate(db.url);
   const fresh = openDatabase({ url: db.url, log: silentLog, maxConnections: 1 });
   const [found] = await fresh.query(sql`
-    select '2026-11-05T00:00:00Z'::timestamptz as at, current_setting('transaction_isolation') as isolation,
+    select '2026-11-05T00:00:00Z'::timestamptz as at, '2026-11-05T00:00:00'::timestamptz as at_in_utc,
+           current_setting('transaction_isolation') as isolation,
            length('a\\n') as length`);
   await fresh.close();
 
   assert.deepEqual(found, {
     at: new Date("2026-11-05T00:00:00Z"),
+    at_in_utc: new Date("2026-11-05T00:00:00Z"),
     isolation: "read committed",
     length: 3,
   });

@@ -6,6 +6,8 @@ const SETTINGS = [
   // Compiling a plan takes longer than any of our statements, and is done at every call.
   "jit=off",
   "datestyle=ISO",
+  // Days and months are those of UTC.
+  "timezone=UTC",
   "standard_conforming_strings=on",
   "default_transaction_isolation=read\\ committed",
   "default_transaction_read_only=off",

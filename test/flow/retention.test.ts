@@ -14,6 +14,7 @@ import {
 import { keepAttempts } from "#webhooks";
 import { audit } from "../../server/cli/audit/audit.ts";
 import { startApi } from "../support/api.ts";
+import { testDatabase } from "../support/postgres.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { startSending } from "../support/sending.ts";
 
@@ -50,6 +51,26 @@ async function dropAll(db: Database, keepDays: number): Promise<number> {
   while ((await keepMonths(db, keepDays)) > 0) months += 1;
   return months;
 }
+
+test("the months two ahead have partitions, wherever the session is", async () => {
+  await using db = await testDatabase();
+
+  await db.transaction(async (tx) => {
+    await tx.query(sql`set local timezone = 'America/New_York'`);
+    await tx.query(sql`select make_partitions('2036-05-15T12:00:00Z')`);
+  });
+
+  const made = await db.query<{ name: string }>(sql`
+    select c.relname as name
+      from pg_inherits i
+      join pg_class c on c.oid = i.inhrelid
+     where i.inhparent = 'messages'::regclass and c.relname like '%_2036_%'
+     order by 1`);
+  assert.deepEqual(
+    made.map(({ name }) => name),
+    ["messages_2036_04", "messages_2036_05", "messages_2036_06", "messages_2036_07"],
+  );
+});
 
 test("without a retention nothing is ever dropped", async () => {
   const clock = lateClock(2_000);
