@@ -244,9 +244,8 @@ export function compose(parts: Parts): Service {
       webhooks?.start();
     },
     async stop() {
-      await app.close();
-      await metricsApp?.close();
-      await fleet?.stop();
+      // Together: a client that is slow to read its answer keeps no bind, and no time from the carriers.
+      await Promise.all([app.close(), metricsApp?.close(), fleet?.stop()]);
       await webhooks?.stop();
       await posting.close();
       await Promise.all(running.map((loop) => loop.stop()));

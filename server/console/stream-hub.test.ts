@@ -36,6 +36,24 @@ test("a stream that opens while others are asked whether they may go on is not e
   assert.deepEqual(ended, []);
 });
 
+test("a stream that opens when the server closes is ended at once", async () => {
+  await using console = await startConsole();
+  const { db, accountId } = console;
+  const hub = streamHub({ db, clock: systemClock, operatorNews: async () => [] });
+  let isEnded = false;
+  const answer = await hub.open({ sessionId: accountId, accountId, role: "developer" });
+
+  hub.close();
+  answer({
+    write: () => true,
+    end: () => void (isEnded = true),
+    onClose: () => undefined,
+    lastEventId: undefined,
+  });
+
+  assert.ok(isEnded);
+});
+
 test("every 15 s each stream says, as an event that pages can hear, that it is there", async () => {
   await using console = await startConsole();
   const { db, accountId } = console;

@@ -59,8 +59,8 @@ export function streamHub({ db, clock, operatorNews }: Deps) {
     watchMs: -Infinity,
     checkMs: -Infinity,
     beatMs: clock.monotonicMs(),
-    newsMs: -Infinity,
   };
+  let isClosed = false;
   async function pass(): Promise<number> {
     if (streams.size === 0) {
       from = undefined;
@@ -164,6 +164,7 @@ export function streamHub({ db, clock, operatorNews }: Deps) {
     const watched = await watchAccounts(db, [accountId]);
     const since = watched.since.get(accountId) ?? Number.POSITIVE_INFINITY;
     return (sink) => {
+      if (isClosed) return sink.end();
       const resumeFrom = resumableFrom(sink.lastEventId, { since, nowMs: clock.now().getTime() });
       const readyAfter = BigInt(watched.from);
       const stream: Stream = { watcher, accountId, sink, readyAfter, resumeFrom, heardUntil: null };
@@ -178,8 +179,9 @@ export function streamHub({ db, clock, operatorNews }: Deps) {
   return {
     open,
     loop,
-    /** Ends every stream, so that the server can close. */
+    /** Ends every stream, also one that is about to open, so that the server can close. */
     close(): void {
+      isClosed = true;
       for (const { sink } of streams) sink.end();
       streams.clear();
     },

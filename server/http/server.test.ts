@@ -3,27 +3,29 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
-import { createMetrics, silentLog, systemClock } from "#platform";
+import { type Clock, createMetrics, silentLog, systemClock } from "#platform";
+import { manualClock } from "../../test/support/manual-clock.ts";
 import { until } from "../../test/support/until.ts";
 import { createHttpServer } from "./server.ts";
 
 const REQUEST = "GET /slow HTTP/1.1\r\nHost: posthorn.test\r\n\r\n";
+/** More than the buffers of a connection hold. */
+const UNREAD = "a".repeat(32 * 1_048_576);
 
 /** A server with one route, which answers when the test says so. */
-async function startSlow() {
-  const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+async function startSlow(clock: Clock = systemClock) {
+  const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
   const app = createHttpServer({
     publicUrl: "http://posthorn.test",
     bodyLimit: 1_000,
     trustProxy: [],
-    clock: systemClock,
+    clock,
     log: silentLog,
     metrics: createMetrics(),
   });
   app.get("/slow", async () => {
     asked.resolve();
-    await answer.promise;
-    return "done";
+    return answer.promise;
   });
   await app.listen({ host: "127.0.0.1", port: 0 });
   const { port } = app.server.address() as { port: number };
@@ -39,9 +41,27 @@ test("a stop waits for the request under way, and not for its client to close th
   const closed = app.close();
   await until("it listens no more", () => !app.server.listening);
   await new Promise(setImmediate);
-  answer();
+  answer("done");
   const [said] = (await once(socket, "data")) as [Buffer];
   assert.match(said.toString(), /^HTTP\/1\.1 200 /);
+  await closed;
+});
+
+test("a stop waits ten seconds for a client that does not read its answer, and then cuts it off", async () => {
+  const clock = manualClock();
+  const { app, port, asked, answer } = await startSlow(clock);
+  await using socket = connect(port, "127.0.0.1").pause();
+  socket.write(REQUEST);
+  await asked;
+  let isClosed = false;
+  const closed = app.close().then(() => (isClosed = true));
+  await until("it listens no more", () => !app.server.listening);
+
+  answer(UNREAD);
+  clock.advance(9_999);
+  await new Promise(setImmediate);
+  assert.equal(isClosed, false);
+  clock.advance(1);
   await closed;
 });
 
@@ -56,7 +76,7 @@ test("a client that has closed its side gets its answer", async () => {
   socket.end(REQUEST);
   await Promise.all([asked, ended]);
 
-  answer();
+  answer("done");
   assert.match(await text(socket), /^HTTP\/1\.1 200 [^]*done$/);
   await app.close();
 });

@@ -32,6 +32,8 @@ type Serving = HttpOptions & {
 /** Headers and body must have arrived by then: a slow client holds no slot for longer. */
 const REQUEST_TIMEOUT_MS = 10_000;
 const MAX_HEADER_OCTETS = 16_384;
+/** For answers under way when the server closes; a client that has not read its own by then is cut off. */
+const CLOSE_GRACE_MS = 10_000;
 /** Of a body that is refused before it came whole; a client that writes more is cut off. */
 const MAX_DISCARDED_OCTETS = 64 * 1_048_576;
 
@@ -63,6 +65,9 @@ export function createHttpServer(given: HttpOptions): FastifyInstance {
   // and would keep the server for as long as clients may keep theirs.
   app.addHook("preClose", async () => {
     app.server.keepAliveTimeout = 1;
+    if (!app.server.listening) return;
+    const cancel = clock.timer(CLOSE_GRACE_MS, () => app.server.closeAllConnections());
+    app.server.once("close", cancel);
   });
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", request.id);

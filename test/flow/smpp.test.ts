@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect } from "node:net";
 import { test } from "node:test";
+import { promisify } from "node:util";
 import { openDatabase, secretBox, silentLog, sql, systemClock } from "#platform";
 import { changeCarrier } from "#sending";
 import { command } from "../../server/carriers/smpp/codec/header.ts";
@@ -335,6 +338,27 @@ test("a carrier whose password alone is changed binds anew with it", async () =>
 
   await world.smscs[0]?.pduArrived(command.unbind);
   await world.smscs[0]?.bound();
+});
+
+test("a stop unbinds carriers while a client still has not read its answer", async () => {
+  const world = await startSending({ smscs: [{}] });
+  const { app } = world.api.service;
+  await app.listen({ host: "127.0.0.1", port: 0 });
+  const { port } = app.server.address() as { port: number };
+  const socket = connect(port, "127.0.0.1").pause();
+  const answering = once(app.server, "request");
+  socket.write("GET /docs/scalar.js HTTP/1.1\r\nHost: posthorn.test\r\n\r\n");
+  await answering;
+
+  const stopped = world[Symbol.asyncDispose]();
+  try {
+    await world.smscs[0]?.pduArrived(command.unbind);
+    const connections = promisify(app.server.getConnections.bind(app.server));
+    assert.equal(await connections(), 1);
+  } finally {
+    socket.destroy();
+    await stopped;
+  }
 });
 
 test("a node is heard while one of its carriers still waits for an answer before it leaves", async () => {
