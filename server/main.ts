@@ -50,6 +50,8 @@ process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => {
     `The result could not be written (${code}), but what the command did is done. A key or secret that it made is lost: revoke it, and make another.\n`,
   );
 });
+// The log has the same reader, or none: nothing is left to say it to.
+process.stderr.on("error", () => undefined);
 
 const exitCode = await runCli({
   program,

@@ -102,8 +102,19 @@ test("a stop signal, handed on by a launcher too, ends the service with PostgreS
   assert.match(log, /database system is shut down\n$/);
 });
 
-async function start() {
-  const service = startPosthorn(["start"], environment);
+test("a service goes on without a reader of its log, and stops as it should", async () => {
+  await using service = await start({ LOG_LEVEL: "debug" });
+  service.stopReading();
+
+  // Each is refused with a line in the log.
+  for (let n = 0; n < 3; n += 1) assert.equal((await fetch(`${base}/v1/nothing`)).status, 404);
+
+  assert.equal(await service.stop(), 0);
+  assert.equal(await findRunningPostgres(folder.path), undefined);
+});
+
+async function start(settings: Record<string, string> = {}) {
+  const service = startPosthorn(["start"], { ...environment, ...settings });
   await service.line(/is running/);
   return service;
 }

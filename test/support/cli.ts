@@ -96,6 +96,8 @@ export type RunningPosthorn = AsyncDisposable & {
   pid: number;
   /** The first line of its output that fits. */
   line(pattern: RegExp): Promise<string>;
+  /** Reads no more of its output and errors, like a tee that has ended. */
+  stopReading(): void;
   /** Sends a signal and answers the exit code. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 };
@@ -137,6 +139,10 @@ export function startPosthorn(args: readonly string[], environment: Environment)
           reject(new Error(`It ended before ${pattern}: ${lines.join("\n")}`)),
         );
       }),
+    stopReading() {
+      child.stdout.destroy();
+      child.stderr.destroy();
+    },
     stop,
     async [Symbol.asyncDispose]() {
       if (child.exitCode === null && child.signalCode === null) await stop();
