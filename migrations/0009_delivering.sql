@@ -144,6 +144,13 @@ begin
            case when t.is_poison then 'exhausted' end
       from taken t
      where t.ran_out_at is not null
+  ), told as materialized (
+    -- The attempt itself is counted when its holder tells of it, if ever; here, that this was the end.
+    select tell_watchers_of_attempts(array_agg(g.account_id), array_agg(g.message_id), array_agg(g.sequence)),
+           tally_webhooks(array_agg(g.account_id), array_agg(g.ran_out_at - lease),
+                          array_agg(null::text), array_agg('exhausted'::text))
+      from given_up g
+    having count(*) > 0
   )
   select t.message_id, t.sequence, t.account_id, t.host_key, t.replay_id, t.attempts, t.step, t.lease_epoch,
          t.created_at, t.is_poison, t.ran_out_at is not null, moment, e.status, e.at, e.callback_url, e.body
@@ -153,7 +160,9 @@ begin
         from events e
        where e.message_id = t.message_id and e.sequence = t.sequence and e.body is not null
        limit 1
-    ) e on true;
+    ) e on true
+    -- A part of the statement that nothing reads would not run.
+    left join told on true;
 end $$;
 
 -- Stores attempts, and ends or puts off their deliveries where the lease still holds. What somebody

@@ -117,6 +117,38 @@ test("an attempt interrupted three times in a row ends the delivery, without a f
   assert.deepEqual(receiver.received, []);
 });
 
+test("a delivery that ends by interruptions is counted as exhausted, and told to who watches", async () => {
+  await using world = await webhookWorld();
+  const [messageId] = (await world.sent(1, { url: "http://127.0.0.1:9/" })) as [string];
+  const { db, accountId } = world;
+  const claim = (isFirst: boolean) =>
+    db.query(sql`
+      select message_id from claim_deliveries(
+        array(select host_key from webhook_deliveries), array[1], ${isFirst}, interval '30 s')`);
+  await claim(true);
+  for (let crash = 0; crash < 2; crash += 1) {
+    await world.expireLeases();
+    await claim(false);
+  }
+  await world.expireLeases();
+  await db.query(sql`
+    insert into watched_accounts (account_id, since, until)
+    values (${accountId}, clock_timestamp(), clock_timestamp() + interval '1 hour')`);
+
+  await claim(false);
+
+  const told = await db.query(sql`select account_id, kind, ids from watched_changes`);
+  assert.deepEqual(told, [
+    { account_id: accountId, kind: "delivery", ids: [eventId(messageId, 2)] },
+  ]);
+  const counted = await db.query(sql`
+    select c.now_is, c.count::integer
+      from stat_changes s
+     cross join unnest(s.changes) c
+     where s.account_id = ${accountId} and c.now_is like 'webhook%'`);
+  assert.deepEqual(counted, [{ now_is: "webhook_exhausted", count: 1 }]);
+});
+
 test("a delivery whose event is gone ends, with an attempt that says so", async () => {
   await using receiver = await startReceiver();
   await using world = await webhookWorld();
