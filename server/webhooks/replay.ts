@@ -175,16 +175,22 @@ export async function queueReplays(
        -- The holder of a lease is known by the replay too, so it must stay what it was.
        and w.leased_until is null
     returning w.message_id`);
-  const queued = await tx.query(sql`
+  const queued = await tx.query<{ message_id: string; sequence: number }>(sql`
     insert into webhook_deliveries (message_id, sequence, account_id, host_key, replay_id, attempts, created_at, next_at)
-    select u.message_id, u.sequence, u.account_id, u.host_key, ${replayId},
-           -- Never 0: that is for those that were never tried, and must go in order.
-           greatest(1, (select max(a.attempt)
-                          from webhook_attempts a
-                         where a.account_id = u.account_id and a.message_id = u.message_id and a.sequence = u.sequence)),
-           clock_timestamp(), clock_timestamp()
+    -- Never 0: that is for those that were never tried, and must go in order.
+    select u.message_id, u.sequence, u.account_id, u.host_key, ${replayId}, 1, clock_timestamp(), clock_timestamp()
       from ${keys}
         on conflict (message_id, sequence) do nothing
-    returning message_id`);
+    returning message_id, sequence`);
+  // After it: where it waited for an attempt that was being recorded, only now that attempt is seen.
+  await tx.query(sql`
+    update webhook_deliveries w
+       set attempts = greatest(w.attempts, (select max(a.attempt)
+                                              from webhook_attempts a
+                                             where a.account_id = w.account_id and a.message_id = w.message_id
+                                               and a.sequence = w.sequence))
+      from unnest(${queued.map(({ message_id }) => message_id)}::uuid[],
+                  ${queued.map(({ sequence }) => sequence)}::smallint[]) as u (message_id, sequence)
+     where w.message_id = u.message_id and w.sequence = u.sequence`);
   return broughtForward.length + queued.length;
 }

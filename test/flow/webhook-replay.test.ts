@@ -15,6 +15,7 @@ import {
 } from "#webhooks";
 import { audit } from "../../server/cli/audit/audit.ts";
 import { testEgress } from "../support/egress.ts";
+import { somebodyWaits } from "../support/locks.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { laneOf, type WebhookWorld, webhookWorld, type Worker } from "../support/webhook-world.ts";
 
@@ -190,6 +191,32 @@ test("the same key is one replay, two keys are two, each on record with its acto
     { actor: "test", object_id: deliveryId },
     { actor: "test", object_id: deliveryId },
   ]);
+});
+
+test("a replay wished for while an attempt is being recorded counts on from it", async () => {
+  await using world = await webhookWorld();
+  const { db, accountId } = world;
+  const [messageId] = (await world.sent(1, { url: "http://127.0.0.1:9/", attempts: 3 })) as [
+    string,
+  ];
+  await db.query(sql`
+    update webhook_deliveries set attempts = 4, leased_until = clock_timestamp() + interval '30 s'`);
+
+  const { replay } = await db.transaction(async (tx) => {
+    await tx.query(sql`delete from webhook_deliveries`);
+    await tx.query(sql`
+      insert into webhook_attempts (account_id, message_id, sequence, attempt, at, step, total_ms, ended)
+      values (${accountId}, ${messageId}, 2, 4, clock_timestamp(), 3, 1, 'delivered')`);
+    const deliveryId = eventId(messageId, 2);
+    const wished = { deliveryId, actor: "test", now: systemClock.now() };
+    const replaying = replayDelivery(db, wished);
+    await somebodyWaits(db);
+    return { replay: replaying };
+  });
+  await replay;
+
+  const [queued] = await db.query(sql`select attempts from webhook_deliveries`);
+  assert.deepEqual(queued, { attempts: 4 });
 });
 
 test("one that was attempted as often as can be counted is replayed, and holds up nobody", async () => {
