@@ -15,13 +15,17 @@ export function observeWebhooks({ db, metrics }: { db: Database; metrics: Metric
     name: "observe webhooks",
     idleMs: EVERY_MS,
     async pass() {
-      // Better nothing than yesterday's figures.
-      waiting.reset();
-      const [count] = await db.query<{ first: number; again: number }>(sql`
-        select count(*) filter (where w.is_first) as first, count(*) filter (where not w.is_first) as again
-          from (select d.is_first from webhook_deliveries d limit ${MAX_COUNTED}) w`);
-      waiting.labels("first").set(count?.first ?? 0);
-      waiting.labels("again").set(count?.again ?? 0);
+      try {
+        const [count] = await db.query<{ first: number; again: number }>(sql`
+          select count(*) filter (where w.is_first) as first, count(*) filter (where not w.is_first) as again
+            from (select d.is_first from webhook_deliveries d limit ${MAX_COUNTED}) w`);
+        waiting.labels("first").set(count?.first ?? 0);
+        waiting.labels("again").set(count?.again ?? 0);
+      } catch (error) {
+        // Better nothing than yesterday's figures.
+        waiting.reset();
+        throw error;
+      }
       return 0;
     },
   };

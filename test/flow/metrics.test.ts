@@ -142,6 +142,34 @@ test("webhooks tell of attempts by class, delays and what waits", async () => {
   });
 });
 
+test("how many webhooks wait is told while they are counted anew, and taken back where that fails", async () => {
+  const metrics = createMetrics();
+  await using api = await startApi();
+  const told: (number | undefined)[] = [];
+  const tell = async () => {
+    const { value } = readScrape(await metrics.registry.metrics());
+    told.push(value("posthorn_webhook_deliveries_waiting", { attempt: "first" }));
+  };
+  let isAway = false;
+  const db: typeof api.db = {
+    ...api.db,
+    async query(statement) {
+      await tell();
+      if (isAway) throw new Error("away");
+      return api.db.query(statement);
+    },
+  };
+  const loop = observeWebhooks({ db, metrics });
+
+  await loop.pass(signal);
+  await loop.pass(signal);
+  isAway = true;
+  await assert.rejects(async () => loop.pass(signal));
+  await tell();
+
+  assert.deepEqual(told, [undefined, 0, 0, undefined]);
+});
+
 test("refusals are counted by code, batches by kind, connections by pool", async () => {
   await using api = await startApi({
     settings: { RATE_LIMIT_SENDS: "1", RATE_LIMIT_SENDS_BURST: "1" },
