@@ -135,7 +135,7 @@ async function takeAllowance(tx: Transaction, accountId: string): Promise<number
        set tokens = case when n.tokens >= 1 then n.tokens - 1 else n.tokens end, at = n.at
       from (select l.account_id, clock_timestamp() as at,
                    least(${TESTS_A_MINUTE}::float8,
-                         l.tokens + ${perSecond}::float8 * extract(epoch from clock_timestamp() - l.at)) as tokens
+                         l.tokens + ${perSecond}::float8 * greatest(0, extract(epoch from clock_timestamp() - l.at))) as tokens
               from (select account_id, tokens, at from webhook_test_allowances
                      where account_id = ${accountId} for update) l) n
      where a.account_id = n.account_id

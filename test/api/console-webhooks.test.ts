@@ -278,6 +278,19 @@ test("a test event is signed, shows the answer at once, and goes to no forbidden
   assert.equal(statuses.at(-1), 429);
 });
 
+test("a clock that was set back costs no test events", async () => {
+  await using receiver = await startReceiver();
+  await using console = await startConsole();
+  const developer = await console.member("developer");
+  const tryOut = () =>
+    developer.post(`/console/accounts/${console.accountId}/webhook-tests`, { url: receiver.url });
+  assert.equal((await tryOut()).statusCode, 200);
+
+  await console.db.query(sql`update webhook_test_allowances set at = at + interval '1 hour'`);
+
+  assert.equal((await tryOut()).statusCode, 200);
+});
+
 test("a rotation that would drop a secret which still signs must be confirmed, or leave no overlap at all", async () => {
   await using console = await startConsole();
   const developer = await console.member("developer");
