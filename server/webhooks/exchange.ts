@@ -1,10 +1,10 @@
 import type { Clock } from "#platform";
 import { Answer, type Reading } from "./answer.ts";
-import { CLOSED, type Line, type LineUser } from "./line.ts";
+import { CLOSED, type Connection, type ConnectionUser } from "./connection.ts";
 
 export type ExchangeEnd =
   | { kind: "complete"; status: number }
-  /** Complete as far as we read, but the receiver has more to say: the line cannot be used again. */
+  /** Complete as far as we read, but the receiver has more to say: the connection cannot be used again. */
   | { kind: "cut"; status: number }
   | { kind: "timeout" }
   | { kind: "headers_too_large" }
@@ -19,28 +19,28 @@ export type ExchangeRequest = {
   deadlineMs: number;
 };
 
-/** One request and its answer on one line. Ends exactly once, by the deadline wherever it is. */
-export class Exchange implements LineUser {
+/** One request and its answer on one connection. Ends exactly once, by the deadline wherever it is. */
+export class Exchange implements ConnectionUser {
   readonly ended: Promise<ExchangeEnd>;
   readonly answer = new Answer();
   firstOctetMs: number | null = null;
 
-  readonly #line: Line;
+  readonly #connection: Connection;
   readonly #clock: Clock;
   readonly #settle: (end: ExchangeEnd) => void;
   readonly #cancelDeadline: () => void;
   #hasEnded = false;
 
-  constructor(line: Line, request: ExchangeRequest, clock: Clock) {
+  constructor(connection: Connection, request: ExchangeRequest, clock: Clock) {
     const { promise, resolve } = Promise.withResolvers<ExchangeEnd>();
     this.ended = promise;
     this.#settle = resolve;
-    this.#line = line;
+    this.#connection = connection;
     this.#clock = clock;
     const { deadlineMs } = request;
     const leftMs = Math.max(0, deadlineMs - clock.monotonicMs());
     this.#cancelDeadline = clock.timer(leftMs, () => this.#end({ kind: "timeout" }));
-    line.send(octetsOf(line, request), deadlineMs, this);
+    connection.send(octetsOf(connection, request), deadlineMs, this);
   }
 
   onData(octets: Buffer): void {
@@ -68,13 +68,13 @@ export class Exchange implements LineUser {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     this.#cancelDeadline();
-    this.#line.rest();
+    this.#connection.rest();
     this.#settle(end);
   }
 }
 
 /** The whole request in one piece, so that it leaves in one write. */
-function octetsOf({ url }: Line, { path, headers, body }: ExchangeRequest): Buffer {
+function octetsOf({ url }: Connection, { path, headers, body }: ExchangeRequest): Buffer {
   let head = `POST ${path} HTTP/1.1\r\nhost: ${url.origin.slice(url.origin.indexOf("//") + 2)}\r\nconnection: keep-alive\r\n`;
   let values = "";
   for (const name in headers) {

@@ -199,7 +199,7 @@ test("a connection is kept no longer than the receiver says it keeps it", async 
   assert.equal(server.connections, 2);
 });
 
-test("a line whose attempt ran out of time before it was connected is not used again", async () => {
+test("a connection whose attempt ran out of time before it was connected is not used again", async () => {
   const egress = testEgress({ resolve: () => new Promise(() => {}), budgets: { dnsMs: 60_000 } });
   await using sender = newPoster({ ...egress, deadlineMs: 20 });
 

@@ -4,8 +4,8 @@ import { codeOf, type Failure, failed } from "./egress/failure.ts";
 import { judgeUrl } from "./egress/judge-url.ts";
 import type { Headers } from "./answer-head.ts";
 import { Exchange, type ExchangeEnd } from "./exchange.ts";
-import { CLOSED, type Line, Unreached } from "./line.ts";
-import { lines } from "./lines.ts";
+import { CLOSED, type Connection, Unreached } from "./connection.ts";
+import { connections } from "./connections.ts";
 import type { Outcome } from "./outcome.ts";
 
 export type Post = {
@@ -51,15 +51,15 @@ const DEADLINE_MS = 10_000;
 
 /** Receivers and the balancers before them close idle connections after 5 s and more. */
 const KEEP_ALIVE_MS = 4_000;
-/** Where one says how long it keeps them, the line is left alone so much sooner. */
+/** Where one says how long it keeps them, the connection is left alone so much sooner. */
 const KEEP_ALIVE_MARGIN_MS = 2_000;
 
-/** A line that dies later than this had time to take the request; then it counts as an answer. */
+/** A connection that dies later than this had time to take the request; then it counts as an answer. */
 const REDIAL_WITHIN_MS = 1_000;
 
 export function poster(options: PosterOptions): Poster {
   const { clock, policy, showPrivateAnswers, deadlineMs = DEADLINE_MS } = options;
-  const pool = lines(options);
+  const pool = connections(options);
 
   async function post({ hostKey, url, headers, body }: Post): Promise<Attempt> {
     const startedMs = clock.monotonicMs();
@@ -68,37 +68,39 @@ export function poster(options: PosterOptions): Poster {
     if (!target.allowed) return unsent({ kind: "forbidden", detail: target.message });
     const request = { path: pathOf(url), headers, body, deadlineMs: startedMs + deadlineMs };
 
-    async function exchange(line: Line): Promise<Result> {
-      const exchange = new Exchange(line, request, clock);
+    async function exchange(connection: Connection): Promise<Result> {
+      const exchange = new Exchange(connection, request, clock);
       const end = await exchange.ended;
-      pool.release(hostKey, line, keepMsOf({ exchange, end }));
+      pool.release(hostKey, connection, keepMsOf({ exchange, end }));
       return { exchange, end };
     }
 
-    let line = pool.take(hostKey, target);
-    let result = await exchange(line);
+    let connection = pool.take(hostKey, target);
+    let result = await exchange(connection);
     const diedIdle =
-      line.trace === null && hasDied(result) && clock.monotonicMs() - startedMs < REDIAL_WITHIN_MS;
+      connection.trace === null &&
+      hasDied(result) &&
+      clock.monotonicMs() - startedMs < REDIAL_WITHIN_MS;
     if (diedIdle) {
-      line = pool.takeNew(hostKey, target);
-      result = await exchange(line);
+      connection = pool.takeNew(hostKey, target);
+      result = await exchange(connection);
     }
 
     const { firstOctetMs, answer } = result.exchange;
     const { status, headers: answered, kept } = answer;
-    const isShown = status !== null && (showPrivateAnswers || !line.isPrivate);
+    const isShown = status !== null && (showPrivateAnswers || !connection.isPrivate);
     return {
       outcome: outcomeOf(result),
       status,
       answer: isShown ? { headers: answered, body: Buffer.concat(kept) } : null,
       timings: {
-        dnsMs: line.trace?.dnsMs ?? null,
-        connectMs: line.trace?.connectMs ?? null,
-        tlsMs: line.trace?.tlsMs ?? null,
+        dnsMs: connection.trace?.dnsMs ?? null,
+        connectMs: connection.trace?.connectMs ?? null,
+        tlsMs: connection.trace?.tlsMs ?? null,
         firstByteMs: since(firstOctetMs),
         totalMs: clock.monotonicMs() - startedMs,
       },
-      address: line.address,
+      address: connection.address,
     };
   }
 
@@ -111,7 +113,7 @@ export function poster(options: PosterOptions): Poster {
 
 type Result = { exchange: Exchange; end: ExchangeEnd };
 
-/** How long its line may wait for another attempt. */
+/** How long its connection may wait for another attempt. */
 function keepMsOf({ exchange: { answer }, end }: Result): number {
   if (end.kind !== "complete" || answer.isLast) return 0;
   return Math.min(KEEP_ALIVE_MS, answer.keepAliveMs - KEEP_ALIVE_MARGIN_MS);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { testEgress } from "../../test/support/egress.ts";
 import { manualClock } from "../../test/support/manual-clock.ts";
 import { judgeUrl } from "./egress/judge-url.ts";
-import { lines } from "./lines.ts";
+import { connections } from "./connections.ts";
 
 const KEEP_MS = 4_000;
 
@@ -17,11 +17,11 @@ function setUp(maxPools?: number) {
     clock,
     target,
     elsewhere,
-    pool: lines(egress, maxPools === undefined ? {} : { maxPools }),
+    pool: connections(egress, maxPools === undefined ? {} : { maxPools }),
   };
 }
 
-test("a lane's sound line is used again, the one used last first", () => {
+test("a lane's sound connection is used again, the one used last first", () => {
   const { pool, target } = setUp();
   const [first, second] = [pool.take(1n, target), pool.take(1n, target)];
   pool.release(1n, first, KEEP_MS);
@@ -31,38 +31,38 @@ test("a lane's sound line is used again, the one used last first", () => {
   assert.equal(pool.take(1n, target), first);
 });
 
-test("a line that is not sound is never used again", () => {
+test("a connection that is not sound is never used again", () => {
   const { pool, target } = setUp();
-  const line = pool.take(1n, target);
+  const connection = pool.take(1n, target);
 
-  pool.release(1n, line, 0);
+  pool.release(1n, connection, 0);
 
-  assert.notEqual(pool.take(1n, target), line);
-  assert.equal(line.hasEnded, true);
+  assert.notEqual(pool.take(1n, target), connection);
+  assert.equal(connection.hasEnded, true);
 });
 
-test("a line that waited too long is ended, never used again", () => {
+test("a connection that waited too long is ended, never used again", () => {
   const { clock, pool, target } = setUp();
-  const line = pool.take(1n, target);
-  pool.release(1n, line, KEEP_MS);
+  const connection = pool.take(1n, target);
+  pool.release(1n, connection, KEEP_MS);
 
   clock.advance(KEEP_MS);
   const next = pool.take(1n, target);
   clock.advance(KEEP_MS);
 
-  assert.notEqual(next, line);
-  assert.equal(line.hasEnded, true);
+  assert.notEqual(next, connection);
+  assert.equal(connection.hasEnded, true);
   assert.deepEqual(pool.count(), { pools: 1, idle: 0, busy: 1 });
 });
 
-test("lanes share no line, nor do two hosts whose keys happen to be equal", () => {
+test("lanes share no connection, nor do two hosts whose keys happen to be equal", () => {
   const { pool, target, elsewhere } = setUp();
-  const line = pool.take(1n, target);
-  pool.release(1n, line, KEEP_MS);
+  const connection = pool.take(1n, target);
+  pool.release(1n, connection, KEEP_MS);
 
-  assert.notEqual(pool.take(2n, target), line);
-  assert.notEqual(pool.take(1n, elsewhere), line);
-  assert.equal(pool.take(1n, target), line);
+  assert.notEqual(pool.take(2n, target), connection);
+  assert.notEqual(pool.take(1n, elsewhere), connection);
+  assert.equal(pool.take(1n, target), connection);
 });
 
 test("a pool that is idle for 60 s is closed, one that is used is not", () => {

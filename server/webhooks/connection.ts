@@ -4,12 +4,12 @@ import { connect, type ConnectTrace, type Egress } from "./egress/connect.ts";
 import type { Failure } from "./egress/failure.ts";
 import type { CallbackUrl } from "./egress/judge-url.ts";
 
-/** Whose request a line carries at present. */
-export type LineUser = {
+/** Whose request a connection carries at present. */
+export type ConnectionUser = {
   onData(octets: Buffer): void;
   /** The receiver has said its last. */
   onEnd(): void;
-  /** The line is gone, or was never reached. */
+  /** The connection is gone, or was never reached. */
   onLost(error: Error): void;
 };
 
@@ -26,7 +26,7 @@ export class Unreached extends Error {
 const STOPPING: Failure = { kind: "our_fault", detail: "this service is stopping" };
 
 /** One connection to a receiver, kept alive between attempts and used by one at a time. */
-export class Line {
+export class Connection {
   readonly url: CallbackUrl;
   /** What the connection that carries the present attempt cost; null where it was open already. */
   trace: ConnectTrace | null = null;
@@ -38,19 +38,19 @@ export class Line {
   idleUntilMs = 0;
 
   readonly #egress: Egress;
-  readonly #onIdleLost: (line: Line) => void;
+  readonly #onIdleLost: (connection: Connection) => void;
   #socket: Socket | null = null;
-  #user: LineUser | null = null;
+  #user: ConnectionUser | null = null;
 
   /** Opens nothing yet: it connects when it is given its first request. */
-  constructor(url: CallbackUrl, egress: Egress, onIdleLost: (line: Line) => void) {
+  constructor(url: CallbackUrl, egress: Egress, onIdleLost: (connection: Connection) => void) {
     this.url = url;
     this.#egress = egress;
     this.#onIdleLost = onIdleLost;
   }
 
   /** Connecting obeys the deadline, which is monotonic. */
-  send(octets: Buffer, deadlineMs: number, user: LineUser): void {
+  send(octets: Buffer, deadlineMs: number, user: ConnectionUser): void {
     this.#user = user;
     this.trace = null;
     if (this.hasEnded) this.#lose(new Unreached(STOPPING));
@@ -92,7 +92,7 @@ export class Line {
     socket.write(octets);
   }
 
-  /** Tells it once, to whoever uses the line or else keeps it. */
+  /** Tells it once, to whoever uses the connection or else keeps it. */
   #lose(error: Error): void {
     const [user, wasKept] = [this.#user, !this.hasEnded];
     this.hasEnded = true;
