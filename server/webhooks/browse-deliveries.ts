@@ -33,7 +33,6 @@ export const NO_DELIVERY_FILTER: DeliveryFilter = {
   createdBefore: null,
 };
 
-/** Beside the delivery with this id, on the older or the newer side. */
 export type BrowsedDeliveries = {
   /** Nearest to the position first; one more than `limit` if there are more. */
   rows: DeliveryRow[];

@@ -131,10 +131,7 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
   /** Claims in the lanes that are named and have room; one that may have more stays named. */
   async function claim(kind: Kind): Promise<number> {
     const hostKeys = named[kind].sift();
-    const grants = lanes.grant(
-      hostKeys.map((hostKey) => ({ hostKey })),
-      kind,
-    );
+    const grants = lanes.grant(hostKeys, kind);
     const free = new Map(grants.map(({ hostKey, slots }) => [hostKey, slots]));
     const wish = hostKeys
       .map((hostKey) => ({ hostKey, most: (free.get(hostKey) ?? 0) + aheadOf(hostKey, kind) }))

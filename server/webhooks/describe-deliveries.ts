@@ -35,7 +35,6 @@ export type LastAttempt = {
 };
 
 type Live = EventKey & {
-  attempts: number;
   next_at: Date;
   is_leased: boolean;
   replay_id: string | null;
@@ -115,7 +114,7 @@ function byId<Row extends EventKey>(rows: Row[]): Map<string, Row> {
 async function findLive(db: Queryable, keys: readonly EventKey[]): Promise<Map<string, Live>> {
   return byId(
     await db.query<Live>(sql`
-      select w.message_id, w.sequence, w.attempts, w.next_at, w.leased_until is not null as is_leased, w.replay_id
+      select w.message_id, w.sequence, w.next_at, w.leased_until is not null as is_leased, w.replay_id
         from ${unnested(keys)}
         join webhook_deliveries w on w.message_id = u.message_id and w.sequence = u.sequence`),
   );

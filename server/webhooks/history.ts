@@ -12,7 +12,7 @@ export type WebhookHistory = { eventId: string; state: WebhookState; attempts: A
 
 type Row = {
   sequence: number;
-  attempt: number | null;
+  attempt: number;
   at: Date;
   http_status: number | null;
   error_class: string | null;
@@ -48,7 +48,7 @@ export async function webhookHistory(
     const entry = of(sequence);
     const durationMs = Math.round(total_ms);
     entry.attempts.push({
-      attempt: attempt ?? 0,
+      attempt,
       at: at.toISOString(),
       durationMs,
       httpStatus: http_status,

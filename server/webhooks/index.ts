@@ -5,49 +5,21 @@
  * Never changes a message: what is told was decided and written elsewhere.
  */
 export { connectBudgets, type Egress } from "./egress/connect.ts";
-export { type FailureClass, failureClasses } from "./egress/failure.ts";
-export { type CallbackUrl, judgeUrl, type Refusal, type UrlVerdict } from "./egress/judge-url.ts";
-export {
-  type EgressPolicy,
-  egressPolicy,
-  type EgressSettings,
-  servicePolicy,
-} from "./egress/policy.ts";
+export { judgeUrl } from "./egress/judge-url.ts";
+export { egressPolicy, type EgressSettings, servicePolicy } from "./egress/policy.ts";
 export { type Resolve, systemResolve } from "./egress/resolve.ts";
 export { trust } from "./egress/trust.ts";
-export { type WebhookRequest, webhookHeaders } from "./headers.ts";
-export type { LaneReport, Place } from "./lane.ts";
-export type { Health } from "./lane-health.ts";
-export {
-  type EndedAttempt,
-  type Grant,
-  type Kind,
-  laneKeeper,
-  type Lanes,
-  type WantedLane,
-} from "./lanes.ts";
-export { isSuccess, type Outcome, outcomeClass } from "./outcome.ts";
-export {
-  type Attempt,
-  type Post,
-  poster,
-  type Poster,
-  type PosterOptions,
-  type Timings,
-} from "./post.ts";
-export { type Ended, isTooOldToWait, MAX_ATTEMPTS, type NextStep, nextStep } from "./schedule.ts";
+export { webhookHeaders } from "./headers.ts";
+export { laneKeeper, type Lanes } from "./lanes.ts";
+export { outcomeClass } from "./outcome.ts";
+export { type Post, poster } from "./post.ts";
+export { MAX_ATTEMPTS } from "./schedule.ts";
 export { type DeliveryLoop, deliveryLoop } from "./delivery-loop.ts";
 export { webhookHistory } from "./history.ts";
 export { countWaiting, measureBacklog } from "./waiting.ts";
 export { attemptInWords, headersOfAttempt } from "./attempt-words.ts";
+export { browseDeliveries, type DeliveryFilter, NO_DELIVERY_FILTER } from "./browse-deliveries.ts";
 export {
-  browseDeliveries,
-  type BrowsedDeliveries,
-  type DeliveryFilter,
-  NO_DELIVERY_FILTER,
-} from "./browse-deliveries.ts";
-export {
-  type BulkReplayWish,
   cancelReplay,
   continueReplays,
   countExhausted,
@@ -59,22 +31,14 @@ export {
 } from "./bulk-replay.ts";
 export {
   type AttemptRow,
-  type DeliveryDetail,
   type DeliveryRow,
   type DeliveryState,
   findDelivery,
 } from "./describe-deliveries.ts";
-export { type FollowedEvent, followEvents, type FollowWish } from "./follow.ts";
-export { type Forwarded, type Forwarder, forwarder } from "./forward.ts";
-export { type HostRow, listHosts } from "./hosts.ts";
-export {
-  countSelected,
-  isReplayable,
-  replayDelivery,
-  type Replayed,
-  replaySelected,
-  type ReplayWish,
-} from "./replay.ts";
+export { type FollowedEvent, followEvents } from "./follow.ts";
+export { type Forwarded, forwarder } from "./forward.ts";
+export { listHosts } from "./hosts.ts";
+export { countSelected, isReplayable, replayDelivery, replaySelected } from "./replay.ts";
 export { observeWebhooks } from "./observe.ts";
 export { keepAttempts, sweepFollowed } from "./retention.ts";
-export { sendTestEvent, type TestedEvent, type TestWish } from "./test-event.ts";
+export { sendTestEvent, type TestedEvent } from "./test-event.ts";

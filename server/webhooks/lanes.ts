@@ -23,12 +23,6 @@ import type { Outcome } from "./outcome.ts";
 /** First attempts have slots of their own, which retries and replays never take. */
 export type Kind = "first" | "again";
 
-export type WantedLane = {
-  hostKey: bigint;
-  /** How many are known to be due; no limit where it is not known. */
-  upTo?: number;
-};
-
 /** Slots taken for a lane: each must be begun or given back. */
 export type Grant = { hostKey: bigint; slots: number };
 
@@ -42,7 +36,7 @@ export type EndedAttempt = {
 
 export type Lanes = {
   /** Takes slots before anything is claimed, so that no interleaving can exceed a cap. */
-  grant(wanted: readonly WantedLane[], kind: Kind): Grant[];
+  grant(hostKeys: readonly bigint[], kind: Kind): Grant[];
   /**
    * Takes one slot of one lane, where it is free. Where slots are scarce an account takes no more than
    * its share this way: whoever goes from one attempt to the next must not keep others waiting.
@@ -165,25 +159,21 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
     return account.unproven < caps.accountUnproven && total.unproven < caps.unproven;
   }
 
-  function grant(wanted: readonly WantedLane[], kind: Kind): Grant[] {
+  function grant(hostKeys: readonly bigint[], kind: Kind): Grant[] {
     const granted = new Map<Lane, number>();
-    let waiting = inTurn(
-      wanted.map(({ hostKey, upTo = Infinity }) => ({ lane: laneOf(hostKey), upTo })),
-    );
+    let waiting = inTurn(hostKeys.map(laneOf));
     turn += 1;
     // One slot for each account, then the next round: a wide account gets no more than a narrow one.
     while (waiting.length > 0) {
       for (const lanesOfAccount of waiting) {
-        const next = lanesOfAccount.shift();
-        if (next === undefined) continue;
-        const { lane, upTo } = next;
+        const lane = lanesOfAccount.shift();
+        if (lane === undefined) continue;
         recount(lane);
-        const slots = granted.get(lane) ?? 0;
-        if (slots >= upTo || !hasRoom(lane, kind)) continue;
+        if (!hasRoom(lane, kind)) continue;
         occupy(lane, kind, 1);
         serve(lane);
-        granted.set(lane, slots + 1);
-        lanesOfAccount.push(next);
+        granted.set(lane, (granted.get(lane) ?? 0) + 1);
+        lanesOfAccount.push(lane);
       }
       waiting = waiting.filter(({ length }) => length > 0);
     }
@@ -302,11 +292,9 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
   };
 }
 
-type Turn = { lane: Lane; upTo: number };
-
 /** The lanes of each account, least recently served first, and so the accounts. */
-function inTurn(wanted: Turn[]): Turn[][] {
-  const byAccount = Map.groupBy(wanted, ({ lane }) => lane.account);
+function inTurn(lanes: Lane[]): Lane[][] {
+  const byAccount = Map.groupBy(lanes, ({ account }) => account);
   const accounts = [...byAccount].toSorted(([a], [b]) => a.lastTurn - b.lastTurn);
-  return accounts.map(([, turns]) => turns.toSorted((a, b) => a.lane.lastTurn - b.lane.lastTurn));
+  return accounts.map(([, own]) => own.toSorted((a, b) => a.lastTurn - b.lastTurn));
 }

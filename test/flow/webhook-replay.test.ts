@@ -128,7 +128,7 @@ function shut({ lanes }: Worker, accountId: string, url: string): bigint {
   const outcome = { kind: "failed", class: "timeout", detail: "" } as const;
   for (let n = 0; n < 20; n += 1) {
     lanes.probe(lane);
-    lanes.grant([{ hostKey: lane, upTo: 1 }], "again");
+    lanes.take(lane, "again");
     lanes.begin(lane, "again", place);
     lanes.end({ hostKey: lane, kind: "again", place, outcome, durationMs: 0 });
   }
