@@ -8,7 +8,7 @@ import {
   memberRoles,
 } from "#contract";
 import { bodyAndQueryCheck, Problem, type Refinement } from "#http";
-import { type Clock, type Database, isId, type Metrics } from "#platform";
+import { type Clock, type Database, isId, type Metrics, NIL_ID } from "#platform";
 import type {
   ConsoleCall,
   ConsoleHandlers,
@@ -183,7 +183,7 @@ function callOf(
 }
 
 /** Nothing has this id: what cannot be one at all is looked for like any other, and not found. */
-const NOBODY = "00000000-0000-0000-0000-000000000000";
+const NOBODY = NIL_ID;
 
 function knownIds(params: Record<string, string>): Record<string, string> {
   const entries = Object.entries(params).map(([name, id]) => [name, isId(id) ? id : NOBODY]);

@@ -1,5 +1,5 @@
 import type { DeliveryErrorCode, Status } from "#contract";
-import { idFloor, type Position, type Queryable, sideOf, type Sql, sql } from "#platform";
+import { idFloor, NIL_ID, type Position, type Queryable, sideOf, type Sql, sql } from "#platform";
 import { type MessageRow, messageColumns } from "./message-row.ts";
 
 export type Filter = {
@@ -85,14 +85,13 @@ export async function listMessages(
   return { rows: rows.slice(0, limit), nextId: rows[limit - 1]?.message_id ?? null };
 }
 
-const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 /** What one index finds, in its order. */
 function indexed(accountId: string, filter: BrowseFilter, position: Position): Sql {
   const { createdAfter, createdBefore, recipient, reference } = filter;
   const ceiling = createdBefore ? idFloor(createdBefore) : LAST_ID;
-  const floor = createdAfter ? idFloor(createdAfter) : FIRST_ID;
+  const floor = createdAfter ? idFloor(createdAfter) : NIL_ID;
   const side =
     position === null ? sql`` : sql`and m.message_id ${sideOf(position).beyond} ${position.id}`;
   const bounds = sql`m.account_id = ${accountId} and m.message_id < ${ceiling} and m.message_id >= ${floor} ${side}`;

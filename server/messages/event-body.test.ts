@@ -4,7 +4,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import Schema from "typebox/schema";
 import { deliveryErrors, webhookBodies } from "#contract";
-import { carrierText, eventBody, type StatusChange } from "./event-body.ts";
+import { foreignText, eventBody, type StatusChange } from "./event-body.ts";
 
 const message = {
   messageId: "01936f2a-7c00-7000-8000-000000000001",
@@ -51,7 +51,7 @@ for (const [event, change] of Object.entries(changes)) {
 test("a carrier's text is told without control characters and within 200 characters", () => {
   const noisy = `a\0b\r\nc\u007f\u0085${"😀".repeat(300)}`;
 
-  const told = carrierText(noisy);
+  const told = foreignText(noisy);
 
   assert.equal(told, `abc${"😀".repeat(197)}`);
 });

@@ -31,13 +31,13 @@ export function eventBody(change: StatusChange): Buffer {
 }
 
 function tellError({ code, message, carrierCode }: EventError): EventError {
-  return { code, message, carrierCode: carrierCode === null ? null : carrierText(carrierCode) };
+  return { code, message, carrierCode: carrierCode === null ? null : foreignText(carrierCode) };
 }
 
-const MAX_CARRIER_TEXT = 200;
+const MAX_FOREIGN_TEXT = 200;
 
-/** What a carrier wrote is data from outside: no control characters, at most 200 code points. */
-export function carrierText(text: string): string {
-  const start = text.slice(0, 4 * MAX_CARRIER_TEXT).replaceAll(/\p{Cc}/gu, "");
-  return Array.from(start).slice(0, MAX_CARRIER_TEXT).join("");
+/** What a carrier or a receiver wrote is data from outside: no control characters, at most 200 code points. */
+export function foreignText(text: string): string {
+  const start = text.slice(0, 4 * MAX_FOREIGN_TEXT).replaceAll(/\p{Cc}/gu, "");
+  return Array.from(start).slice(0, MAX_FOREIGN_TEXT).join("");
 }

@@ -19,6 +19,12 @@ const keyOf = remembering(1_000, (asked: string): bigint => {
   return Buffer.concat([account, origin]).readBigInt64BE();
 });
 
+/** The lanes of an account lie side by side: the lowest and the highest of them. */
+export function lanesOf(accountId: string): { first: bigint; last: bigint } {
+  const first = accountOf(hostKey(accountId, "")) << 16n;
+  return { first, last: first + 0xffffn };
+}
+
 /** The account's part of a host key. */
 export function accountOf(key: bigint): bigint {
   return key >> 16n;

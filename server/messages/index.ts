@@ -58,5 +58,5 @@ export {
 export { judgeRecipient } from "./recipient.ts";
 export { type SendDeps, sendMessages } from "./send.ts";
 export { tracedAccept } from "./trace-accept.ts";
-export { carrierText, eventBody, type StatusChange } from "./event-body.ts";
-export { accountOf, hostKey } from "./host-key.ts";
+export { foreignText, eventBody, type StatusChange } from "./event-body.ts";
+export { accountOf, hostKey, lanesOf } from "./host-key.ts";

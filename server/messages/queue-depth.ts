@@ -1,7 +1,5 @@
-import { type Queryable, sql } from "#platform";
+import { MAX_COUNTED, type Queryable, sql } from "#platform";
 
-/** Counting stops here, so that looking costs the same behind any backlog. */
-const MAX_COUNTED = 100_000;
 const MAX_ACCOUNTS = 10_000;
 
 export type QueueDepth = {

@@ -4,6 +4,7 @@ import {
   type Database,
   LEASE_MS,
   type Loop,
+  NIL_ID,
   type Queryable,
   sql,
   type Transaction,
@@ -199,7 +200,6 @@ export function findStranded(
      limit ${limit}`);
 }
 
-const NIL_ID = "00000000-0000-0000-0000-000000000000";
 const BEFORE_ALL_STRANDED = { account_id: NIL_ID, due_at: "-infinity", message_id: NIL_ID };
 
 type OverdueWish = { nodeId: string; now: Date; afterMs: number; limit: number };

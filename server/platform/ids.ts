@@ -57,6 +57,9 @@ export function parseEventId(id: string): { messageId: string; sequence: number 
   return { messageId: `${id.slice(0, -1)}0`, sequence };
 }
 
+/** Before every other. */
+export const NIL_ID = "00000000-0000-0000-0000-000000000000";
+
 /** The smallest UUIDv7 of a moment: a bound for everything that is older or younger than it. */
 export function idFloor(time: Date): string {
   const hex = Math.max(0, time.getTime()).toString(16).padStart(12, "0");

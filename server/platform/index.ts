@@ -14,11 +14,21 @@ export { findRunningPostgres, type RunningPostgres } from "./embedded-postgres/r
 export { checkSurroundings } from "./embedded-postgres/surroundings.ts";
 export { syncFolder } from "./embedded-postgres/sync-folder.ts";
 export { Unfit } from "./embedded-postgres/unfit.ts";
-export { eventId, idFloor, isId, newId, newMessageId, parseEventId, timeOfId } from "./ids.ts";
+export {
+  eventId,
+  idFloor,
+  isId,
+  newId,
+  newMessageId,
+  NIL_ID,
+  parseEventId,
+  timeOfId,
+} from "./ids.ts";
 export { DataDirInUse, type DataDirLock, lockDataDir } from "./instance-lock.ts";
 export { createLog, type Log, maskNumber, silentLog } from "./log.ts";
 export { type Loop, type RunningLoop, runLoop } from "./loop.ts";
 export { LEASE_MS } from "./lease.ts";
+export { MAX_COUNTED } from "./max-counted.ts";
 export { createMetrics, type Metrics, type Reading } from "./metrics.ts";
 export { migrate, missingMigrations } from "./migrate.ts";
 export { type Position, sideOf } from "./position.ts";

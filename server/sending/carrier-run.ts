@@ -4,6 +4,7 @@ import {
   type Clock,
   type Database,
   type Log,
+  NIL_ID,
   type RunningLoop,
   runLoop,
   type Tracer,
@@ -20,7 +21,7 @@ const MAX_CLAIM = 500;
 /** How often the queue is looked at when nothing is known to wait, for what other nodes accepted. */
 const IDLE_MS = 500;
 
-const FIRST_ACCOUNT = "00000000-0000-0000-0000-000000000000";
+const FIRST_ACCOUNT = NIL_ID;
 
 export type CarrierRun = {
   carrier: Carrier;

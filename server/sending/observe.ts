@@ -1,5 +1,12 @@
 import { measureCarrierQueues } from "#messages";
-import { type Database, type Loop, type Metrics, type Queryable, sql } from "#platform";
+import {
+  type Database,
+  type Loop,
+  MAX_COUNTED,
+  type Metrics,
+  type Queryable,
+  sql,
+} from "#platform";
 import { findCarrierNames, listCarriers } from "./carriers-table.ts";
 import { livingSenders } from "./nodes.ts";
 
@@ -86,8 +93,6 @@ export function observeSending({ db, metrics }: Deps): Loop {
     },
   };
 }
-
-const MAX_COUNTED = 100_000;
 
 /** Ids hold the time of arrival, so the first is the oldest. */
 async function measureParked(db: Queryable): Promise<{ count: number; oldestAt: Date | null }> {

@@ -1,5 +1,5 @@
 import type { EventName } from "#contract";
-import { accountOf, type EventKey, hostKey } from "#messages";
+import { type EventKey, lanesOf } from "#messages";
 import {
   eventId,
   idFloor,
@@ -87,12 +87,11 @@ function findKeys(
   const { order } = sideOf(position);
   const side = boundsOf(position, filter);
   const page = sql`order by k.message_id ${order}, k.sequence ${order} limit ${most}`;
-  // The lanes of an account lie side by side: they begin with the same 48 bits.
-  const firstLane = accountOf(hostKey(accountId, "")) << 16n;
+  const lanes = lanesOf(accountId);
   const live = sql`
     (select k.message_id, k.sequence
        from webhook_deliveries k
-      where k.host_key between ${firstLane.toString()}::bigint and ${(firstLane + 0xffffn).toString()}::bigint
+      where k.host_key between ${lanes.first.toString()}::bigint and ${lanes.last.toString()}::bigint
         and k.account_id = ${accountId} and ${side}
       ${page})`;
   const tried = sql`

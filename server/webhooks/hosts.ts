@@ -1,4 +1,12 @@
-import { type Clock, type Database, type Log, type Loop, type Queryable, sql } from "#platform";
+import {
+  type Clock,
+  type Database,
+  type Log,
+  type Loop,
+  MAX_COUNTED,
+  type Queryable,
+  sql,
+} from "#platform";
 import type { DeliveryMetrics } from "./delivery-metrics.ts";
 import type { LaneReport } from "./lane.ts";
 import type { Health } from "./lane-health.ts";
@@ -114,8 +122,6 @@ export type HostRow = {
 };
 
 const MAX_HOSTS = 1_000;
-/** Counting stops here: that many waiting is all a person needs to know. */
-const MAX_WAITING_COUNTED = 100_000;
 
 /** The receivers of an account, the one used last first. */
 export function listHosts(db: Queryable, accountId: string): Promise<HostRow[]> {
@@ -125,7 +131,7 @@ export function listHosts(db: Queryable, accountId: string): Promise<HostRow[]> 
            (select count(*)
               from (select from webhook_deliveries w
                      where w.host_key = h.host_key and w.account_id = h.account_id
-                     limit ${MAX_WAITING_COUNTED}) w) as waiting
+                     limit ${MAX_COUNTED}) w) as waiting
       from webhook_hosts h
       left join lateral (
         select sum(t.ok) as ok, sum(t.failed) as failed

@@ -1,4 +1,4 @@
-import { carrierText } from "#messages";
+import { foreignText } from "#messages";
 import {
   batcher,
   type Clock,
@@ -125,7 +125,7 @@ function classOf(item: Recorded): string | null {
 function errorOf(item: Recorded): string | null {
   const { attempt } = item;
   if (!attempt) return item.next === "ended" ? (item.error ?? null) : null;
-  return attempt.outcome.kind === "answered" ? null : carrierText(attempt.outcome.detail);
+  return attempt.outcome.kind === "answered" ? null : foreignText(attempt.outcome.detail);
 }
 
 /** Nothing in PostgreSQL can hold a NUL, JSON included. */

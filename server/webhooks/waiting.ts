@@ -1,21 +1,17 @@
-import { accountOf, hostKey } from "#messages";
-import { type Queryable, sql } from "#platform";
-
-/** Counting stops here, so that looking costs the same behind any backlog. */
-const MAX_COUNTED = 100_000;
+import { lanesOf } from "#messages";
+import { MAX_COUNTED, type Queryable, sql } from "#platform";
 
 /** Deliveries of an account that wait for their first attempt, and for another after a failure. */
 export async function countWaiting(
   db: Queryable,
   accountId: string,
 ): Promise<{ waiting: number; retrying: number }> {
-  // The lanes of an account lie side by side: they begin with the same 48 bits.
-  const first = accountOf(hostKey(accountId, "")) << 16n;
+  const lanes = lanesOf(accountId);
   const [counts] = await db.query<{ waiting: number; retrying: number }>(sql`
     select count(*) filter (where attempts = 0) as waiting, count(*) filter (where attempts > 0) as retrying
       from (select attempts
               from webhook_deliveries
-             where host_key between ${first.toString()}::bigint and ${(first + 0xffffn).toString()}::bigint
+             where host_key between ${lanes.first.toString()}::bigint and ${lanes.last.toString()}::bigint
                and account_id = ${accountId}
              limit ${MAX_COUNTED}) w`);
   return counts ?? { waiting: 0, retrying: 0 };

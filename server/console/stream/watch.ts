@@ -1,7 +1,7 @@
-import { type Queryable, sql } from "#platform";
+import { NIL_ID, type Queryable, sql } from "#platform";
 
 /** Stands for what concerns the operator, in the place of an account. */
-export const OPERATOR = "00000000-0000-0000-0000-000000000000";
+export const OPERATOR = NIL_ID;
 
 export type Change = {
   account_id: string;
