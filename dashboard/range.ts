@@ -1,3 +1,4 @@
+import type { Zone } from "./format.ts";
 import { present, type RawSearch, readChoice, readTime } from "./search.ts";
 
 /** A relative range stays relative in the address; a custom one is two times. */
@@ -29,4 +30,17 @@ export function boundsOf(search: RangeSearch, nowMs: number): { from?: string; t
   }
   if (search.range === undefined) return {};
   return { from: new Date(nowMs - RANGE_MS[search.range]).toISOString() };
+}
+
+/** A wall clock time of the page's zone, which is the browser's or UTC, as an instant. */
+export function fromWall(wall: string, zone: Zone): string | undefined {
+  const time = Date.parse(zone === "UTC" ? `${wall}Z` : wall);
+  return Number.isNaN(time) ? undefined : new Date(time).toISOString();
+}
+
+export function toWall(iso: string | undefined, zone: Zone): string {
+  if (iso === undefined) return "";
+  const time = new Date(iso);
+  const offsetMs = zone === "UTC" ? 0 : time.getTimezoneOffset() * 60_000;
+  return new Date(time.getTime() - offsetMs).toISOString().slice(0, 16);
 }

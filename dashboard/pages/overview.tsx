@@ -39,11 +39,7 @@ export function OverviewPage() {
       title={text.title}
       about={name}
       hasTimes={hasMessage}
-      actions={
-        hasMessage && (
-          <RangePicker range={search} fallback="24h" onChange={choose} key={search.from} />
-        )
-      }
+      actions={hasMessage && <RangePicker range={search} fallback="24h" onChange={choose} />}
     >
       {hasMessage && <Numbers search={search} onRange={choose} />}
       {progress.data && steps?.some(({ isDone }) => !isDone) && !(hasMessage && walk.isHidden) && (

@@ -1,8 +1,9 @@
 import { Button, Group, NativeSelect, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { formatMinute, type Zone } from "../format.ts";
-import { RANGES, type RangeSearch, type RelativeRange } from "../range.ts";
+import { fromWall, RANGES, type RangeSearch, type RelativeRange, toWall } from "../range.ts";
 import { filterText as text } from "../text/messages.ts";
+import { useIsAnother } from "./use-is-another.ts";
 import { useZone } from "./zone.tsx";
 
 type Props = {
@@ -15,6 +16,9 @@ type Props = {
 /** Relative ranges, and a custom one in the zone of the page. */
 export function RangePicker({ range, fallback, onChange }: Props) {
   const [isCustom, setIsCustom] = useState(range.from !== undefined);
+  if (useIsAnother(`${range.range} ${range.from} ${range.to}`)) {
+    setIsCustom(range.from !== undefined);
+  }
   const value = isCustom || range.from !== undefined ? "custom" : (range.range ?? fallback ?? "");
   const choices = [
     ...(fallback ? [] : [{ value: "", label: text.all }]),
@@ -45,6 +49,10 @@ function CustomRange({ range, onChange }: Pick<Props, "range" | "onChange">) {
   const [from, setFrom] = useState(() => toWall(range.from, zone));
   const [to, setTo] = useState(() => toWall(range.to, zone));
   const [error, setError] = useState<string>();
+  if (useIsAnother(`${range.from} ${range.to}`)) {
+    setFrom(toWall(range.from, zone));
+    setTo(toWall(range.to, zone));
+  }
   function apply(): void {
     const [begin, end] = [fromWall(from, zone), fromWall(to, zone)];
     if (begin === undefined || end === undefined || begin >= end) return setError(text.wrongOrder);
@@ -71,19 +79,6 @@ function CustomRange({ range, onChange }: Pick<Props, "range" | "onChange">) {
       </Button>
     </Group>
   );
-}
-
-/** A wall clock time of the page's zone, which is the browser's or UTC, as an instant. */
-export function fromWall(wall: string, zone: Zone): string | undefined {
-  const time = Date.parse(zone === "UTC" ? `${wall}Z` : wall);
-  return Number.isNaN(time) ? undefined : new Date(time).toISOString();
-}
-
-export function toWall(iso: string | undefined, zone: Zone): string {
-  if (iso === undefined) return "";
-  const time = new Date(iso);
-  const offsetMs = zone === "UTC" ? 0 : time.getTimezoneOffset() * 60_000;
-  return new Date(time.getTime() - offsetMs).toISOString().slice(0, 16);
 }
 
 /** The range in words, for a pill. */

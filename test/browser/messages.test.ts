@@ -149,6 +149,12 @@ test("filters live in the address, Back walks them, and unknown ones leave it", 
   await page.goto(`${site.url}/messages?reference=order-7`);
   await page.locator(rows).first().waitFor();
   assert.equal(await page.locator(rows).count(), 1);
+
+  await page.goto(`${site.url}/messages?from=2026-01-01T00:00:00.000Z&to=2099-01-01T00:00:00.000Z`);
+  await page.locator(rows).nth(2).waitFor();
+  await page.getByRole("button", { name: "Clear filters" }).click();
+  await page.getByRole("button", { name: "Apply" }).waitFor({ state: "detached" });
+  assert.equal(await page.getByLabel("Range", { exact: true }).inputValue(), "");
 });
 
 test("a number is found however it is written, and a reference that looks like one as well", async () => {
