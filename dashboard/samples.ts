@@ -100,6 +100,7 @@ function phpString(text: string): string {
 }
 
 function phpValue(value: unknown): string {
+  if (typeof value === "object") return `json_decode(${phpString(JSON.stringify(value))})`;
   return typeof value === "number" ? String(value) : phpString(String(value));
 }
 

@@ -11,10 +11,12 @@ export const composeText = {
   more: "More options",
   sendAt: "Send later",
   sendAtHint: (zone: string) => `In ${zone}; at most 35 days ahead.`,
+  sendAtWrong: "Give the whole date and time, or empty the field.",
   callbackUrl: "Callback address",
   callbackHint: "Receives a signed webhook on every change of status.",
   reference: "Reference",
   referenceHint: "Your own id; you can search by it.",
+  metadata: "Metadata, as before:",
   send: "Send message",
   sendFor: (credits: string) => `Send for ${credits}`,
   recipientNeeded: "Enter a number.",
@@ -42,6 +44,9 @@ export const composeText = {
   sentTo: (recipient: string) => `To ${recipient}`,
   insufficient: (required: string, available: string) =>
     `This costs ${required}, and the account has ${available}.`,
+  sentBefore:
+    "The message as it was before your change has been sent, though its answer was lost. Send once more to send this one too.",
+  lookAtMessages: "Look at the messages",
 } as const;
 
 /** How a message to the simulator ends, by the last four digits of its recipient. */

@@ -82,7 +82,7 @@ test("who leaves Compose before the answer comes stays where they went", async (
   assert.equal(new URL(page.url()).pathname, "/messages");
 });
 
-test("the counter equals the preview, and 11 segments are refused before sending", async () => {
+test("the counter equals the preview, and 11 segments or half a date are refused before sending", async () => {
   await using tab = await site.signedIn(ada, "/compose");
   const counter = (name: string) => tab.page.locator(`[data-counter=${name}]`);
   await tab.page.getByLabel("Recipient").fill("4915112345678");
@@ -107,8 +107,40 @@ test("the counter equals the preview, and 11 segments are refused before sending
   await tab.page.getByText("This needs 11 segments; 10 are the most.").waitFor();
   assert.equal(await counter("credits").innerText(), "…");
   await tab.page.getByRole("button", { name: "Send message" }).click();
+  await tab.page.getByLabel("Text").fill("Later");
+  await tab.page.getByRole("button", { name: "More options" }).click();
+  await tab.page.getByLabel("Send later").press("1");
+  await tab.page.getByRole("button", { name: "Send for 1 credit" }).click();
+  await tab.page.getByText("Give the whole date and time, or empty the field.").waitFor();
 
   assert.ok(!tab.requests.some((each) => /^POST .*\/messages$/.test(each)));
+});
+
+test("who changes a text whose answer was lost is told that it was sent, and can send the other too", async () => {
+  await using tab = await site.signedIn(ada, "/compose", { statuses: [0, 409] });
+  const { page } = tab;
+  const texts = () =>
+    site.db.query(sql`
+      select text from messages where recipient = '4915112345677' order by message_id`);
+  await page.getByLabel("Recipient").fill("4915112345677");
+  await page.getByLabel("Text").fill("First");
+  await page.route("**/messages", async (route) => {
+    await route.fetch();
+    await route.abort("internetdisconnected");
+  });
+  await page.getByRole("button", { name: "Send for 1 credit" }).click();
+  await page.getByText("what you did may or may not have happened").waitFor();
+  await page.unroute("**/messages");
+
+  await page.getByLabel("Text").fill("Second");
+  await page.getByRole("button", { name: "Send for 1 credit" }).click();
+  await page.getByText("The message as it was before your change has been sent").waitFor();
+  assert.deepEqual(await texts(), [{ text: "First" }]);
+  await tab.check("sent before");
+  await page.getByRole("button", { name: "Send for 1 credit" }).click();
+  await page.getByRole("link", { name: "Write another" }).waitFor();
+
+  assert.deepEqual(await texts(), [{ text: "First" }, { text: "Second" }]);
 });
 
 test("a message that the account cannot pay for names price and balance", async () => {
@@ -213,7 +245,7 @@ test("new messages raise a pill and move no row; Live puts them in", async () =>
   await page.getByRole("cell", { name: "Another one" }).waitFor();
 });
 
-test("a message that waits can be canceled, and its refund is shown", async () => {
+test("a message that waits can be canceled, its refund is shown, and it can be sent again with all it had", async () => {
   const sendAt = new Date(Date.now() + 3_600_000).toISOString();
   const more = { metadata: { note: "x".repeat(200) }, callbackUrl: "https://example.com/hooks" };
   const { messageId } = await send("4915112345678", "Later", { sendAt, ...more });
@@ -226,6 +258,15 @@ test("a message that waits can be canceled, and its refund is shown", async () =
 
   await tab.page.getByText("FAILED, 1 credit refunded").waitFor();
   await tab.page.getByText("CANCELED", { exact: false }).first().waitFor();
+  await tab.page.getByRole("link", { name: "Send again" }).click();
+  await tab.page.getByText("Metadata, as before").waitFor();
+  await tab.check("send again");
+  await tab.page.getByRole("button", { name: "Send for 1 credit" }).click();
+  await tab.page.getByRole("link", { name: "Write another" }).waitFor();
+  const [again] = await site.db.query(sql`
+    select metadata, callback_url from messages where text = 'Later' order by message_id desc limit 1`);
+  const { metadata, callbackUrl } = more;
+  assert.deepEqual(again, { metadata: JSON.stringify(metadata), callback_url: callbackUrl });
 });
 
 test("another account's message is not found", async () => {

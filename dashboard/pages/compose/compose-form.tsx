@@ -1,4 +1,14 @@
-import { Anchor, Button, Collapse, Group, Stack, Text, Textarea, TextInput } from "@mantine/core";
+import {
+  Anchor,
+  Button,
+  Code,
+  Collapse,
+  Group,
+  Stack,
+  Text,
+  Textarea,
+  TextInput,
+} from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconChevronDown, IconSend } from "@tabler/icons-react";
 import { useSearch } from "@tanstack/react-router";
@@ -7,13 +17,16 @@ import type { NewMessage } from "#contract";
 import { countSegments } from "#contract/segments";
 import { call, newIdempotencyKey } from "../../api.ts";
 import { useDraft } from "../../drafts.ts";
-import { type Failure, fieldErrors } from "../../failure.ts";
-import { countOf, zoneName } from "../../format.ts";
+import { type Failure, fieldErrors, localFailure } from "../../failure.ts";
+import { countOf, type Zone, zoneName } from "../../format.ts";
+import { fromWall } from "../../range.ts";
+import { present } from "../../search.ts";
 import { useAccount, useDenial } from "../../session.ts";
 import { composeText as text } from "../../text/compose.ts";
 import { FailureLine } from "../../ui/failure-panel.tsx";
+import { TextLink } from "../../ui/link.tsx";
 import { ReasonedButton } from "../../ui/reasoned.tsx";
-import { useFields } from "../../ui/use-fields.ts";
+import { type Fields, useFields } from "../../ui/use-fields.ts";
 import { useZone } from "../../ui/zone.tsx";
 import { useAction } from "../../use-action.ts";
 import { useRead } from "../../use-read.ts";
@@ -27,6 +40,8 @@ type Values = {
   sendAt: string;
   callbackUrl: string;
   reference: string;
+  /** Of a message that is sent again. */
+  metadata: Record<string, string> | null;
 };
 
 const EMPTY: Values = {
@@ -36,6 +51,7 @@ const EMPTY: Values = {
   sendAt: "",
   callbackUrl: "",
   reference: "",
+  metadata: null,
 };
 
 const MAX_SEGMENTS = 10;
@@ -44,9 +60,10 @@ const MAX_SEGMENTS = 10;
 export function useComposeFields() {
   const zone = useZone();
   const [draft, keep, forget] = useDraft<Values>("compose", EMPTY);
-  const fields = useFields<Values>(draft, {
+  const fields: Fields<Values> = useFields<Values>(draft, {
     recipient: (value) => (value.trim() === "" ? text.recipientNeeded : null),
     text: checkText,
+    sendAt: (value) => checkTime(value, zone, fields.getInputNode("sendAt")),
   });
   const { values } = fields;
   useEffect(() => keep(values), [values]);
@@ -63,16 +80,21 @@ function checkText(value: string): string | null {
   return segments > MAX_SEGMENTS ? text.tooLong(segments) : null;
 }
 
+/** Half a time reads as an empty field, which would mean now: only the field itself knows better. */
+function checkTime(value: string, zone: Zone, input: HTMLInputElement | null): string | null {
+  const isWhole = value === "" ? !input?.validity.badInput : fromWall(value, zone) !== undefined;
+  return isWhole ? null : text.sendAtWrong;
+}
+
 /** What is left empty is left out. A wall clock time is of the zone of the page. */
-function toMessage(values: Values, zone: string): NewMessage {
-  const { recipient, text: content, sendAt, ...others } = values;
+function toMessage(values: Values, zone: Zone): NewMessage {
+  const { recipient, text: content, sendAt, metadata, ...others } = values;
   const given = Object.entries(others).filter(([, value]) => value.trim() !== "");
-  const time = Date.parse(zone === "UTC" ? `${sendAt}Z` : sendAt);
   return {
     recipient: recipient.replaceAll(/[\s().-]/g, ""),
     text: content,
     ...Object.fromEntries(given.map(([name, value]) => [name, value.trim()])),
-    ...(Number.isNaN(time) ? {} : { sendAt: new Date(time).toISOString() }),
+    ...present({ metadata: metadata ?? undefined, sendAt: fromWall(sendAt, zone) }),
   };
 }
 
@@ -82,7 +104,7 @@ export function ComposeForm({ compose, price, onSent }: Props) {
   const { fields, message, forget } = compose;
   const { accountId } = useAccount();
   const denial = useDenial("developer");
-  const [idempotencyKey] = useState(newIdempotencyKey);
+  const [idempotencyKey, setIdempotencyKey] = useState(newIdempotencyKey);
   const send = useAction(async (body: NewMessage) => {
     const sent = await call(
       "POST /console/accounts/{accountId}/messages",
@@ -97,8 +119,10 @@ export function ComposeForm({ compose, price, onSent }: Props) {
   async function submit(): Promise<void> {
     if (!message) return;
     const outcome = await send.run(message);
-    if (outcome?.ok === false) fields.take(outcome.failure);
     if (outcome?.ok) onSent(outcome.result.messageId);
+    if (outcome?.ok !== false) return;
+    fields.take(outcome.failure);
+    if (isSentBefore(outcome.failure)) setIdempotencyKey(newIdempotencyKey());
   }
   const credits = price.preview && countOf(price.preview.credits, "credit");
   const early = price.failure && fieldErrors(price.failure, Object.keys(EMPTY)).fields;
@@ -123,6 +147,11 @@ export function ComposeForm({ compose, price, onSent }: Props) {
           {...fields.getInputProps("text")}
           error={fields.errors["text"] ?? lengthProblem(fields.values.text) ?? early?.["text"]}
         />
+        {fields.values.metadata && (
+          <Text size="sm" style={{ overflowWrap: "anywhere" }}>
+            {text.metadata} <Code>{JSON.stringify(fields.values.metadata)}</Code>
+          </Text>
+        )}
         <MoreOptions compose={compose} early={early} />
         <Group>
           <ReasonedButton
@@ -144,7 +173,21 @@ function lengthProblem(value: string): string | undefined {
   return value.trim() === "" ? undefined : (checkText(value) ?? undefined);
 }
 
+/** The key belongs to this form alone: only a send whose answer was lost can have used it. */
+function isSentBefore({ code }: Failure): boolean {
+  return code === "IDEMPOTENCY_KEY_REUSED";
+}
+
 function SendFailure({ failure }: { failure: Failure }) {
+  if (isSentBefore(failure)) {
+    return (
+      <FailureLine failure={localFailure(failure.code, text.sentBefore)}>
+        <TextLink to="/messages" underline="always">
+          {text.lookAtMessages}
+        </TextLink>
+      </FailureLine>
+    );
+  }
   const [detail] = failure.details;
   const { required, available } = detail ?? {};
   if (
@@ -204,7 +247,11 @@ type MoreProps = { compose: Compose; early: Record<string, string> | undefined }
 function MoreOptions({ compose: { fields }, early }: MoreProps) {
   const zone = useZone();
   const { sendAt, callbackUrl, reference } = fields.values;
-  const [isOpen, more] = useDisclosure([sendAt, callbackUrl, reference].some(Boolean));
+  const [isChosen, more] = useDisclosure([sendAt, callbackUrl, reference].some(Boolean));
+  const { errors } = fields;
+  // What is wrong is in sight.
+  const isOpen =
+    isChosen || [errors["sendAt"], errors["callbackUrl"], errors["reference"]].some(Boolean);
   return (
     <div>
       <Anchor
