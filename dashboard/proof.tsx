@@ -7,6 +7,7 @@ import { Failure, isProofFailure, localFailure } from "./failure.ts";
 import { useMe } from "./session.ts";
 import { proofText as text } from "./text/proof.ts";
 import { words } from "./text/words.ts";
+import { askAgain } from "./use-read.ts";
 
 /** A proof that runs out while a form is filled in is asked for at once, not after a refusal. */
 const MARGIN_MS = 60_000;
@@ -44,7 +45,7 @@ export function useProof(): Proof {
     setIsNeeded(false);
     setValue("");
     setError(undefined);
-    void client.invalidateQueries({ queryKey: ["GET /console/me"] });
+    askAgain(client, ["GET /console/me"]);
   }
 
   async function guard<Result>(act: () => Promise<Result>): Promise<Result> {
@@ -85,7 +86,12 @@ export function useProof(): Proof {
           type="button"
           size="sm"
           ta="left"
-          onClick={() => setMethod(method === "password" ? "code" : "password")}
+          onClick={() => {
+            // A code is shown while it is typed: what was meant as a password must not stand there.
+            setValue("");
+            setError(undefined);
+            setMethod(method === "password" ? "code" : "password");
+          }}
         >
           {method === "password" ? text.useCode : text.usePassword}
         </Anchor>

@@ -99,6 +99,36 @@ test("a second factor is switched on by its code, which works once, as each reco
   await other.page.getByRole("heading", { name: "Sign in" }).waitFor();
 });
 
+test("a proof that runs out in a dialog is asked for there, and a password does not become a code that all can read", async () => {
+  const fay = await site.person("Fay Wray", [[account, "viewer"]]);
+  await using tab = await site.signedIn(fay, "/profile", { statuses: [403] });
+  const { page } = tab;
+  const outdate = () =>
+    site.db.query(sql`
+      update sessions set proven_at = proven_at - interval '1 hour' where user_id = ${fay.userId}`);
+  await page.getByRole("button", { name: "Switch on…" }).click();
+  await dialog(page).getByRole("button", { name: "Begin" }).click();
+  const seed = (await dialog(page).getByLabel("Secret", { exact: true }).textContent()) ?? "";
+  site.secrets.set(seed, /second-factor\/enrol$/);
+
+  await outdate();
+  await dialog(page).getByLabel("6-digit code").fill(codeOf(seed, systemClock.now()));
+  await dialog(page).getByRole("button", { name: "Switch on" }).click();
+  await dialog(page).getByLabel("Your password").fill(fay.password);
+  await tab.check("proof for the second factor");
+  await dialog(page).getByRole("button", { name: "Switch on" }).click();
+  await dialog(page).getByRole("button", { name: "Copy codes" }).click();
+  await dialog(page).getByRole("button", { name: "Done" }).click();
+  await page.getByText("On. 10 recovery codes left.").waitFor();
+
+  await outdate();
+  await page.reload();
+  await page.getByRole("button", { name: "Switch off…" }).click();
+  await dialog(page).getByLabel("Your password").fill(fay.password);
+  await dialog(page).getByRole("button", { name: "Use a code instead" }).click();
+  assert.equal(await dialog(page).getByLabel("Code of your second factor").inputValue(), "");
+});
+
 test("places can be signed out from here, and theme, zone and letters are kept in the profile", async () => {
   const dora = await site.person("Dora Maar", [[account, "viewer"]]);
   await using other = await site.signedIn(dora, "/keys", { statuses: [401, 404] });

@@ -3,6 +3,7 @@ import { IconDownload } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { type Answer, call } from "../../api.ts";
+import { isProofFailure } from "../../failure.ts";
 import { useProof } from "../../proof.tsx";
 import { profileText as text } from "../../text/settings.ts";
 import { fieldText } from "../../text/sign-in.ts";
@@ -110,14 +111,15 @@ function FirstCode({ seed, onCodes }: { seed: Seed; onCodes: (codes: string[]) =
     { code: "" },
     { code: (value) => (value.trim() === "" ? fieldText.codeNeeded : null) },
   );
+  const proof = useProof();
   const confirm = useAction((code: string) =>
-    call("POST /console/auth/second-factor/confirm", { body: { code } }),
+    proof.guard(() => call("POST /console/auth/second-factor/confirm", { body: { code } })),
   );
   async function send({ code }: { code: string }): Promise<void> {
     const outcome = await confirm.run(code);
     askAgain(client, ["GET /console/me", "GET /console/auth/sessions"]);
     if (outcome?.ok) onCodes(outcome.result.recoveryCodes);
-    else fields.getInputNode("code")?.focus();
+    else if (outcome && !isProofFailure(outcome.failure)) fields.getInputNode("code")?.focus();
   }
   return (
     <DialogForm
@@ -146,6 +148,7 @@ function FirstCode({ seed, onCodes }: { seed: Seed; onCodes: (codes: string[]) =
         autoFocus
         {...fields.getInputProps("code")}
       />
+      {proof.fields}
     </DialogForm>
   );
 }
