@@ -1,13 +1,12 @@
 import { Button, Group, PasswordInput, Stack, Switch, Text, TextInput } from "@mantine/core";
 import { Radio, useMantineColorScheme } from "@mantine/core";
-import { useQueryClient } from "@tanstack/react-query";
-import { Suspense, useRef, useState } from "react";
+import { Suspense, useState } from "react";
 import { call } from "../api.ts";
 import { checkName, checkNewPassword } from "../fields.ts";
 import { browserZone, countOf, zoneName } from "../format.ts";
 import type { Failure } from "../failure.ts";
 import { part } from "../parts.ts";
-import { type Me, meOptions, useMe } from "../session.ts";
+import { useMe } from "../session.ts";
 import type { Theme } from "../shell/user-menu.tsx";
 import { profileText as text } from "../text/settings.ts";
 import { shellText } from "../text/shell.ts";
@@ -18,7 +17,7 @@ import { Page } from "../ui/page.tsx";
 import { toast } from "../ui/toasts.tsx";
 import { useFields } from "../ui/use-fields.ts";
 import { useAction } from "../use-action.ts";
-import { askAgain } from "../use-read.ts";
+import { useSaveMe } from "../use-save-me.ts";
 import type { FactorDialog } from "./profile/second-factor.tsx";
 import { Part } from "./profile/part.tsx";
 import { Sessions } from "./profile/sessions.tsx";
@@ -37,37 +36,6 @@ export function ProfilePage() {
       </Stack>
     </Page>
   );
-}
-
-type Change = { name?: string; preferences?: Partial<Me["preferences"]> };
-
-/** What is chosen shows at once; changes that follow each other quickly are saved one after the other. */
-function useSaveMe() {
-  const client = useQueryClient();
-  const last = useRef<Promise<unknown>>(Promise.resolve());
-  const { queryKey } = meOptions;
-  const save = useAction((change: Change) => {
-    const version = client.getQueryData<Me>(queryKey)?.version ?? 0;
-    return call("PATCH /console/me", { body: { version, ...change } });
-  });
-  async function send(change: Change) {
-    const outcome = await save.run(change);
-    if (outcome?.ok) client.setQueryData<Me>(queryKey, outcome.result);
-    else askAgain(client, ["GET /console/me"]);
-    return outcome;
-  }
-  return {
-    ...save,
-    run(change: Change) {
-      client.setQueryData<Me>(
-        queryKey,
-        (me) => me && { ...me, preferences: { ...me.preferences, ...change.preferences } },
-      );
-      const sent = last.current.then(() => send(change));
-      last.current = sent;
-      return sent;
-    },
-  };
 }
 
 function NamePart() {

@@ -8,7 +8,6 @@ import {
   IconSun,
   IconUser,
 } from "@tabler/icons-react";
-import { useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { call } from "../api.ts";
 import { clearDrafts } from "../drafts.ts";
@@ -24,6 +23,7 @@ import {
 } from "../ui/popover-menu.tsx";
 import { toast } from "../ui/toasts.tsx";
 import { useAction } from "../use-action.ts";
+import { useSaveMe } from "../use-save-me.ts";
 import classes from "./shell.module.css";
 
 const THEMES = [
@@ -89,7 +89,7 @@ function ThemeItems() {
           type="button"
           className={menuItemClass}
           aria-pressed={colorScheme === scheme}
-          onClick={() => choose(theme)}
+          onClick={() => void choose(theme)}
         >
           <Icon size={16} aria-hidden />
           {shellText.themes[theme]}
@@ -103,16 +103,14 @@ function ThemeItems() {
 export type Theme = (typeof THEMES)[number]["theme"];
 
 /** In force at once in this browser, and kept in the profile for the next one. */
-function useThemeChoice(): (theme: Theme) => void {
+function useThemeChoice(): (theme: Theme) => Promise<void> {
   const { setColorScheme } = useMantineColorScheme();
-  const client = useQueryClient();
-  const { version } = useMe();
-  const save = useAction((theme: Theme) =>
-    call("PATCH /console/me", { body: { version, preferences: { theme } } }),
-  );
-  return (theme) => {
+  const save = useSaveMe();
+  return async (theme) => {
     setColorScheme(theme === "system" ? "auto" : theme);
-    void save.run(theme).then(() => client.invalidateQueries({ queryKey: ["GET /console/me"] }));
+    const outcome = await save.run({ preferences: { theme } });
+    if (outcome?.ok !== false) return;
+    toast({ title: shellText.themeNotKept, message: outcome.failure.message, isWarning: true });
   };
 }
 

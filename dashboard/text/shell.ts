@@ -20,6 +20,7 @@ export const shellText = {
   creditsGone: "No credits left",
   theme: "Theme",
   themes: { system: "System", light: "Light", dark: "Dark" },
+  themeNotKept: "The theme is not saved in your profile",
   userMenu: (name: string) => `User menu of ${name}`,
   profile: "Profile",
   signOut: "Sign out",

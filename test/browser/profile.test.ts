@@ -144,6 +144,7 @@ test("places can be signed out from here, and theme, zone and letters are kept i
 
   await page.getByRole("button", { name: /^Sign out Chrome/ }).click();
   await other.page.getByRole("heading", { name: "Sign in" }).waitFor();
+  await chooseInMenu(tab, dora);
   for (const choice of ["UTC", "Dark"]) {
     await page.getByLabel(choice).click();
     await page.getByRole("radio", { name: choice, checked: true }).waitFor();
@@ -162,6 +163,40 @@ test("places can be signed out from here, and theme, zone and letters are kept i
   await page.keyboard.press("?");
   assert.equal(await dialog(page).count(), 0, "letters do nothing");
 });
+
+/** Two themes before the first is saved, of which the last is kept; then one that cannot be saved. */
+async function chooseInMenu(tab: Tab, { name }: Person): Promise<void> {
+  const { page } = tab;
+  const [answer, saved] = [Promise.withResolvers<void>(), savedTheme(page, "light")];
+  const menu = page.getByRole("group", { name: "Theme", exact: true });
+  const theme = (label: string) => menu.getByRole("button", { name: label });
+  await page.getByRole("button", { name: `User menu of ${name}` }).click();
+  await page.route("**/console/me", async (route) => {
+    if (route.request().method() === "PATCH") await answer.promise;
+    await route.continue();
+  });
+  await theme("Dark").click();
+  await theme("Light").click();
+  answer.resolve();
+  await saved;
+  await page.locator("html[data-mantine-color-scheme=light]").waitFor();
+  await page.unroute("**/console/me");
+
+  tab.expect(0);
+  await page.route("**/console/me", (route) =>
+    route.request().method() === "PATCH" ? route.abort("internetdisconnected") : route.continue(),
+  );
+  await theme("System").click();
+  await page.getByText("The theme is not saved in your profile").waitFor();
+  await page.unroute("**/console/me");
+  await page.keyboard.press("Escape");
+}
+
+function savedTheme(page: Page, theme: string) {
+  return page.waitForResponse(
+    (response) => response.ok() && response.request().postData()?.includes(theme) === true,
+  );
+}
 
 test("the default sender is used by the next send, and the low mark colours the credits", async () => {
   await using tab = await site.signedIn(ada, "/settings");
