@@ -1,8 +1,10 @@
 import {
   keepPreviousData,
   queryOptions,
-  useQuery,
+  type Query,
   type QueryClient,
+  type QueryFilters,
+  useQuery,
   type UseQueryResult,
 } from "@tanstack/react-query";
 import { type Answer, call, type Input, type ReadRoute } from "./api.ts";
@@ -55,10 +57,34 @@ export function askAgain(
   routes: readonly ReadRoute[],
   params?: Record<string, string>,
 ): void {
-  void client.invalidateQueries({
+  askAgainAll(client, {
     predicate: ({ queryKey: [route, input] }) =>
       routes.includes(route as ReadRoute) && (params === undefined || holds(input, params)),
   });
+}
+
+export function askAgainAll(client: QueryClient, filters: QueryFilters): void {
+  for (const query of client.getQueryCache().findAll(filters)) askOnceMore(client, query);
+}
+
+/** Those to ask again as soon as the answer on its way has come. */
+const waiting = new WeakSet<Query>();
+
+/**
+ * An answer on its way is left to come: on a slow line, changes that each cancelled it would keep the
+ * page from ever getting one. It may be older than this change, so it is asked for once more after it.
+ */
+function askOnceMore(client: QueryClient, query: Query): void {
+  if (query.state.fetchStatus === "idle") {
+    return void client.invalidateQueries({ queryKey: query.queryKey, exact: true });
+  }
+  if (waiting.has(query)) return;
+  waiting.add(query);
+  const goOn = () => {
+    waiting.delete(query);
+    askOnceMore(client, query);
+  };
+  query.promise?.then(goOn, goOn);
 }
 
 function holds(input: unknown, params: Record<string, string>): boolean {

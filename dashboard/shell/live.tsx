@@ -3,7 +3,7 @@ import { createContext, type ReactNode, use, useEffect, useEffectEvent, useRef }
 import type { StreamEvent } from "#contract";
 import { addressOf, type ReadRoute } from "../api.ts";
 import { useAccount } from "../session.ts";
-import { askAgain } from "../use-read.ts";
+import { askAgain, askAgainAll } from "../use-read.ts";
 import { useStream } from "./stream.ts";
 
 type Listener = (events: StreamEvent[]) => void;
@@ -84,8 +84,7 @@ function refresh(client: QueryClient, events: StreamEvent[]): void {
   const types = new Set(events.map(({ type }) => type));
   // The list of messages refreshes itself: it must not move rows.
   if (types.has("all")) {
-    void client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== `${A}/messages` });
-    return;
+    return askAgainAll(client, { predicate: ({ queryKey }) => queryKey[0] !== `${A}/messages` });
   }
   askAgain(client, [...new Set([...types].flatMap((type) => SHOWS[type]))]);
   for (const event of events) {

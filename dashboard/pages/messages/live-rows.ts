@@ -3,7 +3,8 @@ import { useEffect } from "react";
 import type { ConsoleMessage } from "#contract";
 import { type Answer, call, type Input } from "../../api.ts";
 import { useLiveEvents } from "../../shell/live.tsx";
-import { readOptions } from "../../use-read.ts";
+import { askAgainAll, readOptions } from "../../use-read.ts";
+import { newerRows } from "./newer-rows.ts";
 
 const LIST = "GET /console/accounts/{accountId}/messages";
 type List = Answer<typeof LIST>;
@@ -32,12 +33,16 @@ export function useLiveRows({ input, rows, isFirstPage, isLive }: Options): Live
   const client = useQueryClient();
   const options = readOptions(LIST, input);
   const newest = rows?.[0]?.message.createdAt;
+  // Under the route of the list, which only this asks again.
+  const newerKey = [LIST, "newer", input, newest];
   const newer = useQuery({
-    queryKey: ["new messages", input, newest],
+    queryKey: newerKey,
     queryFn: () => countNewer(input, newest ?? ""),
-    enabled: false,
+    enabled: newest !== undefined,
+    initialData: 0,
+    staleTime: Infinity,
   });
-  const reload = () => void client.invalidateQueries({ queryKey: options.queryKey });
+  const reload = () => askAgainAll(client, { queryKey: options.queryKey, exact: true });
   const hasDialog = () => document.querySelector("[role=dialog]") !== null;
 
   useLiveEvents((events) => {
@@ -50,22 +55,20 @@ export function useLiveRows({ input, rows, isFirstPage, isLive }: Options): Live
     const changed = isAll ? [...isShown] : [...ids].filter((id) => isShown.has(id));
     // Where the service is away the rows stay as they are; its stream comes back and says "all".
     if (changed.length > 0) refresh(changed).catch(() => undefined);
-    if (isFirstPage && (isAll || [...ids].some((id) => !isShown.has(id)))) void newer.refetch();
+    if (isFirstPage && (isAll || [...ids].some((id) => !isShown.has(id)))) {
+      askAgainAll(client, { queryKey: newerKey, exact: true });
+    }
   });
 
   async function refresh(ids: string[]): Promise<void> {
     const fresh = await readRows(input, ids);
     client.setQueryData<List>(
       options.queryKey,
-      (old) =>
-        old && {
-          ...old,
-          data: old.data.map((row) => fresh.get(row.message.messageId) ?? row),
-        },
+      (old) => old && { ...old, data: newerRows(old.data, fresh) },
     );
   }
 
-  const newCount = isFirstPage ? (newer.data ?? 0) : 0;
+  const newCount = isFirstPage ? newer.data : 0;
   useEffect(() => {
     if (isLive && newCount > 0) reload();
     // oxlint-disable-next-line react/exhaustive-deps -- only when Live is switched on
