@@ -12,7 +12,7 @@ import { useAccount } from "../session.ts";
 import { messagesText as text } from "../text/messages.ts";
 import { words } from "../text/words.ts";
 import { CsvButton } from "../ui/csv-button.tsx";
-import { Empty } from "../ui/empty.tsx";
+import { Empty, NoneSoFar } from "../ui/empty.tsx";
 import { ButtonLink } from "../ui/link.tsx";
 import { Listing } from "../ui/listing.tsx";
 import { Page } from "../ui/page.tsx";
@@ -177,15 +177,10 @@ function NoMessages({ search, nextCursor }: { search: MessagesSearch; nextCursor
   const navigate = useNavigate({ from: "/messages" });
   if (nextCursor !== null) {
     return (
-      <Empty
+      <NoneSoFar
         icon={<IconMessages aria-hidden />}
-        title={text.noMatchYet}
-        description={text.noMatchYetHint}
-      >
-        <ButtonLink to="/messages" search={{ ...search, cursor: nextCursor }} variant="default">
-          {text.lookFurther}
-        </ButtonLink>
-      </Empty>
+        onFurther={() => void navigate({ search: { ...search, cursor: nextCursor } })}
+      />
     );
   }
   if (isFiltered(search) || search.cursor) {

@@ -1,5 +1,6 @@
-import { EmptyState } from "@mantine/core";
+import { Button, EmptyState } from "@mantine/core";
 import type { ReactNode } from "react";
+import { words } from "../text/words.ts";
 
 type Props = { icon: ReactNode; title: string; description?: ReactNode; children?: ReactNode };
 
@@ -19,5 +20,18 @@ export function Empty({ icon, title, description, children }: Props) {
     >
       {children && <EmptyState.Actions>{children}</EmptyState.Actions>}
     </EmptyState>
+  );
+}
+
+type CutShortProps = { icon: ReactNode; onFurther: () => void };
+
+/** Nothing among what was looked at for one page; whether nothing matches is not known yet. */
+export function NoneSoFar({ icon, onFurther }: CutShortProps) {
+  return (
+    <Empty icon={icon} title={words.noneSoFar} description={words.noneSoFarHint}>
+      <Button variant="default" onClick={onFurther}>
+        {words.lookFurther}
+      </Button>
+    </Empty>
   );
 }

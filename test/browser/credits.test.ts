@@ -80,6 +80,24 @@ test("filters live in the address, and one that nothing fits can be cleared", as
   await rows(page).nth(1).waitFor();
 });
 
+test("where the look for a page was cut short, nothing is said of what was not looked at", async () => {
+  const long = await site.account({ name: "Long", credits: 0 });
+  const owner = await site.person("Long Owner", [[long, "owner"]]);
+  await site.db.query(sql`
+    insert into ledger (account_id, seq, message_id, kind, amount, balance_after, created_at)
+    select ${long.accountId}, n, gen_random_uuid(), case when n = 1 then 'refund' else 'charge' end, 0, 0, now()
+      from generate_series(1, 10001) n`);
+  await using tab = await site.signedIn(owner, "/credits?kind=refund");
+  const { page } = tab;
+
+  await page.getByText("None on this page").waitFor();
+  assert.equal(await page.getByText("No entries match").count(), 0);
+  await tab.check("cut short");
+  await page.getByRole("button", { name: "Look further back" }).click();
+
+  await rows(page).first().waitFor();
+});
+
 test("an operator books with a note, once per reference and never below zero; others cannot", async () => {
   const other = await site.account({ name: "Booked", credits: 0 });
   const owner = await site.person("Plain Owner", [[other, "owner"]]);

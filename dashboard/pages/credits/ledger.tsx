@@ -9,7 +9,7 @@ import { present } from "../../search.ts";
 import { useAccount } from "../../session.ts";
 import { creditsText as text } from "../../text/credits.ts";
 import { words } from "../../text/words.ts";
-import { Empty } from "../../ui/empty.tsx";
+import { Empty, NoneSoFar } from "../../ui/empty.tsx";
 import { FilterPills } from "../../ui/filter-pills.tsx";
 import { TextLink } from "../../ui/link.tsx";
 import { type Column, Listing } from "../../ui/listing.tsx";
@@ -53,7 +53,7 @@ export function Ledger() {
         failure={ledger.failure}
         onRetry={ledger.retry}
         isStale={ledger.isStale}
-        empty={<NoEntries search={search} />}
+        empty={<NoEntries search={search} nextCursor={ledger.data?.nextCursor ?? null} />}
         compact={(row) => <CompactEntry row={row} />}
       />
       <Pager
@@ -230,8 +230,16 @@ function isFiltered({ kind, month, messageId, cursor }: CreditsSearch): boolean 
   return [kind, month, messageId, cursor].some(Boolean);
 }
 
-function NoEntries({ search }: { search: CreditsSearch }) {
+function NoEntries({ search, nextCursor }: { search: CreditsSearch; nextCursor: string | null }) {
   const navigate = useNavigate({ from: "/credits" });
+  if (nextCursor !== null) {
+    return (
+      <NoneSoFar
+        icon={<IconCoins aria-hidden />}
+        onFurther={() => void navigate({ search: { ...search, cursor: nextCursor } })}
+      />
+    );
+  }
   if (!isFiltered(search)) {
     return (
       <Empty icon={<IconCoins aria-hidden />} title={text.noneYet} description={text.noneYetHint} />

@@ -12,7 +12,7 @@ import { present } from "../../search.ts";
 import { useAccount, useDenial } from "../../session.ts";
 import { webhooksText as text } from "../../text/webhooks.ts";
 import { words } from "../../text/words.ts";
-import { Empty } from "../../ui/empty.tsx";
+import { Empty, NoneSoFar } from "../../ui/empty.tsx";
 import { FailureLine } from "../../ui/failure-panel.tsx";
 import { Listing } from "../../ui/listing.tsx";
 import { Pager } from "../../ui/pager.tsx";
@@ -71,7 +71,7 @@ export function Deliveries() {
         failure={deliveries.failure}
         onRetry={deliveries.retry}
         isStale={deliveries.isStale}
-        empty={<NoDeliveries search={search} onClear={() => void navigate({ search: {} })} />}
+        empty={<NoDeliveries search={search} nextCursor={deliveries.data?.nextCursor ?? null} />}
         compact={(row) => <CompactDelivery row={row} />}
         onOpen={({ deliveryId }) => open(deliveryId)}
       />
@@ -151,13 +151,23 @@ function ReplaySelected({ ids, onDone }: { ids: string[]; onDone: () => void }) 
   );
 }
 
-function NoDeliveries({ search, onClear }: { search: WebhooksSearch; onClear: () => void }) {
+type NoneProps = { search: WebhooksSearch; nextCursor: string | null };
+
+function NoDeliveries({ search, nextCursor }: NoneProps) {
   const navigate = useNavigate({ from: "/webhooks" });
   const denial = useDenial("developer");
+  if (nextCursor !== null) {
+    return (
+      <NoneSoFar
+        icon={<IconWebhook aria-hidden />}
+        onFurther={() => void navigate({ search: { ...search, cursor: nextCursor } })}
+      />
+    );
+  }
   if (isFiltered(search) || search.cursor) {
     return (
       <Empty icon={<IconWebhook aria-hidden />} title={text.noMatch} description={text.noMatchHint}>
-        <Button variant="default" onClick={onClear}>
+        <Button variant="default" onClick={() => void navigate({ search: {} })}>
           {words.clearFilters}
         </Button>
       </Empty>
