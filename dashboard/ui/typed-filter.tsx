@@ -1,33 +1,23 @@
 import { TextInput } from "@mantine/core";
-import { useDebouncedCallback } from "@mantine/hooks";
 import { IconSearch } from "@tabler/icons-react";
-import { useState } from "react";
+import { useTyped } from "./use-typed.ts";
 
 type Props = {
   label: string;
   value: string | undefined;
-  onTyped: (typed: string | undefined) => void;
+  onTyped: (read: string | undefined) => void;
+  /** What of it filters; else all but the spaces around it. */
+  read?: (typed: string) => string | undefined;
   /** On a phone it is as wide as the page. */
   width?: number;
   isSearch?: boolean;
   example?: string;
 };
 
-const TYPING_MS = 400;
-
-/** A filter that one types: applied a moment after the last key, and following the address. */
 export function TypedFilter(props: Props) {
   const { label, value, onTyped, width = 220, isSearch = false, example } = props;
-  const [typed, setTyped] = useState(value ?? "");
-  const [before, setBefore] = useState(value);
-  if (before !== value) {
-    setBefore(value);
-    setTyped(value ?? "");
-  }
-  const apply = useDebouncedCallback(
-    (text: string) => onTyped(text.trim() || undefined),
-    TYPING_MS,
-  );
+  const { read = (text) => text.trim() || undefined } = props;
+  const [typed, type] = useTyped({ value, read, onTyped: (text) => onTyped(read(text)) });
   return (
     <TextInput
       label={label}
@@ -36,10 +26,7 @@ export function TypedFilter(props: Props) {
       placeholder={example}
       leftSection={isSearch && <IconSearch size={16} aria-hidden />}
       value={typed}
-      onChange={(event) => {
-        setTyped(event.currentTarget.value);
-        apply(event.currentTarget.value);
-      }}
+      onChange={(event) => type(event.currentTarget.value)}
     />
   );
 }

@@ -4,7 +4,7 @@ import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import type { Page } from "playwright-core";
-import { sql } from "#platform";
+import { rawSql, sql } from "#platform";
 import { selfSigned } from "../support/certificates.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileLate } from "../support/faults.ts";
@@ -236,6 +236,38 @@ test("what is exhausted is counted, replayed with progress, and the count equals
     .filter({ hasText: failing.url.replace("/hook", "") })
     .waitFor();
   await tab.check("receivers");
+});
+
+test("among thousands a look goes on where it was cut short, and filters stay as they are typed", async () => {
+  const busy = await site.account({ name: "Busy" });
+  const owner = await site.person("Busy Owner", [[busy, "owner"]]);
+  await site.db.query(sql`
+    with made as materialized (
+      select (left(id_floor(now())::text, 24) || lpad(to_hex(n), 11, '0') || '0')::uuid as id
+        from generate_series(1, 2001) n
+    ), told as (
+      insert into events (message_id, sequence, account_id, status, at, callback_url, body)
+      select id, 2, ${busy.accountId}, 'SENT', now(), 'https://shop.example.com/sms', '{}' from made
+    )
+    insert into webhook_attempts (account_id, message_id, sequence, attempt, at, step, http_status, total_ms, ended)
+    select ${busy.accountId}, id, 2, 1, now(), 0, 200, 31, 'delivered' from made`);
+  await site.db.query(rawSql("analyze"));
+  await using tab = await site.signedIn(owner, "/webhooks");
+  const { page } = tab;
+  await rows(page).first().waitFor();
+  const field = (name: string) => page.getByRole("textbox", { name });
+  const [host, status] = [field("Receiver"), field("HTTP status")];
+
+  await status.fill("404");
+  await page.waitForURL(/httpStatus=404/);
+  await status.press("Backspace");
+  await page.waitForURL((url) => !url.searchParams.has("httpStatus"));
+  assert.equal(await status.inputValue(), "40");
+  await host.fill("nobody ");
+  await page.getByText("None on this page").waitFor();
+  assert.equal(await host.inputValue(), "nobody ");
+  await page.getByRole("button", { name: "Look further back" }).click();
+  await page.getByText("No deliveries match").waitFor();
 });
 
 /** Makes the next attempt of what fails its last, instead of waiting nine hours for it. */

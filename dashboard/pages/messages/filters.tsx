@@ -1,13 +1,12 @@
 import { Chip, Group, NativeSelect, Stack, Text, TextInput } from "@mantine/core";
-import { useDebouncedCallback } from "@mantine/hooks";
 import { IconSearch } from "@tabler/icons-react";
-import { useState } from "react";
 import { useAccount } from "../../session.ts";
 import { messagesText as text } from "../../text/messages.ts";
 import { type ActiveFilter, FilterPills } from "../../ui/filter-pills.tsx";
 import { FilterBar } from "../../ui/filter-bar.tsx";
 import { RangePicker, rangeInWords } from "../../ui/range-picker.tsx";
 import { TypedFilter } from "../../ui/typed-filter.tsx";
+import { useTyped } from "../../ui/use-typed.ts";
 import { useZone } from "../../ui/zone.tsx";
 import { useRead } from "../../use-read.ts";
 import { ERROR_CODES, STATUSES } from "../../vocabulary.ts";
@@ -18,8 +17,6 @@ type Props = {
   /** A changed filter begins at the first page. Typing replaces the address, clicking adds to it. */
   onChange: (change: Partial<MessagesSearch>, isTyping?: boolean) => void;
 };
-
-const TYPING_MS = 400;
 
 export function MessageFilters({ search, onChange }: Props) {
   const keys = useKeyNames();
@@ -86,25 +83,15 @@ export function MessageFilters({ search, onChange }: Props) {
 
 /** One box for an id, a number or a reference; what was typed is recognised and named. */
 function SearchBox({ search, onChange }: Props) {
-  const inAddress = search.recipient ?? search.reference ?? "";
-  const [typed, setTyped] = useState(inAddress);
-  const [before, setBefore] = useState(inAddress);
-  if (before !== inAddress) {
-    setBefore(inAddress);
-    setTyped(inAddress);
-  }
+  const [typed, type] = useTyped({
+    value: search.recipient ?? search.reference,
+    read: (value) => {
+      const { recipient, reference } = searchOf(value);
+      return recipient ?? reference;
+    },
+    onTyped: (value) => onChange(searchOf(value), true),
+  });
   const wanted = typed === search.reference ? "reference" : recognise(typed)?.kind;
-  const apply = useDebouncedCallback((value: string) => {
-    const found = recognise(value);
-    onChange(
-      {
-        recipient: found?.kind === "recipient" ? found.recipient : undefined,
-        reference: found?.kind === "reference" ? found.reference : undefined,
-        id: found?.kind === "id" ? found.id : undefined,
-      },
-      true,
-    );
-  }, TYPING_MS);
   const named =
     wanted &&
     {
@@ -128,12 +115,18 @@ function SearchBox({ search, onChange }: Props) {
           </Text>
         )
       }
-      onChange={(event) => {
-        setTyped(event.currentTarget.value);
-        apply(event.currentTarget.value);
-      }}
+      onChange={(event) => type(event.currentTarget.value)}
     />
   );
+}
+
+function searchOf(typed: string): Pick<MessagesSearch, "recipient" | "reference" | "id"> {
+  const found = recognise(typed);
+  return {
+    recipient: found?.kind === "recipient" ? found.recipient : undefined,
+    reference: found?.kind === "reference" ? found.reference : undefined,
+    id: found?.kind === "id" ? found.id : undefined,
+  };
 }
 
 function useKeyNames(): Map<string, string> {

@@ -6,7 +6,7 @@ import { RangePicker, rangeInWords } from "../../ui/range-picker.tsx";
 import { TypedFilter } from "../../ui/typed-filter.tsx";
 import { useZone } from "../../ui/zone.tsx";
 import { DELIVERY_STATES, EVENTS } from "../../vocabulary.ts";
-import type { WebhooksSearch } from "./search.ts";
+import { readHttpStatus, type WebhooksSearch } from "./search.ts";
 
 type Props = {
   search: WebhooksSearch;
@@ -53,9 +53,8 @@ export function DeliveryFilters({ search, onChange }: Props) {
           label={text.httpStatus}
           width={110}
           value={search.httpStatus}
-          onTyped={(typed) =>
-            onChange({ httpStatus: typed && /^[1-9]\d\d$/.test(typed) ? typed : undefined }, true)
-          }
+          read={readHttpStatus}
+          onTyped={(httpStatus) => onChange({ httpStatus }, true)}
         />
         <RangePicker range={search} onChange={(range) => onChange({ ...NO_RANGE, ...range })} />
       </FilterBar>

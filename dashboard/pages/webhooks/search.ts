@@ -28,7 +28,6 @@ export type WebhooksSearch = PageSearch &
   };
 
 export function readWebhooks(raw: RawSearch): WebhooksSearch {
-  const httpStatus = readText(raw["httpStatus"], 3);
   return {
     ...readPage(raw),
     ...readRange(raw),
@@ -38,9 +37,14 @@ export function readWebhooks(raw: RawSearch): WebhooksSearch {
       event: readChoices(raw["event"], EVENTS),
       host: readText(raw["host"], 300),
       messageId: readId(raw["messageId"]),
-      httpStatus: httpStatus && /^[1-9]\d\d$/.test(httpStatus) ? httpStatus : undefined,
+      httpStatus: readHttpStatus(raw["httpStatus"]),
       id: readId(raw["id"]),
       dialog: readChoice(raw["dialog"], ["test", "replay"]),
     }),
   };
+}
+
+export function readHttpStatus(value: unknown): string | undefined {
+  const status = readText(value, 3) ?? "";
+  return /^[1-9]\d\d$/.test(status) ? status : undefined;
 }
