@@ -168,6 +168,7 @@ export const routingText = {
   first: "First carrier",
   second: "If that fails",
   noSecond: "None",
+  replaces: (carriers: string) => `Replaces what is set: ${carriers}.`,
   setRouteTitle: "Set a route",
   setRoute: "Set route",
   setPriceTitle: "Set a price",

@@ -111,7 +111,7 @@ test("a reset link made by the operator sets a new password, once", async () => 
   await his.page.getByRole("heading", { name: "Overview" }).waitFor();
 });
 
-test("a carrier is added by the command shown, bound, paused, changed, lost and found, and its password is nowhere", async () => {
+test("a carrier is added by the command shown, bound, paused, changed, lost and found, what fails is told, and its password is nowhere", async () => {
   const [password, changed] = ["sesam123", "anders12"];
   site.secrets.set(password, NOWHERE).set(changed, NOWHERE);
   await using tab = await site.signedIn(olga, "/operator/carriers");
@@ -170,6 +170,8 @@ test("a carrier is added by the command shown, bound, paused, changed, lost and 
   await page.getByLabel("First carrier").selectOption("acme");
   await page.getByRole("button", { name: "Set route" }).click();
   await row(page, "acme").waitFor();
+  await page.getByLabel("Prefix").fill("33");
+  await page.getByText("Replaces what is set: acme.").waitFor();
   await section(page, "Carriers").click();
   await acme.getByRole("button", { name: "Pause" }).click();
   await dialog(page).getByRole("button", { name: "Pause" }).click();
@@ -186,6 +188,11 @@ test("a carrier is added by the command shown, bound, paused, changed, lost and 
   await section(page, "Carriers").click();
   await fact(acme, "Error codes, last hour", "none").waitFor();
   await fact(acme, "Late receipts, last hour", "0").waitFor();
+  tab.expect(0);
+  await page.route("**/resume", (route) => route.abort("internetdisconnected"));
+  await acme.getByRole("button", { name: "Resume" }).click();
+  await acme.getByRole("alert").getByText("No answer came").waitFor();
+  await page.unroute("**/resume");
   // The second receipt comes when the first has ended the message.
   smsc.sendReceipts({ states: ["DELIVRD", "UNDELIV"] });
   await acme.getByRole("button", { name: "Resume" }).click();

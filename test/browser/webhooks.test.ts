@@ -176,9 +176,10 @@ test("whatever a receiver answers is told in the right words, with its timings a
   assert.equal(await page.locator("img[src=x]").count(), 0);
 });
 
-test("one delivery is replayed with the same id and bytes and a valid signature, and its button keeps the focus", async () => {
+test("one delivery is replayed with the same id and bytes and a valid signature, and its button keeps the focus; of too many the most is told", async () => {
   const [good] = ways;
-  await using tab = await site.signedIn(ada, `/webhooks?messageId=${good?.messageId}`);
+  const path = `/webhooks?messageId=${good?.messageId}`;
+  await using tab = await site.signedIn(ada, path, { statuses: [422] });
   const { page } = tab;
   const mine = () => receiver.received.filter(({ path }) => path === "/200");
   await rows(page).nth(1).waitFor();
@@ -196,7 +197,13 @@ test("one delivery is replayed with the same id and bytes and a valid signature,
   await dialog(page).waitFor({ state: "detached" });
   const before = mine().length;
   for (const box of await page.getByRole("checkbox", { name: /^Select/ }).all()) await box.check();
-  await page.getByRole("button", { name: "Replay 2 deliveries selected" }).click();
+  const press = () => page.getByRole("button", { name: "Replay 2 deliveries selected" }).click();
+  const tooMany = JSON.stringify({ deliveryIds: Array.from({ length: 101 }, String) });
+  await page.route("**/replays", (route) => route.continue({ postData: tooMany }));
+  await press();
+  await page.getByRole("alert").getByText("100").waitFor();
+  await page.unroute("**/replays");
+  await press();
   await page.getByText("Replay started").last().waitFor();
   await eventually("both came again", () => Promise.resolve(mine().length === before + 2));
 });

@@ -238,6 +238,7 @@ function CarrierActions({ carrier }: { carrier: Carrier }) {
         {tested && text.tested(tested.message, unbroken(formatDuration(tested.durationMs)))}
       </Text>
       {test.failure && <FailureLine failure={test.failure} />}
+      {change.failure && open !== "pause" && <FailureLine failure={change.failure} />}
       {open === "pause" && (
         <Confirm
           title={text.pauseTitle(carrier.name)}

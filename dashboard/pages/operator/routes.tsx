@@ -65,7 +65,7 @@ export function RoutesPage() {
           </Group>
         )}
       />
-      <SetRoute version={routes.data?.version} />
+      <SetRoute routes={routes.data} />
       <Finder
         title={text.findCarrier}
         find={async (recipient) => {
@@ -79,7 +79,7 @@ export function RoutesPage() {
   );
 }
 
-function SetRoute({ version }: { version: number | undefined }) {
+function SetRoute({ routes }: { routes: Answer<typeof LIST> | undefined }) {
   const client = useQueryClient();
   const carriers = useRead("GET /console/operator/carriers", {});
   const fields = useFields(
@@ -91,7 +91,11 @@ function SetRoute({ version }: { version: number | undefined }) {
   );
   const set = useAction(({ prefix, first, second }: typeof fields.values) =>
     call("POST /console/operator/routes", {
-      body: { prefix, carrierIds: second === "" ? [first] : [first, second], version },
+      body: {
+        prefix,
+        carrierIds: second === "" ? [first] : [first, second],
+        version: routes?.version,
+      },
     }),
   );
   async function send(values: typeof fields.values): Promise<void> {
@@ -104,6 +108,7 @@ function SetRoute({ version }: { version: number | undefined }) {
     value: carrierId,
     label: name,
   }));
+  const before = routes?.data.find(({ prefix }) => prefix === fields.values.prefix);
   return (
     <SetByPrefix
       title={text.setRouteTitle}
@@ -122,6 +127,11 @@ function SetRoute({ version }: { version: number | undefined }) {
         data={[{ value: "", label: text.noSecond }, ...names]}
         {...fields.getInputProps("second")}
       />
+      {before && (
+        <Text size="sm" role="status" style={{ flexBasis: "100%" }}>
+          {text.replaces(before.carriers.map(({ name }) => name).join(", "))}
+        </Text>
+      )}
     </SetByPrefix>
   );
 }

@@ -136,7 +136,11 @@ function ReplaySelected({ ids, onDone }: { ids: string[]; onDone: () => void }) 
   }
   return (
     <Stack gap="xs">
-      {replay.failure && <FailureLine failure={replay.failure} />}
+      {replay.failure && (
+        <FailureLine failure={replay.failure}>
+          {replay.failure.details.map(({ message }) => message).join(" ")}
+        </FailureLine>
+      )}
       <Group>
         <ReasonedButton
           reason={denial}
