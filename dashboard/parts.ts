@@ -1,6 +1,7 @@
 import { lazyRouteComponent } from "@tanstack/react-router";
 import { type FunctionComponent, lazy, type ReactNode } from "react";
 import { DEADLINE_MS } from "./api.ts";
+import { nowMs } from "./clock.ts";
 import { keep, readKept } from "./storage.ts";
 import { words } from "./text/words.ts";
 
@@ -77,8 +78,8 @@ const RELOAD_PAUSE_MS = 60_000;
 /** A newer version has other parts. Not again and again, where it lacks them too. */
 function reload(error: unknown): Promise<never> {
   const reloadedAtMs = Number(readKept("sessionStorage", RELOADED_AT) ?? 0);
-  if (Date.now() - reloadedAtMs < RELOAD_PAUSE_MS) throw error;
-  keep("sessionStorage", RELOADED_AT, String(Date.now()));
+  if (nowMs() - reloadedAtMs < RELOAD_PAUSE_MS) throw error;
+  keep("sessionStorage", RELOADED_AT, String(nowMs()));
   // Where nothing can be kept, it might be loaded anew without end.
   if (readKept("sessionStorage", RELOADED_AT) === undefined) throw error;
   location.reload();

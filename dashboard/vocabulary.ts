@@ -10,8 +10,8 @@ import type {
 } from "#contract";
 
 /**
- * The contract's words as values. Its own lists come with their schemas, which the bundle does not
- * need; `every` does not compile when a word is missing or too many.
+ * The contract's words as values; `every` does not compile when a word is missing or too many. The
+ * lists of `#contract/words` would be one more file for every page, which costs more than these words.
  */
 function every<Word extends string>(words: Record<Word, true>): Word[] {
   return Object.keys(words) as Word[];
