@@ -4,7 +4,7 @@ import { type Database, sql, type Transaction } from "#platform";
 import { endSessionsOf } from "../../server/console/sign-in/sessions.ts";
 import { lockUser, setPassword } from "../../server/console/users.ts";
 import { PASSWORD, type Person, startConsole } from "../support/console.ts";
-import { somebodyWaits } from "../support/locks.ts";
+import { held, somebodyWaits } from "../support/locks.ts";
 import { movableClock } from "../support/movable-clock.ts";
 
 type Answer = Awaited<ReturnType<Person["get"]>>;
@@ -16,7 +16,7 @@ async function answerAfter(
   { db, userId, request }: { db: Database; userId: string; request: () => Promise<Answer> },
   change: (tx: Transaction) => Promise<unknown>,
 ): Promise<Answer> {
-  const { answer } = await db.transaction(async (tx) => {
+  const { answer } = await held(db, async (tx) => {
     await lockUser(tx, userId);
     const asked = request();
     await somebodyWaits(db);

@@ -4,7 +4,7 @@ import { memberRoles } from "#contract";
 import { sql } from "#platform";
 import { lockMembers, removeMember } from "../../server/console/members.ts";
 import { PASSWORD, type Person, startConsole, type TestConsole } from "../support/console.ts";
-import { somebodyWaits } from "../support/locks.ts";
+import { held, somebodyWaits } from "../support/locks.ts";
 import { movableClock } from "../support/movable-clock.ts";
 
 const HOUR = 3_600_000;
@@ -294,7 +294,7 @@ test("an invitation under way while its owner is removed is not made", async () 
   await console.member("owner");
   const { userId, post } = await console.member("owner");
 
-  const { answer } = await db.transaction(async (tx) => {
+  const { answer } = await held(db, async (tx) => {
     await removeMember(tx, { accountId, userId, now: new Date() });
     const asked = post(`/console/accounts/${accountId}/invitations`, { role: "owner" });
     await somebodyWaits(db);
@@ -313,7 +313,7 @@ test("one who joins by a link of their own while they are removed finds it withd
   const made = await post(`/console/accounts/${accountId}/invitations`, { role: "owner" });
   const token = tokenOf(made.json().link);
 
-  const { answer } = await db.transaction(async (tx) => {
+  const { answer } = await held(db, async (tx) => {
     await lockMembers(tx, accountId);
     const asked = post("/console/links/join", { token });
     await somebodyWaits(db);

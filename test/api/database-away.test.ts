@@ -6,6 +6,7 @@ import { sql, systemClock } from "#platform";
 import { audit } from "../../server/cli/audit/audit.ts";
 import { problemOf } from "../support/answers.ts";
 import { startApi, type TestApi } from "../support/api.ts";
+import { held } from "../support/locks.ts";
 import { type TestDatabase, testDatabase } from "../support/postgres.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 
@@ -114,7 +115,7 @@ describe("when the way to the database breaks", { concurrency: 4 }, () => {
     await using setup = await startBehindProxy();
     const { api, db, proxy } = setup;
 
-    const answer = await db.transaction(async (tx) => {
+    const answer = await held(db, async (tx) => {
       await tx.query(sql`select from accounts for update`);
       const sending = api.send({ ...message, reference: "never" });
       await untilWaiting(db);
@@ -249,13 +250,13 @@ describe("when the way to the database breaks", { concurrency: 4 }, () => {
     const sendAll = () => Promise.all(keys.map((key) => api.send(message, { key })));
     await sendAll();
 
-    const answers = await api.db.transaction(async (tx) => {
+    const answers = await held(api.db, async (tx) => {
       await lockAccounts(tx, [api.accountId]);
       return sendAll();
     });
 
-    const [held, ...others] = answers.map(({ statusCode }) => statusCode);
-    assert.equal(held, 503);
+    const [locked, ...others] = answers.map(({ statusCode }) => statusCode);
+    assert.equal(locked, 503);
     assert.deepEqual(others, [202, 202, 202, 202]);
     await assertBooksAgree(api.db);
   });

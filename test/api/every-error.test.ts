@@ -13,6 +13,7 @@ import {
 import { sql } from "#platform";
 import { type AnyAnswer, problemOf } from "../support/answers.ts";
 import { startApi } from "../support/api.ts";
+import { held } from "../support/locks.ts";
 import { rawRequest } from "../support/raw-http.ts";
 import { startTcpProxy } from "../support/tcp-proxy.ts";
 
@@ -153,13 +154,14 @@ async function fullQueue(): Promise<AnyAnswer> {
   const batch = JSON.stringify({
     messages: Array.from({ length: 1_000 }, () => ({ ...message, text: "a".repeat(900) })),
   });
-  return await busy.db.transaction(async (tx) => {
+  return await held(busy.db, async (tx) => {
     await tx.query(sql`select from accounts for update`);
     const full = await new Promise<AnyAnswer>((resolve, reject) => {
-      for (let n = 0; n < 40; n += 1) {
-        const answer = busy.post("/v1/messages/batch", batch);
-        answer.then((given) => given.statusCode === 429 && resolve(given), reject);
-      }
+      const posts = Array.from({ length: 40 }, async () => {
+        const given = await busy.post("/v1/messages/batch", batch);
+        if (given.statusCode === 429) resolve(given);
+      });
+      Promise.all(posts).then(() => reject(new Error("none was refused")), reject);
     });
     assert.equal(full.headers["retry-after"], "1");
     return full;

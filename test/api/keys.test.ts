@@ -6,6 +6,7 @@ import { operations } from "#contract";
 import { sql } from "#platform";
 import { problemOf } from "../support/answers.ts";
 import { startApi, type TestKey } from "../support/api.ts";
+import { held } from "../support/locks.ts";
 
 const settings = {
   RATE_LIMIT_FAILED_AUTH: "100000",
@@ -175,7 +176,7 @@ test("requests that wait for the account while its key is revoked are refused, o
   for (const api of [one, two]) assert.equal((await api.send(message, account)).statusCode, 202);
 
   // The revocation itself, with its lock held so long that requests on both nodes wait behind it.
-  const answers = await one.db.transaction(async (tx) => {
+  const answers = await held(one.db, async (tx) => {
     await tx.query(sql`
       select from accounts where account_id = ${account.accountId} for no key update`);
     const waiting = Array.from({ length: 60 }, (_, n) =>

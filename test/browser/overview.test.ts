@@ -8,6 +8,7 @@ import type { Page } from "playwright-core";
 import { sql } from "#platform";
 import { eventually } from "../support/eventually.ts";
 import { whileLate } from "../support/faults.ts";
+import { held } from "../support/locks.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { siteOfFile } from "../support/site.ts";
 
@@ -259,7 +260,7 @@ test("numbers and panels that are late show their shape; one that fails says so,
     await tab.check("loading");
   });
   await page.getByRole("img", { name: /^Messages by status/ }).waitFor();
-  await site.db.transaction(async (tx) => {
+  await held(site.db, async (tx) => {
     await tx.query(sql`lock table stat_errors in access exclusive mode`);
     await page.reload();
     await panel(page, "Delivery errors").getByRole("status", { name: "Loading" }).waitFor();

@@ -1,5 +1,17 @@
-import { type Database, sql } from "#platform";
+import { type Database, sql, type Transaction } from "#platform";
 import { eventually } from "./eventually.ts";
+
+/** A transaction that is held open while something else happens, however long that takes. */
+export function held<Result>(
+  db: Database,
+  work: (tx: Transaction) => Promise<Result>,
+): Promise<Result> {
+  return db.transaction(async (tx) => {
+    // Otherwise the server ends it, and its locks with it, after a while of silence.
+    await tx.query(sql`set local idle_in_transaction_session_timeout = 0`);
+    return work(tx);
+  });
+}
 
 /** Resolves once somebody on this database, or so many at once, wait for a lock that is held. */
 export async function somebodyWaits(db: Database, many = 1): Promise<void> {
