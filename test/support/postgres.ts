@@ -12,8 +12,8 @@ type Options = {
   maxConnections?: number;
 };
 
-/** On a machine that does much else, the first connection takes its time. */
-const PATIENCE_MS = 30_000;
+/** On a machine that does much else, the first connection takes its time, and so do many rows at once. */
+const PATIENCE_MS = 60_000;
 
 /** A database of the test's own, migrated, dropped at the end: `await using db = await testDatabase()`. */
 export async function testDatabase(options: Options = {}): Promise<TestDatabase> {
@@ -29,6 +29,7 @@ export async function testDatabase(options: Options = {}): Promise<TestDatabase>
     log: silentLog,
     maxConnections: options.maxConnections ?? 5,
     connectTimeoutMs: PATIENCE_MS,
+    statementTimeoutMs: PATIENCE_MS,
   });
   return {
     ...db,

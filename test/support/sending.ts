@@ -24,7 +24,7 @@ export type SendingWorld = AsyncDisposable & {
   reached(messageId: string, ...statuses: string[]): Promise<Message>;
 };
 
-const LIMIT_MS = 20_000;
+const LIMIT_MS = 120_000;
 
 /** API and sender in one process; carriers over SMPP to SMSCs on loopback, or the simulator. */
 export async function startSending({

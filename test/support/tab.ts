@@ -42,7 +42,7 @@ const STATUS_LINE = /^Failed to load resource: the server responded with a statu
 const NO_ANSWER =
   /^Failed to load resource: net::ERR_INTERNET_DISCONNECTED|^TypeError: Failed to fetch dynamically/;
 /** Longer than any wait on a busy machine; a state that has not come by then does not come. */
-const WAIT_MS = 30_000;
+const WAIT_MS = 120_000;
 
 /** A page with the guards on: whatever they find fails the test when the tab closes. */
 export async function openTab(deps: Deps, options: TabOptions = {}): Promise<Tab> {

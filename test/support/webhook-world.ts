@@ -65,7 +65,7 @@ export type AttemptEntry = {
 };
 
 const SECRET_KEY = Buffer.alloc(32, 7);
-const LIMIT_MS = 30_000;
+const LIMIT_MS = 120_000;
 
 /** A database with an account, and the nodes that a test starts on it. */
 export async function webhookWorld(given: { db?: TestDatabase } = {}): Promise<WebhookWorld> {
