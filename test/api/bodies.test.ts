@@ -242,11 +242,19 @@ test("what is wrong is judged in order: key, scope, body, rate, money", async ()
   problemOf(await send("{", tight.key), "JSON_INVALID");
   problemOf(await send(dear, tight.key), "CREDITS_INSUFFICIENT");
   assert.equal((await send(good, tight.key)).statusCode, 202);
-  problemOf(await send(dear, tight.key), "RATE_LIMITED");
-  problemOf(await send("{}", tight.key), "VALIDATION_FAILED");
   assert.equal((await tight.get("/v1/credits")).statusCode, 200);
-  problemOf(await tight.get("/v1/messages/x"), "RATE_LIMITED");
-  problemOf(await tight.get("/v1/messages?limit=x"), "VALIDATION_FAILED");
+  for (const [ask, code] of [
+    [() => send("{}", tight.key), "VALIDATION_FAILED"],
+    [() => send(dear, tight.key), "RATE_LIMITED"],
+    [() => tight.get("/v1/messages?limit=x"), "VALIDATION_FAILED"],
+    [() => tight.get("/v1/messages/x"), "RATE_LIMITED"],
+  ] as const) {
+    await tight.db.query(sql`
+      update accounts set send_tokens_at = clock_timestamp() + interval '1 hour'`);
+    await tight.db.query(sql`
+      update read_allowances set tokens_at = clock_timestamp() + interval '1 hour'`);
+    problemOf(await ask(), code);
+  }
 });
 
 test("a fault inside a handler tells nothing but that it was ours", async () => {
