@@ -2,6 +2,7 @@ import { createKey, revokeKey } from "#accounts";
 import { bookCredits } from "#credits";
 import type { Message } from "#contract";
 import { DatabaseUnavailable, systemClock } from "#platform";
+import { eventually } from "../support/eventually.ts";
 import { call } from "./call.ts";
 import type { Outcome, Send, Wish } from "./history.ts";
 import type { Random } from "./random.ts";
@@ -254,7 +255,10 @@ export async function startLoad({ world, random, clients, restMs }: Options): Pr
         for (const { url, number: node, roles } of nodes) {
           if (!roles.includes("api")) continue;
           const given = { method: "GET", path: "/v1/credits", key: key?.key ?? "" } as const;
-          const { body, t0, t1 } = await call<{ balance: number }>(url, given);
+          const { body, t0, t1 } = await eventually(`node ${node} tells a balance`, async () => {
+            const called = await call<{ balance: number }>(url, given);
+            return called.outcome === "ok" && called;
+          });
           const balance = body?.balance ?? Number.NaN;
           history.log({ kind: "balance", node, accountId, balance, t0, t1 });
         }
