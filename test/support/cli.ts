@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { PassThrough, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
-import { systemClock } from "#platform";
+import { type Clock, systemClock } from "#platform";
 import { type MigrationsWish, runCli } from "../../server/cli/index.ts";
 import { readConfig } from "../../server/config.ts";
 import { openInstallation } from "../../server/installation.ts";
@@ -58,13 +58,17 @@ export async function runPosthorn(
 /** The same in this process, which saves most of the time: for what does not need one of its own. */
 export async function callPosthorn(
   args: readonly string[],
-  { environment = {}, input = "" }: { environment?: Environment; input?: string } = {},
+  {
+    environment = {},
+    input = "",
+    clock = systemClock,
+  }: { environment?: Environment; input?: string; clock?: Clock } = {},
 ): Promise<CliRun> {
   const [output, errors] = [new PassThrough(), new PassThrough()];
   const readSettings = () => readConfig(environment, tmpdir());
   const program = {
     version: "1.2.3",
-    clock: systemClock,
+    clock,
     settings: describeSettings(),
     readSettings,
     start: () => assert.fail("the service needs a process of its own"),
