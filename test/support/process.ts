@@ -25,8 +25,23 @@ export async function startService(
   databaseUrl: string,
   settings: Settings | ((port: number) => Settings) = {},
 ): Promise<ServiceProcess> {
+  for (;;) {
+    const port = await freePort();
+    try {
+      return await startOn(port, databaseUrl, settings);
+    } catch (error) {
+      // Somebody else may have taken the port that was free a moment ago.
+      if (!String(error).includes(`Port ${port} on `)) throw error;
+    }
+  }
+}
+
+async function startOn(
+  port: number,
+  databaseUrl: string,
+  settings: Settings | ((port: number) => Settings),
+): Promise<ServiceProcess> {
   const folder = await mkdtemp(join(tmpdir(), "posthorn-process-"));
-  const port = await freePort();
   const child = spawn(process.execPath, [MAIN, "start"], {
     env: {
       ...process.env,
@@ -72,13 +87,15 @@ export async function startService(
 
 async function ready(child: ChildProcess, url: string, output: () => string): Promise<void> {
   const began = performance.now();
+  const ended = new AbortController();
+  child.once("exit", () => ended.abort());
   for (;;) {
-    const isReady = await fetch(`${url}/readyz`).then(
+    const isReady = await fetch(`${url}/readyz`, { signal: ended.signal }).then(
       ({ ok }) => ok,
       () => false,
     );
     if (isReady) return;
-    if (child.exitCode !== null || performance.now() - began > LIMIT_MS) {
+    if (ended.signal.aborted || performance.now() - began > LIMIT_MS) {
       throw new Error(`The service does not start:\n${output()}`);
     }
     await systemClock.sleep(20);
