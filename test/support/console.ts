@@ -68,7 +68,8 @@ function hashOnce(password: string): Promise<string> {
 /** The service with its dashboard, on a database of its own, without a port. */
 export async function startConsole(options: Options = {}): Promise<TestConsole> {
   const { clock = systemClock, log = silentLog, publicUrl = "http://posthorn.test" } = options;
-  const db = options.db ?? (await testDatabase());
+  await using started = new AsyncDisposableStack();
+  const db = options.db ?? started.use(await testDatabase());
   const secretKey = Buffer.alloc(32, 7);
   const folder = mkdtempSync(join(tmpdir(), "posthorn-console-"));
   const config = readConfig(
@@ -77,6 +78,10 @@ export async function startConsole(options: Options = {}): Promise<TestConsole> 
   );
   const storage = { url: db.url, isEmbedded: true, stop: () => Promise.resolve() };
   const service = compose({ config, storage, secretKey, publicUrl, clock, log });
+  started.defer(async () => {
+    await service.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
   await service.start();
   const { app } = service;
   const hashing = { ...passwords(), hash: hashOnce };
@@ -129,6 +134,7 @@ export async function startConsole(options: Options = {}): Promise<TestConsole> 
   }
 
   const accountId = await makeAccount();
+  const running = started.move();
   return {
     db,
     service,
@@ -158,10 +164,6 @@ export async function startConsole(options: Options = {}): Promise<TestConsole> 
       return someone;
     },
     stranger: () => person("", "stranger@example.com"),
-    async [Symbol.asyncDispose]() {
-      await service.stop();
-      if (!options.db) await db[Symbol.asyncDispose]();
-      rmSync(folder, { recursive: true, force: true });
-    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chown, cp, mkdir, mkdtemp, rm } from "node:fs/promises";
@@ -74,7 +75,9 @@ async function hold(path: string, user: User | undefined) {
     ...user,
   });
   const exited = once(child, "exit");
-  const [line] = await once(createInterface(child.stdout), "line");
+  const lines = createInterface(child.stdout);
+  const silent = once(lines, "close").then(() => assert.fail("the holder ended without a word"));
+  const [line] = await Promise.race([once(lines, "line"), silent]);
   return {
     pid: child.pid,
     answer: JSON.parse(line) as Answer,

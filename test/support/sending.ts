@@ -1,9 +1,10 @@
 import { type Smsc, type SmscOptions, startSmsc } from "#carriers";
 import type { HistoryEntry, Message } from "#contract";
-import { systemClock } from "#platform";
+import { type SecretBox, systemClock } from "#platform";
 import { addCarrier } from "#sending";
 import { setRoute } from "#messages";
 import { startApi, type TestApi } from "./api.ts";
+import type { TestDatabase } from "./postgres.ts";
 
 type Wish = {
   /** The SMSCs behind the carriers `c1`, `c2` …, in the order of the default route. */
@@ -32,8 +33,12 @@ export async function startSending({
   settings = [],
   api: wish = {},
 }: Wish = {}): Promise<SendingWorld> {
+  await using started = new AsyncDisposableStack();
   const smscs = await Promise.all(scripts.map((script) => startSmsc(script)));
-  const api = await startApi({
+  started.defer(async () => {
+    await Promise.all(smscs.map((smsc) => smsc.stop()));
+  });
+  const options = {
     ...wish,
     settings: {
       ROLES: "api,sender,webhooks",
@@ -41,7 +46,7 @@ export async function startSending({
       RATE_LIMIT_READS_BURST: "100000",
       ...wish.settings,
     },
-    async prepare(db, secrets) {
+    async prepare(db: TestDatabase, secrets: SecretBox) {
       await wish.prepare?.(db, secrets);
       const carrierIds: string[] = [];
       for (const [position, { port }] of smscs.entries()) {
@@ -66,9 +71,11 @@ export async function startSending({
       if (carrierIds.length > 0)
         await setRoute(db, { prefix: "", carrierIds }, { actor: "test", now: systemClock.now() });
     },
-  });
+  };
+  const api = started.use(await startApi(options));
   await within("a carrier binds", Promise.all(smscs.map((smsc) => smsc.bound())));
 
+  const running = started.move();
   const read = async (messageId: string) => (await api.get(`/v1/messages/${messageId}`)).json();
   return {
     api,
@@ -92,10 +99,7 @@ export async function startSending({
         await systemClock.sleep(10);
       }
     },
-    async [Symbol.asyncDispose]() {
-      await api[Symbol.asyncDispose]();
-      await Promise.all(smscs.map((smsc) => smsc.stop()));
-    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
 

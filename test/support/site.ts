@@ -49,9 +49,10 @@ type Options = {
 export async function startSite({ settings, address }: Options = {}): Promise<Site> {
   // Before the process, which would build it at the first request, while a test waits for a page.
   await buildDashboard();
-  const db = await testDatabase();
-  const service = await startService(db.url, settings);
-  const shared = await shareBrowser();
+  await using started = new AsyncDisposableStack();
+  const db = started.use(await testDatabase());
+  const service = started.use(await startService(db.url, settings));
+  const shared = started.use(await shareBrowser());
   const port = Number(new URL(service.url).port);
   const url = address?.(port) ?? service.url;
   const hashing = passwords();
@@ -60,6 +61,9 @@ export async function startSite({ settings, address }: Options = {}): Promise<Si
   const hashed = hashing.hash(password);
   const secrets: Secrets = new Map([[password, NOWHERE]]);
   const seats: Seats = new Map();
+  started.defer(async () => {
+    await Promise.all([...seats.values()].flat().map(({ context }) => context.close()));
+  });
   const deps = { url, browser: shared.browser, secrets, seats };
 
   async function account({ name = "Example", credits = 1_000 } = {}): Promise<Account> {
@@ -106,6 +110,7 @@ export async function startSite({ settings, address }: Options = {}): Promise<Si
     return { userId: created.userId, name, email, password };
   }
 
+  const running = started.move();
   return {
     db,
     service,
@@ -142,12 +147,7 @@ export async function startSite({ settings, address }: Options = {}): Promise<Si
       await tab.page.goto(`${url}${path}`);
       return tab;
     },
-    async [Symbol.asyncDispose]() {
-      await Promise.all([...seats.values()].flat().map(({ context }) => context.close()));
-      await shared[Symbol.asyncDispose]();
-      await service[Symbol.asyncDispose]();
-      await db[Symbol.asyncDispose]();
-    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
 

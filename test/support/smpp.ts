@@ -106,7 +106,9 @@ export async function smppWorld(wish: Wish = {}): Promise<SmppWorld> {
 }
 
 export async function boundWorld(wish: Wish = {}): Promise<SmppWorld> {
-  const world = await smppWorld(wish);
+  await using started = new AsyncDisposableStack();
+  const world = started.use(await smppWorld(wish));
   await world.ready();
+  started.move();
   return world;
 }
