@@ -4,6 +4,8 @@ import { createKey, revokeKey } from "#accounts";
 import type { Message } from "#contract";
 import { bookCredits } from "#credits";
 import { sql, systemClock } from "#platform";
+import { changeCarrier } from "#sending";
+import { command } from "../../server/carriers/smpp/codec/header.ts";
 import { ask } from "../support/data-folder.ts";
 import { call } from "../storm/call.ts";
 import { openHistory } from "../storm/history.ts";
@@ -12,7 +14,10 @@ import { startWorld, type World } from "../storm/world.ts";
 /** Two nodes that do everything but the dashboard, and one that only serves the API. */
 const ROLES = ["api,sender,webhooks", "api", "api,sender"];
 const BINDS_OF_BOTH_CARRIERS = 8;
-const LIMIT_MS = 60_000;
+/** Several times the lease of a node that is gone. */
+const LIMIT_MS = 180_000;
+/** Of what every node lets an account send in a second, and at once. */
+const [RATE, BURST] = [400, 400];
 
 /** One for all: three processes on one database. The last test kills one of them. */
 let world: World;
@@ -60,7 +65,8 @@ test("one Idempotency-Key sent to every node at once makes one message, and each
 });
 
 test("an account's rate limit counts what all nodes accepted together", async () => {
-  // Each node alone would let 400 pass at once.
+  // Each node alone would let a burst pass.
+  const from = await databaseSeconds();
   const sends = world.nodes.flatMap(({ url }) =>
     Array.from({ length: 4 }, () =>
       call(url, {
@@ -72,9 +78,10 @@ test("an account's rate limit counts what all nodes accepted together", async ()
     ),
   );
   const answers = await Promise.all(sends);
+  const allowed = BURST + RATE * ((await databaseSeconds()) - from);
 
-  assert.ok(answers.some(({ code }) => code === "RATE_LIMITED"));
-  assert.ok(answers.some(({ outcome }) => outcome === "ok"));
+  const accepted = 100 * answers.filter(({ outcome }) => outcome === "ok").length;
+  assert.ok(accepted > 0 && accepted <= allowed, `${accepted} of ${allowed} were accepted`);
 });
 
 test("the senders share the binds that the carriers allow, and open no more", async () => {
@@ -108,6 +115,7 @@ test("what a node without a sender accepts is sent by the others, and each messa
 });
 
 test("what a killed node held is sent by another within its lease, and stands as a doubt in the history", async () => {
+  await waitForAnswers("20s");
   world.answerSubmits("never");
   const sent = await Promise.all(
     Array.from({ length: 5 }, () => send(world.nodes[0]?.url ?? "", key.key)),
@@ -134,6 +142,32 @@ test("what a killed node held is sent by another within its lease, and stands as
   );
   assert.equal(money?.wrong, "0");
 });
+
+/** Makes the carrier that sends again what is in doubt wait longer: it would fail after two doubts. */
+async function waitForAnswers(responseTimeout: string): Promise<void> {
+  await settled("all are bound", () => world.smsc.openConnections() === BINDS_OF_BOTH_CARRIERS);
+  const binds = world.smsc.pduCount(command.bindTransceiver);
+  const [carrier] = await world.db.query<{ carrier_id: string; settings: object }>(sql`
+    select carrier_id, settings from carriers where name = 'again'`);
+  await changeCarrier(world.db, {
+    carrierId: carrier?.carrier_id ?? "",
+    settings: { ...carrier?.settings, response_timeout: responseTimeout },
+    secrets: world.secrets,
+    actor: "test",
+    now: systemClock.now(),
+  });
+  await settled(
+    "they are bound anew",
+    () => world.smsc.pduCount(command.bindTransceiver) >= binds + BINDS_OF_BOTH_CARRIERS / 2,
+  );
+}
+
+/** Seconds by the clock that allowances grow by. */
+async function databaseSeconds(): Promise<number> {
+  const [row] = await world.db.query<{ now: number }>(sql`
+    select extract(epoch from clock_timestamp()) as now`);
+  return row?.now ?? Number.NaN;
+}
 
 function newBody() {
   count += 1;
