@@ -3,10 +3,11 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { openDatabase, secretBox, silentLog, sql, systemClock } from "#platform";
-import { changeCarrier } from "#sending";
+import { openDatabase, silentLog, sql, systemClock } from "#platform";
 import { command } from "../../server/carriers/smpp/codec/header.ts";
+import { change, heardAt, nodeSees } from "../support/change-carrier.ts";
 import { eventually } from "../support/eventually.ts";
+import { held } from "../support/locks.ts";
 import { type SendingWorld, startSending } from "../support/sending.ts";
 
 const TO = { recipient: "4915112345678", text: "Hello" };
@@ -119,30 +120,26 @@ test("two carriers that give the same id never get each other's receipts", async
 test("while answers cannot be stored, no more than a moment's messages leave", async () => {
   await using world = await startSending({ smscs: [{}], settings: [{ rate: 20 }] });
   const smsc = world.smscs[0] ?? assert.fail("there is no SMSC");
+  await using opened = new AsyncDisposableStack();
   const other = openDatabase({ url: world.api.db.url, log: silentLog, maxConnections: 1 });
-  const released = Promise.withResolvers<void>();
-  const isLocked = Promise.withResolvers<void>();
-  const locking = other.transaction(async (tx) => {
-    await tx.query(sql`lock table submissions in exclusive mode`);
-    isLocked.resolve();
-    await released.promise;
-  });
-  await isLocked.promise;
+  opened.defer(() => other.close());
 
-  await world.api.post("/v1/messages/batch", { messages: Array.from({ length: 300 }, () => TO) });
-  const left = await untilStill(() => smsc.submitCount());
-  released.resolve();
-  await Promise.all([locking, other.close()]);
+  const left = await held(other, async (tx) => {
+    await tx.query(sql`lock table submissions in exclusive mode`);
+    await world.api.post("/v1/messages/batch", { messages: Array.from({ length: 300 }, () => TO) });
+    return untilStill(() => smsc.submitCount());
+  });
 
   assert.ok(left > 0 && left < 200, `${left} left`);
 });
 
 /** The count that does not grow for as long as thirty of them would take. */
 async function untilStill(count: () => number): Promise<number> {
-  for (let last = 0; ; last = count()) {
+  return eventually("no more leave", async () => {
+    const before = count();
     await systemClock.sleep(1_500);
-    if (last > 0 && count() === last) return last;
-  }
+    return before > 0 && count() === before && before;
+  });
 }
 
 test("a temporary refusal is handed to the next carrier of the route", async () => {
@@ -243,9 +240,8 @@ test("a message that is throttled does not go over to a carrier that is paused",
   await using world = await startSending({
     smscs: [{ answer }, {}],
   });
-  const before = await heardAt(world);
   await change(world, "c2", { paused: true });
-  await eventually("the node has seen it", async () => (await heardAt(world)) > before);
+  await nodeSees(world);
 
   const { messageId } = await world.send(TO);
   await world.reached(messageId, "DELIVERED");
@@ -332,12 +328,18 @@ test("a carrier whose settings are changed goes on with the new ones", async () 
 });
 
 test("a carrier whose password alone is changed binds anew with it", async () => {
-  await using world = await startSending({ smscs: [{}] });
+  const passwords: string[] = [];
+  const bind = ({ password }: { password: string }) => {
+    passwords.push(password);
+    return 0;
+  };
+  await using world = await startSending({ smscs: [{ bind }] });
 
   await change(world, "c1", { password: "another" });
-
   await world.smscs[0]?.pduArrived(command.unbind);
-  await world.smscs[0]?.bound();
+  await world.smscs[0]?.pduArrived(command.bindTransceiver, 2);
+
+  assert.deepEqual(passwords, ["secret", "another"]);
 });
 
 test("a stop unbinds carriers while a client still has not read its answer", async () => {
@@ -362,9 +364,12 @@ test("a stop unbinds carriers while a client still has not read its answer", asy
 });
 
 test("a node is heard while one of its carriers still waits for an answer before it leaves", async () => {
+  // By this clock it waits for ever.
+  const clock = { ...systemClock, monotonicMs: () => 0 };
   await using world = await startSending({
     smscs: [{ answer: "never" }],
-    settings: [{ response_timeout: "60s" }],
+    settings: [{ response_timeout: "600s" }],
+    api: { clock },
   });
   const { messageId } = await world.send(TO);
   await world.smscs[0]?.submitArrived();
@@ -374,32 +379,9 @@ test("a node is heard while one of its carriers still waits for an answer before
   await eventually("the node is heard", async () => (await heardAt(world)) > before);
 
   const told = (await world.history(messageId)).map(({ type }) => type);
-  assert.deepEqual(told, ["status"], "the carrier has not left yet: that would leave a doubt");
   await world.smscs[0]?.stop();
+  assert.deepEqual(told, ["status"], "the carrier has not left yet: that would leave a doubt");
 });
-
-async function heardAt({ api }: SendingWorld): Promise<Date> {
-  const [node] = await api.db.query<{ heard_at: Date }>(sql`select heard_at from nodes`);
-  assert.ok(node);
-  return node.heard_at;
-}
-
-async function change(
-  { api }: SendingWorld,
-  name: string,
-  { settings, ...changes }: { settings?: object; paused?: boolean; password?: string },
-): Promise<void> {
-  const [carrier] = await api.db.query<{ carrier_id: string; settings: object }>(sql`
-    select carrier_id, settings from carriers where name = ${name}`);
-  await changeCarrier(api.db, {
-    carrierId: carrier?.carrier_id ?? "",
-    ...(settings && { settings: { ...carrier?.settings, ...settings } }),
-    ...changes,
-    secrets: secretBox(api.secretKey),
-    actor: "test",
-    now: systemClock.now(),
-  });
-}
 
 test("ten messages in flight at once each get their own receipt", async () => {
   await using world = await startSending({ smscs: [{}] });
@@ -410,22 +392,17 @@ test("ten messages in flight at once each get their own receipt", async () => {
   assert.equal(world.smscs[0]?.submitCount(), 10);
 });
 
-type World = Awaited<ReturnType<typeof startSending>>;
-
 /** Once it has so many entries. */
-async function historyOf(world: World, messageId: string, count: number) {
-  for (let look = 0; look < 500; look += 1) {
+function historyOf(world: SendingWorld, messageId: string, count: number) {
+  return eventually(`the history has ${count} entries`, async () => {
     const history = await world.history(messageId);
-    if (history.length >= count) return history;
-    await systemClock.sleep(10);
-  }
-  return world.history(messageId);
+    return history.length >= count && history;
+  });
 }
 
-async function allReceipts(world: World, messageId: string, count: number): Promise<void> {
-  for (let look = 0; look < 500; look += 1) {
+async function allReceipts(world: SendingWorld, messageId: string, count: number): Promise<void> {
+  await eventually(`${count} receipts are stored`, async () => {
     const receipts = (await world.history(messageId)).filter(({ type }) => type === "receipt");
-    if (receipts.length === count) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
+    return receipts.length === count;
+  });
 }
