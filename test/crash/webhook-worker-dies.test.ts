@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
+import { TLSSocket } from "node:tls";
 import { eventId, sql } from "#platform";
+import { makeAuthority } from "../support/certificates.ts";
+import { held } from "../support/locks.ts";
 import { type ServiceProcess, startService } from "../support/process.ts";
 import { onRequests, startRawServer } from "../support/raw-server.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
@@ -9,8 +15,10 @@ import { type WebhookWorld, webhookWorld } from "../support/webhook-world.ts";
 
 const MESSAGES = 4;
 
-function startWorker({ db }: WebhookWorld): Promise<ServiceProcess> {
-  return startService(db.url, { ROLES: "webhooks" });
+type Settings = Record<string, string>;
+
+function startWorker({ db }: WebhookWorld, settings: Settings = {}): Promise<ServiceProcess> {
+  return startService(db.url, { ROLES: "webhooks", ...settings });
 }
 
 async function kill(worker: ServiceProcess): Promise<void> {
@@ -19,9 +27,9 @@ async function kill(worker: ServiceProcess): Promise<void> {
 }
 
 /** A second process takes up what the first left behind, once its leases have run out. */
-async function takeOver(world: WebhookWorld): Promise<void> {
+async function takeOver(world: WebhookWorld, settings: Settings = {}): Promise<void> {
   await world.expireLeases();
-  await using _second = await startWorker(world);
+  await using _second = await startWorker(world, settings);
   await world.left(0);
 }
 
@@ -62,25 +70,41 @@ test("what was committed while no worker ran is delivered when one starts", asyn
   assert.equal(receiver.received.length, MESSAGES);
 });
 
-test("a worker killed after its claim, before it wrote a single octet, loses nothing", async () => {
+test("a worker killed after its claim, before it wrote an octet of the request, loses nothing", async () => {
   await using world = await webhookWorld();
+  await using authority = await ownAuthority();
+  const tls = { isServer: true, ...authority.issue({ names: ["localhost"] }) };
   let isDead = false;
-  await using host = await startRawServer((socket) => {
-    if (isDead)
-      onRequests(socket, () => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"));
-    else socket.pause();
+  await using host = await startRawServer((raw) => {
+    // Without an answer to its greeting nothing of the request leaves.
+    if (!isDead) return;
+    const socket = new TLSSocket(raw, tls);
+    onRequests(socket, () => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"));
   });
-  const messageIds = await world.sent(MESSAGES, { url: `http://127.0.0.1:${host.port}/hook` });
-  await using first = await startWorker(world);
+  const messageIds = await world.sent(MESSAGES, { url: `https://localhost:${host.port}/hook` });
+  await using first = await startWorker(world, authority.settings);
   await until("it has connected", () => host.connections > 0);
   await kill(first);
   isDead = true;
 
-  await takeOver(world);
+  await takeOver(world, authority.settings);
 
   await assertWhole(world, messageIds);
   assert.ok((await world.attempts()).some(({ error_class }) => error_class === "interrupted"));
 });
+
+/** With the settings of a worker that trusts it. */
+async function ownAuthority() {
+  const authority = makeAuthority();
+  const folder = await mkdtemp(join(tmpdir(), "posthorn-authority-"));
+  const file = join(folder, "authority.pem");
+  await writeFile(file, authority.cert);
+  return {
+    issue: authority.issue,
+    settings: { NODE_EXTRA_CA_CERTS: file },
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
+  };
+}
 
 test("a worker killed before the receiver answers repeats what it may have sent, under the same id", async () => {
   await using receiver = await startReceiver(() => "hold");
@@ -114,11 +138,11 @@ test("a worker killed the moment the receiver answers loses nothing and ends not
 });
 
 const WAITING = sql`
-  select l.pid from pg_locks l
+  select l.pid, l.waitstart from pg_locks l
    where l.relation = 'webhook_attempts'::regclass and not l.granted
      and l.database = (select oid from pg_database where datname = current_database())`;
 
-/** Kills the worker while its recording waits in the database; `before` says what becomes of that. */
+/** Kills the worker while its recording waits in the database; `afterwards` says what becomes of that. */
 async function killAmidRecording(
   world: WebhookWorld,
   receiver: Receiver,
@@ -126,14 +150,21 @@ async function killAmidRecording(
 ): Promise<void> {
   await using first = await startWorker(world);
   await receiver.arrived(1);
-  await world.db.transaction(async (tx) => {
+  await held(world.db, async (tx) => {
     await tx.query(sql`lock table webhook_attempts in share mode`);
     receiver.release(200);
-    await world.until("the recording waits", sql`select count(*) > 0 as holds from (${WAITING}) w`);
-    await kill(first);
-    if (afterwards === "lost")
-      await world.db.query(sql`select pg_terminate_backend(w.pid, 2000) from (${WAITING}) w`);
+    // One that has just begun: after two seconds of it PostgreSQL ends the statement.
+    await world.until(
+      "the recording waits",
+      sql`select count(*) > 0 as holds from (${WAITING}) w
+           where w.waitstart > clock_timestamp() - interval '300 ms'`,
+    );
+    first.kill("SIGKILL");
+    if (afterwards === "committed") return;
+    await first.exited;
+    await world.db.query(sql`select pg_terminate_backend(w.pid, 2000) from (${WAITING}) w`);
   });
+  await first.exited;
   if (afterwards === "committed")
     await world.until(
       "the recording is committed",
@@ -169,12 +200,17 @@ test("a worker killed after its recording was committed leaves nothing to repeat
 test("a worker that stood still beyond its lease is fenced: its attempt is logged, nothing else changes", async () => {
   await using receiver = await startReceiver(() => "hold");
   await using world = await webhookWorld();
-  const messageIds = await world.sent(1, { url: receiver.url });
+  // All that takes long comes first: the zombie's attempt has a deadline.
   await using zombie = await startWorker(world);
+  await using second = await startWorker(world);
+  second.kill("SIGSTOP");
+  const messageIds = await world.sent(1, { url: receiver.url });
   await receiver.arrived(1);
   zombie.kill("SIGSTOP");
   receiver.release(200);
-  await takeOver(world);
+  await world.expireLeases();
+  second.kill("SIGCONT");
+  await world.left(0);
   const before = await world.attempts();
 
   zombie.kill("SIGCONT");
