@@ -1,20 +1,25 @@
 import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 import { type Smsc, type SmscOptions, startSmsc } from "#carriers";
 import { setRoute } from "#messages";
 import { secretBox, sql, systemClock } from "#platform";
 import { addCarrier } from "#sending";
 import { startApi, type TestApi } from "../support/api.ts";
 import { eventually } from "../support/eventually.ts";
-import { somebodyWaits } from "../support/locks.ts";
+import { held, somebodyWaits } from "../support/locks.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { type TestDatabase, testDatabase } from "../support/postgres.ts";
 import { startService, TEST_SECRET_KEY } from "../support/process.ts";
 
 /** The SMSC chooses the moment of the crash: it has the submit and will not answer. */
 async function world(script: SmscOptions, settings: Record<string, unknown> = {}) {
-  const db = await testDatabase();
-  const smsc = await startSmsc(script);
+  await using started = new AsyncDisposableStack();
+  const db = started.use(await testDatabase());
+  const smsc = started.use(await startSmsc(script));
   const now = systemClock.now();
   const secrets = secretBox(Buffer.from(TEST_SECRET_KEY, "base64"));
   const given = {
@@ -35,17 +40,9 @@ async function world(script: SmscOptions, settings: Record<string, unknown> = {}
   });
   if (added.outcome !== "added") throw new Error("The carrier was not added.");
   await setRoute(db, { prefix: "", carrierIds: [added.carrierId] }, { actor: "test", now });
-  const api = await startApi({ db });
-  return {
-    db,
-    smsc,
-    api,
-    async [Symbol.asyncDispose]() {
-      await api[Symbol.asyncDispose]();
-      await smsc.stop();
-      await db[Symbol.asyncDispose]();
-    },
-  };
+  const api = started.use(await startApi({ db }));
+  const running = started.move();
+  return { db, smsc, api, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
 async function acceptMany(api: TestApi, count: number): Promise<string[]> {
@@ -111,7 +108,7 @@ test("a receipt that was not stored before the crash is taken when the carrier r
   await using first = await startService(db.url, { ROLES: "sender" });
   await statusIs(db, { SENT: 1 });
 
-  await db.transaction(async (tx) => {
+  await held(db, async (tx) => {
     // The test holds the message, so the receipt is in the sender's hands and cannot be stored.
     await tx.query(sql`select message_id from messages for update`);
     clock.advance(200);
@@ -155,25 +152,49 @@ test("a stop signal lets answers in, unbinds, gives back what has not left, and 
 });
 
 test("a sender that slept past its lease submits nothing more of what others have taken over", async () => {
-  await using run = await world({ answer: "never" }, { response_timeout: "2s" });
+  await using run = await world({ answer: "never" }, { response_timeout: "5s", rate: 1 });
   const { db, smsc, api } = run;
-  await acceptMany(api, 1);
-  await using first = await startService(db.url, { ROLES: "sender" });
-  await smsc.submitArrived();
+  await using clock = await leapingClock();
+  await using first = await startService(db.url, { ROLES: "sender", ...clock.settings });
+  await acceptMany(api, 4);
+  await eventually("it sleeps while one that it holds waits for its turn", async () => {
+    first.kill("SIGSTOP");
+    const claimed = await db.query(sql`select from send_queue where leased_by is not null`);
+    if (smsc.submitCount() > 0 && claimed.length > smsc.submitCount()) return true;
+    first.kill("SIGCONT");
+    return false;
+  });
 
-  first.kill("SIGSTOP");
+  await clock.leap();
   await expireClaims(db);
   smsc.answer("accept");
   await using _second = await startService(db.url, { ROLES: "sender" });
-  await statusIs(db, { DELIVERED: 1 });
+  await statusIs(db, { DELIVERED: 4 });
+  const submitted = smsc.submitCount();
+  const asleep = sql`
+    select from nodes where pid = ${first.pid} and heard_at < clock_timestamp() - interval '30 s'`;
+  assert.equal((await db.query(asleep)).length, 1);
   first.kill("SIGCONT");
+  await eventually("it is awake", async () => (await db.query(asleep)).length === 0);
   first.kill("SIGTERM");
   await first.exited;
 
-  assert.equal(smsc.submitCount(), 2, "the one in doubt, and its resend");
-  await statusIs(db, { DELIVERED: 1 });
+  assert.equal(smsc.submitCount(), submitted);
+  await statusIs(db, { DELIVERED: 4 });
   await moneyAgrees(db);
 });
+
+/** Settings of a process whose clock the test can put ahead while it sleeps. */
+async function leapingClock() {
+  const folder = await mkdtemp(join(tmpdir(), "posthorn-clock-"));
+  const file = join(folder, "leap");
+  const module = new URL("leaping-clock.ts", import.meta.url).href;
+  return {
+    settings: { LEAP_FILE: file, NODE_OPTIONS: `--import ${module}` },
+    leap: () => writeFile(file, ""),
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
+  };
+}
 
 /** As if 30 seconds had passed: leases are the database's, and so is their end. */
 async function expireClaims(db: TestDatabase): Promise<void> {
@@ -189,20 +210,15 @@ function timesReceived(smsc: Smsc): Map<string, number> {
 }
 
 async function statusIs(db: TestDatabase, wanted: Record<string, number>): Promise<void> {
-  let seen: Record<string, number> = {};
-  for (let look = 0; look < 1_500; look += 1) {
+  await eventually(`messages are ${JSON.stringify(wanted)}`, async () => {
     const rows = await db.query<{ status: string; count: number }>(
       sql`select status, count(*) as count from messages group by status`,
     );
-    seen = Object.fromEntries(rows.map(({ status, count }) => [status, count]));
-    if (
-      JSON.stringify(Object.entries(seen).toSorted()) ===
-      JSON.stringify(Object.entries(wanted).toSorted())
-    )
-      return;
-    await systemClock.sleep(20);
-  }
-  assert.deepEqual(seen, wanted);
+    return isDeepStrictEqual(
+      Object.fromEntries(rows.map(({ status, count }) => [status, count])),
+      wanted,
+    );
+  });
 }
 
 async function moneyAgrees(db: TestDatabase): Promise<void> {

@@ -1,0 +1,10 @@
+/**
+ * Loaded before a service: once a file of this name is there, its monotonic clock is a minute ahead, as
+ * that of a process that slept so long.
+ */
+import { existsSync } from "node:fs";
+
+const trueNow = performance.now.bind(performance);
+const file = process.env["LEAP_FILE"] ?? "";
+
+performance.now = () => trueNow() + (existsSync(file) ? 60_000 : 0);
