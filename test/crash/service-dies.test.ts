@@ -5,23 +5,19 @@ import { after, before, test } from "node:test";
 import { findRunningPostgres, newId, openDatabase, silentLog, sql, systemClock } from "#platform";
 import { posthornJson, runPosthorn, startPosthorn } from "../support/cli.ts";
 import { type DataFolder, dataFolder } from "../support/data-folder.ts";
+import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/process.ts";
 
 /** One for all: every test leaves a folder behind on which the service starts again. */
 let folder: DataFolder;
-let environment: Record<string, string>;
-let base = "";
 
 before(async () => {
   folder = await dataFolder();
-  const port = await freePort();
-  base = `http://127.0.0.1:${port}`;
-  environment = { DATA_DIR: folder.path, PORT: String(port), LOG_LEVEL: "warn" };
 });
 after(() => folder[Symbol.asyncDispose]());
 
 test("a killed service starts again beside its orphaned PostgreSQL and has everything", async () => {
-  const first = await start();
+  await using first = await start();
   const accountId = await createAccount();
   await first.stop("SIGKILL");
   assert.ok(await findRunningPostgres(folder.path), "PostgreSQL outlives the service");
@@ -34,7 +30,7 @@ test("a killed service starts again beside its orphaned PostgreSQL and has every
 });
 
 test("a killed service that starts again waits for no bind that it held before", async () => {
-  const first = await start();
+  await using first = await start();
   const { url } = (await findRunningPostgres(folder.path)) ?? assert.fail();
   await using db = Object.assign(openDatabase({ url, log: silentLog, maxConnections: 1 }), {
     [Symbol.asyncDispose]: () => db.close(),
@@ -58,15 +54,21 @@ test("while its PostgreSQL is down the service answers 503, and works again by i
   const scope = ["--name", "reader", "--scope", "messages:read"];
   const { key } = await command<{ key: string }>("key", "create", ...account, ...scope);
   const answer = async () =>
-    (await fetch(`${base}/v1/messages`, { headers: { "x-api-key": key } })).status;
+    (await fetch(`${service.url}/v1/messages`, { headers: { "x-api-key": key } })).status;
   assert.equal(await answer(), 200);
 
-  const killedPid = (await findRunningPostgres(folder.path))?.pid ?? 0;
-  process.kill(killedPid, "SIGKILL");
   const answers = new Set<number>();
-  while (!(await isBack(killedPid))) answers.add(await answer());
-
   // Connections that are open already are answered until their process notices.
+  await eventually("it answers 503", async () => {
+    const killedPid = (await findRunningPostgres(folder.path))?.pid ?? 0;
+    process.kill(killedPid, "SIGKILL");
+    await eventually("PostgreSQL is back", async () => {
+      answers.add(await answer());
+      return isBack(killedPid);
+    });
+    return answers.has(503);
+  });
+
   assert.deepEqual(answers.difference(new Set([200, 503])), new Set());
   assert.equal(await answer(), 200);
   assert.ok(process.kill(service.pid, 0), "it is the same process");
@@ -74,10 +76,9 @@ test("while its PostgreSQL is down the service answers 503, and works again by i
 
 test("a second service on the folder is refused in one sentence that names the first", async () => {
   await using service = await start();
-  const port = String(await freePort());
 
   const { code, stderr } = await runPosthorn(["start"], {
-    environment: { ...environment, PORT: port },
+    environment: await ownEnvironment(),
   });
 
   assert.notEqual(code, 0);
@@ -107,16 +108,24 @@ test("a service goes on without a reader of its log, and stops as it should", as
   service.stopReading();
 
   // Each is refused with a line in the log.
-  for (let n = 0; n < 3; n += 1) assert.equal((await fetch(`${base}/v1/nothing`)).status, 404);
+  for (let n = 0; n < 3; n += 1)
+    assert.equal((await fetch(`${service.url}/v1/nothing`)).status, 404);
 
   assert.equal(await service.stop(), 0);
   assert.equal(await findRunningPostgres(folder.path), undefined);
 });
 
 async function start(settings: Record<string, string> = {}) {
-  const service = startPosthorn(["start"], { ...environment, ...settings });
+  const environment = { ...(await ownEnvironment()), ...settings };
+  await using started = new AsyncDisposableStack();
+  const service = started.use(startPosthorn(["start"], environment));
   await service.line(/is running/);
-  return service;
+  started.move();
+  return { ...service, url: `http://127.0.0.1:${environment.PORT}` };
+}
+
+async function ownEnvironment() {
+  return { DATA_DIR: folder.path, PORT: String(await freePort()), LOG_LEVEL: "warn" };
 }
 
 async function isBack(killedPid: number): Promise<boolean> {
@@ -124,8 +133,8 @@ async function isBack(killedPid: number): Promise<boolean> {
   return running !== undefined && running.pid !== killedPid;
 }
 
-function command<Json>(...args: string[]): Promise<Json> {
-  return posthornJson<Json>(args, { environment });
+async function command<Json>(...args: string[]): Promise<Json> {
+  return posthornJson<Json>(args, { environment: await ownEnvironment() });
 }
 
 async function createAccount(): Promise<string> {
