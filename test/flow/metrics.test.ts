@@ -67,7 +67,11 @@ test("a carrier tells of its binds, submits, refusals, receipts and window", asy
   const sent = [await world.send(TO), await world.send({ ...TO, recipient: "4915112340002" })];
   for (const { messageId } of sent) await world.reached(messageId, "DELIVERED", "FAILED");
 
-  const { value } = await scrape(world.api);
+  const { value } = await eventually("both ends are counted", async () => {
+    const told = await scrape(world.api);
+    const moved = (status: string) => told.value("posthorn_messages_moved_total", { status }) === 1;
+    return moved("DELIVERED") && moved("FAILED") && told;
+  });
 
   const of = (name: string, labels = {}) =>
     value(`posthorn_carrier_${name}`, { carrier: "c1", ...labels });
@@ -91,15 +95,21 @@ test("a carrier tells of its binds, submits, refusals, receipts and window", asy
 
 test("a doubt is counted by its reason, and a receipt that matches nothing as parked", async () => {
   await using world = await startSending({
-    smscs: [{ receipts: { when: "before", delayMs: 50 } }],
+    smscs: [{ answer: "drop", receipts: { when: "before", delayMs: 50 } }],
   });
   const { messageId } = await world.send(TO);
+  await world.smscs[0]?.submitArrived();
+  world.smscs[0]?.answer("accept");
   await world.reached(messageId, "DELIVERED");
 
-  const { value } = await scrape(world.api);
+  const { value, samples } = await scrape(world.api);
 
   assert.equal(value("posthorn_receipts_parked_total"), 1);
-  assert.equal(value("posthorn_doubts_total"), undefined);
+  const doubts = samples.filter(({ name }) => name === "posthorn_doubts_total");
+  assert.deepEqual(
+    doubts.map(({ labels, value: count }) => [labels["reason"], count]),
+    [["link_lost", 1]],
+  );
 });
 
 test("a canceled message is counted and refunded like any other that fails", async () => {
@@ -175,6 +185,7 @@ test("refusals are counted by code, batches by kind, connections by pool", async
     settings: { RATE_LIMIT_SENDS: "1", RATE_LIMIT_SENDS_BURST: "1" },
   });
   await api.send(TO);
+  await api.db.query(sql`update accounts set send_tokens = -1000`);
   await api.send(TO);
 
   const { value } = await scrape(api);
