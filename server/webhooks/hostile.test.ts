@@ -301,10 +301,12 @@ test(
   { timeout: 120_000 },
   async (context) => {
     const clock = manualClock();
+    await using started = new AsyncDisposableStack();
     const sender = newPoster(clock);
+    started.defer(() => sender.close());
     const attacks = await Promise.all(
       hostiles.map(async (hostile, n) => {
-        const server = await startHostile(hostile);
+        const server = started.use(await startHostile(hostile));
         return { hostile, server, attempt: attack(sender, { hostile, server }, BigInt(n)) };
       }),
     );
@@ -331,8 +333,6 @@ test(
       });
     }
     assert.equal(sender.connections().busy, 0);
-    await sender.close();
-    for (const { server } of attacks) await server[Symbol.asyncDispose]();
   },
 );
 

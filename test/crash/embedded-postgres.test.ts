@@ -6,6 +6,7 @@ import { after, before, test } from "node:test";
 import { Client } from "pg";
 import { type Database, DatabaseUnavailable, openDatabase, silentLog, sql } from "#platform";
 import { ask, type DataFolder, dataFolder } from "../support/data-folder.ts";
+import { eventually } from "../support/eventually.ts";
 
 /** One for all: every test leaves a whole cluster behind, that is what is tested. */
 let folder: DataFolder;
@@ -37,7 +38,7 @@ test("PostgreSQL killed under load comes back with every commit and no other", a
 
 test("the PostgreSQL of a killed service is taken over by the next start", async () => {
   await using load = new AsyncDisposableStack();
-  const holder = await folder.hold();
+  await using holder = await folder.hold();
   assert.ok("url" in holder.answer);
   await ask(holder.answer.url, "insert into kept values (2)");
   await keepBusy(load.use(await connection(holder.answer.url)));
@@ -81,7 +82,10 @@ test("PostgreSQL that dies under a running service comes back at the same addres
 
   process.kill(postgres.pid(), "SIGKILL");
   // Whoever was connected may be answered once more by the old one.
-  while ((await onceAvailable(() => startOf(db))) === firstStart);
+  await eventually("another one answers", async () => {
+    const start = await startOf(db).catch(whileAway);
+    return start !== undefined && start !== firstStart;
+  });
 
   assert.deepEqual(await db.query(sql`delete from kept returning value`), [{ value: 3 }]);
 });
@@ -129,14 +133,8 @@ async function startOf(db: Database): Promise<string | undefined> {
   return rows[0]?.at;
 }
 
-async function onceAvailable<Result>(query: () => Promise<Result>): Promise<Result> {
-  for (;;) {
-    try {
-      return await query();
-    } catch (error) {
-      if (!(error instanceof DatabaseUnavailable)) throw error;
-    }
-  }
+function whileAway(error: unknown): undefined {
+  if (!(error instanceof DatabaseUnavailable)) throw error;
 }
 
 function isAlive(pid: number): boolean {

@@ -23,26 +23,26 @@ const log = createLog("debug", { write: (line: string) => void lines.push(line) 
 const secrets = new Map<string, string>();
 let world: SendingWorld;
 let strict: Smsc;
+const started = new AsyncDisposableStack();
 
 /** The whole run: every flow, the failing ones above all, with the log at its most talkative. */
 before(async () => {
   await using receiver = await startReceiver(({ path }) => (path.includes("bad") ? 500 : 200));
-  strict = await startSmsc({ credentials: { systemId: "test", password: "another" } });
-  world = await startSending({
-    smscs: [{ answer: "by_recipient" }],
-    settings: [{ pdu_log: "full" }],
-    api: { log, settings: { LOG_LEVEL: "debug" }, prepare: addRefused },
-  });
+  strict = started.use(await startSmsc({ credentials: { systemId: "test", password: "another" } }));
+  world = started.use(
+    await startSending({
+      smscs: [{ answer: "by_recipient" }],
+      settings: [{ pdu_log: "full" }],
+      api: { log, settings: { LOG_LEVEL: "debug" }, prepare: addRefused },
+    }),
+  );
   await sendGood(receiver.url);
   await sendBad();
   await provokeFaults();
   await useDashboard();
   await collectSecrets();
 });
-after(async () => {
-  await world[Symbol.asyncDispose]();
-  await strict.stop();
-});
+after(() => started.disposeAsync());
 
 /** A carrier that refuses our password. */
 async function addRefused(db: TestDatabase, box: SecretBox): Promise<void> {

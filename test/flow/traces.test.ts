@@ -4,6 +4,7 @@ import { createMetrics, silentLog, type Span, spanExport, systemClock, traceOf }
 import { readTraceparent } from "../../server/http/trace-requests.ts";
 import { startApi } from "../support/api.ts";
 import { type Collector, startCollector } from "../support/collector.ts";
+import { eventually } from "../support/eventually.ts";
 import { until } from "../support/until.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { readScrape, scrape } from "../support/scrape.ts";
@@ -129,11 +130,10 @@ test("a collector that is away or refuses stops nobody, and what is lost is coun
 });
 
 async function lost(api: Parameters<typeof scrape>[0]): Promise<void> {
-  for (;;) {
+  await eventually("lost spans are counted", async () => {
     const { value } = await scrape(api);
-    if ((value("posthorn_spans_dropped_total", { reason: "collector" }) ?? 0) > 0) return;
-    await systemClock.sleep(20);
-  }
+    return (value("posthorn_spans_dropped_total", { reason: "collector" }) ?? 0) > 0;
+  });
 }
 
 test("spans beyond the bound, and those that a stop cannot deliver, are dropped and counted", async () => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventBody } from "#messages";
 import { newMessageId, sql, systemClock } from "#platform";
+import { eventually } from "../support/eventually.ts";
 import { type Received, startReceiver } from "../support/receiver.ts";
 import { laneOf, type WebhookWorld, webhookWorld } from "../support/webhook-world.ts";
 
@@ -55,16 +56,15 @@ function assertFirstAttemptsInOrder(received: Received[]): void {
 
 /** Retries are made due at once instead of being waited for. */
 async function deliverAll(world: WebhookWorld): Promise<void> {
-  for (;;) {
+  await eventually("all is delivered", async () => {
     const [left] = await world.db.query<{ left: number }>(sql`
       with hurried as (
         update webhook_deliveries set next_at = clock_timestamp()
          where leased_until is null and next_at > clock_timestamp()
       )
       select count(*) as left from webhook_deliveries`);
-    if (left?.left === 0) return;
-    await systemClock.sleep(20);
-  }
+    return left?.left === 0;
+  });
 }
 
 /** Three events of each message, all due at once: more than a message has in life, and harder. */

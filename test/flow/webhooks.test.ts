@@ -5,6 +5,7 @@ import type { HistoryEntry } from "#contract";
 import { eventId, systemClock } from "#platform";
 import { replayDelivery } from "#webhooks";
 import { verifyWebhook } from "../../sdk/webhook.ts";
+import { eventually } from "../support/eventually.ts";
 import { type Received, startReceiver } from "../support/receiver.ts";
 import { startSending } from "../support/sending.ts";
 import { webhookWorld } from "../support/webhook-world.ts";
@@ -127,16 +128,15 @@ test("the history of a message shows its webhooks and their attempts", async () 
 type StatusEntry = Extract<HistoryEntry, { type: "status" }>;
 
 /** The statuses of a message, once the webhooks after QUEUED have these states. */
-async function webhooksOf(
+function webhooksOf(
   world: { history(messageId: string): Promise<HistoryEntry[]> },
   messageId: string,
   states: string[],
 ): Promise<StatusEntry[]> {
-  for (;;) {
+  return eventually(`webhooks are ${states.join(" and ")}`, async () => {
     const history = await world.history(messageId);
     const entries = history.filter((entry): entry is StatusEntry => entry.type === "status");
     const seen = entries.slice(1).map(({ webhook }) => webhook?.state);
-    if (JSON.stringify(seen) === JSON.stringify(states)) return entries;
-    await systemClock.sleep(10);
-  }
+    return JSON.stringify(seen) === JSON.stringify(states) && entries;
+  });
 }
