@@ -280,7 +280,7 @@ async function postInChild(url: string, environment: Record<string, string>): Pr
   const args = ["--input-type=module", "--eval", script];
   const { stdout } = await promisify(execFile)(process.execPath, args, {
     env: { ...process.env, ...environment, NO_PROXY: "" },
-    timeout: 20_000,
+    timeout: 120_000,
   });
   return JSON.parse(stdout);
 }

@@ -154,7 +154,14 @@ for (const { plans, db } of worlds) {
 /** One connection, because each has plans of its own: made while no more than `first` were waiting. */
 async function queueThatWas(first: string[]): Promise<Database> {
   const { url, ...base } = await testDatabase();
-  const db = openDatabase({ url, log: silentLog, maxConnections: 1, genericPlans: true });
+  const db = openDatabase({
+    url,
+    log: silentLog,
+    maxConnections: 1,
+    genericPlans: true,
+    // Counting and filling take their time.
+    statementTimeoutMs: 60_000,
+  });
   after(async () => {
     await db.close();
     await base[Symbol.asyncDispose]();

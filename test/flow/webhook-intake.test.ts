@@ -47,11 +47,14 @@ async function provenReceiver(world: WebhookWorld) {
   return receiver;
 }
 
+/** A receiver that answers nothing holds its place for as long as a test lasts. */
+const FOR_EVER = { deadlineMs: 120_000 };
+
 /** A message whose next step makes a webhook for such a receiver. */
 async function provenWorld() {
   await using started = new AsyncDisposableStack();
   const world = started.use(await webhookWorld());
-  const { loop } = world.worker();
+  const { loop } = world.worker(FOR_EVER);
   const receiver = started.use(await provenReceiver(world));
   const { url } = receiver;
   const messageId = await world.message({ url });
@@ -130,7 +133,7 @@ test("no event is leased at birth while an earlier one of its message waits", as
 
 test("a webhook to a receiver that nothing is known of waits for a claim", async () => {
   await using world = await webhookWorld();
-  const { loop } = world.worker();
+  const { loop } = world.worker(FOR_EVER);
   await using receiver = await startReceiver(() => "hold");
   const { url } = receiver;
   await world.sent(2, { url });
@@ -162,7 +165,7 @@ test("places kept for transactions that failed are free again", async () => {
 
 test("a node that stops gives back what was leased to it at birth and has not begun", async () => {
   await using world = await webhookWorld();
-  const worker = world.worker();
+  const worker = world.worker(FOR_EVER);
   await using receiver = await provenReceiver(world);
   const { url } = receiver;
   const messageIds = await Promise.all(Array.from({ length: 40 }, () => world.message({ url })));

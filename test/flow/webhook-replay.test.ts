@@ -97,7 +97,7 @@ test("replaying one whose POST is under way is refused, and posts it no second t
   await using receiver = await startReceiver(() => "hold");
   await using other = await startReceiver();
   await using world = await webhookWorld();
-  await using _worker = world.worker();
+  await using _worker = world.worker({ deadlineMs: 120_000 });
   const [messageId] = (await world.sent(1, { url: receiver.url })) as [string];
   await receiver.arrived(1);
 
