@@ -110,7 +110,7 @@ export function KeysPage() {
         compact={(key) => <CompactKey apiKey={key} />}
       />
       <Pager
-        page={keys.data}
+        list={keys}
         search={search}
         onTurn={(turn) => void navigate({ search: { ...search, ...turn } })}
       />

@@ -87,7 +87,7 @@ export function MessagesPage() {
         onOpen={({ message }) => open(message.messageId)}
       />
       <Pager
-        page={messages.data}
+        list={messages}
         search={search}
         onTurn={(turn) => void navigate({ search: (old) => present({ ...old, ...turn }) })}
       />

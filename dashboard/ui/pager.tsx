@@ -3,17 +3,21 @@ import { IconChevronLeft, IconChevronRight } from "@tabler/icons-react";
 import { LIMITS, type Limit, type PageSearch } from "../search.ts";
 import { words } from "../text/words.ts";
 
+type Page = { nextCursor: string | null; previousCursor: string | null; data: unknown[] };
+
 type Props = {
-  page: { nextCursor: string | null; previousCursor: string | null; data: unknown[] } | undefined;
+  list: { data: Page | undefined; isStale: boolean };
   search: PageSearch;
   onTurn: (turn: { cursor: string | undefined; limit: Limit | undefined }) => void;
 };
 
 /** Newer and older, by cursor; a total would have to be counted or made up. */
-export function Pager({ page, search, onTurn }: Props) {
+export function Pager({ list: { data: page, isStale }, search, onTurn }: Props) {
   if (!page) return null;
-  const { nextCursor, previousCursor } = page;
-  if (nextCursor === null && previousCursor === null && page.data.length <= 25) return null;
+  const isOnlyOne = page.nextCursor === null && page.previousCursor === null;
+  if (isOnlyOne && page.data.length <= 25) return null;
+  // Of another page, or of other filters: then they would be refused.
+  const { nextCursor, previousCursor } = isStale ? NO_CURSORS : page;
   const turn = (cursor: string | null) =>
     cursor !== null && onTurn({ cursor, limit: search.limit });
   return (
@@ -52,6 +56,8 @@ export function Pager({ page, search, onTurn }: Props) {
     </Group>
   );
 }
+
+const NO_CURSORS = { nextCursor: null, previousCursor: null };
 
 /** At an end the button stays focusable: the focus must not be lost with the last page. */
 function endOf(cursor: string | null) {

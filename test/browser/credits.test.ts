@@ -153,7 +153,7 @@ test("no entry of a ledger can be edited or deleted anywhere", async () => {
   await assert.rejects(site.db.query(sql`delete from ledger`));
 });
 
-test("pages show every entry once; what is late shows its shape, and a failure says so beside what still works", async () => {
+test("pages show every entry once, and are turned when they are there; what is late shows its shape, and a failure says so beside what still works", async () => {
   const busy = await site.account({ name: "Busy", credits: 0 });
   const owner = await site.person("Busy Owner", [[busy, "owner"]]);
   const entry = {
@@ -191,4 +191,12 @@ test("pages show every entry once; what is late shows its shape, and a failure s
   }
   await page.getByRole("button", { name: "Try again" }).click();
   await rows(page).first().waitFor();
+
+  const answer = Promise.withResolvers<void>();
+  await page.route("**/ledger?*kind=*", (route) => answer.promise.then(() => route.continue()));
+  await page.getByRole("group", { name: "Kind" }).getByText("Top-up").click();
+  await page.getByRole("button", { name: "Older", disabled: true }).waitFor();
+  answer.resolve();
+  await page.getByRole("button", { name: "Older", disabled: false }).click();
+  await page.getByRole("cell", { name: "Entry 5", exact: true }).waitFor();
 });

@@ -57,7 +57,7 @@ export function Ledger() {
         compact={(row) => <CompactEntry row={row} />}
       />
       <Pager
-        page={ledger.data}
+        list={ledger}
         search={search}
         onTurn={(turn) => void navigate({ search: (old) => present({ ...old, ...turn }) })}
       />

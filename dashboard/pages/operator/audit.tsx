@@ -91,7 +91,7 @@ export function AuditPage() {
         />
       </div>
       <Pager
-        page={audit.data}
+        list={audit}
         search={search}
         onTurn={(turn) => void navigate({ search: (old) => present({ ...old, ...turn }) })}
       />

@@ -52,7 +52,7 @@ export function SearchedListing<Row>(props: Props<Row>) {
         compact={compact}
       />
       <Pager
-        page={found.data}
+        list={found}
         search={search}
         onTurn={(turn) => onSearch(present({ ...search, ...turn }))}
       />

@@ -76,7 +76,7 @@ export function Deliveries() {
         onOpen={({ deliveryId }) => open(deliveryId)}
       />
       <Pager
-        page={deliveries.data}
+        list={deliveries}
         search={search}
         onTurn={(turn) => void navigate({ search: (old) => present({ ...old, ...turn }) })}
       />
