@@ -50,20 +50,23 @@ begin
    where l.first_at is not null or l.again_at is not null or l.n = (select max(w.n) from walk w);
 end $$;
 
--- The newest replay that waits in each of these lanes, where there is one.
+-- The newest replay that waits in each of these lanes, where there is one. "Between" and the order by
+-- lane say nothing new, but only the index of lanes can serve them: that of all replays would be read
+-- from its end until it comes to this lane.
 create function newest_replays(hosts bigint[]) returns table (host_key bigint, replay_id uuid)
 language sql stable
 set jit = off
 set enable_seqscan = off
 set enable_sort = off
+set enable_incremental_sort = off
 as $$
   select h.host_key, r.replay_id
     from unnest(hosts) as h (host_key)
    cross join lateral (
      select w.replay_id
        from webhook_deliveries w
-      where w.host_key = h.host_key and w.replay_id is not null
-      order by w.replay_id desc
+      where w.host_key between h.host_key and h.host_key and w.replay_id is not null
+      order by w.host_key desc, w.replay_id desc
       limit 1
    ) r;
 $$;

@@ -1383,14 +1383,15 @@ CREATE OR REPLACE FUNCTION public.newest_replays(hosts bigint[])
  SET jit TO 'off'
  SET enable_seqscan TO 'off'
  SET enable_sort TO 'off'
+ SET enable_incremental_sort TO 'off'
 AS $function$
   select h.host_key, r.replay_id
     from unnest(hosts) as h (host_key)
    cross join lateral (
      select w.replay_id
        from webhook_deliveries w
-      where w.host_key = h.host_key and w.replay_id is not null
-      order by w.replay_id desc
+      where w.host_key between h.host_key and h.host_key and w.replay_id is not null
+      order by w.host_key desc, w.replay_id desc
       limit 1
    ) r;
 $function$;
