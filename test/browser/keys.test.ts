@@ -198,6 +198,7 @@ test("a key on display outlives the session, which ends when it is closed", asyn
     return isRefused;
   });
   await page.getByRole("button", { name: "Copy key" }).click();
+  await page.getByRole("button", { name: "Copied" }).waitFor();
   assert.equal(await shownKey(page).textContent(), key, "also once it is copied");
   await page.keyboard.press("Escape");
 
