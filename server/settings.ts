@@ -105,7 +105,7 @@ export const settings = {
     name: "RATE_LIMIT_SENDS",
     fallback: "100",
     parse: wholeNumber(1),
-    meaning: "Sends per second an account; a batch counts its messages.",
+    meaning: "Sends per second per account; a batch counts its messages.",
   },
   rateLimitSendsBurst: {
     name: "RATE_LIMIT_SENDS_BURST",
@@ -117,7 +117,7 @@ export const settings = {
     name: "RATE_LIMIT_READS",
     fallback: "100",
     parse: wholeNumber(1),
-    meaning: "Reads per second a key.",
+    meaning: "Reads per second per key.",
   },
   rateLimitReadsBurst: {
     name: "RATE_LIMIT_READS_BURST",
@@ -129,7 +129,7 @@ export const settings = {
     name: "RATE_LIMIT_FAILED_AUTH",
     fallback: "20",
     parse: wholeNumber(1),
-    meaning: "Failed authentications per minute an address.",
+    meaning: "Failed authentications per minute per address.",
   },
   bodyLimit: {
     name: "BODY_LIMIT",
