@@ -1,5 +1,6 @@
 import { apiErrors, deliveryErrors, detailCodes } from "#contract";
 import { type AnyCommand, describeInput, loadCommands, usage } from "../server/cli/index.ts";
+import { invariants } from "../server/cli/audit/audit.ts";
 import { describeSettings } from "../server/settings.ts";
 
 const MADE = "<!-- Made by docs/generate.ts; a change here is lost. -->";
@@ -62,6 +63,17 @@ function commandSection(command: AnyCommand): string {
     ...(prints === null ? [] : [`With \`--json\`: \`${prints}\``]),
     `\`\`\`sh\n${examples.map((example) => `npx posthorn ${example}`).join("\n")}\n\`\`\``,
   ].join("\n\n");
+}
+
+export function auditPage(): string {
+  const number = (name: string) => Number(name.slice(1));
+  const rows = invariants
+    .toSorted((one, other) => number(one.name) - number(other.name))
+    .map(({ name, rule }) => [name, rule]);
+  return page("Invariants", [
+    "What `npx posthorn audit` proves from the tables, in one snapshot, also under load. I17 holds once load has stopped and everything due is done: `--drained` asks for it.",
+    table(["", "rule"], rows),
+  ]);
 }
 
 function page(title: string, sections: string[]): string {
