@@ -149,7 +149,7 @@ create table followers (
   until      timestamptz not null
 );
 -- Positions are given out before the commit, so a slow transaction's row appears behind a later one:
--- whoever reads goes by what his snapshot sees and the one before it did not.
+-- whoever reads goes by what its snapshot sees and the one before it did not.
 create table followed_events (
   position   bigint      generated always as identity primary key,
   xid        xid8        not null default pg_current_xact_id(),

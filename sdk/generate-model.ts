@@ -1,9 +1,8 @@
 /**
- * Writes model.ts: the contract's schemas as plain TypeScript types, so that the SDK has the API's
+ * Makes model.ts: the contract's schemas as plain TypeScript types, so that the SDK has the API's
  * own types and yet needs nothing else installed. A test fails when the two differ.
- * Run after a change of the contract: node sdk/generate-model.ts
+ * Run after a change of the contract: npm run generate
  */
-import { writeFileSync } from "node:fs";
 import { format } from "oxfmt";
 import { apiErrors, detailCodes, eventNames, operations, statuses, webhookBodies } from "#contract";
 
@@ -115,8 +114,4 @@ function mayBeNull({ type }: Schema): boolean {
 function withoutNull(schema: Schema): Schema {
   if (!Array.isArray(schema.type)) return schema;
   return { ...schema, type: schema.type.filter((type) => type !== "null") };
-}
-
-if (import.meta.main) {
-  writeFileSync(new URL("model.ts", import.meta.url), await generateModel());
 }

@@ -19,7 +19,7 @@ before(() => {
 
 after(() => rmSync(project, { recursive: true }));
 
-test("the types are those of the contract; if not, run sdk/generate-model.ts", async () => {
+test("the types are those of the contract; if not, run npm run generate", async () => {
   const written = readFileSync(new URL("model.ts", import.meta.url), "utf8");
   assert.equal(written, await generateModel());
 });

@@ -101,13 +101,14 @@ function listener(handler: RequestListener) {
       connectionsCheckingInterval: 1_000,
       keepAliveTimeout: 72_000,
       maxHeaderSize: MAX_HEADER_OCTETS,
-      // Node would answer these two by itself, without our shape and request id.
+      // Node would refuse a request without Host by itself, without our shape and request id.
       requireHostHeader: false,
     },
     handler,
   );
   // Who has said all it has to say, and closed its side, still gets its answer.
   Object.assign(server, { httpAllowHalfOpen: true });
+  // The same of an Expect that Node does not know.
   return server.on("checkExpectation", handler);
 }
 

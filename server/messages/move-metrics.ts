@@ -2,7 +2,7 @@ import type { Metrics } from "#platform";
 import type { Move } from "./move.ts";
 import type { Outbox } from "./outbox.ts";
 
-/** Counts every change of status on this node, and passes wake-ups on to who delivers webhooks here. */
+/** Counts every change of status on this node; all else goes to who delivers webhooks here, if anybody does. */
 export function countedOutbox(metrics: Metrics, webhooks: Outbox | undefined): Outbox {
   const moved = metrics.counter(
     "messages_moved_total",

@@ -54,7 +54,7 @@ export class Answer {
       return { broken: "the answer does not begin with HTTP/1." };
     const end = head.indexOf(END_OF_HEAD);
     if (end > MAX_HEADER_OCTETS) return "headers_too_large";
-    // Told at once too: whoever ends lines without CR has sent all he will, and we would time out.
+    // Told at once too: whoever ends lines without CR has sent everything, and we would time out.
     if (end === -1 && hasBareLineFeed(head, this.#head?.length ?? 0))
       return { broken: "a line of the head does not end with CR LF" };
     this.#head = head;

@@ -58,7 +58,7 @@ const ASK_AGAIN_MS = 500;
  * Every change of status of an account as it happens, each once, those of a message in order. What
  * one transaction wrote is seen when it commits: each look takes what its snapshot sees and the one
  * before it did not, so a slow transaction is never passed over. Whoever reads must take them as they
- * come: what he leaves unread for two minutes is swept.
+ * come: what is left unread for two minutes is swept.
  */
 export async function* followEvents(
   { db: impatient, ...rest }: Deps,

@@ -21,7 +21,7 @@ export type Forwarder = {
 
 /** Posts followed events to one address as they are: the same octets and headers. */
 export function forwarder({ clock, url }: { clock: Clock; url: string }): Forwarder | string {
-  // Whoever forwards names the address on his own machine: all but what no setting opens is allowed.
+  // Whoever forwards names the address on their own machine: all but what no setting opens is allowed.
   const policy = egressPolicy({ allowCidrs: PRIVATE, allowHttp: true, ownPorts: [] });
   const verdict = judgeUrl(url, policy);
   if (!verdict.allowed) return verdict.message;

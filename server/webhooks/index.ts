@@ -1,8 +1,8 @@
 /**
- * Webhooks: telling receivers what became of a message. The octets of an event, its signatures, the
- * guard over where they may go, the POST itself, the schedule of retries, and the lanes that keep one
- * receiver from delaying another.
- * Never changes a message: what is told was decided and written elsewhere.
+ * Webhooks: telling receivers what became of a message. An event's signatures, the guard over where
+ * it may go, the POST itself, the schedule of retries, and the lanes that keep one receiver from
+ * delaying another.
+ * Never changes a message: what is told was decided and written in messages/, octet by octet.
  */
 export { connectBudgets, type Egress } from "./egress/connect.ts";
 export { judgeUrl } from "./egress/judge-url.ts";
