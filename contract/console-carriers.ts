@@ -1,20 +1,13 @@
 import { type Static, Type } from "typebox";
 import { closed, consoleOperation, OPERATOR, SeenVersion } from "./console-operation.ts";
 import { Id, nullable, oneOf, Time } from "./schema.ts";
+import { carrierKinds, linkBinds, linkStates } from "./words.ts";
 
 const Latency = nullable(Type.Object({ p50Ms: Type.Number(), p99Ms: Type.Number() }));
 
 const Link = Type.Object({
-  bind: oneOf(["transmitter", "receiver", "transceiver", "simulator"]),
-  state: oneOf([
-    "starting",
-    "binding",
-    "bound",
-    "throttled",
-    "connection_lost",
-    "refused",
-    "stopped",
-  ]),
+  bind: oneOf(linkBinds),
+  state: oneOf(linkStates),
   since: Time,
   windowInUse: Type.Integer(),
   submitsPerSecond: Type.Number(),
@@ -32,7 +25,7 @@ const Carrier = Type.Object(
   {
     carrierId: Id,
     name: Type.String(),
-    kind: oneOf(["simulator", "smpp"]),
+    kind: oneOf(carrierKinds),
     state: oneOf(["up", "degraded", "down", "paused", "unknown"]),
     isPaused: Type.Boolean(),
     links: Type.Array(Link),

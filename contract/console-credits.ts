@@ -9,7 +9,7 @@ import {
   pageOf,
   paging,
 } from "./console-operation.ts";
-import { Id, nullable, oneOf, Time } from "./schema.ts";
+import { Id, Month, nullable, oneOf, Time } from "./schema.ts";
 
 export const ledgerKinds = ["charge", "refund", "topup", "adjustment"] as const;
 
@@ -76,12 +76,7 @@ export const creditOperations = {
       ...paging,
       kind: Type.Optional(Type.Array(oneOf(ledgerKinds), { description: "Repeatable." })),
       messageId: Type.Optional(Type.String()),
-      month: Type.Optional(
-        Type.String({
-          pattern: "^[0-9]{4}-(0[1-9]|1[0-2])$",
-          description: "A month of UTC, such as 2026-11.",
-        }),
-      ),
+      month: Type.Optional(Month),
     }),
     success: { status: 200, body: pageOf(LedgerEntry) },
     errors: ["CURSOR_INVALID"],
@@ -92,12 +87,7 @@ export const creditOperations = {
     summary: "The ledger of a month as CSV; its amounts sum to the change of balance",
     access: "viewer",
     params: inAccount(),
-    query: closed({
-      month: Type.String({
-        pattern: "^[0-9]{4}-(0[1-9]|1[0-2])$",
-        description: "A month of UTC, such as 2026-11.",
-      }),
-    }),
+    query: closed({ month: Month }),
     success: { status: 200, body: Type.String(), type: "text/csv" },
     errors: [],
   }),

@@ -11,12 +11,12 @@ import {
 import { DeliveryCode, Message, MESSAGE_EXAMPLE } from "./message.ts";
 import { NewMessage, operations } from "./messages.ts";
 import { AnyTime, Id, nullable, oneOf } from "./schema.ts";
-import { statuses } from "./words.ts";
+import { carrierKinds, statuses } from "./words.ts";
 
 const CarrierName = Type.Object({
   carrierId: Id,
   name: Type.String(),
-  kind: oneOf(["simulator", "smpp"]),
+  kind: oneOf(carrierKinds),
 });
 
 /** A message as the role may see it: a viewer gets the last four digits and no text. */

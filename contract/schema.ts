@@ -21,4 +21,9 @@ export const AnyTime = Type.String({
   format: "date-time",
 });
 
+export const Month = Type.String({
+  pattern: "^[0-9]{4}-(0[1-9]|1[0-2])$",
+  description: "A month of UTC, such as 2026-11.",
+});
+
 export const Id = Type.String({ format: "uuid" });

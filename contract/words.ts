@@ -24,5 +24,20 @@ export type Scope = (typeof scopes)[number];
 export const memberRoles = ["viewer", "developer", "owner"] as const;
 export type MemberRole = (typeof memberRoles)[number];
 
+export const carrierKinds = ["simulator", "smpp"] as const;
+export type CarrierKind = (typeof carrierKinds)[number];
+
+/** How a link is bound to its carrier. */
+export const linkBinds = ["transmitter", "receiver", "transceiver", "simulator"] as const;
+export const linkStates = [
+  "starting",
+  "binding",
+  "bound",
+  "throttled",
+  "connection_lost",
+  "refused",
+  "stopped",
+] as const;
+
 /** Characters a password may have, after NFKC. */
 export const PASSWORD_LENGTH = { min: 12, max: 128 } as const;

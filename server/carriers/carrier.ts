@@ -1,4 +1,5 @@
 import type { DeliveryErrorCode } from "#contract";
+import type { linkBinds, linkStates } from "#contract/words";
 
 /** One upstream network. Adapters know protocols; they know nothing of accounts or SQL. */
 export type Carrier = {
@@ -115,8 +116,8 @@ export type Receipt = {
 export type ReceiptSink = (receipts: Receipt[]) => Promise<readonly Receipt[] | void>;
 
 export type LinkState = {
-  bind: "transmitter" | "receiver" | "transceiver" | "simulator";
-  state: "starting" | "binding" | "bound" | "throttled" | "connection_lost" | "refused" | "stopped";
+  bind: (typeof linkBinds)[number];
+  state: (typeof linkStates)[number];
   since: Date;
   windowInUse: number;
   submitsPerSecond: number;

@@ -1,4 +1,5 @@
-import type { Carrier, CarrierCounts, CarrierState, LinkState } from "#carriers";
+import type { Carrier, CarrierCounts, CarrierState } from "#carriers";
+import { linkStates } from "#contract/words";
 import type { Metrics, Reading } from "#platform";
 
 /** A hostile SMSC could invent statuses for ever; the most frequent ones tell. */
@@ -44,18 +45,8 @@ function one(value: number, labels: Record<string, string> = {}): Reading {
   return { labels, value };
 }
 
-const LINK_STATES: LinkState["state"][] = [
-  "starting",
-  "binding",
-  "bound",
-  "throttled",
-  "connection_lost",
-  "refused",
-  "stopped",
-];
-
 function bindsOf({ links }: CarrierState): Reading[] {
-  return LINK_STATES.map((wanted) =>
+  return linkStates.map((wanted) =>
     one(links.filter(({ state }) => state === wanted).length, { state: wanted }),
   );
 }

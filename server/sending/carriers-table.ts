@@ -1,4 +1,5 @@
 import { type Actor, recordAudit } from "#accounts";
+import type { CarrierKind } from "#contract/words";
 import { takeOutOfRoutes } from "#messages";
 import { type Database, newId, type Queryable, type SecretBox, sql, violates } from "#platform";
 import { resealed, sealPassword, sealSettings, shownSettings } from "./carrier-secrets.ts";
@@ -6,7 +7,7 @@ import { resealed, sealPassword, sealSettings, shownSettings } from "./carrier-s
 export type CarrierRow = {
   carrier_id: string;
   name: string;
-  kind: "simulator" | "smpp";
+  kind: CarrierKind;
   /** By their names, values as text or JSON; a private key is sealed: `openSettings` has it. */
   settings: Record<string, unknown>;
   password: Buffer | null;
