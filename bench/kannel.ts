@@ -9,7 +9,8 @@ import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { systemClock as clock } from "#platform";
-import { freePort, stopChild, type World } from "./world.ts";
+import { freePort } from "../test/support/process.ts";
+import { stopChild, type World } from "./world.ts";
 
 export type Kannel = {
   port: number;

@@ -7,7 +7,6 @@ import { type ChildProcess, fork, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createAccount, createKey } from "#accounts";
@@ -25,6 +24,7 @@ import {
   systemClock as clock,
 } from "#platform";
 import { addCarrier } from "#sending";
+import { freePort } from "../test/support/process.ts";
 import type { Job, Result } from "./load.ts";
 
 export type World = {
@@ -193,15 +193,6 @@ export async function stopChild(
 
 function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null;
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 export type Account = { accountId: string; signingSecret: string; key: string };

@@ -10,6 +10,7 @@ import {
   DataDirInUse,
   type DataDirLock,
   findRunningPostgres,
+  KEY_FILE,
   lockDataDir,
   type Log,
   superviseEmbeddedPostgres,
@@ -209,7 +210,7 @@ export function previousSecretKey({ secretKeyPrevious }: Config): Buffer | undef
   return secretKeyPrevious && Buffer.from(secretKeyPrevious.reveal(), "base64");
 }
 
-const keyFileOf = ({ dataDir }: Config) => join(dataDir, "secret.key");
+const keyFileOf = ({ dataDir }: Config) => join(dataDir, KEY_FILE);
 
 export function hasSecretKey(config: Config): boolean {
   return config.secretKey !== undefined || existsSync(keyFileOf(config));

@@ -4,6 +4,9 @@ import { newId, type Queryable, type Sql, sql } from "#platform";
 export type Actor = string | RemoteActor;
 export type RemoteActor = { name: string; address: string | null; requestId: string };
 
+/** Who changes something, and when. */
+export type Change = { actor: Actor; now: Date };
+
 /** As it is kept. */
 export function actorName(actor: Actor): string {
   return typeof actor === "string" ? actor : actor.name;

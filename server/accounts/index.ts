@@ -14,6 +14,7 @@ export {
   type Actor,
   actorName,
   type AuditEntry,
+  type Change,
   noteDone,
   recordAudit,
   type RemoteActor,

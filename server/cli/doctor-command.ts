@@ -5,7 +5,7 @@ import { command, type Context, type Installation, type Settings } from "./comma
 import { attempt, type Check, fault, ok, warning } from "./doctor/check.ts";
 import { checkClock, checkDatabase, checkStandbys, judgeMigrations } from "./doctor/database.ts";
 import { checkExposure } from "./doctor/exposure.ts";
-import { checkDisk, checkPermissions, hasCluster, hasSecretKey } from "./doctor/folder.ts";
+import { checkDisk, checkPermissions, hasCluster, hasKeyFile } from "./doctor/folder.ts";
 import { checkCarriers, checkRoutes, checkSenders } from "./doctor/sending.ts";
 import { checkService } from "./doctor/readiness.ts";
 import { checkServerSettings } from "./doctor/server-settings.ts";
@@ -91,7 +91,7 @@ async function openSecrets({
   secrets,
 }: Installation): Promise<{ check: Check; box?: SecretBox }> {
   const name = "secret key";
-  const isGiven = settings.secretKey !== undefined || (await hasSecretKey(settings));
+  const isGiven = settings.secretKey !== undefined || (await hasKeyFile(settings));
   if (!isGiven && (await listAccounts(db)).length > 0) {
     const message = `There is no SECRET_KEY and no secret.key in ${settings.dataDir}, but the database holds sealed secrets.`;
     return { check: fault(name, message, "Bring back the key that they were sealed with.") };

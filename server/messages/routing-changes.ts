@@ -1,12 +1,9 @@
-import { type Actor, recordAudit } from "#accounts";
+import { type Change, recordAudit } from "#accounts";
 import { type Database, type Queryable, sql, type Transaction } from "#platform";
 
 /** Longest matching prefix wins; the empty one is the default. */
 export type Route = { prefix: string; carrierIds: string[] };
 export type Price = { prefix: string; credits: number };
-
-/** Who changes the tables, and when. */
-export type Change = { actor: Actor; now: Date };
 
 /**
  * Changes of routes and prices. Each is in force with the next request on every node: the tables

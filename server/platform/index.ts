@@ -33,7 +33,7 @@ export { createMetrics, type Metrics, type Reading } from "./metrics.ts";
 export { migrate, missingMigrations } from "./migrate.ts";
 export { type Position, sideOf } from "./position.ts";
 export { connectToPrimary, databasePorts } from "./primary.ts";
-export { deriveKey, Secret, type SecretBox, secretBox } from "./secret.ts";
+export { deriveKey, KEY_FILE, Secret, type SecretBox, secretBox } from "./secret.ts";
 export { nearest } from "./nearest.ts";
 export { remembering } from "./remember.ts";
 export { readCollectorHeaders, type SpanExport, spanExport } from "./span-export.ts";

@@ -26,6 +26,9 @@ export class Secret {
   }
 }
 
+/** Where a `SECRET_KEY` that nobody gave is kept, in the data folder. */
+export const KEY_FILE = "secret.key";
+
 export type SecretBox = {
   /** `context` says what the secret belongs to; a ciphertext moved elsewhere does not open. */
   seal(plain: string, context: string): Buffer;
@@ -86,11 +89,11 @@ export function secretBox(secretKey: Buffer, previousKey?: Buffer): SecretBox {
 }
 
 function sealingKey(secretKey: Buffer): { key: Buffer; id: Buffer } {
-  const key = Buffer.from(hkdfSync("sha256", secretKey, "", "posthorn secrets at rest", 32));
+  const key = deriveKey(secretKey, "posthorn secrets at rest");
   return { key, id: createHash("sha256").update(key).digest().subarray(0, KEY_ID_OCTETS) };
 }
 
-/** A key for another purpose out of the same `SECRET_KEY`. */
+/** A key for one purpose out of `SECRET_KEY`. */
 export function deriveKey(secretKey: Buffer, purpose: string): Buffer {
   return Buffer.from(hkdfSync("sha256", secretKey, "", purpose, 32));
 }

@@ -1,5 +1,4 @@
-import { type Database, sql } from "#platform";
-import { GONE_MS } from "./nodes.ts";
+import { type Database, LEASE_MS, sql } from "#platform";
 
 /** The binds of a carrier, as far as this node has to do with them. */
 export type Binds = {
@@ -46,7 +45,7 @@ export async function leaseBinds(
 ): Promise<number[]> {
   const leased = await db.query<{ slot: number }>(sql`
     insert into bind_leases as b (carrier_id, slot, node_id, leased_until)
-    select ${carrierId}, slot, ${nodeId}, clock_timestamp() + make_interval(secs => ${GONE_MS / 1000})
+    select ${carrierId}, slot, ${nodeId}, clock_timestamp() + make_interval(secs => ${LEASE_MS / 1000})
       from (
         select unnest(${wanted}::smallint[]) as slot
          union

@@ -1,4 +1,4 @@
-import { type Actor, recordAudit } from "#accounts";
+import { type Change, recordAudit } from "#accounts";
 import type { CarrierKind } from "#contract/words";
 import { takeOutOfRoutes } from "#messages";
 import { type Database, newId, type Queryable, type SecretBox, sql, violates } from "#platform";
@@ -20,8 +20,6 @@ export type CarrierRow = {
 export function onlyReceives({ settings }: Pick<CarrierRow, "settings">): boolean {
   return settings["bind"] === "receiver";
 }
-
-type Change = { actor: Actor; now: Date };
 
 const columns = sql`carrier_id, name, kind, settings, password, paused, version, created_at`;
 

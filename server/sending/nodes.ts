@@ -1,4 +1,4 @@
-import { type Database, type Loop, type Queryable, sql } from "#platform";
+import { type Database, LEASE_MS, type Loop, type Queryable, sql } from "#platform";
 
 export type NodeInfo = {
   nodeId: string;
@@ -8,9 +8,6 @@ export type NodeInfo = {
   version: string;
   startedAt: Date;
 };
-
-/** A node that has not been heard of for this long is gone, and its share goes to the others. */
-export const GONE_MS = 30_000;
 
 /** Says that this node lives; answers the ids of all living nodes that send, in order. */
 export async function heartbeat(
@@ -46,7 +43,7 @@ export function livingSenders(db: Queryable): Promise<LivingNode[]> {
   return db.query<LivingNode>(sql`
     select node_id, host, pid, version
       from nodes
-     where heard_at > clock_timestamp() - make_interval(secs => ${GONE_MS / 1000}) and 'sender' = any (roles)
+     where heard_at > clock_timestamp() - make_interval(secs => ${LEASE_MS / 1000}) and 'sender' = any (roles)
      order by node_id`);
 }
 
@@ -64,7 +61,7 @@ export type NodeRow = {
 export function listNodes(db: Queryable): Promise<NodeRow[]> {
   return db.query<NodeRow>(sql`
     select node_id, roles, host, version, started_at, heard_at,
-           heard_at < clock_timestamp() - make_interval(secs => ${GONE_MS / 1000}) as is_gone
+           heard_at < clock_timestamp() - make_interval(secs => ${LEASE_MS / 1000}) as is_gone
       from nodes
      order by node_id
      limit 1000`);

@@ -1,5 +1,6 @@
 import { stat, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { KEY_FILE } from "#platform";
 import { type Check, fault, ok, warning } from "./check.ts";
 
 type Folder = { dataDir: string };
@@ -23,12 +24,12 @@ export async function hasCluster({ dataDir }: Folder): Promise<boolean> {
   return (await modeOf(join(dataDir, "postgresql", "PG_VERSION"))) !== undefined;
 }
 
-export async function hasSecretKey({ dataDir }: Folder): Promise<boolean> {
-  return (await modeOf(join(dataDir, "secret.key"))) !== undefined;
+export async function hasKeyFile({ dataDir }: Folder): Promise<boolean> {
+  return (await modeOf(join(dataDir, KEY_FILE))) !== undefined;
 }
 
 /** Files that only the service's own user may read. */
-const SECRET_FILES = ["secret.key", "postgresql.password"];
+const SECRET_FILES = [KEY_FILE, "postgresql.password"];
 
 export async function checkPermissions({ dataDir }: Folder): Promise<Check> {
   if (process.platform === "win32") return ok("file permissions", "Windows keeps them elsewhere.");
