@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import {
-  A,
+  ACCOUNT,
   Actor,
   ACTOR_EXAMPLE,
   closed,
@@ -45,7 +45,7 @@ export type LedgerEntry = Static<typeof LedgerEntry>;
 export const creditOperations = {
   readCredits: consoleOperation({
     method: "GET",
-    path: `${A}/credits`,
+    path: `${ACCOUNT}/credits`,
     summary: "Read the balance and how long it lasts",
     access: "viewer",
     params: inAccount(),
@@ -68,7 +68,7 @@ export const creditOperations = {
   }),
   listLedger: consoleOperation({
     method: "GET",
-    path: `${A}/ledger`,
+    path: `${ACCOUNT}/ledger`,
     summary: "List ledger entries, newest first",
     access: "viewer",
     params: inAccount(),
@@ -83,7 +83,7 @@ export const creditOperations = {
   }),
   exportLedger: consoleOperation({
     method: "GET",
-    path: `${A}/ledger.csv`,
+    path: `${ACCOUNT}/ledger.csv`,
     summary: "The ledger of a month as CSV; its amounts sum to the change of balance",
     access: "viewer",
     params: inAccount(),

@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import {
-  A,
+  ACCOUNT,
   Actor,
   ACTOR_EXAMPLE,
   closed,
@@ -50,7 +50,7 @@ export type ApiKey = Static<typeof ApiKey>;
 export const keyOperations = {
   listKeys: consoleOperation({
     method: "GET",
-    path: `${A}/keys`,
+    path: `${ACCOUNT}/keys`,
     summary: "List keys, newest first",
     access: "viewer",
     params: inAccount(),
@@ -74,7 +74,7 @@ export const keyOperations = {
   }),
   createKey: consoleOperation({
     method: "POST",
-    path: `${A}/keys`,
+    path: `${ACCOUNT}/keys`,
     summary: "Create a key; the only answer that ever holds one",
     access: "developer",
     proof: true,
@@ -103,7 +103,7 @@ export const keyOperations = {
   }),
   revokeKey: consoleOperation({
     method: "POST",
-    path: `${A}/keys/{keyId}/revoke`,
+    path: `${ACCOUNT}/keys/{keyId}/revoke`,
     summary: "Revoke a key, in force at once",
     access: "developer",
     audit: "key.revoked",

@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import {
-  A,
+  ACCOUNT,
   closed,
   consoleOperation,
   IDEMPOTENCY,
@@ -67,7 +67,7 @@ const ConsolePreview = Type.Object(
 export const consoleMessageOperations = {
   browseMessages: consoleOperation({
     method: "GET",
-    path: `${A}/messages`,
+    path: `${ACCOUNT}/messages`,
     summary:
       "List messages, newest first; a filtered page may be short, or empty, and still have a next one",
     access: "viewer",
@@ -78,7 +78,7 @@ export const consoleMessageOperations = {
   }),
   exportMessages: consoleOperation({
     method: "GET",
-    path: `${A}/messages.csv`,
+    path: `${ACCOUNT}/messages.csv`,
     summary: "The same messages as CSV, all pages, at most 100,000 rows",
     access: "viewer",
     params: inAccount(),
@@ -88,7 +88,7 @@ export const consoleMessageOperations = {
   }),
   composeMessage: consoleOperation({
     method: "POST",
-    path: `${A}/messages`,
+    path: `${ACCOUNT}/messages`,
     summary: "Send a message, by the handler of POST /v1/messages",
     access: "developer",
     audit: "message.sent",
@@ -100,7 +100,7 @@ export const consoleMessageOperations = {
   }),
   previewConsoleMessage: consoleOperation({
     method: "POST",
-    path: `${A}/messages/preview`,
+    path: `${ACCOUNT}/messages/preview`,
     summary: "Price a message without sending it, by the handler of POST /v1/messages/preview",
     access: "developer",
     params: inAccount(),
@@ -110,7 +110,7 @@ export const consoleMessageOperations = {
   }),
   readMessage: consoleOperation({
     method: "GET",
-    path: `${A}/messages/{messageId}`,
+    path: `${ACCOUNT}/messages/{messageId}`,
     summary: "Read a message",
     access: "viewer",
     params: inAccount("messageId"),
@@ -119,7 +119,7 @@ export const consoleMessageOperations = {
   }),
   readMessageEvents: consoleOperation({
     method: "GET",
-    path: `${A}/messages/{messageId}/events`,
+    path: `${ACCOUNT}/messages/{messageId}/events`,
     summary: "Read the history of a message, by the handler of GET /v1/messages/{messageId}/events",
     access: "viewer",
     params: inAccount("messageId"),
@@ -128,7 +128,7 @@ export const consoleMessageOperations = {
   }),
   cancelConsoleMessage: consoleOperation({
     method: "POST",
-    path: `${A}/messages/{messageId}/cancel`,
+    path: `${ACCOUNT}/messages/{messageId}/cancel`,
     summary: "Cancel a message that waits, by the handler of POST /v1/messages/{messageId}/cancel",
     access: "developer",
     audit: "message.canceled",

@@ -64,7 +64,7 @@ export function consoleOperation<const O extends ConsoleOperation>(declared: O):
 }
 
 /** The path of an account, before what is in it. */
-export const A = "/console/accounts/{accountId}";
+export const ACCOUNT = "/console/accounts/{accountId}";
 /** The path of what concerns the whole installation. */
 export const OPERATOR = "/console/operator";
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { A, closed, consoleOperation, inAccount } from "./console-operation.ts";
+import { ACCOUNT, closed, consoleOperation, inAccount } from "./console-operation.ts";
 import { DeliveryCode } from "./message.ts";
 import { AnyTime, nullable, oneOf, Time } from "./schema.ts";
 
@@ -80,7 +80,7 @@ const buckets = <P extends Record<string, typeof count | typeof countOrNone>>(
 const stats = <const Name extends string>(name: Name, says: string) =>
   ({
     method: "GET",
-    path: `${A}/stats/${name}`,
+    path: `${ACCOUNT}/stats/${name}`,
     summary: says,
     access: "viewer",
     params: inAccount(),
@@ -185,7 +185,7 @@ export const statsOperations = {
   }),
   readProgress: consoleOperation({
     method: "GET",
-    path: `${A}/progress`,
+    path: `${ACCOUNT}/progress`,
     summary: "The steps to a first message, for the walk",
     access: "viewer",
     params: inAccount(),

@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import {
-  A,
+  ACCOUNT,
   Actor,
   ACTOR_EXAMPLE,
   closed,
@@ -103,7 +103,7 @@ export const OneTimeLink = {
 export const teamOperations = {
   readAccount: consoleOperation({
     method: "GET",
-    path: A,
+    path: ACCOUNT,
     summary: "Read the account and its settings",
     access: "viewer",
     params: inAccount(),
@@ -112,7 +112,7 @@ export const teamOperations = {
   }),
   updateAccount: consoleOperation({
     method: "PATCH",
-    path: A,
+    path: ACCOUNT,
     summary: "Change the account's settings",
     access: "owner",
     audit: "account.changed",
@@ -131,7 +131,7 @@ export const teamOperations = {
   }),
   listMembers: consoleOperation({
     method: "GET",
-    path: `${A}/members`,
+    path: `${ACCOUNT}/members`,
     summary: "List members",
     access: "viewer",
     params: inAccount(),
@@ -140,7 +140,7 @@ export const teamOperations = {
   }),
   changeRole: consoleOperation({
     method: "PATCH",
-    path: `${A}/members/{userId}`,
+    path: `${ACCOUNT}/members/{userId}`,
     summary: "Change a member's role; their sessions end",
     access: "owner",
     proof: true,
@@ -155,7 +155,7 @@ export const teamOperations = {
   }),
   removeMember: consoleOperation({
     method: "DELETE",
-    path: `${A}/members/{userId}`,
+    path: `${ACCOUNT}/members/{userId}`,
     summary: "Remove a member; their sessions end",
     access: "owner",
     audit: "member.removed",
@@ -165,7 +165,7 @@ export const teamOperations = {
   }),
   leaveAccount: consoleOperation({
     method: "POST",
-    path: `${A}/leave`,
+    path: `${ACCOUNT}/leave`,
     summary: "Leave the account",
     access: "viewer",
     audit: "member.left",
@@ -175,7 +175,7 @@ export const teamOperations = {
   }),
   listInvitations: consoleOperation({
     method: "GET",
-    path: `${A}/invitations`,
+    path: `${ACCOUNT}/invitations`,
     summary: "List open invitations",
     access: "viewer",
     params: inAccount(),
@@ -187,7 +187,7 @@ export const teamOperations = {
   }),
   invite: consoleOperation({
     method: "POST",
-    path: `${A}/invitations`,
+    path: `${ACCOUNT}/invitations`,
     summary: "Make an invitation; the link is shown this once and works once, for 48 hours",
     access: "owner",
     proof: true,
@@ -203,7 +203,7 @@ export const teamOperations = {
   }),
   withdrawInvitation: consoleOperation({
     method: "DELETE",
-    path: `${A}/invitations/{invitationId}`,
+    path: `${ACCOUNT}/invitations/{invitationId}`,
     summary: "Withdraw an invitation: its link stops working",
     access: "owner",
     audit: "member.invitation_withdrawn",
@@ -213,7 +213,7 @@ export const teamOperations = {
   }),
   streamAccount: consoleOperation({
     method: "GET",
-    path: `${A}/stream`,
+    path: `${ACCOUNT}/stream`,
     summary: "Ids of what changes in the account, as server-sent events",
     access: "viewer",
     params: inAccount(),

@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import {
-  A,
+  ACCOUNT,
   closed,
   consoleOperation,
   IDEMPOTENCY,
@@ -174,7 +174,7 @@ const RevealedSecret = Type.Object(
 export const webhookOperations = {
   listDeliveries: consoleOperation({
     method: "GET",
-    path: `${A}/webhook-deliveries`,
+    path: `${ACCOUNT}/webhook-deliveries`,
     summary: "List webhook deliveries, newest first",
     access: "viewer",
     params: inAccount(),
@@ -193,7 +193,7 @@ export const webhookOperations = {
   }),
   readDelivery: consoleOperation({
     method: "GET",
-    path: `${A}/webhook-deliveries/{deliveryId}`,
+    path: `${ACCOUNT}/webhook-deliveries/{deliveryId}`,
     summary: "Read a webhook delivery with its body and every attempt",
     access: "viewer",
     params: inAccount("deliveryId"),
@@ -212,7 +212,7 @@ export const webhookOperations = {
   }),
   replayDelivery: consoleOperation({
     method: "POST",
-    path: `${A}/webhook-deliveries/{deliveryId}/replay`,
+    path: `${ACCOUNT}/webhook-deliveries/{deliveryId}/replay`,
     summary: "Deliver it once more: same id, same bytes, new attempt",
     access: "developer",
     audit: "webhook.replayed",
@@ -229,7 +229,7 @@ export const webhookOperations = {
   }),
   startReplay: consoleOperation({
     method: "POST",
-    path: `${A}/replays`,
+    path: `${ACCOUNT}/replays`,
     summary: "Replay several deliveries, or with `dryRun` count them; at most 10,000",
     access: "developer",
     audit: "webhook.replayed",
@@ -248,7 +248,7 @@ export const webhookOperations = {
   }),
   readReplay: consoleOperation({
     method: "GET",
-    path: `${A}/replays/{replayId}`,
+    path: `${ACCOUNT}/replays/{replayId}`,
     summary: "Read how far a replay is",
     access: "viewer",
     params: inAccount("replayId"),
@@ -257,7 +257,7 @@ export const webhookOperations = {
   }),
   cancelReplay: consoleOperation({
     method: "DELETE",
-    path: `${A}/replays/{replayId}`,
+    path: `${ACCOUNT}/replays/{replayId}`,
     summary: "Stop a replay: what has not begun is left out",
     access: "developer",
     audit: "webhook.replay_canceled",
@@ -267,7 +267,7 @@ export const webhookOperations = {
   }),
   listWebhookHosts: consoleOperation({
     method: "GET",
-    path: `${A}/webhook-hosts`,
+    path: `${ACCOUNT}/webhook-hosts`,
     summary: "List receivers with their health",
     access: "viewer",
     params: inAccount(),
@@ -282,7 +282,7 @@ export const webhookOperations = {
   }),
   sendTestEvent: consoleOperation({
     method: "POST",
-    path: `${A}/webhook-tests`,
+    path: `${ACCOUNT}/webhook-tests`,
     summary: "Post a signed test event to an address and show the answer",
     access: "developer",
     audit: "webhook.tested",
@@ -305,7 +305,7 @@ export const webhookOperations = {
   }),
   readSigningSecret: consoleOperation({
     method: "GET",
-    path: `${A}/signing-secret`,
+    path: `${ACCOUNT}/signing-secret`,
     summary: "Read about the signing secret, masked",
     access: "viewer",
     params: inAccount(),
@@ -314,7 +314,7 @@ export const webhookOperations = {
   }),
   revealSigningSecret: consoleOperation({
     method: "POST",
-    path: `${A}/signing-secret/reveal`,
+    path: `${ACCOUNT}/signing-secret/reveal`,
     summary: "Reveal the signing secret; the audit log says who looked",
     access: "developer",
     proof: true,
@@ -325,7 +325,7 @@ export const webhookOperations = {
   }),
   rotateSigningSecret: consoleOperation({
     method: "POST",
-    path: `${A}/signing-secret/rotate`,
+    path: `${ACCOUNT}/signing-secret/rotate`,
     summary: "Make a new signing secret; the old one also signs for a while, or is dropped at once",
     access: "developer",
     proof: true,

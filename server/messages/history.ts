@@ -13,7 +13,7 @@ export type HistorySources = {
   webhooks(message: MessageRow): Promise<Map<number, NonNullable<StatusEntry["webhook"]>>>;
 };
 
-type EventRow = { sequence: number; status: Status; at: Date };
+type StatusRow = { sequence: number; status: Status; at: Date };
 
 /** Everything that happened to a message, oldest first. */
 export async function readHistory(
@@ -22,12 +22,12 @@ export async function readHistory(
   sources: HistorySources,
 ): Promise<HistoryEntry[]> {
   const [events, submissions, webhooks] = await Promise.all([
-    db.query<EventRow>(sql`
+    db.query<StatusRow>(sql`
       select sequence, status, at from events where message_id = ${message.message_id} order by sequence`),
     sources.submissions(message),
     sources.webhooks(message),
   ]);
-  const queued: EventRow = { sequence: 1, status: "QUEUED", at: message.created_at };
+  const queued: StatusRow = { sequence: 1, status: "QUEUED", at: message.created_at };
   const statuses = [queued, ...events].map(({ sequence, status, at }): StatusEntry => {
     const hasError = status === "FAILED" || status === "UNDELIVERED";
     return {

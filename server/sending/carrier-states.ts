@@ -19,7 +19,7 @@ export type SeenCarrier = {
 };
 
 /** Nodes report every 2 seconds; this leaves room for a few that were late. */
-const FRESH_MS = 10_000;
+const REPORT_FRESH_MS = 10_000;
 
 type Report = { carrier_id: string; state: ReportedState; at: Date };
 
@@ -32,7 +32,7 @@ export async function readCarrierStates(
     select carrier_id, state, at
       from carrier_states
      where carrier_id = any (${carriers.map(({ carrier_id }) => carrier_id)}::uuid[])
-       and at > clock_timestamp() - make_interval(secs => ${FRESH_MS / 1000})
+       and at > clock_timestamp() - make_interval(secs => ${REPORT_FRESH_MS / 1000})
      order by node_id`);
   const reports = Map.groupBy(rows, ({ carrier_id }) => carrier_id);
   return new Map(
@@ -93,7 +93,7 @@ export async function carriersUpElsewhere(db: Queryable, nodeId: string): Promis
     select distinct carrier_id
       from carrier_states
      where node_id <> ${nodeId} and state ->> 'takesMessages' = 'true'
-       and at > clock_timestamp() - make_interval(secs => ${FRESH_MS / 1000})`);
+       and at > clock_timestamp() - make_interval(secs => ${REPORT_FRESH_MS / 1000})`);
   return new Set(rows.map(({ carrier_id }) => carrier_id));
 }
 

@@ -47,10 +47,10 @@ export async function handOver(
   const open = parts.filter(({ segment }) => !due.earlier.get(segment)?.isAccepted);
   // Told by a former holder that was overtaken: nobody acted on it yet.
   const refusal = open.map(({ segment }) => due.earlier.get(segment)?.refusal).find(Boolean);
-  if (refusal) return giveUp(deps, due, { next: "fail", ...refusal });
-  if (open.length === 0) return giveUp(deps, due, { next: "sent" });
+  if (refusal) return letGo(deps, due, { next: "fail", ...refusal });
+  if (open.length === 0) return letGo(deps, due, { next: "sent" });
   if (clock.now() >= message.expires_at)
-    return giveUp(deps, due, { next: "fail", code: "EXPIRED", carrierCode: null });
+    return letGo(deps, due, { next: "fail", code: "EXPIRED", carrierCode: null });
   for (const [position, part] of open.entries()) {
     // Nothing of it is on its way: left to its lease, it would be taken for lost, and in doubt.
     if (!deps.isLeaseFresh(due)) return giveBack(deps, due);
@@ -200,7 +200,7 @@ async function recordLostHolder(deps: HandOverDeps, due: DueSend): Promise<boole
   const last = doubts > 0 && doubted(doubts - 1);
   // Whoever took that doubt down meant to end the message, and was lost before.
   if (last && last.next === "fail") {
-    await giveUp(deps, due, last);
+    await letGo(deps, due, last);
     return false;
   }
   const step = doubted(doubts);
@@ -220,18 +220,18 @@ async function recordLostHolder(deps: HandOverDeps, due: DueSend): Promise<boole
   due.earlier = await deps.readSegments(message.message_id);
   const isInDoubt = (due.earlier.get(segment)?.doubts ?? 0) > doubts;
   if (!isInDoubt || step.next !== "fail") return true;
-  await giveUp(deps, due, step);
+  await letGo(deps, due, step);
   return false;
 }
 
 /** To its old place, at the same carrier; where somebody has taken it over, it stays theirs. */
 function giveBack(deps: HandOverDeps, due: DueSend): Promise<void> {
   deps.onBack?.();
-  return giveUp(deps, due, { next: "again", delayMs: 0, carrierId: deps.carrier.carrierId });
+  return letGo(deps, due, { next: "again", delayMs: 0, carrierId: deps.carrier.carrierId });
 }
 
 /** Lets go of a message without a further submission. */
-async function giveUp(
+async function letGo(
   { carrier, clock, recorder }: HandOverDeps,
   due: DueSend,
   step: NonNullable<Submission["step"]>,
