@@ -32,8 +32,10 @@ export function watchCarriers(metrics: Metrics, carriers: () => Carrier[]): void
   );
   gauge("response_seconds", "Time to the answer, over the last minute.", ["quantile"], responseOf);
   counter("submits", "Submits by what came of them.", ["outcome"], submitsOf);
+  count("accepted_without_id", "Accepted submits without an id.", "acceptedWithoutId");
   counter("refusals", "Refused submits by the carrier's status.", ["status"], refusalsOf);
   count("receipts", "Receipts that arrived.", "receipts");
+  count("inbound_texts", "Texts of subscribers that arrived: taken and dropped.", "inboundTexts");
   count("throttles", "Refusals that asked for less.", "throttled");
   count("reconnects", "Connections that were lost and sought anew.", "reconnects");
   count("late_answers", "Answers that came after the submit was in doubt.", "lateAnswers");

@@ -288,9 +288,7 @@ export function carrierFleet(deps: Deps) {
   return {
     intake,
     loops,
-    recorder: record,
     start: refresh,
-    carriers,
     async stop(): Promise<void> {
       isStopping = true;
       await Promise.all([...members.values()].map(({ run }) => run.stop()));

@@ -80,12 +80,24 @@ test("a carrier tells of its binds, submits, refusals, receipts and window", asy
       up: of("up"),
       bound: of("binds", { state: "bound" }),
       accepted: of("submits_total", { outcome: "accepted" }),
+      withoutId: of("accepted_without_id_total"),
       refused: of("submits_total", { outcome: "refused" }),
       byStatus: of("refusals_total", { status: "0x0B" }),
       receipts: of("receipts_total"),
+      texts: of("inbound_texts_total"),
       window: of("window_in_use", { bind: "1" }),
     },
-    { up: 1, bound: 1, accepted: 1, refused: 1, byStatus: 1, receipts: 1, window: 0 },
+    {
+      up: 1,
+      bound: 1,
+      accepted: 1,
+      withoutId: 0,
+      refused: 1,
+      byStatus: 1,
+      receipts: 1,
+      texts: 0,
+      window: 0,
+    },
   );
   assert.equal(value("posthorn_messages_accepted_total"), 2);
   assert.equal(value("posthorn_messages_moved_total", { status: "DELIVERED", error: "" }), 1);

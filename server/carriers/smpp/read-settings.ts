@@ -127,7 +127,6 @@ export type SettingDescription = {
   /** Null where it must be given, or where nothing is the default. */
   fallback: string | null;
   isRequired: boolean;
-  isSecret: boolean;
   meaning: string;
   /** Throws an Error that says what would be right. */
   parse: Parse<unknown>;
@@ -140,7 +139,6 @@ export function describeSmppSettings(): SettingDescription[] {
     kind: setting.kind ?? "value",
     fallback: printed(setting.fallback),
     isRequired: setting.fallback === undefined,
-    isSecret: setting.isSecret ?? false,
     meaning: setting.meaning,
     parse: setting.parse,
   }));

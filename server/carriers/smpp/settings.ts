@@ -28,8 +28,6 @@ export type Setting<Value = unknown> = {
   meaning: string;
   /** How a command line takes it; `value` unless said: `flag` needs no value, `file` names a file to read. */
   kind?: "flag" | "file" | "json";
-  /** Whether it must be kept like a password. */
-  isSecret?: boolean;
 };
 
 const [SECOND, HOUR, DAY] = [1000, 3_600_000, 86_400_000];
@@ -75,7 +73,6 @@ export const smppSettings = {
     fallback: null,
     parse: optional(pem),
     kind: "file",
-    isSecret: true,
     meaning: "The private key of our certificate.",
   },
   tlsServerName: {
