@@ -20,7 +20,7 @@ export type Kannel = {
   stop(): Promise<void>;
 };
 
-type Wishes = {
+type KannelOptions = {
   /** A file for each message until it is sent, or nothing but memory. */
   store: "spool" | "none";
   smscPort: number;
@@ -39,12 +39,12 @@ function binaryOf(name: string): string | undefined {
   return folders.map((folder) => join(folder, name)).find((path) => existsSync(path));
 }
 
-export async function startKannel(world: World, wishes: Wishes): Promise<Kannel> {
+export async function startKannel(world: World, options: KannelOptions): Promise<Kannel> {
   const [adminPort, boxPort, port] = [await freePort(), await freePort(), await freePort()];
   const folder = join(world.folder, `kannel-${port}`);
   await mkdir(join(folder, "spool"), { recursive: true });
   const file = join(folder, "kannel.conf");
-  await writeFile(file, configuration({ ...wishes, folder, adminPort, boxPort, port }));
+  await writeFile(file, configuration({ ...options, folder, adminPort, boxPort, port }));
   const start = (name: string) => world.spawn(binaryOf(name) ?? name, ["-v", PANICS_ONLY, file]);
   const bearerbox = start("bearerbox");
   await untilAnswers(`http://127.0.0.1:${adminPort}/status.txt?password=bench`, bearerbox);
@@ -72,7 +72,7 @@ function sendPath(message: { recipient: string; text: string; reportUrl?: string
 
 type Ports = { folder: string; adminPort: number; boxPort: number; port: number };
 
-function configuration(given: Wishes & Ports): string {
+function configuration(given: KannelOptions & Ports): string {
   const { store, smscPort, folder, adminPort, boxPort, port } = given;
   return groups(
     {

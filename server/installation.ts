@@ -13,7 +13,7 @@ import {
   silentLog,
   Unfit,
 } from "#platform";
-import type { Installation, MigrationsWish } from "./cli/index.ts";
+import type { Installation, MigrationsMode } from "./cli/index.ts";
 import type { Config } from "./settings.ts";
 import {
   hasSecretKey,
@@ -26,7 +26,7 @@ import {
 /** What a command works on, beside a running service or without one. */
 export async function openInstallation(
   config: Config,
-  { clock, migrations }: { clock: Clock; migrations: MigrationsWish },
+  { clock, migrations }: { clock: Clock; migrations: MigrationsMode },
 ): Promise<Installation> {
   // A command speaks in sentences; the log is for those who look into the machinery.
   const log = config.logLevel === "debug" ? createLog("debug") : silentLog;
@@ -90,12 +90,12 @@ export async function requireSecretKey(config: Config, db: Queryable): Promise<B
  */
 async function bringUpToDate(
   { url, isEmbedded }: Storage,
-  wish: MigrationsWish,
+  mode: MigrationsMode,
 ): Promise<string[]> {
-  if (wish === "unchecked") return [];
+  if (mode === "unchecked") return [];
   const missing = await findMissing(url);
   if (missing.length === 0) return [];
-  if (isEmbedded || wish === "apply") return migrate(url);
+  if (isEmbedded || mode === "apply") return migrate(url);
   throw new Unfit(
     `The database at DATABASE_URL lacks ${missing.join(", ")}. Bring it up to date with: npx posthorn migrate`,
   );

@@ -49,7 +49,7 @@ export type Context = {
   /** Aborted by a stop signal. */
   signal: AbortSignal;
   /** The installation, opened on first use and closed after the command. */
-  installation(migrations?: MigrationsWish): Promise<Installation>;
+  installation(migrations?: MigrationsMode): Promise<Installation>;
 };
 
 /** What the program is made of, as far as its command line must know. */
@@ -61,7 +61,7 @@ export type Program = {
   start(): Promise<void>;
   /** Throws one error that names every wrong setting. */
   readSettings(): Settings;
-  open(migrations: MigrationsWish): Promise<Installation>;
+  open(migrations: MigrationsMode): Promise<Installation>;
   /** Aborts on the first stop signal; registers for it when it is called. */
   stopSignal(): AbortSignal;
 };
@@ -69,7 +69,7 @@ export type Program = {
 export type SettingText = { name: string; fallback: string; meaning: string };
 
 /** A database that lacks migrations is refused, brought up to date, or taken as it is. */
-export type MigrationsWish = "required" | "apply" | "unchecked";
+export type MigrationsMode = "required" | "apply" | "unchecked";
 
 /** The settings that commands use. */
 export type Settings = {

@@ -4,7 +4,7 @@ import {
   CommandFailure,
   type Context,
   type Installation,
-  type MigrationsWish,
+  type MigrationsMode,
   type Program,
 } from "./command.ts";
 import { loadCommands } from "./commands.ts";
@@ -63,8 +63,8 @@ async function perform(
 ): Promise<number> {
   const signal = program.stopSignal();
   let opened: Promise<Installation> | undefined;
-  const open = async (wish: MigrationsWish) => {
-    const installation = await program.open(wish);
+  const open = async (mode: MigrationsMode) => {
+    const installation = await program.open(mode);
     const { isEmbedded, applied, settings } = installation;
     if (isEmbedded && applied.some((name) => name.startsWith("0001_")))
       terminal.say(
@@ -72,7 +72,7 @@ async function perform(
       );
     return installation;
   };
-  const installation = (wish: MigrationsWish = "required") => (opened ??= open(wish));
+  const installation = (mode: MigrationsMode = "required") => (opened ??= open(mode));
   const context = { program, clock: program.clock, terminal, signal, installation };
   try {
     const running = command.run(given, context);

@@ -7,15 +7,19 @@ import { judgeUrl, servicePolicy } from "#webhooks";
 import { ACTOR, CommandFailure, type Context, type Installation } from "./command.ts";
 import { optionName } from "./input.ts";
 
-type Wish = { accountId: string; body: NewMessage; idempotencyKey: string | undefined };
+type TerminalSendRequest = {
+  accountId: string;
+  body: NewMessage;
+  idempotencyKey: string | undefined;
+};
 
 /** Accepts a message by the same way as the API; whichever node sends takes it from the queue. */
 export async function sendFromTerminal(
   context: Context,
-  { accountId, body, idempotencyKey }: Wish,
+  { accountId, body, idempotencyKey }: TerminalSendRequest,
 ): Promise<MessageRow> {
   const deps = sendDeps(context, await context.installation());
-  const wish = {
+  const request = {
     operation: "sendMessage",
     body,
     messages: [body],
@@ -23,7 +27,7 @@ export async function sendFromTerminal(
     prefix: () => "",
   };
   try {
-    const sent = await sendMessages(deps, { accountId, keyId: null, actor: ACTOR }, wish);
+    const sent = await sendMessages(deps, { accountId, keyId: null, actor: ACTOR }, request);
     if (sent.isReplayed)
       context.terminal.say("It was sent before with this key; nothing was sent.");
     return sent.rows[0] as MessageRow;

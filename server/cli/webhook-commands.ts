@@ -59,19 +59,19 @@ const list = command({
   },
 });
 
-type Wish = { accountId: string; state: State | undefined; limit: number };
+type ListRequest = { accountId: string; state: State | undefined; limit: number };
 
 /** A page that is filtered looks at a bounded number of deliveries, so one may not be enough. */
 async function newestDeliveries(
   db: Queryable,
-  { accountId, state, limit }: Wish,
+  { accountId, state, limit }: ListRequest,
 ): Promise<DeliveryRow[]> {
   const filter = { ...NO_DELIVERY_FILTER, states: state === undefined ? null : states[state] };
   const found: DeliveryRow[] = [];
   let position: { direction: "older"; id: string } | null = null;
   do {
-    const wish = { accountId, filter, position, limit: limit - found.length };
-    const { rows, lookedUntil } = await browseDeliveries(db, wish);
+    const request = { accountId, filter, position, limit: limit - found.length };
+    const { rows, lookedUntil } = await browseDeliveries(db, request);
     found.push(...rows);
     position = lookedUntil === null ? null : { direction: "older", id: lookedUntil };
   } while (position !== null && found.length < limit);
@@ -141,8 +141,8 @@ async function replayOne(
   accountId: string | undefined,
 ): Promise<number> {
   const { db } = await context.installation();
-  const wish = { deliveryId, actor: ACTOR, now: context.clock.now() };
-  const { outcome } = await replayDelivery(db, accountId ? { ...wish, accountId } : wish);
+  const request = { deliveryId, actor: ACTOR, now: context.clock.now() };
+  const { outcome } = await replayDelivery(db, accountId ? { ...request, accountId } : request);
   switch (outcome) {
     case "replayed":
     case "repeated":
@@ -162,8 +162,8 @@ async function replayOne(
 
 type Exhausted = { account: string | undefined; exhausted: boolean; since: Date };
 
-async function replayExhausted(context: Context, wish: Exhausted): Promise<number> {
-  const { account, exhausted, since } = wish;
+async function replayExhausted(context: Context, request: Exhausted): Promise<number> {
+  const { account, exhausted, since } = request;
   if (account === undefined || !exhausted) {
     throw new CommandFailure(
       "Say what to replay: the ID of a delivery, or --account ID --exhausted.",

@@ -21,11 +21,11 @@ export async function setupLink({
   publicUrl: string;
 }): Promise<string | undefined> {
   if (await isInstalled(db)) return undefined;
-  const wish = { kind: "setup", createdBy: "system", now: clock.now(), publicUrl } as const;
-  return (await insertLink(db, wish)).link;
+  const request = { kind: "setup", createdBy: "system", now: clock.now(), publicUrl } as const;
+  return (await insertLink(db, request)).link;
 }
 
-export type SetupWish = {
+export type SetupRequest = {
   token: string;
   name: string;
   email: string;
@@ -45,10 +45,10 @@ type Refusal = "email_taken" | Exclude<FoundLink["outcome"], "open">;
 /** The operator and the first account, all or nothing; of many at once, one makes the singleton row. */
 export async function completeSetup(
   { db, secrets }: { db: Database; secrets: SecretBox },
-  wish: SetupWish,
+  request: SetupRequest,
 ): Promise<SetupOutcome> {
   try {
-    return await db.transaction((tx) => setUp(tx, secrets, wish));
+    return await db.transaction((tx) => setUp(tx, secrets, request));
   } catch (error) {
     if (error instanceof SetupRefused) return { outcome: error.outcome };
     throw error;
@@ -58,7 +58,7 @@ export async function completeSetup(
 async function setUp(
   tx: Transaction,
   secrets: SecretBox,
-  { token, name, email, passwordHash, accountName, actor, now }: SetupWish,
+  { token, name, email, passwordHash, accountName, actor, now }: SetupRequest,
 ): Promise<SetupOutcome> {
   // Inserting first makes the others wait here until this transaction ends, one way or the other.
   if (!(await completeInstallation(tx, now))) return { outcome: "installed" };

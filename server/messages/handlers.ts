@@ -99,8 +99,8 @@ export function messageHandlers(deps: Deps): Handlers<typeof operations> {
       if (!known) throw problem("MESSAGE_NOT_FOUND");
       const { accountId, actor } = caller;
       const isBegun = async () => (await sources.submissions(known)).some(mayBeHandedOver);
-      const wish = { accountId, actor, messageId: known.message_id, now: clock.now(), isBegun };
-      const result = await cancelMessage(db, wish, deps.outbox);
+      const request = { accountId, actor, messageId: known.message_id, now: clock.now(), isBegun };
+      const result = await cancelMessage(db, request, deps.outbox);
       switch (result.outcome) {
         case "canceled":
         case "already_canceled":

@@ -19,7 +19,7 @@ export type Cancellation =
   | { outcome: "canceled" | "already_canceled"; message: MessageRow }
   | { outcome: "not_found" | "not_cancelable" };
 
-export type CancelWish = {
+export type CancelRequest = {
   accountId: string;
   messageId: string;
   /** The person, where the audit log is to tell of it. */
@@ -35,17 +35,17 @@ export type CancelWish = {
  */
 export async function cancelMessage(
   db: Database,
-  wish: CancelWish,
+  request: CancelRequest,
   outbox?: Outbox,
 ): Promise<Cancellation> {
-  const { accountId, messageId, actor, now } = wish;
+  const { accountId, messageId, actor, now } = request;
   // Asked before the transaction, which would wait for a second connection. Whoever takes the message
   // up meanwhile counts the epoch on, and the answer holds no longer.
-  const epoch = await findWaiting(db, wish);
-  const isCancelable = epoch !== undefined && !(await wish.isBegun());
+  const epoch = await findWaiting(db, request);
+  const isCancelable = epoch !== undefined && !(await request.isBegun());
   return db.transaction(async (tx) => {
     await lockAccounts(tx, [accountId]);
-    const epochNow = await findWaiting(tx, wish, sql`for update`);
+    const epochNow = await findWaiting(tx, request, sql`for update`);
     const message = await lockMessage(tx, accountId, messageId);
     if (!message) return { outcome: "not_found" };
     if (message.error_code === "CANCELED") return { outcome: "already_canceled", message };
@@ -62,7 +62,7 @@ export async function cancelMessage(
 /** The lease epoch of a message that waits; undefined where somebody has it, or it has left. */
 async function findWaiting(
   db: Queryable,
-  { accountId, messageId }: CancelWish,
+  { accountId, messageId }: CancelRequest,
   lock = sql``,
 ): Promise<number | undefined> {
   const [waiting] = await db.query<{ lease_epoch: number }>(sql`
@@ -172,7 +172,7 @@ export type Stranded = {
   due_at: string;
 };
 
-type StrandedWish = {
+type StrandedRequest = {
   carrierId: string;
   afterMs: number;
   /** The last one of the page before. */
@@ -186,7 +186,7 @@ type StrandedWish = {
  */
 export function findStranded(
   db: Database,
-  { carrierId, afterMs, after, limit }: StrandedWish,
+  { carrierId, afterMs, after, limit }: StrandedRequest,
 ): Promise<Stranded[]> {
   const { account_id, due_at, message_id } = after ?? BEFORE_ALL_STRANDED;
   // By the time of the statement, which an index can compare with; clock_timestamp() it cannot.
@@ -202,7 +202,7 @@ export function findStranded(
 
 const BEFORE_ALL_STRANDED = { account_id: NIL_ID, due_at: "-infinity", message_id: NIL_ID };
 
-type OverdueWish = { nodeId: string; now: Date; afterMs: number; limit: number };
+type OverdueRequest = { nodeId: string; now: Date; afterMs: number; limit: number };
 type OverdueSend = {
   message_id: string;
   account_id: string;
@@ -218,7 +218,7 @@ type OverdueSend = {
  */
 export function leaseOverdue(
   db: Database,
-  { nodeId, now, afterMs, limit }: OverdueWish,
+  { nodeId, now, afterMs, limit }: OverdueRequest,
 ): Promise<OverdueSend[]> {
   return db.query(sql`
     update send_queue q

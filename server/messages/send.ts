@@ -25,7 +25,7 @@ export type SendDeps = {
 /** Who sends; no key where a person does, who may be named for the audit log. */
 export type Sender = { accountId: string; keyId: string | null; actor?: Actor };
 export type Sent = { rows: MessageRow[]; isReplayed: boolean };
-export type Wish = {
+export type SendRequest = {
   operation: string;
   body: unknown;
   messages: NewMessage[];
@@ -45,7 +45,11 @@ const MAX_ROUTING_CHANGES = 5;
  * Drafts, accepts, and drafts again where the routes changed in between. Throws a problem for
  * everything that the API refuses; nothing is stored or charged then.
  */
-export async function sendMessages(deps: SendDeps, sender: Sender, wish: Wish): Promise<Sent> {
+export async function sendMessages(
+  deps: SendDeps,
+  sender: Sender,
+  wish: SendRequest,
+): Promise<Sent> {
   const { idempotencyKey } = wish;
   if (idempotencyKey !== undefined && !isIdempotencyKey(idempotencyKey))
     throw new Problem("IDEMPOTENCY_KEY_INVALID");
@@ -72,7 +76,7 @@ export async function sendMessages(deps: SendDeps, sender: Sender, wish: Wish): 
 async function sendBy(
   routing: Routing,
   deps: SendDeps,
-  wish: Wish,
+  wish: SendRequest,
   blank: AcceptRequest,
 ): Promise<Sent | "routing_changed"> {
   let drafts;
@@ -105,7 +109,7 @@ const BY_ROUTING: ReadonlySet<ErrorCode> = new Set(["RECIPIENT_NOT_SERVED", "PRI
 async function replayOr(
   problem: unknown,
   deps: SendDeps,
-  wish: Wish,
+  wish: SendRequest,
   blank: AcceptRequest,
 ): Promise<Sent> {
   if (blank.idempotencyKey === null) throw problem;
@@ -116,7 +120,7 @@ async function replayOr(
 
 async function conclude(
   deps: SendDeps,
-  wish: Wish,
+  wish: SendRequest,
   request: AcceptRequest,
   accepted: Exclude<Accepted, { outcome: "routing_changed" }>,
 ): Promise<Sent> {

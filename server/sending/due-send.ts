@@ -60,7 +60,7 @@ type ClaimRow = Claim | { message_id: null; account_id: string };
 
 const RETRY_MS = 500;
 
-export type ClaimWish = {
+export type ClaimRequest = {
   carrierId: string;
   nodeId: string;
   room: number;
@@ -78,10 +78,10 @@ type Claimed = {
 /** Takes what is due for a carrier. The lease is committed before anything leaves. */
 export async function claimDueSends(
   db: Database,
-  wish: ClaimWish,
+  request: ClaimRequest,
   patience: Patience,
 ): Promise<Claimed> {
-  const { carrierId, nodeId, room, afterAccount, nowMs } = wish;
+  const { carrierId, nodeId, room, afterAccount, nowMs } = request;
   const rows = await db.query<ClaimRow>(sql`
     select message_id, account_id, lease_epoch, attempt, was_leased
       from claim_sends(${carrierId}, ${nodeId}, make_interval(secs => ${LEASE_MS / 1000}), ${room}, ${afterAccount})`);

@@ -15,7 +15,7 @@ const REROUTE_PAGE = 500;
 /** Looked at in a pass, a second apart: bounds what a long backlog that cannot move costs. */
 const PAGES_PER_PASS = 10;
 
-export type RerouteWish = {
+export type RerouteOptions = {
   /** Whether the operator has paused it: what waits for it then goes on waiting. */
   isPaused: (carrierId: string) => boolean;
   /** Whether it can take messages on this node. */
@@ -30,27 +30,27 @@ export type RerouteWish = {
  * What waits for a carrier that is away goes to the next of its route that is not. A pass looks at so
  * many pages of each carrier, and the next one goes on from there: what cannot move holds up nobody.
  */
-export function rerouting(db: Database, wish: RerouteWish): () => Promise<number> {
+export function rerouting(db: Database, options: RerouteOptions): () => Promise<number> {
   const reached = new Map<string, Stranded | undefined>();
   /** Since when something was seen to wait in vain, until the carrier is there again. */
   const awaySinceMs = new Map<string, number>();
   return async function pass() {
     const waited = await carriersWaitedFor(db);
-    const isAway = (carrierId: string) => !wish.isPaused(carrierId) && !wish.isUp(carrierId);
+    const isAway = (carrierId: string) => !options.isPaused(carrierId) && !options.isUp(carrierId);
     forget(awaySinceMs, (carrierId) => !isAway(carrierId));
     const away = new Set(waited.filter(isAway));
     if (away.size === 0) return 0;
-    const elsewhere = await wish.upElsewhere();
+    const elsewhere = await options.upElsewhere();
     forget(awaySinceMs, (carrierId) => elsewhere.has(carrierId));
     const isUp = (carrierId: string) =>
-      wish.isUp(carrierId) || (elsewhere.has(carrierId) && !wish.isPaused(carrierId));
-    const nowMs = wish.clock.monotonicMs();
+      options.isUp(carrierId) || (elsewhere.has(carrierId) && !options.isPaused(carrierId));
+    const nowMs = options.clock.monotonicMs();
     for (const from of away.difference(elsewhere)) {
       const sinceMs = awaySinceMs.get(from) ?? nowMs;
       awaySinceMs.set(from, sinceMs);
       const waitedMs = Math.max(0, PATIENCE_MS - (nowMs - sinceMs));
       const place = { from, waitedMs, after: reached.get(from) };
-      reached.set(from, await reroutePages(db, { ...wish, isUp }, place));
+      reached.set(from, await reroutePages(db, { ...options, isUp }, place));
     }
     return 0;
   };
@@ -65,7 +65,7 @@ type Place = { from: string; waitedMs: number; after: Stranded | undefined };
 /** Answers where to go on; undefined after the last page. */
 async function reroutePages(
   db: Database,
-  wish: RerouteWish,
+  options: RerouteOptions,
   { from, waitedMs, after }: Place,
 ): Promise<Stranded | undefined> {
   let last = after;
@@ -76,7 +76,7 @@ async function reroutePages(
       after: last,
       limit: REROUTE_PAGE,
     });
-    await rerouteFrom(db, wish, { from, stranded });
+    await rerouteFrom(db, options, { from, stranded });
     if (stranded.length < REROUTE_PAGE) return undefined;
     last = stranded.at(-1);
   }
@@ -85,7 +85,7 @@ async function reroutePages(
 
 async function rerouteFrom(
   db: Database,
-  { isUp, routing }: RerouteWish,
+  { isUp, routing }: RerouteOptions,
   { from, stranded }: { from: string; stranded: Stranded[] },
 ): Promise<void> {
   const { carriersFor } = await routing();

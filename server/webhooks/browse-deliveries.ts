@@ -43,7 +43,12 @@ export type BrowsedDeliveries = {
 /** Deliveries looked at for one page whose filter no index holds. */
 const MAX_LOOKED_AT = 2_000;
 
-type Wish = { accountId: string; filter: DeliveryFilter; position: Position; limit: number };
+type BrowseRequest = {
+  accountId: string;
+  filter: DeliveryFilter;
+  position: Position;
+  limit: number;
+};
 
 /** Looked at first, in pages: a filter that most of them pass needs no more. */
 const FIRST_LOOK = 4;
@@ -52,20 +57,27 @@ const FIRST_LOOK = 4;
  * Deliveries of an account in the order of their messages, on one side of a position. The cost of a
  * page does not grow with what is kept: a page that is filtered looks at a bounded number.
  */
-export async function browseDeliveries(db: Queryable, wish: Wish): Promise<BrowsedDeliveries> {
-  const { filter, limit } = wish;
+export async function browseDeliveries(
+  db: Queryable,
+  request: BrowseRequest,
+): Promise<BrowsedDeliveries> {
+  const { filter, limit } = request;
   const isFiltered = Object.values(filter).some((value) => value !== null);
   const most = isFiltered ? Math.min(FIRST_LOOK * limit, MAX_LOOKED_AT) : limit + 1;
-  const first = await look(db, wish, most);
+  const first = await look(db, request, most);
   const isEnough = first.rows.length > limit || first.lookedUntil === null;
   if (!isFiltered || isEnough || most === MAX_LOOKED_AT) return first;
-  return look(db, wish, MAX_LOOKED_AT);
+  return look(db, request, MAX_LOOKED_AT);
 }
 
 /** Those among the `most` nearest that are wanted. */
-async function look(db: Queryable, wish: Wish, most: number): Promise<BrowsedDeliveries> {
-  const { filter, limit, accountId } = wish;
-  const keys = await findKeys(db, wish, most);
+async function look(
+  db: Queryable,
+  request: BrowseRequest,
+  most: number,
+): Promise<BrowsedDeliveries> {
+  const { filter, limit, accountId } = request;
+  const keys = await findKeys(db, request, most);
   const described = await describeDeliveries(db, accountId, keys);
   const rows = described.filter((row) => isWanted(row, filter)).slice(0, limit + 1);
   const last = keys.at(-1);
@@ -79,7 +91,7 @@ const UNDELIVERED: readonly DeliveryState[] = ["exhausted", "gone", "forbidden"]
 /** Which deliveries to look at, nearest to the position first. */
 function findKeys(
   db: Queryable,
-  { accountId, filter, position }: Wish,
+  { accountId, filter, position }: BrowseRequest,
   most: number,
 ): Promise<EventKey[]> {
   const only = (states: readonly DeliveryState[]) =>

@@ -10,34 +10,34 @@ import {
 } from "#platform";
 import { findReplayable, insertReplay, queueReplays } from "./replay.ts";
 
-/** More at once would be a flood, for receivers too; a second wish takes the rest. */
+/** More at once would be a flood, for receivers too; a second request takes the rest. */
 export const MAX_REPLAYED = 10_000;
 const PAGE = 500;
 
 type Exhausted = { accountId: string; since: Date };
 
 /** How many deliveries of an account have ended exhausted since then, and have not been replayed. */
-export async function countExhausted(db: Queryable, wish: Exhausted): Promise<number> {
+export async function countExhausted(db: Queryable, request: Exhausted): Promise<number> {
   const [counted] = await db.query<{ count: number }>(sql`
-    select count(*) as count from (${exhausted({ ...wish, until: null })} limit ${MAX_REPLAYED}) e`);
+    select count(*) as count from (${exhausted({ ...request, until: null })} limit ${MAX_REPLAYED}) e`);
   return counted?.count ?? 0;
 }
 
-export type BulkReplayWish = Exhausted & { actor: Actor; now: Date; idempotencyKey?: string };
+export type BulkReplayRequest = Exhausted & { actor: Actor; now: Date; idempotencyKey?: string };
 
 /**
- * Wishes for all of these to be replayed. They are queued page by page, by whoever calls
+ * Asks for all of these to be replayed. They are queued page by page, by whoever calls
  * `continueReplay`; `continueReplays` does it in the background, also for a process that died.
  */
 export function startBulkReplay(
   db: Database,
-  wish: BulkReplayWish,
+  request: BulkReplayRequest,
 ): Promise<{ replayId: string; total: number }> {
-  const { accountId, since, actor, now } = wish;
+  const { accountId, since, actor, now } = request;
   return db.transaction(async (tx) => {
-    const total = await countExhausted(tx, wish);
+    const total = await countExhausted(tx, request);
     const { isNew, ...noted } = await insertReplay(tx, {
-      ...wish,
+      ...request,
       what: { since: since.toISOString() },
       total,
     });
@@ -194,14 +194,14 @@ export async function findReplay(
 
 type Stage = { isQueued: boolean; isCanceled: boolean };
 
-export type CancelWish = { accountId: string; replayId: string; actor: Actor; now: Date };
+export type CancelReplayRequest = { accountId: string; replayId: string; actor: Actor; now: Date };
 
 /**
  * Stops a replay: what has not begun is left out, what has begun goes on, and so does what waited
- * before it was wished for. False where it is unknown.
+ * before it was asked for. False where it is unknown.
  */
-export function cancelReplay(db: Database, wish: CancelWish): Promise<boolean> {
-  const { accountId, replayId, actor, now } = wish;
+export function cancelReplay(db: Database, request: CancelReplayRequest): Promise<boolean> {
+  const { accountId, replayId, actor, now } = request;
   if (!isId(replayId)) return Promise.resolve(false);
   return db.transaction(async (tx) => {
     const found = await tx.query<{ is_canceled: boolean }>(sql`

@@ -68,7 +68,7 @@ type Row = {
   body: Buffer;
 };
 
-export type ClaimWish = {
+export type ClaimRequest = {
   lanes: { hostKey: bigint; most: number }[];
   kind: Kind;
   nowMs: number;
@@ -76,18 +76,18 @@ export type ClaimWish = {
 };
 
 /** Leases what is due in these lanes, committed before any HTTP. */
-export async function claimDeliveries(db: Database, wish: ClaimWish): Promise<Claims> {
-  const rows = await claimRows(db, wish);
+export async function claimDeliveries(db: Database, request: ClaimRequest): Promise<Claims> {
+  const rows = await claimRows(db, request);
   const [poison, alive] = split(rows, ({ is_poison }) => is_poison);
   const [eventless, whole] = split(alive, ({ status }) => status === null);
   // Read by the claim and never kept: a secret that was dropped signs nothing more, on any node.
   const secrets = await readSecrets(
     db,
     whole.map(({ account_id }) => account_id),
-    wish.secrets,
+    request.secrets,
   );
   const [signed, unsigned] = split(whole, ({ account_id }) => secrets.has(account_id));
-  const claim = (row: Row) => claimOf(row, wish.nowMs);
+  const claim = (row: Row) => claimOf(row, request.nowMs);
   return {
     deliveries: signed.map((row) => ({
       ...claim(row),
@@ -110,8 +110,8 @@ const TRIES = 5;
  * Two nodes may claim two events of one message in the same instant; the index that forbids it makes
  * one of them start over, and by then it sees the other's lease.
  */
-async function claimRows(db: Database, wish: ClaimWish): Promise<Row[]> {
-  const { lanes, kind } = wish;
+async function claimRows(db: Database, request: ClaimRequest): Promise<Row[]> {
+  const { lanes, kind } = request;
   const statement = sql`
     select message_id, sequence, account_id, host_key::text, replay_id, attempts, step, lease_epoch, created_at,
            is_poison, was_interrupted, claimed_at, status, at, url, body

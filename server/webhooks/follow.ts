@@ -29,7 +29,7 @@ export type FollowedEvent = {
 
 type Deps = { db: Queryable; clock: Clock; secrets: SecretBox; version: string };
 
-export type FollowWish = {
+export type FollowRequest = {
   accountId: string;
   /** Ends the following. */
   signal: AbortSignal;
@@ -62,11 +62,11 @@ const ASK_AGAIN_MS = 500;
  */
 export async function* followEvents(
   { db: impatient, ...rest }: Deps,
-  { accountId, onReady, onLapse, ...wish }: FollowWish,
+  { accountId, onReady, onLapse, ...request }: FollowRequest,
 ): AsyncGenerator<FollowedEvent, void, undefined> {
   const { clock } = rest;
-  const { signal } = wish;
-  const db = patient(impatient, { clock, ...wish });
+  const { signal } = request;
+  const db = patient(impatient, { clock, ...request });
   const deps = { db, ...rest };
   await renew(db, accountId);
   let renewedAtMs = clock.monotonicMs();
@@ -89,7 +89,7 @@ export async function* followEvents(
   }
 }
 
-type Patience = Pick<FollowWish, "signal" | "onAway" | "isBack"> & { clock: Clock };
+type Patience = Pick<FollowRequest, "signal" | "onAway" | "isBack"> & { clock: Clock };
 
 /** Asks again where the database is away: all that is asked here may be asked twice. */
 function patient(

@@ -13,14 +13,14 @@ import {
 /** However long attempts are kept. */
 const REPLAYABLE_MS = 30 * 86_400_000;
 
-export type ReplayWish = {
+export type ReplayRequest = {
   /** Left out by the operator, who may name any delivery. */
   accountId?: string;
   /** The `webhook-id`, which is the delivery's id too. */
   deliveryId: string;
   actor: Actor;
   now: Date;
-  /** The same key of an account is one wish, however often it is sent. */
+  /** The same key of an account is one request, however often it is sent. */
   idempotencyKey?: string;
 };
 
@@ -33,22 +33,22 @@ export type Replayed =
  * forward; one that has ended gets the whole schedule again, and its attempts are counted on. One that
  * is being tried is left alone: of a message never two are in flight, and nothing is promised for it.
  */
-export function replayDelivery(db: Database, wish: ReplayWish): Promise<Replayed> {
-  const { deliveryId, actor, now } = wish;
+export function replayDelivery(db: Database, request: ReplayRequest): Promise<Replayed> {
+  const { deliveryId, actor, now } = request;
   const key = parseEventId(deliveryId);
   if (!key) return Promise.resolve({ outcome: "not_found" });
   return db.transaction(async (tx) => {
     const [event] = await findReplayable(tx, [key]);
-    if (!event || (wish.accountId !== undefined && event.account_id !== wish.accountId))
+    if (!event || (request.accountId !== undefined && event.account_id !== request.accountId))
       return { outcome: "not_found" };
     if (!isReplayable(event, now)) return { outcome: "too_old" };
     const { account_id: accountId } = event;
     const what = { deliveryId };
-    const noted = await insertReplay(tx, { ...wish, accountId, what, total: 1, since: null });
+    const noted = await insertReplay(tx, { ...request, accountId, what, total: 1, since: null });
     if (!noted.isNew) return { outcome: "repeated", replayId: noted.replayId, accountId };
     const queued = await queueReplays(tx, [event], noted.replayId);
     if (queued === 0) {
-      // The same key may wish for it again.
+      // The same key may ask for it again.
       await tx.query(sql`delete from webhook_replays where replay_id = ${noted.replayId}`);
       return { outcome: "in_flight" };
     }
@@ -63,7 +63,7 @@ export function isReplayable({ at }: { at: Date }, now: Date): boolean {
   return now.getTime() - at.getTime() < REPLAYABLE_MS;
 }
 
-export type SelectedReplayWish = Omit<ReplayWish, "accountId" | "deliveryId"> & {
+export type SelectedReplayRequest = Omit<ReplayRequest, "accountId" | "deliveryId"> & {
   accountId: string;
   deliveryIds: readonly string[];
 };
@@ -71,13 +71,13 @@ export type SelectedReplayWish = Omit<ReplayWish, "accountId" | "deliveryId"> & 
 /** The same for several of one account; what is unknown, too old or being tried is left out. */
 export function replaySelected(
   db: Database,
-  wish: SelectedReplayWish,
+  request: SelectedReplayRequest,
 ): Promise<{ replayId: string; total: number }> {
-  const { accountId, deliveryIds, actor, now } = wish;
+  const { accountId, deliveryIds, actor, now } = request;
   return db.transaction(async (tx) => {
-    const events = await findSelected(tx, wish);
+    const events = await findSelected(tx, request);
     const what = { deliveryIds };
-    const noted = await insertReplay(tx, { ...wish, what, total: events.length, since: null });
+    const noted = await insertReplay(tx, { ...request, what, total: events.length, since: null });
     if (!noted.isNew) return noted;
     const total = await queueReplays(tx, events, noted.replayId);
     await tx.query(sql`
@@ -92,14 +92,14 @@ export function replaySelected(
 /** How many of these would be replayed. */
 export async function countSelected(
   db: Queryable,
-  wish: Pick<SelectedReplayWish, "accountId" | "deliveryIds" | "now">,
+  request: Pick<SelectedReplayRequest, "accountId" | "deliveryIds" | "now">,
 ): Promise<number> {
-  return (await findSelected(db, wish)).length;
+  return (await findSelected(db, request)).length;
 }
 
 async function findSelected(
   db: Queryable,
-  { accountId, deliveryIds, now }: Pick<SelectedReplayWish, "accountId" | "deliveryIds" | "now">,
+  { accountId, deliveryIds, now }: Pick<SelectedReplayRequest, "accountId" | "deliveryIds" | "now">,
 ): Promise<Replayable[]> {
   const keys = [...new Set(deliveryIds)].flatMap((id) => parseEventId(id) ?? []);
   const events = await findReplayable(db, keys);
@@ -125,14 +125,14 @@ type NewReplay = {
   actor: Actor;
   now: Date;
   idempotencyKey?: string;
-  /** What the caller named: it tells this wish from another with the same key. */
+  /** What the caller named: it tells this request from another with the same key. */
   what: object;
   total: number;
   /** Of a bulk replay, which is queued page by page; null where all is queued at once. */
   since: Date | null;
 };
 
-/** Notes the wish, or finds it where it was made before; a key that was another wish's is a problem. */
+/** Notes the request, or finds it where it was made before; a key that was another request's is a problem. */
 export async function insertReplay(
   tx: Transaction,
   { accountId, actor, now, idempotencyKey, what, total, since }: NewReplay,

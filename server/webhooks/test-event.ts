@@ -29,7 +29,7 @@ type Deps = {
   lanes?: Lanes | undefined;
 };
 
-export type TestWish = {
+export type TestRequest = {
   accountId: string;
   url: string;
   status: StatusChange["status"];
@@ -56,13 +56,13 @@ const TESTS_A_MINUTE = 10;
 const RECIPIENT = "447700900123";
 
 /** Posts one signed event that belongs to no message, and shows what came back. Nothing is kept but the audit row. */
-export async function sendTestEvent(deps: Deps, wish: TestWish): Promise<TestedEvent> {
+export async function sendTestEvent(deps: Deps, request: TestRequest): Promise<TestedEvent> {
   const { clock, db, poster, policy, lanes, version } = deps;
-  const { accountId, url, status } = wish;
+  const { accountId, url, status } = request;
   const verdict = judgeUrl(url, policy);
   if (!verdict.allowed) return { outcome: "refused", refusal: verdict };
   const now = clock.now();
-  const permitted = await db.transaction((tx) => permit(tx, { ...deps, ...wish, now }));
+  const permitted = await db.transaction((tx) => permit(tx, { ...deps, ...request, now }));
   if (permitted.outcome !== "permitted") return permitted;
 
   const messageId = newMessageId(now.getTime());
@@ -109,7 +109,7 @@ type Permit =
 
 async function permit(
   tx: Transaction,
-  { accountId, url, status, actor, now, secrets }: TestWish & { now: Date; secrets: SecretBox },
+  { accountId, url, status, actor, now, secrets }: TestRequest & { now: Date; secrets: SecretBox },
 ): Promise<Permit> {
   const found = (await findSigningSecrets(tx, { accountIds: [accountId], secrets })).get(accountId);
   if (!found) return { outcome: "account_unknown" };

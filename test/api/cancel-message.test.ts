@@ -139,8 +139,8 @@ test("a message that was taken up and put back while its submissions were read i
     return false;
   }
 
-  const wish = { accountId, messageId, now: new Date(), isBegun };
-  const { outcome } = await cancelMessage(api.db, wish);
+  const request = { accountId, messageId, now: new Date(), isBegun };
+  const { outcome } = await cancelMessage(api.db, request);
 
   assert.equal(outcome, "not_cancelable");
   assert.equal(await balance(account), 3);

@@ -22,10 +22,13 @@ const dialog = (page: Page) => page.getByRole("dialog");
 const shownKey = (page: Page) => page.getByTestId("shown-key");
 const gate = (page: Page) => page.getByRole("dialog", { name: "Close without copying?" });
 
-type Wish = { name: string; scopes?: ("messages:send" | "messages:read")[] };
+type KeyOptions = { name: string; scopes?: ("messages:send" | "messages:read")[] };
 
 /** Through the form; answers the key that the page shows. */
-async function create({ page }: Tab, { name, scopes = ["messages:send"] }: Wish): Promise<string> {
+async function create(
+  { page }: Tab,
+  { name, scopes = ["messages:send"] }: KeyOptions,
+): Promise<string> {
   await page.getByRole("button", { name: "Create key" }).first().click();
   await dialog(page).getByLabel("Name").fill(name);
   for (const scope of ["messages:send", "messages:read"] as const) {

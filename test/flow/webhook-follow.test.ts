@@ -17,8 +17,8 @@ async function follow({ db, secrets, accountId }: WebhookWorld) {
   const ready = Promise.withResolvers<void>();
   const deps = { db, clock: systemClock, secrets, version: "test" };
   async function read(): Promise<void> {
-    const wish = { accountId, signal: stopping.signal, onReady: ready.resolve };
-    for await (const event of followEvents(deps, wish)) seen.push(event);
+    const request = { accountId, signal: stopping.signal, onReady: ready.resolve };
+    for await (const event of followEvents(deps, request)) seen.push(event);
   }
   const ended = read();
   await Promise.race([ready.promise, ended]);
@@ -209,13 +209,13 @@ test("a follower that did not read while another renewed is told that events may
   const { db, secrets, accountId } = world;
   let [skewMs, lapses, isReady] = [0, 0, false];
   const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + skewMs };
-  const wish = {
+  const request = {
     accountId,
     signal: stopping.signal,
     onReady: () => void (isReady = true),
     onLapse: () => void (lapses += 1),
   };
-  const events = followEvents({ db, clock, secrets, version: "test" }, wish);
+  const events = followEvents({ db, clock, secrets, version: "test" }, request);
   const first = events.next();
   await until("it follows", () => isReady);
   await world.sent(1, { url: "http://127.0.0.1:1/hook" });

@@ -10,8 +10,8 @@ import { type WebhookWorld, webhookWorld } from "../support/webhook-world.ts";
 
 async function rotate({ db, accountId, secrets }: WebhookWorld, overlapHours: number) {
   const change = { actor: "test", now: systemClock.now(), secrets };
-  const wish = { accountId, overlapHours, dropsPrevious: true, ...change };
-  const rotated = await rotateSigningSecret(db, wish);
+  const request = { accountId, overlapHours, dropsPrevious: true, ...change };
+  const rotated = await rotateSigningSecret(db, request);
   return rotated.outcome === "rotated" ? rotated.secrets : undefined;
 }
 

@@ -20,7 +20,7 @@ export type StormNode = AsyncDisposable & {
   starts(): number;
 };
 
-type Wish = { number: number; roles: string; databaseUrl: string };
+type NodeOptions = { number: number; roles: string; databaseUrl: string };
 
 const RETRY_MS = 200;
 /** Nobody is to be held back here but by the faults. */
@@ -35,7 +35,7 @@ const SETTINGS = {
 };
 const SEVERAL_HOSTS = /@[^/]*,/;
 
-export async function startNode({ number, roles, databaseUrl }: Wish): Promise<StormNode> {
+export async function startNode({ number, roles, databaseUrl }: NodeOptions): Promise<StormNode> {
   const own = SEVERAL_HOSTS.test(databaseUrl) ? undefined : new URL(databaseUrl);
   const database = own && (await startTcpProxy({ host: own.hostname, port: Number(own.port) }));
   if (own && database) own.port = String(database.port);

@@ -6,7 +6,7 @@ export type Identity = { cert: string; key: string };
 
 export type Authority = {
   cert: string;
-  issue(wish: { names: string[]; notBefore?: Date; notAfter?: Date }): Identity;
+  issue(request: { names: string[]; notBefore?: Date; notAfter?: Date }): Identity;
 };
 
 const DAY_MS = 86_400_000;
@@ -23,9 +23,14 @@ export function makeAuthority(name = "Test authority"): Authority {
   });
   return {
     cert,
-    issue(wish) {
+    issue(request) {
       const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
-      const leaf = certificate({ subject: wish.names[0] ?? "nobody", publicKey, issuer, ...wish });
+      const leaf = certificate({
+        subject: request.names[0] ?? "nobody",
+        publicKey,
+        issuer,
+        ...request,
+      });
       return { cert: leaf, key: privatePem(privateKey) };
     },
   };
@@ -38,7 +43,7 @@ export function selfSigned(names: string[]): Identity {
   return { cert: certificate({ subject, publicKey, issuer, names }), key: privatePem(privateKey) };
 }
 
-type Wish = {
+type CertificateRequest = {
   subject: string;
   publicKey: KeyObject;
   issuer: { name: string; key: KeyObject };
@@ -49,22 +54,22 @@ type Wish = {
 };
 
 /** X.509 version 3, signed with ECDSA and SHA-256. */
-function certificate(wish: Wish): string {
+function certificate(request: CertificateRequest): string {
   const now = Date.now();
-  const { notBefore = new Date(now - DAY_MS), notAfter = new Date(now + DAY_MS) } = wish;
+  const { notBefore = new Date(now - DAY_MS), notAfter = new Date(now + DAY_MS) } = request;
   const extensions =
-    wish.isAuthority === true ? [basicConstraints()] : [alternativeNames(wish.names ?? [])];
+    request.isAuthority === true ? [basicConstraints()] : [alternativeNames(request.names ?? [])];
   const body = sequence(
     tagged(0xa0, integer(Buffer.of(2))),
     integer(Buffer.concat([Buffer.of(1), randomBytes(8)])),
     ECDSA_WITH_SHA256,
-    commonName(wish.issuer.name),
+    commonName(request.issuer.name),
     sequence(time(notBefore), time(notAfter)),
-    commonName(wish.subject),
-    wish.publicKey.export({ type: "spki", format: "der" }),
+    commonName(request.subject),
+    request.publicKey.export({ type: "spki", format: "der" }),
     tagged(0xa3, sequence(...extensions)),
   );
-  const signature = createSign("sha256").update(body).sign(wish.issuer.key);
+  const signature = createSign("sha256").update(body).sign(request.issuer.key);
   const der = sequence(body, ECDSA_WITH_SHA256, bitString(signature));
   const lines = der.toString("base64").match(/.{1,64}/g) ?? [];
   return ["-----BEGIN CERTIFICATE-----", ...lines, "-----END CERTIFICATE-----", ""].join("\n");

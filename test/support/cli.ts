@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { PassThrough, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { type Clock, systemClock } from "#platform";
-import { type MigrationsWish, runCli } from "../../server/cli/index.ts";
+import { type MigrationsMode, runCli } from "../../server/cli/index.ts";
 import { readConfig } from "../../server/config.ts";
 import { openInstallation } from "../../server/installation.ts";
 import { describeSettings } from "../../server/settings.ts";
@@ -72,7 +72,7 @@ export async function callPosthorn(
     settings: describeSettings(),
     readSettings,
     start: () => assert.fail("the service needs a process of its own"),
-    open: (migrations: MigrationsWish) =>
+    open: (migrations: MigrationsMode) =>
       openInstallation(readSettings(), { clock: systemClock, migrations }),
     stopSignal: () => new AbortController().signal,
   };

@@ -9,21 +9,21 @@ import {
   trust,
 } from "#webhooks";
 
-type Wish = Partial<EgressSettings> & {
+type EgressOptions = Partial<EgressSettings> & {
   resolve?: Resolve;
   certificates?: string[];
   budgets?: Partial<Egress["budgets"]>;
 };
 
 /** The guard with the embedded installation's policy, and no resolver unless one is given. */
-export function testEgress(wish: Wish = {}): Egress {
-  const { allowCidrs = ["127.0.0.0/8", "::1"], allowHttp = true, ownPorts = [] } = wish;
+export function testEgress(options: EgressOptions = {}): Egress {
+  const { allowCidrs = ["127.0.0.0/8", "::1"], allowHttp = true, ownPorts = [] } = options;
   return {
     policy: egressPolicy({ allowCidrs, allowHttp, ownPorts }),
     clock: systemClock,
-    resolve: wish.resolve ?? (() => Promise.reject(new Error("nobody to ask"))),
-    trust: trust(wish.certificates),
-    budgets: { ...connectBudgets, ...wish.budgets },
+    resolve: options.resolve ?? (() => Promise.reject(new Error("nobody to ask"))),
+    trust: trust(options.certificates),
+    budgets: { ...connectBudgets, ...options.budgets },
   };
 }
 

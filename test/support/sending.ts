@@ -6,7 +6,7 @@ import { setRoute } from "#messages";
 import { startApi, type TestApi } from "./api.ts";
 import type { TestDatabase } from "./postgres.ts";
 
-type Wish = {
+type WorldOptions = {
   /** The SMSCs behind the carriers `c1`, `c2` …, in the order of the default route. */
   smscs?: SmscOptions[];
   /** Settings of each carrier. */
@@ -31,23 +31,23 @@ const LIMIT_MS = 120_000;
 export async function startSending({
   smscs: scripts = [],
   settings = [],
-  api: wish = {},
-}: Wish = {}): Promise<SendingWorld> {
+  api: apiOptions = {},
+}: WorldOptions = {}): Promise<SendingWorld> {
   await using started = new AsyncDisposableStack();
   const smscs = await Promise.all(scripts.map((script) => startSmsc(script)));
   started.defer(async () => {
     await Promise.all(smscs.map((smsc) => smsc.stop()));
   });
   const options = {
-    ...wish,
+    ...apiOptions,
     settings: {
       ROLES: "api,sender,webhooks",
       RATE_LIMIT_READS: "100000",
       RATE_LIMIT_READS_BURST: "100000",
-      ...wish.settings,
+      ...apiOptions.settings,
     },
     async prepare(db: TestDatabase, secrets: SecretBox) {
-      await wish.prepare?.(db, secrets);
+      await apiOptions.prepare?.(db, secrets);
       const carrierIds: string[] = [];
       for (const [position, { port }] of smscs.entries()) {
         const given = {

@@ -151,10 +151,14 @@ export async function startSite({ settings, address }: Options = {}): Promise<Si
   };
 }
 
-type Wish = Options & { credits?: number; isOperator?: boolean };
+type FileOptions = Options & { credits?: number; isOperator?: boolean };
 
 /** What most files begin with: a site that ends with the file, an account, and its owner Ada. */
-export async function siteOfFile({ credits = 1_000, isOperator = false, ...options }: Wish = {}) {
+export async function siteOfFile({
+  credits = 1_000,
+  isOperator = false,
+  ...options
+}: FileOptions = {}) {
   const site = await startSite(options);
   after(() => site[Symbol.asyncDispose]());
   const account = await site.account({ credits });

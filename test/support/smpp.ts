@@ -44,7 +44,7 @@ export function smppSettings(given: Record<string, unknown> = {}): SmppSettings 
   return read.settings;
 }
 
-type Wish = {
+type WorldOptions = {
   smsc?: SmscOptions;
   settings?: Record<string, unknown>;
   share?: Share;
@@ -68,21 +68,21 @@ export type SmppWorld = {
 };
 
 /** An SMSC and a carrier that is connected to it, not yet waited for. */
-export async function smppWorld(wish: Wish = {}): Promise<SmppWorld> {
-  const smsc = await startSmsc(wish.smsc);
+export async function smppWorld(options: WorldOptions = {}): Promise<SmppWorld> {
+  const smsc = await startSmsc(options.smsc);
   const receipts: Receipt[] = [];
   const carrier = smppCarrier({
     carrierId: "carrier-1",
     name: "acme",
-    settings: smppSettings({ port: smsc.port, ...wish.settings }),
-    password: new Secret(wish.password ?? "secret"),
-    clock: wish.clock ?? systemClock,
-    log: wish.log ?? silentLog,
+    settings: smppSettings({ port: smsc.port, ...options.settings }),
+    password: new Secret(options.password ?? "secret"),
+    clock: options.clock ?? systemClock,
+    log: options.log ?? silentLog,
     receipts: async (batch) => {
-      await wish.sink?.(batch);
+      await options.sink?.(batch);
       receipts.push(...batch);
     },
-    share: wish.share ?? { binds: 1, rate: 0 },
+    share: options.share ?? { binds: 1, rate: 0 },
     random: () => 0.5,
   });
   const { signal } = new AbortController();
@@ -105,9 +105,9 @@ export async function smppWorld(wish: Wish = {}): Promise<SmppWorld> {
   };
 }
 
-export async function boundWorld(wish: Wish = {}): Promise<SmppWorld> {
+export async function boundWorld(options: WorldOptions = {}): Promise<SmppWorld> {
   await using started = new AsyncDisposableStack();
-  const world = started.use(await smppWorld(wish));
+  const world = started.use(await smppWorld(options));
   await world.ready();
   started.move();
   return world;

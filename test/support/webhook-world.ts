@@ -15,7 +15,7 @@ import { type DeliveryLoop, deliveryLoop, laneKeeper, type Lanes, poster } from 
 import { testEgress } from "./egress.ts";
 import { type TestDatabase, testDatabase } from "./postgres.ts";
 
-type WorkerWish = Parameters<typeof testEgress>[0] & {
+type WorkerOptions = Parameters<typeof testEgress>[0] & {
   /** Of one attempt; long where a receiver is to hold its slot as long as the test wants. */
   deadlineMs?: number;
 };
@@ -30,18 +30,18 @@ export type WebhookWorld = AsyncDisposable & {
   signingSecrets(accountId?: string): Promise<string[]>;
   newAccount(): Promise<string>;
   /** A message that is QUEUED. */
-  message(wish: { url: string | null; accountId?: string }): Promise<string>;
+  message(options: { url: string | null; accountId?: string }): Promise<string>;
   /** Moves a message on, as a carrier's answer or receipt does. */
   move(messageId: string, to: Exclude<Status, "QUEUED">): Promise<void>;
   /** Messages that became SENT just now; with `attempts`, their webhooks were tried before. */
   sent(
     count: number,
-    wish: { url: string; accountId?: string; attempts?: number },
+    options: { url: string; accountId?: string; attempts?: number },
   ): Promise<string[]>;
   /** One for each of these addresses. */
-  sentTo(urls: string[], wish?: { accountId?: string; attempts?: number }): Promise<string[]>;
+  sentTo(urls: string[], options?: { accountId?: string; attempts?: number }): Promise<string[]>;
   /** A node that delivers. */
-  worker(wish?: WorkerWish): Worker;
+  worker(options?: WorkerOptions): Worker;
   /** Once so many deliveries wait for another attempt, makes them due, as if their time had come. */
   hurry(count: number): Promise<void>;
   /** Makes every lease run out, as if 30 seconds had passed. */
@@ -131,15 +131,15 @@ export async function webhookWorld(given: { db?: TestDatabase } = {}): Promise<W
 
   async function sentTo(
     urls: string[],
-    { attempts = 0, ...wish }: { accountId?: string; attempts?: number } = {},
+    { attempts = 0, ...options }: { accountId?: string; attempts?: number } = {},
   ): Promise<string[]> {
-    const ids = await insertMessages(urls, wish);
+    const ids = await insertMessages(urls, options);
     await moveAll(ids, "SENT", attempts);
     return ids;
   }
 
-  function worker(wish: WorkerWish = {}): Worker {
-    const egress = testEgress(wish);
+  function worker(options: WorkerOptions = {}): Worker {
+    const egress = testEgress(options);
     const deliverDb = openDatabase({
       url: db.url,
       log: silentLog,
@@ -147,7 +147,7 @@ export async function webhookWorld(given: { db?: TestDatabase } = {}): Promise<W
       genericPlans: true,
     });
     const lanes = laneKeeper({ clock: systemClock });
-    const { deadlineMs } = wish;
+    const { deadlineMs } = options;
     const loop = deliveryLoop({
       db: deliverDb,
       clock: systemClock,
@@ -197,15 +197,15 @@ export async function webhookWorld(given: { db?: TestDatabase } = {}): Promise<W
       const found = (await findSigningSecrets(db, { accountIds: [owner], secrets })).get(owner);
       return [found?.current, found?.previous].filter((secret) => typeof secret === "string");
     },
-    async message({ url, ...wish }) {
-      const [messageId] = await insertMessages([url], wish);
+    async message({ url, ...options }) {
+      const [messageId] = await insertMessages([url], options);
       return messageId as string;
     },
     move: (messageId, to) => moveAll([messageId], to),
-    sent: (count, { url, ...wish }) =>
+    sent: (count, { url, ...options }) =>
       sentTo(
         Array.from({ length: count }, () => url),
-        wish,
+        options,
       ),
     sentTo,
     async hurry(count) {
