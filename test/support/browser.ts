@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, statfsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { type Browser, chromium, type LaunchOptions } from "playwright-core";
 import { debianChromium } from "./chromium-debian.ts";
@@ -28,7 +28,12 @@ let users = 0;
 export async function shareBrowser(): Promise<{ browser: Browser } & AsyncDisposable> {
   users += 1;
   running ??= findBrowser().then((found) =>
-    chromium.launch({ ...found, args: ARGS, timeout: 120_000 }),
+    chromium.launch({
+      ...found,
+      args: ARGS,
+      ignoreDefaultArgs: hasRoomInMemory() ? ["--disable-dev-shm-usage"] : [],
+      timeout: 120_000,
+    }),
   );
   const browser = await running;
   return {
@@ -58,6 +63,13 @@ export async function findBrowser(): Promise<Found> {
       { cause: error },
     );
   }
+}
+
+/** Each picture that it composes is a file: on a disk they are a tenth of its work. Containers often have 64 MB. */
+function hasRoomInMemory(): boolean {
+  if (!existsSync("/dev/shm")) return false;
+  const { bavail, bsize } = statfsSync("/dev/shm");
+  return bavail * bsize > 1024 ** 3;
 }
 
 function reasonOf(error: unknown): string {
