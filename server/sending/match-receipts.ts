@@ -19,8 +19,6 @@ export type Match = {
   is_decided: boolean;
 };
 
-type Candidate = Match & { rank: number };
-
 /** Longest time between a message's acceptance and its submission: 35 days ahead, 3 days valid. */
 const LONGEST_WAIT_MS = 38 * 86_400_000;
 
@@ -33,8 +31,9 @@ export function meantSince({ receipt, at }: ArrivedReceipt, rules: MatchRules): 
 }
 
 /**
- * Carriers use ids again: the newest submission that still awaits a receipt is meant, inside the
- * carrier's window; failing that the newest, for the history. The recipient breaks ties.
+ * Carriers use ids again, and read by a carrier's rule an id may be that of two submissions. Inside the
+ * carrier's window the one to the receipt's recipient is meant; of several, or where none is, the newest
+ * that still awaits a receipt, and failing that the newest, for the history.
  */
 export async function matchReceipts(
   tx: Transaction,
@@ -42,32 +41,23 @@ export async function matchReceipts(
   rules: MatchRules,
 ): Promise<Match[]> {
   const candidates = Map.groupBy(await findCandidates(tx, arrived, rules), ({ n }) => n);
-  const rivals = [...candidates.values()].map(bestOf);
-  const tied = rivals.filter(({ length }) => length > 1).flat();
+  const tied = [...candidates.values()].filter(({ length }) => length > 1).flat();
   const messages = tied.length > 0 ? await findMessagesOf(tx, tied) : new Map();
-  return rivals.flatMap((equals) => {
-    const recipient = arrived[equals[0]?.n ?? -1]?.receipt.recipient;
-    const meant = equals.find(
+  return [...candidates].flatMap(([n, rivals]) => {
+    const recipient = arrived[n]?.receipt.recipient;
+    const meant = rivals.find(
       ({ message_id }) => messages.get(message_id)?.recipient === recipient,
     );
-    return meant ?? equals[0] ?? [];
+    return meant ?? rivals[0] ?? [];
   });
 }
 
-/** Of one receipt: those with the id it names first, that wait for a receipt as the newest does. */
-function bestOf(candidates: Candidate[]): Candidate[] {
-  const [first] = candidates;
-  return candidates.filter(
-    ({ rank, is_decided }) => rank === first?.rank && is_decided === first.is_decided,
-  );
-}
-
-/** Those that wait for a receipt first, then the newest. */
+/** Of each receipt: those that wait for one first, then by the order of its ids, then the newest. */
 function findCandidates(
   tx: Transaction,
   arrived: ArrivedReceipt[],
   rules: MatchRules,
-): Promise<Candidate[]> {
+): Promise<Match[]> {
   const lookups = arrived.flatMap((each, n) =>
     each.receipt.carrierMessageIds.map((id, rank) => {
       return { n, rank, id, carrierId: each.receipt.carrierId, since: meantSince(each, rules) };
@@ -77,8 +67,8 @@ function findCandidates(
     (floor, { since }) => Math.min(floor, since.getTime()),
     Number.MAX_SAFE_INTEGER,
   );
-  return tx.query<Candidate>(sql`
-    select u.n, u.rank, s.message_id, s.account_id, s.segment, s.turn, s.receipt_effect is not null as is_decided
+  return tx.query<Match>(sql`
+    select u.n, s.message_id, s.account_id, s.segment, s.turn, s.receipt_effect is not null as is_decided
       from unnest(${lookups.map(({ n }) => n)}::int[], ${lookups.map(({ rank }) => rank)}::int[],
                   ${lookups.map(({ carrierId }) => carrierId)}::uuid[], ${lookups.map(({ id }) => id)}::text[],
                   ${lookups.map(({ since }) => since)}::timestamptz[])
@@ -91,5 +81,5 @@ function findCandidates(
         order by (s.receipt_effect is null) desc, s.at desc
         limit ${MAX_RIVALS}
      ) s
-     order by u.n, u.rank, s.receipt_effect is not null, s.at desc`);
+     order by u.n, s.receipt_effect is not null, u.rank, s.at desc`);
 }

@@ -218,6 +218,30 @@ test("where two submissions have one id, the receipt is of the one to its recipi
   );
 });
 
+test("of two submissions that a receipt's id may mean, it is of the one to its recipient, else of the one that waits", async () => {
+  await using api = await startApi();
+  const { nodeId, message: first, carrierId, at, record, submission } = await held(api);
+  const step = { next: "sent" } as const;
+  await record.submission({ ...submission, answer: accepted("10"), step });
+  const second = await leased(api, nodeId, "4915187654321");
+  await record.submission({ ...submission, message: second, answer: accepted("16"), step });
+  const receipt = { ...rejection(carrierId), effect: "delivered" } as const;
+  const carrierMessageIds = ["10", "16"];
+  const statuses = async () => {
+    const after = await findMessagesOf(api.db, [first, second]);
+    return [first, second].map(({ message_id }) => after.get(message_id)?.status);
+  };
+
+  const toSecond = { ...receipt, carrierMessageIds, recipient: "4915187654321" };
+  await record.receipt({ receipt: toSecond, at });
+  assert.deepEqual(await statuses(), ["SENT", "DELIVERED"]);
+  await record.receipt({ receipt: toSecond, at });
+  assert.deepEqual(await statuses(), ["SENT", "DELIVERED"], "told twice, it is of the same one");
+  const toNobody = { ...receipt, carrierMessageIds: carrierMessageIds.toReversed() };
+  await record.receipt({ receipt: toNobody, at });
+  assert.deepEqual(await statuses(), ["DELIVERED", "DELIVERED"]);
+});
+
 test("a message that was accepted 37 days before it was sent finds its receipt", async () => {
   await using api = await startApi();
   const { message, carrierId, at, record, submission } = await held(api);
