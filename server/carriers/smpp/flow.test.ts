@@ -308,6 +308,25 @@ test("reading stops while too many receipts wait for the database, and no answer
   assert.ok(held < 6000, `${held} were read before the pause`);
 });
 
+test("a stop while too many receipts wait reads the last answers once they are stored", async () => {
+  const stored = Promise.withResolvers<void>();
+  await using world = await boundWorld({
+    sink: () => stored.promise,
+    smsc: { receipts: { states: Array.from({ length: 6000 }, () => "ENROUTE") } },
+  });
+  await world.submit();
+  await until("too many are held", () => world.carrier.state().counts.receipts >= 5000);
+  world.smsc.sendReceipts({ states: [] });
+  const waiting = world.submit();
+  await world.smsc.submitArrived(2);
+
+  const stopped = world.carrier.stop();
+  stored.resolve();
+
+  assert.equal((await waiting).kind, "accepted");
+  await stopped;
+});
+
 test("the time that a carrier has after its unbind does not run while we do not read", async () => {
   const [clock, theirClock] = [manualClock(), manualClock()];
   const stored = Promise.withResolvers<void>();

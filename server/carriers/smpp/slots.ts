@@ -23,7 +23,8 @@ type Deps = {
 /** The links of a carrier in this process: as many slots as its share allows. */
 export class Slots {
   readonly #deps: Deps;
-  readonly #stopping = new Set<Promise<void>>();
+  /** Links that are to end, and when they have. */
+  readonly #stopping = new Map<Link, Promise<void>>();
   #slots: Link[][] = [];
   #links: Link[] = [];
   #turn = 0;
@@ -53,7 +54,7 @@ export class Slots {
 
   /** Resolves when every link that was to end has ended. */
   async stopped(): Promise<void> {
-    await Promise.all(this.#stopping);
+    await Promise.all(this.#stopping.values());
   }
 
   /** Whether a link that was to end has not ended yet. */
@@ -103,12 +104,12 @@ export class Slots {
 
   pause(): void {
     this.#isPaused = true;
-    for (const link of this.#links) link.pause();
+    for (const link of this.#reading()) link.pause();
   }
 
   resume(): void {
     this.#isPaused = false;
-    for (const link of this.#links) link.resume();
+    for (const link of this.#reading()) link.resume();
   }
 
   rebind(session: Session): void {
@@ -122,7 +123,12 @@ export class Slots {
   #retire(link: Link): void {
     this.#formerReconnects += link.reconnects;
     const stopping = link.stop(this.#deps.settled);
-    this.#stopping.add(stopping);
-    void stopping.finally(() => this.#stopping.delete(stopping));
+    this.#stopping.set(link, stopping);
+    void stopping.finally(() => this.#stopping.delete(link));
+  }
+
+  /** A link that is to end still reads its last answers, and receipts before them. */
+  #reading(): Link[] {
+    return [...this.#links, ...this.#stopping.keys()];
   }
 }
