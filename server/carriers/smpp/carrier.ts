@@ -141,8 +141,9 @@ class LinkedCarrier implements SmppCarrier {
 
   setShare(share: Share): void {
     this.#share = share;
-    this.#pace.setRate(share.rate);
+    // Without a bind there is no rate either, which would let all that waits leave by the last one.
     if (this.#isStarted) this.#slots.resize(share.binds);
+    this.#pace.setRate(share.rate);
   }
 
   get isClosing(): boolean {

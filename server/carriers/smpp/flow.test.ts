@@ -427,6 +427,21 @@ test("a new share adds binds and ends them in good order", async () => {
   assert.equal(world.carrier.room(), 0);
 });
 
+test("what waits its turn does not leave all at once when the last bind is taken away", async () => {
+  const clock = manualClock();
+  await using world = await boundWorld({ clock, share: { binds: 1, rate: 10 } });
+  const submits = Array.from({ length: 5 }, () => world.submit());
+  await submits[0];
+
+  world.carrier.setShare({ binds: 0, rate: 0 });
+  const outcomes = await Promise.all(submits);
+
+  assert.deepEqual(
+    outcomes.map(({ kind }) => kind),
+    ["accepted", "unsent", "unsent", "unsent", "unsent"],
+  );
+});
+
 test("the state shows each bind, its window and what was counted", async () => {
   await using world = await boundWorld({ smsc: { answer: "never" } });
   world.smsc.answer("accept");
