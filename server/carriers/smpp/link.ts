@@ -48,7 +48,9 @@ export class Link {
   #since: Date;
   #problem: string | null = null;
   #enquireLinkAt: Date | null = null;
+  /** Failures in a row, and how long is waited after such as the last. */
   #failures = 0;
+  #span: Span | null = null;
   #boundAtMs: number | null = null;
   #reconnects = 0;
   #isStopped = false;
@@ -207,7 +209,11 @@ export class Link {
 
   #waitAfter(end: SessionEnd): void {
     const { bind, carrier, clock, log, random } = this.#deps;
-    const waitMs = backoffMs(this.#spanAfter(end), this.#failures, random);
+    const span = this.#spanAfter(end);
+    // Tries that failed in another way say nothing about this one.
+    if (span !== this.#span) this.#failures = 0;
+    this.#span = span;
+    const waitMs = backoffMs(span, this.#failures, random);
     const isRefused = end.why === "bind_refused" && classifyBind(end.status) === "credentials";
     this.#failures += 1;
     this.#reconnects += 1;
