@@ -138,6 +138,24 @@ test("a bind that is not answered is given up in time and tried again", async ()
   assert.match(world.carrier.state().links[0]?.problem ?? "", /did not answer the bind/);
 });
 
+test("a bind whose answer is read while its time-out is judged stands", async () => {
+  const clock = manualClock();
+  await using world = await smppWorld({
+    clock,
+    smsc: {
+      bind: () => {
+        // When the answer has left the SMSC and before we come to read it, the timer falls due.
+        queueMicrotask(() => setImmediate(() => clock.advance(15_000)));
+        return 0;
+      },
+    },
+  });
+  await world.smsc.bound();
+  await quiet();
+
+  assert.equal(stateOf(world), "bound");
+});
+
 test("an unbind from the SMSC is answered, and a new bind made", async () => {
   const clock = manualClock();
   await using world = await boundWorld({ clock });

@@ -223,9 +223,12 @@ export class Session {
   }
 
   #limit(ms: number, problem: string): void {
+    const phase = this.#state;
     this.#cancelPhase();
     this.#cancelPhase = this.#deps.clock.timer(ms, () =>
-      this.#patience.thenJudge(() => this.abandon(problem)),
+      this.#patience.thenJudge(() => {
+        if (this.#state === phase) this.abandon(problem);
+      }),
     );
   }
 
