@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { startSmsc } from "#carriers";
+import { type Reply, startSmsc } from "#carriers";
 import { type Log, Secret, systemClock } from "#platform";
 
 import { manualClock } from "../../../test/support/manual-clock.ts";
@@ -392,6 +392,24 @@ test("three time-outs in a row end the link, and the rest of the window is in do
     ["timeout", "timeout", "timeout", "link_lost"],
   );
   await until("the link waits", () => stateOf(world) === "connection_lost");
+});
+
+test("three submits that time out together end no link that has answered since", async () => {
+  const clock = manualClock();
+  let answer: Reply = "never";
+  await using world = await boundWorld({ clock, smsc: { answer: () => answer } });
+  const lost = [world.submit(), world.submit(), world.submit()];
+  await world.smsc.submitArrived(3);
+  clock.advance(1000);
+  answer = "accept";
+  await world.submit();
+
+  clock.advance(29_000);
+  const outcomes = await Promise.all(lost);
+  await quiet();
+
+  assert.ok(outcomes.every((outcome) => outcome.kind === "in_doubt"));
+  assert.equal(stateOf(world), "bound");
 });
 
 test("a time-out is not declared for an answer that lies in our own buffer", async () => {

@@ -19,6 +19,7 @@ const TIMEOUTS_IN_A_ROW = 3;
 export class ResponseTimer {
   readonly #deps: Deps;
   #timeoutsInARow = 0;
+  #answeredAtMs = 0;
   #armedForMs = 0;
   #cancel: (() => void) | null = null;
 
@@ -26,7 +27,8 @@ export class ResponseTimer {
     this.#deps = deps;
   }
 
-  answered(): void {
+  answered(atMs: number): void {
+    this.#answeredAtMs = atMs;
     this.#timeoutsInARow = 0;
   }
 
@@ -53,9 +55,10 @@ export class ResponseTimer {
     if (this.#cancel === null) return;
     this.#cancel = null;
     const expired = this.#deps.window.expire(firedAtMs);
-    this.#timeoutsInARow += expired;
+    // Where anything was answered since they were sent, they are lost and the bind is not.
+    this.#timeoutsInARow += expired.filter((sentAtMs) => sentAtMs >= this.#answeredAtMs).length;
     if (this.#timeoutsInARow >= TIMEOUTS_IN_A_ROW) return this.#deps.onDead();
     this.arm();
-    if (expired > 0) this.#deps.onTimeout();
+    if (expired.length > 0) this.#deps.onTimeout();
   }
 }

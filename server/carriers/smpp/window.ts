@@ -73,15 +73,15 @@ export class Window {
     return Math.min(submit.deadlineMs, late.untilMs);
   }
 
-  /** Puts what is past its deadline in doubt; says how many that were. */
-  expire(nowMs: number): number {
-    let expired = 0;
+  /** Puts what is past its deadline in doubt; says when each of that was sent. */
+  expire(nowMs: number): number[] {
+    const expired: number[] = [];
     for (const [sequence, submit] of this.#pending) {
       if (submit.deadlineMs > nowMs) break;
       this.#pending.delete(sequence);
       const lateAnswer = this.#awaitLate(sequence, nowMs + LATE_MS);
       submit.settle({ kind: "in_doubt", why: "timeout", lateAnswer });
-      expired += 1;
+      expired.push(submit.sentAtMs);
     }
     for (const [sequence, { untilMs }] of this.#late) {
       if (untilMs > nowMs) break;
