@@ -1,5 +1,5 @@
 import { connect as connectTcp, isIP, type Socket } from "node:net";
-import { connect as connectTls } from "node:tls";
+import { checkServerIdentity, connect as connectTls } from "node:tls";
 
 import type { SmppSettings } from "./settings.ts";
 
@@ -21,6 +21,7 @@ export function dial(settings: SmppSettings): Dialled {
     port,
     // The protocol has no server name for an address; the certificate is compared with it still.
     ...(isIP(name) === 0 ? { servername: name } : {}),
+    checkServerIdentity: (_name, certificate) => checkServerIdentity(name, certificate),
     ...(settings.tlsCa === null ? {} : { ca: settings.tlsCa }),
     ...(settings.tlsCert === null ? {} : { cert: settings.tlsCert }),
     ...(settings.tlsKey === null ? {} : { key: settings.tlsKey }),
