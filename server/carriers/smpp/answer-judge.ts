@@ -58,13 +58,15 @@ export class AnswerJudge {
   #judgeAnswered(answer: Extract<SubmitAnswer, { kind: "answered" }>, sent: Sent): SubmitOutcome {
     if (answer.status !== status.ok) return this.#judgeRefusal(answer.status, sent);
     const { settings, pace, tally } = this.#deps;
-    const carrierMessageId = answer.messageId.slice(0, LONGEST_ID);
+    // Receipts are read without the spaces around their ids.
+    const messageId = answer.messageId.trim();
+    const carrierMessageId = messageId.slice(0, LONGEST_ID);
     pace.answered(sent.atMs, false);
     tally.accepted(carrierMessageId);
     return {
       kind: "accepted",
       carrierMessageId,
-      matchId: matchId(answer.messageId, settings.receiptId),
+      matchId: matchId(messageId, settings.receiptId),
     };
   }
 

@@ -86,6 +86,11 @@ const spellings: Record<
     spellId: () => "AB",
     rule: "exact,strip_zeros,fold_case",
   },
+  "spaces around that of the answer": {
+    newId: () => " 77 ",
+    spellId: (id) => id.trim(),
+    rule: "exact",
+  },
   "19 digits": { newId: () => "9223372036854775807", spellId: (id) => id, rule: "exact" },
   "64 hex digits": { newId: () => "f".repeat(64), spellId: (id) => id, rule: "exact" },
 };
@@ -100,7 +105,7 @@ for (const [what, { newId, spellId, rule }] of Object.entries(spellings)) {
     const outcome = await world.submit();
 
     assert.ok(isOf(await world.receiptArrived(), outcome));
-    assert.partialDeepStrictEqual(outcome, { carrierMessageId: newId() });
+    assert.partialDeepStrictEqual(outcome, { carrierMessageId: newId().trim() });
   });
 }
 
