@@ -157,6 +157,11 @@ const others: [string, Partial<ShortMessage<Buffer>>, unknown][] = [
   ["whose ASCII is labelled UCS-2", { dataCoding: 8 }, good],
   ["in UCS-2", { dataCoding: 8, shortMessage: ucs2(TEXT) }, good],
   [
+    "in UCS-2 with the bare word for the state",
+    { dataCoding: 8, shortMessage: ucs2("id:0123456789 DELIVRD err:000") },
+    good,
+  ],
+  [
     "in UCS-2 of odd length",
     { dataCoding: 8, shortMessage: Buffer.concat([ucs2(TEXT), Buffer.of(0)]) },
     good,

@@ -129,14 +129,18 @@ function readUserData(octets: Buffer, esmClass: number, isMarked: boolean): Rece
 }
 
 function readOctets(octets: Buffer, isMarked: boolean): ReceiptText {
-  const latin1 = octets.toString("latin1");
-  const found = readReceiptText(latin1);
-  // A bare word is taken for the state only where the text is a receipt by its marking.
-  if (isMarked && found.id !== undefined) found.stat ??= bareState(latin1);
+  const found = readString(octets.toString("latin1"), isMarked);
   // ASCII octets labelled UCS-2 are common, so no label is asked: UCS-2 shows by its zeros.
   if (found.id !== undefined || octets[0] !== 0) return found;
   const units = Buffer.from(octets.subarray(0, octets.length & ~1));
-  return readReceiptText(units.swap16().toString("utf16le").toWellFormed());
+  return readString(units.swap16().toString("utf16le").toWellFormed(), isMarked);
+}
+
+/** A bare word is taken for the state only where the text is a receipt by its marking. */
+function readString(text: string, isMarked: boolean): ReceiptText {
+  const found = readReceiptText(text);
+  if (isMarked && found.id !== undefined) found.stat ??= bareState(text);
+  return found;
 }
 
 /** By the protocol's words, and the same words written out. */
