@@ -81,6 +81,8 @@ export class SubmitAnswers {
     const { answer, receipt } = behaviourOf(submit.recipient, { attempt, resent: attempt > 1 });
     switch (answer) {
       case "accept": {
+        // The same text sent once more is a new message.
+        this.#seen.delete(segmentKey(submit));
         const asScripted = {
           ...script,
           ...receipt,
@@ -118,8 +120,8 @@ export class SubmitAnswers {
   }
 
   /** How often this very segment has come, this time included. */
-  #timesSeen({ recipient, octets }: ReceivedSubmit): number {
-    const key = `${recipient} ${octets.toString("latin1")}`;
+  #timesSeen(submit: ReceivedSubmit): number {
+    const key = segmentKey(submit);
     const times = (this.#seen.get(key) ?? 0) + 1;
     this.#seen.delete(key);
     this.#seen.set(key, times);
@@ -127,6 +129,10 @@ export class SubmitAnswers {
     if (this.#seen.size > SEEN && oldest !== undefined) this.#seen.delete(oldest);
     return times;
   }
+}
+
+function segmentKey({ recipient, octets }: ReceivedSubmit): string {
+  return `${recipient} ${octets.toString("latin1")}`;
 }
 
 function submitResp(code: number, sequence: number, id = ""): Buffer {
