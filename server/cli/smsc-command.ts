@@ -20,9 +20,13 @@ const smsc = command({
   prints: '{"host","port"}, once it listens',
   examples: ["smsc --port 2775"],
   isService: true,
-  async run({ host, port, systemId, password = "" }, { terminal, signal }) {
-    const credentials = systemId === undefined ? {} : { credentials: { systemId, password } };
-    const running = await startSmsc({ host, port, ...credentials }).catch((error: Error) => {
+  async run({ host, port, systemId, password }, { terminal, signal }) {
+    if (systemId === undefined && password !== undefined)
+      throw new CommandFailure("--password needs the user it belongs to: add --system-id USER.");
+    const credentials =
+      systemId === undefined ? {} : { credentials: { systemId, password: password ?? "" } };
+    const wish = { host, port, remember: 0, ...credentials };
+    const running = await startSmsc(wish).catch((error: Error) => {
       throw new CommandFailure(
         `Cannot listen on ${host}:${port} (${error.message}). Choose another --host or --port.`,
       );

@@ -91,6 +91,13 @@ test("wrong options are all named, with the command that explains them", async (
   ]);
 });
 
+test("a password for the SMSC to rehearse with is not taken without its user", async () => {
+  const { code, stderr } = await explain("smsc", "--port", "0", "--password", "rehearse");
+
+  assert.equal(code, 1);
+  assert.equal(stderr, "--password needs the user it belongs to: add --system-id USER.\n");
+});
+
 test("a database that cannot be reached ends a command with one sentence that says what to check", async () => {
   const { code, stdout, stderr } = await explain("account", "list");
 
