@@ -25,8 +25,8 @@ const smsc = command({
       throw new CommandFailure("--password needs the user it belongs to: add --system-id USER.");
     const credentials =
       systemId === undefined ? {} : { credentials: { systemId, password: password ?? "" } };
-    const wish = { host, port, remember: 0, ...credentials };
-    const running = await startSmsc(wish).catch((error: Error) => {
+    const options = { host, port, remember: 0, ...credentials };
+    const running = await startSmsc(options).catch((error: Error) => {
       throw new CommandFailure(
         `Cannot listen on ${host}:${port} (${error.message}). Choose another --host or --port.`,
       );
