@@ -104,7 +104,8 @@ const BY_ROUTING: ReadonlySet<ErrorCode> = new Set(["RECIPIENT_NOT_SERVED", "PRI
 
 /**
  * What was accepted once is answered again, though it would be refused by now: its `sendAt` has
- * passed, a route is gone, a price has risen. A request of no version is never accepted anew.
+ * passed, a route is gone, a price has risen. A request of no version is never accepted anew. Where
+ * nobody could look whether it was, the answer is to ask again, and no refusal.
  */
 async function replayOr(
   problem: unknown,
@@ -114,8 +115,9 @@ async function replayOr(
 ): Promise<Sent> {
   if (blank.idempotencyKey === null) throw problem;
   const accepted = await deps.accept(blank);
-  if (accepted.outcome === "replayed") return conclude(deps, wish, blank, accepted);
-  throw problem;
+  const isLookedUp = accepted.outcome !== "queue_full" && accepted.outcome !== "unknown";
+  if (isLookedUp && accepted.outcome !== "replayed") throw problem;
+  return conclude(deps, wish, blank, accepted);
 }
 
 async function conclude(
