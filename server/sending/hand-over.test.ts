@@ -134,6 +134,39 @@ test("what a carrier says late that it has goes on, though the resend that was o
   assert.equal(await world.status(), "SENT");
 });
 
+for (const { what, doubts, wasLeased, isExpired } of [
+  { what: "its next holder is lost", doubts: 1, wasLeased: true, isExpired: false },
+  { what: "its last doubt ends it", doubts: 2, wasLeased: true, isExpired: false },
+  { what: "its validity ends", doubts: 1, wasLeased: false, isExpired: true },
+]) {
+  test(`what a carrier says late that it has is not given up, though ${what} meanwhile`, async () => {
+    await using world = await startWorld();
+    const { message } = await world.claimed();
+    const { carrierId } = world.carrier;
+    const common = { message, epoch: 1, carrierId, step: null, at: systemClock.now() };
+    await world.record({ ...common, segment: 1, turn: 1, answer: accepted("1") });
+    const doubt = { kind: "in_doubt", why: "timeout" } as const;
+    for (let turn = 1; turn <= doubts; turn += 1)
+      await world.record({ ...common, segment: 2, turn, answer: doubt });
+    const read = () =>
+      readSegments(world.api.db, systemClock, { messageId: message.message_id, carrierId });
+    const taken = await world.claimed({ wasLeased, earlier: await read() });
+    // Stored after what is on record was read.
+    await world.record({ ...common, segment: 2, turn: 1, answer: accepted("2") });
+
+    const clock = isExpired ? { ...systemClock, now: () => message.expires_at } : systemClock;
+    const sent = await world.handOver(taken, async () => accepted("3"), { clock });
+    if ((await world.status()) === "QUEUED") {
+      await world.leaseAgain();
+      const again = { attempt: 2, epoch: 2, earlier: await read() };
+      await world.handOver(await world.claimed(again), async () => accepted("3"), { clock });
+    }
+
+    assert.deepEqual(sent, []);
+    assert.equal(await world.status(), "SENT");
+  });
+}
+
 for (const wholeMessages of [false, true]) {
   const began = wholeMessages ? "whole" : "in segments";
   test(`a message that began ${began} goes on so, also where its carrier takes it otherwise by now`, async () => {

@@ -46,11 +46,13 @@ export async function handOver(
   const parts = partsOf(due, deps.carrier);
   const open = parts.filter(({ segment }) => !due.earlier.get(segment)?.isAccepted);
   // Told by a former holder that was overtaken: nobody acted on it yet.
-  const refusal = open.map(({ segment }) => due.earlier.get(segment)?.refusal).find(Boolean);
-  if (refusal) return letGo(deps, due, { next: "fail", ...refusal });
-  if (open.length === 0) return letGo(deps, due, { next: "sent" });
+  const refused = open.find(({ segment }) => due.earlier.get(segment)?.refusal);
+  const refusal = refused && due.earlier.get(refused.segment)?.refusal;
+  if (refusal) return letGo(deps, due, { next: "fail", ...refusal }, refused.segment);
+  const [first] = open;
+  if (!first) return letGo(deps, due, { next: "sent" });
   if (clock.now() >= message.expires_at)
-    return letGo(deps, due, { next: "fail", code: "EXPIRED", carrierCode: null });
+    return letGo(deps, due, { next: "fail", code: "EXPIRED", carrierCode: null }, first.segment);
   for (const [position, part] of open.entries()) {
     // Nothing of it is on its way: left to its lease, it would be taken for lost, and in doubt.
     if (!deps.isLeaseFresh(due)) return giveBack(deps, due);
@@ -200,7 +202,7 @@ async function recordLostHolder(deps: HandOverDeps, due: DueSend): Promise<boole
   const last = doubts > 0 && doubted(doubts - 1);
   // Whoever took that doubt down meant to end the message, and was lost before.
   if (last && last.next === "fail") {
-    await letGo(deps, due, last);
+    await letGo(deps, due, last, segment);
     return false;
   }
   const step = doubted(doubts);
@@ -218,9 +220,10 @@ async function recordLostHolder(deps: HandOverDeps, due: DueSend): Promise<boole
   });
   if (stored === "overtaken") return false;
   due.earlier = await deps.readSegments(message.message_id);
-  const isInDoubt = (due.earlier.get(segment)?.doubts ?? 0) > doubts;
+  const known = due.earlier.get(segment);
+  const isInDoubt = !known?.isAccepted && (known?.doubts ?? 0) > doubts;
   if (!isInDoubt || step.next !== "fail") return true;
-  await letGo(deps, due, step);
+  await letGo(deps, due, step, segment);
   return false;
 }
 
@@ -230,17 +233,18 @@ function giveBack(deps: HandOverDeps, due: DueSend): Promise<void> {
   return letGo(deps, due, { next: "again", delayMs: 0, carrierId: deps.carrier.carrierId });
 }
 
-/** Lets go of a message without a further submission. */
+/** Lets go of a message without a further submission; it fails because of the segment named. */
 async function letGo(
   { carrier, clock, recorder }: HandOverDeps,
   due: DueSend,
   step: NonNullable<Submission["step"]>,
+  segment = 1,
 ): Promise<void> {
   const submission = {
     message: due.message,
     epoch: due.epoch,
     carrierId: carrier.carrierId,
-    segment: 1,
+    segment,
     turn: 0,
   };
   await recorder.submission({ ...submission, answer: { kind: "none" }, step, at: clock.now() });

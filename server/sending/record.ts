@@ -17,7 +17,7 @@ export type Submission = {
   epoch: number;
   carrierId: string;
   segment: number;
-  /** Counts the submissions of this segment from 1. */
+  /** Counts the submissions of this segment from 1; 0 where nothing was submitted. */
   turn: number;
   /** All of a message of several segments, in one piece. */
   isWhole?: boolean;
@@ -78,11 +78,12 @@ export async function recordSubmissions(
 }
 
 /**
- * The late answer to a submission may come while the resend of its segment is on its way. Then the
- * carrier has the segment, and a resend that fails ends nothing: the next claim goes on from there.
+ * The late answer to a submission may come while the resend of its segment is on its way, or just before
+ * its message is given up. Then the carrier has the segment, and a failure of it ends nothing: the next
+ * claim goes on from there.
  */
 async function withLateAnswers(tx: Transaction, told: Submission[]): Promise<Submission[]> {
-  const failed = new Set(told.filter(({ step, turn }) => step?.next === "fail" && turn > 1));
+  const failed = new Set(told.filter(({ step, turn }) => step?.next === "fail" && turn !== 1));
   if (failed.size === 0) return told;
   const stored = await tx.query<{ message_id: string; segment: number }>(sql`
     select message_id, segment
