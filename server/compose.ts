@@ -93,7 +93,7 @@ export function compose(parts: Parts): Service {
     .set(1);
   const { spans, tracer, log } = tracing({ config, nodeId, metrics, log: parts.log });
   const pools = openPools({ url: storage.url, log, metrics });
-  const { db, acceptDb, recordDb, deliverDb } = pools;
+  const { db, sendDb, acceptDb, recordDb, deliverDb } = pools;
   const limits = {
     sends: config.rateLimitSends,
     sendsBurst: config.rateLimitSendsBurst,
@@ -129,7 +129,7 @@ export function compose(parts: Parts): Service {
   const outbox = countedOutbox(metrics, webhooks);
   const fleet = config.roles.has("sender")
     ? carrierFleet({
-        db,
+        db: sendDb,
         recordDb,
         clock,
         log,

@@ -40,6 +40,23 @@ test("a carrier whose owed receipts cannot be looked for is started all the same
   assert.equal(looks, 2);
 });
 
+test("a lease of binds that cannot be taken is asked for again with the next look", async () => {
+  await using database = await testDatabase();
+  let asked = 0;
+  const db = watched(database, (statement) => {
+    if (statement.includes("insert into bind_leases") && ++asked === 1) throw new Error("cut off");
+  });
+  const settings = { host: "127.0.0.1", port: 1, system_id: "test" };
+  const [name, password, actor, now] = ["c1", "secret", "test", systemClock.now()];
+  await addCarrier(database, { name, settings, password, secrets, actor, now });
+  await using node = nodeOn(db);
+
+  await assert.rejects(node.look(), /cut off/);
+  await node.look();
+
+  assert.equal(asked, 2);
+});
+
 test("a bind is another node's once its link has ended, and not before", async () => {
   await using world = await twoBinds();
   const { first, second, smsc } = world;

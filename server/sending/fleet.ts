@@ -33,6 +33,7 @@ import { recorder } from "./recorder.ts";
 import { rerouting } from "./reroute.ts";
 
 type Deps = {
+  /** Connections that nobody else uses: whoever waits for one may lose what it holds. */
   db: Database;
   /** A few connections for recording alone. */
   recordDb: Database;
@@ -113,8 +114,10 @@ export function carrierFleet(deps: Deps) {
       const heard = await heartbeat(db, node);
       // Where the others were cut off as well, they get the time to be heard before they count as gone.
       nodes = isCutOff() ? [...new Set([...nodes, ...heard])].toSorted() : heard;
-      heardAtMs = clock.monotonicMs();
+      const nowMs = clock.monotonicMs();
       await shareAllBinds();
+      // Not before: what failed is tried again by the next pass.
+      heardAtMs = nowMs;
     }
     for (const { recall, recallsAtMs } of members.values()) {
       const [nextMs = Number.POSITIVE_INFINITY] = recallsAtMs;
