@@ -59,6 +59,7 @@ type Member = {
 const REFRESH_MS = 1_000;
 const RENEW_MS = 10_000;
 const REPORT_MS = 2_000;
+const GIVEN_UP_PAGE = 1_000;
 const DAY_MS = 86_400_000;
 
 /** All carriers at work on this node, kept in step with the tables without a restart. */
@@ -276,8 +277,9 @@ export function carrierFleet(deps: Deps) {
       idleMs: 60_000,
       async pass() {
         await forgetNodes(db);
-        unmatched.inc(await giveUpParked(db, carriers()));
-        return 0;
+        const givenUp = await giveUpParked(db, carriers(), GIVEN_UP_PAGE);
+        unmatched.inc(givenUp);
+        return givenUp < GIVEN_UP_PAGE ? 0 : givenUp;
       },
     },
   ];

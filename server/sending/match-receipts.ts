@@ -20,7 +20,7 @@ export type Match = {
 };
 
 /** Longest time between a message's acceptance and its submission: 35 days ahead, 3 days valid. */
-const LONGEST_WAIT_MS = 38 * 86_400_000;
+export const LONGEST_WAIT_MS = 38 * 86_400_000;
 
 /** As many submissions with one id as are looked at. */
 const MAX_RIVALS = 10;

@@ -1,6 +1,11 @@
 import type { Carrier, Receipt } from "#carriers";
 import { idFloor, newId, type Queryable, sql, type Transaction } from "#platform";
-import { type ArrivedReceipt, type MatchRules, meantSince } from "./match-receipts.ts";
+import {
+  type ArrivedReceipt,
+  LONGEST_WAIT_MS,
+  type MatchRules,
+  meantSince,
+} from "./match-receipts.ts";
 
 /** Keeps receipts that match no submission yet. */
 export async function parkReceipts(
@@ -32,7 +37,11 @@ export async function takeParked(
 ): Promise<ArrivedReceipt[]> {
   const condition = Array.isArray(wanted)
     ? sql`p.match_ids && ${wanted.map(({ matchId }) => matchId)}::text[] and p.carrier_id = any (${wanted.map(({ carrierId }) => carrierId)}::uuid[])`
-    : sql`p.parked_id >= ${idFloor(wanted.since)} and exists (select from submissions s where s.carrier_id = p.carrier_id and s.match_id = any (p.match_ids) and s.at >= p.since)`;
+    : sql`p.parked_id >= ${idFloor(wanted.since)} and exists (
+             select from submissions s
+              where s.carrier_id = p.carrier_id and s.match_id = any (p.match_ids) and s.at >= p.since
+                and s.message_id >= id_floor(p.since - make_interval(secs => ${LONGEST_WAIT_MS / 1000}))
+           )`;
   const rows = await tx.query<{ receipt: Omit<Receipt, "raw">; raw: Buffer | null; at: Date }>(sql`
     delete from parked_receipts
      where parked_id in (
@@ -47,21 +56,31 @@ export async function takeParked(
 const KEPT_MS = 7 * 86_400_000;
 
 /**
- * Gives up receipts that have waited for as long as their carrier's are kept; answers how many. Nothing
- * that they could belong to was recorded in all that time.
+ * Gives up receipts that have waited for as long as their carrier's are kept, the oldest first, no more
+ * than `limit` at a time; answers how many. Nothing that they could belong to was recorded in all that time.
  */
 export async function giveUpParked(
   db: Queryable,
   carriers: readonly Pick<Carrier, "carrierId" | "receiptRules">[],
+  limit: number,
 ): Promise<number> {
+  const keptMs = carriers.map(({ receiptRules }) => receiptRules.parkedMs);
   const [given] = await db.query<{ up: number }>(sql`
     with kept as materialized (
       select * from unnest(${carriers.map(({ carrierId }) => carrierId)}::uuid[],
-                           ${carriers.map(({ receiptRules }) => receiptRules.parkedMs)}::float8[]) as k (carrier_id, ms)
+                           ${keptMs}::float8[]) as k (carrier_id, ms)
     ), gone as (
-      delete from parked_receipts p
-       where p.at < clock_timestamp() - interval '1 ms' * coalesce(
-               (select k.ms from kept k where k.carrier_id = p.carrier_id), ${KEPT_MS}
+      delete from parked_receipts
+       where parked_id in (
+               select p.parked_id
+                 from parked_receipts p
+                where p.parked_id < (select id_floor(clock_timestamp() - interval '1 ms' * ${Math.min(KEPT_MS, ...keptMs)}))
+                  and p.at < clock_timestamp() - interval '1 ms' * coalesce(
+                        (select k.ms from kept k where k.carrier_id = p.carrier_id), ${KEPT_MS}
+                      )
+                order by p.parked_id
+                limit ${limit}
+                  for update skip locked
              )
       returning parked_id
     )

@@ -268,6 +268,31 @@ test("a parked receipt whose id was used before its carrier's window is left alo
   assert.deepEqual([before.length, await parked()], [1, before]);
 });
 
+test("what was parked just now is looked at each time, what is older once a minute", async () => {
+  await using api = await startApi();
+  const { nodeId, carrierId, at, record, submission } = await held(api);
+  await record.submission({ ...submission, answer: accepted("x"), step: { next: "sent" } });
+  let nowMs = 0;
+  const clock = { ...systemClock, monotonicMs: () => nowMs };
+  const { sweepParked } = recorderOf(api.db, nodeId, { clock });
+  // Whoever recorded the submission did not see it yet.
+  const park = (minutesAgo: number) =>
+    api.db.query(sql`
+      insert into parked_receipts (parked_id, carrier_id, match_ids, receipt, at)
+      values (id_floor(clock_timestamp() - ${minutesAgo} * interval '1 minute'), ${carrierId}, '{x}',
+              ${JSON.stringify({ ...rejection(carrierId), effect: "none" })}, ${at})`);
+
+  await park(10);
+  const atStart = await sweepParked();
+  await park(0);
+  await park(10);
+  const soon = await sweepParked();
+  const rest = await sweepParked();
+  nowMs = 60_000;
+
+  assert.deepEqual([atStart, soon, rest, await sweepParked()], [1, 1, 0, 1]);
+});
+
 test("once stopped, an answer that cannot be stored holds up nobody", async () => {
   await using api = await startApi();
   const nodeId = newId(systemClock.now().getTime());

@@ -64,8 +64,12 @@ const RETRY_MS = 500;
 const BEHIND_MS = 3_000;
 const MAX_UNSTORED = 4_000;
 const PARKED_PAGE = 500;
-/** Who records a submission takes its receipts along; only two at the same moment miss each other. */
-const SWEPT_MS = 3_600_000;
+/**
+ * Who records a submission takes its receipts along; only two at the same moment miss each other. What
+ * was parked a while ago waits for something else, if for anything: it is looked at less often.
+ */
+const SWEPT_MS = 60_000;
+const SWEPT_RARELY_MS = 3_600_000;
 
 /**
  * Writes what carriers answer and report. Submissions and receipts share one queue and one batch at
@@ -92,6 +96,7 @@ export function recorder(deps: Deps): Recorder {
 
   let isStopped = false;
   let isAway = false;
+  let sweptRarelyAtMs = Number.NEGATIVE_INFINITY;
   /** When each answer came, oldest first. */
   const unstored = new Map<Submission, number>();
   metrics.batchWaiting(() => [{ labels: { kind: "record" }, value: record.waiting }]);
@@ -130,15 +135,22 @@ export function recorder(deps: Deps): Recorder {
       if ((await record({ receipt })) === "full")
         throw new Error("More receipts arrive than can be stored.");
     },
-    sweepParked: () =>
-      db.transaction(async (tx) => {
-        const since = new Date(clock.now().getTime() - SWEPT_MS);
+    sweepParked() {
+      const nowMs = clock.monotonicMs();
+      const isRare = nowMs - sweptRarelyAtMs >= SWEPT_MS;
+      // Also where it fails: what was parked just now must not wait for it.
+      if (isRare) sweptRarelyAtMs = nowMs;
+      const since = new Date(clock.now().getTime() - (isRare ? SWEPT_RARELY_MS : SWEPT_MS));
+      return db.transaction(async (tx) => {
         const parked = await takeParked(tx, { since }, PARKED_PAGE);
+        // There may be more.
+        if (isRare && parked.length === PARKED_PAGE) sweptRarelyAtMs = Number.NEGATIVE_INFINITY;
         const { rules, outbox, hour } = counted;
         const onNoted = (notes: readonly Note[]) => countLate(hour, notes);
         const unmatched = await applyReceipts(tx, parked, { rules, outbox, onNoted });
         return parked.length - unmatched;
-      }),
+      });
+    },
     lastHour: (carrierId) => counted.hour.read(carrierId),
     stop() {
       isStopped = true;
