@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { lockAccounts } from "#accounts";
 import type { Receipt } from "#carriers";
 import { findMessagesOf, type MessageRow } from "#messages";
-import { newId, silentLog, sql, systemClock } from "#platform";
+import { type Database, newId, silentLog, sql, systemClock } from "#platform";
 import { startApi } from "../../test/support/api.ts";
 import type { TestDatabase } from "../../test/support/postgres.ts";
 import { somebodyWaits } from "../../test/support/locks.ts";
@@ -291,6 +291,31 @@ test("what was parked just now is looked at each time, what is older once a minu
   nowMs = 60_000;
 
   assert.deepEqual([atStart, soon, rest, await sweepParked()], [1, 1, 0, 1]);
+});
+
+test("a receipt is stored though two nodes waited for each other", async () => {
+  await using api = await startApi();
+  const { nodeId, message, carrierId, at, record, submission } = await held(api);
+  await record.submission({ ...submission, answer: accepted("x"), step: { next: "sent" } });
+  let tries = 0;
+  const contended: Database = {
+    ...api.db,
+    transaction: (work) =>
+      api.db.transaction(async (tx) => {
+        const result = await work(tx);
+        if (++tries === 1)
+          await tx.query(
+            sql`do $$ begin raise exception using errcode = 'deadlock_detected'; end $$`,
+          );
+        return result;
+      }),
+  };
+
+  const receipt = { ...rejection(carrierId), effect: "delivered" } as const;
+  await recorderOf(contended, nodeId).receipt({ receipt, at });
+
+  const [ended] = (await findMessagesOf(api.db, [message])).values();
+  assert.equal(ended?.status, "DELIVERED");
 });
 
 test("once stopped, an answer that cannot be stored holds up nobody", async () => {

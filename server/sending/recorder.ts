@@ -4,6 +4,7 @@ import {
   type Clock,
   type Database,
   DatabaseUnavailable,
+  isLockedOut,
   type Log,
   type Metrics,
   orEach,
@@ -84,7 +85,7 @@ export function recorder(deps: Deps): Recorder {
       const words = `a batch of ${items.length} answers and receipts failed; each is tried alone`;
       return orEach(
         items,
-        (batch) => recordBatch(counted, batch),
+        (batch) => recordOrAgain(counted, batch),
         (error) => log.error({ error }, words),
       );
     },
@@ -160,6 +161,19 @@ export function recorder(deps: Deps): Recorder {
 }
 
 type Counted = Deps & { counts: RecordMetrics; hour: LastHour };
+
+/**
+ * A batch locks the messages that were answered first, then those that were reported on, each by id: two
+ * nodes may wait for each other. The one that is told so goes second.
+ */
+async function recordOrAgain(deps: Counted, items: Item[]): Promise<Stored[]> {
+  try {
+    return await recordBatch(deps, items);
+  } catch (error) {
+    if (!(error instanceof DatabaseUnavailable) || !isLockedOut(error)) throw error;
+    return await recordBatch(deps, items);
+  }
+}
 
 async function recordBatch(deps: Counted, items: Item[]): Promise<Stored[]> {
   const { db, nodeId, rules, outbox, tracer, clock, counts, hour } = deps;
