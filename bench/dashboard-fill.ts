@@ -18,7 +18,9 @@ const SIMULATOR = "01900000-0000-7000-8000-000000000001";
 
 /** The months and days that a service would have made as time went by; before it starts. */
 export async function makePast(db: Database): Promise<void> {
-  await db.query(sql`select make_partitions(now() - make_interval(days => ${DAYS}))`);
+  await db.query(sql`
+    select make_partitions(parent, now() - make_interval(days => ${DAYS}))
+      from unnest(array['messages', 'events', 'submissions']) parent`);
   await db.query(sql`
     select keep_attempt_partitions(day, interval '60 days')
       from generate_series(now() - make_interval(days => ${DAYS}), now(), interval '1 day') day`);

@@ -164,36 +164,40 @@ create index webhook_deliveries_replayed_in_lane on webhook_deliveries (host_key
 create unique index one_delivery_in_flight_per_message on webhook_deliveries (message_id)
   where leased_until is not null;
 
--- Makes the partitions of a month and its neighbours, two ahead, where they are missing.
-create function make_partitions(around timestamptz) returns void language plpgsql as $$
+-- Makes the partitions of a table for a month and its neighbours, two ahead, where they are missing.
+-- That locks out all who use the table, and waits for who reads it: behind a long reader every request
+-- would queue. So it hardly waits, and is tried again later. One table in a transaction: whoever records
+-- goes through several, and must not meet it halfway.
+create function make_partitions(parent text, around timestamptz) returns void language plpgsql
+set lock_timeout = '200ms'
+as $$
 declare
-  parent text;
   -- In UTC and without a zone: months of a timestamptz are those of the session's zone.
-  month  timestamp;
+  month timestamp;
 begin
   -- One node at a time; the others have nothing to do.
   if not pg_try_advisory_xact_lock(hashtext('posthorn message partitions')) then
     return;
   end if;
-  foreach parent in array array['messages', 'events', 'submissions'] loop
-    for month in
-      select date_trunc('month', around at time zone 'UTC') + n * interval '1 month'
-        from generate_series(-1, 2) n
-    loop
-      begin
-        execute format(
-          'create table if not exists %I partition of %I for values from (%L) to (%L) with (fillfactor = %s)',
-          parent || to_char(month, '_YYYY_MM'), parent,
-          id_floor(month at time zone 'UTC'),
-          id_floor((month + interval '1 month') at time zone 'UTC'),
-          case parent when 'events' then 100 else 60 end
-        );
-      exception when check_violation then
-        -- Nobody made the month in time, and its rows went to the default partition: there they stay.
-        raise warning '% cannot be split by month, %_other holds rows of %', parent, parent, month;
-      end;
-    end loop;
-    execute format('create table if not exists %I partition of %I default', parent || '_other', parent);
+  for month in
+    select date_trunc('month', around at time zone 'UTC') + n * interval '1 month'
+      from generate_series(-1, 2) n
+  loop
+    begin
+      execute format(
+        'create table if not exists %I partition of %I for values from (%L) to (%L) with (fillfactor = %s)',
+        parent || to_char(month, '_YYYY_MM'), parent,
+        id_floor(month at time zone 'UTC'),
+        id_floor((month + interval '1 month') at time zone 'UTC'),
+        case parent when 'events' then 100 else 60 end
+      );
+    exception when check_violation then
+      -- Nobody made the month in time, and its rows went to the default partition: there they stay.
+      raise warning '% cannot be split by month, %_other holds rows of %', parent, parent, month;
+    end;
   end loop;
+  execute format('create table if not exists %I partition of %I default', parent || '_other', parent);
+exception when lock_not_available then
+  raise warning '% is in use, and its months are made later', parent;
 end $$;
-select make_partitions(now());
+select make_partitions(parent, now()) from unnest(array['messages', 'events', 'submissions']) parent;

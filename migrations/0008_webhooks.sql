@@ -43,7 +43,11 @@ create index webhook_attempts_undelivered on webhook_attempts (account_id, messa
 create index webhook_attempts_replayed on webhook_attempts (replay_id) where replay_id is not null;
 
 -- Makes the days around a moment, where they are missing, and drops those older than `keep`.
-create function keep_attempt_partitions(around timestamptz, keep interval) returns void language plpgsql as $$
+-- Whoever records attempts waits behind its locks, and they behind who reads: so it hardly waits, and
+-- what is in use is made or dropped the next time.
+create function keep_attempt_partitions(around timestamptz, keep interval) returns void language plpgsql
+set lock_timeout = '200ms'
+as $$
 declare
   day  date;
   name text;
@@ -59,9 +63,13 @@ begin
         'create table if not exists %I partition of webhook_attempts for values from (%L) to (%L)',
         name, day::text || ' 00:00+00', (day + 1)::text || ' 00:00+00'
       );
-    exception when check_violation then
-      -- Nobody made the day in time, and its rows went to the default partition: there they stay.
-      raise warning '% cannot be made, webhook_attempts_other holds rows of that day', name;
+    exception
+      when check_violation then
+        -- Nobody made the day in time, and its rows went to the default partition: there they stay.
+        raise warning '% cannot be made, webhook_attempts_other holds rows of that day', name;
+      when lock_not_available then
+        raise warning 'webhook_attempts is in use, and % is made later', name;
+        exit;
     end;
   end loop;
   execute 'create table if not exists webhook_attempts_other partition of webhook_attempts default';
@@ -75,14 +83,11 @@ begin
        and to_date(right(c.relname, 10), 'YYYY_MM_DD') < ((around - keep) at time zone 'UTC')::date
   loop
     begin
-      -- Whoever records attempts waits behind this lock: next hour is soon enough.
-      perform set_config('lock_timeout', '200ms', true);
       execute format('drop table %I', name);
     exception when lock_not_available then
       raise warning '% is being read, and is dropped later', name;
     end;
   end loop;
-  delete from webhook_attempts_other where at < around - keep;
 end $$;
 select keep_attempt_partitions(now(), interval '30 days');
 

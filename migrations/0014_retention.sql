@@ -56,10 +56,10 @@ begin
     return null;
   end if;
   -- A drop locks out all who use the tables, and waits for who reads them: behind a long reader every
-  -- request would queue. So it hardly waits, and is tried again later.
+  -- request would queue. So it hardly waits, and is tried again later. In the order of who records.
   perform set_config('lock_timeout', '200ms', true);
   begin
-    execute format('drop table if exists %I, %I, %I', 'messages_' || month, 'events_' || month, 'submissions_' || month);
+    execute format('drop table if exists %I, %I, %I', 'submissions_' || month, 'messages_' || month, 'events_' || month);
     delete from messages_other where message_id < bound;
     delete from events_other where message_id < bound;
     delete from submissions_other where message_id < bound;

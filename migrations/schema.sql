@@ -982,10 +982,10 @@ begin
     return null;
   end if;
   -- A drop locks out all who use the tables, and waits for who reads them: behind a long reader every
-  -- request would queue. So it hardly waits, and is tried again later.
+  -- request would queue. So it hardly waits, and is tried again later. In the order of who records.
   perform set_config('lock_timeout', '200ms', true);
   begin
-    execute format('drop table if exists %I, %I, %I', 'messages_' || month, 'events_' || month, 'submissions_' || month);
+    execute format('drop table if exists %I, %I, %I', 'submissions_' || month, 'messages_' || month, 'events_' || month);
     delete from messages_other where message_id < bound;
     delete from events_other where message_id < bound;
     delete from submissions_other where message_id < bound;
@@ -1173,6 +1173,7 @@ RETURN (EXISTS (SELECT FROM watched_accounts w WHERE ((w.account_id = is_watched
 CREATE OR REPLACE FUNCTION public.keep_attempt_partitions(around timestamp with time zone, keep interval)
  RETURNS void
  LANGUAGE plpgsql
+ SET lock_timeout TO '200ms'
 AS $function$
 declare
   day  date;
@@ -1189,9 +1190,13 @@ begin
         'create table if not exists %I partition of webhook_attempts for values from (%L) to (%L)',
         name, day::text || ' 00:00+00', (day + 1)::text || ' 00:00+00'
       );
-    exception when check_violation then
-      -- Nobody made the day in time, and its rows went to the default partition: there they stay.
-      raise warning '% cannot be made, webhook_attempts_other holds rows of that day', name;
+    exception
+      when check_violation then
+        -- Nobody made the day in time, and its rows went to the default partition: there they stay.
+        raise warning '% cannot be made, webhook_attempts_other holds rows of that day', name;
+      when lock_not_available then
+        raise warning 'webhook_attempts is in use, and % is made later', name;
+        exit;
     end;
   end loop;
   execute 'create table if not exists webhook_attempts_other partition of webhook_attempts default';
@@ -1205,14 +1210,11 @@ begin
        and to_date(right(c.relname, 10), 'YYYY_MM_DD') < ((around - keep) at time zone 'UTC')::date
   loop
     begin
-      -- Whoever records attempts waits behind this lock: next hour is soon enough.
-      perform set_config('lock_timeout', '200ms', true);
       execute format('drop table %I', name);
     exception when lock_not_available then
       raise warning '% is being read, and is dropped later', name;
     end;
   end loop;
-  delete from webhook_attempts_other where at < around - keep;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.latency_class(taken interval)
@@ -1243,39 +1245,39 @@ begin
   return low;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.make_partitions(around timestamp with time zone)
+CREATE OR REPLACE FUNCTION public.make_partitions(parent text, around timestamp with time zone)
  RETURNS void
  LANGUAGE plpgsql
+ SET lock_timeout TO '200ms'
 AS $function$
 declare
-  parent text;
   -- In UTC and without a zone: months of a timestamptz are those of the session's zone.
-  month  timestamp;
+  month timestamp;
 begin
   -- One node at a time; the others have nothing to do.
   if not pg_try_advisory_xact_lock(hashtext('posthorn message partitions')) then
     return;
   end if;
-  foreach parent in array array['messages', 'events', 'submissions'] loop
-    for month in
-      select date_trunc('month', around at time zone 'UTC') + n * interval '1 month'
-        from generate_series(-1, 2) n
-    loop
-      begin
-        execute format(
-          'create table if not exists %I partition of %I for values from (%L) to (%L) with (fillfactor = %s)',
-          parent || to_char(month, '_YYYY_MM'), parent,
-          id_floor(month at time zone 'UTC'),
-          id_floor((month + interval '1 month') at time zone 'UTC'),
-          case parent when 'events' then 100 else 60 end
-        );
-      exception when check_violation then
-        -- Nobody made the month in time, and its rows went to the default partition: there they stay.
-        raise warning '% cannot be split by month, %_other holds rows of %', parent, parent, month;
-      end;
-    end loop;
-    execute format('create table if not exists %I partition of %I default', parent || '_other', parent);
+  for month in
+    select date_trunc('month', around at time zone 'UTC') + n * interval '1 month'
+      from generate_series(-1, 2) n
+  loop
+    begin
+      execute format(
+        'create table if not exists %I partition of %I for values from (%L) to (%L) with (fillfactor = %s)',
+        parent || to_char(month, '_YYYY_MM'), parent,
+        id_floor(month at time zone 'UTC'),
+        id_floor((month + interval '1 month') at time zone 'UTC'),
+        case parent when 'events' then 100 else 60 end
+      );
+    exception when check_violation then
+      -- Nobody made the month in time, and its rows went to the default partition: there they stay.
+      raise warning '% cannot be split by month, %_other holds rows of %', parent, parent, month;
+    end;
   end loop;
+  execute format('create table if not exists %I partition of %I default', parent || '_other', parent);
+exception when lock_not_available then
+  raise warning '% is in use, and its months are made later', parent;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.move_messages(m_account uuid[], m_id uuid[], m_from text[], m_to text[], m_at timestamp with time zone[], m_carrier uuid[], m_error text[], m_carrier_code text[], m_body bytea[], m_host_key bigint[], m_lease boolean[], lease interval)

@@ -10,13 +10,22 @@ type Deps = {
 
 const HOUR_MS = 3_600_000;
 
+/** In transactions of their own, so that nobody waits for one of them while another is made. */
+const BY_MONTH = ["messages", "events", "submissions"];
+
+/** Makes the months around now where they are missing; what is in use meanwhile is made the next time. */
+export async function makePartitions(db: Database): Promise<void> {
+  for (const parent of BY_MONTH)
+    await db.query(sql`select make_partitions(${parent}, clock_timestamp())`);
+}
+
 /** Makes the months to come long before their first message, and drops those that are too old. */
 export function keepPartitions({ db, log, metrics, keepDays }: Deps): Loop {
   return {
     name: "keep the months of messages",
     idleMs: HOUR_MS,
     async pass() {
-      await db.query(sql`select make_partitions(clock_timestamp())`);
+      await makePartitions(db);
       const [row] = await db.query<{ until: Date }>(
         sql`select partitions_until('messages') as until`,
       );

@@ -7,21 +7,42 @@ const MINUTE_MS = 60_000;
 
 type Deps = { db: Database; metrics: Metrics; keepDays: number };
 
+/** Makes the days to come where they are missing, and drops those older than attempts are kept. */
+export async function keepAttemptDays(db: Database, keepDays: number): Promise<void> {
+  await db.query(sql`
+    select keep_attempt_partitions(clock_timestamp(), make_interval(days => ${keepDays}))`);
+}
+
+const STRAYS_PAGE = 5_000;
+
+/** Of what came while its day had no partition; apart, so that nothing else fails with it. */
+async function deleteStrays(db: Database, keepDays: number): Promise<number> {
+  const gone = await db.query(sql`
+    delete from webhook_attempts_other
+     where ctid = any (array(
+             select ctid
+               from webhook_attempts_other
+              where at < clock_timestamp() - make_interval(days => ${keepDays})
+              limit ${STRAYS_PAGE}
+           ))
+    returning 1 as gone`);
+  return gone.length;
+}
+
 /** Makes the days to come, and drops what is older than attempts are kept. */
 export function keepAttempts({ db, metrics, keepDays }: Deps): Loop {
   return {
     name: `keep webhook attempts for ${keepDays} days`,
     idleMs: HOUR_MS,
     async pass() {
-      await db.query(sql`
-        select keep_attempt_partitions(clock_timestamp(), make_interval(days => ${keepDays}))`);
+      await keepAttemptDays(db, keepDays);
       const [row] = await db.query<{ until: Date }>(sql`
         select partitions_until('webhook_attempts') as until`);
       if (row) metrics.partitionsUntil.labels("webhook_attempts").set(row.until.getTime() / 1000);
       await db.query(sql`
         delete from webhook_replays where created_at < clock_timestamp() - make_interval(days => ${keepDays})`);
       await sweepHosts(db, keepDays);
-      return 0;
+      return deleteStrays(db, keepDays);
     },
   };
 }

@@ -33,7 +33,19 @@ function lateClock(days: number): Clock & { setLate(days: number): void } {
 }
 
 async function makeMonths(db: Database, around: Date): Promise<void> {
-  await db.query(sql`select make_partitions(${around})`);
+  await db.query(sql`
+    select make_partitions(parent, ${around}) from unnest(array['messages', 'events', 'submissions']) parent`);
+}
+
+/** Those of 2036. */
+async function partitionsOf(db: Database, parent: string): Promise<string[]> {
+  const made = await db.query<{ name: string }>(sql`
+    select c.relname as name
+      from pg_inherits i
+      join pg_class c on c.oid = i.inhrelid
+     where i.inhparent = ${parent}::regclass and c.relname like '%_2036_%'
+     order by 1`);
+  return made.map(({ name }) => name);
 }
 
 async function count(db: Database, table: string): Promise<number> {
@@ -57,19 +69,36 @@ test("the months two ahead have partitions, wherever the session is", async () =
 
   await db.transaction(async (tx) => {
     await tx.query(sql`set local timezone = 'America/New_York'`);
-    await tx.query(sql`select make_partitions('2036-05-15T12:00:00Z')`);
+    await tx.query(sql`select make_partitions('messages', '2036-05-15T12:00:00Z')`);
   });
 
-  const made = await db.query<{ name: string }>(sql`
-    select c.relname as name
-      from pg_inherits i
-      join pg_class c on c.oid = i.inhrelid
-     where i.inhparent = 'messages'::regclass and c.relname like '%_2036_%'
-     order by 1`);
-  assert.deepEqual(
-    made.map(({ name }) => name),
-    ["messages_2036_04", "messages_2036_05", "messages_2036_06", "messages_2036_07"],
-  );
+  assert.deepEqual(await partitionsOf(db, "messages"), [
+    "messages_2036_04",
+    "messages_2036_05",
+    "messages_2036_06",
+    "messages_2036_07",
+  ]);
+});
+
+test("what is read for long gets its partitions later, and nobody queues behind them meanwhile", async () => {
+  await using db = await testDatabase();
+  const around = new Date("2036-05-15T12:00:00Z");
+  const make = async () => {
+    await makeMonths(db, around);
+    await db.query(sql`select keep_attempt_partitions(${around}, interval '36500 days')`);
+    const counts = ["messages", "events", "submissions", "webhook_attempts"].map(
+      async (parent) => (await partitionsOf(db, parent)).length,
+    );
+    return Promise.all(counts);
+  };
+
+  const whileRead = await db.transaction(async (tx) => {
+    await tx.query(sql`select from messages, webhook_attempts limit 1`);
+    return make();
+  });
+
+  assert.deepEqual(whileRead, [0, 4, 4, 0]);
+  assert.deepEqual(await make(), [4, 4, 4, 5]);
 });
 
 test("without a retention nothing is ever dropped", async () => {
@@ -196,6 +225,19 @@ test("attempts are dropped after the days that were set, and the audit asks for 
   assert.deepEqual(before.violations, []);
   assert.equal(await count(db, "webhook_attempts"), 0);
   assert.deepEqual((await audit(db, { isDrained: true })).violations, []);
+});
+
+test("attempts outside their days go when they are old, and only those", async () => {
+  await using db = await testDatabase();
+  await db.query(sql`
+    insert into webhook_attempts (account_id, message_id, sequence, attempt, at, step, total_ms)
+    select gen_random_uuid(), gen_random_uuid(), 1, 1, now() - make_interval(days => days), 0, 1
+      from unnest(array[6, 8, 8]) days`);
+  const { pass } = keepAttempts({ db, metrics: createMetrics(), keepDays: 7 });
+
+  const gone = await pass(new AbortController().signal);
+
+  assert.deepEqual([gone, await count(db, "webhook_attempts_other")], [2, 1]);
 });
 
 test("texts are replaced once they are old, the rest of the message stays, and no other is touched", async () => {
