@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
-import { createLog, migrate, systemClock, Unfit } from "#platform";
+import { makePartitions } from "#messages";
+import { createLog, type Database, migrate, systemClock, Unfit } from "#platform";
 import { compose } from "./compose.ts";
 import { readConfig } from "./config.ts";
 import { greeting } from "./greeting.ts";
@@ -9,6 +10,7 @@ import type { Config } from "./settings.ts";
 import { buildPages } from "./pages.ts";
 import { forgetKilledNodes } from "#sending";
 import { openStorage } from "./storage.ts";
+import { keepAttemptDays } from "#webhooks";
 
 /**
  * Runs the service until a stop signal: finishes what is in flight, PostgreSQL last. A signal that
@@ -27,6 +29,9 @@ export async function start(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     const secretKey = await briefly(storage.url, (db) => requireSecretKey(config, db));
     if (storage.isEmbedded) await briefly(storage.url, forgetKilledNodes);
+    await briefly(storage.url, (db) => makeReady(db, config)).catch((error: unknown) =>
+      log.error({ error }, "partitions could not be made before the start; they are made later"),
+    );
     const publicUrl = config.publicUrl ?? `http://${addressOf(config.host)}:${config.port}`;
     const isDashboard = config.roles.has("dashboard");
     const stopping = new AbortController();
@@ -49,6 +54,15 @@ export async function start(signal: AbortSignal): Promise<void> {
   } finally {
     await storage.stop();
   }
+}
+
+/**
+ * Where nobody ran for long, or a backup was restored, the days and months of now are missing: what came
+ * before they are made would stay outside them for good.
+ */
+async function makeReady(db: Database, { retentionAttemptsDays }: Config): Promise<void> {
+  await makePartitions(db);
+  await keepAttemptDays(db, retentionAttemptsDays);
 }
 
 /** Found out before anything is changed. Answers the port, which is a free one where 0 was asked for. */

@@ -17,7 +17,7 @@ export { messageOfMove, type Move, moveMessages } from "./move.ts";
 export type { BornDelivery, Outbox } from "./outbox.ts";
 export { countedOutbox } from "./move-metrics.ts";
 export { type EventKey, type EventRow, findEventBodies, findEvents } from "./events.ts";
-export { keepPartitions } from "./partitions.ts";
+export { keepPartitions, makePartitions } from "./partitions.ts";
 export { redactTexts } from "./redaction.ts";
 export { findMessage, findMessagesOf, type LockedMessage, lockMessagesOf } from "./read.ts";
 export {

@@ -40,5 +40,5 @@ export { type Forwarded, forwarder } from "./forward.ts";
 export { listHosts } from "./hosts.ts";
 export { countSelected, isReplayable, replayDelivery, replaySelected } from "./replay.ts";
 export { observeWebhooks } from "./observe.ts";
-export { keepAttempts, sweepFollowed } from "./retention.ts";
+export { keepAttemptDays, keepAttempts, sweepFollowed } from "./retention.ts";
 export { sendTestEvent, type TestedEvent } from "./test-event.ts";

@@ -29,6 +29,7 @@ test("two nodes that start at once on the schema of before bring it up to date o
   const migrations = await readMigrations();
   await applyByHand(migrations.slice(0, -1));
   key = await accountWithCredits();
+  const missing = await dropNow();
 
   const starting = [startService(db.url), startService(db.url)];
   const started = await Promise.allSettled(starting);
@@ -41,6 +42,12 @@ test("two nodes that start at once on the schema of before bring it up to date o
     applied.map(({ name }) => name),
     migrations.map(({ name }) => name),
   );
+  const [made] = await db.query<{ beforeAll: number }>(sql`
+    select count(*)::int as "beforeAll"
+      from pg_class
+     where relname = any (${missing}::text[])
+       and xmin::text::bigint < (select min(xmin::text::bigint) from nodes)`);
+  assert.equal(made?.beforeAll, missing.length, "the partitions of now are there before traffic");
   for (const node of nodes) await isDelivered(node, await send(node));
 });
 
@@ -58,6 +65,20 @@ test("a node does not start on the schema of a later release, and says so", asyn
     /migrated by a newer version of Posthorn \(9999_folders\.sql\)/,
   );
 });
+
+/** As where nobody ran for months: without the partitions of now. */
+async function dropNow(): Promise<string[]> {
+  const rows = await db.query<{ name: string }>(sql`
+    select c.relname as name
+      from pg_inherits i
+      join pg_class c on c.oid = i.inhrelid
+     cross join unnest(array['_YYYY_MM', '_YYYY_MM_DD']) form
+     where c.relkind = 'r' and c.relname like '%' || to_char(now() at time zone 'UTC', form)`);
+  const names = rows.map(({ name }) => name);
+  assert.equal(names.length, 4);
+  await onClient((client) => client.query(`drop table ${names.join(", ")}`));
+  return names;
+}
 
 function first(): ServiceProcess {
   return nodes[0] ?? assert.fail("no node runs");
