@@ -12,6 +12,8 @@ import classes from "./shell.module.css";
 import { UserMenu, useSignOut } from "./user-menu.tsx";
 
 const OUTSIDE: string[] = ["/signed-in/operator", "/signed-in/profile"];
+/** Left out, the account of the address would stay in it, and lead back here. */
+const NAMELESS = { account: undefined };
 
 /**
  * For somebody who is in no account, or not in the one that the address names. Pages that belong to
@@ -25,7 +27,7 @@ export default function NoAccount({ isNamed }: { isNamed: boolean }) {
   return (
     <>
       <header className={classes["header"]}>
-        <Link to="/" className={classes["brand"]}>
+        <Link to="/" search={NAMELESS} className={classes["brand"]}>
           <img src="/favicon.svg" alt="" width={24} height={24} />
           {words.product}
         </Link>
@@ -51,12 +53,12 @@ function Explanation({ isNamed }: { isNamed: boolean }) {
         description={isNamed && isInNone ? text.noneHint : undefined}
       >
         {!isInNone && (
-          <ButtonLink to="/" search={{}}>
+          <ButtonLink to="/" search={NAMELESS}>
             {text.openMine}
           </ButtonLink>
         )}
         {isOperator && (
-          <ButtonLink to="/operator" search={{}} variant="default">
+          <ButtonLink to="/operator" search={NAMELESS} variant="default">
             {text.openOperator}
           </ButtonLink>
         )}

@@ -124,13 +124,16 @@ test("what was typed stands in no other account, and is forgotten when another u
   assert.ok(!(await page.evaluate<string>("JSON.stringify(sessionStorage)")).includes("Private"));
 });
 
-test("an address of an account that is not one's own says so", async () => {
+test("an address of an account that is not one's own says so, and leads to one's own", async () => {
   const other = await site.account({ name: "Strangers" });
   await using tab = await site.signedIn(ada, `/keys?account=${other.accountId}`);
 
   await tab.page.getByRole("heading", { name: "No such account" }).waitFor();
 
   await tab.check("no such account");
+  await tab.page.getByRole("link", { name: "Open my account" }).click();
+  await tab.page.getByRole("heading", { name: "Overview" }).waitFor();
+  assert.equal(tab.page.url(), `${site.url}/`);
 });
 
 test("who is in no account is told whom to ask, and can sign out there", async () => {
