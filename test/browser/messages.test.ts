@@ -261,10 +261,13 @@ test("a message that waits can be canceled, its refund is shown, and it can be s
   await tab.page.getByRole("link", { name: "Send again" }).click();
   await tab.page.getByText("Metadata, as before").waitFor();
   await tab.check("send again");
+  await tab.page.getByLabel("Text").fill("Later still");
+  await tab.page.reload();
+  assert.equal(await tab.page.getByLabel("Text").inputValue(), "Later still");
   await tab.page.getByRole("button", { name: "Send for 1 credit" }).click();
   await tab.page.getByRole("link", { name: "Write another" }).waitFor();
   const [again] = await site.db.query(sql`
-    select metadata, callback_url from messages where text = 'Later' order by message_id desc limit 1`);
+    select metadata, callback_url from messages where text = 'Later still'`);
   const { metadata, callbackUrl } = more;
   assert.deepEqual(again, { metadata: JSON.stringify(metadata), callback_url: callbackUrl });
 });

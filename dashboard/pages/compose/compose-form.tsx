@@ -11,7 +11,7 @@ import {
 } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconChevronDown, IconSend } from "@tabler/icons-react";
-import { useSearch } from "@tanstack/react-router";
+import { useRouter, useSearch } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import type { NewMessage } from "#contract";
 import { countSegments } from "#contract/segments";
@@ -296,7 +296,7 @@ function MoreOptions({ compose: { fields }, early }: MoreProps) {
   );
 }
 
-/** "Send again" fills the form from that message, once. */
+/** "Send again" fills the form from that message, once: from then on the draft has it. */
 function useFillFrom({ fields }: Compose): void {
   const { accountId } = useAccount();
   const { again } = useSearch({ from: "/signed-in/compose" });
@@ -305,10 +305,11 @@ function useFillFrom({ fields }: Compose): void {
     { params: { accountId, messageId: again ?? "" } },
     { isOn: again !== undefined },
   );
-  const [filledFrom, setFilledFrom] = useState<string>();
+  const router = useRouter();
   useEffect(() => {
-    if (!before.data || filledFrom === again) return;
-    setFilledFrom(again);
+    // A page that is being left stays mounted until the next one has loaded.
+    if (!before.data || router.latestLocation.pathname !== "/compose") return;
     fields.setValues({ ...EMPTY, ...fieldsOf(before.data) });
-  }, [before.data, again]);
+    void router.navigate({ to: "/compose", search: {}, replace: true });
+  }, [before.data]);
 }
