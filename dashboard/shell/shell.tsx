@@ -6,6 +6,7 @@ import { part } from "../parts.ts";
 import { AccountProvider, type Membership } from "../session.ts";
 import { shellText } from "../text/shell.ts";
 import { words } from "../text/words.ts";
+import { useKeptFocus } from "../ui/kept-focus.ts";
 import { Header } from "./header.tsx";
 import { LiveProvider, useIsLive } from "./live.tsx";
 import { Navigation } from "./navigation.tsx";
@@ -54,6 +55,7 @@ function Frame() {
 
 function Main() {
   const main = useFocusOnNewPage();
+  useKeptFocus();
   return (
     <main id="main" tabIndex={-1} ref={main} className={classes["main"]}>
       <div className={classes["content"]}>

@@ -186,6 +186,8 @@ test("filters live in the address, Back walks them, and unknown ones leave it", 
   await page.locator(rows).nth(2).waitFor();
   await page.getByRole("button", { name: "Clear filters" }).click();
   await page.getByRole("button", { name: "Apply" }).waitFor({ state: "detached" });
+  // The button is gone, the focus is not.
+  await page.locator("#main:focus").waitFor();
   assert.equal(await page.getByLabel("Range", { exact: true }).inputValue(), "");
 });
 
@@ -249,15 +251,23 @@ test("a message that waits can be canceled, its refund is shown, and it can be s
   const sendAt = new Date(Date.now() + 3_600_000).toISOString();
   const more = { metadata: { note: "x".repeat(200) }, callbackUrl: "https://example.com/hooks" };
   const { messageId } = await send("4915112345678", "Later", { sendAt, ...more });
-  await using tab = await site.signedIn(ada, `/messages/${messageId}`);
+  await using tab = await site.signedIn(ada, `/messages?id=${messageId}`);
+  const dialogs = tab.page.getByRole("dialog");
 
+  await tab.page.getByRole("button", { name: "Cancel message" }).click();
+  await dialogs.nth(1).waitFor();
+  await tab.page.keyboard.press("Escape");
+  await dialogs.nth(1).waitFor({ state: "detached" });
+  await tab.page.getByRole("link", { name: "Open as page" }).click();
+  await tab.page.getByRole("heading", { name: "Message to" }).waitFor();
   await tab.page.getByText(/^Due at/).waitFor();
   await tab.check("due later");
   await tab.page.getByRole("button", { name: "Cancel message" }).click();
-  await tab.page.getByRole("dialog").getByRole("button", { name: "Cancel message" }).click();
+  await dialogs.getByRole("button", { name: "Cancel message" }).click();
 
   await tab.page.getByText("FAILED, 1 credit refunded").waitFor();
   await tab.page.getByText("CANCELED", { exact: false }).first().waitFor();
+  await tab.page.locator("#main:focus").waitFor();
   await tab.page.getByRole("link", { name: "Send again" }).click();
   await tab.page.getByText("Metadata, as before").waitFor();
   await tab.check("send again");
