@@ -24,8 +24,11 @@ export function WebhooksPage() {
   const denial = useDenial("developer");
   const open = (dialog: WebhooksSearch["dialog"]) =>
     void navigate({ search: (old) => ({ ...old, dialog }), resetScroll: false });
-  const close = () =>
-    void navigate({ search: ({ dialog: _, ...rest }) => rest, resetScroll: false });
+  const close = (change: Pick<WebhooksSearch, "replay"> = {}) =>
+    void navigate({
+      search: ({ dialog: _, ...rest }) => present({ ...rest, ...change }),
+      resetScroll: false,
+    });
   return (
     <Page
       title={text.title}
@@ -35,7 +38,7 @@ export function WebhooksPage() {
       actions={
         <Group gap="sm">
           <ReasonedButton reason={denial} variant="default" onClick={() => open("replay")}>
-            {text.replayMany}
+            {search.replay ? text.showReplay : text.replayMany}
           </ReasonedButton>
           <ReasonedButton
             reason={denial}
@@ -52,7 +55,7 @@ export function WebhooksPage() {
         keepMounted={false}
         onChange={(chosen) => {
           const tab = chosen === "deliveries" ? undefined : (chosen as WebhooksSearch["tab"]);
-          void navigate({ search: present({ tab }) });
+          void navigate({ search: present({ tab, replay: search.replay }) });
         }}
       >
         <Tabs.List aria-label={text.views} mb="md">
@@ -78,8 +81,16 @@ export function WebhooksPage() {
         </Tabs.Panel>
       </Tabs>
       <Suspense>
-        {search.dialog === "test" && denial === undefined && <TestEvent onClose={close} />}
-        {search.dialog === "replay" && denial === undefined && <ReplayExhausted onClose={close} />}
+        {search.dialog === "test" && denial === undefined && <TestEvent onClose={() => close()} />}
+        {search.dialog === "replay" && denial === undefined && (
+          <ReplayExhausted
+            replayId={search.replay}
+            onStarted={(replay) =>
+              void navigate({ search: (old) => ({ ...old, replay }), replace: true })
+            }
+            onClose={(isOver) => close(isOver ? { replay: undefined } : {})}
+          />
+        )}
       </Suspense>
     </Page>
   );

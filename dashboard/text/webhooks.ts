@@ -12,6 +12,7 @@ export const webhooksText = {
   views: "Views",
   test: "Send test event",
   replayMany: "Replay exhausted…",
+  showReplay: "Show the replay…",
   state: "State",
   event: "Event",
   host: "Receiver",

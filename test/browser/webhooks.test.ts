@@ -229,6 +229,7 @@ test("what is exhausted is counted, replayed with progress, and the count equals
     .getByRole("button", { name: `Replay ${listed}`, exact: true })
     .click();
   await dialog(page).getByText("Replay finished").waitFor();
+  await page.reload();
   await dialog(page).getByText(`${listed} delivered, 0 failed, 0 waiting`).waitFor();
   await dialog(page).getByRole("button", { name: "Close" }).last().click();
 

@@ -171,7 +171,10 @@ function NoDeliveries({ search, nextCursor }: NoneProps) {
   if (isFiltered(search) || search.cursor) {
     return (
       <Empty icon={<IconWebhook aria-hidden />} title={text.noMatch} description={text.noMatchHint}>
-        <Button variant="default" onClick={() => void navigate({ search: {} })}>
+        <Button
+          variant="default"
+          onClick={() => void navigate({ search: present({ replay: search.replay }) })}
+        >
           {words.clearFilters}
         </Button>
       </Empty>

@@ -11,20 +11,39 @@ import { words } from "../../text/words.ts";
 import { FailureLine } from "../../ui/failure-panel.tsx";
 import { useZone } from "../../ui/zone.tsx";
 import { useAction } from "../../use-action.ts";
-import { askAgain, useRead } from "../../use-read.ts";
+import { askAgain, type Read, useRead } from "../../use-read.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 
 const DAY_MS = 86_400_000;
 
+const REPLAY = "GET /console/accounts/{accountId}/replays/{replayId}";
+type Replay = Answer<typeof REPLAY>;
+
+type Props = {
+  /** One that was started before. */
+  replayId: string | undefined;
+  onStarted: (replayId: string) => void;
+  /** What is not over can be looked at again. */
+  onClose: (isOver: boolean) => void;
+};
+
 /** Counts first, then replays, with progress and a way to stop. */
-export function ReplayExhausted({ onClose }: { onClose: () => void }) {
-  const [replayId, setReplayId] = useState<string>();
+export function ReplayExhausted({ replayId, onStarted, onClose }: Props) {
+  const { accountId } = useAccount();
+  const replay = useRead(
+    REPLAY,
+    { params: { accountId, replayId: replayId ?? "" } },
+    { isOn: replayId !== undefined },
+  );
+  const { data, failure } = replay;
+  const isOver = failure?.status === 404 || (data !== undefined && data.state !== "running");
+  const close = () => onClose(isOver);
   return (
-    <Dialog onClose={onClose} title={text.title}>
+    <Dialog onClose={close} title={text.title}>
       {replayId ? (
-        <ReplayProgress replayId={replayId} onClose={onClose} />
+        <ReplayProgress replayId={replayId} replay={replay} onClose={close} />
       ) : (
-        <ReplayForm onStarted={setReplayId} onClose={onClose} />
+        <ReplayForm onStarted={onStarted} onClose={close} />
       )}
     </Dialog>
   );
@@ -106,8 +125,6 @@ function ReplayForm({
   );
 }
 
-type Replay = Answer<"GET /console/accounts/{accountId}/replays/{replayId}">;
-
 const TITLES: Record<Replay["state"], string> = {
   counted: text.running,
   running: text.running,
@@ -115,12 +132,11 @@ const TITLES: Record<Replay["state"], string> = {
   canceled: text.canceled,
 };
 
-function ReplayProgress({ replayId, onClose }: { replayId: string; onClose: () => void }) {
+type ProgressProps = { replayId: string; replay: Read<Replay>; onClose: () => void };
+
+function ReplayProgress({ replayId, replay, onClose }: ProgressProps) {
   const { accountId } = useAccount();
   const client = useQueryClient();
-  const replay = useRead("GET /console/accounts/{accountId}/replays/{replayId}", {
-    params: { accountId, replayId },
-  });
   const cancel = useAction(() =>
     call("DELETE /console/accounts/{accountId}/replays/{replayId}", {
       params: { accountId, replayId },
@@ -129,7 +145,7 @@ function ReplayProgress({ replayId, onClose }: { replayId: string; onClose: () =
   const { data } = replay;
   async function stop(): Promise<void> {
     await cancel.run(undefined);
-    askAgain(client, ["GET /console/accounts/{accountId}/replays/{replayId}"]);
+    askAgain(client, [REPLAY]);
   }
   return (
     <Stack gap="md">

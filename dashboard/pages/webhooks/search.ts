@@ -25,6 +25,8 @@ export type WebhooksSearch = PageSearch &
     /** The delivery open in the drawer. */
     id?: string;
     dialog?: "test" | "replay";
+    /** The replay whose progress that dialog shows, and goes on showing when it is opened again. */
+    replay?: string;
   };
 
 export function readWebhooks(raw: RawSearch): WebhooksSearch {
@@ -40,6 +42,7 @@ export function readWebhooks(raw: RawSearch): WebhooksSearch {
       httpStatus: readHttpStatus(raw["httpStatus"]),
       id: readId(raw["id"]),
       dialog: readChoice(raw["dialog"], ["test", "replay"]),
+      replay: readId(raw["replay"]),
     }),
   };
 }
