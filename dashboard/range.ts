@@ -1,5 +1,12 @@
 import type { Zone } from "./format.ts";
-import { present, type RawSearch, readChoice, readTime } from "./search.ts";
+import {
+  type PageSearch,
+  present,
+  type RawSearch,
+  readChoice,
+  readPage,
+  readTime,
+} from "./search.ts";
 
 /** A relative range stays relative in the address; a custom one is two times. */
 export const RANGES = ["15m", "1h", "24h", "7d", "30d"] as const;
@@ -23,8 +30,23 @@ export function readRange(raw: RawSearch): RangeSearch {
   return present({ range: readChoice(raw["range"], RANGES) });
 }
 
-/** The first and the last instant, exclusive, that the range means now; undefined is unbounded. */
-export function boundsOf(search: RangeSearch, nowMs: number): { from?: string; to?: string } {
+export type RangedPageSearch = PageSearch &
+  RangeSearch & {
+    /** On every page but the first: when the relative range was chosen. Cursors hold for its bounds. */
+    at?: string;
+  };
+
+export function readRangedPage(raw: RawSearch): RangedPageSearch {
+  const search = { ...readPage(raw), ...readRange(raw) };
+  const isCounted = search.cursor !== undefined && search.range !== undefined;
+  return { ...search, ...present({ at: isCounted ? readTime(raw["at"]) : undefined }) };
+}
+
+/** The first and the last instant, exclusive; undefined is unbounded. */
+export type Bounds = { from?: string; to?: string };
+
+/** What the range means now. */
+export function boundsOf(search: RangeSearch, nowMs: number): Bounds {
   if (search.from !== undefined && search.to !== undefined) {
     return { from: search.from, to: search.to };
   }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { boundsOf, readRange } from "./range.ts";
+import { boundsOf, readRange, readRangedPage } from "./range.ts";
 import {
   parseSearch,
   present,
@@ -80,6 +80,14 @@ test("a relative range is counted from now", () => {
 
   assert.deepEqual(boundsOf({ range: "24h" }, now), { from: "2026-11-14T12:00:00.000Z" });
   assert.deepEqual(boundsOf({}, now), {});
+});
+
+test("when a relative range was chosen stands in the address with a cursor, and else not", () => {
+  const [range, cursor, at] = ["24h", "abc", "2026-11-15T12:00:00.000Z"];
+
+  assert.deepEqual(readRangedPage({ range, cursor, at }), { range, cursor, at });
+  assert.deepEqual(readRangedPage({ range, at }), { range });
+  assert.deepEqual(readRangedPage({ cursor, at }), { cursor });
 });
 
 test("the usual page size does not stand in the address", () => {

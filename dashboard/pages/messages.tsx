@@ -1,13 +1,11 @@
 import { Button, Group, Switch } from "@mantine/core";
-import { IconArrowUp, IconMessages } from "@tabler/icons-react";
+import { IconMessages } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { Suspense, useState } from "react";
+import { Suspense } from "react";
 import { addressOf, type Input } from "../api.ts";
-import { nowMs } from "../clock.ts";
-import { formatNumber } from "../format.ts";
-import { boundsOf } from "../range.ts";
 import { part } from "../parts.ts";
-import { present } from "../search.ts";
+import type { Bounds } from "../range.ts";
+import { type PageSearch, present } from "../search.ts";
 import { useAccount } from "../session.ts";
 import { messagesText as text } from "../text/messages.ts";
 import { words } from "../text/words.ts";
@@ -15,8 +13,10 @@ import { CsvButton } from "../ui/csv-button.tsx";
 import { Empty, NoneSoFar } from "../ui/empty.tsx";
 import { ButtonLink } from "../ui/link.tsx";
 import { Listing } from "../ui/listing.tsx";
+import { NewRows } from "../ui/new-rows.tsx";
 import { Page } from "../ui/page.tsx";
 import { Pager } from "../ui/pager.tsx";
+import { useBounds } from "../ui/use-bounds.ts";
 import { useCursorFallback } from "../ui/use-cursor-fallback.ts";
 import { useRead } from "../use-read.ts";
 import { MessageFilters, useFiltersInWords } from "./messages/filters.tsx";
@@ -33,15 +33,19 @@ export function MessagesPage() {
   const account = useAccount();
   const search = useSearch({ from: "/signed-in/messages" });
   const navigate = useNavigate({ from: "/messages" });
-  const input = useListInput(account.accountId, search);
+  const bounds = useBounds(search);
+  const input = inputOf(account.accountId, search, bounds);
   const messages = useRead(LIST, input, { keepsOld: true });
   const isFirstPage = search.cursor === undefined;
   const live = useLiveRows({
     input,
     rows: messages.data?.data,
     isFirstPage,
-    isLive: search.live === "on",
+    // Not under an open message; what came meanwhile is put in when it closes.
+    isLive: search.live === "on" && search.id === undefined,
   });
+  const turn = (turned: PageSearch) =>
+    void navigate({ search: (old) => present({ ...old, ...turned, at: bounds.at }) });
   const open = (id: string) =>
     void navigate({ search: (old) => ({ ...old, id }), resetScroll: false });
   const isNothingYet =
@@ -82,15 +86,17 @@ export function MessagesPage() {
         failure={messages.failure}
         onRetry={messages.retry}
         isStale={messages.isStale}
-        empty={<NoMessages search={search} nextCursor={messages.data?.nextCursor ?? null} />}
+        empty={
+          <NoMessages
+            search={search}
+            nextCursor={messages.data?.nextCursor ?? null}
+            onFurther={(cursor) => turn({ cursor })}
+          />
+        }
         compact={(row) => <CompactMessage row={row} />}
         onOpen={({ message }) => open(message.messageId)}
       />
-      <Pager
-        list={messages}
-        search={search}
-        onTurn={(turn) => void navigate({ search: (old) => present({ ...old, ...turn }) })}
-      />
+      <Pager list={messages} search={search} onTurn={turn} />
       <Suspense>
         {search.id && (
           <MessageDrawer
@@ -105,11 +111,11 @@ export function MessagesPage() {
   );
 }
 
-/** A relative range is counted from when it was chosen, so that its pages fit together. */
-function useListInput(accountId: string, search: MessagesSearch): Input<typeof LIST> {
-  const [chosen, setChosen] = useState({ range: search.range, at: nowMs() });
-  if (chosen.range !== search.range) setChosen({ range: search.range, at: nowMs() });
-  const { from, to } = boundsOf(search, chosen.at);
+function inputOf(
+  accountId: string,
+  search: MessagesSearch,
+  { from, to }: Bounds,
+): Input<typeof LIST> {
   const { status, errorCode, key, sender, recipient, reference, cursor, limit } = search;
   return {
     params: { accountId },
@@ -142,21 +148,9 @@ type BarProps = { search: MessagesSearch; newCount: number; onShowNew: () => voi
 
 function ListBar({ search, newCount, onShowNew }: BarProps) {
   const navigate = useNavigate({ from: "/messages" });
-  const shownCount = newCount >= 100 ? "99+" : formatNumber(newCount);
   return (
     <Group justify="flex-end" gap="md" mih={30} role="status">
-      {newCount > 0 && search.live !== "on" && (
-        <Button
-          size="compact-sm"
-          radius="xl"
-          data-shortcut="new-rows"
-          leftSection={<IconArrowUp size={14} aria-hidden />}
-          aria-label={text.showNew(shownCount)}
-          onClick={onShowNew}
-        >
-          {words.newRows(shownCount)}
-        </Button>
-      )}
+      <NewRows count={Math.min(newCount, 99)} hasMore={newCount > 99} onShow={onShowNew} />
       {search.cursor === undefined && (
         <Switch
           label={text.live}
@@ -172,15 +166,18 @@ function ListBar({ search, newCount, onShowNew }: BarProps) {
   );
 }
 
-function NoMessages({ search, nextCursor }: { search: MessagesSearch; nextCursor: string | null }) {
+type NoneProps = {
+  search: MessagesSearch;
+  nextCursor: string | null;
+  onFurther: (cursor: string) => void;
+};
+
+function NoMessages({ search, nextCursor, onFurther }: NoneProps) {
   const filters = useFiltersInWords(search);
   const navigate = useNavigate({ from: "/messages" });
   if (nextCursor !== null) {
     return (
-      <NoneSoFar
-        icon={<IconMessages aria-hidden />}
-        onFurther={() => void navigate({ search: { ...search, cursor: nextCursor } })}
-      />
+      <NoneSoFar icon={<IconMessages aria-hidden />} onFurther={() => onFurther(nextCursor)} />
     );
   }
   if (isFiltered(search) || search.cursor) {

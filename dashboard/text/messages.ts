@@ -34,7 +34,6 @@ export const messagesText = {
   createKey: "Create a key",
   open: "Open message",
   openPage: "Open as page",
-  showNew: (count: string) => `Show ${count} new`,
   live: "Live",
   liveHint: "New messages appear at once",
   drawer: "Message",

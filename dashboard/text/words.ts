@@ -36,6 +36,7 @@ export const words = {
   offline: "You are offline. What you see may be out of date.",
   liveOff: "Live updates off: refreshing every 10 seconds",
   newRows: (count: string) => `${count} new`,
+  showNew: (count: string) => `Show ${count} new`,
   live: "Live",
   plainHttp: "This connection is not encrypted",
   plainHttpFix:

@@ -245,6 +245,14 @@ test("new messages raise a pill and move no row; Live puts them in", async () =>
   await send("4915112345678", "Another one");
 
   await page.getByRole("cell", { name: "Another one" }).waitFor();
+  await page.locator(rows).first().getByRole("link").first().click();
+  await page.getByRole("dialog").getByText("Timeline").waitFor();
+  await send("4915112345678", "Under the drawer");
+  await page.locator("[data-shortcut=new-rows]").waitFor({ state: "attached" });
+  assert.equal(await page.locator(rows, { hasText: "Under the drawer" }).count(), 0);
+  await page.keyboard.press("Escape");
+
+  await page.getByRole("cell", { name: "Under the drawer" }).waitFor();
 });
 
 test("a message that waits can be canceled, its refund is shown, and it can be sent again with all it had", async () => {

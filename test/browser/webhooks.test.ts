@@ -237,6 +237,13 @@ test("what is exhausted is counted, replayed with progress, and the count equals
   await tab.check("no match");
   await page.getByRole("button", { name: "Clear filters" }).last().click();
   await page.getByRole("cell", { name: "8", exact: true }).first().waitFor();
+  assert.equal(page.url(), `${site.url}/webhooks`, "a replay that is over is not shown again");
+  const first = await rows(page).first().getAttribute("data-row");
+  await send(failing.url, shopKey);
+  await page.getByRole("button", { name: /^Show [12] new/ }).waitFor();
+  assert.equal(await rows(page).first().getAttribute("data-row"), first, "no row moves");
+  await page.keyboard.press(".");
+  await page.locator(`main [data-row]:first-child:not([data-row="${first}"])`).waitFor();
   await page.getByRole("tab", { name: "Receivers" }).click();
   await page
     .getByRole("row")
@@ -245,7 +252,7 @@ test("what is exhausted is counted, replayed with progress, and the count equals
   await tab.check("receivers");
 });
 
-test("among thousands a look goes on where it was cut short, and filters stay as they are typed", async () => {
+test("among thousands a page of a range is found again, a look goes on where it was cut short, and filters stay as they are typed", async () => {
   const busy = await site.account({ name: "Busy" });
   const owner = await site.person("Busy Owner", [[busy, "owner"]]);
   await site.db.query(sql`
@@ -259,16 +266,23 @@ test("among thousands a look goes on where it was cut short, and filters stay as
     insert into webhook_attempts (account_id, message_id, sequence, attempt, at, step, http_status, total_ms, ended)
     select ${busy.accountId}, id, 2, 1, now(), 0, 200, 31, 'delivered' from made`);
   await site.db.query(rawSql("analyze"));
-  await using tab = await site.signedIn(owner, "/webhooks");
+  await using tab = await site.signedIn(owner, "/webhooks?range=24h");
   const { page } = tab;
-  await rows(page).first().waitFor();
+  const first = () => rows(page).first().getAttribute("data-row");
+  const newest = await first();
+  await page.getByRole("button", { name: "Older", disabled: false }).click();
+  await page.getByRole("button", { name: "Newer", disabled: false }).waitFor();
+  const second = await first();
+  await page.reload();
+  await page.getByRole("button", { name: "Newer", disabled: false }).waitFor();
+  assert.deepEqual([await first(), second === newest], [second, false], "the same page again");
   const field = (name: string) => page.getByRole("textbox", { name });
   const [host, status] = [field("Receiver"), field("HTTP status")];
 
   await status.fill("404");
   await page.waitForURL(/httpStatus=404/);
   await status.press("Backspace");
-  await page.waitForURL((url) => !url.searchParams.has("httpStatus"));
+  await page.waitForURL(`${site.url}/webhooks?range=24h`);
   assert.equal(await status.inputValue(), "40");
   await host.fill("nobody ");
   await page.getByText("None on this page").waitFor();

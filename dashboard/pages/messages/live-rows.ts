@@ -71,7 +71,7 @@ export function useLiveRows({ input, rows, isFirstPage, isLive }: Options): Live
   const newCount = isFirstPage ? newer.data : 0;
   useEffect(() => {
     if (isLive && newCount > 0) reload();
-    // oxlint-disable-next-line react/exhaustive-deps -- only when Live is switched on
+    // oxlint-disable-next-line react/exhaustive-deps -- only when Live is switched on, or goes on
   }, [isLive]);
   return { newCount, showNew: reload };
 }

@@ -1,35 +1,31 @@
-import { type RangeSearch, readRange } from "../../range.ts";
+import { type RangedPageSearch, readRangedPage } from "../../range.ts";
 import {
-  type PageSearch,
   present,
   type RawSearch,
   readChoice,
   readChoices,
   readId,
-  readPage,
   readText,
 } from "../../search.ts";
 import { ERROR_CODES, STATUSES } from "../../vocabulary.ts";
 
-export type MessagesSearch = PageSearch &
-  RangeSearch & {
-    status?: (typeof STATUSES)[number][];
-    errorCode?: (typeof ERROR_CODES)[number][];
-    /** A key's id, or `console` for what people sent from here. */
-    key?: string;
-    sender?: string;
-    /** As it was typed: it may turn out to be a reference. */
-    recipient?: string;
-    reference?: string;
-    /** The message open in the drawer. */
-    id?: string;
-    live?: "on";
-  };
+export type MessagesSearch = RangedPageSearch & {
+  status?: (typeof STATUSES)[number][];
+  errorCode?: (typeof ERROR_CODES)[number][];
+  /** A key's id, or `console` for what people sent from here. */
+  key?: string;
+  sender?: string;
+  /** As it was typed: it may turn out to be a reference. */
+  recipient?: string;
+  reference?: string;
+  /** The message open in the drawer. */
+  id?: string;
+  live?: "on";
+};
 
 export function readMessages(raw: RawSearch): MessagesSearch {
   return {
-    ...readPage(raw),
-    ...readRange(raw),
+    ...readRangedPage(raw),
     ...present({
       status: readChoices(raw["status"], STATUSES),
       errorCode: readChoices(raw["errorCode"], ERROR_CODES),

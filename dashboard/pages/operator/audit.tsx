@@ -1,11 +1,9 @@
 import { Button, Stack, Text } from "@mantine/core";
 import { IconHistory } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useState } from "react";
 import type { AuditEntry } from "#contract";
 import { addressOf } from "../../api.ts";
-import { nowMs } from "../../clock.ts";
-import { boundsOf } from "../../range.ts";
+import type { Bounds } from "../../range.ts";
 import { present } from "../../search.ts";
 import { auditText as text, operatorText } from "../../text/operator.ts";
 import { words } from "../../text/words.ts";
@@ -16,6 +14,7 @@ import { Listing } from "../../ui/listing.tsx";
 import { Pager } from "../../ui/pager.tsx";
 import { RangePicker } from "../../ui/range-picker.tsx";
 import { TypedFilter } from "../../ui/typed-filter.tsx";
+import { useBounds } from "../../ui/use-bounds.ts";
 import { useCursorFallback } from "../../ui/use-cursor-fallback.ts";
 import { useZone } from "../../ui/zone.tsx";
 import { useRead } from "../../use-read.ts";
@@ -27,7 +26,8 @@ import type { AuditSearch } from "./search.ts";
 export function AuditPage() {
   const search = useSearch({ from: "/signed-in/operator/audit" });
   const navigate = useNavigate({ from: "/operator/audit" });
-  const filters = useAuditFilters(search);
+  const bounds = useBounds(search);
+  const filters = filtersOf(search, bounds);
   const audit = useRead(
     "GET /console/operator/audit",
     {
@@ -93,7 +93,9 @@ export function AuditPage() {
       <Pager
         list={audit}
         search={search}
-        onTurn={(turn) => void navigate({ search: (old) => present({ ...old, ...turn }) })}
+        onTurn={(turn) =>
+          void navigate({ search: (old) => present({ ...old, ...turn, at: bounds.at }) })
+        }
       />
     </Stack>
   );
@@ -108,10 +110,7 @@ function useTelling(entries: AuditEntry[] = []): Telling {
   return { zone, names: new Map(named.map(({ carrierId, name }) => [carrierId, name])) };
 }
 
-function useAuditFilters(search: AuditSearch) {
-  const [chosen, setChosen] = useState({ range: search.range, at: nowMs() });
-  if (chosen.range !== search.range) setChosen({ range: search.range, at: nowMs() });
-  const { from, to } = boundsOf(search, chosen.at);
+function filtersOf(search: AuditSearch, { from, to }: Bounds) {
   const { action, actor, accountId, objectId } = search;
   return present({
     action: action === undefined ? undefined : [action],

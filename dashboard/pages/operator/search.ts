@@ -1,4 +1,4 @@
-import { type RangeSearch, readRange } from "../../range.ts";
+import { type RangedPageSearch, readRangedPage } from "../../range.ts";
 import {
   type PageSearch,
   present,
@@ -19,13 +19,16 @@ export function queryOf({ q, cursor, limit }: QuerySearch) {
   return present({ q, cursor, limit: limit && Number(limit) });
 }
 
-export type AuditSearch = PageSearch &
-  RangeSearch & { action?: string; actor?: string; accountId?: string; objectId?: string };
+export type AuditSearch = RangedPageSearch & {
+  action?: string;
+  actor?: string;
+  accountId?: string;
+  objectId?: string;
+};
 
 export function readAudit(raw: RawSearch): AuditSearch {
   return {
-    ...readPage(raw),
-    ...readRange(raw),
+    ...readRangedPage(raw),
     ...present({
       action: readText(raw["action"], 60),
       actor: readText(raw["actor"], 100),

@@ -3,27 +3,29 @@ import { IconWebhook } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Suspense, useState } from "react";
-import { call, newIdempotencyKey } from "../../api.ts";
-import { nowMs } from "../../clock.ts";
+import { call, type Input, newIdempotencyKey } from "../../api.ts";
 import { countOf } from "../../format.ts";
-import { boundsOf } from "../../range.ts";
 import { part } from "../../parts.ts";
-import { present } from "../../search.ts";
+import type { Bounds } from "../../range.ts";
+import { type PageSearch, present } from "../../search.ts";
 import { useAccount, useDenial } from "../../session.ts";
 import { webhooksText as text } from "../../text/webhooks.ts";
 import { words } from "../../text/words.ts";
 import { Empty, NoneSoFar } from "../../ui/empty.tsx";
 import { FailureLine } from "../../ui/failure-panel.tsx";
 import { Listing } from "../../ui/listing.tsx";
+import { NewRows } from "../../ui/new-rows.tsx";
 import { Pager } from "../../ui/pager.tsx";
 import { ReasonedButton } from "../../ui/reasoned.tsx";
 import { toast } from "../../ui/toasts.tsx";
+import { useBounds } from "../../ui/use-bounds.ts";
 import { useCursorFallback } from "../../ui/use-cursor-fallback.ts";
 import { useAction } from "../../use-action.ts";
-import { askAgain, useRead } from "../../use-read.ts";
+import { askAgain } from "../../use-read.ts";
 import { DeliveryFilters, isFiltered } from "./delivery-filters.tsx";
 import type { WebhooksSearch } from "./search.ts";
 import { COLUMNS, CompactDelivery, selectColumn } from "./delivery-row.tsx";
+import { useDeliveries } from "./use-deliveries.ts";
 
 const DeliveryDrawer = part(() => import("./delivery-drawer.tsx"), "DeliveryDrawer");
 
@@ -34,8 +36,9 @@ export function Deliveries() {
   const search = useSearch({ from: "/signed-in/webhooks" });
   const navigate = useNavigate({ from: "/webhooks" });
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  const deliveries = useDeliveries(accountId, search);
-  const isNothingYet = deliveries.data?.data.length === 0 && !isFiltered(search) && !search.cursor;
+  const bounds = useBounds(search);
+  const deliveries = useDeliveries(inputOf(accountId, search, bounds));
+  const isNothingYet = deliveries.rows?.length === 0 && !isFiltered(search) && !search.cursor;
   useCursorFallback(deliveries.failure, () =>
     navigate({ search: ({ cursor: _, ...rest }) => rest, replace: true }),
   );
@@ -45,6 +48,8 @@ export function Deliveries() {
       replace: isTyping,
       resetScroll: false,
     });
+  const turn = (turned: PageSearch) =>
+    void navigate({ search: (old) => present({ ...old, ...turned, at: bounds.at }) });
   const open = (id: string) =>
     void navigate({ search: (old) => ({ ...old, id }), resetScroll: false });
   const toggle = (id: string) => {
@@ -55,31 +60,46 @@ export function Deliveries() {
   return (
     <Stack gap="md">
       {!isNothingYet && <DeliveryFilters search={search} onChange={change} />}
-      {selected.size > 0 && (
-        <ReplaySelected
-          // Another selection is another request, with a key of its own.
-          key={[...selected].join()}
-          ids={[...selected]}
-          onDone={() => setSelected(new Set())}
-        />
+      {!isNothingYet && (
+        <Group justify="space-between" mih={36}>
+          <div>
+            {selected.size > 0 && (
+              <ReplaySelected
+                // Another selection is another request, with a key of its own.
+                key={[...selected].join()}
+                ids={[...selected]}
+                onDone={() => setSelected(new Set())}
+              />
+            )}
+          </div>
+          <div role="status">
+            <NewRows
+              count={deliveries.newCount}
+              hasMore={deliveries.hasMoreNew}
+              onShow={deliveries.showNew}
+            />
+          </div>
+        </Group>
       )}
       <Listing
         label={text.tabs.deliveries}
         columns={[selectColumn(selected, toggle), ...COLUMNS]}
-        rows={deliveries.data?.data}
+        rows={deliveries.rows}
         rowId={({ deliveryId }) => deliveryId}
         failure={deliveries.failure}
         onRetry={deliveries.retry}
         isStale={deliveries.isStale}
-        empty={<NoDeliveries search={search} nextCursor={deliveries.data?.nextCursor ?? null} />}
+        empty={
+          <NoDeliveries
+            search={search}
+            nextCursor={deliveries.data?.nextCursor ?? null}
+            onFurther={(cursor) => turn({ cursor })}
+          />
+        }
         compact={(row) => <CompactDelivery row={row} />}
         onOpen={({ deliveryId }) => open(deliveryId)}
       />
-      <Pager
-        list={deliveries}
-        search={search}
-        onTurn={(turn) => void navigate({ search: (old) => present({ ...old, ...turn }) })}
-      />
+      <Pager list={deliveries} search={search} onTurn={turn} />
       <Suspense>
         {search.id && (
           <DeliveryDrawer
@@ -94,10 +114,11 @@ export function Deliveries() {
   );
 }
 
-function useDeliveries(accountId: string, search: WebhooksSearch) {
-  const [chosen, setChosen] = useState({ range: search.range, at: nowMs() });
-  if (chosen.range !== search.range) setChosen({ range: search.range, at: nowMs() });
-  const { from, to } = boundsOf(search, chosen.at);
+function inputOf(
+  accountId: string,
+  search: WebhooksSearch,
+  { from, to }: Bounds,
+): Input<typeof LIST> {
   const { state, event, host, messageId, httpStatus, cursor, limit } = search;
   const query = present({
     state,
@@ -110,7 +131,7 @@ function useDeliveries(accountId: string, search: WebhooksSearch) {
     cursor,
     limit: limit && Number(limit),
   });
-  return useRead(LIST, { params: { accountId }, query }, { keepsOld: true });
+  return { params: { accountId }, query };
 }
 
 function ReplaySelected({ ids, onDone }: { ids: string[]; onDone: () => void }) {
@@ -155,18 +176,17 @@ function ReplaySelected({ ids, onDone }: { ids: string[]; onDone: () => void }) 
   );
 }
 
-type NoneProps = { search: WebhooksSearch; nextCursor: string | null };
+type NoneProps = {
+  search: WebhooksSearch;
+  nextCursor: string | null;
+  onFurther: (cursor: string) => void;
+};
 
-function NoDeliveries({ search, nextCursor }: NoneProps) {
+function NoDeliveries({ search, nextCursor, onFurther }: NoneProps) {
   const navigate = useNavigate({ from: "/webhooks" });
   const denial = useDenial("developer");
   if (nextCursor !== null) {
-    return (
-      <NoneSoFar
-        icon={<IconWebhook aria-hidden />}
-        onFurther={() => void navigate({ search: { ...search, cursor: nextCursor } })}
-      />
-    );
+    return <NoneSoFar icon={<IconWebhook aria-hidden />} onFurther={() => onFurther(nextCursor)} />;
   }
   if (isFiltered(search) || search.cursor) {
     return (

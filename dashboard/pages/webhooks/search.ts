@@ -1,38 +1,34 @@
-import { type RangeSearch, readRange } from "../../range.ts";
+import { type RangedPageSearch, readRangedPage } from "../../range.ts";
 import {
-  type PageSearch,
   present,
   type RawSearch,
   readChoice,
   readChoices,
   readId,
-  readPage,
   readText,
 } from "../../search.ts";
 import { DELIVERY_STATES, EVENTS } from "../../vocabulary.ts";
 
 export const TABS = ["deliveries", "hosts", "secret", "verify"] as const;
 
-export type WebhooksSearch = PageSearch &
-  RangeSearch & {
-    /** Deliveries where it is left out. */
-    tab?: Exclude<(typeof TABS)[number], "deliveries">;
-    state?: (typeof DELIVERY_STATES)[number][];
-    event?: (typeof EVENTS)[number][];
-    host?: string;
-    messageId?: string;
-    httpStatus?: string;
-    /** The delivery open in the drawer. */
-    id?: string;
-    dialog?: "test" | "replay";
-    /** The replay whose progress that dialog shows, and goes on showing when it is opened again. */
-    replay?: string;
-  };
+export type WebhooksSearch = RangedPageSearch & {
+  /** Deliveries where it is left out. */
+  tab?: Exclude<(typeof TABS)[number], "deliveries">;
+  state?: (typeof DELIVERY_STATES)[number][];
+  event?: (typeof EVENTS)[number][];
+  host?: string;
+  messageId?: string;
+  httpStatus?: string;
+  /** The delivery open in the drawer. */
+  id?: string;
+  dialog?: "test" | "replay";
+  /** The replay whose progress that dialog shows, and goes on showing when it is opened again. */
+  replay?: string;
+};
 
 export function readWebhooks(raw: RawSearch): WebhooksSearch {
   return {
-    ...readPage(raw),
-    ...readRange(raw),
+    ...readRangedPage(raw),
     ...present({
       tab: readChoice(raw["tab"], ["hosts", "secret", "verify"]),
       state: readChoices(raw["state"], DELIVERY_STATES),
