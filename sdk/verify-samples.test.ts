@@ -40,9 +40,9 @@ const languages: Record<string, Language> = {
       source: `
 import { readFileSync } from "node:fs";
 import { verifyBody, verifyWebhook } from "./sample.mjs";
-const verdicts = JSON.parse(readFileSync(0, "utf8")).map(({ body, headers, signature, secret }) => {
+const verdicts = JSON.parse(readFileSync(0, "utf8")).map(({ body, headers, way, signature, secret }) => {
   const raw = Buffer.from(body, "base64");
-  return signature === null ? verifyWebhook(raw, headers, secret) : verifyBody(raw, signature, secret);
+  return way === "headers" ? verifyWebhook(raw, headers, secret) : verifyBody(raw, signature ?? undefined, secret);
 });
 console.log(JSON.stringify(verdicts));`,
     },
@@ -59,7 +59,7 @@ import base64, json, sys
 from sample import verify_body, verify_webhook
 def verdict(case):
     raw, secret = base64.b64decode(case["body"]), case["secret"]
-    if case["signature"] is None:
+    if case["way"] == "headers":
         return verify_webhook(raw, case["headers"], secret)
     return verify_body(raw, case["signature"], secret)
 print(json.dumps([verdict(case) for case in json.load(sys.stdin)]))`,
@@ -76,7 +76,7 @@ print(json.dumps([verdict(case) for case in json.load(sys.stdin)]))`,
 require 'sample.php';
 echo json_encode(array_map(function ($case) {
     $raw = base64_decode($case['body']);
-    return $case['signature'] === null
+    return $case['way'] === 'headers'
         ? verify_webhook($raw, $case['headers'], $case['secret'])
         : verify_body($raw, $case['signature'], $case['secret']);
 }, json_decode(file_get_contents('php://stdin'), true)));`,
@@ -94,7 +94,7 @@ require "json"
 require_relative "sample"
 verdicts = JSON.parse($stdin.read).map do |c|
   raw = c["body"].unpack1("m")
-  c["signature"].nil? ? verify_webhook(raw, c["headers"], c["secret"]) : verify_body(raw, c["signature"], c["secret"])
+  c["way"] == "headers" ? verify_webhook(raw, c["headers"], c["secret"]) : verify_body(raw, c["signature"], c["secret"])
 end
 puts JSON.generate(verdicts)`,
     },
@@ -110,16 +110,16 @@ puts JSON.generate(verdicts)`,
       source: `package main
 import ("encoding/json"; "net/http"; "os")
 func main() {
-	var cases []struct { Body []byte; Headers map[string]string; Signature *string; Secret string }
+	var cases []struct { Body []byte; Headers map[string]string; Way, Signature, Secret string }
 	if err := json.NewDecoder(os.Stdin).Decode(&cases); err != nil { panic(err) }
 	verdicts := []bool{}
 	for _, c := range cases {
 		headers := http.Header{}
 		for name, value := range c.Headers { headers.Set(name, value) }
-		if c.Signature == nil {
+		if c.Way == "headers" {
 			verdicts = append(verdicts, VerifyWebhook(c.Body, headers, c.Secret))
 		} else {
-			verdicts = append(verdicts, VerifyBody(c.Body, *c.Signature, c.Secret))
+			verdicts = append(verdicts, VerifyBody(c.Body, c.Signature, c.Secret))
 		}
 	}
 	json.NewEncoder(os.Stdout).Encode(verdicts)
@@ -134,6 +134,8 @@ type Case = {
   /** Base64, so that every language gets the same octets. */
   body: string;
   headers: Record<string, string>;
+  /** Whether all headers are given, or X-SMS-Signature alone; null where the request has none. */
+  way: "headers" | "signature";
   signature: string | null;
   secret: string;
 };
@@ -155,7 +157,9 @@ function delivery(change: Partial<Case> & { at?: number; signedBody?: string } =
     "webhook-signature": signatures.join(" "),
   };
   const inBase64 = Buffer.from(body).toString("base64");
-  return { name: "", verified: false, headers, signature: null, secret, body: inBase64, ...rest };
+  const way = "signature" in change ? "signature" : "headers";
+  const made = { name: "", verified: false, headers, way, signature: null, secret } as const;
+  return { ...made, body: inBase64, ...rest };
 }
 
 function secondsAgo(seconds: number): number {
@@ -190,6 +194,7 @@ function cases(): Case[] {
     delivery({ name: "a changed body", body: changed, signature: good }),
     delivery({ name: "the decoded key", signature: byDecodedKey }),
     delivery({ name: "an empty signature", signature: "" }),
+    delivery({ name: "signature absent", signature: null }),
     delivery({ name: "half a signature", signature: good.slice(0, 32) }),
   ];
 }

@@ -24,7 +24,7 @@ function verify_webhook(string $rawBody, array $headers, string $secret): bool
 }
 
 /** The short way: X-SMS-Signature covers the body alone, so an old request passes, too. */
-function verify_body(string $rawBody, string $signature, string $secret): bool
+function verify_body(string $rawBody, ?string $signature, string $secret): bool
 {
-    return hash_equals(hash_hmac('sha256', $rawBody, $secret), $signature);
+    return hash_equals(hash_hmac('sha256', $rawBody, $secret), $signature ?? '');
 }

@@ -17,5 +17,5 @@ end
 
 # The short way: X-SMS-Signature covers the body alone, so an old request passes, too.
 def verify_body(raw_body, signature, secret)
-  OpenSSL.secure_compare(signature, OpenSSL::HMAC.hexdigest("SHA256", secret, raw_body))
+  OpenSSL.secure_compare(signature.to_s, OpenSSL::HMAC.hexdigest("SHA256", secret, raw_body))
 end
