@@ -224,18 +224,19 @@ test("passing failures are retried with the very same key and body until one att
   const { call, waits } = transportTo(service.baseUrl);
 
   const body = { recipient: "4915112345678", text: "Hello" };
-  const answer = await call({
+  const answering = call({
     method: "POST",
     path: "/v1/messages",
     body,
     idempotencyKey: "order-1",
   });
+  body.text = "The caller's next message";
 
-  assert.deepEqual(answer, { messageId: "m-1" });
+  assert.deepEqual(await answering, { messageId: "m-1" });
   assert.equal(service.seen.length, 5);
   for (const seen of service.seen) {
     assert.equal(seen.headers["idempotency-key"], "order-1");
-    assert.deepEqual(seen.body, body);
+    assert.deepEqual(seen.body, { recipient: "4915112345678", text: "Hello" });
   }
   for (const [n, planned] of [500, 1000, 2000, 4000].entries()) {
     const wait = waits[n] ?? 0;

@@ -47,8 +47,10 @@ export function createTransport(options: PosthornOptions, wait: Wait = sleep): T
   const attempt = attemptWith(options);
 
   return async <Answer>(call: Call): Promise<Answer> => {
+    // Written once: a retry repeats the octets, whatever the caller does with the object meanwhile.
+    const body = call.body === undefined ? null : JSON.stringify(call.body, refuseVoid);
     for (let attempts = 1; ; attempts += 1) {
-      const outcome = await attempt(call);
+      const outcome = await attempt(call, body);
       if (!(outcome instanceof PosthornError)) return outcome.answer as Answer;
 
       const waitMs = waitBefore(outcome, attempts);
@@ -79,7 +81,7 @@ function attemptWith({ apiKey, baseUrl, timeoutMs = 30_000, fetch }: PosthornOpt
   const base = readBaseUrl(baseUrl);
   const send = fetch ?? globalThis.fetch;
 
-  return async (call: Call): Promise<Outcome> => {
+  return async (call: Call, body: string | null): Promise<Outcome> => {
     const query = call.query?.size ? `?${call.query.toString()}` : "";
     const url = `${base}${call.path}${query}`;
     const deadline = AbortSignal.timeout(timeoutMs);
@@ -87,7 +89,7 @@ function attemptWith({ apiKey, baseUrl, timeoutMs = 30_000, fetch }: PosthornOpt
     const request = {
       method: call.method,
       headers: headersOf(call, apiKey),
-      body: call.body === undefined ? null : JSON.stringify(call.body, refuseVoid),
+      body,
       signal: call.signal ? AbortSignal.any([call.signal, deadline]) : deadline,
       // A redirect would carry the key to another host; no operation makes one.
       redirect: "manual" as const,
