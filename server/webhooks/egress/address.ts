@@ -32,7 +32,7 @@ function tierOf(address: string): AddressTier {
 }
 
 /** The IPv4 address inside `::ffff:a.b.c.d` and NAT64's `64:ff9b::a.b.c.d`; else the address itself. */
-function unwrap(ip: string): string {
+export function unwrap(ip: string): string {
   if (isIP(ip) !== 6 || ip.includes("%")) return ip;
   const groups = groupsOf(ip);
   const front = groups.slice(0, 6).join(":");

@@ -43,6 +43,16 @@ test("a dead address of a name gives way to the next one", async () => {
   assert.equal(connected.trace.address, "127.0.0.1");
 });
 
+test("dead addresses of one family do not keep the other one from being tried", async () => {
+  await using server = await listen("127.0.0.1");
+  const addresses = ["::1", "::1", "::1", "::1", "127.0.0.1"];
+  const egress = testEgress({ resolve: () => Promise.resolve(addresses) });
+
+  const connected = await attempt(`http://hooks.example.com:${server.port}/`, egress);
+
+  assert.ok("socket" in connected);
+});
+
 test("one forbidden address refuses the whole answer, and none of them is called", async () => {
   await using server = await listen("127.0.0.1");
   const egress = testEgress({ resolve: () => Promise.resolve(["127.0.0.1", "10.0.0.1"]) });
@@ -170,7 +180,8 @@ test("an address of this machine is not called at a port of ours, though it is a
   });
   const egress = testEgress({ resolve: () => Promise.resolve([address]), ownPorts: [8443] });
 
-  const connected = await attempt("https://hooks.example.com:8443/", egress);
-
-  assert.ok("failure" in connected && connected.failure.kind === "forbidden");
+  for (const host of ["hooks.example.com", `[::ffff:${address}]`]) {
+    const connected = await attempt(`https://${host}:8443/`, egress);
+    assert.ok("failure" in connected && connected.failure.kind === "forbidden", host);
+  }
 });

@@ -2,7 +2,7 @@ import { isIP, type Socket } from "node:net";
 import { networkInterfaces } from "node:os";
 import type { SecureContext } from "node:tls";
 import type { Clock } from "#platform";
-import { judgeAddress } from "./address.ts";
+import { judgeAddress, unwrap } from "./address.ts";
 import { dialOneOf } from "./dial.ts";
 import { dnsFailure, type Failure, failed } from "./failure.ts";
 import { type CallbackUrl, isLocalhost, loopbackAddresses } from "./judge-url.ts";
@@ -124,8 +124,9 @@ function mayConnect(ip: string, port: number, policy: EgressPolicy): boolean {
 }
 
 function isThisMachine(ip: string): boolean {
+  const address = unwrap(ip);
   const interfaces = Object.values(networkInterfaces()).flat();
-  return interfaces.some((one) => one?.address === ip);
+  return interfaces.some((one) => one?.address === address);
 }
 
 function forbidden({ hostname }: CallbackUrl, ip: string): Failure {

@@ -1,4 +1,4 @@
-import { connect, type Socket } from "node:net";
+import { connect, isIP, type Socket } from "node:net";
 import type { Clock } from "#platform";
 import { connectFailure, type Failure, failed } from "./failure.ts";
 
@@ -16,7 +16,7 @@ export async function dialOneOf(
   { budgetMs, clock }: Budget,
 ): Promise<Dialled | Undialled> {
   const endMs = clock.monotonicMs() + budgetMs;
-  const tried = addresses.slice(0, MAX_ADDRESSES_TRIED);
+  const tried = familiesInTurn(addresses).slice(0, MAX_ADDRESSES_TRIED);
   const failures: Undialled[] = [];
   for (const address of tried) {
     const shareMs = (endMs - clock.monotonicMs()) / (tried.length - failures.length);
@@ -27,6 +27,15 @@ export async function dialOneOf(
   // A fault of ours on one address says less than the receiver's refusal on another.
   const telling = failures.find(({ failure }) => failure.kind !== "our_fault") ?? failures[0];
   return telling ?? { failure: failed("dns_not_found", "no address"), address: "" };
+}
+
+/** As RFC 8305 asks for: where one family leads nowhere, the other one is tried before long. */
+function familiesInTurn(addresses: readonly string[]): string[] {
+  const isOfFirst = (address: string) => isIP(address) === isIP(addresses[0] ?? "");
+  const own = addresses.filter(isOfFirst);
+  const other = addresses.filter((address) => !isOfFirst(address));
+  const pairs = own.flatMap((address, n) => [address, ...other.slice(n, n + 1)]);
+  return [...pairs, ...other.slice(own.length)];
 }
 
 function dial(
