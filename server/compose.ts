@@ -114,17 +114,25 @@ export function compose(parts: Parts): Service {
     startedAt: clock.now(),
   };
   const lanes = laneKeeper({ clock });
+  const resolve = systemResolve({ clock });
   const posting = poster({
     policy,
     clock,
-    resolve: systemResolve({ clock }),
+    resolve,
     trust: trust(),
     budgets: connectBudgets,
     showPrivateAnswers: storage.isEmbedded,
   });
   const delivering = { clock, secrets, lanes, poster: posting, policy, version };
   const webhooks = config.roles.has("webhooks")
-    ? deliveryLoop({ ...delivering, db: deliverDb, log, metrics, tracer })
+    ? deliveryLoop({
+        ...delivering,
+        db: deliverDb,
+        log,
+        metrics,
+        tracer,
+        onRecalled: resolve.recall,
+      })
     : undefined;
   const outbox = countedOutbox(metrics, webhooks);
   const fleet = config.roles.has("sender")

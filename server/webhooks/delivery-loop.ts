@@ -35,6 +35,8 @@ type Deps = {
   version: string;
   tracer?: Tracer | undefined;
   random?: () => number;
+  /** The names of receivers that were healthy when this process began. */
+  onRecalled?: (hostnames: string[]) => void;
 };
 
 export type DeliveryLoop = Pick<DeliveryIntake, "reserve" | "take" | "release"> & {
@@ -95,6 +97,7 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
     hasRecalled = true;
     await hosts
       .recall()
+      .then(deps.onRecalled)
       .catch((error: unknown) => log.warn({ error }, "known receivers could not be read"));
   }
 

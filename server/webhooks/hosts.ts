@@ -55,11 +55,16 @@ export function hostKeeper(deps: Deps) {
     return count;
   }
 
-  /** Nobody starts as a stranger: else a hundred dead hosts would keep a healthy one waiting. */
-  async function recall(): Promise<void> {
+  /**
+   * Nobody starts as a stranger: else a hundred dead hosts would keep a healthy one waiting. Answers
+   * the names of those that are proven.
+   */
+  async function recall(): Promise<string[]> {
     const remembered = await recentHosts(db);
     for (const { host_key, health, ok_ago_ms } of remembered)
       lanes.recall(BigInt(host_key), { health, lastOkAgoMs: ok_ago_ms });
+    const proven = remembered.filter(({ health }) => health === "proven");
+    return proven.flatMap(({ origin }) => URL.parse(origin)?.hostname ?? []);
   }
 
   const loop: Loop = { name: "note receivers", idleMs: FLUSH_MS, pass };
@@ -95,11 +100,12 @@ async function upsertHosts(db: Database, reports: LaneReport[]): Promise<void> {
 
 const MAX_RECALLED = 10_000;
 
-type RecentHost = { host_key: string; health: Health; ok_ago_ms: number | null };
+type RecentHost = { host_key: string; origin: string; health: Health; ok_ago_ms: number | null };
 
 function recentHosts(db: Database): Promise<RecentHost[]> {
   return db.query<RecentHost>(sql`
-    select host_key::text, health, (extract(epoch from clock_timestamp() - last_ok_at) * 1000)::float8 as ok_ago_ms
+    select host_key::text, origin, health,
+           (extract(epoch from clock_timestamp() - last_ok_at) * 1000)::float8 as ok_ago_ms
       from webhook_hosts
      where last_at > clock_timestamp() - interval '24 hours'
      order by last_at desc

@@ -46,12 +46,13 @@ test("a node that has just started knows the receivers that others found healthy
   await using healthy = await provenReceiver(world);
   await former[Symbol.asyncDispose]();
   await world.sentTo(addressesOf(silent.port, 40));
-  world.worker({ deadlineMs: FOR_EVER_MS });
+  const worker = world.worker({ deadlineMs: FOR_EVER_MS });
   await until("the silent hosts hold all they may", () => silent.received.length === 16);
 
   await world.sent(20, { url: healthy.url });
 
   await healthy.arrived(23);
+  assert.deepEqual(worker.recalled, ["127.0.0.1"]);
   silent.release(200);
 });
 

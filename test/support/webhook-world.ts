@@ -20,7 +20,12 @@ type WorkerOptions = Parameters<typeof testEgress>[0] & {
   deadlineMs?: number;
 };
 
-export type Worker = AsyncDisposable & { loop: DeliveryLoop; lanes: Lanes };
+export type Worker = AsyncDisposable & {
+  loop: DeliveryLoop;
+  lanes: Lanes;
+  /** The names of receivers that it knew to be healthy when it began. */
+  recalled: string[];
+};
 
 export type WebhookWorld = AsyncDisposable & {
   db: TestDatabase;
@@ -147,6 +152,7 @@ export async function webhookWorld(given: { db?: TestDatabase } = {}): Promise<W
       genericPlans: true,
     });
     const lanes = laneKeeper({ clock: systemClock });
+    const recalled: string[] = [];
     const { deadlineMs } = options;
     const loop = deliveryLoop({
       db: deliverDb,
@@ -162,11 +168,13 @@ export async function webhookWorld(given: { db?: TestDatabase } = {}): Promise<W
       }),
       policy: egress.policy,
       version: "test",
+      onRecalled: (hostnames) => void recalled.push(...hostnames),
     });
     loop.start();
     const started: Worker = {
       loop,
       lanes,
+      recalled,
       async [Symbol.asyncDispose]() {
         if (!workers.delete(started)) return;
         await loop.stop();

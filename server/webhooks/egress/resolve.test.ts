@@ -38,6 +38,27 @@ test("at most 16 lookups run at once, 12 of them for names that never resolved b
   assert.deepEqual([...system.asked.keys()].slice(12), known.slice(0, 4));
 });
 
+test("a name that hung is a stranger again, one that was known before the start is none", async () => {
+  const clock = manualClock();
+  const system = slowSystem();
+  const bounds = { maxAtOnce: 3, maxStrangersAtOnce: 1 };
+  const resolve = systemResolve({ clock, ask: system.ask, ...bounds });
+  resolve.recall(["fails", "hangs", "known"]);
+  const failed = resolve("fails.", LATER);
+  system.asked.get("fails.")?.reject(new Error("gone"));
+  await assert.rejects(failed, /gone/);
+  const hung = resolve("hangs.", LATER);
+  clock.advance(2_001);
+  system.asked.get("hangs.")?.resolve(["8.8.8.8"]);
+  await hung;
+  system.asked.clear();
+
+  for (const name of ["stranger.", "hangs.", "fails.", "known."])
+    resolve(name, LATER).catch(() => {});
+
+  assert.deepEqual([...system.asked.keys()], ["stranger.", "fails.", "known."]);
+});
+
 test("a name that hangs does not keep a known name waiting, once a lookup ends the next one runs", async () => {
   const system = slowSystem();
   const resolve = systemResolve({ clock: manualClock(), ask: system.ask, maxAtOnce: 1 });

@@ -19,6 +19,14 @@ type Lookup = {
   addresses: PromiseWithResolvers<string[]>;
 };
 
+export type SystemResolve = Resolve & {
+  /** Names that resolved before this process began. */
+  recall(hostnames: Iterable<string>): void;
+};
+
+/** As long as an attempt waits for a name. One that took longer is a stranger again, whatever came of it. */
+const HANGS_MS = 2_000;
+
 /** As many names as one installation calls in a day; beyond it the oldest are strangers again. */
 const MAX_KNOWN = 10_000;
 
@@ -32,7 +40,7 @@ export function systemResolve({
   ask = orHostsFile(askSystem),
   maxAtOnce = 16,
   maxStrangersAtOnce = 12,
-}: Options): Resolve {
+}: Options): SystemResolve {
   const underWay = new Map<string, Lookup>();
   const known = new Set<string>();
   let waiting: Lookup[] = [];
@@ -55,6 +63,7 @@ export function systemResolve({
 
   async function run({ name, addresses }: Lookup): Promise<void> {
     const isStranger = !known.has(name);
+    const begunMs = clock.monotonicMs();
     running += 1;
     strangers += isStranger ? 1 : 0;
     try {
@@ -64,6 +73,7 @@ export function systemResolve({
     } catch (error) {
       addresses.reject(error);
     } finally {
+      if (clock.monotonicMs() - begunMs > HANGS_MS) known.delete(name);
       running -= 1;
       strangers -= isStranger ? 1 : 0;
       underWay.delete(name);
@@ -71,7 +81,7 @@ export function systemResolve({
     }
   }
 
-  return (name, deadlineMs) => {
+  function resolve(name: string, deadlineMs: number): Promise<string[]> {
     const joined = underWay.get(name);
     if (joined !== undefined) {
       joined.deadlineMs = Math.max(joined.deadlineMs, deadlineMs);
@@ -82,7 +92,13 @@ export function systemResolve({
     waiting.push(asked);
     startWaiting();
     return asked.addresses.promise;
-  };
+  }
+
+  return Object.assign(resolve, {
+    recall(hostnames: Iterable<string>) {
+      for (const hostname of hostnames) remember(known, `${hostname}.`);
+    },
+  });
 }
 
 function remember(known: Set<string>, name: string): void {
