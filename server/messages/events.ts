@@ -1,6 +1,6 @@
 import type { Status } from "#contract";
 import { deliveryErrors } from "#contract/words";
-import { type Queryable, sql } from "#platform";
+import { type Queryable, type Sql, sql } from "#platform";
 import { eventBody, type StatusChange } from "./event-body.ts";
 import type { MessageRow } from "./message-row.ts";
 import { findMessagesOf } from "./read.ts";
@@ -25,6 +25,11 @@ export function findEvents(db: Queryable, wanted: readonly EventKey[]): Promise<
                   ${wanted.map(({ sequence }) => sequence)}::smallint[]) with ordinality as u (message_id, sequence, n)
       join events e on e.message_id = u.message_id and e.sequence = u.sequence
      order by u.n`);
+}
+
+/** When the change was, for a statement that names its message and sequence so. */
+export function eventTime({ message, sequence }: { message: Sql; sequence: Sql }): Sql {
+  return sql`(select e.at from events e where e.message_id = ${message} and e.sequence = ${sequence})`;
 }
 
 /** The same with the octets that a receiver gets, or would get if there were one. */

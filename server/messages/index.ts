@@ -16,7 +16,7 @@ export { type MessageRow, present } from "./message-row.ts";
 export { messageOfMove, type Move, moveMessages } from "./move.ts";
 export type { BornDelivery, Outbox } from "./outbox.ts";
 export { countedOutbox } from "./move-metrics.ts";
-export { type EventKey, type EventRow, findEventBodies, findEvents } from "./events.ts";
+export { type EventKey, type EventRow, eventTime, findEventBodies, findEvents } from "./events.ts";
 export { keepPartitions, makePartitions } from "./partitions.ts";
 export { redactTexts } from "./redaction.ts";
 export { findMessage, findMessagesOf, type LockedMessage, lockMessagesOf } from "./read.ts";

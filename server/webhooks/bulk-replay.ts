@@ -1,4 +1,5 @@
 import { type Actor, recordAudit } from "#accounts";
+import { eventTime } from "#messages";
 import {
   type Clock,
   type Database,
@@ -8,7 +9,7 @@ import {
   sql,
   type Transaction,
 } from "#platform";
-import { findReplayable, insertReplay, queueReplays } from "./replay.ts";
+import { findReplayable, insertReplay, queueReplays, REPLAYABLE_MS } from "./replay.ts";
 
 /** More at once would be a flood, for receivers too; a second request takes the rest. */
 export const MAX_REPLAYED = 10_000;
@@ -144,8 +145,9 @@ function nextPage(tx: Transaction, replay: Unfinished) {
      limit ${limit}`);
 }
 
-/** What has ended exhausted and neither waits again nor has ended anew. */
+/** What has ended exhausted, neither waits again nor has ended anew, and is not too old. */
 function exhausted({ accountId, since, until }: Exhausted & { until: Date | null }) {
+  const eventAt = eventTime({ message: sql`a.message_id`, sequence: sql`a.sequence` });
   return sql`
     select a.message_id, a.sequence
       from webhook_attempts a
@@ -153,6 +155,7 @@ function exhausted({ accountId, since, until }: Exhausted & { until: Date | null
        and a.ended = 'exhausted'
        and a.at >= ${since}
        and a.at <= coalesce(${until}::timestamptz, clock_timestamp())
+       and ${eventAt} > clock_timestamp() - make_interval(secs => ${REPLAYABLE_MS / 1000})
        and not exists (select from webhook_deliveries w where w.message_id = a.message_id and w.sequence = a.sequence)
        and not exists (select from webhook_attempts l
                         where l.account_id = a.account_id and l.message_id = a.message_id and l.sequence = a.sequence

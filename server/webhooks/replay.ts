@@ -11,7 +11,7 @@ import {
 } from "#platform";
 
 /** However long attempts are kept. */
-const REPLAYABLE_MS = 30 * 86_400_000;
+export const REPLAYABLE_MS = 30 * 86_400_000;
 
 export type ReplayRequest = {
   /** Left out by the operator, who may name any delivery. */
