@@ -23,17 +23,23 @@ type Deps = {
 
 /** A crash loses at most this much of what people see of hosts. */
 const FLUSH_MS = 5_000;
+/** Rarely: it reads all that waits for hosts that are only probed, and a day is long. */
+const GIVE_UP_MS = 60_000;
 const GIVE_UP_PAGE = 500;
 
 /** Notes how receivers do, for people and for the next start, and ends what waited a day for one that is only probed. */
 export function hostKeeper(deps: Deps) {
-  const { db, lanes, metrics, log } = deps;
+  const { db, clock, lanes, metrics, log } = deps;
+  let giveUpAtMs = 0;
 
   async function pass(): Promise<number> {
     await flush();
     const survey = lanes.survey();
     metrics.lanes(survey);
-    return survey.open.length === 0 ? 0 : giveUpWaiting(survey.open);
+    if (survey.open.length === 0 || clock.monotonicMs() < giveUpAtMs) return 0;
+    const givenUp = await giveUpWaiting(survey.open);
+    if (givenUp === 0) giveUpAtMs = clock.monotonicMs() + GIVE_UP_MS;
+    return givenUp;
   }
 
   function flush(): Promise<void> {
