@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { silentLog, systemClock } from "#platform";
 import { webhookWorld } from "../../test/support/webhook-world.ts";
+import { aheadKeeper } from "./ahead.ts";
 import { deliveryIntake } from "./delivery-intake.ts";
-import { laneKeeper } from "./lanes.ts";
 
 test("a fault while webhooks are handed on is logged, and costs none of their places", async () => {
   await using world = await webhookWorld();
@@ -14,17 +14,17 @@ test("a fault while webhooks are handed on is logged, and costs none of their pl
     begin: fault,
     keep: fault,
     offer: fault,
-    kept: () => 0,
     putBack: fault,
     sweep: fault,
     stop: () => Promise.resolve(),
   };
+  const ahead = aheadKeeper({ aheadOf: () => 10 });
   const intake = deliveryIntake({
     db,
     clock: systemClock,
     log: { ...silentLog, error: (_fields, sentence) => void logged.push(sentence) },
     secrets: world.secrets,
-    lanes: { ...laneKeeper({ clock: systemClock }), aheadOf: () => 10 },
+    ahead,
     runner,
     isBehind: () => false,
   });
@@ -40,11 +40,11 @@ test("a fault while webhooks are handed on is logged, and costs none of their pl
     leasedAt: systemClock.now(),
     leasedAtMs: intake.reserve(7n) ?? 0,
   }));
-  assert.equal(intake.coming(7n), 3);
+  assert.equal(ahead.held(7n), 3);
 
   intake.take(born);
   await intake.stop();
 
-  assert.equal(intake.coming(7n), 0);
+  assert.equal(ahead.held(7n), 0);
   assert.deepEqual(logged, ["webhooks were not handed on; their leases bring them back"]);
 });

@@ -1,8 +1,8 @@
 import type { BornDelivery, Outbox } from "#messages";
 import type { Clock, Database, Log, SecretBox } from "#platform";
+import type { Ahead } from "./ahead.ts";
 import { type ClaimedDelivery, readSecrets } from "./deliveries.ts";
 import type { DeliveryRunner } from "./delivery-runner.ts";
-import type { Lanes } from "./lanes.ts";
 import { idsOf } from "./record-attempts.ts";
 
 type Deps = {
@@ -10,15 +10,13 @@ type Deps = {
   clock: Clock;
   log: Log;
   secrets: SecretBox;
-  lanes: Lanes;
+  ahead: Ahead;
   runner: DeliveryRunner;
   /** Whether something waits for a claim in this lane: it is older, so it goes first. */
   isBehind: (hostKey: bigint) => boolean;
 };
 
 export type DeliveryIntake = Required<Pick<Outbox, "reserve" | "take" | "release">> & {
-  /** How many places are kept in a lane. */
-  coming(hostKey: bigint): number;
   /** Keeps no more places, and resolves when all that came has been handed on. */
   stop(): Promise<void>;
 };
@@ -31,18 +29,11 @@ export const UNSIGNED_WAIT_MS = 5_000;
  * for lanes where answers come fast, and no more than can begin soon; all others are claimed.
  */
 export function deliveryIntake(deps: Deps): DeliveryIntake {
-  const { db, clock, log, secrets, lanes, runner, isBehind } = deps;
-  const places = new Map<bigint, number>();
+  const { db, clock, log, secrets, ahead, runner, isBehind } = deps;
   const underWay = new Set<Promise<void>>();
   let isStopping = false;
 
-  const coming = (hostKey: bigint) => places.get(hostKey) ?? 0;
-
-  function leave(hostKey: bigint): void {
-    const left = coming(hostKey) - 1;
-    if (left > 0) places.set(hostKey, left);
-    else places.delete(hostKey);
-  }
+  const leave = (hostKey: bigint) => ahead.add(hostKey, -1);
 
   async function handOn(born: readonly BornDelivery[]): Promise<void> {
     // Read for these, and never kept: a secret that was dropped signs nothing more.
@@ -62,11 +53,9 @@ export function deliveryIntake(deps: Deps): DeliveryIntake {
   }
 
   return {
-    coming,
     reserve(hostKey) {
-      const room = lanes.aheadOf(hostKey) - runner.kept(hostKey) - coming(hostKey);
-      if (isStopping || room <= 0 || isBehind(hostKey)) return null;
-      places.set(hostKey, coming(hostKey) + 1);
+      if (isStopping || !ahead.hasRoom(hostKey) || isBehind(hostKey)) return null;
+      ahead.add(hostKey, 1);
       return clock.monotonicMs();
     },
     release: (hostKeys) => hostKeys.forEach(leave),

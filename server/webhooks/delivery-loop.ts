@@ -9,6 +9,7 @@ import {
   type SecretBox,
   type Tracer,
 } from "#platform";
+import { aheadKeeper } from "./ahead.ts";
 import { claimDeliveries, type Claims } from "./deliveries.ts";
 import { deliveryIntake, type DeliveryIntake, UNSIGNED_WAIT_MS } from "./delivery-intake.ts";
 import { deliveryMetrics } from "./delivery-metrics.ts";
@@ -56,8 +57,10 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
   const { db, clock, log, lanes, secrets } = deps;
   const metrics = deliveryMetrics(deps.metrics);
   const recorder = attemptRecorder({ db, clock, log, metrics: deps.metrics, onFreed: wake });
+  const ahead = aheadKeeper(lanes);
   const runner = deliveryRunner({
     ...deps,
+    ahead,
     metrics,
     recorder,
     random: deps.random ?? Math.random,
@@ -66,7 +69,7 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
     },
   });
   const isBehind = (hostKey: bigint) => named.first.has(hostKey);
-  const intake = deliveryIntake({ db, clock, log, secrets, lanes, runner, isBehind });
+  const intake = deliveryIntake({ db, clock, log, secrets, ahead, runner, isBehind });
   const hosts = hostKeeper({ db, clock, log, lanes, metrics });
   const named = { first: namedLanes(lanes), again: namedLanes(lanes) };
   let after = BEFORE_ALL_LANES;
@@ -136,8 +139,12 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
     const hostKeys = named[kind].sift();
     const grants = lanes.grant(hostKeys, kind);
     const free = new Map(grants.map(({ hostKey, slots }) => [hostKey, slots]));
+    // Only first attempts are claimed ahead: the lease of one that was interrupted before must mean
+    // that it has begun, or three crashes would end what was never tried.
+    const dealt = kind === "first" ? ahead.deal(hostKeys) : new Map<bigint, number>();
+    for (const [hostKey, count] of dealt) ahead.add(hostKey, count);
     const wish = hostKeys
-      .map((hostKey) => ({ hostKey, most: (free.get(hostKey) ?? 0) + aheadOf(hostKey, kind) }))
+      .map((hostKey) => ({ hostKey, most: (free.get(hostKey) ?? 0) + (dealt.get(hostKey) ?? 0) }))
       .filter(({ most }) => most > 0);
     try {
       if (wish.length === 0) return 0;
@@ -151,19 +158,9 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
       hand(claims, kind, free);
       return claims.deliveries.length;
     } finally {
+      for (const [hostKey, count] of dealt) ahead.add(hostKey, -count);
       for (const [hostKey, slots] of free) if (slots > 0) lanes.giveBack({ hostKey, slots }, kind);
     }
-  }
-
-  /**
-   * Only first attempts are claimed ahead: the lease of one that was interrupted before must mean
-   * that it has begun, or three crashes would end what was never tried.
-   */
-  function aheadOf(hostKey: bigint, kind: Kind): number {
-    if (kind === "again") return 0;
-    const most = lanes.aheadOf(hostKey);
-    const kept = runner.kept(hostKey) + intake.coming(hostKey);
-    return 2 * kept <= most ? most - kept : 0;
   }
 
   function hand(claims: Claims, kind: Kind, free: Map<bigint, number>): void {

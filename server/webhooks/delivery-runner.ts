@@ -1,4 +1,5 @@
 import type { Clock, Log, Tracer } from "#platform";
+import type { Ahead } from "./ahead.ts";
 import { conclude } from "./conclude.ts";
 import type { Claim, ClaimedDelivery } from "./deliveries.ts";
 import { attemptSpan } from "./attempt-span.ts";
@@ -16,6 +17,7 @@ type Deps = {
   log: Log;
   metrics: DeliveryMetrics;
   lanes: Lanes;
+  ahead: Ahead;
   poster: Poster;
   recorder: AttemptRecorder;
   policy: EgressPolicy;
@@ -33,8 +35,6 @@ export type DeliveryRunner = {
   keep(delivery: ClaimedDelivery, kind: Kind): void;
   /** Keeps it, and begins what can begin in its lane. */
   offer(delivery: ClaimedDelivery, kind: Kind): void;
-  /** How many are kept for a lane. */
-  kept(hostKey: bigint): number;
   /** Gives a claim back. */
   putBack(claim: Claim, waitMs: number): void;
   /** Begins what can begin by now, gives back what has waited too long. */
@@ -52,7 +52,7 @@ const DRAIN_MS = 11_000;
 
 /** Takes claimed deliveries through their one attempt, as the slots allow. */
 export function deliveryRunner(deps: Deps): DeliveryRunner {
-  const { clock, log, lanes, poster, recorder, metrics } = deps;
+  const { clock, log, lanes, ahead, poster, recorder, metrics } = deps;
   const waiting = new Map<bigint, Kept[]>();
   /** Lanes that have a slot and whose host name is full. */
   const crowded = new Map<string, Set<bigint>>();
@@ -71,6 +71,7 @@ export function deliveryRunner(deps: Deps): DeliveryRunner {
     if (!lanes.begin(hostKey, kind, place)) {
       crowded.set(place.hostname, (crowded.get(place.hostname) ?? new Set()).add(hostKey));
       lineOf(hostKey).unshift({ kind, delivery });
+      ahead.add(hostKey, 1);
       return false;
     }
     inFlight += 1;
@@ -143,11 +144,12 @@ export function deliveryRunner(deps: Deps): DeliveryRunner {
       const isTooLate = isLate(delivery);
       if (!isTooLate && !lanes.take(hostKey, kind)) break;
       line.shift();
+      ahead.add(hostKey, -1);
       if (isTooLate) putBack(delivery, 0);
       else if (!begin(delivery, kind)) break;
     }
     if (line.length === 0) waiting.delete(hostKey);
-    if (2 * line.length <= lanes.aheadOf(hostKey)) deps.onRoom();
+    if (line.length === 0 || ahead.isShort(hostKey)) deps.onRoom();
   }
 
   function beginCrowded(hostname: string): void {
@@ -157,6 +159,11 @@ export function deliveryRunner(deps: Deps): DeliveryRunner {
     hostKeys.delete(hostKey);
     if (hostKeys.size === 0) crowded.delete(hostname);
     beginNext(hostKey);
+  }
+
+  function keep(delivery: ClaimedDelivery, kind: Kind): void {
+    lineOf(delivery.hostKey).push({ kind, delivery });
+    ahead.add(delivery.hostKey, 1);
   }
 
   function lineOf(hostKey: bigint): Kept[] {
@@ -178,12 +185,11 @@ export function deliveryRunner(deps: Deps): DeliveryRunner {
 
   return {
     begin,
-    keep: (delivery, kind) => void lineOf(delivery.hostKey).push({ kind, delivery }),
+    keep,
     offer(delivery, kind) {
-      lineOf(delivery.hostKey).push({ kind, delivery });
+      keep(delivery, kind);
       beginNext(delivery.hostKey);
     },
-    kept: (hostKey) => waiting.get(hostKey)?.length ?? 0,
     putBack,
     sweep() {
       for (const hostKey of waiting.keys()) beginNext(hostKey);

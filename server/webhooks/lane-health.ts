@@ -84,13 +84,13 @@ export function capOf(lane: LaneHealth, nowMs: number): number {
   return health === "proven" ? lane.window : UNPROVEN_CAP;
 }
 
-/** How many more can begin soon: claimed ahead, they need not wait for the next claim. */
-export function aheadOf(lane: LaneHealth, nowMs: number): number {
+/** How many more can begin soon in so many slots: claimed ahead, they need not wait for the next claim. */
+export function aheadOf(lane: LaneHealth, nowMs: number, slots: number): number {
   const { averageMs } = lane;
   const health = healthNow(lane, nowMs);
   // Elsewhere a claim would likely wait in vain.
   if (averageMs === null || (health !== "proven" && health !== "failing")) return 0;
-  const soon = (capOf(lane, nowMs) * AHEAD_MS) / Math.max(1, averageMs);
+  const soon = (Math.min(slots, capOf(lane, nowMs)) * AHEAD_MS) / Math.max(1, averageMs);
   return Math.min(MAX_AHEAD, Math.floor(soon));
 }
 

@@ -55,8 +55,11 @@ export type Lanes = {
   healthOf(hostKey: bigint): Health;
   /** False where nothing may begin before its next probe, whatever slots are free. */
   mayTry(hostKey: bigint): boolean;
-  /** How many first attempts may be claimed beyond its free slots, because they can begin soon. */
-  aheadOf(hostKey: bigint): number;
+  /**
+   * How many first attempts may be claimed beyond its free slots, because they can begin soon; with
+   * `slots`, where it has no more than these.
+   */
+  aheadOf(hostKey: bigint, slots?: number): number;
   /** The lanes used since the last call. */
   takeChanges(): LaneReport[];
   /** How many lanes have each health, how many slots those have taken, and which are open. */
@@ -265,9 +268,9 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
       const lane = lanes.get(hostKey);
       return lane === undefined || capOf(lane.state, clock.monotonicMs()) > 0;
     },
-    aheadOf(hostKey) {
+    aheadOf(hostKey, slots = caps.all) {
       const lane = lanes.get(hostKey);
-      return lane === undefined ? 0 : aheadOf(lane.state, clock.monotonicMs());
+      return lane === undefined ? 0 : aheadOf(lane.state, clock.monotonicMs(), slots);
     },
     takeChanges() {
       const nowMs = clock.monotonicMs();
