@@ -153,8 +153,8 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
       const nowMs = clock.monotonicMs();
       const claims = await claimDeliveries(db, { lanes: wish, kind, nowMs, secrets });
       const taken = Map.groupBy(claims.deliveries, ({ hostKey }) => hostKey);
-      for (const { hostKey, most } of wish)
-        if ((taken.get(hostKey)?.length ?? 0) >= most) named[kind].add(hostKey);
+      const served = wish.filter(({ hostKey, most }) => (taken.get(hostKey)?.length ?? 0) >= most);
+      named[kind].addServed(served.map(({ hostKey }) => hostKey));
       hand(claims, kind, free);
       return claims.deliveries.length;
     } finally {

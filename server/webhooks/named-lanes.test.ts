@@ -58,6 +58,25 @@ test("an account's strangers take no place from its receiver that is known to be
   assert.ok(named.has(key(1, 65_535)));
 });
 
+test("lanes that were served make way for those of their account that found no place", () => {
+  const named = namedLanes(laneKeeper({ clock: manualClock() }));
+  const serve = (hostKeys: bigint[]) => {
+    hostKeys.forEach(named.delete);
+    named.addServed(hostKeys);
+  };
+  const backlog = Array.from({ length: 625 }, (_, host) => key(1, host));
+  backlog.forEach(named.add);
+
+  serve(backlog);
+  assert.deepEqual(named.sift(), backlog, "while nobody waits they keep their places");
+  named.add(key(1, 1_000));
+  assert.ok(!named.has(key(1, 1_000)));
+  serve(backlog.slice(0, 2));
+  named.add(key(1, 1_000));
+
+  assert.deepEqual(named.sift(), [...backlog.slice(2), key(1, 1), key(1, 1_000)]);
+});
+
 test("a lane that waits for its probe has no place, and has one when the probe may go", () => {
   const clock = manualClock();
   const lanes = laneKeeper({ clock, random: () => 0.5 });

@@ -1,10 +1,16 @@
 import { accountOf } from "#messages";
+import { increase } from "./ahead.ts";
 import type { Lanes } from "./lanes.ts";
 
 /** Lanes known to have something due. What finds no place here is found by a later walk. */
 export type NamedLanes = {
   add(hostKey: bigint): void;
   delete(hostKey: bigint): void;
+  /**
+   * Names again what was served and may have more. As many make way as others of their account found
+   * no place, until a walk finds them: else lanes with a lasting backlog would keep theirs for ever.
+   */
+  addServed(hostKeys: readonly bigint[]): void;
   has(hostKey: bigint): boolean;
   isEmpty(): boolean;
   /** Those that may be tried; forgets what waits for a probe, and what is beyond an account's share. */
@@ -16,39 +22,52 @@ const PLACES = 10_000;
 /** Accounts share the places as if there were so many more of them. */
 const ABSENT_ACCOUNTS = 15;
 
-/** How many lanes of each account are named. */
-type Pool = Map<bigint, number>;
+/** Of each account, how many lanes are named, and how many found no place since others were served. */
+type Pool = { named: Map<bigint, number>; refused: Map<bigint, number> };
 
 export function namedLanes(lanes: Pick<Lanes, "healthOf" | "mayTry">): NamedLanes {
   const named = new Map<bigint, Pool>();
-  const proven: Pool = new Map();
-  const others: Pool = new Map();
+  const proven: Pool = { named: new Map(), refused: new Map() };
+  const others: Pool = { named: new Map(), refused: new Map() };
+
+  const poolOf = (hostKey: bigint) => (lanes.healthOf(hostKey) === "proven" ? proven : others);
 
   function add(hostKey: bigint): void {
     if (named.has(hostKey) || !lanes.mayTry(hostKey)) return;
-    const pool = lanes.healthOf(hostKey) === "proven" ? proven : others;
-    const own = pool.get(accountOf(hostKey)) ?? 0;
-    if (own >= shareOf(pool)) return;
+    const pool = poolOf(hostKey);
+    if (namedOf(pool, hostKey) >= shareOf(pool)) {
+      increase(pool.refused, accountOf(hostKey), 1);
+      return;
+    }
     named.set(hostKey, pool);
-    pool.set(accountOf(hostKey), own + 1);
+    increase(pool.named, accountOf(hostKey), 1);
+  }
+
+  function addServed(hostKeys: readonly bigint[]): void {
+    for (const hostKey of hostKeys) {
+      const { refused } = poolOf(hostKey);
+      if (refused.has(accountOf(hostKey))) increase(refused, accountOf(hostKey), -1);
+      else add(hostKey);
+    }
+    proven.refused.clear();
+    others.refused.clear();
   }
 
   function remove(hostKey: bigint): void {
     const pool = named.get(hostKey);
     if (pool === undefined) return;
     named.delete(hostKey);
-    const own = (pool.get(accountOf(hostKey)) ?? 0) - 1;
-    if (own > 0) pool.set(accountOf(hostKey), own);
-    else pool.delete(accountOf(hostKey));
+    increase(pool.named, accountOf(hostKey), -1);
   }
 
   function mayStay(hostKey: bigint, pool: Pool): boolean {
-    return lanes.mayTry(hostKey) && (pool.get(accountOf(hostKey)) ?? 0) <= shareOf(pool);
+    return lanes.mayTry(hostKey) && namedOf(pool, hostKey) <= shareOf(pool);
   }
 
   return {
     add,
     delete: remove,
+    addServed,
     has: (hostKey) => named.has(hostKey),
     isEmpty: () => named.size === 0,
     sift() {
@@ -60,5 +79,9 @@ export function namedLanes(lanes: Pick<Lanes, "healthOf" | "mayTry">): NamedLane
 
 /** For each account at least one, so that whoever has none finds a place whatever others have. */
 function shareOf(pool: Pool): number {
-  return Math.max(1, Math.floor(PLACES / (pool.size + ABSENT_ACCOUNTS)));
+  return Math.max(1, Math.floor(PLACES / (pool.named.size + ABSENT_ACCOUNTS)));
+}
+
+function namedOf(pool: Pool, hostKey: bigint): number {
+  return pool.named.get(accountOf(hostKey)) ?? 0;
 }
