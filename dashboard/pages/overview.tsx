@@ -1,7 +1,8 @@
 import { Alert, Grid, SimpleGrid, Skeleton, Stack } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
+import { useQueryClient } from "@tanstack/react-query";
 import { type LinkProps, useNavigate, useSearch } from "@tanstack/react-router";
-import { Suspense, useState } from "react";
+import { Suspense, useEffect, useState } from "react";
 import type { Alert as AlertData } from "#contract";
 import { formatNumber } from "../format.ts";
 import type { RangeSearch } from "../range.ts";
@@ -14,7 +15,7 @@ import { TextLink } from "../ui/link.tsx";
 import { Page } from "../ui/page.tsx";
 import { RangePicker } from "../ui/range-picker.tsx";
 import { useZone } from "../ui/zone.tsx";
-import { useRead } from "../use-read.ts";
+import { askAgainAll, useRead } from "../use-read.ts";
 import { Figures } from "./overview/figures.tsx";
 import { Walk } from "./overview/walk.tsx";
 import { walkSteps } from "./overview/walk-steps.ts";
@@ -71,6 +72,7 @@ function Numbers({
 }) {
   const { accountId } = useAccount();
   const query = useStatsQuery(search);
+  useSlidingStats(query.range !== "custom");
   const summary = useRead(
     "GET /console/accounts/{accountId}/stats/summary",
     { params: { accountId }, query },
@@ -97,6 +99,23 @@ export type StatsQuery = ReturnType<typeof useStatsQuery>;
 function useStatsQuery({ range = "24h", from, to }: RangeSearch) {
   const zone = useZone();
   return from && to ? { range: "custom" as const, from, to, zone } : { range, zone };
+}
+
+/** The shortest bucket of a chart. */
+const SLIDE_MS = 60_000;
+
+/** A relative range moves on with the clock, of which no event tells. */
+function useSlidingStats(isRelative: boolean): void {
+  const client = useQueryClient();
+  useEffect(() => {
+    if (!isRelative) return undefined;
+    const timer = setInterval(() => {
+      // What nobody sees is asked again when they look.
+      if (document.visibilityState !== "visible") return;
+      askAgainAll(client, { predicate: ({ queryKey }) => String(queryKey[0]).includes("/stats/") });
+    }, SLIDE_MS);
+    return () => clearInterval(timer);
+  }, [client, isRelative]);
 }
 
 /** Of the same height as what comes, so that nothing jumps. */

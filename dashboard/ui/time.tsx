@@ -1,5 +1,5 @@
 import { Tooltip, UnstyledButton } from "@mantine/core";
-import { nowMs } from "../clock.ts";
+import { useRelativeNow } from "../clock.ts";
 import { formatClock, formatRelative, formatTime, toIso } from "../format.ts";
 import { words } from "../text/words.ts";
 import { copyText } from "./copy.ts";
@@ -15,12 +15,13 @@ type Props = {
 /** A time in the reader's zone. Hover or focus tells it in full, a click copies it as ISO 8601. */
 export function Time({ at, form = "full" }: Props) {
   const zone = useZone();
+  const relative = formatRelative(at, useRelativeNow());
   const shown = {
     full: () => formatTime(at, zone),
     clock: () => formatClock(at, zone),
-    relative: () => formatRelative(at, nowMs()),
+    relative: () => relative,
   }[form]();
-  const hint = words.timeHint(formatTime(at, zone), toIso(at), formatRelative(at, nowMs()));
+  const hint = words.timeHint(formatTime(at, zone), toIso(at), relative);
   return (
     <Tooltip label={hint} multiline events={{ hover: true, focus: true, touch: true }}>
       <UnstyledButton

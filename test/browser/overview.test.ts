@@ -197,7 +197,7 @@ async function textOf(stream: NodeJS.ReadableStream): Promise<string> {
   return text;
 }
 
-test("a range changes the address and asks once per panel; a bar narrows it, an empty one offers more", async () => {
+test("a range changes the address and asks once per panel; a bar narrows it, an empty one offers more, and time moves it on", async () => {
   await counted();
   await using tab = await site.signedIn(ada, "/");
   const { page } = tab;
@@ -206,8 +206,10 @@ test("a range changes the address and asks once per panel; a bar narrows it, an 
   const before = tab.requests.length;
   await page.getByLabel("Range").selectOption("7d");
   await page.waitForURL(`${site.url}/?range=7d`);
-  const asked = () =>
-    tab.requests.slice(before).flatMap((each) => /stats\/(\w+)\?range=7d/.exec(each)?.[1] ?? []);
+  const asked = (range = "7d") =>
+    tab.requests
+      .slice(before)
+      .flatMap((each) => new RegExp(`stats/(\\w+)\\?range=${range}`).exec(each)?.[1] ?? []);
   const panels = ["credits", "errors", "latency", "statuses", "summary", "webhooks"];
   await eventually("all panels asked", () => Promise.resolve(asked().length >= panels.length));
   assert.deepEqual(asked().toSorted(), panels);
@@ -228,9 +230,29 @@ test("a range changes the address and asks once per panel; a bar narrows it, an 
   await page.goto(`${site.url}/?from=2026-01-01T00:00:00.000Z&to=2026-01-02T00:00:00.000Z`);
   await page.getByText("Nothing in this range").waitFor();
   await tab.check("no match");
+  await page.evaluate(QUICK_MINUTES);
   await page.getByRole("button", { name: "Show the last 30 days" }).click();
   await page.waitForURL(`${site.url}/?range=30d`);
+  await eventually("all panels asked again", () => {
+    const again = asked("30d");
+    return Promise.resolve(panels.every((name) => again.indexOf(name) < again.lastIndexOf(name)));
+  });
+  await page.getByRole("link", { name: "API keys" }).click();
+  await page.getByText("in 2 days").waitFor();
+  await page.evaluate(TOMORROW);
+  await page.getByText("in 23 hours").waitFor();
 });
+
+/** A minute of what is done again and again takes a second. The stream has its own, shorter pace. */
+const QUICK_MINUTES = `{
+  const real = setInterval;
+  window.setInterval = (act, ms) => real(act, ms < 30_000 ? ms : ms / 60);
+}`;
+
+const TOMORROW = `{
+  const real = Date.now;
+  Date.now = () => real() + 25 * 3_600_000;
+}`;
 
 test("a day begins at the midnight of the reader's zone, which the page names", async () => {
   const travel = await site.account({ name: "Travel" });

@@ -1,6 +1,6 @@
 import { Badge, Checkbox, Group, Stack, Text } from "@mantine/core";
 import type { WebhookDelivery } from "#contract";
-import { nowMs } from "../../clock.ts";
+import { useRelativeNow } from "../../clock.ts";
 import { formatDuration, formatRelative } from "../../format.ts";
 import { webhooksText as text } from "../../text/webhooks.ts";
 import { TextLink } from "../../ui/link.tsx";
@@ -109,8 +109,8 @@ export const COLUMNS: Column<WebhookDelivery>[] = [
 ];
 
 function NextAttempt({ row }: { row: WebhookDelivery }) {
+  const now = useRelativeNow();
   if (row.state !== "retrying" || row.nextAttemptAt === null) return null;
-  const now = nowMs();
   const isDue = Date.parse(row.nextAttemptAt) <= now;
   return (
     <Text span size="xs" c="dimmed">
