@@ -130,18 +130,18 @@ function PasswordPart() {
     toast({ title: text.passwordChanged, message: text.passwordChangedHint });
   }
   function refuse(failure: Failure): void {
-    if (failure.code !== "PROOF_FAILED") return void fields.take(failure);
+    if (failure.code !== "PROOF_FAILED") return fields.take(failure);
     fields.setFieldError("currentPassword", text.wrongPassword);
     fields.getInputNode("currentPassword")?.focus();
   }
-  const isAtField =
-    change.failure?.code === "PROOF_FAILED" || Object.keys(fields.errors).length > 0;
+  const isAtField = change.failure?.code === "PROOF_FAILED";
+  const failure = isAtField ? undefined : fields.general(change.failure);
   const toggle = { "aria-label": words.showPassword };
   return (
     <Part title={text.password}>
       <form onSubmit={fields.submit((values) => void send(values))} noValidate>
         <Stack gap="md">
-          {change.failure && !isAtField && <FailureLine failure={change.failure} />}
+          {failure && <FailureLine failure={failure} />}
           <input type="hidden" autoComplete="username" value={email} readOnly />
           <PasswordInput
             label={text.currentPassword}

@@ -108,19 +108,18 @@ function SettingsForm({ account, onDirty, onPresent }: FormProps) {
     onPresent(outcome.result);
   }
   async function refuse(failure: Failure): Promise<void> {
-    if (failure.code !== "VERSION_CONFLICT") return void fields.take(failure);
+    if (failure.code !== "VERSION_CONFLICT") return fields.take(failure);
     const params = { accountId };
     onPresent(await call("GET /console/accounts/{accountId}", { params }));
     toast({ title: text.conflict, message: text.conflictHint, isWarning: true });
   }
+  const failure = fields.general(save.failure);
   const isDirty = fields.isDirty();
   useEffect(() => onDirty(isDirty), [onDirty, isDirty]);
   return (
     <form onSubmit={fields.submit((values) => void send(values))} noValidate>
       <Stack gap="md">
-        {save.failure && Object.keys(fields.errors).length === 0 && (
-          <FailureLine failure={save.failure} />
-        )}
+        {failure && <FailureLine failure={failure} />}
         {denial && (
           <Alert variant="outline" color="gray">
             {denial}

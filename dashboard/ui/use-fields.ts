@@ -8,8 +8,10 @@ type Checks<Values> = {
 export type Fields<Values extends Record<string, unknown>> = UseFormReturnType<Values> & {
   /** Sends the form; with a wrong field the focus goes to the first of them. */
   submit: (send: (values: Values) => void) => (event?: React.SubmitEvent<HTMLFormElement>) => void;
-  /** Puts what the server says at the fields; answers what is left to be said in general. */
-  take: (failure: Failure) => string | undefined;
+  /** Puts what the server says at the fields. */
+  take: (failure: Failure) => void;
+  /** The failure, unless it was all told at the fields: also when they have been changed since. */
+  general: (failure: Failure | undefined) => Failure | undefined;
 };
 
 /** The fields of a form, their checks, and where the focus goes when one of them is wrong. */
@@ -27,14 +29,15 @@ export function useFields<Values extends Record<string, unknown>>(
     const [name] = Object.keys(errors);
     if (name !== undefined) form.getInputNode(name)?.focus();
   };
+  const split = (failure: Failure) => fieldErrors(failure, Object.keys(initialValues));
   return {
     ...form,
     submit: (send) => form.onSubmit(send, focusFirst),
     take: (failure) => {
-      const { fields, general } = fieldErrors(failure, Object.keys(initialValues));
+      const { fields } = split(failure);
       form.setErrors(fields);
       focusFirst(fields);
-      return general;
     },
+    general: (failure) => (failure && split(failure).general !== undefined ? failure : undefined),
   };
 }

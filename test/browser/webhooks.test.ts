@@ -119,6 +119,8 @@ test("without webhooks the page says what comes; a test event shows the answer a
   await dialog(page).getByText("a reserved address that is never called").waitFor();
   await dialog(page).getByLabel("Address").and(page.locator(":focus")).waitFor();
   await dialog(page).getByLabel("Address").fill(target.url);
+  await dialog(page).getByText("a reserved address").waitFor({ state: "detached" });
+  assert.equal(await dialog(page).getByRole("alert").count(), 0, "nor is it told elsewhere");
   await press("Send");
   await dialog(page).getByText("The receiver did not accept it").waitFor();
   await dialog(page).getByText("The receiver answered 500. See its own log").waitFor();

@@ -46,13 +46,13 @@ export function TestEvent({ onClose }: { onClose: () => void }) {
     if (outcome?.ok === false) fields.take(outcome.failure);
     setResult(outcome?.ok ? outcome.result : undefined);
   }
-  const isFieldFailure = test.failure !== undefined && fields.errors["url"] !== undefined;
+  const failure = fields.general(test.failure);
   return (
     <Dialog onClose={onClose} title={text.title} size="lg">
       <form onSubmit={fields.submit((values) => void send(values))} noValidate>
         <Stack gap="md">
           <Text size="sm">{text.lead}</Text>
-          {test.failure && !isFieldFailure && <FailureLine failure={test.failure} />}
+          {failure && <FailureLine failure={failure} />}
           <TextInput
             label={text.url}
             description={text.urlHint}
