@@ -45,6 +45,7 @@ function Composer() {
           <Counter
             content={fields.values.text}
             price={price}
+            failure={fields.general(price.failure)}
             denial={denial}
             onReplace={(content) => fields.setFieldValue("text", content)}
           />

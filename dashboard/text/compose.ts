@@ -31,6 +31,7 @@ export const composeText = {
   balanceAfter: "Balance after",
   tooLittle: (balance: string) => `Too little: ${balance} now`,
   pricing: "…",
+  unpriced: "–",
   priceDenied: "Only those who may send are told the price.",
   forcesUcs2: "These characters are not in the GSM alphabet, so the text is sent as UCS-2:",
   replaceAll: "Replace with plain characters",

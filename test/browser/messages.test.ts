@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Message } from "#contract";
-import { sql } from "#platform";
+import { bookCredits } from "#credits";
+import { sql, systemClock } from "#platform";
 import { siteOfFile } from "../support/site.ts";
 
 const { site, account, ada } = await siteOfFile();
@@ -143,10 +144,10 @@ test("who changes a text whose answer was lost is told that it was sent, and can
   assert.deepEqual(await texts(), [{ text: "First" }, { text: "Second" }]);
 });
 
-test("a message that the account cannot pay for names price and balance", async () => {
+test("a message that the account cannot pay for names price and balance, which follow what is booked; without a price the page says why", async () => {
   const poor = await site.account({ name: "Poor", credits: 1 });
   const owner = await site.person("Poor Owner", [[poor, "owner"]]);
-  await using tab = await site.signedIn(owner, "/compose", { statuses: [402] });
+  await using tab = await site.signedIn(owner, "/compose", { statuses: [402, 503] });
 
   await tab.page.getByLabel("Recipient").fill("4915112345678");
   await tab.page.getByLabel("Text").fill("a".repeat(161));
@@ -155,6 +156,21 @@ test("a message that the account cannot pay for names price and balance", async 
 
   await tab.page.getByText("This costs 2 credits, and the account has 1 credit.").waitFor();
   await tab.check("refused");
+
+  const { accountId } = poor;
+  const topup = { kind: "topup", amount: 9, note: "More", actor: "cli" } as const;
+  await bookCredits(site.db, { accountId, ...topup, now: systemClock.now() });
+  await tab.page.locator("[data-counter=balance]").getByText("8", { exact: true }).waitFor();
+  await tab.page.route("**/messages/preview", (route) =>
+    route.fulfill({ status: 503, json: { error: { code: "INTERNAL", requestId: "r1" } } }),
+  );
+  await tab.page.getByLabel("Text").fill("Hello");
+  const counter = tab.page.getByRole("region", { name: "What it will cost" });
+  await counter.getByText("Something failed inside Posthorn").waitFor();
+  await tab.check("no price");
+  await tab.page.unroute("**/messages/preview");
+  await counter.getByRole("button", { name: "Try again" }).click();
+  await tab.page.getByRole("button", { name: "Send for 1 credit" }).waitFor();
 });
 
 test("filters live in the address, Back walks them, and unknown ones leave it", async () => {

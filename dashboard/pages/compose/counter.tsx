@@ -1,8 +1,11 @@
 import { Button, DataList, Group, Paper, Stack, Text, Title } from "@mantine/core";
 import { nonGsmCharacters, splitText } from "#contract/segments";
+import type { Failure } from "../../failure.ts";
 import { formatNumber } from "../../format.ts";
+import { useAccount } from "../../session.ts";
 import { composeText as text } from "../../text/compose.ts";
 import { messagesText } from "../../text/messages.ts";
+import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { SegmentRuler } from "../../ui/segment-ruler.tsx";
 import classes from "./counter.module.css";
 import { hasPlain, toPlain } from "./plain-characters.ts";
@@ -11,6 +14,8 @@ import type { Price } from "./use-price.ts";
 type Props = {
   content: string;
   price: Price;
+  /** Why there is no price, unless a field tells it. */
+  failure: Failure | undefined;
   /** Why this person is not told the price; undefined where they are. */
   denial: string | undefined;
   onReplace: (content: string) => void;
@@ -19,7 +24,8 @@ type Props = {
 type Row = [label: string, value: string, name: string];
 
 /** Encoding and segments at once, from the one function; the price as soon as the service says it. */
-export function Counter({ content, price, denial, onReplace }: Props) {
+export function Counter({ content, price, failure, denial, onReplace }: Props) {
+  const { balance } = useAccount();
   const { encoding, segments, units, unitsLeft } = splitText(content);
   const isEmpty = content === "";
   const rows: Row[] = [
@@ -30,7 +36,7 @@ export function Counter({ content, price, denial, onReplace }: Props) {
       "characters",
     ],
     [text.segments, formatNumber(isEmpty ? 0 : segments), "segments"],
-    ...(denial === undefined ? priceRows(price) : []),
+    ...(denial === undefined ? priceRows(price, balance) : []),
   ];
   return (
     <Paper withBorder p="md" component="section" aria-label={text.counter}>
@@ -46,6 +52,7 @@ export function Counter({ content, price, denial, onReplace }: Props) {
             </DataList.Item>
           ))}
         </DataList>
+        {failure && <FailurePanel failure={failure} onRetry={price.retry} />}
         {denial !== undefined && (
           <Text size="sm" c="dimmed">
             {text.priceDenied} {denial}
@@ -58,15 +65,16 @@ export function Counter({ content, price, denial, onReplace }: Props) {
   );
 }
 
-function priceRows({ preview }: Price): Row[] {
-  const credits = preview ? formatNumber(preview.credits) : text.pricing;
+/** The balance is that of the header, which follows every booking; the price knows only its own moment. */
+function priceRows({ preview, failure }: Price, balance: number): Row[] {
+  const unknown = failure ? text.unpriced : text.pricing;
   return [
-    [text.credits, credits, "credits"],
-    [text.balanceAfter, preview ? balanceAfter(preview) : text.pricing, "balance"],
+    [text.credits, preview ? formatNumber(preview.credits) : unknown, "credits"],
+    [text.balanceAfter, preview ? balanceAfter(balance, preview.credits) : unknown, "balance"],
   ];
 }
 
-function balanceAfter({ balance, credits }: { balance: number; credits: number }): string {
+function balanceAfter(balance: number, credits: number): string {
   return balance < credits
     ? text.tooLittle(formatNumber(balance))
     : formatNumber(balance - credits);

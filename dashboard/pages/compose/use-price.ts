@@ -2,7 +2,7 @@ import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type { NewMessage } from "#contract";
 import { type Answer, call } from "../../api.ts";
-import { type Failure, toFailure } from "../../failure.ts";
+import { type Failure, offline, toFailure } from "../../failure.ts";
 import { useAccount } from "../../session.ts";
 
 const TYPING_MS = 300;
@@ -11,6 +11,7 @@ export type Price = {
   /** What the service says of exactly this message; undefined while it is asked. */
   preview: Answer<"POST /console/accounts/{accountId}/messages/preview"> | undefined;
   failure: Failure | undefined;
+  retry: () => void;
   /** The carrier of the last number that had one. */
   carrier: Answer<"POST /console/accounts/{accountId}/messages/preview">["carrier"] | undefined;
 };
@@ -30,7 +31,6 @@ export function usePrice(fields: NewMessage | undefined): Price {
       ),
     enabled: settled !== undefined,
     placeholderData: keepPreviousData,
-    retry: false,
     staleTime: 0,
     gcTime: 0,
   });
@@ -38,7 +38,13 @@ export function usePrice(fields: NewMessage | undefined): Price {
   const isCurrent = isSettled && !query.isPlaceholderData && fields !== undefined;
   return {
     preview: isCurrent && !query.error ? query.data : undefined,
-    failure: isCurrent && query.error ? toFailure(query.error) : undefined,
+    failure: isCurrent && query.error ? asked(toFailure(query.error)) : undefined,
+    retry: () => void query.refetch(),
     carrier: query.data?.carrier,
   };
+}
+
+/** Only the method is that of a write: without an answer, nothing has happened all the same. */
+function asked(failure: Failure): Failure {
+  return failure.code === "OFFLINE" ? offline("GET") : failure;
 }
