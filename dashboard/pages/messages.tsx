@@ -6,7 +6,7 @@ import { addressOf, type Input } from "../api.ts";
 import { part } from "../parts.ts";
 import type { Bounds } from "../range.ts";
 import { type PageSearch, present } from "../search.ts";
-import { useAccount } from "../session.ts";
+import { useAccount, useDenial } from "../session.ts";
 import { messagesText as text } from "../text/messages.ts";
 import { words } from "../text/words.ts";
 import { CsvButton } from "../ui/csv-button.tsx";
@@ -16,6 +16,7 @@ import { Listing } from "../ui/listing.tsx";
 import { NewRows } from "../ui/new-rows.tsx";
 import { Page } from "../ui/page.tsx";
 import { Pager } from "../ui/pager.tsx";
+import { ReasonedLink } from "../ui/reasoned.tsx";
 import { useBounds } from "../ui/use-bounds.ts";
 import { useCursorFallback } from "../ui/use-cursor-fallback.ts";
 import { useRead } from "../use-read.ts";
@@ -174,6 +175,7 @@ type NoneProps = {
 
 function NoMessages({ search, nextCursor, onFurther }: NoneProps) {
   const filters = useFiltersInWords(search);
+  const denial = useDenial("developer");
   const navigate = useNavigate({ from: "/messages" });
   if (nextCursor !== null) {
     return (
@@ -200,10 +202,16 @@ function NoMessages({ search, nextCursor, onFurther }: NoneProps) {
   }
   return (
     <Empty icon={<IconMessages aria-hidden />} title={text.noneYet} description={text.noneYetHint}>
-      <ButtonLink to="/compose">{text.composeOne}</ButtonLink>
-      <ButtonLink to="/keys" search={{ dialog: "create" }} variant="default">
+      <ReasonedLink reason={denial} link={{ to: "/compose" }}>
+        {text.composeOne}
+      </ReasonedLink>
+      <ReasonedLink
+        reason={denial}
+        link={{ to: "/keys", search: { dialog: "create" } }}
+        variant="default"
+      >
         {text.createKey}
-      </ButtonLink>
+      </ReasonedLink>
     </Empty>
   );
 }

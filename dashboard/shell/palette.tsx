@@ -4,7 +4,7 @@ import { IconSearch } from "@tabler/icons-react";
 import { type LinkProps, useNavigate } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { recognise } from "../pages/messages/search.ts";
-import { useMe } from "../session.ts";
+import { useDenial, useMe } from "../session.ts";
 import { paletteText as text } from "../text/palette.ts";
 import { shellText } from "../text/shell.ts";
 
@@ -32,7 +32,7 @@ const OPERATOR_PAGES: Entry[] = [
   { title: text.audit, keywords: text.keywords.audit, link: { to: "/operator/audit" } },
 ];
 
-const ACTIONS: Entry[] = [
+const DEVELOPER_ACTIONS: Entry[] = [
   {
     title: text.createKey,
     keywords: text.keywords.keys,
@@ -43,6 +43,9 @@ const ACTIONS: Entry[] = [
     keywords: text.keywords.webhooks,
     link: { to: "/webhooks", search: { dialog: "test" } },
   },
+];
+
+const ACTIONS: Entry[] = [
   {
     title: text.secret,
     keywords: text.keywords.secret,
@@ -51,8 +54,8 @@ const ACTIONS: Entry[] = [
 ];
 
 /** What was typed, as a message id or a number to look for; a reference it can always be. */
-function lookUp(query: string): Entry[] {
-  const wanted = recognise(query);
+function lookUp(query: string, seesNumbers: boolean): Entry[] {
+  const wanted = recognise(query, seesNumbers);
   if (wanted === undefined) return [];
   const reference = query.trim();
   const withIt: Entry = {
@@ -80,6 +83,7 @@ function lookUp(query: string): Entry[] {
 export default function Palette({ onClose }: { onClose: () => void }) {
   const navigate = useNavigate();
   const { isOperator } = useMe();
+  const isDeveloper = useDenial("developer") === undefined;
   const [[store, spotlight]] = useState(createSpotlight);
   const [query, setQuery] = useState("");
   useEffect(() => spotlight.open(), [spotlight]);
@@ -92,8 +96,11 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   });
   const groups = [
     { group: text.pages, actions: [...PAGES, ...(isOperator ? OPERATOR_PAGES : [])].map(toAction) },
-    { group: text.actions, actions: ACTIONS.map(toAction) },
-    { group: text.found, actions: lookUp(query).map(toAction) },
+    {
+      group: text.actions,
+      actions: [...(isDeveloper ? DEVELOPER_ACTIONS : []), ...ACTIONS].map(toAction),
+    },
+    { group: text.found, actions: lookUp(query, isDeveloper).map(toAction) },
   ];
   return (
     <Spotlight

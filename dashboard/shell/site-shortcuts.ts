@@ -1,5 +1,6 @@
 import { useHotkeys } from "@mantine/hooks";
 import { useNavigate } from "@tanstack/react-router";
+import { useDenial } from "../session.ts";
 import { hasOpenDialog, stepRow, useShortcuts } from "./shortcuts.ts";
 
 type Overlays = { openPalette: () => void; openShortcuts: () => void };
@@ -7,6 +8,7 @@ type Overlays = { openPalette: () => void; openShortcuts: () => void };
 /** The shortcuts that hold on every page. */
 export function useSiteShortcuts({ openPalette, openShortcuts }: Overlays): void {
   const navigate = useNavigate();
+  const denial = useDenial("developer");
   // Also while typing: with a modifier it is no text. Over a dialog, one Esc would close both.
   useHotkeys([["mod+K", () => hasOpenDialog() || openPalette()]], []);
   useShortcuts({
@@ -24,7 +26,9 @@ export function useSiteShortcuts({ openPalette, openShortcuts }: Overlays): void
     "g k": () => void navigate({ to: "/keys" }),
     "g c": () => void navigate({ to: "/credits" }),
     "g t": () => void navigate({ to: "/team" }),
-    n: () => void navigate({ to: "/keys", search: { dialog: "create" } }),
+    // The button there says why it may not be pressed.
+    n: () =>
+      void navigate({ to: "/keys", search: denial === undefined ? { dialog: "create" } : {} }),
   });
 }
 

@@ -4,6 +4,7 @@ export const messagesText = {
   title: "Messages",
   search: "Search",
   searchHint: "Id, number or reference",
+  maskedSearchHint: "Id or reference",
   foundId: "Message id",
   foundRecipient: "Number",
   foundReference: "Reference",

@@ -1,5 +1,7 @@
 import { Button, type ButtonProps, Tooltip } from "@mantine/core";
+import type { LinkProps } from "@tanstack/react-router";
 import type { ComponentProps } from "react";
+import { ButtonLink } from "./link.tsx";
 
 type Props = ButtonProps &
   Omit<ComponentProps<"button">, keyof ButtonProps> & {
@@ -23,6 +25,17 @@ export function ReasonedButton({ reason, onClick, ...props }: Props) {
       />
     </Tooltip>
   );
+}
+
+type ReasonedLinkProps = ButtonProps &
+  Pick<Props, "reason" | "children"> & {
+    link: LinkProps;
+  };
+
+/** A link to where something is done; where that may not be, a button that says why. */
+export function ReasonedLink({ reason, link, ...props }: ReasonedLinkProps) {
+  if (reason !== undefined) return <ReasonedButton reason={reason} {...props} />;
+  return <ButtonLink {...link} {...props} />;
 }
 
 /** One of the actions of a row or a card: small, and red where it takes something away. */

@@ -417,9 +417,16 @@ test("the key that replaces the last one of a full page is shown until it is sav
   await copyAndClose(tab, "Copy key");
 });
 
-test("a viewer cannot create a key: the button says why, and the API refuses", async () => {
-  const viewer = await site.person("View Only", [[account, "viewer"]]);
-  await using tab = await site.signedIn(viewer, "/keys?dialog=create", { statuses: [403] });
+test("a viewer cannot create a key: wherever it could be done it says why, and the API refuses", async () => {
+  const empty = await site.account({ name: "Empty" });
+  const viewer = await site.person("View Only", [[empty, "viewer"]]);
+  await using tab = await site.signedIn(viewer, "/", { statuses: [403] });
+  const denied = tab.page.getByRole("button", { name: "Create a key", description: /developer/ });
+  await denied.waitFor();
+  await tab.page.getByRole("link", { name: "Messages" }).click();
+  await tab.page.getByText("No messages yet").waitFor();
+  await denied.waitFor();
+  await tab.page.keyboard.press("n");
   const button = tab.page.getByRole("button", { name: "Create key" });
 
   await button.focus();
@@ -428,7 +435,7 @@ test("a viewer cannot create a key: the button says why, and the API refuses", a
 
   assert.equal(await dialog(tab.page).count(), 0);
   const status = await tab.page.evaluate<number>(`fetch(
-    "/console/accounts/${account.accountId}/keys",
+    "/console/accounts/${empty.accountId}/keys",
     { method: "POST", headers: { "content-type": "application/json" },
       body: JSON.stringify({ name: "No", scopes: ["messages:send"] }) },
   ).then(({ status }) => status)`);

@@ -325,6 +325,9 @@ test("a viewer's pages, answers and file hold no whole number and no text", asyn
   try {
     await using tab = await site.signedIn(viewer, "/messages");
     await tab.page.getByRole("cell", { name: "•••••••••5432", exact: true }).waitFor();
+    await tab.page.getByRole("searchbox", { name: "Search" }).fill("4915112345678");
+    await tab.page.getByText("Reference: 4915112345678").waitFor();
+    await tab.page.getByText("No messages match").waitFor();
     const csv = await tab.page.evaluate<string>(
       `fetch("/console/accounts/${account.accountId}/messages.csv").then((answer) => answer.text())`,
     );

@@ -1,6 +1,6 @@
 import { Chip, Group, NativeSelect, Stack, Text, TextInput } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";
-import { useAccount } from "../../session.ts";
+import { useAccount, useDenial } from "../../session.ts";
 import { messagesText as text } from "../../text/messages.ts";
 import { type ActiveFilter, FilterPills } from "../../ui/filter-pills.tsx";
 import { FilterBar } from "../../ui/filter-bar.tsx";
@@ -83,15 +83,16 @@ export function MessageFilters({ search, onChange }: Props) {
 
 /** One box for an id, a number or a reference; what was typed is recognised and named. */
 function SearchBox({ search, onChange }: Props) {
+  const seesNumbers = useDenial("developer") === undefined;
   const [typed, type] = useTyped({
     value: search.recipient ?? search.reference,
     read: (value) => {
-      const { recipient, reference } = searchOf(value);
+      const { recipient, reference } = searchOf(value, seesNumbers);
       return recipient ?? reference;
     },
-    onTyped: (value) => onChange(searchOf(value), true),
+    onTyped: (value) => onChange(searchOf(value, seesNumbers), true),
   });
-  const wanted = typed === search.reference ? "reference" : recognise(typed)?.kind;
+  const wanted = typed === search.reference ? "reference" : recognise(typed, seesNumbers)?.kind;
   const named =
     wanted &&
     {
@@ -103,7 +104,7 @@ function SearchBox({ search, onChange }: Props) {
     <TextInput
       type="search"
       label={text.search}
-      placeholder={text.searchHint}
+      placeholder={seesNumbers ? text.searchHint : text.maskedSearchHint}
       miw={260}
       value={typed}
       leftSection={<IconSearch size={16} aria-hidden />}
@@ -120,8 +121,11 @@ function SearchBox({ search, onChange }: Props) {
   );
 }
 
-function searchOf(typed: string): Pick<MessagesSearch, "recipient" | "reference" | "id"> {
-  const found = recognise(typed);
+function searchOf(
+  typed: string,
+  seesNumbers: boolean,
+): Pick<MessagesSearch, "recipient" | "reference" | "id"> {
+  const found = recognise(typed, seesNumbers);
   return {
     recipient: found?.kind === "recipient" ? found.recipient : undefined,
     reference: found?.kind === "reference" ? found.reference : undefined,

@@ -5,13 +5,20 @@ import { cleared, isFiltered, readMessages, recognise, withoutMarks } from "./se
 const id = "019a85c2-5b00-7abc-8def-0123456789a0";
 
 test("a full message id, a number and a reference are told apart", () => {
-  assert.deepEqual(recognise(` ${id} `), { kind: "id", id });
+  assert.deepEqual(recognise(` ${id} `, true), { kind: "id", id });
   const number = "+49 (151) 123-45678";
-  assert.deepEqual(recognise(number), { kind: "recipient", recipient: number });
+  assert.deepEqual(recognise(number, true), { kind: "recipient", recipient: number });
   assert.equal(withoutMarks(number), "4915112345678");
-  assert.deepEqual(recognise("order-1234567"), { kind: "reference", reference: "order-1234567" });
-  assert.deepEqual(recognise("4711"), { kind: "reference", reference: "4711" });
-  assert.equal(recognise("  "), undefined);
+  for (const reference of ["order-1234567", "4711"]) {
+    assert.deepEqual(recognise(reference, true), { kind: "reference", reference });
+  }
+  assert.equal(recognise("  ", true), undefined);
+});
+
+test("who does not see numbers looks for references", () => {
+  const reference = "4915112345678";
+  assert.deepEqual(recognise(reference, false), { kind: "reference", reference });
+  assert.deepEqual(recognise(id, false), { kind: "id", id });
 });
 
 test("bad filters fall back to none", () => {

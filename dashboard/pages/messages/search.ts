@@ -54,11 +54,13 @@ export function withoutMarks(number: string): string {
   return number.replaceAll(BETWEEN, "").replace(/^\+/, "");
 }
 
-export function recognise(typed: string): Wanted | undefined {
+/** Nobody may look for a number of which they are shown only the end. */
+export function recognise(typed: string, seesNumbers: boolean): Wanted | undefined {
   const text = typed.trim();
   const id = readId(text);
   if (id !== undefined) return { kind: "id", id };
-  if (NUMBER.test(text.replaceAll(BETWEEN, ""))) return { kind: "recipient", recipient: text };
+  const isNumber = seesNumbers && NUMBER.test(text.replaceAll(BETWEEN, ""));
+  if (isNumber) return { kind: "recipient", recipient: text };
   const reference = readText(text);
   return reference === undefined ? undefined : { kind: "reference", reference };
 }

@@ -2,11 +2,12 @@ import { Badge, Button, Code, Group, Paper, Stack, Text, ThemeIcon, Title } from
 import { IconCheck } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 import { SAMPLE_RECIPIENT, SAMPLE_TEXT, sendSamples } from "../../samples.ts";
-import { useAccount, useMe } from "../../session.ts";
+import { useAccount, useDenial, useMe } from "../../session.ts";
 import { walkText as text } from "../../text/overview.ts";
 import { CodeSamples } from "../../ui/code-samples.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { ButtonLink } from "../../ui/link.tsx";
+import { ReasonedLink } from "../../ui/reasoned.tsx";
 import classes from "./overview.module.css";
 import { type Progress, type StepName, walkSteps } from "./walk-steps.ts";
 
@@ -83,13 +84,14 @@ function StepMark({
 }
 
 function StepContent({ name }: { name: StepName }) {
+  const denial = useDenial("developer");
   switch (name) {
     case "key":
       return (
         <Step hint={text.keyHint}>
-          <ButtonLink to="/keys" search={{ dialog: "create" }}>
+          <ReasonedLink reason={denial} link={{ to: "/keys", search: { dialog: "create" } }}>
             {text.keyAction}
-          </ButtonLink>
+          </ReasonedLink>
         </Step>
       );
     case "send":
@@ -138,6 +140,7 @@ function SendStep() {
 
 function WebhookStep() {
   const { accountId } = useAccount();
+  const denial = useDenial("developer");
   const command = `npx posthorn listen --account ${accountId}`;
   return (
     <Stack gap="sm">
@@ -147,9 +150,13 @@ function WebhookStep() {
       </Code>
       <Group>
         <CopyButton text={command} label={text.copyListen} />
-        <ButtonLink to="/webhooks" search={{ dialog: "test" }} variant="default">
+        <ReasonedLink
+          reason={denial}
+          link={{ to: "/webhooks", search: { dialog: "test" } }}
+          variant="default"
+        >
           {text.webhookAction}
-        </ButtonLink>
+        </ReasonedLink>
       </Group>
     </Stack>
   );
