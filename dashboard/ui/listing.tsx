@@ -27,7 +27,7 @@ export type ListingProps<Row> = {
   onRetry: () => void;
   /** Shown where the list has no rows: nothing yet, or nothing that matches. */
   empty: ReactNode;
-  /** The row on a phone: two lines. */
+  /** The row on a phone: two lines, and one for what else it has to say. */
   compact: (row: Row) => ReactNode;
   /** Old rows, while the next page loads. */
   isStale?: boolean;
@@ -105,6 +105,29 @@ function CompactRows<Row>({ label, rows, rowId, compact, isStale }: Filled<Row>)
         </li>
       ))}
     </ul>
+  );
+}
+
+type FactsProps<Row> = { row: Row; columns: Column<Row>[]; names: string[] };
+
+/** The last line of a row on a phone: the columns that have no other place in it. */
+export function CompactFacts<Row>({ row, columns, names }: FactsProps<Row>) {
+  const facts = columns
+    .filter(({ name }) => names.includes(name))
+    .map(({ name, header, cell }) => ({ name, header, value: cell(row) }));
+  return (
+    <div className={classes["facts"]}>
+      {facts.map(
+        ({ name, header, value }) =>
+          value !== null &&
+          value !== false &&
+          value !== "" && (
+            <div key={name}>
+              {header}: {value}
+            </div>
+          ),
+      )}
+    </div>
   );
 }
 

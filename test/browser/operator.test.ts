@@ -250,8 +250,10 @@ test("on a phone the operator's pages are one line that scrolls, and the open on
   await page.getByRole("button", { name: "Filters" }).click();
   await page.getByLabel("Actor").waitFor();
   await tab.check("filters on a phone");
+  await page.getByText("Request:").first().waitFor();
 
   await section(page, "Accounts").click();
+  await page.getByText("Members:").first().waitFor();
   await inSight("Accounts");
   await page.goBack();
   await inSight("Audit log");

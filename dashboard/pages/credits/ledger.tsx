@@ -12,7 +12,7 @@ import { words } from "../../text/words.ts";
 import { Empty, NoneSoFar } from "../../ui/empty.tsx";
 import { FilterPills } from "../../ui/filter-pills.tsx";
 import { TextLink } from "../../ui/link.tsx";
-import { type Column, Listing } from "../../ui/listing.tsx";
+import { type Column, CompactFacts, Listing } from "../../ui/listing.tsx";
 import { Pager } from "../../ui/pager.tsx";
 import { Time } from "../../ui/time.tsx";
 import { useCursorFallback } from "../../ui/use-cursor-fallback.ts";
@@ -222,6 +222,7 @@ function CompactEntry({ row }: { row: LedgerEntry }) {
           <About row={row} />
         </Text>
       </Group>
+      <CompactFacts row={row} columns={COLUMNS} names={["after", "actor"]} />
     </Stack>
   );
 }

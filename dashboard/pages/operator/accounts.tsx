@@ -7,7 +7,7 @@ import { call } from "../../api.ts";
 import { formatNumber } from "../../format.ts";
 import { part } from "../../parts.ts";
 import { accountsText as text, operatorText } from "../../text/operator.ts";
-import type { Column } from "../../ui/listing.tsx";
+import { type Column, CompactFacts } from "../../ui/listing.tsx";
 import { ReasonedButton, RowButton } from "../../ui/reasoned.tsx";
 import { Time } from "../../ui/time.tsx";
 import { useRead } from "../../use-read.ts";
@@ -50,20 +50,23 @@ export function AccountsPage() {
         columns={[...COLUMNS, actionColumn(setOpen)]}
         rowId={({ accountId }) => accountId}
         compact={(account) => (
-          <Group justify="space-between" gap="xs">
-            <Stack gap={0} miw={0}>
-              <Text span fw={550}>
-                {account.name}
-              </Text>
-              <Text span size="sm" c="dimmed">
-                <Owners account={account} />
-              </Text>
-            </Stack>
-            <Group gap="xs">
-              <strong>{formatNumber(account.balance)}</strong>
-              <Actions account={account} onOpen={setOpen} />
+          <Stack gap={4}>
+            <Group justify="space-between" gap="xs">
+              <Stack gap={0} miw={0}>
+                <Text span fw={550}>
+                  {account.name}
+                </Text>
+                <Text span size="sm" c="dimmed">
+                  <Owners account={account} />
+                </Text>
+              </Stack>
+              <Group gap="xs">
+                <strong>{formatNumber(account.balance)}</strong>
+                <Actions account={account} onOpen={setOpen} />
+              </Group>
             </Group>
-          </Group>
+            <CompactFacts row={account} columns={COLUMNS} names={["members", "created"]} />
+          </Stack>
         )}
       />
       <Suspense>

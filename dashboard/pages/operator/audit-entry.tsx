@@ -4,7 +4,7 @@ import type { AuditEntry } from "#contract";
 import { auditDetailsText, auditText as text, routingText } from "../../text/operator.ts";
 import { CopyIcon } from "../../ui/copy-button.tsx";
 import { TextLink } from "../../ui/link.tsx";
-import type { Column } from "../../ui/listing.tsx";
+import { type Column, CompactFacts } from "../../ui/listing.tsx";
 import { Time } from "../../ui/time.tsx";
 import { actionInWords, type DetailLine, detailsInWords, type Telling } from "./audit-details.ts";
 import classes from "./operator.module.css";
@@ -26,8 +26,14 @@ export function CompactEntry({ entry, telling }: Props) {
       <Text size="sm">
         <Who entry={entry} />
         {entry.accountName && ` · ${entry.accountName}`}
+        {entry.address && (
+          <Text span size="xs" c="dimmed">
+            {` · ${entry.address}`}
+          </Text>
+        )}
       </Text>
       <Details entry={entry} telling={telling} size="sm" />
+      <CompactFacts row={entry} columns={entryColumns(telling)} names={["object", "requestId"]} />
     </Stack>
   );
 }
@@ -82,7 +88,11 @@ const COLUMNS: Column<AuditEntry>[] = [
       </Stack>
     ),
   },
-  { name: "object", header: text.columns.object, cell: (entry) => <Changed entry={entry} /> },
+  {
+    name: "object",
+    header: text.columns.object,
+    cell: ({ objectId }) => objectId !== null && <Changed objectId={objectId} />,
+  },
 ];
 
 /** Leads to everything else that they did; of a key, the log says only that it was one. */
@@ -99,8 +109,7 @@ function Who({ entry: { actor, actorId } }: { entry: AuditEntry }) {
 /** More than a prefix of numbers has, and enough to tell ids apart. */
 const SHOWN_OF_AN_ID = 8;
 
-function Changed({ entry: { objectId } }: { entry: AuditEntry }) {
-  if (objectId === null) return null;
+function Changed({ objectId }: { objectId: string }) {
   if (objectId === "") return routingText.anyNumber;
   const isShort = /^\d{1,15}$/.test(objectId);
   return (

@@ -1,4 +1,4 @@
-import { Group } from "@mantine/core";
+import { Group, Stack } from "@mantine/core";
 import { IconUsers } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
@@ -6,7 +6,7 @@ import { type Answer, call } from "../../api.ts";
 import { operatorText, usersText as text } from "../../text/operator.ts";
 import { teamText } from "../../text/team.ts";
 import { words } from "../../text/words.ts";
-import type { Column } from "../../ui/listing.tsx";
+import { type Column, CompactFacts } from "../../ui/listing.tsx";
 import { Person } from "../../ui/person.tsx";
 import { RowButton } from "../../ui/reasoned.tsx";
 import { Time } from "../../ui/time.tsx";
@@ -37,10 +37,17 @@ export function UsersPage() {
         columns={[...COLUMNS, actionColumn(setResetting)]}
         rowId={({ userId }) => userId}
         compact={(user) => (
-          <Group justify="space-between" gap="xs">
-            <UserName user={user} />
-            <ResetButton user={user} onReset={setResetting} />
-          </Group>
+          <Stack gap={4}>
+            <Group justify="space-between" gap="xs">
+              <UserName user={user} />
+              <ResetButton user={user} onReset={setResetting} />
+            </Group>
+            <CompactFacts
+              row={user}
+              columns={COLUMNS}
+              names={["accounts", "secondFactor", "lastSeen"]}
+            />
+          </Stack>
         )}
       />
       {resetting && <ResetLink user={resetting} onClose={() => setResetting(undefined)} />}

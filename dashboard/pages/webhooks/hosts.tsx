@@ -6,7 +6,7 @@ import { useAccount } from "../../session.ts";
 import { hostsText as text } from "../../text/webhooks.ts";
 import { words } from "../../text/words.ts";
 import { Empty } from "../../ui/empty.tsx";
-import { type Column, Listing } from "../../ui/listing.tsx";
+import { type Column, CompactFacts, Listing } from "../../ui/listing.tsx";
 import { Time } from "../../ui/time.tsx";
 import { useRead } from "../../use-read.ts";
 
@@ -49,6 +49,7 @@ export function Hosts() {
               {row.p95Ms === null ? "" : `${text.columns.p95} ${formatDuration(row.p95Ms)}`}
             </Text>
           </Group>
+          <CompactFacts row={row} columns={COLUMNS} names={["waiting", "lastSuccess"]} />
         </Stack>
       )}
     />
