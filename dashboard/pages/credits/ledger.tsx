@@ -18,6 +18,7 @@ import { Time } from "../../ui/time.tsx";
 import { useCursorFallback } from "../../ui/use-cursor-fallback.ts";
 import { useRead } from "../../use-read.ts";
 import { LEDGER_KINDS } from "../../vocabulary.ts";
+import { ledgerMonths, monthOf } from "./months.ts";
 import type { CreditsSearch } from "./search.ts";
 
 export function Ledger() {
@@ -74,8 +75,9 @@ function LedgerFilters() {
       search: (old) => present({ ...old, cursor: undefined, ...changed }),
       resetScroll: false,
     });
-  const months = lastMonths();
-  const csvMonth = search.month ?? months[0] ?? "";
+  const account = useRead("GET /console/accounts/{accountId}", { params: { accountId } });
+  const months = ledgerMonths(account.data?.createdAt, search.month, nowMs());
+  const csvMonth = search.month ?? monthOf(nowMs());
   return (
     <Stack gap="sm">
       <Group justify="space-between" align="flex-end">
@@ -132,14 +134,6 @@ function LedgerFilters() {
         />
       )}
     </Stack>
-  );
-}
-
-/** This month of UTC and the eleven before it, as the ledger names them: 2026-11. */
-function lastMonths(): string[] {
-  const now = new Date(nowMs());
-  return Array.from({ length: 12 }, (_, back) =>
-    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back, 1)).toISOString().slice(0, 7),
   );
 }
 
