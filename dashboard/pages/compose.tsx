@@ -19,7 +19,7 @@ export function ComposePage() {
   const { name } = useAccount();
   const { sent } = useSearch({ from: "/signed-in/compose" });
   return (
-    <Page title={text.title} about={name} lead={text.lead}>
+    <Page title={text.title} about={name} lead={text.lead} hasTimes={sent !== undefined}>
       <Suspense>{sent ? <SentMessage messageId={sent} /> : <Composer />}</Suspense>
     </Page>
   );

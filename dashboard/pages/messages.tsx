@@ -187,7 +187,7 @@ function NoMessages({ search, nextCursor, onFurther }: NoneProps) {
       <Empty
         icon={<IconMessages aria-hidden />}
         title={text.noMatch}
-        description={text.noMatchOf(filters)}
+        description={filters && text.noMatchOf(filters)}
       >
         {search.recipient && (
           <ButtonLink to="/messages" search={asReference(search)}>

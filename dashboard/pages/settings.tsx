@@ -32,7 +32,7 @@ export function SettingsPage() {
   const { accountId, name } = useAccount();
   const account = useRead("GET /console/accounts/{accountId}", { params: { accountId } });
   return (
-    <Page title={text.title} about={name} lead={text.lead}>
+    <Page title={text.title} about={name} lead={text.lead} hasTimes>
       {account.data ? (
         <Stack gap="lg" maw="32rem">
           <Editable account={account.data} />

@@ -44,6 +44,7 @@ test("a sent message shows its story, its segments, its charge, and HTML only as
   );
   assert.equal(Number(sent?.count), 1, "a double click sends once");
   await page.getByRole("link", { name: "999 credits" }).waitFor();
+  await page.getByText("Times in Europe/Paris").waitFor();
   await tab.check("sent");
   await page.getByRole("link", { name: "Open as page" }).click();
   await page.getByRole("heading", { name: "Message to 4915112345678" }).waitFor();
@@ -191,6 +192,9 @@ test("filters live in the address, Back walks them, and unknown ones leave it", 
   await page.getByRole("searchbox", { name: "Search" }).fill("no-such-order");
   await page.getByText("No messages match").waitFor();
   await tab.check("no match");
+  await page.getByLabel("Key", { exact: true }).selectOption("console");
+  await page.getByText("None for FAILED, Dashboard, no key, no-such-order.").waitFor();
+  await page.goBack();
   await page.goBack();
   await page.locator(rows).nth(2).waitFor();
 

@@ -157,11 +157,10 @@ const emptyFilters = {
 function useActiveFilters({ search, onChange }: Props, keys: Map<string, string>): ActiveFilter[] {
   const zone = useZone();
   const { status, errorCode, key, sender, recipient, reference } = search;
-  const keyName = key === "console" ? text.fromConsole : key && (keys.get(key) ?? key);
   const pills: [name: string, value: string | undefined, without: Partial<MessagesSearch>][] = [
     [text.status, status?.join(", "), { status: undefined }],
     [text.errorCode, errorCode?.join(", "), { errorCode: undefined }],
-    [text.key, keyName, { key: undefined }],
+    [text.key, keyName(key, keys), { key: undefined }],
     [text.sender, sender, { sender: undefined }],
     [text.foundRecipient, recipient, { recipient: undefined }],
     [text.foundReference, reference, { reference: undefined }],
@@ -174,13 +173,19 @@ function useActiveFilters({ search, onChange }: Props, keys: Map<string, string>
   );
 }
 
+function keyName(key: string | undefined, keys: Map<string, string>): string | undefined {
+  return key === "console" ? text.fromConsole : key && (keys.get(key) ?? key);
+}
+
 /** The filters in one phrase, for "no match". */
 export function useFiltersInWords(search: MessagesSearch): string {
   const zone = useZone();
-  const { status, errorCode, sender, recipient, reference } = search;
+  const keys = useKeyNames();
+  const { status, errorCode, key, sender, recipient, reference } = search;
   return [
     status?.join(" or "),
     errorCode?.join(" or "),
+    keyName(key, keys),
     sender,
     recipient,
     reference,

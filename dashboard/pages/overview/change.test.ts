@@ -12,3 +12,8 @@ test("without anything before there is nothing to compare with", () => {
   assert.equal(changeInWords(5, 0), "none in the range before");
   assert.equal(changeInWords(5, null), "none in the range before");
 });
+
+test("of what there is not, no change is told", () => {
+  assert.equal(changeInWords(null, 1_200), undefined);
+  assert.equal(changeInWords(0, 1_200), "-100% against the range before");
+});

@@ -6,9 +6,10 @@ const percents = new Intl.NumberFormat("en-GB", {
   signDisplay: "exceptZero",
 });
 
-/** How a number stands against the range before: "+12% against the range before". */
-export function changeInWords(now: number | null, before: number | null): string {
+/** How a number stands against the range before: "+12% against the range before"; none has no change. */
+export function changeInWords(now: number | null, before: number | null): string | undefined {
+  if (now === null) return undefined;
   if (!before) return text.noneBefore;
-  const change = ((now ?? 0) - before) / before;
+  const change = (now - before) / before;
   return Math.abs(change) < 0.005 ? text.same : text.change(percents.format(change));
 }

@@ -31,7 +31,7 @@ export function Figures({ summary }: Props) {
       <Figure
         label={text.sent}
         value={now && formatNumber(now.messages ?? 0)}
-        hint={now && before && changeInWords(now.messages, before.messages)}
+        hint={now && before && changeInWords(now.messages ?? 0, before.messages)}
         link={{ to: "/messages", search: inRange }}
       />
       <Figure
