@@ -1,10 +1,11 @@
-import { Button, Stack, Text } from "@mantine/core";
+import { Button, Stack } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type Answer, call } from "../api.ts";
 import { checkEmail, checkName, checkNewPassword } from "../fields.ts";
 import { forgetLinkToken } from "../link-token.ts";
 import { meOptions } from "../session.ts";
+import { useSignOut } from "../shell/user-menu.tsx";
 import { linkText as text } from "../text/sign-in.ts";
 import { FailureLine } from "../ui/failure-panel.tsx";
 import { ButtonLink } from "../ui/link.tsx";
@@ -32,6 +33,8 @@ function Invitation({ token, link }: { token: string; link: Link }) {
   const join = useAction((user: Partial<NewUser>) =>
     call("POST /console/links/join", { body: { token, ...user } }),
   );
+  // The page stays, with the link's token, which is nowhere else any more.
+  const signOut = useSignOut(() => client.resetQueries());
 
   async function send(user: Partial<NewUser>) {
     const outcome = await join.run(user);
@@ -50,9 +53,9 @@ function Invitation({ token, link }: { token: string; link: Link }) {
           <Button loading={join.isRunning} onClick={() => void send({})}>
             {text.joinAs(me.data.name)}
           </Button>
-          <Text size="sm" c="dimmed">
-            {text.otherUser}
-          </Text>
+          <Button variant="subtle" onClick={signOut}>
+            {text.otherUser(me.data.name)}
+          </Button>
         </Stack>
       ) : (
         <NewUserForm isSending={join.isRunning} send={send} />

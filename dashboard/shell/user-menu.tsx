@@ -115,7 +115,11 @@ function useThemeChoice(): (theme: Theme) => Promise<void> {
 }
 
 /** Loads the page anew, so that nothing of what was seen stays in memory or behind the Back button. */
-export function useSignOut(): () => void {
+function leave(): void {
+  location.replace("/sign-in");
+}
+
+export function useSignOut(goOn: () => unknown = leave): () => void {
   const signOut = useAction(async () => {
     try {
       await call("POST /console/auth/sign-out", {});
@@ -127,7 +131,7 @@ export function useSignOut(): () => void {
       }
     }
     clearDrafts();
-    return location.replace("/sign-in");
+    return goOn();
   });
   return () => void signOut.run(undefined);
 }

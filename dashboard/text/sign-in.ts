@@ -51,7 +51,7 @@ export const linkText = {
   joinNew: "Create your user",
   join: "Join",
   haveUser: "I have a user here already: sign in first",
-  otherUser: "Not you? Sign out, then open the link again.",
+  otherUser: (name: string) => `Not ${name}? Sign out`,
   resetTitle: "Set a new password",
   resetLead: (email: string) => `For ${email}. All sessions of this user end.`,
   resetSubmit: "Set password",

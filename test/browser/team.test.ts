@@ -86,10 +86,16 @@ test("an invitation is a link shown once; on a phone it makes a member with the 
   await again.check("link used");
 });
 
-test("a link that was withdrawn or is out of date says so", async () => {
+test("a link is for another user than who is signed in, once they have signed out; withdrawn or out of date it says so", async () => {
   await using tab = await site.signedIn(ada, "/team");
   const withdrawn = await invite(tab, "Developer");
   await copyAndClose(tab, "Copy link");
+  const someone = await site.person("Some One", [[account, "viewer"]]);
+  await using other = await site.signedIn(someone, "/", { statuses: [401, 404] });
+  await other.page.goto(withdrawn);
+  await other.page.getByRole("button", { name: "Not Some One? Sign out" }).click();
+  await other.page.getByLabel("Your name").waitFor();
+  assert.equal(other.page.url(), `${site.url}/join`);
   await tab.page.getByRole("button", { name: "Withdraw the invitation as Developer" }).click();
   await tab.page.getByText("The invitation is withdrawn").waitFor();
   await tab.page.getByRole("heading", { name: "Open invitations" }).waitFor({ state: "detached" });
@@ -98,11 +104,10 @@ test("a link that was withdrawn or is out of date says so", async () => {
   await site.db.query(sql`
     update links set expires_at = now() - interval '1 second' where kind = 'invitation' and role = 'owner'`);
 
-  await using other = await site.tab({ statuses: [401, 404] });
-  await other.page.goto(withdrawn);
-  await other.page.getByText("This link was withdrawn.").waitFor();
   await other.page.goto(expired);
   await other.page.getByText("This link is out of date.").waitFor();
+  await other.page.goto(withdrawn);
+  await other.page.getByText("This link was withdrawn.").waitFor();
 });
 
 test("a removed member's open page goes to sign-in, and the next request is refused", async () => {
