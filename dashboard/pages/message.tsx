@@ -1,6 +1,6 @@
 import { Group, Skeleton } from "@mantine/core";
 import { IconMessageOff } from "@tabler/icons-react";
-import { useParams } from "@tanstack/react-router";
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useAccount } from "../session.ts";
 import { messageText as text } from "../text/message.ts";
 import { Empty } from "../ui/empty.tsx";
@@ -15,6 +15,8 @@ import { MessageView } from "./message/message-view.tsx";
 export function MessagePage() {
   const account = useAccount();
   const { messageId } = useParams({ from: "/signed-in/messages/$messageId" });
+  const { tab } = useSearch({ from: "/signed-in/messages/$messageId" });
+  const navigate = useNavigate({ from: "/messages/$messageId" });
   const message = useRead("GET /console/accounts/{accountId}/messages/{messageId}", {
     params: { accountId: account.accountId, messageId },
   });
@@ -28,7 +30,13 @@ export function MessagePage() {
       actions={data && <MessageActions shown={data} />}
     >
       {data ? (
-        <MessageView shown={data} />
+        <MessageView
+          shown={data}
+          view={tab ?? "story"}
+          onView={(view) =>
+            void navigate({ search: view === "json" ? { tab: view } : {}, resetScroll: false })
+          }
+        />
       ) : failure ? (
         failure.status === 404 || failure.status === 422 ? (
           <NoSuchMessage />

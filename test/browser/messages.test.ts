@@ -51,6 +51,9 @@ test("a sent message shows its story, its segments, its charge, and HTML only as
   await page.getByText('<img src=x onerror=alert(1)> "Hi"').waitFor();
   await tab.check("message");
   await page.getByText("JSON", { exact: true }).click();
+  await page.waitForURL(/\?tab=json$/);
+  await page.reload();
+  await page.locator("[data-json]").waitFor();
   const id = new URL(page.url()).pathname.split("/").at(-1);
   const v1 = await fetch(`${site.url}/v1/messages/${id}`, { headers: { "x-api-key": key } });
   assert.deepEqual(JSON.parse(await page.locator("[data-json]").innerText()), await v1.json());

@@ -1,6 +1,5 @@
 import { Alert, Code, Grid, SegmentedControl, Skeleton, Stack, Text, Title } from "@mantine/core";
 import { IconInfoCircle } from "@tabler/icons-react";
-import { useState } from "react";
 import type { ConsoleMessage } from "#contract";
 import { deliveryErrors } from "../../../contract/errors.ts";
 import { nowMs } from "../../clock.ts";
@@ -16,11 +15,17 @@ import classes from "./message-view.module.css";
 import { tellStory } from "./story.ts";
 import { MessageTimeline } from "./timeline.tsx";
 
-type Props = { shown: ConsoleMessage; isNarrow?: boolean };
+export type View = "story" | "json";
+
+type Props = {
+  shown: ConsoleMessage;
+  view: View;
+  onView: (view: View) => void;
+  isNarrow?: boolean;
+};
 
 /** A message whole: its story, its text as it is cut, its fields, and the same as JSON. */
-export function MessageView({ shown, isNarrow = false }: Props) {
-  const [view, setView] = useState("story");
+export function MessageView({ shown, view, onView, isNarrow = false }: Props) {
   return (
     <Stack gap="md">
       <ErrorExplained shown={shown} />
@@ -28,7 +33,7 @@ export function MessageView({ shown, isNarrow = false }: Props) {
         className={classes["views"]}
         aria-label={text.view}
         value={view}
-        onChange={setView}
+        onChange={onView}
         data={[
           { value: "story", label: text.viewStory },
           { value: "json", label: text.json },

@@ -1,5 +1,6 @@
 import { Group, Skeleton, Stack } from "@mantine/core";
 import { IconExternalLink } from "@tabler/icons-react";
+import { useState } from "react";
 import { useAccount } from "../../session.ts";
 import { messageText } from "../../text/message.ts";
 import { messagesText as text } from "../../text/messages.ts";
@@ -9,12 +10,13 @@ import { StatusBadge } from "../../ui/status-badge.tsx";
 import { useRead } from "../../use-read.ts";
 import { NoSuchMessage } from "../message.tsx";
 import { MessageActions } from "../message/message-actions.tsx";
-import { MessageView } from "../message/message-view.tsx";
+import { MessageView, type View } from "../message/message-view.tsx";
 import { SideSheet } from "../../ui/dialog.tsx";
 
 /** A message beside the list; Esc gives the focus back to its row. */
 export function MessageDrawer({ messageId, onClose }: { messageId: string; onClose: () => void }) {
   const { accountId } = useAccount();
+  const [view, setView] = useState<View>("story");
   const message = useRead("GET /console/accounts/{accountId}/messages/{messageId}", {
     params: { accountId, messageId },
   });
@@ -38,7 +40,7 @@ export function MessageDrawer({ messageId, onClose }: { messageId: string; onClo
               {text.openPage}
             </ButtonLink>
           </Group>
-          <MessageView shown={data} isNarrow />
+          <MessageView shown={data} view={view} onView={setView} isNarrow />
         </Stack>
       ) : failure?.status === 404 ? (
         <NoSuchMessage />
