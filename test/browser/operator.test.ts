@@ -275,7 +275,8 @@ test("prices: the longest prefix wins, and what the page says is what a send cos
   }
   await page.getByRole("textbox", { name: "Number" }).fill("+49 151 12345678");
   await page.getByRole("button", { name: "Look up" }).click();
-  await page.getByText("5 credits a segment, by the prefix 49151").waitFor();
+  const found = page.getByText("5 credits a segment, by the prefix 49151");
+  await found.waitFor();
   await tab.check("prices");
 
   const key = await site.key(account, { name: "Prices" });
@@ -294,6 +295,7 @@ test("prices: the longest prefix wins, and what the page says is what a send cos
     .waitFor();
   await dialog(page).getByRole("button", { name: "Remove" }).click();
   await row(page, "49151").waitFor({ state: "detached" });
+  await found.waitFor({ state: "detached" });
   assert.equal((await send(key, "4915112345678")).credits, 2);
 
   await section(page, "Routes").click();

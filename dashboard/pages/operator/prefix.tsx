@@ -122,17 +122,27 @@ export function SetByPrefix(props: SetProps) {
   );
 }
 
-type Props = { title: string; find: (recipient: string) => Promise<string> };
+type Props = {
+  title: string;
+  /** Of the list that is shown: the answer is true of no other. */
+  version: number | undefined;
+  find: (recipient: string) => Promise<string>;
+};
 
 /** Asks the service what a real send to a number would meet. */
-export function Finder({ title, find }: Props) {
+export function Finder({ title, version, find }: Props) {
   const [recipient, setRecipient] = useState("");
-  const [found, setFound] = useState<string>();
+  const [found, setFound] = useState<{
+    says: string;
+    recipient: string;
+    version: typeof version;
+  }>();
   const look = useAction((number: string) => find(number.replaceAll(/\D/g, "")));
   async function send(): Promise<void> {
     const outcome = await look.run(recipient);
-    setFound(outcome?.ok ? outcome.result : undefined);
+    setFound(outcome?.ok ? { says: outcome.result, recipient, version } : undefined);
   }
+  const isCurrent = found?.recipient === recipient && found.version === version;
   return (
     <Paper withBorder p="md" component="section" aria-label={title}>
       <form
@@ -165,7 +175,7 @@ export function Finder({ title, find }: Props) {
             </Button>
           </Group>
           <Text role="status" size="sm" className={classes["status"]}>
-            {found}
+            {isCurrent && found?.says}
           </Text>
         </Stack>
       </form>

@@ -65,6 +65,7 @@ export function PricesPage() {
       <SetPrice version={prices.data?.version} />
       <Finder
         title={text.findPrice}
+        version={prices.data?.version}
         find={async (recipient) => {
           const found = await call("GET /console/operator/prices/find", { query: { recipient } });
           const credits = countOf(found.credits, "credit");

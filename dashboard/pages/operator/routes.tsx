@@ -68,6 +68,7 @@ export function RoutesPage() {
       <SetRoute routes={routes.data} />
       <Finder
         title={text.findCarrier}
+        version={routes.data?.version}
         find={async (recipient) => {
           const found = await call("GET /console/operator/routes/find", { query: { recipient } });
           if (found.prefix === null) return text.noRoute;
