@@ -1,7 +1,8 @@
-import { Button, Container } from "@mantine/core";
+import { Container } from "@mantine/core";
 import { IconMapQuestion } from "@tabler/icons-react";
 import { shellText } from "../text/shell.ts";
 import { Empty } from "../ui/empty.tsx";
+import { ButtonLink } from "../ui/link.tsx";
 import { Page } from "../ui/page.tsx";
 
 export function NotFound() {
@@ -17,9 +18,7 @@ export function NothingHere() {
   return (
     <Page title={shellText.notFound}>
       <Empty icon={<IconMapQuestion aria-hidden />} title={shellText.notFoundHint}>
-        <Button component="a" href="/">
-          {shellText.toOverview}
-        </Button>
+        <ButtonLink to="/">{shellText.toOverview}</ButtonLink>
       </Empty>
     </Page>
   );

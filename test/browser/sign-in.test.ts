@@ -202,6 +202,9 @@ test("with two accounts the address names the one that is shown", async () => {
   await tab.page.getByRole("button", { name: "Switch account: Second" }).waitFor();
 
   assert.equal(new URL(tab.page.url()).searchParams.get("account"), second.accountId);
+  await tab.page.goto(`${site.url}/nowhere?account=${second.accountId}`);
+  await tab.page.getByRole("link", { name: "Go to the overview" }).click();
+  await tab.page.getByRole("button", { name: "Switch account: Second" }).waitFor();
 
   await site.db.query(sql`delete from sessions where user_id = ${both.userId}`);
   const wanted = `/messages?account=${second.accountId}&status=FAILED`;
