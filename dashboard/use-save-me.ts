@@ -1,5 +1,4 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { useRef } from "react";
 import { call } from "./api.ts";
 import { type Me, meOptions } from "./session.ts";
 import { useAction } from "./use-action.ts";
@@ -7,10 +6,12 @@ import { askAgain } from "./use-read.ts";
 
 type Change = { name?: string; preferences?: Partial<Me["preferences"]> };
 
+/** Of the menu and of all parts of the profile: each change names the version that the one before it made. */
+let last: Promise<unknown> = Promise.resolve();
+
 /** What is chosen shows at once; changes that follow each other quickly are saved one after the other. */
 export function useSaveMe() {
   const client = useQueryClient();
-  const last = useRef<Promise<unknown>>(Promise.resolve());
   const { queryKey } = meOptions;
   const save = useAction((change: Change) => {
     const version = client.getQueryData<Me>(queryKey)?.version ?? 0;
@@ -18,8 +19,11 @@ export function useSaveMe() {
   });
   async function send(change: Change) {
     const outcome = await save.run(change);
-    if (outcome?.ok) client.setQueryData<Me>(queryKey, outcome.result);
-    else askAgain(client, ["GET /console/me"]);
+    if (outcome?.ok) {
+      // What was read meanwhile may be older.
+      await client.cancelQueries({ queryKey });
+      client.setQueryData<Me>(queryKey, outcome.result);
+    } else askAgain(client, ["GET /console/me"]);
     return outcome;
   }
   return {
@@ -29,8 +33,8 @@ export function useSaveMe() {
         queryKey,
         (me) => me && { ...me, preferences: { ...me.preferences, ...change.preferences } },
       );
-      const sent = last.current.then(() => send(change));
-      last.current = sent;
+      const sent = last.then(() => send(change));
+      last = sent;
       return sent;
     },
   };

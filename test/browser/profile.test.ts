@@ -149,10 +149,12 @@ test("places can be signed out from here, and theme, zone and letters are kept i
     await page.getByLabel(choice).click();
     await page.getByRole("radio", { name: choice, checked: true }).waitFor();
   }
+  const answer = await holdAnswer(page);
   await page.getByLabel("Single-letter shortcuts").click();
   await page.getByLabel("Single-letter shortcuts").and(page.locator(":not(:checked)")).waitFor();
   await page.getByLabel("Name").fill("Dora M");
   await page.getByRole("button", { name: "Save" }).click();
+  answer.resolve();
   await page.getByText("The profile is saved").waitFor();
   await page.reload();
   await page.getByRole("button", { name: "User menu of Dora M" }).waitFor();
@@ -167,14 +169,11 @@ test("places can be signed out from here, and theme, zone and letters are kept i
 /** Two themes before the first is saved, of which the last is kept; then one that cannot be saved. */
 async function chooseInMenu(tab: Tab, { name }: Person): Promise<void> {
   const { page } = tab;
-  const [answer, saved] = [Promise.withResolvers<void>(), savedTheme(page, "light")];
+  const saved = savedTheme(page, "light");
   const menu = page.getByRole("group", { name: "Theme", exact: true });
   const theme = (label: string) => menu.getByRole("button", { name: label });
   await page.getByRole("button", { name: `User menu of ${name}` }).click();
-  await page.route("**/console/me", async (route) => {
-    if (route.request().method() === "PATCH") await answer.promise;
-    await route.continue();
-  });
+  const answer = await holdAnswer(page);
   await theme("Dark").click();
   await theme("Light").click();
   answer.resolve();
@@ -190,6 +189,16 @@ async function chooseInMenu(tab: Tab, { name }: Person): Promise<void> {
   await page.getByText("The theme is not saved in your profile").waitFor();
   await page.unroute("**/console/me");
   await page.keyboard.press("Escape");
+}
+
+/** Nothing is saved before it is resolved. */
+async function holdAnswer(page: Page): Promise<PromiseWithResolvers<void>> {
+  const held = Promise.withResolvers<void>();
+  await page.route("**/console/me", async (route) => {
+    if (route.request().method() === "PATCH") await held.promise;
+    await route.continue();
+  });
+  return held;
 }
 
 function savedTheme(page: Page, theme: string) {
