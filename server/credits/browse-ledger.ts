@@ -1,4 +1,12 @@
-import { type Position, type Queryable, sideOf, type Sql, sql } from "#platform";
+import {
+  type Looked,
+  lookThrough,
+  type Position,
+  type Queryable,
+  sideOf,
+  type Sql,
+  sql,
+} from "#platform";
 import type { LedgerRow } from "./credits.ts";
 
 export type LedgerFilter = {
@@ -8,21 +16,11 @@ export type LedgerFilter = {
   month: { from: Date; to: Date } | null;
 };
 
-/** Entries looked at for one page of a kind that no index holds. */
-const MAX_LOOKED_AT = 10_000;
-
 const columns = sql`
   l.seq, l.message_id, l.kind, l.amount, l.balance_after, l.actor, l.note, l.created_at`;
 
-export type BrowsedLedger = {
-  /** Nearest to the position first; one more than `limit` if there are more. */
-  rows: LedgerRow[];
-  /** Where to go on when the look ended without a full page; null where the end was reached. */
-  lookedUntil: number | null;
-};
-
 /** Entries of the ledger on one side of a position; the cost of a page does not grow with the ledger. */
-export async function browseLedger(
+export function browseLedger(
   db: Queryable,
   {
     accountId,
@@ -30,26 +28,17 @@ export async function browseLedger(
     position,
     limit,
   }: { accountId: string; filter: LedgerFilter; position: Position<number>; limit: number },
-): Promise<BrowsedLedger> {
-  const side = sideOf(position);
-  const order = sql`order by l.seq ${side.order}`;
-  const select = (window: Sql) =>
-    db.query<LedgerRow>(sql`
-      select ${columns}
-        from (select * from ledger l where ${window} ${order} limit ${MAX_LOOKED_AT}) l
-       where ${filter.kinds}::text[] is null or l.kind = any (${filter.kinds}::text[])
-       ${order}
-       limit ${limit + 1}`);
-  const window = windowOf(accountId, filter, position);
-  const rows = await select(window);
-  if (rows.length > limit || filter.kinds === null) return { rows, lookedUntil: null };
-  const [edge] = await db.query<{ seq: number }>(sql`
-    select l.seq from ledger l where ${window} ${order} offset ${MAX_LOOKED_AT - 1} limit 1`);
-  if (!edge) return { rows, lookedUntil: null };
-  // Once more, up to the edge: an entry booked in between has moved it, and what lies between the
-  // two edges would stand on both pages.
-  const bounded = sql`${window} and l.seq ${side.upTo} ${edge.seq}`;
-  return { rows: await select(bounded), lookedUntil: edge.seq };
+): Promise<Looked<LedgerRow, number>> {
+  return lookThrough(db, {
+    columns,
+    from: sql`from ledger l`,
+    row: sql`l`,
+    id: sql`l.seq`,
+    window: windowOf(accountId, filter, position),
+    sieve: filter.kinds && sql`l.kind = any (${filter.kinds}::text[])`,
+    position,
+    limit,
+  });
 }
 
 function windowOf(accountId: string, filter: LedgerFilter, position: Position<number>): Sql {

@@ -3,9 +3,4 @@
  * statements that accept and move messages, under the same account lock.
  */
 export { type Booked, bookCredits, type LedgerRow } from "./credits.ts";
-export {
-  type BrowsedLedger,
-  browseLedger,
-  type LedgerFilter,
-  ledgerOfMonth,
-} from "./browse-ledger.ts";
+export { browseLedger, type LedgerFilter, ledgerOfMonth } from "./browse-ledger.ts";

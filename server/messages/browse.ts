@@ -1,5 +1,15 @@
 import type { DeliveryErrorCode, Status } from "#contract";
-import { idFloor, NIL_ID, type Position, type Queryable, sideOf, type Sql, sql } from "#platform";
+import {
+  idFloor,
+  type Looked,
+  lookThrough,
+  NIL_ID,
+  type Position,
+  type Queryable,
+  sideOf,
+  type Sql,
+  sql,
+} from "#platform";
 import { type MessageRow, messageColumns } from "./message-row.ts";
 
 export type Filter = {
@@ -18,22 +28,12 @@ export type BrowseFilter = Filter & {
   sender: string | null;
 };
 
-export type Browsed = {
-  /** Nearest to the position first; one more than `limit` if there are more. */
-  rows: MessageRow[];
-  /** Where to go on when the look ended without a full page; null where the end was reached. */
-  lookedUntil: string | null;
-};
-
-/** Messages looked at for one page: a rare status, key or sender costs no more than this. */
-const MAX_LOOKED_AT = 10_000;
-
 /**
  * Messages on one side of a position. Walks an index that begins with the account, so the cost of a
  * page does not grow with the table; what no index holds is looked for among a bounded number of
  * messages, and the page says where to go on.
  */
-export async function browseMessages(
+export function browseMessages(
   db: Queryable,
   {
     accountId,
@@ -41,26 +41,17 @@ export async function browseMessages(
     position,
     limit,
   }: { accountId: string; filter: BrowseFilter; position: Position; limit: number },
-): Promise<Browsed> {
-  const side = sideOf(position);
-  const order = sql`order by m.message_id ${side.order}`;
-  const select = (window: Sql) =>
-    db.query<MessageRow>(sql`
-      select ${messageColumns}
-        from (select * from messages m where ${window} ${order} limit ${MAX_LOOKED_AT}) m
-       where ${unindexed(filter)}
-       ${order}
-       limit ${limit + 1}`);
-  const window = indexed(accountId, filter, position);
-  const rows = await select(window);
-  if (rows.length > limit || !isSifted(filter)) return { rows, lookedUntil: null };
-  const [edge] = await db.query<{ message_id: string }>(sql`
-    select m.message_id from messages m where ${window} ${order} offset ${MAX_LOOKED_AT - 1} limit 1`);
-  if (!edge) return { rows, lookedUntil: null };
-  // Once more, up to the edge: a message that came in between has moved it, and what lies between
-  // the two edges would stand on both pages or on none.
-  const bounded = sql`${window} and m.message_id ${side.upTo} ${edge.message_id}`;
-  return { rows: await select(bounded), lookedUntil: edge.message_id };
+): Promise<Looked<MessageRow, string>> {
+  return lookThrough(db, {
+    columns: messageColumns,
+    from: sql`from messages m`,
+    row: sql`m`,
+    id: sql`m.message_id`,
+    window: indexed(accountId, filter, position),
+    sieve: isSifted(filter) ? unindexed(filter) : null,
+    position,
+    limit,
+  });
 }
 
 export type Page = { rows: MessageRow[]; nextId: string | null };

@@ -26,6 +26,7 @@ export {
 } from "./ids.ts";
 export { DataDirInUse, type DataDirLock, lockDataDir } from "./instance-lock.ts";
 export { createLog, type Log, maskNumber, silentLog } from "./log.ts";
+export { type Looked, lookThrough } from "./look-through.ts";
 export { type Loop, type RunningLoop, runLoop } from "./loop.ts";
 export { LEASE_MS } from "./lease.ts";
 export { MAX_COUNTED } from "./max-counted.ts";
