@@ -30,7 +30,6 @@ export {
   routingVersion,
 } from "./routing.ts";
 export {
-  carriersWaitedFor,
   expireMessages,
   findStranded,
   type Stranded,
@@ -50,6 +49,7 @@ export {
   takeOutOfRoutes,
 } from "./routing-changes.ts";
 export {
+  carriersWaitedFor,
   type CarrierQueue,
   measureCarrierQueues,
   measureQueue,

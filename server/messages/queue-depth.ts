@@ -77,6 +77,26 @@ function measureLines(db: Queryable, lines: readonly Line[], limit: number): Pro
      where d.waiting + d.scheduled > 0`);
 }
 
+/** Jumps from one carrier to the next in the index, as lines are listed. */
+const waitedFor = sql`
+  waited_for as (
+    (select q.carrier_id from send_queue q order by q.carrier_id limit 1)
+    union all
+    select next.carrier_id
+      from waited_for c
+     cross join lateral (
+       select q.carrier_id from send_queue q where q.carrier_id > c.carrier_id order by q.carrier_id limit 1
+     ) next
+  )`;
+
+/** The carriers that anything waits for, also ones that were removed. */
+export async function carriersWaitedFor(db: Queryable): Promise<string[]> {
+  const rows = await db.query<{ carrier_id: string }>(sql`
+    with recursive ${waitedFor}
+    select carrier_id from waited_for`);
+  return rows.map(({ carrier_id }) => carrier_id);
+}
+
 export type CarrierQueue = {
   carrier_id: string;
   /** Nobody has taken them up yet, though they are due. */
@@ -92,15 +112,7 @@ export type CarrierQueue = {
 /** What waits for each carrier, at a bounded cost: for those who look all the time. */
 export function measureCarrierQueues(db: Queryable): Promise<CarrierQueue[]> {
   return db.query<CarrierQueue>(sql`
-    with recursive waited_for as (
-      (select q.carrier_id from send_queue q order by q.carrier_id limit 1)
-      union all
-      select next.carrier_id
-        from waited_for c
-       cross join lateral (
-         select q.carrier_id from send_queue q where q.carrier_id > c.carrier_id order by q.carrier_id limit 1
-       ) next
-    )
+    with recursive ${waitedFor}
     select c.carrier_id, d.due, d.held, d.scheduled, o.oldest_due_at
       from waited_for c
      cross join lateral (

@@ -256,17 +256,3 @@ export async function reassign(db: Database, moves: Reassignment[]): Promise<voi
            as u (message_id, epoch, from_carrier, to_carrier)
      where q.message_id = u.message_id and q.lease_epoch = u.epoch and q.carrier_id = u.from_carrier`);
 }
-
-/** The carriers that anything waits for, also ones that were removed. */
-export async function carriersWaitedFor(db: Database): Promise<string[]> {
-  const rows = await db.query<{ carrier_id: string }>(sql`
-    with recursive walk as (
-      (select carrier_id from send_queue order by carrier_id limit 1)
-      union all
-      select (select q.carrier_id from send_queue q where q.carrier_id > w.carrier_id order by q.carrier_id limit 1)
-        from walk w
-       where w.carrier_id is not null
-    )
-    select carrier_id from walk where carrier_id is not null`);
-  return rows.map(({ carrier_id }) => carrier_id);
-}
