@@ -79,7 +79,7 @@ const SWEPT_RARELY_MS = 3_600_000;
 export function recorder(deps: Deps): Recorder {
   const { db, clock, log, metrics } = deps;
   const counted = { ...deps, counts: recordMetrics(metrics), hour: lastHour(clock) };
-  const record = batcher<Item, Stored | "full">({
+  const record = batcher<Item, Stored | "later">({
     run(items) {
       metrics.batchSize.labels("record").observe(items.length);
       const words = `a batch of ${items.length} answers and receipts failed; each is tried alone`;
@@ -89,7 +89,7 @@ export function recorder(deps: Deps): Recorder {
         (error) => log.error({ error }, words),
       );
     },
-    whenFull: () => "full",
+    whenFull: () => "later",
     maxItems: MAX_ITEMS,
     maxRunning: 1,
     maxWaiting: MAX_WAITING,
@@ -103,12 +103,12 @@ export function recorder(deps: Deps): Recorder {
   metrics.batchWaiting(() => [{ labels: { kind: "record" }, value: record.waiting }]);
 
   /** Once for all that wait. */
-  function tellAway(error: unknown): "full" {
+  function tellAway(error: unknown): "later" {
     if (!(error instanceof DatabaseUnavailable)) throw error;
     const count = unstored.size;
     if (!isAway) log.warn({ error, count }, "answers of carriers wait for the database");
     isAway = true;
-    return "full";
+    return "later";
   }
 
   return {
@@ -117,7 +117,7 @@ export function recorder(deps: Deps): Recorder {
       try {
         while (!isStopped) {
           const stored = await record({ submission }).catch(tellAway);
-          if (stored !== "full") {
+          if (stored !== "later") {
             isAway = false;
             return stored;
           }
@@ -133,7 +133,7 @@ export function recorder(deps: Deps): Recorder {
       return unstored.size >= MAX_UNSTORED || clock.monotonicMs() - oldestMs > BEHIND_MS;
     },
     async receipt(receipt) {
-      if ((await record({ receipt })) === "full")
+      if ((await record({ receipt })) === "later")
         throw new Error("More receipts arrive than can be stored.");
     },
     sweepParked() {
