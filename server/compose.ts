@@ -56,8 +56,9 @@ import {
   webhookHistory,
 } from "#webhooks";
 import { openPools } from "./pools.ts";
+import { previousSecretKey } from "./secret-key.ts";
 import type { Config } from "./settings.ts";
-import { previousSecretKey, type Storage } from "./storage.ts";
+import type { Storage } from "./storage.ts";
 import { tracing } from "./tracing.ts";
 import { version } from "./version.ts";
 

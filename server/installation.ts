@@ -1,5 +1,3 @@
-import { randomBytes } from "node:crypto";
-import { isSecretKeyRight } from "#accounts";
 import {
   type Clock,
   createLog,
@@ -8,20 +6,14 @@ import {
   migrate,
   missingMigrations,
   openDatabase,
-  type Queryable,
   secretBox,
   silentLog,
   Unfit,
 } from "#platform";
 import type { Installation, MigrationsMode } from "./cli/index.ts";
 import type { Config } from "./settings.ts";
-import {
-  hasSecretKey,
-  joinStorage,
-  previousSecretKey,
-  readSecretKey,
-  type Storage,
-} from "./storage.ts";
+import { previousSecretKey, requireSecretKey } from "./secret-key.ts";
+import { joinStorage, type Storage } from "./storage.ts";
 
 /** What a command works on, beside a running service or without one. */
 export async function openInstallation(
@@ -64,24 +56,6 @@ async function isRunningAt(dataDir: string, url: string): Promise<boolean> {
       "The service was started again, with its database at another port. Repeat the command.",
     );
   return running !== undefined;
-}
-
-/**
- * The key of this database. What a wrong one seals, the right one cannot open: whoever has it must not
- * even begin, and where secrets are sealed already, none is made.
- */
-export async function requireSecretKey(config: Config, db: Queryable): Promise<Buffer> {
-  const isRight = (key: Buffer) => isSecretKeyRight(db, secretBox(key, previousSecretKey(config)));
-  if (!hasSecretKey(config) && !(await isRight(randomBytes(32)))) {
-    throw new Unfit(
-      `There is no SECRET_KEY and no secret.key in ${config.dataDir}, but the database holds sealed secrets. Bring back the key that they were sealed with.`,
-    );
-  }
-  const key = await readSecretKey(config);
-  if (await isRight(key)) return key;
-  throw new Unfit(
-    "SECRET_KEY, or secret.key in DATA_DIR, is not the key that this database's secrets were sealed with. Use the one that this database was used with until now.",
-  );
 }
 
 /**

@@ -5,10 +5,11 @@ import { createLog, type Database, migrate, systemClock, Unfit } from "#platform
 import { compose } from "./compose.ts";
 import { readConfig } from "./config.ts";
 import { greeting } from "./greeting.ts";
-import { briefly, requireSecretKey } from "./installation.ts";
+import { briefly } from "./installation.ts";
 import type { Config } from "./settings.ts";
 import { buildPages } from "./pages.ts";
 import { forgetKilledNodes } from "#sending";
+import { requireSecretKey } from "./secret-key.ts";
 import { openStorage } from "./storage.ts";
 import { keepAttemptDays } from "#webhooks";
 

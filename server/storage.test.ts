@@ -1,66 +1,9 @@
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
-import { type FileHandle, open as openFile, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { test } from "node:test";
 import { migrate, openDatabase, rawSql, silentLog, sql, systemClock } from "#platform";
-import { dataFolder } from "../test/support/data-folder.ts";
 import { testDatabase } from "../test/support/postgres.ts";
 import { readConfig } from "./config.ts";
-import { openStorage, readSecretKey } from "./storage.ts";
-
-const configOf = (folder: string) => readConfig({ DATA_DIR: folder });
-
-test("a secret key that is there is read, and nothing is written", async () => {
-  await using folder = await dataFolder();
-  const made = await readSecretKey(configOf(folder.path));
-  const before = await stat(folder.path);
-
-  assert.deepEqual(await readSecretKey(configOf(folder.path)), made);
-
-  assert.deepEqual(await stat(folder.path), before);
-});
-
-test("a new secret key is on the disk before it has its name, and with it before it is used", async (t) => {
-  await using folder = await dataFolder();
-  const path = join(folder.path, "secret.key");
-  await using handle = await openFile(folder.path);
-  const hasName: boolean[] = [];
-  t.mock.method(Object.getPrototypeOf(handle) as FileHandle, "sync", async () => {
-    hasName.push(existsSync(path));
-  });
-
-  await readSecretKey(configOf(folder.path));
-
-  assert.deepEqual(hasName, [false, true]);
-});
-
-for (const [title, content] of [
-  ["nothing", ""],
-  ["fewer than 32 octets", Buffer.alloc(31, 1).toString("base64")],
-  ["no base64", "what the operator noted down"],
-] as const) {
-  test(`a secret key file that holds ${title} is refused, with what to do`, async () => {
-    await using folder = await dataFolder();
-    await writeFile(join(folder.path, "secret.key"), content);
-
-    await assert.rejects(
-      readSecretKey(configOf(folder.path)),
-      /^Unfit: .*secret\.key does not hold a key, .* remove the file, and the next start makes another\.$/,
-    );
-  });
-}
-
-test("a data folder that cannot be made is named, with what to do", async () => {
-  await using folder = await dataFolder();
-  const file = join(folder.path, "file");
-  await writeFile(file, "");
-
-  await assert.rejects(
-    readSecretKey(configOf(join(file, "data"))),
-    /cannot be written \(ENOTDIR\)/,
-  );
-});
+import { openStorage } from "./storage.ts";
 
 const open = (url: string) =>
   openStorage(readConfig({ DATABASE_URL: url }), { clock: systemClock, log: silentLog });

@@ -1,7 +1,3 @@
-import { randomBytes } from "node:crypto";
-import { existsSync } from "node:fs";
-import { chmod, link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { Client } from "pg";
 import {
   checkSurroundings,
@@ -10,11 +6,9 @@ import {
   DataDirInUse,
   type DataDirLock,
   findRunningPostgres,
-  KEY_FILE,
   lockDataDir,
   type Log,
   superviseEmbeddedPostgres,
-  syncFolder,
   Unfit,
 } from "#platform";
 import type { Config } from "./settings.ts";
@@ -203,47 +197,4 @@ function refuseUnfit(settings: Map<string, string>): void {
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join(", ");
   return error instanceof Error ? error.message.replace(/\.$/, "") : String(error);
-}
-
-/** The key before it, while it is being changed. */
-export function previousSecretKey({ secretKeyPrevious }: Config): Buffer | undefined {
-  return secretKeyPrevious && Buffer.from(secretKeyPrevious.reveal(), "base64");
-}
-
-const keyFileOf = ({ dataDir }: Config) => join(dataDir, KEY_FILE);
-
-export function hasSecretKey(config: Config): boolean {
-  return config.secretKey !== undefined || existsSync(keyFileOf(config));
-}
-
-/** The key that encrypts secrets at rest; made once in the data folder where none is given. */
-export async function readSecretKey(config: Config): Promise<Buffer> {
-  if (config.secretKey) return Buffer.from(config.secretKey.reveal(), "base64");
-  const path = keyFileOf(config);
-  if (!existsSync(path)) await makeSecretKey(config.dataDir, path);
-  const key = Buffer.from((await readFile(path, "utf8")).trim(), "base64");
-  if (key.length === 32) return key;
-  throw new Unfit(
-    `${path} does not hold a key, which is base64 of 32 octets. Bring back the one that it held; if it was never used, remove the file, and the next start makes another.`,
-  );
-}
-
-async function makeSecretKey(dataDir: string, path: string): Promise<void> {
-  // Written aside and linked into place: two processes that start together agree on one.
-  const aside = `${path}.${process.pid}`;
-  try {
-    await mkdir(dataDir, { recursive: true });
-    await writeFile(aside, `${randomBytes(32).toString("base64")}\n`, { mode: 0o600, flush: true });
-    await link(aside, path);
-    await chmod(path, 0o600);
-    await syncFolder(dataDir);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") {
-      throw new Unfit(
-        `The data folder ${dataDir} cannot be written (${(error as NodeJS.ErrnoException).code}). Mend its permissions, or set DATA_DIR.`,
-      );
-    }
-  } finally {
-    await rm(aside, { force: true }).catch(() => undefined);
-  }
 }
