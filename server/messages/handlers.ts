@@ -13,7 +13,7 @@ import type { Outbox } from "./outbox.ts";
 import { findMessage } from "./read.ts";
 import { digitsOf } from "./recipient.ts";
 import { draftAll, draftContext, type SendDeps, sendMessages } from "./send.ts";
-import { cancelMessage } from "./send-queue.ts";
+import { cancelMessage } from "./cancel-message.ts";
 
 type Deps = SendDeps & { cursors: Cursors; sources: HistorySources; outbox?: Outbox };
 

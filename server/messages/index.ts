@@ -19,6 +19,7 @@ export { countedOutbox } from "./move-metrics.ts";
 export { type EventKey, type EventRow, eventTime, findEventBodies, findEvents } from "./events.ts";
 export { keepPartitions, makePartitions } from "./partitions.ts";
 export { redactTexts } from "./redaction.ts";
+export { expireMessages } from "./expire-messages.ts";
 export { findMessage, findMessagesOf, type LockedMessage, lockMessagesOf } from "./read.ts";
 export {
   DEFAULT_PRICE,
@@ -29,14 +30,7 @@ export {
   routingTable,
   routingVersion,
 } from "./routing.ts";
-export {
-  expireMessages,
-  findStranded,
-  type Stranded,
-  reassign,
-  leaseOverdue,
-  renewLeases,
-} from "./send-queue.ts";
+export { findStranded, type Stranded, reassign, leaseOverdue, renewLeases } from "./send-queue.ts";
 export {
   listPrices,
   listRoutes,

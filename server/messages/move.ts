@@ -28,6 +28,12 @@ export function messageOfMove({
   return { accountId, messageId, recipient, callbackUrl };
 }
 
+/** The end of a message that is still in the queue. */
+export function failureInQueue(message: MessageRow, code: "CANCELED" | "EXPIRED", at: Date): Move {
+  const error = { code, carrierCode: null };
+  return { ...messageOfMove(message), from: "QUEUED", to: "FAILED", at, error };
+}
+
 /**
  * The one way a status changes after acceptance. Each message moves if it still has the status
  * given; with it go its refund, its event and its webhook, so a crash leaves all of a step or none.

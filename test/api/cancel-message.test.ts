@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { moveMessages } from "#messages";
 import { sql } from "#platform";
-import { cancelMessage } from "../../server/messages/send-queue.ts";
+import { cancelMessage } from "../../server/messages/cancel-message.ts";
 import { problemOf } from "../support/answers.ts";
 import { startApi, type TestKey } from "../support/api.ts";
 

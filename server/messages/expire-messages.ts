@@ -1,0 +1,55 @@
+import { lockAccounts } from "#accounts";
+import { type Clock, type Database, type Loop, sql } from "#platform";
+import { failureInQueue, moveMessages } from "./move.ts";
+import type { Outbox } from "./outbox.ts";
+import { findMessagesOf } from "./read.ts";
+
+/** Messages ended in one transaction; more are taken up by the next pass. */
+const EXPIRE_BATCH = 500;
+
+/**
+ * Ends messages that nobody took up within their validity. What was taken up once may be with a
+ * carrier, whatever became of its lease: whoever sends ends that, by what is on record of it.
+ */
+export function expireMessages({ db, clock, outbox }: ExpiryDeps): Loop {
+  return {
+    name: "end expired messages",
+    idleMs: 1_000,
+    pass: () => expirePass(db, clock.now(), outbox),
+  };
+}
+
+type ExpiryDeps = { db: Database; clock: Clock; outbox?: Outbox };
+
+type Overdue = { message_id: string; account_id: string };
+
+async function expirePass(db: Database, now: Date, outbox?: Outbox): Promise<number> {
+  const overdue = await db.query<Overdue>(sql`
+    select message_id, account_id
+      from send_queue
+     where expires_at <= ${now} and lease_epoch = 0
+     order by expires_at
+     limit ${EXPIRE_BATCH}`);
+  if (overdue.length === 0) return 0;
+  return db.transaction(async (tx) => {
+    await lockAccounts(tx, [...new Set(overdue.map(({ account_id }) => account_id))]);
+    const expired = await tx.query<Overdue>(sql`
+      delete from send_queue
+       where message_id in (
+               select message_id
+                 from send_queue
+                where message_id = any (${overdue.map(({ message_id }) => message_id)}::uuid[])
+                  and lease_epoch = 0 and expires_at <= ${now}
+                order by message_id
+                  for update skip locked
+             )
+      returning message_id, account_id`);
+    const messages = [...(await findMessagesOf(tx, expired)).values()];
+    const moved = await moveMessages(
+      tx,
+      messages.map((message) => failureInQueue(message, "EXPIRED", now)),
+      outbox,
+    );
+    return moved.size;
+  });
+}
