@@ -1,18 +1,9 @@
-import { createServer as createNodeServer, type RequestListener, STATUS_CODES } from "node:http";
-import type { Socket } from "node:net";
-import { Readable } from "node:stream";
+import { createServer as createNodeServer, type RequestListener } from "node:http";
 import { isUtf8 } from "node:buffer";
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import type { Detail } from "#contract";
-import {
-  DatabaseUnavailable,
-  type Clock,
-  type Log,
-  type Metrics,
-  newId,
-  severityOf,
-} from "#platform";
-import { Problem, problemBody } from "./problem.ts";
+import { type Clock, type Log, type Metrics, newId } from "#platform";
+import { type Answering, answerRaw, sendError } from "./answer-errors.ts";
+import { Problem } from "./problem.ts";
 
 export type HttpOptions = {
   publicUrl: string;
@@ -24,26 +15,19 @@ export type HttpOptions = {
   metrics: Metrics;
 };
 
-type Serving = HttpOptions & {
-  /** Connections whose request is refused already, while the rest of its body is thrown away. */
-  answered: WeakSet<Socket>;
-};
-
 /** Headers and body must have arrived by then: a slow client holds no slot for longer. */
 const REQUEST_TIMEOUT_MS = 10_000;
 const MAX_HEADER_OCTETS = 16_384;
 /** For answers under way when the server closes; a client that has not read its own by then is cut off. */
 const CLOSE_GRACE_MS = 10_000;
-/** Of a body that is refused before it came whole; a client that writes more is cut off. */
-const MAX_DISCARDED_OCTETS = 64 * 1_048_576;
 
 /**
  * An HTTP server that gives every answer a request id and every error the one shape, whatever goes
  * wrong. What it serves is registered on it afterwards.
  */
-export function createHttpServer(given: HttpOptions): FastifyInstance {
-  const options: Serving = { ...given, answered: new WeakSet() };
+export function createHttpServer(options: HttpOptions): FastifyInstance {
   const { clock } = options;
+  const answering: Answering = { ...options, answered: new WeakSet() };
   const app = fastify({
     bodyLimit: options.bodyLimit,
     trustProxy: options.trustProxy.length > 0 ? options.trustProxy : false,
@@ -53,8 +37,8 @@ export function createHttpServer(given: HttpOptions): FastifyInstance {
     // A request that arrives while the server closes is still answered; only new connections are refused.
     return503OnClosing: false,
     forceCloseConnections: "idle",
-    frameworkErrors: (error, request, reply) => void sendError(options, error, request, reply),
-    clientErrorHandler: (error, socket) => answerRaw(options, error, socket),
+    frameworkErrors: (error, request, reply) => void sendError(answering, error, request, reply),
+    clientErrorHandler: (error, socket) => answerRaw(answering, error, socket),
     serverFactory: listener,
   });
   app.decorate("fallback", {});
@@ -77,7 +61,7 @@ export function createHttpServer(given: HttpOptions): FastifyInstance {
       return void answerElse(app, request, reply, nothingThere(request, routes)).catch(done);
     done(isWithoutHost(request) ? new Problem("REQUEST_INVALID") : undefined);
   });
-  app.setErrorHandler((error, request, reply) => sendError(options, error, request, reply));
+  app.setErrorHandler((error, request, reply) => sendError(answering, error, request, reply));
   app.setNotFoundHandler((request) => {
     throw nothingThere(request, routes);
   });
@@ -193,104 +177,5 @@ function isPlainUtf8({ headers }: FastifyRequest): boolean {
   return (
     (charset === undefined || /^utf-?8$/i.test(charset)) &&
     (encoding === undefined || encoding === "identity")
-  );
-}
-
-async function sendError(
-  options: Serving,
-  error: unknown,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<FastifyReply> {
-  const problem = await recheck(request, asProblem(error));
-  logProblem(options.log, error, request, problem);
-  options.metrics.refused.labels(problem.code).inc();
-  reply
-    .code(problem.status)
-    .headers({ "x-request-id": request.id, "cache-control": "no-store", ...problem.headers })
-    .type("application/json; charset=utf-8")
-    .serializer(JSON.stringify);
-  const body = problemBody(problem, request.id, options.publicUrl);
-  if (request.raw.complete || request.raw.readableEnded) return reply.send(body);
-  const text = JSON.stringify(body);
-  reply.header("content-length", Buffer.byteLength(text));
-  return reply.send(Readable.from(answerThenDiscard(text, request, options.answered)));
-}
-
-/**
- * The whole answer at once; its end, after which a connection may be closed, only when the rest of
- * the request was read. A connection closed before is reset, and a client that still writes would never
- * see the answer. Bounded by size here, and in time as every request is.
- */
-async function* answerThenDiscard(
-  answer: string,
-  { raw }: FastifyRequest,
-  answered: WeakSet<Socket>,
-): AsyncGenerator<string> {
-  answered.add(raw.socket);
-  yield answer;
-  let left = MAX_DISCARDED_OCTETS;
-  for await (const chunk of raw as AsyncIterable<Buffer>) {
-    left -= chunk.length;
-    // Ends the connection with it.
-    if (left < 0) break;
-  }
-  answered.delete(raw.socket);
-}
-
-/** A route may have a last word on an error, such as an authentication it had only remembered. */
-async function recheck(request: FastifyRequest, problem: Problem): Promise<Problem> {
-  const judge = (request as { lastWord?: (problem: Problem) => Promise<Problem> }).lastWord;
-  if (!judge) return problem;
-  return judge(problem).catch(asProblem);
-}
-
-/** Faults of ours as such; what was refused only for those who look for it. */
-function logProblem(log: Log, error: unknown, request: FastifyRequest, problem: Problem): void {
-  const { status, code } = problem;
-  const says = `request ${request.id} was answered with ${status}`;
-  const fields = { requestId: request.id, code, path: request.routeOptions.url };
-  if (status >= 500) log[severityOf(error)]({ error, ...fields }, says);
-  else log.debug(fields, says);
-}
-
-/** PostgreSQL's, for NUL in a text that was not judged before, when the field can no longer be named. */
-const CHARACTER_NOT_STORABLE = "22021";
-const NUL_SOMEWHERE: Detail = {
-  field: null,
-  code: "FIELD_INVALID",
-  message: "A text must not hold a NUL character.",
-};
-
-/** An error as an answer: what is not ours to explain is INTERNAL, and leaks nothing. */
-export function asProblem(error: unknown): Problem {
-  if (error instanceof Problem) return error;
-  if (error instanceof DatabaseUnavailable)
-    return new Problem("UNAVAILABLE", [], { "retry-after": "1" });
-  const { code = "", statusCode = 500 } = (error ?? {}) as { code?: string; statusCode?: number };
-  if (code === CHARACTER_NOT_STORABLE) return new Problem("VALIDATION_FAILED", [NUL_SOMEWHERE]);
-  if (code === "FST_ERR_CTP_BODY_TOO_LARGE") return new Problem("BODY_TOO_LARGE");
-  if (code === "FST_ERR_CTP_INVALID_MEDIA_TYPE") return new Problem("CONTENT_TYPE_UNSUPPORTED");
-  if (statusCode >= 400 && statusCode < 500) return new Problem("REQUEST_INVALID");
-  return new Problem("INTERNAL");
-}
-
-const RAW_PROBLEMS: Record<string, "HEADERS_TOO_LARGE" | "REQUEST_TIMEOUT"> = {
-  HPE_HEADER_OVERFLOW: "HEADERS_TOO_LARGE",
-  ERR_HTTP_REQUEST_TIMEOUT: "REQUEST_TIMEOUT",
-};
-
-/** What cannot be parsed as HTTP gets the same shape, written by hand, and the connection ends. */
-function answerRaw(options: Serving, error: Error & { code?: string }, socket: Socket): void {
-  const isAnswered = options.answered.has(socket);
-  if (error.code === "ECONNRESET" || !socket.writable || isAnswered)
-    return void socket.destroy(error);
-  const problem = new Problem(RAW_PROBLEMS[error.code ?? ""] ?? "REQUEST_INVALID");
-  const requestId = newId(options.clock.now().getTime());
-  const body = JSON.stringify(problemBody(problem, requestId, options.publicUrl));
-  socket.end(
-    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status] ?? ""}\r\n` +
-      `Content-Type: application/json; charset=utf-8\r\nX-Request-Id: ${requestId}\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
 }

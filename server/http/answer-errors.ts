@@ -1,0 +1,130 @@
+import { STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+import { Readable } from "node:stream";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Detail } from "#contract";
+import {
+  DatabaseUnavailable,
+  type Clock,
+  type Log,
+  type Metrics,
+  newId,
+  severityOf,
+} from "#platform";
+import { Problem, problemBody } from "./problem.ts";
+
+export type Answering = {
+  publicUrl: string;
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+  /** Connections whose request is refused already, while the rest of its body is thrown away. */
+  answered: WeakSet<Socket>;
+};
+
+/** Of a body that is refused before it came whole; a client that writes more is cut off. */
+const MAX_DISCARDED_OCTETS = 64 * 1_048_576;
+
+/** Answers what went wrong with a request in the one shape of errors. */
+export async function sendError(
+  options: Answering,
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const problem = await recheck(request, asProblem(error));
+  logProblem(options.log, error, request, problem);
+  options.metrics.refused.labels(problem.code).inc();
+  reply
+    .code(problem.status)
+    .headers({ "x-request-id": request.id, "cache-control": "no-store", ...problem.headers })
+    .type("application/json; charset=utf-8")
+    .serializer(JSON.stringify);
+  const body = problemBody(problem, request.id, options.publicUrl);
+  if (request.raw.complete || request.raw.readableEnded) return reply.send(body);
+  const text = JSON.stringify(body);
+  reply.header("content-length", Buffer.byteLength(text));
+  return reply.send(Readable.from(answerThenDiscard(text, request, options.answered)));
+}
+
+/**
+ * The whole answer at once; its end, after which a connection may be closed, only when the rest of
+ * the request was read. A connection closed before is reset, and a client that still writes would never
+ * see the answer. Bounded by size here, and in time as every request is.
+ */
+async function* answerThenDiscard(
+  answer: string,
+  { raw }: FastifyRequest,
+  answered: WeakSet<Socket>,
+): AsyncGenerator<string> {
+  answered.add(raw.socket);
+  yield answer;
+  let left = MAX_DISCARDED_OCTETS;
+  for await (const chunk of raw as AsyncIterable<Buffer>) {
+    left -= chunk.length;
+    // Ends the connection with it.
+    if (left < 0) break;
+  }
+  answered.delete(raw.socket);
+}
+
+/** A route may have a last word on an error, such as an authentication it had only remembered. */
+async function recheck(request: FastifyRequest, problem: Problem): Promise<Problem> {
+  const judge = (request as { lastWord?: (problem: Problem) => Promise<Problem> }).lastWord;
+  if (!judge) return problem;
+  return judge(problem).catch(asProblem);
+}
+
+/** Faults of ours as such; what was refused only for those who look for it. */
+function logProblem(log: Log, error: unknown, request: FastifyRequest, problem: Problem): void {
+  const { status, code } = problem;
+  const says = `request ${request.id} was answered with ${status}`;
+  const fields = { requestId: request.id, code, path: request.routeOptions.url };
+  if (status >= 500) log[severityOf(error)]({ error, ...fields }, says);
+  else log.debug(fields, says);
+}
+
+/** PostgreSQL's, for NUL in a text that was not judged before, when the field can no longer be named. */
+const CHARACTER_NOT_STORABLE = "22021";
+const NUL_SOMEWHERE: Detail = {
+  field: null,
+  code: "FIELD_INVALID",
+  message: "A text must not hold a NUL character.",
+};
+
+/** An error as an answer: what is not ours to explain is INTERNAL, and leaks nothing. */
+function asProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  if (error instanceof DatabaseUnavailable)
+    return new Problem("UNAVAILABLE", [], { "retry-after": "1" });
+  const { code = "", statusCode = 500 } = (error ?? {}) as { code?: string; statusCode?: number };
+  if (code === CHARACTER_NOT_STORABLE) return new Problem("VALIDATION_FAILED", [NUL_SOMEWHERE]);
+  if (code === "FST_ERR_CTP_BODY_TOO_LARGE") return new Problem("BODY_TOO_LARGE");
+  if (code === "FST_ERR_CTP_INVALID_MEDIA_TYPE") return new Problem("CONTENT_TYPE_UNSUPPORTED");
+  if (statusCode >= 400 && statusCode < 500) return new Problem("REQUEST_INVALID");
+  return new Problem("INTERNAL");
+}
+
+const RAW_PROBLEMS: Record<string, "HEADERS_TOO_LARGE" | "REQUEST_TIMEOUT"> = {
+  HPE_HEADER_OVERFLOW: "HEADERS_TOO_LARGE",
+  ERR_HTTP_REQUEST_TIMEOUT: "REQUEST_TIMEOUT",
+};
+
+/** What cannot be parsed as HTTP gets the same shape, written by hand, and the connection ends. */
+export function answerRaw(
+  options: Answering,
+  error: Error & { code?: string },
+  socket: Socket,
+): void {
+  const isAnswered = options.answered.has(socket);
+  if (error.code === "ECONNRESET" || !socket.writable || isAnswered)
+    return void socket.destroy(error);
+  const problem = new Problem(RAW_PROBLEMS[error.code ?? ""] ?? "REQUEST_INVALID");
+  const requestId = newId(options.clock.now().getTime());
+  const body = JSON.stringify(problemBody(problem, requestId, options.publicUrl));
+  socket.end(
+    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status] ?? ""}\r\n` +
+      `Content-Type: application/json; charset=utf-8\r\nX-Request-Id: ${requestId}\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}
