@@ -76,6 +76,7 @@ export function acceptor(deps: Deps): (request: AcceptRequest) => Promise<Accept
     }),
   );
 
+  const messages = metrics.counter("messages_accepted_total", "Messages accepted and charged.");
   metrics.batchWaiting(() =>
     lanes.map(({ waiting }) => ({ labels: { kind: "accept" }, value: waiting })),
   );
@@ -84,7 +85,7 @@ export function acceptor(deps: Deps): (request: AcceptRequest) => Promise<Accept
     const lane = lanes[laneOf(request.accountId)] as (typeof lanes)[number];
     const accepted = await lane(request);
     if (accepted.outcome === "again") return acceptOne(request);
-    if (accepted.outcome === "accepted") metrics.accepted.inc(request.messages.length);
+    if (accepted.outcome === "accepted") messages.inc(request.messages.length);
     return accepted;
   };
 }

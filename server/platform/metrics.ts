@@ -12,8 +12,9 @@ export type Watched = (read: () => readonly Reading[]) => void;
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /**
- * Everything `/metrics` shows. Names are part of what operators build on: they only ever gain. A room
- * defines its own beside its code; on the hot path nothing happens beyond an increment.
+ * Everything `/metrics` shows. Names are part of what operators build on: they only ever gain. What
+ * several places count stands here; all else is defined by its room, beside its code. On the hot path
+ * nothing happens beyond an increment.
  */
 export function createMetrics() {
   const registry = new Registry();
@@ -47,11 +48,6 @@ export function createMetrics() {
       help: "Time to answer a request, by operation and status.",
       labelNames: ["operation", "status"],
       buckets: SECONDS,
-      registers,
-    }),
-    accepted: new Counter({
-      name: "posthorn_messages_accepted_total",
-      help: "Messages accepted and charged.",
       registers,
     }),
     refused: new Counter({
