@@ -1,5 +1,6 @@
 import { type ConsoleOperation, type ConsoleOperationName, consoleOperations } from "#contract";
-import { eventId, systemClock as clock } from "#platform";
+import { eventId } from "#messages";
+import { systemClock as clock } from "#platform";
 
 /** Somebody signed in, as a browser is. */
 export type Visitor = { url: string; cookie: string };

@@ -9,16 +9,8 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { parseArgs } from "node:util";
 import { Pool } from "undici";
-import { eventBody, hostKey } from "#messages";
-import {
-  createMetrics,
-  type Database,
-  eventId,
-  newMessageId,
-  silentLog,
-  sql,
-  systemClock as clock,
-} from "#platform";
+import { eventBody, eventId, hostKey, newMessageId } from "#messages";
+import { createMetrics, type Database, silentLog, sql, systemClock as clock } from "#platform";
 import {
   connectBudgets,
   deliveryLoop,

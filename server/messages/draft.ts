@@ -1,7 +1,8 @@
 import type { Detail, DetailCode, NewMessage } from "#contract";
 import { judgeSender } from "#contract/sender";
 import { countSegments } from "#contract/segments";
-import { hasVisible, newMessageId, readTime, timeOfId } from "#platform";
+import { hasVisible, readTime, timeOfId } from "#platform";
+import { newMessageId } from "./message-id.ts";
 import type { MessageRow } from "./message-row.ts";
 import { judgeRecipient } from "./recipient.ts";
 import type { Routing } from "./routing.ts";

@@ -12,6 +12,7 @@ export type { JudgeUrl } from "./draft.ts";
 export { messageHandlers, readFilter, sendRefinements } from "./handlers.ts";
 export type { HistorySources } from "./history.ts";
 export { fingerprint, isIdempotencyKey, sweepIdempotency } from "./idempotency.ts";
+export { eventId, newMessageId, parseEventId } from "./message-id.ts";
 export { type MessageRow, present } from "./message-row.ts";
 export { messageOfMove, type Move, moveMessages } from "./move.ts";
 export type { BornDelivery, Outbox } from "./outbox.ts";

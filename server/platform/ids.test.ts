@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { eventId, idFloor, isId, newId, newMessageId, parseEventId, timeOfId } from "./ids.ts";
+import { idFloor, isId, newId, timeOfId } from "./ids.ts";
 
 const V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 /** Later than any id that another test of this file has made: ids of a process never go back. */
@@ -29,25 +29,6 @@ test("a hundred thousand ids of one millisecond are all different, and in order"
   const ids = Array.from({ length: 100_000 }, () => newId(START_MS + 50_000));
 
   assert.deepEqual(ids, [...new Set(ids)].toSorted());
-});
-
-test("a message's id ends in 0, its nth event's in n, and one is found by the other", () => {
-  fc.assert(
-    fc.property(fc.integer({ min: 1, max: 15 }), (sequence) => {
-      const messageId = newMessageId(START_MS);
-      assert.match(messageId, /0$/);
-      const id = eventId(messageId, sequence);
-      assert.match(id, V7);
-      assert.deepEqual(parseEventId(id), { messageId, sequence });
-    }),
-  );
-});
-
-test("what is no event id is none: rubbish, or the id of a message", () => {
-  assert.equal(parseEventId(newMessageId(START_MS)), undefined);
-  for (const text of ["", "x", "019a85c2-5b00-7abc-8def-01234567890g"]) {
-    assert.equal(parseEventId(text), undefined);
-  }
 });
 
 test("the floor of a moment is at or below every id of it, and above every earlier one", () => {

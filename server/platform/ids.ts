@@ -38,25 +38,6 @@ function begin(ms: number): void {
   time = `${digits.slice(0, 8)}-${digits.slice(8)}`;
 }
 
-/**
- * A message's id ends in the digit 0, and the id of its nth event ends in the digit n: an event is
- * found by its id through the message's own index, and needs no index of its own.
- */
-export function newMessageId(nowMs: number): string {
-  return `${newId(nowMs).slice(0, -1)}0`;
-}
-
-export function eventId(messageId: string, sequence: number): string {
-  return `${messageId.slice(0, -1)}${sequence.toString(16)}`;
-}
-
-/** The message and sequence that an event id stands for; undefined where it can be none. */
-export function parseEventId(id: string): { messageId: string; sequence: number } | undefined {
-  const sequence = Number.parseInt(id.slice(-1), 16);
-  if (!isId(id) || sequence === 0) return undefined;
-  return { messageId: `${id.slice(0, -1)}0`, sequence };
-}
-
 /** Before every other. */
 export const NIL_ID = "00000000-0000-0000-0000-000000000000";
 

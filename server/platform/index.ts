@@ -1,6 +1,7 @@
 /**
- * The platform: what any server needs and nothing about text messages. Clock, database, migrations,
- * loops, batches, ids, logs, metrics, secrets, and the PostgreSQL that comes along.
+ * The platform: what any server needs. Clock, database, migrations, loops, batches, ids, logs, metrics,
+ * secrets, and the PostgreSQL that comes along. Nothing about text messages, but that a message's trace
+ * has its id, and that the log knows our keys and secrets by their looks, to leave them out.
  */
 export { type Batcher, batcher, orEach } from "./batcher.ts";
 export { type Clock, systemClock } from "./clock.ts";
@@ -14,18 +15,9 @@ export { findRunningPostgres, type RunningPostgres } from "./embedded-postgres/r
 export { checkSurroundings } from "./embedded-postgres/surroundings.ts";
 export { syncFolder } from "./embedded-postgres/sync-folder.ts";
 export { Unfit } from "./embedded-postgres/unfit.ts";
-export {
-  eventId,
-  idFloor,
-  isId,
-  newId,
-  newMessageId,
-  NIL_ID,
-  parseEventId,
-  timeOfId,
-} from "./ids.ts";
+export { idFloor, isId, newId, NIL_ID, timeOfId } from "./ids.ts";
 export { DataDirInUse, type DataDirLock, lockDataDir } from "./instance-lock.ts";
-export { createLog, type Log, maskNumber, silentLog } from "./log.ts";
+export { createLog, type Log, silentLog } from "./log.ts";
 export { type Looked, lookThrough } from "./look-through.ts";
 export { type Loop, type RunningLoop, runLoop } from "./loop.ts";
 export { LEASE_MS } from "./lease.ts";

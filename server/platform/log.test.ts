@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DatabaseUnavailable } from "./unavailable.ts";
-import { createLog, maskNumber } from "./log.ts";
+import { createLog } from "./log.ts";
 
 function logged(write: (log: ReturnType<typeof createLog>) => void): string {
   const lines: string[] = [];
@@ -56,8 +56,4 @@ test("keys and signing secrets are cut out, wherever they stand", () => {
 
   assert.ok(!line.includes(key) && !line.includes(secret), line);
   assert.match(line, /the key \[secret\] was used/);
-});
-
-test("a number is told by its last two digits", () => {
-  assert.equal(maskNumber("4915112345678"), "•••••••••••78");
 });

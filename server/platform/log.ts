@@ -46,9 +46,4 @@ function describeError(error: unknown): unknown {
 
 type DatabaseFields = Partial<Record<"code" | "constraint" | "table" | "routine", string>>;
 
-/** The last two digits of a number, to tell two apart without knowing either. */
-export function maskNumber(digits: string): string {
-  return `${"•".repeat(Math.max(0, digits.length - 2))}${digits.slice(-2)}`;
-}
-
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };

@@ -1,15 +1,6 @@
 import type { EventName } from "#contract";
-import { type EventKey, lanesOf } from "#messages";
-import {
-  eventId,
-  idFloor,
-  parseEventId,
-  type Position,
-  type Queryable,
-  sideOf,
-  type Sql,
-  sql,
-} from "#platform";
+import { eventId, type EventKey, lanesOf, parseEventId } from "#messages";
+import { idFloor, type Position, type Queryable, sideOf, type Sql, sql } from "#platform";
 import { type DeliveryRow, type DeliveryState, describeDeliveries } from "./describe-deliveries.ts";
 
 export type DeliveryFilter = {

@@ -1,5 +1,6 @@
 import { eventNames } from "#contract/words";
-import { type Clock, eventId } from "#platform";
+import { eventId } from "#messages";
+import { type Clock } from "#platform";
 import type { ClaimedDelivery } from "./deliveries.ts";
 import { webhookHeaders } from "./headers.ts";
 import type { Post } from "./post.ts";

@@ -1,7 +1,7 @@
 import type { EventName } from "#contract";
 import { eventNames } from "#contract/words";
-import { type EventKey, type EventRow, findEvents } from "#messages";
-import { eventId, parseEventId, type Queryable, sql, timeOfId } from "#platform";
+import { eventId, type EventKey, type EventRow, findEvents, parseEventId } from "#messages";
+import { type Queryable, sql, timeOfId } from "#platform";
 import type { Ended } from "./schedule.ts";
 
 /** Waiting: no attempt yet. Retrying: some failed, or it is replayed. The others are how it ended. */

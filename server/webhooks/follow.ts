@@ -1,11 +1,10 @@
 import { findSigningSecrets, type SigningSecrets } from "#accounts";
 import type { EventName } from "#contract";
 import { eventNames } from "#contract/words";
-import { type EventKey, findEventBodies } from "#messages";
+import { eventId, type EventKey, findEventBodies } from "#messages";
 import {
   type Clock,
   DatabaseUnavailable,
-  eventId,
   type Queryable,
   type SecretBox,
   type Sql,

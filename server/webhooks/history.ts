@@ -1,5 +1,6 @@
 import type { WebhookState } from "#contract";
-import { eventId, type Queryable, sql } from "#platform";
+import { eventId } from "#messages";
+import { type Queryable, sql } from "#platform";
 
 type AttemptEntry = {
   attempt: number;

@@ -1,14 +1,14 @@
 import { type Actor, actorName, recordAudit } from "#accounts";
 import { Problem } from "#http/problem";
-import { type EventRow, findEvents, fingerprint, hostKey, lockMessagesOf } from "#messages";
 import {
-  type Database,
-  newId,
+  type EventRow,
+  findEvents,
+  fingerprint,
+  hostKey,
+  lockMessagesOf,
   parseEventId,
-  type Queryable,
-  sql,
-  type Transaction,
-} from "#platform";
+} from "#messages";
+import { type Database, newId, type Queryable, sql, type Transaction } from "#platform";
 
 /** However long attempts are kept. */
 export const REPLAYABLE_MS = 30 * 86_400_000;

@@ -1,15 +1,7 @@
 import { type Actor, findSigningSecrets, recordAudit } from "#accounts";
 import { deliveryErrors, eventNames } from "#contract/words";
-import { eventBody, hostKey, type StatusChange } from "#messages";
-import {
-  type Clock,
-  type Database,
-  eventId,
-  newMessageId,
-  type SecretBox,
-  sql,
-  type Transaction,
-} from "#platform";
+import { eventBody, eventId, hostKey, newMessageId, type StatusChange } from "#messages";
+import { type Clock, type Database, type SecretBox, sql, type Transaction } from "#platform";
 import { judgeUrl, type Refusal } from "./egress/judge-url.ts";
 import type { EgressPolicy } from "./egress/policy.ts";
 import { webhookHeaders } from "./headers.ts";

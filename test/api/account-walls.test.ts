@@ -8,7 +8,8 @@ import {
   operations,
 } from "#contract";
 import { createKey } from "#accounts";
-import { eventId, newId, sql, systemClock } from "#platform";
+import { eventId } from "#messages";
+import { newId, sql, systemClock } from "#platform";
 import { type Person, startConsole, type TestConsole } from "../support/console.ts";
 
 /** Two accounts: one has something of every kind, the other's owner and key ask for it. */

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { newMessageId } from "#messages";
 import {
   type Database,
   newId,
-  newMessageId,
   openDatabase,
   type Queryable,
   rawSql,

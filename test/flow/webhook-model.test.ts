@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { eventId, sql, systemClock } from "#platform";
+import { eventId } from "#messages";
+import { sql, systemClock } from "#platform";
 import { replayDelivery } from "#webhooks";
 import { laneOf, type WebhookWorld, webhookWorld } from "../support/webhook-world.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { eventBody } from "#messages";
-import { newMessageId, sql, systemClock } from "#platform";
+import { eventBody, newMessageId } from "#messages";
+import { sql, systemClock } from "#platform";
 import { eventually } from "../support/eventually.ts";
 import { type Received, startReceiver } from "../support/receiver.ts";
 import { laneOf, type WebhookWorld, webhookWorld } from "../support/webhook-world.ts";

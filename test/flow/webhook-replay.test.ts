@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { eventId, sql, systemClock } from "#platform";
+import { eventId } from "#messages";
+import { sql, systemClock } from "#platform";
 import {
   cancelReplay,
   continueReplays,

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { eventId, sql, systemClock } from "#platform";
+import { eventId } from "#messages";
+import { sql, systemClock } from "#platform";
 import { findDelivery, replayDelivery, webhookHistory } from "#webhooks";
 import { startReceiver } from "../support/receiver.ts";
 import { webhookWorld } from "../support/webhook-world.ts";

@@ -1,9 +1,8 @@
 import { createAccount, findSigningSecrets } from "#accounts";
 import type { Status } from "#contract";
-import { hostKey, moveMessages } from "#messages";
+import { hostKey, moveMessages, newMessageId } from "#messages";
 import {
   createMetrics,
-  newMessageId,
   openDatabase,
   secretBox,
   silentLog,

@@ -43,6 +43,7 @@ test("the full log shows every PDU, and neither password, text nor whole number"
       name,
     );
   }
+  assert.ok(all.includes('"address":"•••••••••••78"'), "a number is told by its last two digits");
   for (const secret of ["hunter2", "482913", "4915112345678"]) {
     assert.ok(!all.includes(secret), secret);
     assert.ok(!all.includes(Buffer.from(secret).toString("hex")), `${secret} in hex`);

@@ -1,4 +1,4 @@
-import { type Log, maskNumber } from "#platform";
+import type { Log } from "#platform";
 
 import { readDataSm, readShortMessage, type ShortMessage } from "./codec/body.ts";
 import { command, commandName, readCommandId, readSequence, readStatus } from "./codec/header.ts";
@@ -56,4 +56,9 @@ function describeMessage(message: ShortMessage<Buffer> | undefined): object {
     shortMessage: `[${message.shortMessage.length} octets]`,
     tlvs: `[${message.tlvs.length} octets]`,
   };
+}
+
+/** The last two digits of a number, to tell two apart without knowing either. */
+function maskNumber(digits: string): string {
+  return `${"•".repeat(Math.max(0, digits.length - 2))}${digits.slice(-2)}`;
 }
