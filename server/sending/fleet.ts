@@ -16,14 +16,15 @@ import {
   type SecretBox,
   type Tracer,
 } from "#platform";
-import { type Binds, leaseBinds, shareBinds } from "./bind-leases.ts";
-import { type CarrierRun, FRESH_MS, runCarrier } from "./carrier-run.ts";
+import type { Binds } from "./bind-leases.ts";
+import { bindShares } from "./bind-shares.ts";
+import { type CarrierRun, runCarrier } from "./carrier-run.ts";
 import { watchCarriers } from "./carrier-metrics.ts";
 import { buildCarrier } from "./build-carrier.ts";
 import { carriersUpElsewhere, reportStates } from "./carrier-states.ts";
 import { type CarrierRow, listCarriers } from "./carriers-table.ts";
 import { renewDue } from "./due-send.ts";
-import { forgetNodes, HEARTBEAT_MS, heartbeat, type NodeInfo, signOff } from "./nodes.ts";
+import { forgetNodes, type NodeInfo, signOff } from "./nodes.ts";
 import { endOverdue } from "./overdue.ts";
 import type { MatchRules } from "./match-receipts.ts";
 import { giveUpParked } from "./parked-receipts.ts";
@@ -74,10 +75,7 @@ export function carrierFleet(deps: Deps) {
   /** From then on nothing is begun; leases are renewed to the end. */
   let isStopping = false;
   let routing: Routing | undefined;
-  let nodes: string[] = [nodeId];
-  let heardAtMs = Number.NEGATIVE_INFINITY;
-  let leasedAtMs = Number.NEGATIVE_INFINITY;
-  const isCutOff = () => clock.monotonicMs() - leasedAtMs > FRESH_MS;
+  const shares = bindShares({ db, clock, node, members, leaving });
 
   const rules: MatchRules = (carrierId) => {
     const carrier = (members.get(carrierId) ?? leaving.get(carrierId))?.run.carrier;
@@ -111,15 +109,7 @@ export function carrierFleet(deps: Deps) {
       routing = loaded;
       keepInStep(rows);
     }
-    if (isChanged || clock.monotonicMs() - heardAtMs >= HEARTBEAT_MS) {
-      const heard = await heartbeat(db, node);
-      // Where the others were cut off as well, they get the time to be heard before they count as gone.
-      nodes = isCutOff() ? [...new Set([...nodes, ...heard])].toSorted() : heard;
-      const nowMs = clock.monotonicMs();
-      await shareAllBinds();
-      // Not before: what failed is tried again by the next pass.
-      heardAtMs = nowMs;
-    }
+    if (isChanged || shares.isDue()) await shares.renew();
     for (const { recall, recallsAtMs } of members.values()) {
       const [nextMs = Number.POSITIVE_INFINITY] = recallsAtMs;
       if (clock.monotonicMs() < nextMs) continue;
@@ -197,24 +187,6 @@ export function carrierFleet(deps: Deps) {
     }
   }
 
-  async function shareAllBinds(): Promise<void> {
-    const nowMs = clock.monotonicMs();
-    for (const { row, binds } of members.values()) {
-      if (binds) await shareBinds(db, { carrierId: row.carrier_id, nodeId, nodes }, binds);
-    }
-    for (const carrierId of leaving.keys()) await leaseBinds(db, { carrierId, nodeId }, []);
-    leasedAtMs = nowMs;
-  }
-
-  /**
-   * Without the database no lease is renewed, and the others are about to take these binds: a carrier that
-   * still counted them would refuse theirs. A node that is alone keeps them, and with them its receipts.
-   */
-  async function closeUnleased(): Promise<number> {
-    if (isCutOff() && nodes.length > 1) for (const { binds } of members.values()) binds?.hold(0);
-    return 0;
-  }
-
   async function renew(): Promise<number> {
     const runs = [...members.values(), ...leaving.values()].map(({ run }) => run);
     const held = runs.flatMap(({ inFlight }) => [...inFlight]);
@@ -253,7 +225,14 @@ export function carrierFleet(deps: Deps) {
   });
   const worksUntilStop: Loop[] = [
     { name: "keep carriers in step", idleMs: REFRESH_MS, pass: refresh },
-    { name: "close binds whose leases end", idleMs: REFRESH_MS, pass: closeUnleased },
+    {
+      name: "close binds whose leases end",
+      idleMs: REFRESH_MS,
+      async pass() {
+        shares.closeUnleased();
+        return 0;
+      },
+    },
     {
       name: "reroute around carriers that are away",
       idleMs: REFRESH_MS,
