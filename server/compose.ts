@@ -21,6 +21,7 @@ import {
   expireMessages,
   keepPartitions,
   messageHandlers,
+  type Outbox,
   redactTexts,
   routingTable,
   sendRefinements,
@@ -30,13 +31,16 @@ import {
 import {
   type Clock,
   createMetrics,
+  type Database,
   deriveKey,
   type Log,
   type Loop,
+  type Metrics,
   missingMigrations,
   newId,
   type RunningLoop,
   runLoop,
+  type SecretBox,
   secretBox,
 } from "#platform";
 import { carrierFleet, observeSending, presence, submissionHistory } from "#sending";
@@ -101,8 +105,6 @@ export function compose(parts: Parts): Service {
     reads: config.rateLimitReads,
     readsBurst: config.rateLimitReadsBurst,
   };
-  const policy = servicePolicy({ settings: config, ...storage });
-  const judge = (raw: string) => judgeUrl(raw, policy);
   const usage = keyUsage({ db, clock });
   const previousKey = previousSecretKey(config);
   const secrets = secretBox(secretKey, previousKey);
@@ -114,17 +116,8 @@ export function compose(parts: Parts): Service {
     version,
     startedAt: clock.now(),
   };
-  const lanes = laneKeeper({ clock });
-  const resolve = systemResolve({ clock });
-  const posting = poster({
-    policy,
-    clock,
-    resolve,
-    trust: trust(),
-    budgets: connectBudgets,
-    showPrivateAnswers: storage.isEmbedded,
-  });
-  const delivering = { clock, secrets, lanes, poster: posting, policy, version };
+  const { resolve, ...delivering } = deliveryParts(parts, secrets);
+  const judge = (raw: string) => judgeUrl(raw, delivering.policy);
   const webhooks = config.roles.has("webhooks")
     ? deliveryLoop({
         ...delivering,
@@ -229,19 +222,11 @@ export function compose(parts: Parts): Service {
   const present = presence(db, node);
   const loops: Loop[] = [
     usage.loop,
-    sweepIdempotency(db),
-    expireMessages({ db, clock, outbox }),
-    ...statisticsLoops({ db, clock }),
     ...consoleLoops,
     ...(fleet?.loops ?? [present.loop]),
-    keepPartitions({ db, log, metrics, keepDays: config.retentionMessagesDays }),
-    keepAttempts({ db, metrics, keepDays: config.retentionAttemptsDays }),
-    ...(config.redactTextDays > 0 ? [redactTexts({ db, days: config.redactTextDays })] : []),
-    observeSending({ db, metrics }),
-    observeWebhooks({ db, metrics }),
     ...(spans ? [spans.loop] : []),
-    sweepFollowed(db),
     ...(webhooks ? [continueReplays(deliverDb)] : []),
+    ...housekeeping(config, { db, clock, log, metrics, outbox }),
   ];
   return {
     app,
@@ -256,7 +241,7 @@ export function compose(parts: Parts): Service {
       // Together: a client that is slow to read its answer keeps no bind, and no time from the carriers.
       await Promise.all([app.close(), metricsApp?.close(), fleet?.stop()]);
       await webhooks?.stop();
-      await posting.close();
+      await delivering.poster.close();
       await Promise.all(running.map((loop) => loop.stop()));
       if (!fleet) await present.signOff().catch(() => undefined);
       await usage
@@ -266,4 +251,43 @@ export function compose(parts: Parts): Service {
       await pools.close();
     },
   };
+}
+
+/** What posts to receivers: for the loop of this node, and for who tries one out. */
+function deliveryParts({ config, storage, clock }: Parts, secrets: SecretBox) {
+  const policy = servicePolicy({ settings: config, ...storage });
+  const resolve = systemResolve({ clock });
+  const posting = poster({
+    policy,
+    clock,
+    resolve,
+    trust: trust(),
+    budgets: connectBudgets,
+    showPrivateAnswers: storage.isEmbedded,
+  });
+  const lanes = laneKeeper({ clock });
+  return { resolve, clock, secrets, lanes, poster: posting, policy, version };
+}
+
+type HousekeepingDeps = {
+  db: Database;
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+  outbox: Outbox;
+};
+
+/** The loops of every node, whatever its roles. */
+function housekeeping(config: Config, { db, clock, log, metrics, outbox }: HousekeepingDeps) {
+  return [
+    sweepIdempotency(db),
+    expireMessages({ db, clock, outbox }),
+    ...statisticsLoops({ db, clock }),
+    keepPartitions({ db, log, metrics, keepDays: config.retentionMessagesDays }),
+    keepAttempts({ db, metrics, keepDays: config.retentionAttemptsDays }),
+    ...(config.redactTextDays > 0 ? [redactTexts({ db, days: config.redactTextDays })] : []),
+    observeSending({ db, metrics }),
+    observeWebhooks({ db, metrics }),
+    sweepFollowed(db),
+  ];
 }
