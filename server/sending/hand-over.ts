@@ -92,22 +92,8 @@ async function handOverSegment(
   const before = due.earlier.get(part.segment);
   const turn = (before?.turns ?? 0) + 1;
   const doubts = before?.doubts ?? 0;
-  const segment: OutgoingSegment = {
-    messageId: message.message_id,
-    recipient: message.recipient,
-    sender: message.sender,
-    encoding: message.encoding,
-    wholeText: message.text,
-    ...part,
-    concatReference: message.concat_reference,
-    validitySeconds: Math.max(
-      1,
-      Math.round((message.expires_at.getTime() - clock.now().getTime()) / 1000),
-    ),
-    attempt: turn,
-    resent: doubts > 0,
-  };
   const startedAt = clock.now();
+  const segment = outgoing(message, part, { attempt: turn, resent: doubts > 0, at: startedAt });
   const answer = await carrier.submit(segment, signal, () => deps.isLeaseFresh(due));
   const at = clock.now();
   deps.tracer?.step(message.message_id, submitSpan(carrier, segment, { answer, startedAt, at }));
@@ -147,6 +133,26 @@ async function handOverSegment(
   // The next segment leaves after this answer is stored, so at most one of a message is ever in doubt.
   const stored = await storing;
   return stored === "stored" && step.next === "done" && !isLast;
+}
+
+function outgoing(
+  message: MessageRow,
+  part: Part,
+  { attempt, resent, at }: { attempt: number; resent: boolean; at: Date },
+): OutgoingSegment {
+  const validityMs = message.expires_at.getTime() - at.getTime();
+  return {
+    messageId: message.message_id,
+    recipient: message.recipient,
+    sender: message.sender,
+    encoding: message.encoding,
+    wholeText: message.text,
+    ...part,
+    concatReference: message.concat_reference,
+    validitySeconds: Math.max(1, Math.round(validityMs / 1000)),
+    attempt,
+    resent,
+  };
 }
 
 /** Where it goes on, if it does. A route without the carrier that has the message was changed just now. */
