@@ -110,7 +110,7 @@ async function emptied(db: Database, lane: string): Promise<void> {
   }
 }
 
-/** Fills the outbox, then delivers until it is empty. */
+/** Fills the table, then delivers until it is empty. */
 async function stored(site: Site, deliveries: number, deadHosts = 0): Promise<number> {
   const { world, db, accountId, port } = site;
   const url = `http://127.0.0.1:${port}/hook`;

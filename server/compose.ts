@@ -16,12 +16,12 @@ import {
 import {
   acceptor,
   concatReferences,
-  countedOutbox,
+  countedMoves,
   cursors,
   expireMessages,
   keepPartitions,
   messageHandlers,
-  type Outbox,
+  type MoveListener,
   redactTexts,
   routingTable,
   sendRefinements,
@@ -128,7 +128,7 @@ export function compose(parts: Parts): Service {
         onRecalled: resolve.recall,
       })
     : undefined;
-  const outbox = countedOutbox(metrics, webhooks);
+  const listener = countedMoves(metrics, webhooks);
   const fleet = config.roles.has("sender")
     ? carrierFleet({
         db: sendDb,
@@ -138,7 +138,7 @@ export function compose(parts: Parts): Service {
         metrics,
         secrets,
         node,
-        outbox,
+        listener,
         tracer,
       })
     : undefined;
@@ -178,7 +178,7 @@ export function compose(parts: Parts): Service {
         webhookHistory(db, { accountId: account_id, messageId: message_id }),
     },
     limits,
-    outbox,
+    listener,
   });
   const refinements = sendRefinements({ clock, judgeUrl: judge });
   if (config.roles.has("api")) {
@@ -226,7 +226,7 @@ export function compose(parts: Parts): Service {
     ...(fleet?.loops ?? [present.loop]),
     ...(spans ? [spans.loop] : []),
     ...(webhooks ? [continueReplays(deliverDb)] : []),
-    ...housekeeping(config, { db, clock, log, metrics, outbox }),
+    ...housekeeping(config, { db, clock, log, metrics, listener }),
   ];
   return {
     app,
@@ -274,14 +274,14 @@ type HousekeepingDeps = {
   clock: Clock;
   log: Log;
   metrics: Metrics;
-  outbox: Outbox;
+  listener: MoveListener;
 };
 
 /** The loops of every node, whatever its roles. */
-function housekeeping(config: Config, { db, clock, log, metrics, outbox }: HousekeepingDeps) {
+function housekeeping(config: Config, { db, clock, log, metrics, listener }: HousekeepingDeps) {
   return [
     sweepIdempotency(db),
-    expireMessages({ db, clock, outbox }),
+    expireMessages({ db, clock, listener }),
     ...statisticsLoops({ db, clock }),
     keepPartitions({ db, log, metrics, keepDays: config.retentionMessagesDays }),
     keepAttempts({ db, metrics, keepDays: config.retentionAttemptsDays }),

@@ -2,7 +2,7 @@ import { type Actor, lockAccounts, recordAudit } from "#accounts";
 import { type Database, type Queryable, sql, type Transaction } from "#platform";
 import { type MessageRow, messageColumns } from "./message-row.ts";
 import { failureInQueue, moveMessages } from "./move.ts";
-import type { Outbox } from "./outbox.ts";
+import type { MoveListener } from "./move-listener.ts";
 
 export type Cancellation =
   | { outcome: "canceled" | "already_canceled"; message: MessageRow }
@@ -25,7 +25,7 @@ export type CancelRequest = {
 export async function cancelMessage(
   db: Database,
   request: CancelRequest,
-  outbox?: Outbox,
+  listener?: MoveListener,
 ): Promise<Cancellation> {
   const { accountId, messageId, actor, now } = request;
   // Asked before the transaction, which would wait for a second connection. Whoever takes the message
@@ -40,7 +40,7 @@ export async function cancelMessage(
     if (message.error_code === "CANCELED") return { outcome: "already_canceled", message };
     if (!isCancelable || epochNow !== epoch) return { outcome: "not_cancelable" };
     await tx.query(sql`delete from send_queue where message_id = ${messageId}`);
-    await moveMessages(tx, [failureInQueue(message, "CANCELED", now)], outbox);
+    await moveMessages(tx, [failureInQueue(message, "CANCELED", now)], listener);
     const entry = { at: now, accountId, action: "message.canceled", objectId: messageId };
     if (actor !== undefined) await recordAudit(tx, { ...entry, actor });
     const canceled = await lockMessage(tx, accountId, messageId);

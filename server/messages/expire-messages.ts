@@ -1,7 +1,7 @@
 import { lockAccounts } from "#accounts";
 import { type Clock, type Database, type Loop, sql } from "#platform";
 import { failureInQueue, moveMessages } from "./move.ts";
-import type { Outbox } from "./outbox.ts";
+import type { MoveListener } from "./move-listener.ts";
 import { findMessagesOf } from "./read.ts";
 
 /** Messages ended in one transaction; more are taken up by the next pass. */
@@ -11,19 +11,19 @@ const EXPIRE_BATCH = 500;
  * Ends messages that nobody took up within their validity. What was taken up once may be with a
  * carrier, whatever became of its lease: whoever sends ends that, by what is on record of it.
  */
-export function expireMessages({ db, clock, outbox }: ExpiryDeps): Loop {
+export function expireMessages({ db, clock, listener }: ExpiryDeps): Loop {
   return {
     name: "end expired messages",
     idleMs: 1_000,
-    pass: () => expirePass(db, clock.now(), outbox),
+    pass: () => expirePass(db, clock.now(), listener),
   };
 }
 
-type ExpiryDeps = { db: Database; clock: Clock; outbox?: Outbox };
+type ExpiryDeps = { db: Database; clock: Clock; listener?: MoveListener };
 
 type Overdue = { message_id: string; account_id: string };
 
-async function expirePass(db: Database, now: Date, outbox?: Outbox): Promise<number> {
+async function expirePass(db: Database, now: Date, listener?: MoveListener): Promise<number> {
   const overdue = await db.query<Overdue>(sql`
     select message_id, account_id
       from send_queue
@@ -48,7 +48,7 @@ async function expirePass(db: Database, now: Date, outbox?: Outbox): Promise<num
     const moved = await moveMessages(
       tx,
       messages.map((message) => failureInQueue(message, "EXPIRED", now)),
-      outbox,
+      listener,
     );
     return moved.size;
   });

@@ -9,13 +9,13 @@ import type { Cursors } from "./cursor.ts";
 import { judgeFields, type JudgeUrl } from "./draft.ts";
 import { type HistorySources, readHistory } from "./history.ts";
 import { type MessageRow, present } from "./message-row.ts";
-import type { Outbox } from "./outbox.ts";
+import type { MoveListener } from "./move-listener.ts";
 import { findMessage } from "./read.ts";
 import { digitsOf } from "./recipient.ts";
 import { draftAll, draftContext, type SendDeps, sendMessages } from "./send.ts";
 import { cancelMessage } from "./cancel-message.ts";
 
-type Deps = SendDeps & { cursors: Cursors; sources: HistorySources; outbox?: Outbox };
+type Deps = SendDeps & { cursors: Cursors; sources: HistorySources; listener?: MoveListener };
 
 export function messageHandlers(deps: Deps): Handlers<typeof operations> {
   const { db, clock, cursors, sources } = deps;
@@ -100,7 +100,7 @@ export function messageHandlers(deps: Deps): Handlers<typeof operations> {
       const { accountId, actor } = caller;
       const isBegun = async () => (await sources.submissions(known)).some(mayBeHandedOver);
       const request = { accountId, actor, messageId: known.message_id, now: clock.now(), isBegun };
-      const result = await cancelMessage(db, request, deps.outbox);
+      const result = await cancelMessage(db, request, deps.listener);
       switch (result.outcome) {
         case "canceled":
         case "already_canceled":

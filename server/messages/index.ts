@@ -15,8 +15,8 @@ export { fingerprint, isIdempotencyKey, sweepIdempotency } from "./idempotency.t
 export { eventId, newMessageId, parseEventId } from "./message-id.ts";
 export { type MessageRow, present } from "./message-row.ts";
 export { messageOfMove, type Move, moveMessages } from "./move.ts";
-export type { BornDelivery, Outbox } from "./outbox.ts";
-export { countedOutbox } from "./move-metrics.ts";
+export type { BornDelivery, MoveListener } from "./move-listener.ts";
+export { countedMoves } from "./move-metrics.ts";
 export { type EventKey, type EventRow, eventTime, findEventBodies, findEvents } from "./events.ts";
 export { keepPartitions, makePartitions } from "./partitions.ts";
 export { redactTexts } from "./redaction.ts";

@@ -1,9 +1,9 @@
 import type { Metrics } from "#platform";
 import type { Move } from "./move.ts";
-import type { Outbox } from "./outbox.ts";
+import type { MoveListener } from "./move-listener.ts";
 
 /** Counts every change of status on this node; all else goes to who delivers webhooks here, if anybody does. */
-export function countedOutbox(metrics: Metrics, webhooks: Outbox | undefined): Outbox {
+export function countedMoves(metrics: Metrics, webhooks: MoveListener | undefined): MoveListener {
   const moved = metrics.counter(
     "messages_moved_total",
     "Changes of status after QUEUED, by the new status and, where there is one, the error.",

@@ -1,7 +1,7 @@
 import type { DeliveryErrorCode, Status } from "#contract";
 import { LEASE_MS, sql, type Transaction } from "#platform";
 import type { MessageRow } from "./message-row.ts";
-import { type MovedRow, type Outbox, reservedOf, tell, toldOf } from "./outbox.ts";
+import { type MovedRow, type MoveListener, reservedOf, tell, toldOf } from "./move-listener.ts";
 
 /** A step of one message from one status to the next. */
 export type Move = {
@@ -42,12 +42,12 @@ export function failureInQueue(message: MessageRow, code: "CANCELED" | "EXPIRED"
 export async function moveMessages(
   tx: Transaction,
   moves: Move[],
-  outbox?: Outbox,
+  listener?: MoveListener,
 ): Promise<Set<string>> {
   if (moves.length === 0) return new Set();
-  const told = moves.map((move) => toldOf(move, outbox));
+  const told = moves.map((move) => toldOf(move, listener));
   const errorOf = (move: Move) => ("error" in move ? move.error : undefined);
-  tx.afterFailure(() => outbox?.release?.(reservedOf(told)));
+  tx.afterFailure(() => listener?.release?.(reservedOf(told)));
   const rows = await tx.query<MovedRow>(sql`
     select message_id, sequence, is_leased, is_blocked, moved_at
       from move_messages(
@@ -62,8 +62,8 @@ export async function moveMessages(
       )`);
   const moved = new Map(rows.map((row) => [row.message_id, row]));
   tx.afterCommit(() => {
-    outbox?.moved?.(moves.filter(({ messageId }) => moved.has(messageId)));
-    if (outbox) tell(outbox, told, moved);
+    listener?.moved?.(moves.filter(({ messageId }) => moved.has(messageId)));
+    if (listener) tell(listener, told, moved);
   });
   return new Set(moved.keys());
 }

@@ -3,7 +3,7 @@ import {
   type Intake,
   loadRouting,
   type MessageRow,
-  type Outbox,
+  type MoveListener,
   type Routing,
   routingVersion,
 } from "#messages";
@@ -44,7 +44,7 @@ type Deps = {
   secrets: SecretBox;
   node: NodeInfo;
   /** Who hears of status changes on this node. */
-  outbox?: Outbox | undefined;
+  listener?: MoveListener | undefined;
   tracer?: Tracer | undefined;
 };
 
@@ -82,7 +82,7 @@ export function carrierFleet(deps: Deps) {
     return carrier?.receiptRules ?? { windowMs: 7 * DAY_MS, per: "segment" };
   };
   const record = recorder({
-    outbox: deps.outbox,
+    listener: deps.listener,
     tracer: deps.tracer,
     db: deps.recordDb,
     clock,

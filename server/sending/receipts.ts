@@ -1,5 +1,5 @@
 import { lockAccounts } from "#accounts";
-import { lockMessagesOf, type Move, moveMessages, type Outbox } from "#messages";
+import { lockMessagesOf, type Move, moveMessages, type MoveListener } from "#messages";
 import type { Transaction } from "#platform";
 import { isBad, isOpen, judgeReceipt } from "./judge-receipt.ts";
 import { type ArrivedReceipt, matchReceipts, type MatchRules } from "./match-receipts.ts";
@@ -8,7 +8,7 @@ import { type Note, noteReceipts, readProgress } from "./submission-receipts.ts"
 
 type Surroundings = {
   rules: MatchRules;
-  outbox: Outbox | undefined;
+  listener: MoveListener | undefined;
   /** Called once the receipts that matched are stored. */
   onNoted: (notes: readonly Note[]) => void;
 };
@@ -21,7 +21,7 @@ type Surroundings = {
 export async function applyReceipts(
   tx: Transaction,
   arrived: ArrivedReceipt[],
-  { rules, outbox, onNoted }: Surroundings,
+  { rules, listener, onNoted }: Surroundings,
 ): Promise<number> {
   if (arrived.length === 0) return 0;
   const matches = await matchReceipts(tx, arrived, rules);
@@ -73,7 +73,7 @@ export async function applyReceipts(
     }
   }
   await noteReceipts(tx, notes);
-  await moveMessages(tx, moves, outbox);
+  await moveMessages(tx, moves, listener);
   tx.afterCommit(() => onNoted(notes));
   return unmatched.length;
 }

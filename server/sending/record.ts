@@ -1,7 +1,13 @@
 import { lockAccounts } from "#accounts";
 import type { SubmitOutcome } from "#carriers";
 import type { SubmissionOutcome } from "#contract";
-import { messageOfMove, type MessageRow, type Move, moveMessages, type Outbox } from "#messages";
+import {
+  messageOfMove,
+  type MessageRow,
+  type Move,
+  moveMessages,
+  type MoveListener,
+} from "#messages";
 import { sql, type Transaction } from "#platform";
 import type { MatchRules } from "./match-receipts.ts";
 import type { Step } from "./next-step.ts";
@@ -31,7 +37,7 @@ type Batch = {
   nodeId: string;
   submissions: Submission[];
   rules: MatchRules;
-  outbox: Outbox | undefined;
+  listener: MoveListener | undefined;
   /** Accounts that the caller's transaction needs later: all are locked at once, in one order. */
   alsoLocked?: readonly string[];
 };
@@ -46,7 +52,7 @@ export function isHeld(held: Held, { message, epoch }: Submission): boolean {
 /** Stores submissions and moves their messages, all in the caller's transaction. */
 export async function recordSubmissions(
   tx: Transaction,
-  { nodeId, submissions: told, rules, outbox, alsoLocked = [] }: Batch,
+  { nodeId, submissions: told, rules, listener, alsoLocked = [] }: Batch,
 ): Promise<Held> {
   if (told.length === 0) return new Map();
   const submissions = await withLateAnswers(tx, told);
@@ -65,14 +71,14 @@ export async function recordSubmissions(
   await moveMessages(
     tx,
     submissions.filter((submission) => isHeld(held, submission)).flatMap(moveOf),
-    outbox,
+    listener,
   );
   const at = submissions.at(-1)?.at ?? new Date(0);
   await settleSent(
     tx,
     begunBefore.filter((submission) => isHeld(held, submission)).map(({ message }) => message),
     at,
-    { rules, outbox },
+    { rules, listener },
   );
   return held;
 }

@@ -1,4 +1,4 @@
-import type { Outbox } from "#messages";
+import type { MoveListener } from "#messages";
 import {
   batcher,
   type Clock,
@@ -52,7 +52,7 @@ type Deps = {
   metrics: Metrics;
   nodeId: string;
   rules: MatchRules;
-  outbox?: Outbox | undefined;
+  listener?: MoveListener | undefined;
   tracer?: Tracer | undefined;
 };
 
@@ -146,9 +146,9 @@ export function recorder(deps: Deps): Recorder {
         const parked = await takeParked(tx, { since }, PARKED_PAGE);
         // There may be more.
         if (isRare && parked.length === PARKED_PAGE) sweptRarelyAtMs = Number.NEGATIVE_INFINITY;
-        const { rules, outbox, hour } = counted;
+        const { rules, listener, hour } = counted;
         const onNoted = (notes: readonly Note[]) => countLate(hour, notes);
-        const unmatched = await applyReceipts(tx, parked, { rules, outbox, onNoted });
+        const unmatched = await applyReceipts(tx, parked, { rules, listener, onNoted });
         return parked.length - unmatched;
       });
     },
@@ -176,7 +176,7 @@ async function recordOrAgain(deps: Counted, items: Item[]): Promise<Stored[]> {
 }
 
 async function recordBatch(deps: Counted, items: Item[]): Promise<Stored[]> {
-  const { db, nodeId, rules, outbox, tracer, clock, counts, hour } = deps;
+  const { db, nodeId, rules, listener, tracer, clock, counts, hour } = deps;
   const submissions = items.flatMap((item) => ("submission" in item ? [item.submission] : []));
   const receipts = items.flatMap((item) => ("receipt" in item ? [item.receipt] : []));
   return db.transaction(async (tx) => {
@@ -189,12 +189,12 @@ async function recordBatch(deps: Counted, items: Item[]): Promise<Stored[]> {
     const arrived = [...parked, ...receipts];
     // Accounts are locked before queue rows and messages, everywhere: also those that a receipt refunds.
     const alsoLocked = await accountsToRefund(tx, arrived, { submissions, rules });
-    const held = await recordSubmissions(tx, { nodeId, submissions, rules, outbox, alsoLocked });
+    const held = await recordSubmissions(tx, { nodeId, submissions, rules, listener, alsoLocked });
     const onNoted = (notes: readonly Note[]) => {
       countLate(hour, notes);
       if (tracer) traceReceipts(tracer, clock, notes);
     };
-    const unmatched = await applyReceipts(tx, arrived, { rules, outbox, onNoted });
+    const unmatched = await applyReceipts(tx, arrived, { rules, listener, onNoted });
     tx.afterCommit(() => {
       counts.stored(submissions);
       counts.parked(unmatched);

@@ -4,7 +4,7 @@ import {
   lockMessagesOf,
   type MessageRow,
   moveMessages,
-  type Outbox,
+  type MoveListener,
 } from "#messages";
 import { sql, type Transaction } from "#platform";
 import { finalMove, isBad, noneYet } from "./judge-receipt.ts";
@@ -19,7 +19,7 @@ export async function settleSent(
   tx: Transaction,
   sent: MessageRow[],
   at: Date,
-  { rules, outbox }: { rules: MatchRules; outbox: Outbox | undefined },
+  { rules, listener }: { rules: MatchRules; listener: MoveListener | undefined },
 ): Promise<void> {
   if (sent.length === 0) return;
   const messages = [...(await lockMessagesOf(tx, sent)).values()];
@@ -35,7 +35,7 @@ export async function settleSent(
     const reason = reasons.get(messageId) ?? { errorCode: null, carrierCode: null };
     return finalMove(message, { effect, progress: reached, per, at, ...reason }) ?? [];
   });
-  await moveMessages(tx, moves, outbox);
+  await moveMessages(tx, moves, listener);
 }
 
 type Reason = { errorCode: DeliveryErrorCode | null; carrierCode: string | null };

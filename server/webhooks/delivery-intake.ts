@@ -1,4 +1,4 @@
-import type { BornDelivery, Outbox } from "#messages";
+import type { BornDelivery, MoveListener } from "#messages";
 import type { Clock, Database, Log, SecretBox } from "#platform";
 import type { Ahead } from "./ahead.ts";
 import { type ClaimedDelivery, readSecrets } from "./deliveries.ts";
@@ -16,7 +16,7 @@ type Deps = {
   isBehind: (hostKey: bigint) => boolean;
 };
 
-export type DeliveryIntake = Required<Pick<Outbox, "reserve" | "take" | "release">> & {
+export type DeliveryIntake = Required<Pick<MoveListener, "reserve" | "take" | "release">> & {
   /** Keeps no more places, and resolves when all that came has been handed on. */
   stop(): Promise<void>;
 };

@@ -120,7 +120,7 @@ const calls: [string, Call][] = [
     (on) =>
       applyReceipts(on, batch.map(receipt), {
         rules: () => ({ windowMs: 60_000, per: "segment" }),
-        outbox: undefined,
+        listener: undefined,
         onNoted() {},
       }),
   ],

@@ -20,7 +20,7 @@ export type BornDelivery = {
 };
 
 /** Who hears of moves on this node, once they are committed: webhooks, and metrics. */
-export type Outbox = {
+export type MoveListener = {
   /** There are new events for these lanes. */
   wake(hostKeys: readonly bigint[]): void;
   /**
@@ -54,11 +54,11 @@ export type Told = {
   reservedMs: number | null;
 } | null;
 
-export function toldOf(move: Move, outbox: Outbox | undefined): Told {
+export function toldOf(move: Move, listener: MoveListener | undefined): Told {
   const { callbackUrl: url, accountId } = move;
   if (url === null) return null;
   const lane = hostKey(accountId, url);
-  const reservedMs = outbox?.reserve?.(lane) ?? null;
+  const reservedMs = listener?.reserve?.(lane) ?? null;
   return { move, body: eventBody(changeOf(move)), url, hostKey: lane, reservedMs };
 }
 
@@ -68,7 +68,7 @@ export function reservedOf(told: readonly Told[]): bigint[] {
 
 /** After the commit: what was born leased is handed over, and of the rest its lanes are named. */
 export function tell(
-  outbox: Outbox,
+  listener: MoveListener,
   told: readonly Told[],
   moved: ReadonlyMap<string, MovedRow>,
 ): void {
@@ -90,9 +90,9 @@ export function tell(
     // One that waits for another of its message is found when that one is recorded.
     if (row && !row.is_blocked) woken.add(lane);
   }
-  if (unused.length > 0) outbox.release?.(unused);
-  if (born.length > 0) outbox.take?.(born);
-  if (woken.size > 0) outbox.wake([...woken]);
+  if (unused.length > 0) listener.release?.(unused);
+  if (born.length > 0) listener.take?.(born);
+  if (woken.size > 0) listener.wake([...woken]);
 }
 
 function changeOf(move: Move): StatusChange {
