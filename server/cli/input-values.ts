@@ -1,6 +1,7 @@
 import { isId, readTime } from "#platform";
 
-/** The forms of values that several commands take. Each throws an Error that goes on from the name. */
+// Each takes the text of an argument, and throws an error that goes on from its name: "must be …".
+
 export { oneOf, text, wholeNumber } from "#platform";
 
 export function id(value: string): string {

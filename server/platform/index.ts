@@ -49,7 +49,7 @@ export {
   severityOf,
   violates,
 } from "./unavailable.ts";
-export { oneOf, text, wholeNumber } from "./value-forms.ts";
+export { oneOf, text, wholeNumber } from "./text-values.ts";
 export { hasVisible } from "./visible.ts";
 export { within } from "./within.ts";
 export { readTime, readTimeUp } from "./time.ts";

@@ -1,4 +1,4 @@
-import type { Span } from "./setting-parsers.ts";
+import type { Span } from "./setting-values.ts";
 
 /** So that links that were lost together do not come back together. */
 const JITTER = 0.2;

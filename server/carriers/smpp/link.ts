@@ -8,7 +8,7 @@ import { Meter } from "./meter.ts";
 import { pduLog, type Trace } from "./pdu-log.ts";
 import type { BindKind, Delivery, SessionEnd } from "./session-events.ts";
 import { Session } from "./session.ts";
-import type { Span } from "./setting-parsers.ts";
+import type { Span } from "./setting-values.ts";
 import type { SmppSettings } from "./settings.ts";
 
 export type LinkEvents = {

@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
 
-import { octetString, type Parse } from "./setting-parsers.ts";
+import { octetString, type Parse } from "./setting-values.ts";
 import { LONGEST_STRING, type Setting, type SmppSettings, smppSettings } from "./settings.ts";
 
 export type SettingFault = { setting: string; message: string };

@@ -17,7 +17,7 @@ import {
   tonNpi,
   upperCaseWord,
   wholeNumber,
-} from "./setting-parsers.ts";
+} from "./setting-values.ts";
 
 export type Setting<Value = unknown> = {
   /** As the table of carriers and JSON have it; on the command line with dashes. */

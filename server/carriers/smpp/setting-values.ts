@@ -5,7 +5,10 @@ import { deliveryErrors } from "#contract/words";
 import type { StatusClass } from "./codec/status.ts";
 import type { IdRule } from "./ids.ts";
 
-/** Takes what JSON or a command line holds; throws an Error that says what would be right. */
+/**
+ * Takes what JSON or a command line holds; throws an Error that goes on from its name: "must be …". It has
+ * no full stop, because several of them may make one sentence.
+ */
 export type Parse<Value> = (given: unknown) => Value;
 
 /** A wait that doubles from the first to the last value. */
