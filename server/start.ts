@@ -2,16 +2,16 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { makePartitions } from "#messages";
 import { createLog, type Database, migrate, systemClock, Unfit } from "#platform";
+import { forgetKilledNodes } from "#sending";
+import { keepAttemptDays } from "#webhooks";
 import { compose } from "./compose.ts";
 import { readConfig } from "./config.ts";
 import { greeting } from "./greeting.ts";
 import { briefly } from "./installation.ts";
 import type { Config } from "./settings.ts";
 import { buildPages } from "./pages.ts";
-import { forgetKilledNodes } from "#sending";
 import { requireSecretKey } from "./secret-key.ts";
 import { openStorage } from "./storage.ts";
-import { keepAttemptDays } from "#webhooks";
 
 /**
  * Runs the service until a stop signal: finishes what is in flight, PostgreSQL last. A signal that

@@ -49,7 +49,7 @@ const RETRY_MS = 500;
 /** Writes attempts in batches; keeps trying while the database is away, as long as the lease holds. */
 export function attemptRecorder(deps: Deps): AttemptRecorder {
   const { clock, log, metrics } = deps;
-  const store = batcher<Recorded, "stored" | "full">({
+  const store = batcher<Recorded, "stored" | "later">({
     run(items) {
       metrics.batchSize.labels("attempts").observe(items.length);
       const words = `a batch of ${items.length} attempts failed; each is tried alone`;
@@ -59,7 +59,7 @@ export function attemptRecorder(deps: Deps): AttemptRecorder {
         (error) => log.error({ error }, words),
       );
     },
-    whenFull: () => "full",
+    whenFull: () => "later",
     maxItems: 500,
     // One at a time: what comes meanwhile makes the next batch larger, and each of its rows cheaper.
     maxRunning: 1,
@@ -71,7 +71,7 @@ export function attemptRecorder(deps: Deps): AttemptRecorder {
       for (;;) {
         const stored = await store(item).catch((error: unknown) => {
           if (!(error instanceof DatabaseUnavailable)) throw error;
-          return "full" as const;
+          return "later" as const;
         });
         if (stored === "stored") return;
         // Past its lease somebody else delivers it: one that waits for ever would only fill memory.
