@@ -76,6 +76,7 @@ export const carrierOperations = {
     path: `${OPERATOR}/carriers/{carrierId}`,
     summary: "Change settings or the password of a carrier, in force without a restart",
     access: "operator",
+    proof: true,
     audit: "carrier.changed",
     params: carrierParams,
     body: closed(
@@ -84,7 +85,13 @@ export const carrierOperations = {
         settings: Type.Optional(
           Type.Unsafe<Record<string, unknown>>({ type: "object", additionalProperties: true }),
         ),
-        password: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+        password: Type.Optional(
+          Type.String({
+            minLength: 1,
+            maxLength: 64,
+            description: "Needed where host, port, system_id or a setting of TLS changes.",
+          }),
+        ),
       },
       { examples: [{ version: 1, settings: { rate: 50, window: 10, in_doubt: "fail" } }] },
     ),

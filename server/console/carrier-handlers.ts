@@ -37,8 +37,7 @@ export function carrierHandlers(deps: Deps) {
       const carrier = await requireCarrier(db, carrierId);
       const { version, password } = body;
       const merged = body.settings && mergeSettings(carrier, body.settings, secrets);
-      const fault = password === undefined ? undefined : passwordFault(password);
-      refuseFields({ password: fault ? [sentence(`the ${fault}`)] : [] }, merged?.faults);
+      refuseFields({ password: judgePassword(carrier, password, merged) }, merged?.faults);
       const isChanged = await changeCarrier(db, {
         carrierId,
         version,
@@ -68,22 +67,44 @@ export function carrierHandlers(deps: Deps) {
   } satisfies Partial<ConsoleHandlers>;
 }
 
-/** The settings after a change, and what is wrong with them. */
+/** Decide whom the password is shown to, and who can read it on its way. */
+const PLACE = /^(host|port|system_id|tls.*)$/;
+
+/** Who does not know the password must not have it sent to where they can read it. */
+function judgePassword(
+  carrier: CarrierRow,
+  password: string | undefined,
+  merged: { isElsewhere: boolean } | undefined,
+): string[] {
+  if (password === undefined)
+    return carrier.password !== null && merged?.isElsewhere
+      ? ["Give the password too: what changes decides who gets to see it."]
+      : [];
+  const fault = passwordFault(password);
+  return fault ? [sentence(`the ${fault}`)] : [];
+}
+
+/** The settings after a change, what is wrong with them, and whether the password goes another way. */
 function mergeSettings(
   carrier: CarrierRow,
   given: Record<string, unknown>,
   secrets: SecretBox,
-): { settings: Record<string, unknown>; faults: Detail[] } {
+): { settings: Record<string, unknown>; isElsewhere: boolean; faults: Detail[] } {
   if (carrier.kind === "simulator")
     return {
       settings: {},
+      isElsewhere: false,
       faults: fieldDetails({ settings: ["The simulator has no settings."] }),
     };
+  const before = changedSettings(carrier, {}, secrets);
   const settings = changedSettings(carrier, given, secrets);
   const read = readSmppSettings(settings);
   const faults = read.outcome === "wrong" ? read.faults : [];
   return {
     settings,
+    isElsewhere: Object.keys(given).some(
+      (name) => PLACE.test(name) && settings[name] !== before[name],
+    ),
     faults: faults.flatMap(({ setting, message }) =>
       fieldDetails({ [`settings.${setting}`]: [`${setting} ${message}.`] }),
     ),

@@ -241,6 +241,14 @@ test("a carrier is paused and resumed, its settings and password are judged, and
     settings: { window: 5, host: "127.0.0.1" },
     hasPassword: true,
   });
+  const here = { host: "127.0.0.1", system_id: "posthorn" };
+  assert.equal((await change({ version: version + 3, settings: here })).statusCode, 200);
+  for (const elsewhere of [{ host: "evil.example" }, { port: 2 }, { tls_verify: false }]) {
+    const unproven = await change({ version: version + 4, settings: elsewhere });
+    assert.equal(unproven.json().error.details[0].field, "password", JSON.stringify(elsewhere));
+  }
+  const moved = { version: version + 4, settings: { tls: true }, password: "anderes1" };
+  assert.equal((await change(moved)).statusCode, 200);
   const tested = await operator.post(`${O}/carriers/${carrierId}/test`);
   assert.equal(tested.json().isBound, false);
   assert.match(tested.json().message, /127\.0\.0\.1:1/);
@@ -253,6 +261,10 @@ test("a carrier is paused and resumed, its settings and password are judged, and
   ];
   for (const answer of answers)
     for (const secret of ["sesam123", "anderes1"]) assert.equal(answer.includes(secret), false);
+
+  await console.db.query(sql`update sessions set proven_at = proven_at - interval '11 minutes'`);
+  assert.equal((await change({ version: version + 5 })).json().error.code, "PROOF_REQUIRED");
+  assert.equal((await operator.post(`${O}/carriers/${carrierId}/pause`)).statusCode, 200);
 });
 
 test("the limits in force are told where they were never set, also of a carrier with a TLS key", async () => {

@@ -3,6 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Carrier } from "#contract";
 import { call } from "../../api.ts";
+import { useProof } from "../../proof.tsx";
 import { carriersText as text } from "../../text/operator.ts";
 import { words } from "../../text/words.ts";
 import { DialogForm } from "../../ui/dialog-form.tsx";
@@ -19,6 +20,7 @@ export function EditCarrier({ carrier, onClose }: { carrier: Carrier; onClose: (
   // As it was when the dialog opened: saved with its version, it undoes nobody's later change.
   const [{ carrierId, version, settings, name }] = useState(carrier);
   const client = useQueryClient();
+  const proof = useProof();
   const fields = useFields<Values>({
     rate: Number(settings["rate"] ?? 0),
     window: Number(settings["window"] ?? 0),
@@ -26,14 +28,16 @@ export function EditCarrier({ carrier, onClose }: { carrier: Carrier; onClose: (
     password: "",
   });
   const save = useAction(async ({ rate, window, inDoubt, password }: Values) => {
-    await call("PATCH /console/operator/carriers/{carrierId}", {
-      params: { carrierId },
-      body: {
-        version,
-        settings: { rate: Number(rate), window: Number(window), in_doubt: inDoubt },
-        ...(password === "" ? {} : { password }),
-      },
-    });
+    await proof.guard(() =>
+      call("PATCH /console/operator/carriers/{carrierId}", {
+        params: { carrierId },
+        body: {
+          version,
+          settings: { rate: Number(rate), window: Number(window), in_doubt: inDoubt },
+          ...(password === "" ? {} : { password }),
+        },
+      }),
+    );
     toast({ title: text.saved(name), message: text.savedHint });
   });
   async function send(values: Values): Promise<void> {
@@ -76,6 +80,7 @@ export function EditCarrier({ carrier, onClose }: { carrier: Carrier; onClose: (
           visibilityToggleButtonProps={{ "aria-label": words.showPassword }}
           {...fields.getInputProps("password")}
         />
+        {proof.fields}
       </DialogForm>
     </Dialog>
   );
