@@ -117,11 +117,13 @@ export const accountOperations = {
   makeResetLink: consoleOperation({
     method: "POST",
     path: `${OPERATOR}/users/{userId}/reset-link`,
-    summary: "Make a one-time link by which the user sets a new password",
+    summary:
+      "Make a one-time link by which the user sets a new password, and on request switches off the second factor",
     access: "operator",
     proof: true,
     audit: "user.reset_link_made",
     params: closed({ userId: Id }),
+    body: closed({ dropSecondFactor: Type.Optional(Type.Boolean()) }, { examples: [{}] }),
     success: { status: 201, body: Type.Object(OneTimeLink, { title: "ResetLink" }) },
     errors: ["USER_NOT_FOUND"],
   }),

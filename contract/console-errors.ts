@@ -19,7 +19,7 @@ export const consoleErrors = {
     status: 401,
     message: "Enter the code of your second factor to go on.",
     meaning: "The password was right; the session is not open before the second factor is given.",
-    fix: "Enter the 6-digit code of your authenticator, or one of your recovery codes.",
+    fix: "Enter the 6-digit code of your authenticator, or one of your recovery codes. Who has lost both asks the operator of this installation for a reset link.",
   },
   SECOND_FACTOR_FAILED: {
     status: 401,

@@ -46,6 +46,9 @@ const LinkContent = Type.Object(
     accountName: nullable(Type.String({ description: "Of an invitation." })),
     role: nullable(oneOf(memberRoles)),
     email: nullable(Type.String({ description: "Of a reset: whose password it sets." })),
+    dropsSecondFactor: Type.Boolean({
+      description: "Of a reset: whether it also switches off the second factor.",
+    }),
   },
   {
     title: "LinkContent",
@@ -57,6 +60,7 @@ const LinkContent = Type.Object(
         accountName: "Example",
         role: "developer",
         email: null,
+        dropsSecondFactor: false,
       },
     ],
   },
@@ -272,7 +276,8 @@ export const signInOperations = {
   resetPassword: consoleOperation({
     method: "POST",
     path: "/console/links/reset",
-    summary: "Set a new password with a reset link; all sessions of the user end",
+    summary:
+      "Set a new password with a reset link, which may also switch off the second factor; all sessions of the user end",
     access: "public",
     audit: "user.password_reset",
     body: closed({ token: Token, password: Password }),

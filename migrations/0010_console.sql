@@ -83,6 +83,7 @@ create table links (
   role         text,
   -- Of a reset.
   user_id      uuid        references users,
+  drops_second_factor boolean not null default false,
   used_at      timestamptz,
   withdrawn_at timestamptz,
 
@@ -90,7 +91,8 @@ create table links (
   constraint invitations_name_account_and_role check (
     (kind = 'invitation') = (account_id is not null and role is not null)
   ),
-  constraint resets_name_a_user check ((kind = 'reset') = (user_id is not null))
+  constraint resets_name_a_user check ((kind = 'reset') = (user_id is not null)),
+  constraint only_resets_drop_a_second_factor check (kind = 'reset' or not drops_second_factor)
 );
 create unique index link_token_is_unique on links (token_hash);
 create index links_of_account on links (account_id) where account_id is not null;

@@ -29,6 +29,7 @@ export async function openInstallation(
     const db = openDatabase({ url, log, maxConnections: 4, applicationName: "posthorn cli" });
     return {
       settings: config,
+      publicUrl: publicUrlOf(config),
       url,
       isEmbedded,
       isAlone,
@@ -47,6 +48,16 @@ export async function openInstallation(
     await storage.stop();
     throw error;
   }
+}
+
+/** Where people find the dashboard, as far as the settings say. */
+export function publicUrlOf({ publicUrl, host, port }: Config): string {
+  return publicUrl ?? `http://${addressOf(host)}:${port}`;
+}
+
+function addressOf(host: string): string {
+  if (host === "0.0.0.0" || host === "::") return "localhost";
+  return host.includes(":") ? `[${host}]` : host;
 }
 
 async function isRunningAt(dataDir: string, url: string): Promise<boolean> {

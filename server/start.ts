@@ -7,7 +7,7 @@ import { keepAttemptDays } from "#webhooks";
 import { compose } from "./compose.ts";
 import { readConfig } from "./config.ts";
 import { greeting } from "./greeting.ts";
-import { briefly } from "./installation.ts";
+import { briefly, publicUrlOf } from "./installation.ts";
 import type { Config } from "./settings.ts";
 import { buildPages } from "./pages.ts";
 import { requireSecretKey } from "./secret-key.ts";
@@ -33,7 +33,7 @@ export async function start(signal: AbortSignal): Promise<void> {
     await briefly(storage.url, (db) => makeReady(db, config)).catch((error: unknown) =>
       log.error({ error }, "partitions could not be made before the start; they are made later"),
     );
-    const publicUrl = config.publicUrl ?? `http://${addressOf(config.host)}:${config.port}`;
+    const publicUrl = publicUrlOf(config);
     const isDashboard = config.roles.has("dashboard");
     const stopping = new AbortController();
     const pages = isDashboard ? { pages: buildPages(stopping.signal) } : {};
@@ -101,9 +101,4 @@ async function probe({ host, port }: Address, [ofPort, ofAddress]: [string, stri
 
 async function aborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, "abort");
-}
-
-function addressOf(host: string): string {
-  if (host === "0.0.0.0" || host === "::") return "localhost";
-  return host.includes(":") ? `[${host}]` : host;
 }

@@ -44,8 +44,11 @@ function NewPassword({ token, link }: Props) {
       </PublicPage>
     );
   }
+  const lead = [text.resetLead(link.email ?? ""), link.dropsSecondFactor && text.dropsSecondFactor]
+    .filter(Boolean)
+    .join(" ");
   return (
-    <PublicPage title={text.resetTitle} lead={text.resetLead(link.email ?? "")}>
+    <PublicPage title={text.resetTitle} lead={lead}>
       <form onSubmit={fields.submit((values) => void send(values))} noValidate>
         <Stack gap="md">
           {reset.failure && <FailureLine failure={reset.failure} />}

@@ -78,6 +78,8 @@ export const usersText = {
   resetTitle: (name: string) => `Reset the password of ${name}?`,
   resetText:
     "You get a link by which this person sets a new password. All their sessions end then.",
+  dropSecondFactor:
+    "Also switch off the second factor: they lost the authenticator and the recovery codes",
   resetSubmit: "Make the link",
   linkTitle: "Pass on this link",
   linkLead: "It works once, for 48 hours, and is shown only now.",

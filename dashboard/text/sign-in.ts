@@ -54,6 +54,7 @@ export const linkText = {
   otherUser: (name: string) => `Not ${name}? Sign out`,
   resetTitle: "Set a new password",
   resetLead: (email: string) => `For ${email}. All sessions of this user end.`,
+  dropsSecondFactor: "Your second factor is switched off with it.",
   resetSubmit: "Set password",
   newPassword: "New password",
   wrongLink: "This link does not work",

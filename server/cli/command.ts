@@ -93,6 +93,8 @@ export type Settings = {
 /** The database of an installation: a running service's, or started for the occasion. */
 export type Installation = {
   settings: Settings;
+  /** Where people find the dashboard. */
+  publicUrl: string;
   url: string;
   isEmbedded: boolean;
   /** No service runs on this data folder, and none can start before the command ends. */

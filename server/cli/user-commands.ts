@@ -1,17 +1,19 @@
 import { memberRoles } from "#contract/words";
-import { createUser, passwords } from "#console";
+import { createUser, findUserByEmail, makeResetLink, passwords, setOperator } from "#console";
 import { accountOption, unknownAccount } from "./accounts.ts";
 import { ACTOR, command, CommandFailure } from "./command.ts";
 import { flag, optional, required } from "./input.ts";
 import { oneOf, text } from "./input-values.ts";
 import { facts } from "./table.ts";
 
+const emailOption = required("EMAIL", text, "What they sign in with.");
+
 const create = command({
   name: "user create",
   summary: "Makes a user who signs in to the dashboard. The password comes from standard input.",
   arguments: {},
   options: {
-    email: required("EMAIL", text, "What they sign in with."),
+    email: emailOption,
     passwordStdin: { ...flag("Read the password from standard input."), isRequired: true },
     account: accountOption,
     role: required("ROLE", oneOf(memberRoles), `${memberRoles.join(", ")}.`),
@@ -45,4 +47,69 @@ const create = command({
   },
 });
 
-export const userCommands = [create];
+const reset = command({
+  name: "user reset",
+  summary: "Makes a one-time link by which a user sets a new password.",
+  arguments: {},
+  options: {
+    email: emailOption,
+    dropSecondFactor: flag(
+      "The link also switches off their second factor: for who lost the authenticator and the recovery codes.",
+    ),
+  },
+  prints: '{"link","expiresAt"}',
+  examples: [
+    "user reset --email ada@example.com",
+    "user reset --email ada@example.com --drop-second-factor",
+  ],
+  async run({ email, dropSecondFactor: dropsSecondFactor }, context) {
+    const { db, publicUrl } = await context.installation();
+    const user = await findUserByEmail(db, email);
+    if (!user) return unknownUser(email);
+    const wish = { userId: user.user_id, dropsSecondFactor, publicUrl };
+    const made = await makeResetLink(db, { ...wish, actor: ACTOR, now: context.clock.now() });
+    const json = { link: made.link, expiresAt: made.expiresAt.toISOString() };
+    return { json, text: facts(json) };
+  },
+});
+
+const set = command({
+  name: "user set",
+  summary: "Makes a user an operator, or no operator any more. Their sessions end.",
+  arguments: {},
+  options: {
+    email: emailOption,
+    operator: required(
+      "YES_OR_NO",
+      oneOf(["yes", "no"]),
+      "Whether they run the installation: accounts, credits, carriers.",
+    ),
+  },
+  prints: '{"userId","isOperator"}',
+  examples: ["user set --email ada@example.com --operator no"],
+  async run({ email, operator }, context) {
+    const { db } = await context.installation();
+    const isOperator = operator === "yes";
+    const wish = { email, isOperator, actor: ACTOR, now: context.clock.now() };
+    const change = await setOperator(db, wish);
+    switch (change.outcome) {
+      case "changed":
+      case "unchanged": {
+        const json = { userId: change.userId, isOperator };
+        return { json, text: facts(json) };
+      }
+      case "last_operator":
+        throw new CommandFailure(
+          `${email} is the only operator. Make somebody else one first: npx posthorn user set --email EMAIL --operator yes`,
+        );
+      case "unknown":
+        return unknownUser(email);
+    }
+  },
+});
+
+function unknownUser(email: string): never {
+  throw new CommandFailure(`There is no user ${email}.`);
+}
+
+export const userCommands = [create, reset, set];

@@ -3,8 +3,9 @@
  * `/console`, statistics and live streams, and the pages themselves.
  * Sends, books, routes and delivers nothing by itself: it asks the rooms that do, on record.
  */
+export { makeResetLink, setOperator } from "./change-user.ts";
 export { resealSecondFactors } from "./second-factor.ts";
 export { setupLink } from "./setup.ts";
 export { passwords } from "./sign-in/password.ts";
 export { statisticsLoops } from "./stats/sums.ts";
-export { type CreatedUser, createUser, type UserWish } from "./users.ts";
+export { type CreatedUser, createUser, findUserByEmail, type UserWish } from "./users.ts";

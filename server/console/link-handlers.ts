@@ -14,6 +14,7 @@ import {
 import { completeSetup, FIRST_CREDITS } from "./setup.ts";
 import { lockMembers } from "./members.ts";
 import type { SignInDeps } from "./proofs.ts";
+import { switchOffSecondFactor } from "./second-factor.ts";
 import { judgePassword } from "./sign-in/password.ts";
 import { endSessionsOf, insertSession } from "./sign-in/sessions.ts";
 import { forgive } from "./sign-in/tries.ts";
@@ -81,6 +82,7 @@ export function linkHandlers(deps: SignInDeps) {
         accountName: account?.name ?? null,
         role: link.role,
         email: user?.email ?? null,
+        dropsSecondFactor: link.drops_second_factor,
       };
     },
 
@@ -128,9 +130,11 @@ export function linkHandlers(deps: SignInDeps) {
       await db.transaction(async (tx) => {
         // The user's row before the links: of two resets at once, the second finds its link withdrawn.
         await lockUser(tx, user.user_id);
-        openOrRefuse(await takeLink(tx, { token: body.token, kind: "reset", now }), "reset");
+        const found = await takeLink(tx, { token: body.token, kind: "reset", now });
+        const { drops_second_factor: dropsSecondFactor } = openOrRefuse(found, "reset");
         await withdrawResets(tx, { userId: user.user_id, now });
         await setPassword(tx, user.user_id, passwordHash);
+        if (dropsSecondFactor) await switchOffSecondFactor(tx, user.user_id);
         await endSessionsOf(tx, user.user_id);
         const by = { ...actor, name: `user:${user.user_id}` };
         const action = "user.password_reset";
@@ -140,6 +144,7 @@ export function linkHandlers(deps: SignInDeps) {
           actor: by,
           action,
           objectId: user.user_id,
+          details: { dropsSecondFactor },
         });
       });
       await forgive(db, { userTries: user.email });

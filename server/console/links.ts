@@ -13,6 +13,7 @@ export type LinkRow = {
   account_id: string | null;
   role: MemberRole | null;
   user_id: string | null;
+  drops_second_factor: boolean;
   used_at: Date | null;
   withdrawn_at: Date | null;
 };
@@ -26,7 +27,8 @@ const LIFE_HOURS: Record<LinkKind, number> = { setup: 24, invitation: 48, reset:
 const PAGES: Record<LinkKind, string> = { setup: "/setup", invitation: "/join", reset: "/reset" };
 
 const columns = sql`
-  link_id, kind, created_at, created_by, expires_at, account_id, role, user_id, used_at, withdrawn_at`;
+  link_id, kind, created_at, created_by, expires_at, account_id, role, user_id, drops_second_factor, used_at,
+  withdrawn_at`;
 
 export type NewLink = {
   kind: LinkKind;
@@ -36,6 +38,7 @@ export type NewLink = {
   accountId?: string;
   role?: MemberRole;
   userId?: string;
+  dropsSecondFactor?: boolean;
 };
 
 /** The token is in the answer and nowhere else. It stands in the fragment, which is never sent. */
@@ -44,13 +47,15 @@ export async function insertLink(
   wish: NewLink,
 ): Promise<{ linkId: string; link: string; expiresAt: Date }> {
   const { kind, createdBy, now, publicUrl, accountId = null, role = null, userId = null } = wish;
+  const { dropsSecondFactor = false } = wish;
   const token = randomBytes(32).toString("base64url");
   const linkId = newId(now.getTime());
   const expiresAt = new Date(now.getTime() + LIFE_HOURS[kind] * 3_600_000);
   await tx.query(sql`
-    insert into links (link_id, kind, token_hash, created_at, created_by, expires_at, account_id, role, user_id)
+    insert into links (link_id, kind, token_hash, created_at, created_by, expires_at, account_id, role, user_id,
+                       drops_second_factor)
     values (${linkId}, ${kind}, ${hashToken(token)}, ${now}, ${createdBy}, ${expiresAt}, ${accountId}, ${role},
-            ${userId})`);
+            ${userId}, ${dropsSecondFactor})`);
   return { linkId, link: `${publicUrl}${PAGES[kind]}#token=${token}`, expiresAt };
 }
 
@@ -117,6 +122,20 @@ export async function withdrawOwnerLinks(
   { accountId, now }: { accountId: string; now: Date },
 ): Promise<void> {
   await withdraw(tx, sql`account_id = ${accountId} and role = 'owner'`, now);
+}
+
+/** What an operator alone could make: resets, and invitations to accounts that they do not own. */
+export async function withdrawLinksOfOperator(
+  tx: Transaction,
+  { userId, now }: { userId: string; now: Date },
+): Promise<void> {
+  const which = sql`
+    created_by = ${`user:${userId}`}
+    and not exists (
+      select from memberships m
+       where m.account_id = links.account_id and m.user_id = ${userId} and m.role = 'owner'
+    )`;
+  await withdraw(tx, which, now);
 }
 
 /** With a new password: an older link, wherever it is, must not set another. */

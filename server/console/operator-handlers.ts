@@ -13,6 +13,7 @@ import {
 } from "#platform";
 import { listNodes } from "#sending";
 import { measureBacklog } from "#webhooks";
+import { makeResetLink } from "./change-user.ts";
 import type { ConsoleHandlers } from "./console-call.ts";
 import { fieldProblem, nulFaults, refuseFields } from "./field-problems.ts";
 import { takeFormKey } from "./form-keys.ts";
@@ -158,16 +159,12 @@ export function operatorHandlers({ db, clock, pager, secrets, publicUrl }: Deps)
       return { data, ...cursors };
     },
 
-    async makeResetLink({ params: { userId }, actor, problem }) {
+    async makeResetLink({ params: { userId }, body, actor, problem }) {
       const now = clock.now();
       if (!(await findUser(db, userId))) throw problem("USER_NOT_FOUND");
-      return db.transaction(async (tx) => {
-        const wish = { kind: "reset", createdBy: actor.name, now, publicUrl, userId } as const;
-        const { link, expiresAt } = await insertLink(tx, wish);
-        const action = "user.reset_link_made";
-        await recordAudit(tx, { at: now, accountId: null, actor, action, objectId: userId });
-        return { link, expiresAt: expiresAt.toISOString() };
-      });
+      const dropsSecondFactor = body.dropSecondFactor ?? false;
+      const made = await makeResetLink(db, { userId, dropsSecondFactor, publicUrl, actor, now });
+      return { link: made.link, expiresAt: made.expiresAt.toISOString() };
     },
 
     async readQueue() {

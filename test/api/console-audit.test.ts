@@ -70,7 +70,7 @@ const ARRANGED: Record<string, Arrange> = {
   },
   async resetPassword({ owner, console }) {
     const { userId } = await console.member("viewer");
-    const { link } = (await owner.post(`/console/operator/users/${userId}/reset-link`)).json();
+    const { link } = (await owner.post(`/console/operator/users/${userId}/reset-link`, {})).json();
     return {
       by: console.stranger(),
       body: { token: tokenOf(link), password: "purple canoe 17 window" },
@@ -82,7 +82,7 @@ const ARRANGED: Record<string, Arrange> = {
     return { path: { accountId: await console.createAccount() } };
   },
   async makeResetLink({ console }) {
-    return { path: { userId: (await console.member("viewer")).userId } };
+    return { path: { userId: (await console.member("viewer")).userId }, body: {} };
   },
   async updateCarrier({ owner }) {
     const { data } = (await owner.get("/console/operator/carriers")).json();

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { memberRoles } from "#contract";
 import { sql } from "#platform";
 import { lockMembers, removeMember } from "../../server/console/members.ts";
+import { codeOf } from "../../server/console/sign-in/totp.ts";
 import { PASSWORD, type Person, startConsole, type TestConsole } from "../support/console.ts";
 import { held, somebodyWaits } from "../support/locks.ts";
 import { movableClock } from "../support/movable-clock.ts";
@@ -367,7 +368,7 @@ test("a reset link sets a new password once and ends every session of that user"
   const operator = await console.member("owner", { isOperator: true });
   const viewer = await console.member("viewer");
   const path = `/console/operator/users/${viewer.userId}/reset-link`;
-  const { link } = (await operator.post(path)).json();
+  const { link } = (await operator.post(path, {})).json();
   const reset = (password: string) =>
     console.stranger().post("/console/links/reset", { token: tokenOf(link), password });
 
@@ -379,7 +380,37 @@ test("a reset link sets a new password once and ends every session of that user"
   viewer.password = "purple canoe 17 window";
   assert.equal((await viewer.signIn()).statusCode, 200);
   const nobody = "/console/operator/users/019a85c2-5b00-7abc-8def-0123456789ab/reset-link";
-  assert.equal((await operator.post(nobody)).json().error.code, "USER_NOT_FOUND");
+  assert.equal((await operator.post(nobody, {})).json().error.code, "USER_NOT_FOUND");
+});
+
+test("who lost the second factor gets in by a link that was made to switch it off, and by no other", async () => {
+  await using console = await startConsole();
+  const operator = await console.member("owner", { isOperator: true });
+  const viewer = await console.member("viewer");
+  const { secret } = (await viewer.post("/console/auth/second-factor/enrol")).json();
+  const code = codeOf(secret, new Date());
+  await viewer.post("/console/auth/second-factor/confirm", { code });
+  const path = `/console/operator/users/${viewer.userId}/reset-link`;
+  viewer.password = "purple canoe 17 window";
+  const use = async (wish: object) => {
+    const token = tokenOf((await operator.post(path, wish)).json().link);
+    const read = await console.stranger().post("/console/links/read", { token });
+    await console.stranger().post("/console/links/reset", { token, password: viewer.password });
+    const { state } = (await viewer.signIn()).json();
+    return [read.json().dropsSecondFactor, state];
+  };
+
+  assert.deepEqual(await use({}), [false, "second_factor_required"]);
+  assert.deepEqual(await use({ dropSecondFactor: true }), [true, "signed_in"]);
+  const me = (await viewer.get("/console/me")).json();
+  assert.deepEqual([me.hasSecondFactor, me.recoveryCodesLeft], [false, 0]);
+  const told = await console.db.query(sql`
+    select action, details from audit_log where details ? 'dropsSecondFactor' order by audit_id desc limit 2`);
+  const details = { dropsSecondFactor: true };
+  assert.deepEqual(told, [
+    { action: "user.password_reset", details },
+    { action: "user.reset_link_made", details },
+  ]);
 });
 
 test("an account whose owner lost the link gets another, which ends the older; one with an owner does not", async () => {
@@ -408,7 +439,7 @@ test("a password that is set anew, by a link or by oneself, withdraws all other 
   const operator = await console.member("owner", { isOperator: true });
   const viewer = await console.member("viewer");
   const path = `/console/operator/users/${viewer.userId}/reset-link`;
-  const makeToken = async () => tokenOf((await operator.post(path)).json().link);
+  const makeToken = async () => tokenOf((await operator.post(path, {})).json().link);
   const reset = (token: string, password: string) =>
     console.stranger().post("/console/links/reset", { token, password });
   const [older, newer] = [await makeToken(), await makeToken()];

@@ -81,11 +81,13 @@ test("an operator creates an account, whose owner joins by the last link made, a
   await tab.check("no account matches");
 });
 
-test("a reset link made by the operator sets a new password, once", async () => {
+test("a reset link made by the operator sets a new password, once, and may switch off the second factor", async () => {
   const bob = await site.person("Bob Moog", [[account, "viewer"]]);
+  await site.db.query(sql`update users set totp = '\\x00' where email = ${bob.email}`);
   await using tab = await site.signedIn(olga, "/operator/users?q=Bob");
   const opener = "Make a reset link for Bob Moog";
   await tab.page.getByRole("button", { name: opener }).click();
+  await dialog(tab.page).getByLabel("Also switch off the second factor").check();
   await dialog(tab.page).getByRole("button", { name: "Make the link" }).click();
   const answer = /^POST \/console\/operator\/users\/[^/]+\/reset-link$/;
   const link = await shownLink(site, tab, { label: "Reset link", answer });
@@ -98,6 +100,7 @@ test("a reset link made by the operator sets a new password, once", async () => 
   await using his = await site.tab({ statuses: [401, 404] });
   await his.page.goto(link);
   await his.page.getByText(`For ${bob.email}.`).waitFor();
+  await his.page.getByText("Your second factor is switched off with it.").waitFor();
   await his.check("new password");
   const password = "plain boat 31 window";
   site.secrets.set(password, NOWHERE);

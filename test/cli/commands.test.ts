@@ -329,6 +329,49 @@ test("a dashboard user is made with the password from standard input, and a weak
   assert.match(again.stderr, /^There is a user ada@example\.com already\./);
 });
 
+test("a user gets a reset link, and is an operator no more, unless the last: sessions and links end", async () => {
+  const { accountId } = await json<Account>`account create --name Operators`;
+  const input = "correct battery horse staple\n";
+  for (const email of ["eve@example.com", "mallory@example.com"]) {
+    const args = words`user create --email ${email} --password-stdin --account ${accountId} --role viewer --operator`;
+    await posthornJson(args, { environment, run: callPosthorn, input });
+  }
+  const own = { ...environment, PUBLIC_URL: "https://sms.example.com" };
+  const reset = await posthornJson<{ link: string }>(
+    words`user reset --email EVE@example.com --drop-second-factor`,
+    { environment: own, run: callPosthorn },
+  );
+  assert.match(reset.link, /^https:\/\/sms\.example\.com\/reset#token=.{43}$/);
+  await db.query(sql`
+    insert into sessions (session_id, token_hash, user_id, is_pending, created_at, seen_at, proven_at)
+    select gen_random_uuid(), sha256(email::bytea), user_id, false, now(), now(), now() from users where email like 'mallory%'`);
+  await db.query(sql`
+    update links set created_by = 'user:' || (select user_id from users where email like 'mallory%') where kind = 'reset'`);
+
+  const set = (email: string, operator: string) =>
+    run`user set --email ${email} --operator ${operator}`;
+  assert.partialDeepStrictEqual(JSON.parse((await set("mallory@example.com", "no")).stdout), {
+    isOperator: false,
+  });
+  const left = await db.query(sql`
+    select (select count(*) from sessions) as sessions,
+           (select count(*) from links where kind = 'reset' and withdrawn_at is null) as links`);
+  assert.deepEqual(left, [{ sessions: 0, links: 0 }]);
+  assert.equal((await set("mallory@example.com", "no")).code, 0, "again");
+
+  const operators = await db.query<{ email: string }>(sql`
+    select email from users where is_operator and email <> 'eve@example.com'`);
+  for (const { email } of operators) assert.equal((await set(email, "no")).code, 0);
+  const last = await set("eve@example.com", "no");
+  assert.equal(last.code, 1);
+  assert.match(last.stderr, /^eve@example\.com is the only operator\./);
+  assert.match((await set("nobody@example.com", "no")).stderr, /^There is no user/);
+  const audited = await db.query<{ details: object }>(sql`
+    select details from audit_log where action = 'user.operator_changed'`);
+  assert.equal(audited.length, operators.length + 1);
+  assert.deepEqual(audited[0]?.details, { before: true, after: false });
+});
+
 test("the audit of what all this has left finds nothing, and says so by its exit code", async () => {
   const { violations, checked } = await json<{ violations: unknown[]; checked: object }>`audit`;
 

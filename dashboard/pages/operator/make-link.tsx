@@ -1,3 +1,5 @@
+import { Checkbox } from "@mantine/core";
+import { useState } from "react";
 import { useProof } from "../../proof.tsx";
 import { DialogForm } from "../../ui/dialog-form.tsx";
 import { LinkDialog } from "../../ui/shown-once.tsx";
@@ -7,7 +9,9 @@ type FormProps = {
   /** What the link does, before it is made. */
   lead: string;
   submit: string;
-  make: () => Promise<{ link: string }>;
+  /** A box to tick: what else the link may do. */
+  option?: string | undefined;
+  make: (isChosen: boolean) => Promise<{ link: string }>;
 };
 
 type Props = FormProps & {
@@ -31,9 +35,10 @@ export function MakeLink({ title, text, onClose, ...form }: Props) {
 
 type Made = { onMade: (link: string) => void; onCancel: () => void };
 
-function LinkForm({ lead, submit, make, onMade, onCancel }: FormProps & Made) {
+function LinkForm({ lead, submit, option, make, onMade, onCancel }: FormProps & Made) {
   const proof = useProof();
-  const action = useAction(() => proof.guard(make));
+  const [isChosen, setIsChosen] = useState(false);
+  const action = useAction(() => proof.guard(() => make(isChosen)));
   async function send(): Promise<void> {
     const outcome = await action.run(undefined);
     if (outcome?.ok) onMade(outcome.result.link);
@@ -48,6 +53,13 @@ function LinkForm({ lead, submit, make, onMade, onCancel }: FormProps & Made) {
       onSubmit={() => void send()}
       onCancel={onCancel}
     >
+      {option && (
+        <Checkbox
+          label={option}
+          checked={isChosen}
+          onChange={(event) => setIsChosen(event.currentTarget.checked)}
+        />
+      )}
       {proof.fields}
     </DialogForm>
   );

@@ -105,14 +105,20 @@ function actionColumn(onReset: (user: User) => void): Column<User> {
 }
 
 function ResetLink({ user, onClose }: { user: User; onClose: () => void }) {
-  const { userId, name } = user;
+  const { userId, name, hasSecondFactor } = user;
   return (
     <MakeLink
       title={text.resetTitle(name)}
       lead={text.resetText}
       submit={text.resetSubmit}
       text={text}
-      make={() => call("POST /console/operator/users/{userId}/reset-link", { params: { userId } })}
+      option={hasSecondFactor ? text.dropSecondFactor : undefined}
+      make={(dropSecondFactor) =>
+        call("POST /console/operator/users/{userId}/reset-link", {
+          params: { userId },
+          body: { dropSecondFactor },
+        })
+      }
       onClose={onClose}
     />
   );

@@ -1,0 +1,61 @@
+import { type Actor, actorName, recordAudit } from "#accounts";
+import { type Database, sql } from "#platform";
+import { insertLink, withdrawLinksOfOperator } from "./links.ts";
+import { endSessionsOf } from "./sign-in/sessions.ts";
+import { findUserByEmail } from "./users.ts";
+
+type ResetWish = {
+  userId: string;
+  /** For who lost the authenticator and the recovery codes: switched off when the link is used. */
+  dropsSecondFactor: boolean;
+  publicUrl: string;
+  actor: Actor;
+  now: Date;
+};
+
+/** A one-time link by which a user sets a new password. */
+export function makeResetLink(
+  db: Database,
+  { userId, dropsSecondFactor, publicUrl, actor, now }: ResetWish,
+): Promise<{ link: string; expiresAt: Date }> {
+  const createdBy = actorName(actor);
+  return db.transaction(async (tx) => {
+    const wish = { kind: "reset", createdBy, now, publicUrl, userId, dropsSecondFactor } as const;
+    const { link, expiresAt } = await insertLink(tx, wish);
+    const entry = { at: now, accountId: null, actor, objectId: userId };
+    const details = { dropsSecondFactor };
+    await recordAudit(tx, { ...entry, action: "user.reset_link_made", details });
+    return { link, expiresAt };
+  });
+}
+
+export type OperatorChange =
+  | { outcome: "changed" | "unchanged"; userId: string }
+  | { outcome: "unknown" | "last_operator" };
+
+/** Who is an operator no more acts as one no more: neither signed in nor by links they made. */
+export async function setOperator(
+  db: Database,
+  wish: { email: string; isOperator: boolean; actor: Actor; now: Date },
+): Promise<OperatorChange> {
+  const { email, isOperator, actor, now } = wish;
+  const user = await findUserByEmail(db, email);
+  if (!user) return { outcome: "unknown" };
+  const userId = user.user_id;
+  return db.transaction(async (tx) => {
+    // All of them, so that of two who take it from each other one stays.
+    const operators = await tx.query<{ user_id: string }>(sql`
+      select user_id from users where is_operator order by user_id for no key update`);
+    const before = operators.some(({ user_id }) => user_id === userId);
+    if (before === isOperator) return { outcome: "unchanged", userId };
+    if (!isOperator && operators.length === 1) return { outcome: "last_operator" };
+    await tx.query(sql`
+      update users set is_operator = ${isOperator}, version = version + 1 where user_id = ${userId}`);
+    if (!isOperator) await withdrawLinksOfOperator(tx, { userId, now });
+    await endSessionsOf(tx, userId);
+    const details = { before, after: isOperator };
+    const entry = { at: now, accountId: null, actor, objectId: userId, details };
+    await recordAudit(tx, { ...entry, action: "user.operator_changed" });
+    return { outcome: "changed", userId };
+  });
+}
