@@ -37,7 +37,8 @@ export async function sendError(
   options.metrics.refused.labels(problem.code).inc();
   reply
     .code(problem.status)
-    .headers({ "x-request-id": request.id, "cache-control": "no-store", ...problem.headers })
+    .headers({ "x-request-id": request.id, "cache-control": "no-store" })
+    .headers({ ...challengeOf(problem), ...problem.headers })
     .type("application/json; charset=utf-8")
     .serializer(JSON.stringify);
   const body = problemBody(problem, request.id, options.publicUrl);
@@ -45,6 +46,13 @@ export async function sendError(
   const text = JSON.stringify(body);
   reply.header("content-length", Buffer.byteLength(text));
   return reply.send(Readable.from(answerThenDiscard(text, request, options.answered)));
+}
+
+/** Every 401 says what it asks for. No browser knows these schemes, so none opens a window of its own. */
+function challengeOf({ status, code }: Problem): Record<string, string> {
+  if (status !== 401) return {};
+  const scheme = code.startsWith("API_KEY") ? "ApiKey" : "Session";
+  return { "www-authenticate": `${scheme} realm="Posthorn"` };
 }
 
 /**

@@ -90,7 +90,8 @@ test("a refusal is not kept and says no more than an answer", async () => {
   const answer = await api.get("/v1/credits", { key: "sms_wrong" });
 
   assert.equal(answer.statusCode, 401);
-  assert.deepEqual(headersOf(answer), { ...ALL, ...JSON_TYPE, ...NOT_KEPT });
+  const challenge = { "www-authenticate": 'ApiKey realm="Posthorn"' };
+  assert.deepEqual(headersOf(answer), { ...ALL, ...JSON_TYPE, ...NOT_KEPT, ...challenge });
 });
 
 const OVER_HTTPS = { ...ALL, "strict-transport-security": "max-age=31536000" };
