@@ -25,7 +25,7 @@ const SignInState = Type.Object(
 
 const RecoveryCodes = Type.Object(
   { recoveryCodes: Type.Array(Type.String()) },
-  { title: "RecoveryCodes", examples: [{ recoveryCodes: ["k3mf-9wqz-t2xp"] }] },
+  { title: "RecoveryCodes", examples: [{ recoveryCodes: ["k3mf-9wqz-t2xp-7hdc"] }] },
 );
 
 const Session = Type.Object({
@@ -105,6 +105,7 @@ export const signInOperations = {
     path: "/console/auth/sign-in",
     summary: "Sign in with e-mail and password",
     access: "public",
+    // Or `user.password_given`, where a second factor is still to come.
     audit: "user.signed_in",
     body: closed({ email: Email, password: Password }),
     success: { status: 200, body: SignInState },

@@ -89,7 +89,6 @@ function consoleHandlers(
     ...deps,
     cookie,
     passwords: passwords(),
-    recoveryKey: deriveKey(secretKey, "posthorn recovery codes"),
   };
   const lists = {
     ...deps,

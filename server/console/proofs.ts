@@ -24,13 +24,13 @@ export async function spendTry(
   if (!verdict.isAllowed) throw waitFor(verdict.waitSeconds);
 }
 
-/** The user whose password it was, undefined if it is wrong. Counted with guessing at the sign-in. */
+/** The user whose password it was, undefined if it is wrong. */
 export async function provePassword(
   { db, clock, passwords }: SignInDeps,
   person: Person,
   password: string,
 ): Promise<UserRow | undefined> {
-  const tries = { userTries: person.email };
+  const tries = { proofTries: person.userId };
   await spendTry(db, tries, clock.now());
   const user = await findUser(db, person.userId);
   const isRight = await passwords.verify(password, user?.password).catch(async (error) => {

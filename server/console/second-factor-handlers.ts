@@ -1,6 +1,7 @@
 import { recordAudit } from "#accounts";
 import type { ConsoleHandlers } from "./console-call.ts";
 import { required } from "./field-problems.ts";
+import { keepOnlySession } from "./keep-session.ts";
 import { isRightCode, provePassword, type SignInDeps, spendTry } from "./proofs.ts";
 import {
   acceptCode,
@@ -10,7 +11,7 @@ import {
   switchOnSecondFactor,
 } from "./second-factor.ts";
 import { PROOF_MS } from "./serve-console.ts";
-import { endSessionsOf, noteProof, renewSession } from "./sign-in/sessions.ts";
+import { noteProof, renewSession } from "./sign-in/sessions.ts";
 import { otpauthUrl } from "./sign-in/totp.ts";
 import { forgive } from "./sign-in/tries.ts";
 import { lockUser } from "./users.ts";
@@ -49,8 +50,9 @@ export function secondFactorHandlers(deps: SignInDeps) {
       });
     },
 
-    async confirmSecondFactor({ body, person, actor, problem }) {
+    async confirmSecondFactor({ body, person, actor, header, problem }) {
       const now = clock.now();
+      const issued = cookie.issue();
       const tries = { factorTries: person.userId };
       await spendTry(db, tries, now);
       const recoveryCodes = await db.transaction(async (tx) => {
@@ -58,24 +60,27 @@ export function secondFactorHandlers(deps: SignInDeps) {
         const codes =
           user && (await switchOnSecondFactor(tx, deps, { user, code: body.code, now }));
         if (!codes) return undefined;
-        await endSessionsOf(tx, person.userId, { except: person.sessionId });
+        await keepOnlySession(tx, person, issued.tokenHash);
         const action = "user.second_factor_switched_on";
         await recordAudit(tx, { at: now, accountId: null, actor, action, objectId: person.userId });
         return codes;
       });
       if (!recoveryCodes) throw problem("SECOND_FACTOR_FAILED");
       await forgive(db, tries);
+      header("set-cookie", issued.header);
       return { recoveryCodes };
     },
 
-    async switchOffSecondFactor({ person, actor }) {
+    async switchOffSecondFactor({ person, actor, header }) {
       const now = clock.now();
+      const issued = cookie.issue();
       await db.transaction(async (tx) => {
         await switchOffSecondFactor(tx, person.userId);
-        await endSessionsOf(tx, person.userId, { except: person.sessionId });
+        await keepOnlySession(tx, person, issued.tokenHash);
         const action = "user.second_factor_switched_off";
         await recordAudit(tx, { at: now, accountId: null, actor, action, objectId: person.userId });
       });
+      header("set-cookie", issued.header);
       return null;
     },
 
@@ -86,7 +91,7 @@ export function secondFactorHandlers(deps: SignInDeps) {
         if (!user?.totp) return undefined;
         const action = "user.recovery_codes_renewed";
         await recordAudit(tx, { at: now, accountId: null, actor, action, objectId: person.userId });
-        return renewRecoveryCodes(tx, deps, person.userId);
+        return renewRecoveryCodes(tx, person.userId);
       });
       if (!recoveryCodes) throw problem("SECOND_FACTOR_FAILED");
       return { recoveryCodes };

@@ -3,11 +3,7 @@ import { hashRecoveryCode, makeRecoveryCodes, plainCode } from "./sign-in/recove
 import { acceptedStep, makeSeed } from "./sign-in/totp.ts";
 import type { UserRow } from "./users.ts";
 
-export type FactorDeps = {
-  secrets: SecretBox;
-  /** Keys the hashes of recovery codes. */
-  recoveryKey: Buffer;
-};
+export type FactorDeps = { secrets: SecretBox };
 
 function context(userId: string): string {
   return `second factor of ${userId}`;
@@ -16,7 +12,7 @@ function context(userId: string): string {
 /** The user's row is locked: the step is compared and remembered as one, so a code works once. */
 export async function acceptCode(
   tx: Transaction,
-  { secrets, recoveryKey }: FactorDeps,
+  { secrets }: FactorDeps,
   { user, code, now }: { user: UserRow; code: string; now: Date },
 ): Promise<boolean> {
   if (!user.totp) return false;
@@ -30,7 +26,7 @@ export async function acceptCode(
   const used = await tx.query(sql`
     update recovery_codes
        set used_at = ${now}
-     where user_id = ${user.user_id} and hash = ${hashRecoveryCode(plain, recoveryKey)} and used_at is null
+     where user_id = ${user.user_id} and hash = ${hashRecoveryCode(plain, user.user_id)} and used_at is null
     returning user_id`);
   return used.length > 0;
 }
@@ -50,18 +46,18 @@ export async function beginSecondFactor(
 /** The recovery codes, or undefined where the code is not one of the pending seed. */
 export async function switchOnSecondFactor(
   tx: Transaction,
-  deps: FactorDeps,
+  { secrets }: FactorDeps,
   { user, code, now }: { user: UserRow; code: string; now: Date },
 ): Promise<string[] | undefined> {
   if (!user.totp_pending) return undefined;
-  const seed = deps.secrets.open(user.totp_pending, context(user.user_id));
+  const seed = secrets.open(user.totp_pending, context(user.user_id));
   const step = acceptedStep(plainCode(code), { seed, lastStep: 0, now });
   if (step === undefined) return undefined;
   await tx.query(sql`
     update users
        set totp = totp_pending, totp_pending = null, totp_step = ${step}, version = version + 1
      where user_id = ${user.user_id}`);
-  return renewRecoveryCodes(tx, deps, user.user_id);
+  return renewRecoveryCodes(tx, user.user_id);
 }
 
 export async function switchOffSecondFactor(tx: Transaction, userId: string): Promise<void> {
@@ -73,16 +69,12 @@ export async function switchOffSecondFactor(tx: Transaction, userId: string): Pr
 }
 
 /** Shown this once; only their hashes are kept. */
-export async function renewRecoveryCodes(
-  tx: Transaction,
-  { recoveryKey }: FactorDeps,
-  userId: string,
-): Promise<string[]> {
+export async function renewRecoveryCodes(tx: Transaction, userId: string): Promise<string[]> {
   const codes = makeRecoveryCodes();
   await tx.query(sql`delete from recovery_codes where user_id = ${userId}`);
   await tx.query(sql`
     insert into recovery_codes (user_id, hash)
-    select ${userId}, hash from unnest(${codes.map((code) => hashRecoveryCode(code, recoveryKey))}::bytea[]) as hash`);
+    select ${userId}, hash from unnest(${codes.map((code) => hashRecoveryCode(code, userId))}::bytea[]) as hash`);
   return codes;
 }
 

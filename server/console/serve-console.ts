@@ -77,6 +77,8 @@ function serve(
       done();
     },
     async handler(request: Admitted, reply) {
+      // Whoever is slow to send a body may have lost the session or the role meanwhile.
+      if (operation.method !== "GET") await judge(request, operation, options);
       const { body: given, query } = checkShape(request);
       const admission = request.consoleAdmission as Admission;
       if (operation.proof) requireProof(admission.person, options.clock.now());
@@ -102,6 +104,15 @@ async function admit(
     throw new Problem("ORIGIN_DENIED");
   if (operation.access === "setup" && (await isInstalled(options.db)))
     throw new Problem("ROUTE_NOT_FOUND");
+  await judge(request, operation, options);
+}
+
+/** Who it is, and whether their role allows it, as the database has it now. */
+async function judge(
+  request: Admitted,
+  operation: ConsoleOperation,
+  options: ServeConsoleOptions,
+): Promise<void> {
   const { accountId } = request.params as { accountId?: string };
   const session = await sessionOf(request, options, accountId);
   const role = session?.role ?? undefined;

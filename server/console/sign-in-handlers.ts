@@ -2,12 +2,12 @@ import { recordAudit } from "#accounts";
 import { networkOf } from "#http";
 import type { ConsoleHandlers, Person } from "./console-call.ts";
 import { refuseFields } from "./field-problems.ts";
+import { keepOnlySession } from "./keep-session.ts";
 import { withdrawResets } from "./links.ts";
 import { provePassword, type SignInDeps, spendTry } from "./proofs.ts";
 import { isOutdated, judgePassword, TooManyHashes } from "./sign-in/password.ts";
 import {
   endSession,
-  endSessionsOf,
   insertSession,
   listSessions,
   noteProof,
@@ -59,7 +59,8 @@ export function signInHandlers(deps: SignInDeps) {
           at: now,
           accountId: null,
           actor: by,
-          action: "user.signed_in",
+          // With a second factor it is only half the way; what completes it has its own entry.
+          action: needsFactor ? "user.password_given" : "user.signed_in",
           objectId: user.user_id,
         });
         return needsFactor;
@@ -84,12 +85,13 @@ export function signInHandlers(deps: SignInDeps) {
       return null;
     },
 
-    async changePassword({ body, person, actor, problem }) {
+    async changePassword({ body, person, actor, header, problem }) {
       const now = clock.now();
       refuseFields({ newPassword: judgePassword(body.newPassword, person.email) });
       const proven = await provePassword(deps, person, body.currentPassword);
       if (!proven) throw problem("PROOF_FAILED");
       const passwordHash = await passwords.hash(body.newPassword);
+      const issued = cookie.issue();
       await db.transaction(async (tx) => {
         // Hashing took a while: who reset the password since then has the last word.
         const current = await lockUser(tx, person.userId);
@@ -97,10 +99,11 @@ export function signInHandlers(deps: SignInDeps) {
         if (current?.password !== proven.password) throw problem("PROOF_FAILED");
         await setPassword(tx, person.userId, passwordHash);
         await withdrawResets(tx, { userId: person.userId, now });
-        await endSessionsOf(tx, person.userId, { except: person.sessionId });
+        await keepOnlySession(tx, person, issued.tokenHash);
         const action = "user.password_changed";
         await recordAudit(tx, { at: now, accountId: null, actor, action, objectId: person.userId });
       });
+      header("set-cookie", issued.header);
       return null;
     },
 
@@ -123,10 +126,11 @@ export function signInHandlers(deps: SignInDeps) {
       return null;
     },
 
-    async endOtherSessions({ person, actor }) {
+    async endOtherSessions({ person, actor, header }) {
       const now = clock.now();
+      const issued = cookie.issue();
       await db.transaction(async (tx) => {
-        const ended = await endSessionsOf(tx, person.userId, { except: person.sessionId });
+        const ended = await keepOnlySession(tx, person, issued.tokenHash);
         const action = "user.other_sessions_ended";
         await recordAudit(tx, {
           at: now,
@@ -137,6 +141,7 @@ export function signInHandlers(deps: SignInDeps) {
           details: { ended },
         });
       });
+      header("set-cookie", issued.header);
       return null;
     },
   } satisfies Partial<ConsoleHandlers>;

@@ -7,6 +7,7 @@ import { type ActorNames, findActors } from "./actors.ts";
 import type { ConsoleHandlers } from "./console-call.ts";
 import { refuseFields } from "./field-problems.ts";
 import { takeFormKey } from "./form-keys.ts";
+import { keepOnlySession } from "./keep-session.ts";
 import { insertLink, type LinkRow, listInvitations, withdrawInvitation } from "./links.ts";
 import {
   changeRole,
@@ -18,7 +19,7 @@ import {
 } from "./members.ts";
 import { roleDenied } from "./serve-console.ts";
 import type { SessionCookie } from "./sign-in/session-cookie.ts";
-import { endSessionsOf, renewToken } from "./sign-in/sessions.ts";
+import { endSessionsOf } from "./sign-in/sessions.ts";
 
 type Deps = { db: Database; clock: Clock; publicUrl: string; cookie: SessionCookie };
 
@@ -71,9 +72,9 @@ export function teamHandlers({ db, clock, publicUrl, cookie }: Deps) {
         const changed = await changeRole(tx, { accountId, userId, role, version, now });
         const { before, withdrawnInvitations } = refuseUnchanged(changed);
         // Their pages show what the old role may see: every session of theirs ends with it, and of
-        // one's own all but this one, which goes on under a new token.
-        await endSessionsOf(tx, userId, { except: isOwn ? person.sessionId : null });
-        if (isOwn) await renewToken(tx, { ...person, tokenHash: issued.tokenHash });
+        // one's own all but this one.
+        if (isOwn) await keepOnlySession(tx, person, issued.tokenHash);
+        else await endSessionsOf(tx, userId);
         const details = { before, after: role, withdrawnInvitations };
         const action = "member.role_changed";
         await recordAudit(tx, { at: now, accountId, actor, action, objectId: userId, details });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Readable } from "node:stream";
 import { test } from "node:test";
 import { sql } from "#platform";
 import { codeOf } from "../../server/console/sign-in/totp.ts";
@@ -134,16 +135,17 @@ test("a write is refused unless it comes from our own pages, before anything is 
   const from = (headers: Record<string, string>) =>
     console.app.inject({
       method: "POST",
-      url: "/console/auth/sessions/end-others",
-      headers: { cookie: owner.cookie, ...headers },
+      url: `/console/accounts/${console.accountId}/messages/preview`,
+      headers: { cookie: owner.cookie, "content-type": "application/json", ...headers },
+      payload: { recipient: "4915112345678", text: "x" },
     });
 
   const cases: [Record<string, string>, number][] = [
-    [{ "sec-fetch-site": "same-origin" }, 204],
+    [{ "sec-fetch-site": "same-origin" }, 200],
     [{ "sec-fetch-site": "same-site", origin }, 403],
     [{ "sec-fetch-site": "cross-site", origin }, 403],
     [{ "sec-fetch-site": "none", origin }, 403],
-    [{ origin }, 204],
+    [{ origin }, 200],
     [{ origin: "http://evil.example" }, 403],
     [{ origin: "null" }, 403],
     [{ host: "posthorn.test" }, 403],
@@ -200,9 +202,51 @@ test("proof is asked for after ten minutes, by password or code, revoking never 
     const guess = await owner.post("/console/proof", { password: "wrong password" });
     guesses.push(guess.statusCode);
   }
-  const signIn = { email: owner.email, password: PASSWORD };
-  guesses.push((await console.stranger().post("/console/auth/sign-in", signIn)).statusCode);
-  assert.deepEqual(guesses, [403, 403, 403, 403, 403, 429, 429], "as at the sign-in");
+  assert.deepEqual(guesses, [403, 403, 403, 403, 403, 429], "as at the sign-in");
+});
+
+test("a stranger who guesses at the sign-in keeps nobody who is signed in from acting", async () => {
+  await using console = await startConsole();
+  const owner = await console.member("owner");
+  const guess = { email: owner.email, password: "wrong password" };
+  const statuses: number[] = [];
+  for (let n = 0; n < 6; n += 1)
+    statuses.push((await console.stranger().post("/console/auth/sign-in", guess)).statusCode);
+  assert.deepEqual(statuses.slice(4), [401, 429]);
+
+  assert.equal((await owner.post("/console/proof", { password: PASSWORD })).statusCode, 200);
+});
+
+test("who loses the session or the role while a body is on its way changes nothing with it", async () => {
+  await using console = await startConsole();
+  const owner = await console.member("owner");
+  const A = `/console/accounts/${console.accountId}`;
+  const slowly = async (meanwhile: (developer: Person) => Promise<unknown>) => {
+    const developer = await console.member("developer");
+    async function* body() {
+      yield '{"name": "x", ';
+      await meanwhile(developer);
+      yield '"scopes": ["messages:send"]}';
+    }
+    const answer = await console.app.inject({
+      method: "POST",
+      url: `${A}/keys`,
+      headers: {
+        cookie: developer.cookie,
+        "sec-fetch-site": "same-origin",
+        "content-type": "application/json",
+      },
+      payload: Readable.from(body()),
+    });
+    return answer.json().error?.code ?? answer.statusCode;
+  };
+
+  assert.equal(await slowly(() => Promise.resolve()), 201);
+  assert.equal(await slowly(({ post }) => post("/console/auth/sign-out")), "SESSION_REQUIRED");
+  const demote = ({ userId }: Person) =>
+    console.db.query(sql`update memberships set role = 'viewer' where user_id = ${userId}`);
+  assert.equal(await slowly(demote), "ROLE_DENIED");
+  assert.equal((await owner.get(`${A}/keys`)).json().data.length, 1);
 });
 
 test("with a second factor the password alone opens nothing, and each code works once", async () => {
@@ -232,6 +276,9 @@ test("with a second factor the password alone opens nothing, and each code works
   });
   assert.deepEqual(signIn.json(), { state: "second_factor_required" });
   const pending = elsewhere.cookie;
+  const [told] = await console.db.query<{ action: string }>(sql`
+    select action from audit_log order by audit_id desc limit 1`);
+  assert.equal(told?.action, "user.password_given", "that is no sign-in yet");
   assert.equal((await elsewhere.get("/console/me")).json().error.code, "SECOND_FACTOR_REQUIRED");
   const spaced = `${code.slice(0, 3)} ${code.slice(3)}`;
   const opened = await elsewhere.post("/console/auth/second-factor", { code: spaced });
@@ -316,6 +363,33 @@ test("a changed password ends all other sessions, and is held to the rules", asy
   assert.equal((await owner.signIn()).statusCode, 401);
   owner.password = "purple canoe 17 window";
   assert.equal((await owner.signIn()).statusCode, 200);
+});
+
+test("what ends all other sessions also ends a copy of this one's cookie", async () => {
+  await using console = await startConsole();
+  const owner = await console.member("owner");
+  const F = "/console/auth/second-factor";
+  const endings: Record<string, () => ReturnType<Person["post"]>> = {
+    end: () => owner.post("/console/auth/sessions/end-others"),
+    async switchOn() {
+      const { secret } = (await owner.post(`${F}/enrol`)).json();
+      return owner.post(`${F}/confirm`, { code: codeOf(secret, new Date()) });
+    },
+    switchOff: () => owner.call("DELETE", F),
+    password: () =>
+      owner.post("/console/auth/password", {
+        currentPassword: PASSWORD,
+        newPassword: "purple canoe 17 window",
+      }),
+  };
+
+  for (const [name, end] of Object.entries(endings)) {
+    const copy = console.stranger();
+    copy.cookie = owner.cookie;
+    assert.ok((await end()).statusCode < 300, name);
+    assert.equal((await copy.get("/console/me")).statusCode, 401, name);
+    assert.equal((await owner.get("/console/me")).statusCode, 200, name);
+  }
 });
 
 test("one can end a session of one's own elsewhere, and nobody else's", async () => {

@@ -99,14 +99,14 @@ export async function renewSession(
      where session_id = ${sessionId}`);
 }
 
-/** The same for a session that is open already, when what it may do has changed. */
+/** The same for a session that is open already. False where it was ended. */
 export async function renewToken(
   tx: Transaction,
   { sessionId, tokenHash }: { sessionId: string; tokenHash: Buffer },
-): Promise<void> {
-  await tx.query(
-    sql`update sessions set token_hash = ${tokenHash} where session_id = ${sessionId}`,
-  );
+): Promise<boolean> {
+  const renewed = await tx.query(sql`
+    update sessions set token_hash = ${tokenHash} where session_id = ${sessionId} returning session_id`);
+  return renewed.length > 0;
 }
 
 /** False where the session was ended. */

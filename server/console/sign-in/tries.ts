@@ -4,7 +4,11 @@ import { type Queryable, type Sql, sql } from "#platform";
 /** Whether a try may be made, or how long to wait for the next. */
 export type Verdict = { isAllowed: true } | { isAllowed: false; waitSeconds: number };
 
-type Subject = { userTries: string } | { factorTries: string } | { addressTries: string };
+type Subject =
+  | { userTries: string }
+  | { proofTries: string }
+  | { factorTries: string }
+  | { addressTries: string };
 
 const FREE_TRIES = 5;
 const LONGEST_BLOCK_MINUTES = 15;
@@ -16,8 +20,9 @@ const FORGET_HOURS = 24;
  * Takes one try. It is counted by the very statement that judges it, before the password is looked
  * at: of a hundred at once only those allowed go on. A try that succeeds is taken back by `forgive`.
  *
- * A user has 5, then waits 1, 2, 4 … 15 minutes after each; a second factor has 5 in 15 minutes; an
- * address has 20 a minute.
+ * A user has 5, then waits 1, 2, 4 … 15 minutes after each; so has who proves the password again in an
+ * open session, counted apart: strangers at the sign-in keep nobody from acting. A second factor has 5
+ * in 15 minutes; an address has 20 a minute.
  */
 export async function takeTry(db: Queryable, subject: Subject, now: Date): Promise<Verdict> {
   const [taken] = await db.query(takeStatement(subject, now));
@@ -46,6 +51,7 @@ export async function giveBack(db: Queryable, subject: Subject): Promise<void> {
 function subjectOf(subject: Subject): string {
   if ("userTries" in subject)
     return `user:${hash("sha256", subject.userTries, "hex").slice(0, 32)}`;
+  if ("proofTries" in subject) return `proof:${subject.proofTries}`;
   if ("factorTries" in subject) return `factor:${subject.factorTries}`;
   return `address:${subject.addressTries}`;
 }
@@ -65,7 +71,7 @@ function takeStatement(subject: Subject, now: Date): Sql {
 
 /** What the count becomes by this try, and until when that forbids the next. */
 function rulesOf(subject: Subject, now: Date): { tries: Sql; blockedUntil: Sql } {
-  if ("userTries" in subject) {
+  if ("userTries" in subject || "proofTries" in subject) {
     const tries = sql`(case when t.at < ${now}::timestamptz - make_interval(hours => ${FORGET_HOURS})
                             then 0 else t.tries end + 1)`;
     const minutes = sql`least(2 ^ least(${tries} - ${FREE_TRIES}, 10), ${LONGEST_BLOCK_MINUTES})`;
