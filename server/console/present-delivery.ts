@@ -11,9 +11,13 @@ import {
   type TestedEvent,
 } from "#webhooks";
 import { waitFor } from "./field-problems.ts";
+import { maskUrl } from "./mask.ts";
 
 /** A delivery as people see it. */
-export function presentDelivery(row: DeliveryRow, now: Date): WebhookDelivery {
+export function presentDelivery(
+  row: DeliveryRow,
+  { role, now }: { role: MemberRole; now: Date },
+): WebhookDelivery {
   const { last } = row;
   return {
     deliveryId: row.deliveryId,
@@ -21,7 +25,7 @@ export function presentDelivery(row: DeliveryRow, now: Date): WebhookDelivery {
     messageId: row.messageId,
     event: row.event,
     sequence: row.sequence,
-    url: row.url,
+    url: role === "viewer" ? maskUrl(row.url) : row.url,
     host: URL.parse(row.url)?.host ?? "",
     state: row.state,
     attempts: row.attempts,
@@ -43,14 +47,14 @@ export function presentAttempt(
   row: AttemptRow,
   { role, version }: { role: MemberRole; version: string },
 ): Exchange {
-  const isShown = role !== "viewer" && row.answer !== null;
+  const isShown = role !== "viewer";
   return {
     attempt: row.attempt,
     at: row.at.toISOString(),
     requestHeaders: listHeaders(headersOfAttempt(delivery, row, version)),
     address: row.address,
     httpStatus: row.http_status,
-    responseHeaders: listHeaders(row.answer_headers ?? {}),
+    responseHeaders: listHeaders((isShown && row.answer_headers) || {}),
     responseBody: isShown ? (row.answer?.toString() ?? null) : null,
     timings: {
       dnsMs: rounded(row.dns_ms),

@@ -1,3 +1,4 @@
+import type { MemberRole } from "#contract";
 import { eventNames } from "#contract/words";
 import { Problem } from "#http";
 import { isIdempotencyKey } from "#messages";
@@ -35,9 +36,10 @@ export type WebhookDeps = {
 /** Webhook deliveries: what was sent and answered, sending it again, and trying an address. */
 export function webhookHandlers(deps: WebhookDeps) {
   const { db, clock, pager, version } = deps;
-  const present = (row: DeliveryRow) => presentDelivery(row, clock.now());
+  const present = (row: DeliveryRow, role: MemberRole) =>
+    presentDelivery(row, { role, now: clock.now() });
   return {
-    async listDeliveries({ account: { accountId }, query }) {
+    async listDeliveries({ account: { accountId, role }, query }) {
       const { limit: _limit, cursor: _cursor, ...asked } = query;
       const filter = filterOf(asked);
       const boundTo = ["deliveries", accountId, filter];
@@ -54,7 +56,7 @@ export function webhookHandlers(deps: WebhookDeps) {
         (row) => row.deliveryId,
       );
       return {
-        data: rows.map(present),
+        data: rows.map((row) => present(row, role)),
         ...pager.further(cursors, { lookedUntil, position, boundTo }),
       };
     },
@@ -63,7 +65,7 @@ export function webhookHandlers(deps: WebhookDeps) {
       const found = await findDelivery(db, { accountId, deliveryId });
       if (!found) throw problem("DELIVERY_NOT_FOUND");
       return {
-        ...present(found),
+        ...present(found, role),
         // Both name the recipient in full, the answer perhaps by repeating what it got.
         body: role === "viewer" ? null : found.body.toString(),
         exchanges: found.tried.map((row) => presentAttempt(found, row, { role, version })),
@@ -71,7 +73,7 @@ export function webhookHandlers(deps: WebhookDeps) {
     },
 
     async replayDelivery({
-      account: { accountId },
+      account: { accountId, role },
       params: { deliveryId },
       actor,
       idempotencyKey,
@@ -85,7 +87,7 @@ export function webhookHandlers(deps: WebhookDeps) {
       if (replayed.outcome === "in_flight") throw problem("DELIVERY_IN_FLIGHT");
       const found = await findDelivery(db, { accountId, deliveryId });
       if (!found) throw problem("DELIVERY_NOT_FOUND");
-      return present(found);
+      return present(found, role);
     },
 
     async startReplay({ account: { accountId }, body, actor, idempotencyKey }) {

@@ -237,6 +237,7 @@ test("a viewer gets the last four digits and no text, in lists, details and CSV,
   const messageId = await send(developer, console, {
     text: "secret words",
     metadata: { to: "4915112345678" },
+    callbackUrl: "http://127.0.0.1:65530/sms?to=4915112345678",
   });
 
   const answers = [

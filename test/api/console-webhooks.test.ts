@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
+import type { Exchange } from "#contract";
 import { parseEventId } from "#messages";
 import { sql } from "#platform";
 import { problemOf } from "../support/answers.ts";
@@ -69,7 +70,7 @@ test("deliveries are listed with their attempts, found by each filter, and maske
   const developer = await console.member("developer");
   const viewer = await console.member("viewer");
   const A = `/console/accounts/${console.accountId}`;
-  const messageId = await send(developer, console, receiver.url);
+  const messageId = await send(developer, console, `${receiver.url}?to=4915112345678`);
   const list = async (query = ""): Promise<Delivery[]> =>
     (await developer.get(`${A}/webhook-deliveries?${query}`)).json().data;
   const done = await eventually("both webhooks were delivered", async () => {
@@ -115,11 +116,17 @@ test("deliveries are listed with their attempts, found by each filter, and maske
   const masked = await viewer.get(path);
   assert.equal(masked.json().body, null);
   assert.deepEqual(
-    masked.json().exchanges.map(({ responseBody }: { responseBody: unknown }) => responseBody),
-    [null],
+    masked
+      .json()
+      .exchanges.map((each: Exchange) => [each.responseBody, each.responseHeaders.length]),
+    [[null, 0]],
     "an answer may repeat what it got",
   );
-  assert.equal(masked.body.includes("4915112345678"), false);
+  assert.ok(exchange.responseHeaders.length > 0);
+  assert.equal(detail.url, `${receiver.url}?to=4915112345678`);
+  assert.equal(masked.json().url, receiver.url);
+  const listed = await viewer.get(`${A}/webhook-deliveries`);
+  for (const { body } of [masked, listed]) assert.equal(body.includes("4915112345678"), false);
 
   const hosts = await eventually("the receiver is known by both", async () => {
     const { data } = (await developer.get(`${A}/webhook-hosts`)).json();

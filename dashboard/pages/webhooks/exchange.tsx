@@ -60,7 +60,7 @@ function Answer({
     <details className={classes["details"]} open>
       <summary>{text.answer}</summary>
       <Stack gap="xs">
-        <Headers headers={responseHeaders} />
+        {responseHeaders.length > 0 && <Headers headers={responseHeaders} />}
         {responseBody ? (
           <Code block tabIndex={0} className={classes["body"]}>
             {responseBody}
