@@ -1,3 +1,7 @@
+import { createInterface } from "node:readline";
+import { Writable } from "node:stream";
+import { CommandFailure } from "./command.ts";
+
 /** Where a command reads and writes. */
 export type Terminal = {
   /** Whether results are JSON: asked for by `--json`, or because nobody is looking. */
@@ -26,20 +30,41 @@ export function terminalOn(streams: Streams, wantsJson: boolean): Terminal {
     print: (text) => void output.write(`${text}\n`),
     say: (text) => void errors.write(`${text}\n`),
     async readInput() {
-      if (input.isTTY) errors.write("Type it, then press Enter: ");
-      return readText(input);
+      if (!input.isTTY) return readText(input);
+      errors.write("Type it, then press Enter; it is not shown: ");
+      const line = await readUnseen(input);
+      errors.write("\n");
+      return line;
     },
   };
 }
 
-/** To its end, or from a keyboard the first line. */
+/** One line from a keyboard. As a terminal it is read raw, so what is typed is shown by us or by nobody. */
+async function readUnseen(input: Streams["input"]): Promise<string> {
+  const lines = createInterface({ input, output: nowhere(), terminal: true });
+  try {
+    return await new Promise((resolve, reject) => {
+      lines.once("line", resolve);
+      // While the keyboard is read raw, Ctrl+C is a key like any other.
+      lines.once("SIGINT", () => reject(new CommandFailure("Interrupted. Nothing was done.")));
+      lines.once("close", () => resolve(""));
+    });
+  } finally {
+    lines.close();
+  }
+}
+
+function nowhere(): Writable {
+  return new Writable({ write: (_chunk, _encoding, done) => done() });
+}
+
+/** To its end. */
 async function readText(input: Streams["input"]): Promise<string> {
   let text = "";
   for await (const chunk of input) {
     text += chunk.toString();
     if (text.length > MAX_INPUT)
       throw new Error("Standard input holds more than a password can have.");
-    if (input.isTTY && text.includes("\n")) break;
   }
   return text;
 }

@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { PassThrough } from "node:stream";
+import { test } from "node:test";
+import { terminalOn } from "./terminal.ts";
+
+/** A keyboard that notes whether it shows what is typed. */
+function keyboard() {
+  const raw: boolean[] = [];
+  const setRawMode = (isRaw: boolean) => void raw.push(isRaw);
+  return { input: Object.assign(new PassThrough(), { isTTY: true, setRawMode }), raw };
+}
+
+test("what is typed at a keyboard is one line, shown by nobody", async () => {
+  const { input, raw } = keyboard();
+  const [output, errors] = [new PassThrough(), new PassThrough()];
+  let shown = "";
+  for (const stream of [output, errors])
+    stream.on("data", (chunk: Buffer) => {
+      shown += chunk.toString();
+    });
+  const reading = terminalOn({ input, output, errors }, false).readInput();
+  assert.deepEqual(raw, [true], "the terminal itself shows nothing");
+
+  input.write("violet tramX\u007f 88\r");
+
+  assert.equal(await reading, "violet tram 88");
+  assert.deepEqual(raw, [true, false]);
+  await new Promise(setImmediate);
+  assert.equal(shown, "Type it, then press Enter; it is not shown: \n");
+});
+
+test("who stops instead of typing is not taken for one who typed nothing", async () => {
+  const { input, raw } = keyboard();
+  const streams = { input, output: new PassThrough(), errors: new PassThrough() };
+  const reading = terminalOn(streams, false).readInput();
+
+  input.write("violet\u0003");
+
+  await assert.rejects(reading, /^CommandFailure: Interrupted/);
+  assert.deepEqual(raw, [true, false]);
+});
