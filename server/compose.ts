@@ -98,7 +98,7 @@ export function compose(parts: Parts): Service {
     .set(1);
   const { spans, tracer, log } = tracing({ config, nodeId, metrics, log: parts.log });
   const pools = openPools({ url: storage.url, log, metrics });
-  const { db, sendDb, acceptDb, recordDb, deliverDb } = pools;
+  const { db, sendDb, acceptDb, recordDb, deliverDb, consoleDb } = pools;
   const limits = {
     sends: config.rateLimitSends,
     sendsBurst: config.rateLimitSendsBurst,
@@ -194,8 +194,9 @@ export function compose(parts: Parts): Service {
 
   const consoleLoops = config.roles.has("dashboard")
     ? serveConsole(app, {
-        db,
+        db: consoleDb,
         clock,
+        log,
         metrics,
         secretKey,
         secrets,

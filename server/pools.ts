@@ -19,6 +19,12 @@ export function openPools(given: { url: string; log: Log; metrics: Metrics }) {
     acceptDb: own("accept", 3),
     recordDb: own("record", 2),
     deliverDb: own("deliver", 4),
+    // Few, so that people who read much at once take nothing from clients of the API.
+    consoleDb: openDatabase({
+      ...given,
+      maxConnections: 5,
+      applicationName: "posthorn console",
+    }),
   };
   return {
     ...pools,

@@ -6,6 +6,7 @@ import {
   type Clock,
   type Database,
   deriveKey,
+  type Log,
   type Loop,
   type Metrics,
   type SecretBox,
@@ -39,6 +40,7 @@ import { webhookHandlers, type WebhookDeps } from "./webhook-handlers.ts";
 export type ConsoleDeps = {
   db: Database;
   clock: Clock;
+  log: Log;
   metrics: Metrics;
   secretKey: Buffer;
   secrets: SecretBox;
@@ -55,7 +57,7 @@ export type ConsoleDeps = {
 
 /** Serves the dashboard; answers the work it needs done in the background. */
 export function serveConsole(app: FastifyInstance, deps: ConsoleDeps): Loop[] {
-  const { db, clock, metrics, secretKey, publicUrl, refinements } = deps;
+  const { db, clock, log, metrics, secretKey, publicUrl, refinements } = deps;
   const isSecure = publicUrl.startsWith("https:");
   const cookie = sessionCookie({ key: deriveKey(secretKey, "posthorn sessions"), isSecure });
   const hub = streamHub({ db, clock, operatorNews: operatorNews(db) });
@@ -67,6 +69,7 @@ export function serveConsole(app: FastifyInstance, deps: ConsoleDeps): Loop[] {
   serveConsoleOperations(app, {
     db,
     clock,
+    log,
     metrics,
     cookie,
     publicUrl,

@@ -8,7 +8,15 @@ import {
   memberRoles,
 } from "#contract";
 import { bodyAndQueryCheck, Problem, type Refinement } from "#http";
-import { type Clock, type Database, isId, type Metrics, NIL_ID } from "#platform";
+import {
+  type Clock,
+  type Database,
+  isId,
+  type Log,
+  type Metrics,
+  NIL_ID,
+  severityOf,
+} from "#platform";
 import type {
   ConsoleCall,
   ConsoleHandlers,
@@ -16,6 +24,8 @@ import type {
   Person,
   StreamAnswer,
 } from "./console-call.ts";
+import { gatePerPerson } from "./gate-per-person.ts";
+import { readAhead } from "./read-ahead.ts";
 import { TooManyHashes } from "./sign-in/password.ts";
 import { isOwnOrigin } from "./sign-in/origin.ts";
 import { findSession, type FoundSession } from "./sign-in/sessions.ts";
@@ -26,6 +36,7 @@ import { isInstalled } from "./users.ts";
 export type ServeConsoleOptions = {
   db: Database;
   clock: Clock;
+  log: Log;
   metrics: Metrics;
   cookie: SessionCookie;
   publicUrl: string;
@@ -36,13 +47,21 @@ export type ServeConsoleOptions = {
 /** A password or code given is proof for this long. */
 export const PROOF_MS = 10 * 60_000;
 
+type Enter = ReturnType<typeof gatePerPerson>;
+type Serving = ServeConsoleOptions & { enter: Enter; enterExport: Enter };
 type Admission = { person: Person | undefined; role: MemberRole | undefined };
 type Admitted = FastifyRequest & { consoleAdmission?: Admission };
 type AnyCall = ConsoleCall<ConsoleOperation>;
 
 /** Pairs each operation of the dashboard with its handler: origin, session, role, shape, proof, answer. */
-export function serveConsoleOperations(app: FastifyInstance, options: ServeConsoleOptions): void {
+export function serveConsoleOperations(app: FastifyInstance, given: ServeConsoleOptions): void {
   app.decorateRequest("consoleAdmission", undefined);
+  // No allowance limits a person: nobody may hold all connections, or fill the memory with waiting.
+  const options = {
+    ...given,
+    enter: gatePerPerson({ maxRunning: 4, maxWaiting: 30, waitSeconds: 1 }),
+    enterExport: gatePerPerson({ maxRunning: 2, maxWaiting: 0, waitSeconds: 10 }),
+  };
   for (const [name, operation] of Object.entries<ConsoleOperation>(consoleOperations)) {
     serve(app, name as keyof ConsoleHandlers, operation, options);
   }
@@ -52,7 +71,7 @@ function serve(
   app: FastifyInstance,
   name: keyof ConsoleHandlers,
   operation: ConsoleOperation,
-  options: ServeConsoleOptions,
+  options: Serving,
 ): void {
   const handler = options.handlers[name] as unknown as (call: AnyCall) => Promise<unknown>;
   // Compiled when it is first asked for: nobody uses all of these, and the start need not wait.
@@ -62,6 +81,18 @@ function serve(
     return check(request);
   };
   const { status, body, type } = operation.success;
+
+  async function answerOf(request: Admitted, reply: FastifyReply): Promise<unknown> {
+    // Whoever is slow to send a body may have lost the session or the role meanwhile.
+    if (operation.method !== "GET") await judge(request, operation, options);
+    const { body: given, query } = checkShape(request);
+    const admission = request.consoleAdmission as Admission;
+    if (operation.proof) requireProof(admission.person, options.clock.now());
+    const call = callOf(request, reply, admission, { body: given, query });
+    const answer = await handler(call).catch(asProblem);
+    return type === "text/csv" ? openFile(request, answer as CsvAnswer, options) : answer;
+  }
+
   app.route({
     method: operation.method,
     url: operation.path.replaceAll(/\{(\w+)\}/g, ":$1"),
@@ -77,13 +108,9 @@ function serve(
       done();
     },
     async handler(request: Admitted, reply) {
-      // Whoever is slow to send a body may have lost the session or the role meanwhile.
-      if (operation.method !== "GET") await judge(request, operation, options);
-      const { body: given, query } = checkShape(request);
-      const admission = request.consoleAdmission as Admission;
-      if (operation.proof) requireProof(admission.person, options.clock.now());
-      const call = callOf(request, reply, admission, { body: given, query });
-      const answer = await handler(call).catch(asProblem);
+      const { person } = request.consoleAdmission as Admission;
+      const leave = person && (await options.enter(person.userId));
+      const answer = await answerOf(request, reply).finally(leave);
       return send(request, reply, operation, answer);
     },
   });
@@ -217,11 +244,34 @@ function send(
     return reply;
   }
   if (type === "text/csv") {
-    const { fileName, lines } = answer as CsvAnswer;
+    const { fileName, file } = answer as OpenFile;
     return reply
       .type("text/csv; charset=utf-8")
       .header("content-disposition", `attachment; filename="${fileName}"`)
-      .send(Readable.from(lines));
+      .send(file);
   }
   return reply.code(status).send(status === 204 ? undefined : answer);
+}
+
+type OpenFile = { fileName: string; file: Readable };
+
+/** Until it is closed it is one of the few that a person has open. */
+async function openFile(
+  { id, routeOptions, consoleAdmission }: Admitted,
+  { fileName, lines }: CsvAnswer,
+  { enterExport, log }: Serving,
+): Promise<OpenFile> {
+  const leave = await enterExport(consoleAdmission?.person?.userId ?? "");
+  const tell = (error: unknown) =>
+    log[severityOf(error)](
+      { error, requestId: id, path: routeOptions.url },
+      `the file that request ${id} was answered with broke off`,
+    );
+  try {
+    const file = Readable.from(await readAhead(lines, tell));
+    return { fileName, file: file.once("close", leave) };
+  } catch (error) {
+    leave();
+    throw error;
+  }
 }

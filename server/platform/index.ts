@@ -19,6 +19,7 @@ export { idFloor, isId, newId, NIL_ID, timeOfId } from "./ids.ts";
 export { DataDirInUse, type DataDirLock, lockDataDir } from "./instance-lock.ts";
 export { createLog, type Log, silentLog } from "./log.ts";
 export { type Looked, lookThrough } from "./look-through.ts";
+export { type Leave, narrowGate } from "./narrow-gate.ts";
 export { type Loop, type RunningLoop, runLoop } from "./loop.ts";
 export { LEASE_MS } from "./lease.ts";
 export { MAX_COUNTED } from "./max-counted.ts";

@@ -1,5 +1,6 @@
 import { argon2, randomBytes, timingSafeEqual } from "node:crypto";
 import { PASSWORD_LENGTH } from "#contract/words";
+import { narrowGate } from "#platform";
 import { isCommonPassword } from "./common-passwords.ts";
 
 type Parameters = { memory: number; passes: number; parallelism: number };
@@ -28,9 +29,18 @@ const MAX_WAITING = 20;
 /** Hashing behind a gate: strangers can make us hash, but never more than a few at once. */
 export function passwords(derive = deriveHash): Passwords {
   const gate = narrowGate(MAX_RUNNING, MAX_WAITING);
+  const through = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    const leave = await gate.enter();
+    if (!leave) throw new TooManyHashes("Too many passwords are waiting to be hashed.");
+    try {
+      return await work();
+    } finally {
+      leave();
+    }
+  };
   return {
-    hash: (password) => gate(() => makeHash(password, derive)),
-    verify: (password, hash) => gate(() => isRight(password, hash ?? UNKNOWN_USER, derive)),
+    hash: (password) => through(() => makeHash(password, derive)),
+    verify: (password, hash) => through(() => isRight(password, hash ?? UNKNOWN_USER, derive)),
   };
 }
 
@@ -113,26 +123,3 @@ const UNKNOWN_USER = format({
   salt: randomBytes(SALT_OCTETS),
   hash: randomBytes(HASH_OCTETS),
 });
-
-/** Lets `maxRunning` in at once and keeps `maxWaiting` at the door; the next is turned away. */
-function narrowGate(maxRunning: number, maxWaiting: number) {
-  const waiting: (() => void)[] = [];
-  let running = 0;
-  return async <Result>(work: () => Promise<Result>): Promise<Result> => {
-    if (running >= maxRunning) {
-      if (waiting.length >= maxWaiting)
-        throw new TooManyHashes("Too many passwords are waiting to be hashed.");
-      await new Promise<void>((resolve) => {
-        waiting.push(resolve);
-      });
-    } else running += 1;
-    try {
-      return await work();
-    } finally {
-      // The place is handed to the next in line, who never sees it free for a stranger to take.
-      const next = waiting.shift();
-      if (next) next();
-      else running -= 1;
-    }
-  };
-}

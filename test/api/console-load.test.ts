@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { createKey } from "#accounts";
+import { rawSql } from "#platform";
+import { startConsole } from "../support/console.ts";
+
+const console = await startConsole();
+after(() => console[Symbol.asyncDispose]());
+const { db, accountId } = console;
+const A = `/console/accounts/${accountId}`;
+
+/** What is asked while nobody can read the table; its answers come when `until` is over. */
+function whileLocked<Answers>(
+  table: string,
+  ask: () => { asked: Answers; until: Promise<unknown> },
+) {
+  return db.transaction(async (tx) => {
+    await tx.query(rawSql(`lock table ${table} in access exclusive mode`));
+    const { asked, until } = ask();
+    await until;
+    return { asked };
+  });
+}
+
+const many = <Answer>(count: number, ask: () => Promise<Answer>) =>
+  Array.from({ length: count }, ask);
+
+test("however much people of the dashboard ask at once, clients of the API are answered", async () => {
+  const viewer = await console.member("viewer");
+  const now = new Date();
+  const made = await createKey(db, {
+    accountId,
+    name: "x",
+    scopes: ["messages:read"],
+    expiresAt: null,
+    actor: "cli",
+    now,
+  });
+  assert.equal(made.outcome, "created");
+  const headers = { "x-api-key": made.outcome === "created" ? made.key : "" };
+
+  const { asked } = await whileLocked("memberships", () => {
+    const pages = many(40, () => viewer.get(`${A}/messages`));
+    const api = console.app.inject({ url: "/v1/credits", headers });
+    return { asked: { pages, api }, until: api };
+  });
+
+  assert.equal((await asked.api).statusCode, 200);
+  await Promise.all(asked.pages);
+});
+
+test("of one person four requests run at once, thirty wait, and the next are told to wait", async () => {
+  const owner = await console.member("owner");
+  const refused = Promise.withResolvers<void>();
+  let told = 0;
+
+  const { asked } = await whileLocked("links", () => {
+    const pages = many(36, async () => {
+      const answer = await owner.get(`${A}/invitations`);
+      if (answer.statusCode === 429 && (told += 1) === 2) refused.resolve();
+      return answer;
+    });
+    return { asked: pages, until: refused.promise };
+  });
+
+  const statuses = (await Promise.all(asked)).map(({ statusCode }) => statusCode);
+  assert.deepEqual([statuses.filter((status) => status === 200).length, told], [34, 2]);
+  assert.equal((await owner.get(`${A}/invitations`)).statusCode, 200);
+});
+
+test("a file is begun once its first rows are there, and a person has two at a time", async () => {
+  const owner = await console.member("owner");
+  const path = `${A}/ledger.csv?month=${new Date().toISOString().slice(0, 7)}`;
+
+  const { asked } = await whileLocked("ledger", () => {
+    const files = many(3, () => owner.get(path));
+    return { asked: files, until: Promise.all(files) };
+  });
+
+  const statuses = (await Promise.all(asked)).map(({ statusCode }) => statusCode);
+  assert.deepEqual(statuses.toSorted(), [429, 503, 503]);
+  for (let n = 0; n < 3; n += 1) assert.equal((await owner.get(path)).statusCode, 200);
+});
