@@ -11,12 +11,12 @@ import { type Column, CompactFacts } from "../../ui/listing.tsx";
 import { ReasonedButton, RowButton } from "../../ui/reasoned.tsx";
 import { Time } from "../../ui/time.tsx";
 import { useRead } from "../../use-read.ts";
-import { MakeLink } from "./make-link.tsx";
 import { queryOf } from "./search.ts";
 import { SearchedListing } from "./searched-listing.tsx";
 
 const BookCredits = part(() => import("./book-credits.tsx"), "BookCredits");
 const CreateAccount = part(() => import("./create-account.tsx"), "CreateAccount");
+const MakeLink = part(() => import("./make-link.tsx"), "MakeLink");
 
 type Open = { dialog: "book" | "owner"; account: OperatorAccount };
 

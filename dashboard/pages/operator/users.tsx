@@ -1,8 +1,9 @@
 import { Group, Stack } from "@mantine/core";
 import { IconUsers } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useState } from "react";
+import { Suspense, useState } from "react";
 import { type Answer, call } from "../../api.ts";
+import { part } from "../../parts.ts";
 import { operatorText, usersText as text } from "../../text/operator.ts";
 import { teamText } from "../../text/team.ts";
 import { words } from "../../text/words.ts";
@@ -11,9 +12,10 @@ import { Person } from "../../ui/person.tsx";
 import { RowButton } from "../../ui/reasoned.tsx";
 import { Time } from "../../ui/time.tsx";
 import { useRead } from "../../use-read.ts";
-import { MakeLink } from "./make-link.tsx";
 import { queryOf } from "./search.ts";
 import { SearchedListing } from "./searched-listing.tsx";
+
+const MakeLink = part(() => import("./make-link.tsx"), "MakeLink");
 
 type User = Answer<"GET /console/operator/users">["data"][number];
 
@@ -50,7 +52,9 @@ export function UsersPage() {
           </Stack>
         )}
       />
-      {resetting && <ResetLink user={resetting} onClose={() => setResetting(undefined)} />}
+      <Suspense>
+        {resetting && <ResetLink user={resetting} onClose={() => setResetting(undefined)} />}
+      </Suspense>
     </>
   );
 }
