@@ -62,11 +62,11 @@ const add = command({
     "carrier add simulator --simulator",
   ],
   async run({ name, simulator, smpp, ...given }, context) {
-    const smppWish = simulator ? undefined : await readSmpp({ ...smpp, ...given }, context);
+    const smppSettings = simulator ? undefined : await readSmpp({ ...smpp, ...given }, context);
     const change = { name, actor: ACTOR, now: context.clock.now() };
     const { db } = await context.installation();
-    const added = smppWish
-      ? await addCarrier(db, { ...change, ...smppWish })
+    const added = smppSettings
+      ? await addCarrier(db, { ...change, ...smppSettings })
       : await addSimulator(db, change);
     if (added.outcome === "name_taken") {
       throw new CommandFailure(
@@ -79,7 +79,7 @@ const add = command({
       for (const problem of problems) context.terminal.say(`It is ${state}: ${problem}.`);
     const route = [...(await carriersOfEveryNumber(db)), name].join(" ");
     context.terminal.say(
-      smppWish && onlyReceives(smppWish)
+      smppSettings && onlyReceives(smppSettings)
         ? "It only receives: no message leaves by it."
         : `Messages take it once a route names it: npx posthorn route set "" ${route}`,
     );

@@ -4,7 +4,7 @@ import { insertLink, withdrawLinksOfOperator } from "./links.ts";
 import { endSessionsOf } from "./sign-in/sessions.ts";
 import { findUserByEmail } from "./users.ts";
 
-type ResetWish = {
+type ResetRequest = {
   userId: string;
   /** For who lost the authenticator and the recovery codes: switched off when the link is used. */
   dropsSecondFactor: boolean;
@@ -16,7 +16,7 @@ type ResetWish = {
 /** A one-time link by which a user sets a new password. */
 export function makeResetLink(
   db: Database,
-  { userId, dropsSecondFactor, publicUrl, actor, now }: ResetWish,
+  { userId, dropsSecondFactor, publicUrl, actor, now }: ResetRequest,
 ): Promise<{ link: string; expiresAt: Date }> {
   const createdBy = actorName(actor);
   return db.transaction(async (tx) => {

@@ -10,7 +10,7 @@ import {
   switchOffSecondFactor,
   switchOnSecondFactor,
 } from "./second-factor.ts";
-import { PROOF_MS } from "./serve-console.ts";
+import { PROOF_MS } from "./serve-console-operations.ts";
 import { noteProof, renewSession } from "./sign-in/sessions.ts";
 import { otpauthUrl } from "./sign-in/totp.ts";
 import { forgive } from "./sign-in/tries.ts";

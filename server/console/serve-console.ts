@@ -1,277 +1,118 @@
-import { Readable } from "node:stream";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import {
-  type Access,
-  type ConsoleOperation,
-  consoleOperations,
-  type MemberRole,
-  memberRoles,
-} from "#contract";
-import { bodyAndQueryCheck, Problem, type Refinement } from "#http";
+import type { FastifyInstance } from "fastify";
+import type { operations } from "#contract";
+import type { Handlers, Refinement } from "#http";
+import { cursors, type Routing } from "#messages";
 import {
   type Clock,
   type Database,
-  isId,
+  deriveKey,
   type Log,
+  type Loop,
   type Metrics,
-  NIL_ID,
-  severityOf,
+  type SecretBox,
 } from "#platform";
-import type {
-  ConsoleCall,
-  ConsoleHandlers,
-  CsvAnswer,
-  Person,
-  StreamAnswer,
-} from "./console-call.ts";
-import { gatePerPerson } from "./gate-per-person.ts";
-import { readAhead } from "./read-ahead.ts";
-import { TooManyHashes } from "./sign-in/password.ts";
-import { isOwnOrigin } from "./sign-in/origin.ts";
-import { findSession, type FoundSession } from "./sign-in/sessions.ts";
-import type { SessionCookie } from "./sign-in/session-cookie.ts";
-import { openEventStream } from "./stream/event-stream.ts";
-import { isInstalled } from "./users.ts";
+import { auditHandlers } from "./audit-handlers.ts";
+import { carrierHandlers } from "./carrier-handlers.ts";
+import type { ConsoleHandlers } from "./console-call.ts";
+import { creditHandlers } from "./credit-handlers.ts";
+import { keyHandlers } from "./key-handlers.ts";
+import { linkHandlers } from "./link-handlers.ts";
+import { consoleMessageHandlers } from "./message-handlers.ts";
+import { operatorHandlers } from "./operator-handlers.ts";
+import { operatorNews } from "./operator-news.ts";
+import { pager } from "./paging.ts";
+import { routingHandlers } from "./routing-handlers.ts";
+import { secondFactorHandlers } from "./second-factor-handlers.ts";
+import { secretHandlers } from "./secret-handlers.ts";
+import { serveConsoleOperations } from "./serve-console-operations.ts";
+import { signInHandlers } from "./sign-in-handlers.ts";
+import { passwords } from "./sign-in/password.ts";
+import { sessionCookie } from "./sign-in/session-cookie.ts";
+import { serveStaticFiles } from "./static-files.ts";
+import { statsHandlers } from "./stats-handlers.ts";
+import { streamHandlers } from "./stream-handlers.ts";
+import { streamHub } from "./stream-hub.ts";
+import { sweepLoop } from "./sweep.ts";
+import { teamHandlers } from "./team-handlers.ts";
+import { userHandlers } from "./user-handlers.ts";
+import { webhookHandlers, type WebhookDeps } from "./webhook-handlers.ts";
 
-export type ServeConsoleOptions = {
+export type ConsoleDeps = {
   db: Database;
   clock: Clock;
   log: Log;
   metrics: Metrics;
-  cookie: SessionCookie;
+  secretKey: Buffer;
+  secrets: SecretBox;
   publicUrl: string;
-  handlers: ConsoleHandlers;
-  refinements: Partial<Record<keyof ConsoleHandlers, Refinement>>;
+  version: string;
+  /** The handlers of `/v1` and what refines their answers: sending from a page is sending. */
+  api: Handlers<typeof operations>;
+  refinements: Partial<Record<keyof typeof operations, Refinement>>;
+  routing: { current(): Promise<Routing>; reload(): Promise<Routing> };
+  delivering: WebhookDeps["delivering"];
+  /** Where the built pages are; without it only the operations are served. */
+  pages?: Promise<string>;
 };
 
-/** A password or code given is proof for this long. */
-export const PROOF_MS = 10 * 60_000;
-
-type Enter = ReturnType<typeof gatePerPerson>;
-type Serving = ServeConsoleOptions & { enter: Enter; enterExport: Enter };
-type Admission = { person: Person | undefined; role: MemberRole | undefined };
-type Admitted = FastifyRequest & { consoleAdmission?: Admission };
-type AnyCall = ConsoleCall<ConsoleOperation>;
-
-/** Pairs each operation of the dashboard with its handler: origin, session, role, shape, proof, answer. */
-export function serveConsoleOperations(app: FastifyInstance, given: ServeConsoleOptions): void {
-  app.decorateRequest("consoleAdmission", undefined);
-  // No allowance limits a person: nobody may hold all connections, or fill the memory with waiting.
-  const options = {
-    ...given,
-    enter: gatePerPerson({ maxRunning: 4, maxWaiting: 30, waitSeconds: 1 }),
-    enterExport: gatePerPerson({ maxRunning: 2, maxWaiting: 0, waitSeconds: 10 }),
-  };
-  for (const [name, operation] of Object.entries<ConsoleOperation>(consoleOperations)) {
-    serve(app, name as keyof ConsoleHandlers, operation, options);
-  }
-}
-
-function serve(
-  app: FastifyInstance,
-  name: keyof ConsoleHandlers,
-  operation: ConsoleOperation,
-  options: Serving,
-): void {
-  const handler = options.handlers[name] as unknown as (call: AnyCall) => Promise<unknown>;
-  // Compiled when it is first asked for: nobody uses all of these, and the start need not wait.
-  let check: ReturnType<typeof bodyAndQueryCheck> | undefined;
-  const checkShape = (request: FastifyRequest) => {
-    check ??= bodyAndQueryCheck(operation, options.refinements[name]);
-    return check(request);
-  };
-  const { status, body, type } = operation.success;
-
-  async function answerOf(request: Admitted, reply: FastifyReply): Promise<unknown> {
-    // Whoever is slow to send a body may have lost the session or the role meanwhile.
-    if (operation.method !== "GET") await judge(request, operation, options);
-    const { body: given, query } = checkShape(request);
-    const admission = request.consoleAdmission as Admission;
-    if (operation.proof) requireProof(admission.person, options.clock.now());
-    const call = callOf(request, reply, admission, { body: given, query });
-    const answer = await handler(call).catch(asProblem);
-    return type === "text/csv" ? openFile(request, answer as CsvAnswer, options) : answer;
-  }
-
-  app.route({
-    method: operation.method,
-    url: operation.path.replaceAll(/\{(\w+)\}/g, ":$1"),
-    // It would open a stream that nobody reads, or make a whole file for nobody.
-    exposeHeadRoute: type === undefined,
-    ...(type || status === 204 ? {} : { schema: { response: { [status]: body } } }),
-    onRequest: (request: Admitted, reply) => admit(request, reply, operation, options),
-    onResponse: (_request, reply, done) => {
-      const { requests } = options.metrics;
-      requests
-        .labels(`console ${name}`, String(reply.statusCode))
-        .observe(reply.elapsedTime / 1000);
-      done();
-    },
-    async handler(request: Admitted, reply) {
-      const { person } = request.consoleAdmission as Admission;
-      const leave = person && (await options.enter(person.userId));
-      const answer = await answerOf(request, reply).finally(leave);
-      return send(request, reply, operation, answer);
+/** Serves the dashboard; answers the work it needs done in the background. */
+export function serveConsole(app: FastifyInstance, deps: ConsoleDeps): Loop[] {
+  const { db, clock, log, metrics, secretKey, publicUrl, refinements } = deps;
+  const isSecure = publicUrl.startsWith("https:");
+  const cookie = sessionCookie({ key: deriveKey(secretKey, "posthorn sessions"), isSecure });
+  const hub = streamHub({ db, clock, operatorNews: operatorNews(db) });
+  app.addHook("preClose", (done) => {
+    hub.close();
+    done();
+  });
+  const handlers = consoleHandlers(deps, { cookie, hub });
+  serveConsoleOperations(app, {
+    db,
+    clock,
+    log,
+    metrics,
+    cookie,
+    publicUrl,
+    handlers,
+    refinements: {
+      ...(refinements.sendMessage ? { composeMessage: refinements.sendMessage } : {}),
+      ...(refinements.previewMessage ? { previewConsoleMessage: refinements.previewMessage } : {}),
     },
   });
+  if (deps.pages) serveStaticFiles(app, deps.pages);
+  return [sweepLoop(db, clock), hub.loop];
 }
 
-/** Judged before the body is read: where it comes from, who it is, and what their role allows. */
-async function admit(
-  request: Admitted,
-  reply: FastifyReply,
-  operation: ConsoleOperation,
-  options: ServeConsoleOptions,
-): Promise<void> {
-  void reply.headers({
-    "cache-control": "no-store",
-    "cross-origin-resource-policy": "same-origin",
-  });
-  if (operation.method !== "GET" && !isOwnOrigin(request.headers, options.publicUrl))
-    throw new Problem("ORIGIN_DENIED");
-  if (operation.access === "setup" && (await isInstalled(options.db)))
-    throw new Problem("ROUTE_NOT_FOUND");
-  await judge(request, operation, options);
-}
-
-/** Who it is, and whether their role allows it, as the database has it now. */
-async function judge(
-  request: Admitted,
-  operation: ConsoleOperation,
-  options: ServeConsoleOptions,
-): Promise<void> {
-  const { accountId } = request.params as { accountId?: string };
-  const session = await sessionOf(request, options, accountId);
-  const role = session?.role ?? undefined;
-  request.consoleAdmission = { person: session && personOf(session), role };
-  requireAccess(operation.access, request.consoleAdmission);
-}
-
-function sessionOf(
-  request: FastifyRequest,
-  { db, clock, cookie }: ServeConsoleOptions,
-  accountId: string | undefined,
-): Promise<FoundSession | undefined> {
-  const tokenHash = cookie.read(request.headers.cookie);
-  if (!tokenHash) return Promise.resolve(undefined);
-  const asked = accountId !== undefined && isId(accountId) ? accountId : null;
-  return findSession(db, { tokenHash, accountId: asked, now: clock.now() });
-}
-
-function personOf(session: FoundSession): Person {
-  return {
-    sessionId: session.session_id,
-    userId: session.user_id,
-    name: session.name,
-    email: session.email,
-    isOperator: session.is_operator,
-    isPending: session.is_pending,
-    provenAt: session.proven_at,
+function consoleHandlers(
+  deps: ConsoleDeps,
+  { cookie, hub }: { cookie: ReturnType<typeof sessionCookie>; hub: ReturnType<typeof streamHub> },
+): ConsoleHandlers {
+  const { secretKey } = deps;
+  const signIn = {
+    ...deps,
+    cookie,
+    passwords: passwords(),
   };
-}
-
-function requireAccess(access: Access, { person, role }: Admission): void {
-  if (access === "public" || access === "setup") return;
-  if (!person) throw new Problem("SESSION_REQUIRED");
-  if (access === "pending") return;
-  if (person.isPending) throw new Problem("SECOND_FACTOR_REQUIRED");
-  if (access === "user") return;
-  if (access === "operator") {
-    // To anybody else these operations do not exist.
-    if (!person.isOperator) throw new Problem("ROUTE_NOT_FOUND");
-    return;
-  }
-  if (!role) throw new Problem("ACCOUNT_NOT_FOUND");
-  if (memberRoles.indexOf(role) < memberRoles.indexOf(access)) throw roleDenied(access);
-}
-
-export function roleDenied(needed: MemberRole): Problem {
-  const who = needed === "owner" ? "An owner" : "A developer or an owner";
-  return new Problem("ROLE_DENIED", [
-    { field: null, code: "FIELD_INVALID", message: `${who} of the account may do this.` },
-  ]);
-}
-
-function requireProof(person: Person | undefined, now: Date): void {
-  if (!person || now.getTime() - person.provenAt.getTime() > PROOF_MS)
-    throw new Problem("PROOF_REQUIRED");
-}
-
-function callOf(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { person, role }: Admission,
-  { body, query }: { body: unknown; query: unknown },
-): AnyCall {
-  const { accountId } = request.params as { accountId?: string };
-  const address = request.ip;
+  const lists = {
+    ...deps,
+    pager: pager(cursors(deriveKey(secretKey, "posthorn console cursors"))),
+  };
   return {
-    person,
-    account: role && accountId !== undefined ? { accountId, role } : undefined,
-    actor: { name: person ? `user:${person.userId}` : "system", address, requestId: request.id },
-    params: knownIds(request.params as Record<string, string>),
-    query: query ?? {},
-    body,
-    idempotencyKey: request.headers["idempotency-key"] as string | undefined,
-    address,
-    userAgent: request.headers["user-agent"] ?? null,
-    problem: (...given: ConstructorParameters<typeof Problem>) => new Problem(...given),
-    header: (name: string, value: string) => void reply.header(name, value),
-  } as unknown as AnyCall;
-}
-
-/** Nothing has this id: what cannot be one at all is looked for like any other, and not found. */
-const NOBODY = NIL_ID;
-
-function knownIds(params: Record<string, string>): Record<string, string> {
-  const entries = Object.entries(params).map(([name, id]) => [name, isId(id) ? id : NOBODY]);
-  return Object.fromEntries(entries) as Record<string, string>;
-}
-
-function asProblem(error: unknown): never {
-  if (error instanceof TooManyHashes) throw new Problem("SIGN_IN_BUSY", [], { "retry-after": "1" });
-  throw error;
-}
-
-function send(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { success: { status, type } }: ConsoleOperation,
-  answer: unknown,
-): FastifyReply {
-  if (type === "text/event-stream") {
-    openEventStream(request, reply, answer as StreamAnswer);
-    return reply;
-  }
-  if (type === "text/csv") {
-    const { fileName, file } = answer as OpenFile;
-    return reply
-      .type("text/csv; charset=utf-8")
-      .header("content-disposition", `attachment; filename="${fileName}"`)
-      .send(file);
-  }
-  return reply.code(status).send(status === 204 ? undefined : answer);
-}
-
-type OpenFile = { fileName: string; file: Readable };
-
-/** Until it is closed it is one of the few that a person has open. */
-async function openFile(
-  { id, routeOptions, consoleAdmission }: Admitted,
-  { fileName, lines }: CsvAnswer,
-  { enterExport, log }: Serving,
-): Promise<OpenFile> {
-  const leave = await enterExport(consoleAdmission?.person?.userId ?? "");
-  const tell = (error: unknown) =>
-    log[severityOf(error)](
-      { error, requestId: id, path: routeOptions.url },
-      `the file that request ${id} was answered with broke off`,
-    );
-  try {
-    const file = Readable.from(await readAhead(lines, tell));
-    return { fileName, file: file.once("close", leave) };
-  } catch (error) {
-    leave();
-    throw error;
-  }
+    ...signInHandlers(signIn),
+    ...secondFactorHandlers(signIn),
+    ...linkHandlers(signIn),
+    ...userHandlers(deps),
+    ...keyHandlers(lists),
+    ...consoleMessageHandlers(lists),
+    ...webhookHandlers(lists),
+    ...secretHandlers(deps),
+    ...creditHandlers(lists),
+    ...statsHandlers(deps),
+    ...teamHandlers({ ...deps, cookie }),
+    ...streamHandlers(hub),
+    ...operatorHandlers(lists),
+    ...carrierHandlers(deps),
+    ...routingHandlers(deps),
+    ...auditHandlers(lists),
+  };
 }

@@ -17,7 +17,7 @@ import {
   type MemberRow,
   removeMember,
 } from "./members.ts";
-import { roleDenied } from "./serve-console.ts";
+import { roleDenied } from "./serve-console-operations.ts";
 import type { SessionCookie } from "./sign-in/session-cookie.ts";
 import { endSessionsOf } from "./sign-in/sessions.ts";
 

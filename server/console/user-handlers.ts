@@ -5,7 +5,7 @@ import type { ConsoleHandlers, Person } from "./console-call.ts";
 import { refuseFields } from "./field-problems.ts";
 import { listMembershipsOf } from "./members.ts";
 import { recoveryCodesLeft } from "./second-factor.ts";
-import { PROOF_MS } from "./serve-console.ts";
+import { PROOF_MS } from "./serve-console-operations.ts";
 import { findUser, lockUser, type Preferences } from "./users.ts";
 
 type Deps = { db: Database; clock: Clock; publicUrl: string; version: string };

@@ -101,7 +101,7 @@ export async function setPassword(
     update users set password = ${passwordHash}, version = version + 1 where user_id = ${userId}`);
 }
 
-export type UserWish = {
+export type UserRequest = {
   email: string;
   /** The part of the e-mail before the @ where it is left out. */
   name?: string;
@@ -121,7 +121,7 @@ export type CreatedUser =
 /** Makes a user who is a member of an account; what a terminal does without the dashboard. */
 export async function createUser(
   { db, passwords }: { db: Database; passwords: Passwords },
-  wish: UserWish,
+  wish: UserRequest,
 ): Promise<CreatedUser> {
   const { email, password, accountId, role, isOperator, actor, now } = wish;
   const name = wish.name ?? plainEmail(email).split("@")[0] ?? "";

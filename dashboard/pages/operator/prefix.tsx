@@ -27,7 +27,7 @@ export function prefixName(prefix: string): string {
 
 type Removal = { prefix: string; version: number | undefined };
 
-type RemoveWish = {
+type RemovalRequest = {
   /** Of the list that is shown. */
   version: number | undefined;
   title: (prefixName: string) => string;
@@ -36,7 +36,7 @@ type RemoveWish = {
 };
 
 /** A button for each row, and the one dialog that asks first. */
-export function useRemoval(wish: RemoveWish) {
+export function useRemoval(wish: RemovalRequest) {
   const { version } = wish;
   const [asked, setAsked] = useState<Removal>();
   const button = (prefix: string) => (
@@ -57,7 +57,7 @@ export function useRemoval(wish: RemoveWish) {
   return { button, dialog };
 }
 
-type RemovalProps = { wish: RemoveWish; asked: Removal; onClose: () => void };
+type RemovalProps = { wish: RemovalRequest; asked: Removal; onClose: () => void };
 
 function RemovalDialog({ wish, asked, onClose }: RemovalProps) {
   const removal = useAction(wish.remove);

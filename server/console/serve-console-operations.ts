@@ -1,0 +1,277 @@
+import { Readable } from "node:stream";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import {
+  type Access,
+  type ConsoleOperation,
+  consoleOperations,
+  type MemberRole,
+  memberRoles,
+} from "#contract";
+import { bodyAndQueryCheck, Problem, type Refinement } from "#http";
+import {
+  type Clock,
+  type Database,
+  isId,
+  type Log,
+  type Metrics,
+  NIL_ID,
+  severityOf,
+} from "#platform";
+import type {
+  ConsoleCall,
+  ConsoleHandlers,
+  CsvAnswer,
+  Person,
+  StreamAnswer,
+} from "./console-call.ts";
+import { gatePerPerson } from "./gate-per-person.ts";
+import { readAhead } from "./read-ahead.ts";
+import { TooManyHashes } from "./sign-in/password.ts";
+import { isOwnOrigin } from "./sign-in/origin.ts";
+import { findSession, type FoundSession } from "./sign-in/sessions.ts";
+import type { SessionCookie } from "./sign-in/session-cookie.ts";
+import { openEventStream } from "./stream/event-stream.ts";
+import { isInstalled } from "./users.ts";
+
+export type ServeConsoleOptions = {
+  db: Database;
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+  cookie: SessionCookie;
+  publicUrl: string;
+  handlers: ConsoleHandlers;
+  refinements: Partial<Record<keyof ConsoleHandlers, Refinement>>;
+};
+
+/** A password or code given is proof for this long. */
+export const PROOF_MS = 10 * 60_000;
+
+type Enter = ReturnType<typeof gatePerPerson>;
+type Serving = ServeConsoleOptions & { enter: Enter; enterExport: Enter };
+type Admission = { person: Person | undefined; role: MemberRole | undefined };
+type Admitted = FastifyRequest & { consoleAdmission?: Admission };
+type AnyCall = ConsoleCall<ConsoleOperation>;
+
+/** Pairs each operation of the dashboard with its handler: origin, session, role, shape, proof, answer. */
+export function serveConsoleOperations(app: FastifyInstance, given: ServeConsoleOptions): void {
+  app.decorateRequest("consoleAdmission", undefined);
+  // No allowance limits a person: nobody may hold all connections, or fill the memory with waiting.
+  const options = {
+    ...given,
+    enter: gatePerPerson({ maxRunning: 4, maxWaiting: 30, waitSeconds: 1 }),
+    enterExport: gatePerPerson({ maxRunning: 2, maxWaiting: 0, waitSeconds: 10 }),
+  };
+  for (const [name, operation] of Object.entries<ConsoleOperation>(consoleOperations)) {
+    serve(app, name as keyof ConsoleHandlers, operation, options);
+  }
+}
+
+function serve(
+  app: FastifyInstance,
+  name: keyof ConsoleHandlers,
+  operation: ConsoleOperation,
+  options: Serving,
+): void {
+  const handler = options.handlers[name] as unknown as (call: AnyCall) => Promise<unknown>;
+  // Compiled when it is first asked for: nobody uses all of these, and the start need not wait.
+  let check: ReturnType<typeof bodyAndQueryCheck> | undefined;
+  const checkShape = (request: FastifyRequest) => {
+    check ??= bodyAndQueryCheck(operation, options.refinements[name]);
+    return check(request);
+  };
+  const { status, body, type } = operation.success;
+
+  async function answerOf(request: Admitted, reply: FastifyReply): Promise<unknown> {
+    // Whoever is slow to send a body may have lost the session or the role meanwhile.
+    if (operation.method !== "GET") await judge(request, operation, options);
+    const { body: given, query } = checkShape(request);
+    const admission = request.consoleAdmission as Admission;
+    if (operation.proof) requireProof(admission.person, options.clock.now());
+    const call = callOf(request, reply, admission, { body: given, query });
+    const answer = await handler(call).catch(asProblem);
+    return type === "text/csv" ? openFile(request, answer as CsvAnswer, options) : answer;
+  }
+
+  app.route({
+    method: operation.method,
+    url: operation.path.replaceAll(/\{(\w+)\}/g, ":$1"),
+    // It would open a stream that nobody reads, or make a whole file for nobody.
+    exposeHeadRoute: type === undefined,
+    ...(type || status === 204 ? {} : { schema: { response: { [status]: body } } }),
+    onRequest: (request: Admitted, reply) => admit(request, reply, operation, options),
+    onResponse: (_request, reply, done) => {
+      const { requests } = options.metrics;
+      requests
+        .labels(`console ${name}`, String(reply.statusCode))
+        .observe(reply.elapsedTime / 1000);
+      done();
+    },
+    async handler(request: Admitted, reply) {
+      const { person } = request.consoleAdmission as Admission;
+      const leave = person && (await options.enter(person.userId));
+      const answer = await answerOf(request, reply).finally(leave);
+      return send(request, reply, operation, answer);
+    },
+  });
+}
+
+/** Judged before the body is read: where it comes from, who it is, and what their role allows. */
+async function admit(
+  request: Admitted,
+  reply: FastifyReply,
+  operation: ConsoleOperation,
+  options: ServeConsoleOptions,
+): Promise<void> {
+  void reply.headers({
+    "cache-control": "no-store",
+    "cross-origin-resource-policy": "same-origin",
+  });
+  if (operation.method !== "GET" && !isOwnOrigin(request.headers, options.publicUrl))
+    throw new Problem("ORIGIN_DENIED");
+  if (operation.access === "setup" && (await isInstalled(options.db)))
+    throw new Problem("ROUTE_NOT_FOUND");
+  await judge(request, operation, options);
+}
+
+/** Who it is, and whether their role allows it, as the database has it now. */
+async function judge(
+  request: Admitted,
+  operation: ConsoleOperation,
+  options: ServeConsoleOptions,
+): Promise<void> {
+  const { accountId } = request.params as { accountId?: string };
+  const session = await sessionOf(request, options, accountId);
+  const role = session?.role ?? undefined;
+  request.consoleAdmission = { person: session && personOf(session), role };
+  requireAccess(operation.access, request.consoleAdmission);
+}
+
+function sessionOf(
+  request: FastifyRequest,
+  { db, clock, cookie }: ServeConsoleOptions,
+  accountId: string | undefined,
+): Promise<FoundSession | undefined> {
+  const tokenHash = cookie.read(request.headers.cookie);
+  if (!tokenHash) return Promise.resolve(undefined);
+  const asked = accountId !== undefined && isId(accountId) ? accountId : null;
+  return findSession(db, { tokenHash, accountId: asked, now: clock.now() });
+}
+
+function personOf(session: FoundSession): Person {
+  return {
+    sessionId: session.session_id,
+    userId: session.user_id,
+    name: session.name,
+    email: session.email,
+    isOperator: session.is_operator,
+    isPending: session.is_pending,
+    provenAt: session.proven_at,
+  };
+}
+
+function requireAccess(access: Access, { person, role }: Admission): void {
+  if (access === "public" || access === "setup") return;
+  if (!person) throw new Problem("SESSION_REQUIRED");
+  if (access === "pending") return;
+  if (person.isPending) throw new Problem("SECOND_FACTOR_REQUIRED");
+  if (access === "user") return;
+  if (access === "operator") {
+    // To anybody else these operations do not exist.
+    if (!person.isOperator) throw new Problem("ROUTE_NOT_FOUND");
+    return;
+  }
+  if (!role) throw new Problem("ACCOUNT_NOT_FOUND");
+  if (memberRoles.indexOf(role) < memberRoles.indexOf(access)) throw roleDenied(access);
+}
+
+export function roleDenied(needed: MemberRole): Problem {
+  const who = needed === "owner" ? "An owner" : "A developer or an owner";
+  return new Problem("ROLE_DENIED", [
+    { field: null, code: "FIELD_INVALID", message: `${who} of the account may do this.` },
+  ]);
+}
+
+function requireProof(person: Person | undefined, now: Date): void {
+  if (!person || now.getTime() - person.provenAt.getTime() > PROOF_MS)
+    throw new Problem("PROOF_REQUIRED");
+}
+
+function callOf(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { person, role }: Admission,
+  { body, query }: { body: unknown; query: unknown },
+): AnyCall {
+  const { accountId } = request.params as { accountId?: string };
+  const address = request.ip;
+  return {
+    person,
+    account: role && accountId !== undefined ? { accountId, role } : undefined,
+    actor: { name: person ? `user:${person.userId}` : "system", address, requestId: request.id },
+    params: knownIds(request.params as Record<string, string>),
+    query: query ?? {},
+    body,
+    idempotencyKey: request.headers["idempotency-key"] as string | undefined,
+    address,
+    userAgent: request.headers["user-agent"] ?? null,
+    problem: (...given: ConstructorParameters<typeof Problem>) => new Problem(...given),
+    header: (name: string, value: string) => void reply.header(name, value),
+  } as unknown as AnyCall;
+}
+
+/** Nothing has this id: what cannot be one at all is looked for like any other, and not found. */
+const NOBODY = NIL_ID;
+
+function knownIds(params: Record<string, string>): Record<string, string> {
+  const entries = Object.entries(params).map(([name, id]) => [name, isId(id) ? id : NOBODY]);
+  return Object.fromEntries(entries) as Record<string, string>;
+}
+
+function asProblem(error: unknown): never {
+  if (error instanceof TooManyHashes) throw new Problem("SIGN_IN_BUSY", [], { "retry-after": "1" });
+  throw error;
+}
+
+function send(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { success: { status, type } }: ConsoleOperation,
+  answer: unknown,
+): FastifyReply {
+  if (type === "text/event-stream") {
+    openEventStream(request, reply, answer as StreamAnswer);
+    return reply;
+  }
+  if (type === "text/csv") {
+    const { fileName, file } = answer as OpenFile;
+    return reply
+      .type("text/csv; charset=utf-8")
+      .header("content-disposition", `attachment; filename="${fileName}"`)
+      .send(file);
+  }
+  return reply.code(status).send(status === 204 ? undefined : answer);
+}
+
+type OpenFile = { fileName: string; file: Readable };
+
+/** Until it is closed it is one of the few that a person has open. */
+async function openFile(
+  { id, routeOptions, consoleAdmission }: Admitted,
+  { fileName, lines }: CsvAnswer,
+  { enterExport, log }: Serving,
+): Promise<OpenFile> {
+  const leave = await enterExport(consoleAdmission?.person?.userId ?? "");
+  const tell = (error: unknown) =>
+    log[severityOf(error)](
+      { error, requestId: id, path: routeOptions.url },
+      `the file that request ${id} was answered with broke off`,
+    );
+  try {
+    const file = Readable.from(await readAhead(lines, tell));
+    return { fileName, file: file.once("close", leave) };
+  } catch (error) {
+    leave();
+    throw error;
+  }
+}
