@@ -8,11 +8,11 @@ import { RouterProvider } from "@tanstack/react-router";
 import { setNonce } from "get-nonce";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { toFailure } from "./failure.ts";
+import { type Failure, toFailure } from "./failure.ts";
 import { whenFree } from "./held-page.ts";
 import { takeLinkToken } from "./link-token.ts";
 import { createSiteRouter } from "./routes.tsx";
-import { goToSignIn } from "./session.ts";
+import { goToSignIn, meOptions } from "./session.ts";
 import { resolver, theme } from "./theme.ts";
 import { Toasts } from "./ui/toasts.tsx";
 
@@ -30,8 +30,7 @@ const client = new QueryClient({
   }),
   defaultOptions: {
     queries: {
-      // Only what may pass by itself is tried again.
-      retry: (count, error) => count < 1 && [0, 500, 502, 503].includes(toFailure(error).status),
+      retry: (count, error) => count < 1 && mayPass(toFailure(error)),
       retryDelay: 500,
       staleTime: 2_000,
       refetchOnWindowFocus: true,
@@ -39,6 +38,12 @@ const client = new QueryClient({
   },
 });
 const router = createSiteRouter(client);
+
+/** Only what may pass by itself is tried again: a cookie may have been renewed while a question was on its way. */
+function mayPass({ status, code }: Failure): boolean {
+  if (code === "SESSION_REQUIRED") return client.getQueryData(meOptions.queryKey) !== undefined;
+  return [0, 500, 502, 503].includes(status);
+}
 
 const root = document.querySelector("#root");
 if (!root) throw new Error("The page has no #root.");

@@ -214,8 +214,8 @@ test("with two accounts the address names the one that is shown", async () => {
   assert.equal(tab.page.url(), `${site.url}${wanted}`, "also after signing in again");
 });
 
-test("a service that is away for a moment costs no page and nothing that was typed", async () => {
-  await using tab = await site.signedIn(ada, "/settings", { statuses: [0, 404] });
+test("a service that is away for a moment, or renews the cookie, costs no page and nothing that was typed", async () => {
+  await using tab = await site.signedIn(ada, "/settings", { statuses: [0, 401, 404] });
   const { page } = tab;
   await page.getByLabel("Name of the account").fill("Half a na");
   const isMissed = page.waitForEvent("requestfailed", (request) =>
@@ -230,4 +230,12 @@ test("a service that is away for a moment costs no page and nothing that was typ
   await page.getByRole("link", { name: "Credits", exact: true }).click();
 
   await page.getByRole("heading", { name: "Credits", level: 1 }).waitFor();
+  // As if this one had left with the cookie of before.
+  const refusal = {
+    status: 401,
+    json: { error: { code: "SESSION_REQUIRED", message: "Sign in." } },
+  };
+  await page.route(/\/keys(\?|$)/, (route) => route.fulfill(refusal), { times: 1 });
+  await page.getByRole("link", { name: "API keys", exact: true }).click();
+  await page.getByText("Create your first key").waitFor();
 });
