@@ -34,7 +34,7 @@ test("who stops instead of typing is not taken for one who typed nothing", async
   const streams = { input, output: new PassThrough(), errors: new PassThrough() };
   const reading = terminalOn(streams, false).readInput();
 
-  input.write("violet\u0003");
+  input.end("violet\u0003");
 
   await assert.rejects(reading, /^CommandFailure: Interrupted/);
   assert.deepEqual(raw, [true, false]);
