@@ -394,7 +394,29 @@ test("three time-outs in a row end the link, and the rest of the window is in do
   await until("the link waits", () => stateOf(world) === "connection_lost");
 });
 
-test("three submits that time out together end no link that has answered since", async () => {
+test("an answer that comes while others wait does not excuse them: three time-outs end the link", async () => {
+  const clock = manualClock();
+  let answer: Reply = { afterMs: 200, reply: "accept" };
+  await using world = await boundWorld({ clock, smsc: { answer: () => answer } });
+  const first = world.submit();
+  await world.smsc.submitArrived(1);
+  answer = "never";
+  clock.advance(100);
+  const lost = [world.submit(), world.submit(), world.submit()];
+  await world.smsc.submitArrived(4);
+  clock.advance(100);
+  assert.equal((await first).kind, "accepted");
+
+  // First that of the answered one, which finds nothing to judge.
+  clock.advance(29_800);
+  await quiet();
+  clock.advance(100);
+  await Promise.all(lost);
+
+  await until("the link waits", () => stateOf(world) === "connection_lost");
+});
+
+test("three submits that time out together end no link that has answered later ones", async () => {
   const clock = manualClock();
   let answer: Reply = "never";
   await using world = await boundWorld({ clock, smsc: { answer: () => answer } });

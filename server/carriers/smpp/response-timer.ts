@@ -19,7 +19,8 @@ const TIMEOUTS_IN_A_ROW = 3;
 export class ResponseTimer {
   readonly #deps: Deps;
   #timeoutsInARow = 0;
-  #answeredAtMs = 0;
+  /** When the newest of those that were answered was sent. */
+  #answeredFromMs = Number.NEGATIVE_INFINITY;
   #armedForMs = 0;
   #cancel: (() => void) | null = null;
 
@@ -27,8 +28,8 @@ export class ResponseTimer {
     this.#deps = deps;
   }
 
-  answered(atMs: number): void {
-    this.#answeredAtMs = atMs;
+  answered(sentAtMs = this.#answeredFromMs): void {
+    this.#answeredFromMs = Math.max(this.#answeredFromMs, sentAtMs);
     this.#timeoutsInARow = 0;
   }
 
@@ -55,8 +56,8 @@ export class ResponseTimer {
     if (this.#cancel === null) return;
     this.#cancel = null;
     const expired = this.#deps.window.expire(firedAtMs);
-    // Where anything was answered since they were sent, they are lost and the bind is not.
-    this.#timeoutsInARow += expired.filter((sentAtMs) => sentAtMs >= this.#answeredAtMs).length;
+    // Where one that was sent later is answered, they are lost and the bind is not.
+    this.#timeoutsInARow += expired.filter((sentAtMs) => sentAtMs >= this.#answeredFromMs).length;
     if (this.#timeoutsInARow >= TIMEOUTS_IN_A_ROW) return this.#deps.onDead();
     this.arm();
     if (expired.length > 0) this.#deps.onTimeout();
