@@ -1,7 +1,7 @@
 import { accountOf } from "#messages";
 import { caps, type Lanes } from "./lanes.ts";
 
-/** What this node holds the lease of, or is about to, before there is a slot for it. */
+/** What this node holds the lease of before there is a slot for it. */
 export type Ahead = {
   /** So many more are held in a lane; fewer where it is negative. */
   add(hostKey: bigint, count: number): void;

@@ -142,7 +142,6 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
     // Only first attempts are claimed ahead: the lease of one that was interrupted before must mean
     // that it has begun, or three crashes would end what was never tried.
     const dealt = kind === "first" ? ahead.deal(hostKeys) : new Map<bigint, number>();
-    for (const [hostKey, count] of dealt) ahead.add(hostKey, count);
     const wish = hostKeys
       .map((hostKey) => ({ hostKey, most: (free.get(hostKey) ?? 0) + (dealt.get(hostKey) ?? 0) }))
       .filter(({ most }) => most > 0);
@@ -158,7 +157,6 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
       hand(claims, kind, free);
       return claims.deliveries.length;
     } finally {
-      for (const [hostKey, count] of dealt) ahead.add(hostKey, -count);
       for (const [hostKey, slots] of free) if (slots > 0) lanes.giveBack({ hostKey, slots }, kind);
     }
   }

@@ -58,23 +58,20 @@ test("an account's strangers take no place from its receiver that is known to be
   assert.ok(named.has(key(1, 65_535)));
 });
 
-test("lanes that were served make way for those of their account that found no place", () => {
+test("lanes with a lasting backlog take turns, also where walks find them in the same order each time", () => {
   const named = namedLanes(laneKeeper({ clock: manualClock() }));
-  const serve = (hostKeys: bigint[]) => {
-    hostKeys.forEach(named.delete);
-    named.addServed(hostKeys);
-  };
-  const backlog = Array.from({ length: 625 }, (_, host) => key(1, host));
-  backlog.forEach(named.add);
+  const backlog = Array.from({ length: 640 }, (_, host) => key(1, host));
+  const served = new Map(backlog.map((hostKey) => [hostKey, 0]));
+  for (let round = 0; round < 100; round += 1) {
+    backlog.forEach(named.add);
+    const claimed = named.sift().slice(0, 100);
+    for (const hostKey of claimed) served.set(hostKey, (served.get(hostKey) ?? 0) + 1);
+    claimed.forEach(named.delete);
+    named.addServed(claimed);
+  }
 
-  serve(backlog);
-  assert.deepEqual(named.sift(), backlog, "while nobody waits they keep their places");
-  named.add(key(1, 1_000));
-  assert.ok(!named.has(key(1, 1_000)));
-  serve(backlog.slice(0, 2));
-  named.add(key(1, 1_000));
-
-  assert.deepEqual(named.sift(), [...backlog.slice(2), key(1, 1), key(1, 1_000)]);
+  const times = [...served.values()];
+  assert.ok(Math.max(...times) - Math.min(...times) <= 1, `${Math.min(...times)}`);
 });
 
 test("a lane that waits for its probe has no place, and has one when the probe may go", () => {

@@ -7,8 +7,8 @@ export type NamedLanes = {
   add(hostKey: bigint): void;
   delete(hostKey: bigint): void;
   /**
-   * Names again what was served and may have more. As many make way as others of their account found
-   * no place, until a walk finds them: else lanes with a lasting backlog would keep theirs for ever.
+   * Names again what was served and may have more. Who found no place before goes first, and what was
+   * served then waits in its stead: else lanes with a lasting backlog would keep theirs for ever.
    */
   addServed(hostKeys: readonly bigint[]): void;
   has(hostKey: bigint): boolean;
@@ -22,8 +22,11 @@ const PLACES = 10_000;
 /** Accounts share the places as if there were so many more of them. */
 const ABSENT_ACCOUNTS = 15;
 
-/** Of each account, how many lanes are named, and how many found no place since others were served. */
-type Pool = { named: Map<bigint, number>; refused: Map<bigint, number> };
+/** So many lanes of an account are remembered that found no place. */
+const MAX_REFUSED = 1_000;
+
+/** Of each account, how many lanes are named, and which found no place, the longest ago first. */
+type Pool = { named: Map<bigint, number>; refused: Map<bigint, Set<bigint>> };
 
 export function namedLanes(lanes: Pick<Lanes, "healthOf" | "mayTry">): NamedLanes {
   const named = new Map<bigint, Pool>();
@@ -35,22 +38,27 @@ export function namedLanes(lanes: Pick<Lanes, "healthOf" | "mayTry">): NamedLane
   function add(hostKey: bigint): void {
     if (named.has(hostKey) || !lanes.mayTry(hostKey)) return;
     const pool = poolOf(hostKey);
+    const account = accountOf(hostKey);
     if (namedOf(pool, hostKey) >= shareOf(pool)) {
-      increase(pool.refused, accountOf(hostKey), 1);
+      const refused = pool.refused.getOrInsertComputed(account, () => new Set());
+      if (refused.size < MAX_REFUSED) refused.add(hostKey);
       return;
     }
+    pool.refused.get(account)?.delete(hostKey);
     named.set(hostKey, pool);
-    increase(pool.named, accountOf(hostKey), 1);
+    increase(pool.named, account, 1);
   }
 
   function addServed(hostKeys: readonly bigint[]): void {
     for (const hostKey of hostKeys) {
-      const { refused } = poolOf(hostKey);
-      if (refused.has(accountOf(hostKey))) increase(refused, accountOf(hostKey), -1);
-      else add(hostKey);
+      const refused = poolOf(hostKey).refused.get(accountOf(hostKey));
+      const [next] = refused ?? [];
+      if (next !== undefined) {
+        refused?.delete(next);
+        add(next);
+      }
+      add(hostKey);
     }
-    proven.refused.clear();
-    others.refused.clear();
   }
 
   function remove(hostKey: bigint): void {
@@ -72,9 +80,15 @@ export function namedLanes(lanes: Pick<Lanes, "healthOf" | "mayTry">): NamedLane
     isEmpty: () => named.size === 0,
     sift() {
       for (const [hostKey, pool] of named) if (!mayStay(hostKey, pool)) remove(hostKey);
+      for (const pool of [proven, others]) forgetRefused(pool);
       return [...named.keys()];
     },
   };
+}
+
+/** Of accounts whose lanes have all been served: there is a place for whoever is found now. */
+function forgetRefused({ named, refused }: Pool): void {
+  for (const account of refused.keys()) if (!named.has(account)) refused.delete(account);
 }
 
 /** For each account at least one, so that whoever has none finds a place whatever others have. */
