@@ -33,7 +33,8 @@ const MAX_KNOWN = 10_000;
 /**
  * The system's resolver, kept in bounds: each lookup holds a thread until the system gives up, long
  * after we have. Equal names share one lookup. Some threads are kept for names that have resolved
- * before, so that names made to hang never hold up a receiver that is known to answer.
+ * before: names that never did cannot hold up a receiver that is known to answer. Sixteen that did, and
+ * begin to hang at one moment, still can, until the system gives up on them.
  */
 export function systemResolve({
   clock,
