@@ -6,6 +6,8 @@ import { askAgain } from "./use-read.ts";
 
 type Change = { name?: string; preferences?: Partial<Me["preferences"]> };
 
+const ME = "GET /console/me";
+
 /** Of the menu and of all parts of the profile: each change names the version that the one before it made. */
 let last: Promise<unknown> = Promise.resolve();
 
@@ -13,19 +15,22 @@ let last: Promise<unknown> = Promise.resolve();
 export function useSaveMe() {
   const client = useQueryClient();
   const { queryKey } = meOptions;
-  const save = useAction((change: Change) => {
+  // All of it is done though the page was left: the next change needs the version of this one.
+  const save = useAction(async (change: Change) => {
     const version = client.getQueryData<Me>(queryKey)?.version ?? 0;
-    return call("PATCH /console/me", { body: { version, ...change } });
-  });
-  async function send(change: Change) {
-    const outcome = await save.run(change);
-    if (outcome?.ok) {
-      // What was read meanwhile may be older.
+    try {
+      const me = await call("PATCH /console/me", { body: { version, ...change } });
+      // What is read meanwhile may be older; it may also have been asked for by another change.
+      const isAsked = client.isFetching({ queryKey }) > 0;
       await client.cancelQueries({ queryKey });
-      client.setQueryData<Me>(queryKey, outcome.result);
-    } else askAgain(client, ["GET /console/me"]);
-    return outcome;
-  }
+      client.setQueryData<Me>(queryKey, me);
+      if (isAsked) askAgain(client, [ME]);
+      return me;
+    } catch (error) {
+      askAgain(client, [ME]);
+      throw error;
+    }
+  });
   return {
     ...save,
     run(change: Change) {
@@ -33,7 +38,7 @@ export function useSaveMe() {
         queryKey,
         (me) => me && { ...me, preferences: { ...me.preferences, ...change.preferences } },
       );
-      const sent = last.then(() => send(change));
+      const sent = last.then(() => save.run(change));
       last = sent;
       return sent;
     },

@@ -166,7 +166,7 @@ test("places can be signed out from here, and theme, zone and letters are kept i
   assert.equal(await dialog(page).count(), 0, "letters do nothing");
 });
 
-/** Two themes before the first is saved, of which the last is kept; then one that cannot be saved. */
+/** Two themes, and the page left, before the first is saved: the last is kept. Then one that cannot be saved. */
 async function chooseInMenu(tab: Tab, { name }: Person): Promise<void> {
   const { page } = tab;
   const saved = savedTheme(page, "light");
@@ -176,11 +176,15 @@ async function chooseInMenu(tab: Tab, { name }: Person): Promise<void> {
   const answer = await holdAnswer(page);
   await theme("Dark").click();
   await theme("Light").click();
+  await page.goBack();
+  await page.getByRole("heading", { name: "API keys" }).waitFor();
   answer.resolve();
   await saved;
   await page.locator("html[data-mantine-color-scheme=light]").waitFor();
   await page.unroute("**/console/me");
 
+  await page.goForward();
+  await page.getByRole("heading", { name: "Profile" }).waitFor();
   tab.expect(0);
   await page.route("**/console/me", (route) =>
     route.request().method() === "PATCH" ? route.abort("internetdisconnected") : route.continue(),
