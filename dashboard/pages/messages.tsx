@@ -21,9 +21,9 @@ import { useBounds } from "../ui/use-bounds.ts";
 import { useCursorFallback } from "../ui/use-cursor-fallback.ts";
 import { useRead } from "../use-read.ts";
 import { MessageFilters, useFiltersInWords } from "./messages/filters.tsx";
-import { useLiveRows } from "./messages/live-rows.ts";
 import { cleared, isFiltered, type MessagesSearch, withoutMarks } from "./messages/search.ts";
 import { COLUMNS, CompactMessage } from "./messages/message-row.tsx";
+import { useLiveMessages } from "./messages/use-live-messages.ts";
 
 /** Loaded when first opened, so that the list does not wait for it. */
 const MessageDrawer = part(() => import("./messages/message-drawer.tsx"), "MessageDrawer");
@@ -38,9 +38,7 @@ export function MessagesPage() {
   const input = inputOf(account.accountId, search, bounds);
   const messages = useRead(LIST, input, { keepsOld: true });
   const isFirstPage = search.cursor === undefined;
-  const live = useLiveRows({
-    input,
-    rows: messages.data?.data,
+  const live = useLiveMessages(messages, input, {
     isFirstPage,
     // Not under an open message; what came meanwhile is put in when it closes.
     isLive: search.live === "on" && search.id === undefined,
@@ -151,7 +149,7 @@ function ListBar({ search, newCount, onShowNew }: BarProps) {
   const navigate = useNavigate({ from: "/messages" });
   return (
     <Group justify="flex-end" gap="md" mih={30} role="status">
-      <NewRows count={Math.min(newCount, 99)} hasMore={newCount > 99} onShow={onShowNew} />
+      <NewRows count={newCount} onShow={onShowNew} />
       {search.cursor === undefined && (
         <Switch
           label={text.live}

@@ -1,4 +1,4 @@
-import { useQueryClient, type QueryClient } from "@tanstack/react-query";
+import { type Query, type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { createContext, type ReactNode, use, useEffect, useEffectEvent, useRef } from "react";
 import type { StreamEvent } from "#contract";
 import { addressOf, type ReadRoute } from "../api.ts";
@@ -28,7 +28,7 @@ export function useIsLive(): boolean {
   return use(LiveContext).isOn;
 }
 
-/** For pages that do more than ask again, such as the list of messages, which moves no row. */
+/** For what does more than ask again, such as the lists that move no row. */
 export function useLiveEvents(onEvents: Listener): void {
   const { listeners } = use(LiveContext);
   const tell = useEffectEvent(onEvents);
@@ -65,7 +65,6 @@ const SHOWS: Record<StreamEvent["type"], readonly ReadRoute[]> = {
   ],
   key: [`${A}/keys`, `${A}/progress`],
   delivery: [
-    `${A}/webhook-deliveries`,
     `${A}/webhook-deliveries/{deliveryId}`,
     `${A}/webhook-hosts`,
     `${A}/replays/{replayId}`,
@@ -80,11 +79,15 @@ const SHOWS: Record<StreamEvent["type"], readonly ReadRoute[]> = {
   ended: ["GET /console/me"],
 };
 
+/** These refresh themselves, as they must not move rows; where they are not shown, they are read anew when they are. */
+const LISTS: unknown[] = [`${A}/messages`, `${A}/webhook-deliveries`] satisfies ReadRoute[];
+const isList = ({ queryKey }: Query) => LISTS.includes(queryKey[0]);
+
 function refresh(client: QueryClient, events: StreamEvent[]): void {
   const types = new Set(events.map(({ type }) => type));
-  // The list of messages refreshes itself: it must not move rows.
+  void client.invalidateQueries({ predicate: isList, type: "inactive" });
   if (types.has("all")) {
-    return askAgainAll(client, { predicate: ({ queryKey }) => queryKey[0] !== `${A}/messages` });
+    return askAgainAll(client, { predicate: (query) => !isList(query) });
   }
   askAgain(client, [...new Set([...types].flatMap((type) => SHOWS[type]))]);
   for (const event of events) {

@@ -3,17 +3,13 @@ import { IconArrowUp } from "@tabler/icons-react";
 import { formatNumber } from "../format.ts";
 import { words } from "../text/words.ts";
 
-type Props = {
-  count: number;
-  /** There are more than were counted. */
-  hasMore: boolean;
-  onShow: () => void;
-};
+/** More are told as that many and a plus. */
+const MOST = 99;
 
 /** How many rows have come that are not shown, and the way to see them. */
-export function NewRows({ count, hasMore, onShow }: Props) {
+export function NewRows({ count, onShow }: { count: number; onShow: () => void }) {
   if (count === 0) return null;
-  const shown = formatNumber(count) + (hasMore ? "+" : "");
+  const shown = formatNumber(Math.min(count, MOST)) + (count > MOST ? "+" : "");
   return (
     <Button
       size="compact-sm"

@@ -21,11 +21,11 @@ import { toast } from "../../ui/toasts.tsx";
 import { useBounds } from "../../ui/use-bounds.ts";
 import { useCursorFallback } from "../../ui/use-cursor-fallback.ts";
 import { useAction } from "../../use-action.ts";
-import { askAgain } from "../../use-read.ts";
+import { askAgain, useRead } from "../../use-read.ts";
 import { DeliveryFilters, isFiltered } from "./delivery-filters.tsx";
 import type { WebhooksSearch } from "./search.ts";
 import { COLUMNS, CompactDelivery, selectColumn } from "./delivery-row.tsx";
-import { useDeliveries } from "./use-deliveries.ts";
+import { useLiveDeliveries } from "./use-live-deliveries.ts";
 
 const DeliveryDrawer = part(() => import("./delivery-drawer.tsx"), "DeliveryDrawer");
 
@@ -37,8 +37,10 @@ export function Deliveries() {
   const navigate = useNavigate({ from: "/webhooks" });
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const bounds = useBounds(search);
-  const deliveries = useDeliveries(inputOf(accountId, search, bounds));
-  const isNothingYet = deliveries.rows?.length === 0 && !isFiltered(search) && !search.cursor;
+  const input = inputOf(accountId, search, bounds);
+  const deliveries = useRead(LIST, input, { keepsOld: true });
+  const live = useLiveDeliveries(deliveries, input);
+  const isNothingYet = deliveries.data?.data.length === 0 && !isFiltered(search) && !search.cursor;
   useCursorFallback(deliveries.failure, () =>
     navigate({ search: ({ cursor: _, ...rest }) => rest, replace: true }),
   );
@@ -73,18 +75,14 @@ export function Deliveries() {
             )}
           </div>
           <div role="status">
-            <NewRows
-              count={deliveries.newCount}
-              hasMore={deliveries.hasMoreNew}
-              onShow={deliveries.showNew}
-            />
+            <NewRows count={live.newCount} onShow={live.showNew} />
           </div>
         </Group>
       )}
       <Listing
         label={text.tabs.deliveries}
         columns={[selectColumn(selected, toggle), ...COLUMNS]}
-        rows={deliveries.rows}
+        rows={deliveries.data?.data}
         rowId={({ deliveryId }) => deliveryId}
         failure={deliveries.failure}
         onRetry={deliveries.retry}

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ConsoleMessage, Status } from "#contract";
 import { newerRows } from "./newer-rows.ts";
 
-function row(messageId: string, status: Status, version: number): ConsoleMessage {
-  return { message: { messageId, status }, version } as ConsoleMessage;
+type Row = { id: string; status: string; version: number };
+const kind = { idOf: ({ id }: Row) => id, versionOf: ({ version }: Row) => version };
+
+function row(id: string, status: string, version: number): Row {
+  return { id, status, version };
 }
 
 test("a row becomes what was read of it, unless that is older than what it shows", () => {
@@ -14,7 +16,7 @@ test("a row becomes what was read of it, unless that is older than what it shows
     ["b", row("b", "SENT", 2)],
   ]);
 
-  const statuses = newerRows(shown, read).map(({ message }) => message.status);
+  const statuses = newerRows(shown, read, kind).map(({ status }) => status);
 
   assert.deepEqual(statuses, ["SENT", "DELIVERED", "SENT"]);
 });
