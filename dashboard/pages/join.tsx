@@ -2,6 +2,7 @@ import { Button, Stack } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type Answer, call } from "../api.ts";
+import type { Failure } from "../failure.ts";
 import { checkEmail, checkName, checkNewPassword } from "../fields.ts";
 import { forgetLinkToken } from "../link-token.ts";
 import { meOptions } from "../session.ts";
@@ -47,42 +48,48 @@ function Invitation({ token, link }: { token: string; link: Link }) {
   const lead = text.joinLead(link.inviter ?? "", link.accountName ?? "", link.role ?? "");
   return (
     <PublicPage title={text.joinTitle} lead={lead}>
-      {join.failure && <FailureLine failure={join.failure} />}
       {me.data ? (
         <Stack gap="md">
+          {join.failure && <FailureLine failure={join.failure} />}
           <Button loading={join.isRunning} onClick={() => void send({})}>
             {text.joinAs(me.data.name)}
           </Button>
-          <Button variant="subtle" onClick={signOut}>
+          <Button
+            variant="subtle"
+            loading={signOut.isRunning}
+            onClick={() => void signOut.run(undefined)}
+          >
             {text.otherUser(me.data.name)}
           </Button>
         </Stack>
       ) : (
-        <NewUserForm isSending={join.isRunning} send={send} />
+        <NewUserForm action={join} send={send} />
       )}
     </PublicPage>
   );
 }
 
 type FormProps = {
-  isSending: boolean;
-  send: (user: NewUser) => Promise<Parameters<ReturnType<typeof useFields>["take"]>[0] | undefined>;
+  action: { failure: Failure | undefined; isRunning: boolean };
+  send: (user: NewUser) => Promise<Failure | undefined>;
 };
 
-function NewUserForm({ isSending, send }: FormProps) {
+function NewUserForm({ action, send }: FormProps) {
   const fields = useFields<NewUser>(
     { name: "", email: "", password: "" },
     { name: checkName, email: checkEmail, password: checkNewPassword },
   );
   async function submit(user: NewUser): Promise<void> {
-    const failure = await send(user);
-    if (failure) fields.take(failure);
+    const refused = await send(user);
+    if (refused) fields.take(refused);
   }
+  const failure = fields.general(action.failure);
   return (
     <form onSubmit={fields.submit((values) => void submit(values))} noValidate>
       <Stack gap="md">
+        {failure && <FailureLine failure={failure} />}
         <NewUserFields inputProps={fields.getInputProps} />
-        <Button type="submit" loading={isSending}>
+        <Button type="submit" loading={action.isRunning}>
           {text.join}
         </Button>
         <ButtonLink to="/sign-in" search={{ next: "/join" }} variant="subtle">

@@ -6,6 +6,7 @@ import { noAccountText as text } from "../text/no-account.ts";
 import { shellText } from "../text/shell.ts";
 import { words } from "../text/words.ts";
 import { Empty } from "../ui/empty.tsx";
+import { useKeptFocus } from "../ui/kept-focus.ts";
 import { ButtonLink } from "../ui/link.tsx";
 import { Page } from "../ui/page.tsx";
 import classes from "./shell.module.css";
@@ -24,6 +25,7 @@ export default function NoAccount({ isNamed }: { isNamed: boolean }) {
   const isOutside = useRouterState({
     select: ({ matches }) => matches.some(({ routeId }) => OUTSIDE.includes(routeId)),
   });
+  useKeptFocus();
   return (
     <>
       <header className={classes["header"]}>
@@ -34,7 +36,15 @@ export default function NoAccount({ isNamed }: { isNamed: boolean }) {
         <div className={classes["spacer"]} />
         <UserMenu />
       </header>
-      <Container size={isOutside ? "lg" : "sm"} pt={80} pb="xl" component="main">
+      <Container
+        size={isOutside ? "lg" : "sm"}
+        pt={80}
+        pb="xl"
+        component="main"
+        id="main"
+        tabIndex={-1}
+        style={{ outline: "none" }}
+      >
         {isOutside ? <Outlet /> : <Explanation isNamed={isNamed} />}
       </Container>
     </>
@@ -63,7 +73,11 @@ function Explanation({ isNamed }: { isNamed: boolean }) {
           </ButtonLink>
         )}
         {isInNone && (
-          <Button variant="default" onClick={signOut}>
+          <Button
+            variant="default"
+            loading={signOut.isRunning}
+            onClick={() => void signOut.run(undefined)}
+          >
             {shellText.signOut}
           </Button>
         )}

@@ -22,7 +22,7 @@ import {
   PopoverMenu,
 } from "../ui/popover-menu.tsx";
 import { toast } from "../ui/toasts.tsx";
-import { useAction } from "../use-action.ts";
+import { type Action, useAction } from "../use-action.ts";
 import { useSaveMe } from "../use-save-me.ts";
 import classes from "./shell.module.css";
 
@@ -62,7 +62,7 @@ export function UserMenu({ onShortcuts }: { onShortcuts?: () => void }) {
           {shellText.shortcuts}
         </button>
       )}
-      <button type="button" className={menuItemClass} onClick={signOut}>
+      <button type="button" className={menuItemClass} onClick={() => void signOut.run(undefined)}>
         <IconLogout size={16} aria-hidden />
         {shellText.signOut}
       </button>
@@ -119,8 +119,8 @@ function leave(): void {
   location.replace("/sign-in");
 }
 
-export function useSignOut(goOn: () => unknown = leave): () => void {
-  const signOut = useAction(async () => {
+export function useSignOut(goOn: () => unknown = leave): Action<undefined, unknown> {
+  return useAction(async () => {
     try {
       await call("POST /console/auth/sign-out", {});
     } catch (error) {
@@ -133,7 +133,6 @@ export function useSignOut(goOn: () => unknown = leave): () => void {
     clearDrafts();
     return goOn();
   });
-  return () => void signOut.run(undefined);
 }
 
 function initialsOf(name: string): string {

@@ -94,7 +94,7 @@ test("a link is for another user than who is signed in, once they have signed ou
   await using other = await site.signedIn(someone, "/", { statuses: [401, 404] });
   await other.page.goto(withdrawn);
   await other.page.getByRole("button", { name: "Not Some One? Sign out" }).click();
-  await other.page.getByLabel("Your name").waitFor();
+  await other.page.getByLabel("Your name").and(other.page.locator(":focus")).waitFor();
   assert.equal(other.page.url(), `${site.url}/join`);
   await tab.page.getByRole("button", { name: "Withdraw the invitation as Developer" }).click();
   await tab.page.getByText("The invitation is withdrawn").waitFor();

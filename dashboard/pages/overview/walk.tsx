@@ -118,6 +118,7 @@ function Step({ hint, children }: { hint: string; children: ReactNode }) {
 
 function SendStep() {
   const { publicUrl } = useMe();
+  const denial = useDenial("developer");
   const fields = { recipient: SAMPLE_RECIPIENT, text: SAMPLE_TEXT };
   return (
     <Stack gap="sm">
@@ -130,9 +131,9 @@ function SendStep() {
         samples={sendSamples(publicUrl, fields)}
         copyLabel={text.copyIn}
       >
-        <ButtonLink to="/compose" variant="default">
+        <ReasonedLink reason={denial} link={{ to: "/compose" }} variant="default">
           {text.sendAction}
-        </ButtonLink>
+        </ReasonedLink>
       </CodeSamples>
     </Stack>
   );
