@@ -18,6 +18,8 @@ export type Fields<Values extends Record<string, unknown>> = UseFormReturnType<V
 export function useFields<Values extends Record<string, unknown>>(
   initialValues: Values,
   checks: Checks<Values> = {},
+  /** Those that the page shows: what is wrong with others is told in general. */
+  shown: readonly string[] = Object.keys(initialValues),
 ): Fields<Values> {
   const form = useForm<Values>({
     mode: "controlled",
@@ -29,7 +31,7 @@ export function useFields<Values extends Record<string, unknown>>(
     const [name] = Object.keys(errors);
     if (name !== undefined) form.getInputNode(name)?.focus();
   };
-  const split = (failure: Failure) => fieldErrors(failure, Object.keys(initialValues));
+  const split = (failure: Failure) => fieldErrors(failure, shown);
   return {
     ...form,
     submit: (send) => form.onSubmit(send, focusFirst),

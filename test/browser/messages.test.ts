@@ -87,8 +87,8 @@ test("who leaves Compose before the answer comes stays where they went", async (
   assert.equal(new URL(page.url()).pathname, "/messages");
 });
 
-test("the counter equals the preview, and 11 segments or half a date are refused before sending", async () => {
-  await using tab = await site.signedIn(ada, "/compose");
+test("the counter equals the preview, and 11 segments, a wrong address or half a date are told before sending", async () => {
+  await using tab = await site.signedIn(ada, "/compose", { statuses: [422] });
   const counter = (name: string) => tab.page.locator(`[data-counter=${name}]`);
   await tab.page.getByLabel("Recipient").fill("4915112345678");
 
@@ -113,7 +113,15 @@ test("the counter equals the preview, and 11 segments or half a date are refused
   assert.equal(await counter("credits").innerText(), "…");
   await tab.page.getByRole("button", { name: "Send message" }).click();
   await tab.page.getByLabel("Text").fill("Later");
-  await tab.page.getByRole("button", { name: "More options" }).click();
+  const more = tab.page.getByRole("button", { name: "More options" });
+  const callback = tab.page.getByLabel("Callback address");
+  await more.click();
+  await callback.fill("ftp://example.com");
+  await more.click();
+  await tab.page.getByText("–", { exact: true }).first().waitFor();
+  await callback.and(tab.page.locator("[aria-invalid=true]")).waitFor();
+  await more.click();
+  await callback.fill("");
   await tab.page.getByLabel("Send later").press("1");
   await tab.page.getByRole("button", { name: "Send for 1 credit" }).click();
   await tab.page.getByText("Give the whole date and time, or empty the field.").waitFor();

@@ -54,17 +54,21 @@ const EMPTY: Values = {
   metadata: null,
 };
 
+const MORE = ["sendAt", "callbackUrl", "reference"] as const;
+const SHOWN = ["recipient", "text", "sender", ...MORE];
+
 const MAX_SEGMENTS = 10;
 
 /** The fields, kept as a draft for this tab, and the message they make, once it can be priced. */
 export function useComposeFields() {
   const zone = useZone();
   const [draft, keep, forget] = useDraft<Values>("compose", EMPTY);
-  const fields: Fields<Values> = useFields<Values>(draft, {
-    recipient: (value) => (value.trim() === "" ? text.recipientNeeded : null),
+  const checks = {
+    recipient: (value: string) => (value.trim() === "" ? text.recipientNeeded : null),
     text: checkText,
-    sendAt: (value) => checkTime(value, zone, fields.getInputNode("sendAt")),
-  });
+    sendAt: (value: string) => checkTime(value, zone, fields.getInputNode("sendAt")),
+  };
+  const fields: Fields<Values> = useFields<Values>(draft, checks, SHOWN);
   const { values } = fields;
   useEffect(() => keep(values), [values]);
   const isPriceable = values.recipient.trim() !== "" && checkText(values.text) === null;
@@ -125,11 +129,12 @@ export function ComposeForm({ compose, price, onSent }: Props) {
     if (isSentBefore(outcome.failure)) setIdempotencyKey(newIdempotencyKey());
   }
   const credits = price.preview && countOf(price.preview.credits, "credit");
-  const early = price.failure && fieldErrors(price.failure, Object.keys(EMPTY)).fields;
+  const failure = fields.general(send.failure);
+  const early = price.failure && fieldErrors(price.failure, SHOWN).fields;
   return (
     <form onSubmit={fields.submit(() => void submit())} noValidate>
       <Stack gap="md">
-        {send.failure && <SendFailure failure={send.failure} />}
+        {failure && <SendFailure failure={failure} />}
         <RecipientField compose={compose} price={price} early={early?.["recipient"]} />
         <TextInput
           label={text.sender}
@@ -246,12 +251,9 @@ type MoreProps = { compose: Compose; early: Record<string, string> | undefined }
 
 function MoreOptions({ compose: { fields }, early }: MoreProps) {
   const zone = useZone();
-  const { sendAt, callbackUrl, reference } = fields.values;
-  const [isChosen, more] = useDisclosure([sendAt, callbackUrl, reference].some(Boolean));
-  const { errors } = fields;
+  const [isChosen, more] = useDisclosure(MORE.some((name) => fields.values[name]));
   // What is wrong is in sight.
-  const isOpen =
-    isChosen || [errors["sendAt"], errors["callbackUrl"], errors["reference"]].some(Boolean);
+  const isOpen = isChosen || MORE.some((name) => Boolean(fields.errors[name] ?? early?.[name]));
   return (
     <div>
       <Anchor
