@@ -44,6 +44,7 @@ function NewPassword({ token, link }: Props) {
       </PublicPage>
     );
   }
+  const failure = fields.general(reset.failure);
   const lead = [text.resetLead(link.email ?? ""), link.dropsSecondFactor && text.dropsSecondFactor]
     .filter(Boolean)
     .join(" ");
@@ -51,7 +52,7 @@ function NewPassword({ token, link }: Props) {
     <PublicPage title={text.resetTitle} lead={lead}>
       <form onSubmit={fields.submit((values) => void send(values))} noValidate>
         <Stack gap="md">
-          {reset.failure && <FailureLine failure={reset.failure} />}
+          {failure && <FailureLine failure={failure} />}
           <input
             type="hidden"
             name="email"

@@ -118,6 +118,7 @@ function SetupForm({ token }: { token: string }) {
     client.clear();
     await navigate({ to: "/", replace: true });
   }
+  const failure = fields.general(finish.failure);
   return (
     <form onSubmit={fields.submit((values) => void send(values))} noValidate>
       <Stack gap="md">
@@ -126,7 +127,7 @@ function SetupForm({ token }: { token: string }) {
             <Stepper.Step key={name} label={name} />
           ))}
         </Stepper>
-        {finish.failure && <FailureLine failure={finish.failure} />}
+        {failure && <FailureLine failure={failure} />}
         {step === 0 ? <OperatorStep fields={fields} /> : <AccountStep fields={fields} />}
         <Group justify="space-between">
           {step === 1 ? (

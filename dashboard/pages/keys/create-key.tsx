@@ -91,7 +91,7 @@ function KeyForm(props: {
   return (
     <DialogForm
       lead={replaces && text.replaceHint(replaces.mask)}
-      action={create}
+      action={{ ...create, failure: fields.general(create.failure) }}
       submit={text.submit}
       onSubmit={fields.submit((values) => void send(values))}
       onCancel={onCancel}

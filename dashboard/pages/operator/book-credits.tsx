@@ -62,7 +62,7 @@ export function BookCredits({ account, onClose }: Props) {
   return (
     <Dialog onClose={onClose} title={text.title(name)}>
       <DialogForm
-        action={book}
+        action={{ ...book, failure: fields.general(book.failure) }}
         submit={text.submit}
         onSubmit={fields.submit((values) => void send(values))}
         onCancel={onClose}

@@ -56,7 +56,7 @@ function AccountForm({ onMade, onCancel }: FormProps) {
   }
   return (
     <DialogForm
-      action={create}
+      action={{ ...create, failure: fields.general(create.failure) }}
       submit={text.submit}
       onSubmit={fields.submit((values) => void send(values))}
       onCancel={onCancel}

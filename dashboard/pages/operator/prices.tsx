@@ -105,7 +105,7 @@ function SetPrice({ version }: { version: number | undefined }) {
       title={text.setPriceTitle}
       submit={text.setPrice}
       prefix={fields.getInputProps("prefix")}
-      action={set}
+      action={{ ...set, failure: fields.general(set.failure) }}
       onSubmit={fields.submit((values) => void send(values))}
     >
       <NumberInput

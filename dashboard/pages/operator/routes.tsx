@@ -115,7 +115,7 @@ function SetRoute({ routes }: { routes: Answer<typeof LIST> | undefined }) {
       title={text.setRouteTitle}
       submit={text.setRoute}
       prefix={fields.getInputProps("prefix")}
-      action={set}
+      action={{ ...set, failure: fields.general(set.failure) }}
       onSubmit={fields.submit((values) => void send(values))}
     >
       <NativeSelect
