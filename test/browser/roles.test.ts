@@ -46,7 +46,7 @@ const PAGES: Record<string, Expectation> = {
   "/join": { for: "anyone", heading: "Join an account" },
   "/reset": { for: "anyone", heading: "Set a new password" },
   "/profile": { for: "user", heading: "Profile" },
-  "/": member("Overview"),
+  "/": member("Overview", { buttons: { developer: ["Compose in the browser"] } }),
   "/messages": member("Messages"),
   "/messages/$messageId": member("Message to 4915112345678", {
     masked: "Message to •••••••••5678",
