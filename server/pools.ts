@@ -1,30 +1,29 @@
 import { type Log, type Metrics, openDatabase } from "#platform";
 
+/** Connections of one node, by their work. `doctor` and docs/operating.md tell the sum. */
+export const CONNECTIONS = { db: 10, send: 4, accept: 3, record: 2, deliver: 4, console: 5 };
+
 /**
  * The connections of one node, apart by work, so that none of it waits for another's: what every
  * request passes through has few of its own, with plans that are made once. So has who sends: leases
  * that are not renewed in time are lost to others, and binds with them.
  */
 export function openPools(given: { url: string; log: Log; metrics: Metrics }) {
-  const own = (work: string, maxConnections: number) =>
+  const open = (work: keyof typeof CONNECTIONS, genericPlans = false) =>
     openDatabase({
       ...given,
-      maxConnections,
-      genericPlans: true,
-      applicationName: `posthorn ${work}`,
+      genericPlans,
+      maxConnections: CONNECTIONS[work],
+      ...(work === "db" ? {} : { applicationName: `posthorn ${work}` }),
     });
   const pools = {
-    db: openDatabase({ ...given, maxConnections: 10 }),
-    sendDb: openDatabase({ ...given, maxConnections: 4, applicationName: "posthorn send" }),
-    acceptDb: own("accept", 3),
-    recordDb: own("record", 2),
-    deliverDb: own("deliver", 4),
+    db: open("db"),
+    sendDb: open("send"),
+    acceptDb: open("accept", true),
+    recordDb: open("record", true),
+    deliverDb: open("deliver", true),
     // Few, so that people who read much at once take nothing from clients of the API.
-    consoleDb: openDatabase({
-      ...given,
-      maxConnections: 5,
-      applicationName: "posthorn console",
-    }),
+    consoleDb: open("console"),
   };
   return {
     ...pools,

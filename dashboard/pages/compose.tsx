@@ -8,7 +8,8 @@ import { useAccount, useDenial, useMe } from "../session.ts";
 import { composeText as text, ENDINGS } from "../text/compose.ts";
 import { CodeSamples } from "../ui/code-samples.tsx";
 import { Page } from "../ui/page.tsx";
-import { ComposeForm, useComposeFields } from "./compose/compose-form.tsx";
+import { useComposeFields } from "./compose/compose-fields.ts";
+import { ComposeForm } from "./compose/compose-form.tsx";
 import { Counter } from "./compose/counter.tsx";
 import { usePrice } from "./compose/use-price.ts";
 

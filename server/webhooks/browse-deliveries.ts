@@ -1,6 +1,14 @@
 import type { EventName } from "#contract";
 import { eventId, type EventKey, lanesOf, parseEventId } from "#messages";
-import { idFloor, type Position, type Queryable, sideOf, type Sql, sql } from "#platform";
+import {
+  idFloor,
+  type Looked,
+  type Position,
+  type Queryable,
+  sideOf,
+  type Sql,
+  sql,
+} from "#platform";
 import { type DeliveryRow, type DeliveryState, describeDeliveries } from "./describe-deliveries.ts";
 
 export type DeliveryFilter = {
@@ -24,13 +32,6 @@ export const NO_DELIVERY_FILTER: DeliveryFilter = {
   createdBefore: null,
 };
 
-export type BrowsedDeliveries = {
-  /** Nearest to the position first; one more than `limit` if there are more. */
-  rows: DeliveryRow[];
-  /** Where to go on when the look ended without a full page; null where the end was reached. */
-  lookedUntil: string | null;
-};
-
 /** Deliveries looked at for one page whose filter no index holds. */
 const MAX_LOOKED_AT = 2_000;
 
@@ -51,7 +52,7 @@ const FIRST_LOOK = 4;
 export async function browseDeliveries(
   db: Queryable,
   request: BrowseRequest,
-): Promise<BrowsedDeliveries> {
+): Promise<Looked<DeliveryRow, string>> {
   const { filter, limit } = request;
   const isFiltered = Object.values(filter).some((value) => value !== null);
   const most = isFiltered ? Math.min(FIRST_LOOK * limit, MAX_LOOKED_AT) : limit + 1;
@@ -66,7 +67,7 @@ async function look(
   db: Queryable,
   request: BrowseRequest,
   most: number,
-): Promise<BrowsedDeliveries> {
+): Promise<Looked<DeliveryRow, string>> {
   const { filter, limit, accountId } = request;
   const keys = await findKeys(db, request, most);
   const described = await describeDeliveries(db, accountId, keys);

@@ -1,8 +1,8 @@
 import { type Queryable, sql } from "#platform";
 import { type Check, ok, warning } from "./check.ts";
 
-/** The pools of one node together, as compose opens them. */
-const CONNECTIONS_A_NODE = 28;
+/** The pools of one node together. */
+export const CONNECTIONS_A_NODE = 28;
 /** For commands, backups and people. */
 const CONNECTIONS_BESIDE = 10;
 /** A query may touch every partition of a log, and each takes a few locks. */

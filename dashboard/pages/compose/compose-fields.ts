@@ -1,0 +1,101 @@
+import { useRouter, useSearch } from "@tanstack/react-router";
+import { useEffect } from "react";
+import type { NewMessage } from "#contract";
+import { countSegments } from "#contract/segments";
+import { useDraft } from "../../drafts.ts";
+import type { Zone } from "../../format.ts";
+import { fromWall } from "../../range.ts";
+import { present } from "../../search.ts";
+import { useAccount } from "../../session.ts";
+import { composeText as text } from "../../text/compose.ts";
+import { type Fields, useFields } from "../../ui/use-fields.ts";
+import { useZone } from "../../ui/zone.tsx";
+import { useRead } from "../../use-read.ts";
+import { fieldsOf } from "../message/fields-of.ts";
+
+type Values = {
+  recipient: string;
+  text: string;
+  sender: string;
+  sendAt: string;
+  callbackUrl: string;
+  reference: string;
+  /** Of a message that is sent again. */
+  metadata: Record<string, string> | null;
+};
+
+const EMPTY: Values = {
+  recipient: "",
+  text: "",
+  sender: "",
+  sendAt: "",
+  callbackUrl: "",
+  reference: "",
+  metadata: null,
+};
+
+export const MORE = ["sendAt", "callbackUrl", "reference"] as const;
+export const SHOWN = ["recipient", "text", "sender", ...MORE];
+
+const MAX_SEGMENTS = 10;
+
+/** The fields, kept as a draft for this tab, and the message they make, once it can be priced. */
+export function useComposeFields() {
+  const zone = useZone();
+  const [draft, keep, forget] = useDraft<Values>("compose", EMPTY);
+  const checks = {
+    recipient: (value: string) => (value.trim() === "" ? text.recipientNeeded : null),
+    text: checkText,
+    sendAt: (value: string) => checkTime(value, zone, fields.getInputNode("sendAt")),
+  };
+  const fields: Fields<Values> = useFields<Values>(draft, checks, SHOWN);
+  const { values } = fields;
+  useEffect(() => keep(values), [values]);
+  const isPriceable = values.recipient.trim() !== "" && checkText(values.text) === null;
+  const message = isPriceable ? toMessage(values, zone) : undefined;
+  return { fields, message, forget };
+}
+
+export type ComposeFields = ReturnType<typeof useComposeFields>;
+
+export function checkText(value: string): string | null {
+  if (value.trim() === "") return text.textNeeded;
+  const { segments } = countSegments(value);
+  return segments > MAX_SEGMENTS ? text.tooLong(segments) : null;
+}
+
+/** Half a time reads as an empty field, which would mean now: only the field itself knows better. */
+function checkTime(value: string, zone: Zone, input: HTMLInputElement | null): string | null {
+  const isWhole = value === "" ? !input?.validity.badInput : fromWall(value, zone) !== undefined;
+  return isWhole ? null : text.sendAtWrong;
+}
+
+/** What is left empty is left out. A wall clock time is of the zone of the page. */
+function toMessage(values: Values, zone: Zone): NewMessage {
+  const { recipient, text: content, sendAt, metadata, ...others } = values;
+  const given = Object.entries(others).filter(([, value]) => value.trim() !== "");
+  return {
+    recipient: recipient.replaceAll(/[\s().-]/g, ""),
+    text: content,
+    ...Object.fromEntries(given.map(([name, value]) => [name, value.trim()])),
+    ...present({ metadata: metadata ?? undefined, sendAt: fromWall(sendAt, zone) }),
+  };
+}
+
+/** "Send again" fills the form from that message, once: from then on the draft has it. */
+export function useFillFrom({ fields }: ComposeFields): void {
+  const { accountId } = useAccount();
+  const { again } = useSearch({ from: "/signed-in/compose" });
+  const before = useRead(
+    "GET /console/accounts/{accountId}/messages/{messageId}",
+    { params: { accountId, messageId: again ?? "" } },
+    { isOn: again !== undefined },
+  );
+  const router = useRouter();
+  useEffect(() => {
+    // A page that is being left stays mounted until the next one has loaded.
+    if (!before.data || router.latestLocation.pathname !== "/compose") return;
+    fields.setValues({ ...EMPTY, ...fieldsOf(before.data) });
+    void router.navigate({ to: "/compose", search: {}, replace: true });
+  }, [before.data]);
+}
