@@ -25,14 +25,11 @@ export function auditHandlers({ db, pager }: { db: Database; pager: Pager }) {
     async listAudit({ query }) {
       const { limit: _limit, cursor: _cursor, ...asked } = query;
       const filter = filterOf(asked);
-      const boundTo = ["audit", filter];
-      const { limit, position } = pager.read(query, boundTo);
-      const found = await browseAudit(db, { filter, position, limit });
-      const { rows, ...cursors } = pager.page(
-        found,
-        { limit, position, boundTo },
-        (row) => row.audit_id,
-      );
+      const { rows, cursors } = await pager.list(query, {
+        boundTo: ["audit", filter],
+        browse: (page) => browseAudit(db, { filter, ...page }),
+        idOf: (row) => row.audit_id,
+      });
       return { data: await present(db, rows), ...cursors };
     },
 

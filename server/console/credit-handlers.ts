@@ -37,26 +37,23 @@ export function creditHandlers({ db, clock, pager }: Deps) {
         messageId,
         month: month === undefined ? null : monthOf(month),
       };
-      const boundTo = ["ledger", accountId, kinds, messageId, month ?? null];
-      const { limit, position } = pager.read(query, boundTo);
-      const at = position && { direction: position.direction, id: seqOf(position.id) };
-      const { rows: found, lookedUntil } = await browseLedger(db, {
-        accountId,
-        filter,
-        position: at,
-        limit,
+      const { rows, cursors } = await pager.list(query, {
+        boundTo: ["ledger", accountId, kinds, messageId, month ?? null],
+        async browse({ limit, position: at }) {
+          const position = at && { ...at, id: seqOf(at.id) };
+          const looked = await browseLedger(db, { accountId, filter, position, limit });
+          const edge = looked.lookedUntil;
+          return { rows: looked.rows, lookedUntil: edge === null ? null : idOf(edge) };
+        },
+        idOf: ({ seq }) => idOf(seq),
       });
-      const { rows, ...cursors } = pager.page(found, { limit, position, boundTo }, ({ seq }) =>
-        idOf(seq),
-      );
-      const edge = lookedUntil === null ? null : idOf(lookedUntil);
       const actors = await findActors(
         db,
         rows.map(({ actor }) => actor),
       );
       return {
         data: rows.map((row) => presentEntry(row, actors)),
-        ...pager.further(cursors, { lookedUntil: edge, position, boundTo }),
+        ...cursors,
       };
     },
 

@@ -26,18 +26,15 @@ export function keyHandlers({ db, clock, pager }: { db: Database; clock: Clock; 
     async listKeys({ account: { accountId }, query }) {
       const now = clock.now();
       const states = query.state ? [...new Set(query.state.flatMap(widen))].toSorted() : null;
-      const boundTo = ["keys", accountId, states];
-      const { limit, position } = pager.read(query, boundTo);
-      const asked = { accountId, states, position, limit, now, soonDays: EXPIRES_SOON_DAYS };
-      const [found, counts] = await Promise.all([
-        browseKeys(db, asked),
+      const asked = { accountId, states, now, soonDays: EXPIRES_SOON_DAYS };
+      const [{ rows, cursors }, counts] = await Promise.all([
+        pager.list(query, {
+          boundTo: ["keys", accountId, states],
+          browse: (page) => browseKeys(db, { ...asked, ...page }),
+          idOf: (row) => row.key_id,
+        }),
         countKeys(db, { accountId, now }),
       ]);
-      const { rows, ...cursors } = pager.page(
-        found,
-        { limit, position, boundTo },
-        (row) => row.key_id,
-      );
       const actors = await findActors(
         db,
         rows.map(({ created_by }) => created_by),

@@ -32,24 +32,13 @@ export function consoleMessageHandlers(deps: Deps) {
     async browseMessages({ account, query }) {
       const { limit: _limit, cursor: _cursor, ...asked } = query;
       const filter = filterOf(asked, account.role);
-      const boundTo = ["messages", account.accountId, filter];
-      const { limit, position } = pager.read(query, boundTo);
       const { accountId } = account;
-      const { rows: found, lookedUntil } = await browseMessages(db, {
-        accountId,
-        filter,
-        position,
-        limit,
+      const { rows, cursors } = await pager.list(query, {
+        boundTo: ["messages", accountId, filter],
+        browse: (page) => browseMessages(db, { accountId, filter, ...page }),
+        idOf: (row) => row.message_id,
       });
-      const { rows, ...cursors } = pager.page(
-        found,
-        { limit, position, boundTo },
-        (row) => row.message_id,
-      );
-      return {
-        data: await showMessages(db, rows, account),
-        ...pager.further(cursors, { lookedUntil, position, boundTo }),
-      };
+      return { data: await showMessages(db, rows, account), ...cursors };
     },
 
     exportMessages({ account, query }): Promise<CsvAnswer> {

@@ -37,14 +37,11 @@ export function operatorHandlers({ db, clock, pager, secrets, publicUrl }: Deps)
     async listAccounts({ query }) {
       const words = query.q ?? null;
       refuseFields({ q: nulFaults("q", words) });
-      const boundTo = ["accounts", words];
-      const { limit, position } = pager.read(query, boundTo);
-      const found = await browseAccounts(db, { words, position, limit });
-      const { rows, ...cursors } = pager.page(
-        found,
-        { limit, position, boundTo },
-        (row) => row.account_id,
-      );
+      const { rows, cursors } = await pager.list(query, {
+        boundTo: ["accounts", words],
+        browse: (page) => browseAccounts(db, { words, ...page }),
+        idOf: (row) => row.account_id,
+      });
       return { data: await presentAccounts(db, rows), ...cursors };
     },
 
@@ -135,14 +132,11 @@ export function operatorHandlers({ db, clock, pager, secrets, publicUrl }: Deps)
     async listUsers({ query }) {
       const words = query.q ?? null;
       refuseFields({ q: nulFaults("q", words) });
-      const boundTo = ["users", words];
-      const { limit, position } = pager.read(query, boundTo);
-      const found = await browseUsers(db, { words, position, limit });
-      const { rows, ...cursors } = pager.page(
-        found,
-        { limit, position, boundTo },
-        (row) => row.user_id,
-      );
+      const { rows, cursors } = await pager.list(query, {
+        boundTo: ["users", words],
+        browse: (page) => browseUsers(db, { words, ...page }),
+        idOf: (row) => row.user_id,
+      });
       const accounts = await accountsOfUsers(
         db,
         rows.map(({ user_id }) => user_id),

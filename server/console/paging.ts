@@ -1,10 +1,21 @@
 import { Problem } from "#http";
 import type { cursors } from "#messages";
-import type { Position } from "#platform";
+import type { Looked, Position } from "#platform";
 
 export type Pager = ReturnType<typeof pager>;
-type Cursors = { nextCursor: string | null; previousCursor: string | null };
+
 type Asked = { limit?: number; cursor?: string };
+
+type List<Row> = {
+  /** The list, account and filters that a cursor holds for. */
+  boundTo: unknown;
+  /** Finds the nearest to the position first; one more than `limit` if there are more. */
+  browse: (page: {
+    limit: number;
+    position: Position;
+  }) => Promise<readonly Row[] | Looked<Row, string>>;
+  idOf: (row: Row) => string;
+};
 
 /**
  * Pages of any list whose entries have ids in order of age, newest first. A cursor is opaque and
@@ -12,60 +23,35 @@ type Asked = { limit?: number; cursor?: string };
  */
 export function pager(sealed: ReturnType<typeof cursors>) {
   const bound = (direction: string, boundTo: unknown) => JSON.stringify([direction, boundTo]);
+
+  function positionOf(cursor: string | undefined, boundTo: unknown): Position {
+    if (cursor === undefined) return null;
+    for (const direction of ["older", "newer"] as const) {
+      const id = sealed.read(cursor, bound(direction, boundTo));
+      if (id !== undefined) return { direction, id };
+    }
+    throw new Problem("CURSOR_INVALID");
+  }
+
   return {
-    read({ limit = 25, cursor }: Asked, boundTo: unknown): { limit: number; position: Position } {
-      if (cursor === undefined) return { limit, position: null };
-      for (const direction of ["older", "newer"] as const) {
-        const id = sealed.read(cursor, bound(direction, boundTo));
-        if (id !== undefined) return { limit, position: { direction, id } };
-      }
-      throw new Problem("CURSOR_INVALID");
-    },
-
-    /** From rows as they were found, nearest to the position first, one more than `limit` if there are more. */
-    page<Row>(
-      found: Row[],
-      { limit, position, boundTo }: { limit: number; position: Position; boundTo: unknown },
-      idOf: (row: Row) => string,
-    ) {
-      const hasMore = found.length > limit;
+    async list<Row>({ limit = 25, cursor }: Asked, { boundTo, browse, idOf }: List<Row>) {
+      const position = positionOf(cursor, boundTo);
+      const looked = await browse({ limit, position });
+      const { rows: found, lookedUntil } =
+        "lookedUntil" in looked ? looked : { rows: looked, lookedUntil: null };
       const near = found.slice(0, limit);
+      const [first, last] = [near[0], near.at(-1)];
+      // Where a look ended before the page was full, it goes on from there.
+      const ahead = lookedUntil ?? (found.length > limit && last ? idOf(last) : null);
+      const behind = position && (first ? idOf(first) : position.id);
       const isNewer = position?.direction === "newer";
-      const rows = isNewer ? near.toReversed() : near;
-      const [first, last] = [rows[0], rows.at(-1)];
-      const older = isNewer || hasMore ? (last ? idOf(last) : position?.id) : undefined;
-      const hasNewer = isNewer ? hasMore : position !== null;
-      const newer = hasNewer ? (first ? idOf(first) : position?.id) : undefined;
-      return { rows, ...this.cursors({ older, newer }, boundTo) };
-    },
-
-    /** Where a look ended before the page was full, it goes on from there, in the same direction. */
-    further(
-      cursors: Cursors,
-      {
-        lookedUntil,
-        position,
-        boundTo,
-      }: { lookedUntil: string | null; position: Position; boundTo: unknown },
-    ): Cursors {
-      if (lookedUntil === null) return cursors;
-      const isNewer = position?.direction === "newer";
-      const edge = isNewer
-        ? this.cursors({ older: undefined, newer: lookedUntil }, boundTo)
-        : this.cursors({ older: lookedUntil, newer: undefined }, boundTo);
+      const [older, newer] = isNewer ? [behind, ahead] : [ahead, behind];
       return {
-        nextCursor: edge.nextCursor ?? cursors.nextCursor,
-        previousCursor: edge.previousCursor ?? cursors.previousCursor,
-      };
-    },
-
-    cursors(
-      { older, newer }: { older: string | undefined; newer: string | undefined },
-      boundTo: unknown,
-    ) {
-      return {
-        nextCursor: older === undefined ? null : sealed.make(older, bound("older", boundTo)),
-        previousCursor: newer === undefined ? null : sealed.make(newer, bound("newer", boundTo)),
+        rows: isNewer ? near.toReversed() : near,
+        cursors: {
+          nextCursor: older && sealed.make(older, bound("older", boundTo)),
+          previousCursor: newer && sealed.make(newer, bound("newer", boundTo)),
+        },
       };
     },
   };

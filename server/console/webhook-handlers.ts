@@ -42,23 +42,12 @@ export function webhookHandlers(deps: WebhookDeps) {
     async listDeliveries({ account: { accountId, role }, query }) {
       const { limit: _limit, cursor: _cursor, ...asked } = query;
       const filter = filterOf(asked);
-      const boundTo = ["deliveries", accountId, filter];
-      const { limit, position } = pager.read(query, boundTo);
-      const { rows: found, lookedUntil } = await browseDeliveries(db, {
-        accountId,
-        filter,
-        position,
-        limit,
+      const { rows, cursors } = await pager.list(query, {
+        boundTo: ["deliveries", accountId, filter],
+        browse: (page) => browseDeliveries(db, { accountId, filter, ...page }),
+        idOf: (row) => row.deliveryId,
       });
-      const { rows, ...cursors } = pager.page(
-        found,
-        { limit, position, boundTo },
-        (row) => row.deliveryId,
-      );
-      return {
-        data: rows.map((row) => present(row, role)),
-        ...pager.further(cursors, { lookedUntil, position, boundTo }),
-      };
+      return { data: rows.map((row) => present(row, role)), ...cursors };
     },
 
     async readDelivery({ account: { accountId, role }, params: { deliveryId }, problem }) {
