@@ -1,13 +1,11 @@
 import {
-  createAccount,
   nameFaults,
   listAccounts,
   revealSigningSecret,
   rotateSigningSecret,
   type SigningSecrets,
 } from "#accounts";
-import { bookCredits } from "#credits";
-import { within } from "#platform";
+import { openAccount } from "#credits";
 import { accountOption, unknownAccount } from "./accounts.ts";
 import { ACTOR, command, CommandFailure, type Result } from "./command.ts";
 import { flag, required, withFallback } from "./input.ts";
@@ -31,13 +29,7 @@ const create = command({
     const { db, secrets } = await context.installation();
     const now = context.clock.now();
     const box = await secrets();
-    const made = await db.transaction(async (tx) => {
-      const account = await createAccount(within(tx), { name, actor: ACTOR, now, secrets: box });
-      const { accountId } = account;
-      const topup = { accountId, kind: "topup", amount: credits, actor: ACTOR, now } as const;
-      if (credits > 0) await bookCredits(within(tx), { ...topup, note: "First credits" });
-      return account;
-    });
+    const made = await openAccount(db, { name, credits, actor: ACTOR, now, secrets: box });
     const { accountId, signingSecret } = made;
     const json = { accountId, name, balance: credits, signingSecret };
     return { json, text: facts(json) };

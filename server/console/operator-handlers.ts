@@ -1,7 +1,7 @@
-import { browseAccounts, createAccount, findAccounts, judgeName, recordAudit } from "#accounts";
+import { browseAccounts, findAccounts, judgeName, recordAudit } from "#accounts";
 import type { AccountRow, RemoteActor } from "#accounts";
 import type { OperatorAccount } from "#contract";
-import { bookCredits } from "#credits";
+import { bookCredits, openAccount } from "#credits";
 import { measureQueue } from "#messages";
 import {
   type Clock,
@@ -56,22 +56,8 @@ export function operatorHandlers({ db, clock, pager, secrets, publicUrl }: Deps)
           now,
         };
         if (!(await takeFormKey(tx, form)).isFirst) throw problem("LINK_ALREADY_MADE");
-        const { accountId } = await createAccount(within(tx), {
-          name: body.name.trim(),
-          actor,
-          now,
-          secrets,
-        });
-        const credits = body.credits ?? 0;
-        const topup = {
-          accountId,
-          kind: "topup",
-          amount: credits,
-          note: "Credits to start with",
-          actor,
-          now,
-        } as const;
-        if (credits > 0) await bookCredits(within(tx), topup);
+        const account = { name: body.name.trim(), credits: body.credits ?? 0, actor, now, secrets };
+        const { accountId } = await openAccount(within(tx), account);
         return { accountId, ...(await insertOwnerLink(tx, { accountId, actor, now })) };
       });
       const [account] = await presentAccounts(db, await findAccounts(db, [made.accountId]));

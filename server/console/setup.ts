@@ -1,5 +1,5 @@
-import { createAccount, recordAudit, type RemoteActor } from "#accounts";
-import { bookCredits } from "#credits";
+import { recordAudit, type RemoteActor } from "#accounts";
+import { openAccount } from "#credits";
 import { type Clock, type Database, type SecretBox, type Transaction, within } from "#platform";
 import { type FoundLink, insertLink, takeLink } from "./links.ts";
 import { completeInstallation, insertMembership, insertUser, isInstalled } from "./users.ts";
@@ -67,12 +67,9 @@ async function setUp(
   const userId = await insertUser(tx, { email, name, passwordHash, isOperator: true, now });
   if (userId === undefined) throw new SetupRefused("email_taken");
   const by = { ...actor, name: `user:${userId}` };
-  const account = { name: accountName.trim(), actor: by, now, secrets };
-  const { accountId } = await createAccount(within(tx), account);
+  const account = { name: accountName.trim(), credits: FIRST_CREDITS, actor: by, now, secrets };
+  const { accountId } = await openAccount(within(tx), account);
   await insertMembership(tx, { accountId, userId, role: "owner", now });
-  const note = "Credits to start with";
-  const topup = { accountId, kind: "topup", amount: FIRST_CREDITS, note, actor: by, now } as const;
-  await bookCredits(within(tx), topup);
   const action = "setup.completed";
   await recordAudit(tx, { at: now, accountId, actor: by, action, objectId: userId });
   return { outcome: "done", userId, accountId };

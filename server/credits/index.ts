@@ -3,4 +3,5 @@
  * statements that accept and move messages, under the same account lock.
  */
 export { type Booked, bookCredits, type LedgerRow } from "./credits.ts";
+export { openAccount } from "./open-account.ts";
 export { browseLedger, type LedgerFilter, ledgerOfMonth } from "./browse-ledger.ts";
