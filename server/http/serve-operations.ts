@@ -27,10 +27,9 @@ export type ServeOptions<Operations extends Record<string, Operation>> = {
 /** What is known of a request on its way; one per request, made when it is authenticated. */
 type Admission = {
   caller: Caller;
+  /** Told with the database's word on the key: while there is none, the key is known from memory only. */
   allowance: Allowance | undefined;
   isGranted: boolean;
-  /** Known from memory only: whatever is refused must be judged by the database first. */
-  isRecalled: boolean;
 };
 
 type Admitted = FastifyRequest & {
@@ -115,7 +114,7 @@ function admission(
     const verdict = await authenticator.lookUp(key, takes);
     if (verdict.outcome !== "valid") throw refuse(request, keyProblems[verdict.outcome]);
     const { caller, sends, reads, isGranted } = verdict;
-    return { caller, allowance: takesRead ? reads : sends, isGranted, isRecalled: false };
+    return { caller, allowance: takesRead ? reads : sends, isGranted };
   }
 
   function refuse(
@@ -136,13 +135,13 @@ function admission(
     if (key === undefined) throw refuse(request, "API_KEY_MISSING");
     const recalled = takesRead ? undefined : authenticator.recall(String(key));
     const admitted: Admission = recalled
-      ? { caller: recalled, allowance: undefined, isGranted: true, isRecalled: true }
+      ? { caller: recalled, allowance: undefined, isGranted: true }
       : await lookUp(request, String(key), takesRead);
     request.admission = admitted;
     request.lastWord = async (problem) => {
-      // Not of a fault: to ask a database that is away would turn an outcome that is not known into
-      // a promise that nothing was accepted.
-      if (admitted.isRecalled && problem.status < 500) {
+      // Nothing is refused by a key known from memory only. But not of a fault: to ask a database that
+      // is away would turn an outcome that is not known into a promise that nothing was accepted.
+      if (admitted.allowance === undefined && problem.status < 500) {
         admitted.allowance = (await lookUp(request, String(key), false)).allowance;
       }
       for (const [name, value] of Object.entries(allowanceHeaders(admitted.allowance)))

@@ -128,7 +128,8 @@ async function conclude(
 ): Promise<Sent> {
   const { sends: rate, sendsBurst: burst } = deps.limits;
   const allowance = { rate, burst, tokens: "tokens" in accepted ? accepted.tokens : 0 };
-  if ("tokens" in accepted) wish.allowance?.(allowance);
+  const isKeyGood = accepted.outcome !== "key_revoked" && accepted.outcome !== "key_expired";
+  if ("tokens" in accepted && isKeyGood) wish.allowance?.(allowance);
   switch (accepted.outcome) {
     case "accepted":
       return { rows: request.messages, isReplayed: false };
