@@ -134,6 +134,34 @@ test("what a carrier says late that it has goes on, though the resend that was o
   assert.equal(await world.status(), "SENT");
 });
 
+test("what a carrier refused late fails for that, though the resend that was on its way gets no answer", async () => {
+  await using world = await startWorld();
+  const { carrierId } = world.carrier;
+  const read = async () => {
+    const { message_id: messageId } = await world.message();
+    return readSegments(world.api.db, systemClock, { messageId, carrierId });
+  };
+  const doubt = { kind: "in_doubt", why: "timeout" } as const;
+  const late = Promise.withResolvers<SubmitOutcome>();
+  await world.handOver(await world.claimed(), async () => ({ ...doubt, lateAnswer: late.promise }));
+  await world.leaseAgain();
+  const claimed = { attempt: 2, epoch: 2, earlier: await read() };
+  const refused = { kind: "refused", temporary: false, throttled: false } as const;
+
+  await world.handOver(await world.claimed(claimed), async () => {
+    late.resolve({ ...refused, code: "RECIPIENT_UNKNOWN", carrierCode: "0x0B" });
+    await eventually("it is stored", async () => (await read()).get(1)?.refusal !== null);
+    return doubt;
+  });
+
+  const { status, error_code, error_carrier_code } = await world.message();
+  assert.deepEqual(
+    [status, error_code, error_carrier_code],
+    ["FAILED", "RECIPIENT_UNKNOWN", "0x0B"],
+  );
+  assert.equal(await world.doubts(), 2);
+});
+
 for (const { what, doubts, wasLeased, isExpired } of [
   { what: "its next holder is lost", doubts: 1, wasLeased: true, isExpired: false },
   { what: "its last doubt ends it", doubts: 2, wasLeased: true, isExpired: false },

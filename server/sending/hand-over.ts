@@ -3,7 +3,7 @@ import { splitText } from "#contract/segments";
 import type { MessageRow, Routing } from "#messages";
 import type { Clock, Log, Tracer } from "#platform";
 import type { DueSend } from "./due-send.ts";
-import { afterDoubt, nextStep } from "./next-step.ts";
+import { afterDoubt, nextStep, type Step } from "./next-step.ts";
 import { submitSpan } from "./sending-spans.ts";
 import type { Submission } from "./record.ts";
 import type { Recorder } from "./recorder.ts";
@@ -67,6 +67,7 @@ export async function handOver(
   }
 }
 
+type Failure = Extract<Step, { next: "fail" }>;
 type Part = Pick<OutgoingSegment, "segment" | "segments" | "text">;
 
 /**
@@ -103,7 +104,7 @@ async function handOverSegment(
       carrierId === carrier.carrierId || !(unfit.includes(carrierId) || deps.isPaused?.(carrierId)),
   );
   const isStopped = answer.kind === "unsent" && signal.aborted;
-  const step = nextStep(answer, {
+  const policy = nextStep(answer, {
     carrierId: carrier.carrierId,
     inDoubt: carrier.inDoubt,
     route,
@@ -114,6 +115,9 @@ async function handOverSegment(
     now: at,
     expiresAt: message.expires_at,
   });
+  const isGivenUp = answer.kind === "in_doubt" && policy.next === "fail";
+  const earlier = isGivenUp ? await deps.readSegments(message.message_id) : due.earlier;
+  const step = isGivenUp ? reasonOf(earlier, part.segment, policy) : policy;
   if (step.next === "again") deps.onBack?.();
   const submission: Submission = {
     message,
@@ -173,6 +177,12 @@ async function routeOf(
   }
 }
 
+/** What a carrier refused late, and left without an answer when it was sent again, fails for that refusal. */
+function reasonOf(earlier: DueSend["earlier"], segment: number, doubt: Failure): Failure {
+  const refusal = earlier.get(segment)?.refusal;
+  return refusal ? { next: "fail", ...refusal } : doubt;
+}
+
 /** A late answer fills in the doubt once that is stored; what follows is for whoever resends to find out. */
 function followLateAnswer(
   { recorder, log, clock }: HandOverDeps,
@@ -181,7 +191,7 @@ function followLateAnswer(
 ): void {
   late
     .then(async ([answer]) => {
-      if (answer.kind === "accepted")
+      if (answer.kind === "accepted" || answer.kind === "refused")
         await recorder.submission({ ...submission, answer, step: null, at: clock.now() });
     })
     .catch((error: unknown) =>
@@ -208,7 +218,7 @@ async function recordLostHolder(deps: HandOverDeps, due: DueSend): Promise<boole
   const last = doubts > 0 && doubted(doubts - 1);
   // Whoever took that doubt down meant to end the message, and was lost before.
   if (last && last.next === "fail") {
-    await letGo(deps, due, last, segment);
+    await letGo(deps, due, reasonOf(due.earlier, segment, last), segment);
     return false;
   }
   const step = doubted(doubts);
@@ -229,7 +239,7 @@ async function recordLostHolder(deps: HandOverDeps, due: DueSend): Promise<boole
   const known = due.earlier.get(segment);
   const isInDoubt = !known?.isAccepted && (known?.doubts ?? 0) > doubts;
   if (!isInDoubt || step.next !== "fail") return true;
-  await letGo(deps, due, step, segment);
+  await letGo(deps, due, reasonOf(due.earlier, segment, step), segment);
   return false;
 }
 
