@@ -12,6 +12,7 @@ import {
 import { claimDueSends, type DueSend, readSegments } from "./due-send.ts";
 import { handOver } from "./hand-over.ts";
 import type { Recorder } from "./recorder.ts";
+import { throttleWatch } from "./throttled.ts";
 
 /** Without a renewal for this long, nothing more may leave: others may think this node is dead. */
 export const FRESH_MS = 20_000;
@@ -73,6 +74,7 @@ export function runCarrier(deps: Deps): CarrierRun {
     clock,
     log,
     tracer: deps.tracer,
+    throttling: throttleWatch(),
     isLeaseFresh: ({ leasedAtMs }: DueSend) => clock.monotonicMs() - leasedAtMs < FRESH_MS,
     onBack() {
       hasBacklog = true;

@@ -7,6 +7,7 @@ import { afterDoubt, nextStep, type Step } from "./next-step.ts";
 import { submitSpan } from "./sending-spans.ts";
 import type { Submission } from "./record.ts";
 import type { Recorder } from "./recorder.ts";
+import type { ThrottleWatch } from "./throttled.ts";
 
 /** What handing over needs of a carrier. */
 export type Taker = Pick<Carrier, "carrierId" | "name" | "inDoubt" | "wholeMessages" | "submit">;
@@ -23,6 +24,7 @@ export type HandOverDeps = {
   tracer?: Tracer | undefined;
   /** Whether the lease surely holds: renewed lately, by the monotonic clock. */
   isLeaseFresh: (due: DueSend) => boolean;
+  throttling?: ThrottleWatch;
   /** A message goes back to the queue: it was there before whoever comes now. */
   onBack?: () => void;
   /** What is on record of a message's segments by now. */
@@ -112,6 +114,7 @@ async function handOverSegment(
     doubts,
     isBegun,
     isStopped,
+    throttled: deps.throttling?.note(message.message_id, answer),
     now: at,
     expiresAt: message.expires_at,
   });

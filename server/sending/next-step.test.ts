@@ -49,9 +49,15 @@ test("what could not leave goes to the next carrier, but stays where only our ow
   assert.deepEqual(carriers, ["second", "first"]);
 });
 
-test("what a carrier throttles again and again makes way for those behind it", () => {
-  const delays = [1, 3, 4, 5, 30].map((attempt) => delayMs(throttled, { attempt }));
-  assert.deepEqual(delays, [0, 0, 500, 1_000, 60_000]);
+test("what a carrier throttles keeps its place, makes way where it holds others up, and waits longer where they pass", () => {
+  const delays = [
+    { overtaken: 0, makesWay: false },
+    { overtaken: 0, makesWay: true },
+    { overtaken: 1, makesWay: false },
+    { overtaken: 2, makesWay: false },
+    { overtaken: 30, makesWay: false },
+  ].map((alone) => delayMs(throttled, { attempt: 30, throttled: alone }));
+  assert.deepEqual(delays, [0, 500, 500, 1_000, 60_000]);
 });
 
 test("other temporary refusals wait longer each time, a minute at most", () => {

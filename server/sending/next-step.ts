@@ -1,5 +1,6 @@
 import type { SubmitOutcome } from "#carriers";
 import type { DeliveryErrorCode } from "#contract";
+import type { Throttled } from "./throttled.ts";
 
 /** What follows for a message after one of its segments was answered, or was not. */
 export type Step =
@@ -22,6 +23,8 @@ export type StepContext = {
   isBegun: boolean;
   /** Whether our own stop kept it from leaving: that says nothing of the carrier. */
   isStopped: boolean;
+  /** Where the carrier throttles: what that says of this message. */
+  throttled?: Throttled | undefined;
   now: Date;
   expiresAt: Date;
 };
@@ -30,13 +33,6 @@ const FIRST_BACKOFF_MS = 500;
 const LONGEST_BACKOFF_MS = 60_000;
 /** How long before its end a message is tried for the last time: time enough to claim it. */
 const LAST_TRY_MS = 1_000;
-
-/**
- * The carrier that throttles is what waits, a second and more each time; the message keeps its place.
- * After so many tries it may be the only one that is throttled, such as by a recipient whose own queue
- * is full: then it waits longer each time, so that it slows those to others less and less.
- */
-const TRIES_IN_PLACE = 3;
 
 /** The whole policy of retries and doubt. */
 export function nextStep(answer: SubmitOutcome, context: StepContext): Step {
@@ -53,7 +49,8 @@ export function nextStep(answer: SubmitOutcome, context: StepContext): Step {
     case "refused": {
       const { code, carrierCode } = answer;
       if (!answer.temporary) return refusedForGood(code, carrierCode, context);
-      const delayMs = answer.throttled ? throttledMs(context) : backoffMs(context);
+      const waitMs = answer.throttled ? throttledMs(context) : growing(roundOf(context));
+      const delayMs = isRoundOver(context) ? waitMs : 0;
       return {
         next: "again",
         delayMs: withinValidity(delayMs, context),
@@ -88,9 +85,14 @@ function refusedForGood(
   return { next: "fail", code, carrierCode };
 }
 
-function throttledMs(context: StepContext): number {
-  const attempt = context.attempt - TRIES_IN_PLACE;
-  return attempt > 0 ? backoffMs({ ...context, attempt }) : 0;
+/**
+ * The carrier that throttles is what waits, a second and more each time; the message keeps its place.
+ * Where others get through, it waits longer each time, so that it slows them less and less.
+ */
+function throttledMs({ throttled }: StepContext): number {
+  if (!throttled) return 0;
+  if (throttled.overtaken > 0) return growing(throttled.overtaken);
+  return throttled.makesWay ? FIRST_BACKOFF_MS : 0;
 }
 
 /** A last try shortly before the end, and none after it: who is refused then is due when it has expired. */
@@ -99,11 +101,20 @@ function withinValidity(delayMs: number, { now, expiresAt }: StepContext): numbe
   return Math.min(delayMs, leftMs > LAST_TRY_MS ? leftMs - LAST_TRY_MS : leftMs);
 }
 
-/** At once on the next carrier of the route; with growing waits once all have been tried. */
-function backoffMs({ attempt, route, isBegun }: StepContext): number {
-  const carriers = isBegun ? 1 : Math.max(1, route.length);
-  const round = Math.floor(attempt / carriers);
-  if (attempt % carriers !== 0) return 0;
+/** At once on the next carrier of the route; it waits only once all have been tried. */
+function isRoundOver(context: StepContext): boolean {
+  return context.attempt % carriersOf(context) === 0;
+}
+
+function roundOf(context: StepContext): number {
+  return Math.floor(context.attempt / carriersOf(context));
+}
+
+function carriersOf({ route, isBegun }: StepContext): number {
+  return isBegun ? 1 : Math.max(1, route.length);
+}
+
+function growing(round: number): number {
   return Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** Math.min(16, round - 1));
 }
 

@@ -174,6 +174,30 @@ test("a throttled message keeps its place, and so do those behind it", async () 
   assert.deepEqual(after, after.toSorted(byNumber), "those after it in order");
 });
 
+test("a carrier that throttles everybody for a while gets all of it in order afterwards", async () => {
+  let refusals = 12;
+  const passed: number[] = [];
+  await using world = await startSending({
+    smscs: [
+      {
+        answer({ text }) {
+          if (refusals-- > 0) return "throttle";
+          passed.push(Number(text.slice(8)));
+          return "accept";
+        },
+      },
+    ],
+    settings: [{ rate: 200, window: 10 }],
+  });
+  const messages = Array.from({ length: 8 }, (_, n) => ({ ...TO, text: `Message ${n}` }));
+
+  const answer = await world.api.post("/v1/messages/batch", { messages });
+  for (const { messageId } of (answer.json() as { data: { messageId: string }[] }).data)
+    await world.reached(messageId, "DELIVERED");
+
+  assert.deepEqual(passed, passed.toSorted(byNumber));
+});
+
 const byNumber = (one: number, other: number) => one - other;
 
 async function pause(world: SendingWorld, paused: boolean): Promise<void> {
