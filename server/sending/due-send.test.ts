@@ -66,7 +66,46 @@ test("of more than there is room for, the oldest are claimed", async () => {
   );
 });
 
+test("of more accounts than there is room for, no more are claimed than there is room for", async () => {
+  await using api = await startApi();
+  await send(api);
+  await send(api, await api.createAccount());
+  await send(api, await api.createAccount());
+
+  const taken = await api.db.query<Claimed>(claim(await carrierOf(api), 2));
+
+  assert.equal(taken.length, 2);
+});
+
+test("a claim is in the order of waiting, whoever waits; a message for later waits from its time on", async () => {
+  await using api = await startApi();
+  const other = await api.createAccount();
+  const later = await send(api, other, { sendAt: new Date(Date.now() + 3_600_000) });
+  const first = await send(api, other);
+  const second = await send(api);
+  await api.db.query(sql`
+    update send_queue set due_at = due_at - interval '1 hour', placed_at = placed_at - interval '1 hour'`);
+
+  const taken = await api.db.query<Claimed>(claim(await carrierOf(api), 10));
+
+  assert.deepEqual(
+    taken.map(({ message_id }) => message_id),
+    [first, second, later],
+  );
+});
+
+type Api = Awaited<ReturnType<typeof startApi>>;
 type Claimed = { message_id: string };
+
+async function send(api: Api, by: { key: string } = api, fields: object = {}): Promise<string> {
+  const message = { recipient: "4915112345678", text: "Hello", ...fields };
+  return (await api.send(message, { key: by.key })).json().messageId;
+}
+
+async function carrierOf({ db }: Api): Promise<string> {
+  const [queued] = await db.query<{ carrier_id: string }>(sql`select carrier_id from send_queue`);
+  return queued?.carrier_id ?? "";
+}
 
 function claim(carrierId: string, room: number) {
   const { nodeId, afterAccount } = wishFor(carrierId);
@@ -75,7 +114,7 @@ function claim(carrierId: string, room: number) {
      where message_id is not null`;
 }
 
-async function queueFour({ db, send }: Awaited<ReturnType<typeof startApi>>) {
+async function queueFour({ db, send }: Api) {
   for (let n = 0; n < 4; n += 1) await send({ recipient: "4915112345678", text: "Hello" });
   const queued = await db.query<{ carrier_id: string; message_id: string }>(sql`
     select carrier_id, message_id from send_queue order by due_at, message_id`);

@@ -83,6 +83,18 @@ test("a doubt and the late answer to it may be stored together: the row tells bo
   ]);
 });
 
+test("whether a carrier had all of a message in one piece is told by who handed it over, not by who took down the doubt", async () => {
+  await using api = await startApi();
+  const { record, submission } = await held(api);
+  const lost = { kind: "process_lost", isLast: false } as const;
+  await record.submission({ ...submission, isWhole: false, answer: lost, step: null });
+
+  await record.submission({ ...submission, isWhole: true, answer: accepted("x"), step: null });
+
+  const rows = await api.db.query(sql`select outcome, is_whole from submissions`);
+  assert.deepEqual(rows, [{ outcome: "accepted", is_whole: true }]);
+});
+
 test("a resend that fails ends nothing where the late answer to the first has come, also in one batch", async () => {
   const code = "REJECTED_BY_CARRIER";
   const refusal = { kind: "refused", temporary: false, throttled: false } as const;
