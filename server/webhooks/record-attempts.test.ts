@@ -28,12 +28,12 @@ const cases: [string, (claim: Claim) => Recorded, object][] = [
   [
     "put back",
     (claim) => ({ claim, at, attempt: null, next: "put_back", waitMs: 0 }),
-    { attempts: 0, noted: 0 },
+    { attempts: 0, noted: 0, failures: 0 },
   ],
   [
     "tried again",
     (claim) => ({ claim, at, attempt, next: "again", step: 1, waitMs: 0 }),
-    { attempts: 1, noted: 1 },
+    { attempts: 1, noted: 1, failures: 1 },
   ],
 ];
 for (const [what, recorded, expected] of cases) {
@@ -56,7 +56,12 @@ for (const [what, recorded, expected] of cases) {
     await recorder.record(recorded(deliveries[0] as Claim));
 
     const [row] = await db.query(sql`
-      select w.attempts, (select count(*) from webhook_attempts) as noted from webhook_deliveries w`);
+      select w.attempts, (select count(*) from webhook_attempts) as noted,
+             (select count(*)
+                from stat_changes s
+               cross join unnest(s.changes) c
+               where c.now_is = 'webhook_failed') as failures
+        from webhook_deliveries w`);
     assert.deepEqual(row, expected);
   });
 }

@@ -63,6 +63,16 @@ test("a follower sees every change of status, with and without a callback addres
   );
 });
 
+test("once nobody follows an account any more, nothing is written for followers", async () => {
+  await using world = await webhookWorld();
+  await world.db.query(sql`
+    insert into followers (account_id, until) values (${world.accountId}, clock_timestamp())`);
+
+  await world.move(await world.message({ url: null }), "SENT");
+
+  assert.deepEqual(await world.db.query(sql`select message_id from followed_events`), []);
+});
+
 test("a transaction that commits after a later one is not passed over", async () => {
   await using world = await webhookWorld();
   const [slow, fast] = [await world.message({ url: null }), await world.message({ url: null })];

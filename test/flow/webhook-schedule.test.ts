@@ -117,6 +117,36 @@ test("an attempt interrupted three times in a row ends the delivery, without a f
   assert.deepEqual(receiver.received, []);
 });
 
+test("interruptions on both sides of an attempt that was recorded are not in a row", async () => {
+  await using receiver = await startReceiver(() => 500);
+  await using world = await webhookWorld();
+  await world.sent(1, { url: receiver.url });
+  const claim = (isFirst: boolean) =>
+    world.db.query(sql`
+      select message_id from claim_deliveries(
+        array(select host_key from webhook_deliveries), array[1], ${isFirst}, interval '30 s')`);
+  await claim(true);
+  await world.expireLeases();
+  await claim(false);
+  await world.expireLeases();
+  {
+    await using _worker = world.worker();
+    await receiver.arrived(1);
+  }
+  await world.hurry(1);
+  await claim(false);
+  await world.expireLeases();
+  receiver.answer = () => 200;
+
+  world.worker();
+  await world.left(0);
+
+  assert.deepEqual(
+    (await world.attempts()).map(({ error_class, ended }) => error_class ?? ended),
+    ["interrupted", "interrupted", "http_500", "interrupted", "delivered"],
+  );
+});
+
 test("a delivery that ends by interruptions is counted as exhausted, and told to who watches", async () => {
   await using world = await webhookWorld();
   const [messageId] = (await world.sent(1, { url: "http://127.0.0.1:9/" })) as [string];
@@ -197,6 +227,22 @@ test("what has waited a day for a host that is only probed ends exhausted", asyn
   assert.equal(ended.length, 12);
   assert.ok(ended.every((each) => each.ended === "exhausted"));
   assert.ok(ended.some((each) => each.error_class === "host_open"));
+});
+
+test("what is being tried when its day of waiting is over is left to who tries it", async () => {
+  await using world = await webhookWorld();
+  await world.sent(1, { url: "http://127.0.0.1:9/" });
+  const hosts = sql`array(select host_key from webhook_deliveries)`;
+  await world.db.query(sql`
+    select message_id from claim_deliveries(${hosts}, array[1], true, interval '30 s')`);
+  await world.db.query(sql`
+    update webhook_deliveries set created_at = created_at - interval '25 hours'`);
+
+  const ended = await world.db.query(sql`
+    select give_up_waiting(${hosts}, interval '24 hours', 10) as count`);
+
+  assert.deepEqual(ended, [{ count: 0 }]);
+  assert.deepEqual(await world.attempts(), []);
 });
 
 test("an exhausted delivery that is replayed gets the whole schedule again", async () => {
