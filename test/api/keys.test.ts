@@ -118,14 +118,16 @@ test("a key past its expiry is refused by every operation; one before it works",
   assert.equal((await one.send(message, fresh)).statusCode, 202);
 });
 
-test("a key that expires while a node remembers it sends nothing more", async () => {
+test("a key that expires while a node remembers it sends nothing more, and replays nothing", async () => {
   const account = await one.createAccount(10);
   const key = await newKey(account.accountId, { expiresAt: new Date(Date.now() + 3_600_000) });
-  assert.equal((await one.send(message, key)).statusCode, 202);
+  const again = { ...key, headers: { "idempotency-key": "k" } };
+  assert.equal((await one.send(message, again)).statusCode, 202);
 
   await one.db.query(sql`
     update keys set expires_at = clock_timestamp() where key_id = ${key.keyId}`);
 
+  problemOf(await one.send(message, again), "API_KEY_EXPIRED");
   problemOf(await one.send(message, key), "API_KEY_EXPIRED");
   problemOf(await one.send({ wrong: true }, key), "API_KEY_EXPIRED");
   assert.equal((await one.get("/v1/credits", account)).json().balance, 9);
