@@ -43,8 +43,8 @@ test("a stream tells ids of what changes, and no content; nothing is written whi
   const told = await stream.until(({ type }) => type === "credits");
   assert.deepEqual(told[0], { type: "message", id, version: 1 });
   await developer.post(`${A}/messages/${id}/cancel`);
-  const canceled = await stream.until(({ type }) => type === "message");
-  assert.deepEqual(canceled.at(-1), { type: "message", id, version: 2 });
+  const canceled = await stream.until(({ type }) => type === "credits");
+  assert.deepEqual(canceled.at(-2), { type: "message", id, version: 2 });
   const { keyId } = (
     await developer.post(`${A}/keys`, { name: "x", scopes: ["messages:send"] })
   ).json();
@@ -56,6 +56,21 @@ test("a stream tells ids of what changes, and no content; nothing is written whi
     select query_to_xml('select * from watched_changes', true, true, '')::text as everything`);
   assert.equal(kept?.everything.includes("secret words"), false);
   assert.equal(kept?.everything.includes("4915112345678"), false);
+});
+
+test("once nobody watches an account any more, nothing is written, though somebody watches another", async () => {
+  await using console = await startConsole();
+  const developer = await console.member("developer");
+  const elsewhere = await console.createAccount();
+  await console.db.query(sql`
+    insert into watched_accounts (account_id, since, until)
+    select a.account_id, clock_timestamp(), clock_timestamp() + a.lasts
+      from (values (${console.accountId}::uuid, interval '0'), (${elsewhere}, interval '1 hour')) as a (account_id, lasts)`);
+
+  const id = await send(developer, console);
+  await developer.post(`/console/accounts/${console.accountId}/messages/${id}/cancel`);
+
+  assert.deepEqual(await console.db.query(sql`select kind from watched_changes`), []);
 });
 
 test("a HEAD request opens no stream and makes no file", async () => {
