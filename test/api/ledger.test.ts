@@ -46,16 +46,17 @@ test("the ledger has one entry per change, each going on where the last one ende
   ]);
 });
 
-test("nothing takes the balance below zero", async () => {
+test("all of the balance can be taken, and nothing takes it below zero", async () => {
   const account = await api.createAccount(5);
 
   assert.deepEqual(await book(account, "adjustment", -6), { outcome: "below_zero", balance: 5 });
+  assert.deepEqual(await book(account, "adjustment", -5), { outcome: "booked", balance: 0 });
   await assert.rejects(
     api.db.query(sql`update accounts set balance = -1 where account_id = ${account.accountId}`),
     /balance_is_never_negative/,
   );
 
-  assert.equal((await entries(account)).length, 1);
+  assert.equal((await entries(account)).length, 2);
 });
 
 test("the same reference books once, also ten times at once", async () => {
