@@ -5,6 +5,7 @@ import { sql } from "#platform";
 import { cancelMessage } from "../../server/messages/cancel-message.ts";
 import { problemOf } from "../support/answers.ts";
 import { startApi, type TestKey } from "../support/api.ts";
+import { held, somebodyWaits } from "../support/locks.ts";
 
 const api = await startApi();
 after(() => api[Symbol.asyncDispose]());
@@ -128,6 +129,25 @@ for (const [what, outcome, inDoubtAt] of [
     const { status } = (await api.get(`/v1/messages/${messageId}`, account)).json();
     assert.equal(status, "QUEUED");
   });
+
+test("from the moment a message is found to wait until it is canceled, no sender can take it up", async () => {
+  const account = await api.createAccount(5);
+  const messageId = await waiting(account);
+
+  const { canceling, taken } = await held(api.db, async (tx) => {
+    await tx.query(sql`
+      select message_id from messages where message_id = ${messageId} for no key update`);
+    const asked = cancel(messageId, account);
+    await somebodyWaits(api.db);
+    // As a claim does it.
+    const free = await api.db.query(sql`
+      select message_id from send_queue where message_id = ${messageId} for update skip locked`);
+    return { canceling: asked, taken: free };
+  });
+
+  assert.deepEqual(taken, []);
+  assert.equal((await canceling).json().status, "FAILED");
+});
 
 test("a message that was taken up and put back while its submissions were read is not canceled", async () => {
   const account = await api.createAccount(5);
