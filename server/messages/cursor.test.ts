@@ -46,6 +46,7 @@ test("a cursor with anything changed, cut or added is refused", () => {
       const changed = cursor.slice(0, at) + junk + cursor.slice(at + 1);
       assert.equal(made.read(changed, "x"), changed === cursor ? messageId : undefined);
       assert.equal(made.read(cursor.slice(0, at), "x"), undefined);
+      assert.equal(made.read(`${cursor}=`, "x"), undefined, "also what a decoder passes over");
     }),
   );
 });

@@ -276,6 +276,19 @@ test("a renewal names the epoch of the lease, so that one that ran out is not ta
   assert.deepEqual([...held], [[message.message_id, epoch + 1]]);
 });
 
+test("a node renews no lease of another", async () => {
+  await using world = await startWorld();
+  const { message } = await world.claimed();
+  const dueAt = () => world.api.db.query(sql`select due_at::text from send_queue`);
+  const before = await dueAt();
+
+  const nodeId = newId(systemClock.now().getTime());
+  const held = await renewLeases(world.api.db, { nodeId, messageIds: [message.message_id] });
+
+  assert.equal(held.size, 0);
+  assert.deepEqual(await dueAt(), before);
+});
+
 test("an overtaken answer changes nothing, also in one batch with an answer of who overtook", async () => {
   await using world = await startWorld();
   const { message, epoch } = await world.claimed();

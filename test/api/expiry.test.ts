@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { lockAccounts } from "#accounts";
 import { expireMessages } from "#messages";
 import { sql } from "#platform";
 import { audit } from "../../server/cli/audit/audit.ts";
 import { startApi } from "../support/api.ts";
+import { held, somebodyWaits } from "../support/locks.ts";
 import { manualClock } from "../support/manual-clock.ts";
 
 /** The service's own clock stands still, so that only the passes below end messages. */
@@ -64,6 +66,22 @@ test("a message that a sender has in its hands is not ended behind its back", as
     update send_queue set leased_by = gen_random_uuid(), lease_epoch = 1 where message_id = ${messageId}`);
 
   await expireAt(new Date(Date.parse(expiresAt) + 1_000));
+
+  assert.equal((await read(messageId)).status, "QUEUED");
+});
+
+test("a message that a sender takes up while it is being ended is not ended", async () => {
+  const { messageId, expiresAt } = await send({ validitySeconds: 60 });
+
+  const { ending } = await held(api.db, async (tx) => {
+    await lockAccounts(tx, [api.accountId]);
+    const begun = expireAt(new Date(Date.parse(expiresAt) + 1_000));
+    await somebodyWaits(api.db);
+    await api.db.query(sql`
+      update send_queue set leased_by = gen_random_uuid(), lease_epoch = 1 where message_id = ${messageId}`);
+    return { ending: begun };
+  });
+  await ending;
 
   assert.equal((await read(messageId)).status, "QUEUED");
 });
