@@ -35,12 +35,13 @@ test("answers are matched by their sequence number, in any order, each once", ()
   assert.equal(window.size, 0);
 });
 
-test("sequence numbers wrap to 1 and skip those in flight", () => {
+test("sequence numbers wrap to 1 and skip those in flight, and those whose answer may come late", () => {
   const window = new Window(0x7fffffff);
   const pending = { ordinal: 1, sentAtMs: 0, deadlineMs: 1, settle: () => {} };
 
   assert.equal(window.nextSequence(), 0x7fffffff);
   window.add(1, pending);
+  window.expire(1);
   window.add(2, pending);
 
   assert.equal(window.nextSequence(), 3);
