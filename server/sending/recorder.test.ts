@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { lockAccounts } from "#accounts";
 import type { Receipt } from "#carriers";
 import { findMessagesOf, type MessageRow } from "#messages";
-import { type Database, newId, silentLog, sql, systemClock } from "#platform";
+import { type Database, DatabaseUnavailable, newId, silentLog, sql, systemClock } from "#platform";
 import { startApi } from "../../test/support/api.ts";
 import type { TestDatabase } from "../../test/support/postgres.ts";
 import { somebodyWaits } from "../../test/support/locks.ts";
@@ -383,6 +383,25 @@ test("an answer that waits for the database is told once, and keeps more from le
   assert.equal(record.isBehind(), false);
   assert.deepEqual(warnings, ["answers of carriers wait for the database"]);
   await nowhere.close();
+});
+
+test("no more leave while 4,000 answers wait to be stored, for however short a time", async () => {
+  const away = () => Promise.reject(new DatabaseUnavailable("away"));
+  const db = { ...absentDatabase(), transaction: away };
+  const clock = { ...systemClock, monotonicMs: () => 0, sleep: () => systemClock.sleep(1) };
+  const record = recorderOf(db, newId(systemClock.now().getTime()), { clock });
+  const common = { message: {} as MessageRow, epoch: 1, carrierId: "", turn: 1, step: null };
+  const answer = (segment: number) =>
+    record.submission({ ...common, segment, answer: accepted("x"), at: systemClock.now() });
+
+  const storing = Array.from({ length: 3_999 }, (_, position) => answer(position + 1));
+  const before = record.isBehind();
+  storing.push(answer(4_000));
+  const isBehind = record.isBehind();
+  await record.stop();
+  await Promise.all(storing);
+
+  assert.deepEqual([before, isBehind], [false, true]);
 });
 
 test("what was accepted long enough ago is asked about again until any receipt has come", async () => {
