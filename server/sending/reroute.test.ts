@@ -35,6 +35,19 @@ test("what waits for a carrier that another node is bound to stays", async () =>
   assert.equal(await carrierAfterPass(messageId), next, "for so long it need not wait");
 });
 
+test("nothing goes to a carrier that is paused, though another node is bound to it", async () => {
+  await using world = await startWorld();
+  const messageId = await world.queue();
+  await world.age();
+  world.up.clear();
+  world.upElsewhere.add(world.next);
+  world.paused.add(world.next);
+
+  assert.equal(await world.carrierAfterPass(messageId), world.first);
+  world.paused.clear();
+  assert.equal(await world.carrierAfterPass(messageId), world.next);
+});
+
 test("a carrier of another node counts while it takes messages there", async () => {
   await using world = await startWorld();
   const { db, first, next } = world;
@@ -100,10 +113,10 @@ async function startWorld() {
   const { db } = api;
   const [first, next] = await twoCarriers(db);
   const clock = manualClock();
-  const [up, upElsewhere] = [new Set([next]), new Set<string>()];
+  const [up, upElsewhere, paused] = [new Set([next]), new Set<string>(), new Set<string>()];
   const route = [first, next];
   const pass = rerouting(db, {
-    isPaused: () => false,
+    isPaused: (carrierId) => paused.has(carrierId),
     isUp: (carrierId) => up.has(carrierId),
     upElsewhere: async () => upElsewhere,
     async routing() {
@@ -118,6 +131,7 @@ async function startWorld() {
     next,
     up,
     upElsewhere,
+    paused,
     route,
     clock,
     pass,
