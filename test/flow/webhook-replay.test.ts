@@ -330,23 +330,26 @@ test("a bulk replay that another process is at is no work for this one", async (
   assert.deepEqual([beside, alone], [0, 1]);
 });
 
-test("a replay that is stopped leaves out what has not begun, and queues no more", async () => {
+test("a replay that is stopped leaves out what has not begun, keeps what is between attempts, and queues no more", async () => {
   await using world = await webhookWorld();
   await exhausted(world, 700, "http://127.0.0.1:1/hook");
   const { replayId } = await startBulkReplay(world.db, wish(world));
   await continueReplays(world.db).pass(new AbortController().signal);
   await world.left(500);
+  await world.db.query(sql`
+    update webhook_deliveries set step = 1
+     where message_id = (select message_id from webhook_deliveries limit 1)`);
 
   const cancel = { accountId: world.accountId, replayId, actor: "test", now: systemClock.now() };
   assert.equal(await cancelReplay(world.db, cancel), true);
   await continueReplays(world.db).pass(new AbortController().signal);
 
-  await world.left(0);
+  await world.left(1);
   assert.partialDeepStrictEqual(
     await findReplay(world.db, { accountId: world.accountId, replayId }),
-    { state: "canceled", total: 0, waiting: 0 },
+    { state: "canceled", total: 1, waiting: 1 },
   );
-  assert.equal(await countExhausted(world.db, wish(world)), 700);
+  assert.equal(await countExhausted(world.db, wish(world)), 699);
 });
 
 test("what is under way when its replay is stopped goes on, and counts", async () => {
