@@ -280,6 +280,19 @@ test("everything exhausted is counted, queued page by page, and delivered; a sec
   assert.deepEqual(numbers, new Set(["8"]), "attempts count on");
 });
 
+test("what is exhausted after a bulk replay was asked for is not part of it", async () => {
+  await using world = await webhookWorld();
+  const [before] = await exhausted(world, 1, "http://127.0.0.1:1/hook");
+  await world.db.query(sql`update webhook_attempts set at = at - interval '1 s'`);
+  await startBulkReplay(world.db, wish(world));
+  await exhausted(world, 1, "http://127.0.0.1:1/hook");
+
+  await continueReplays(world.db).pass(new AbortController().signal);
+
+  const queued = await world.db.query(sql`select message_id from webhook_deliveries`);
+  assert.deepEqual(queued, [{ message_id: before }]);
+});
+
 test("a bulk replay that cannot go on holds up no other", async () => {
   await using world = await webhookWorld();
   await exhausted(world, 2, "http://127.0.0.1:1/hook");
