@@ -11,7 +11,7 @@ import {
 } from "./console-operation.ts";
 import { Id, Month, nullable, oneOf, Time } from "./schema.ts";
 
-export const ledgerKinds = ["charge", "refund", "topup", "adjustment"] as const;
+const ledgerKinds = ["charge", "refund", "topup", "adjustment"] as const;
 
 export const LedgerEntry = Type.Object(
   {

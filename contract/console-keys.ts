@@ -13,7 +13,7 @@ import {
 import { Id, nullable, oneOf, Time } from "./schema.ts";
 import { scopes } from "./words.ts";
 
-export const keyStates = ["active", "expires_soon", "expired", "revoked"] as const;
+const keyStates = ["active", "expires_soon", "expired", "revoked"] as const;
 
 /** A key expires soon when it has at most these days left. */
 export const EXPIRES_SOON_DAYS = 7;

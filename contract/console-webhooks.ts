@@ -12,7 +12,7 @@ import { AnyTime, Id, nullable, oneOf, Time } from "./schema.ts";
 import { eventNames } from "./words.ts";
 
 /** Waiting: no attempt yet. Retrying: some failed, more to come. The others are how it ended. */
-export const deliveryStates = [
+const deliveryStates = [
   "waiting",
   "retrying",
   "delivered",

@@ -14,8 +14,7 @@ import { watchingOperations } from "./console-watching.ts";
 import { webhookOperations } from "./console-webhooks.ts";
 
 export type { LedgerEntry } from "./console-credits.ts";
-export { ledgerKinds } from "./console-credits.ts";
-export { type ApiKey, EXPIRES_SOON_DAYS, keyStates } from "./console-keys.ts";
+export { type ApiKey, EXPIRES_SOON_DAYS } from "./console-keys.ts";
 export type { ConsoleMessage } from "./console-messages.ts";
 export {
   type Access,
@@ -36,7 +35,7 @@ export type {
   StreamEvent,
 } from "./console-team.ts";
 export type { Me } from "./console-user.ts";
-export { deliveryStates, type Exchange, type WebhookDelivery } from "./console-webhooks.ts";
+export type { Exchange, WebhookDelivery } from "./console-webhooks.ts";
 
 /** Everything a signed-in person can do, by name. None of it is part of `/v1`. */
 export const consoleOperations = {

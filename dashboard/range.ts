@@ -15,7 +15,7 @@ export type RelativeRange = (typeof RANGES)[number];
 export type RangeSearch = { range?: RelativeRange; from?: string; to?: string };
 
 const MINUTE_MS = 60_000;
-export const RANGE_MS: Record<RelativeRange, number> = {
+const RANGE_MS: Record<RelativeRange, number> = {
   "15m": 15 * MINUTE_MS,
   "1h": 60 * MINUTE_MS,
   "24h": 1_440 * MINUTE_MS,

@@ -13,7 +13,6 @@ export {
 export {
   type Actor,
   actorName,
-  type AuditEntry,
   type Change,
   noteDone,
   recordAudit,
@@ -21,7 +20,7 @@ export {
 } from "./audit-log.ts";
 export { browseAccounts } from "./browse-accounts.ts";
 export { type AuditFilter, type AuditRow, browseAudit } from "./browse-audit.ts";
-export { authenticator, type Limits } from "./authenticator.ts";
+export { authenticator } from "./authenticator.ts";
 export { keyPrefix, maskKey } from "./key.ts";
 export { isActiveAt, type KeyRow, MAX_ACTIVE_KEYS } from "./key-row.ts";
 export { keyUsage } from "./key-usage.ts";

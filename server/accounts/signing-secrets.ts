@@ -12,7 +12,7 @@ export type SigningSecrets = {
 
 type SecretRow = { account_id: string; version: number; sealed: Buffer; not_after: Date | null };
 
-export function makeSigningSecret(): string {
+function makeSigningSecret(): string {
   return `whsec_${randomBytes(32).toString("base64")}`;
 }
 

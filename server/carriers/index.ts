@@ -10,7 +10,6 @@ export type {
   LinkState,
   OutgoingSegment,
   Receipt,
-  ReceiptRules,
   ReceiptSink,
   SubmitOutcome,
 } from "./carrier.ts";
@@ -19,13 +18,11 @@ export {
   describeSmppSettings,
   passwordFault,
   passwordWarnings,
-  type ReadSettings,
   readSmppSettings,
   type SettingDescription,
-  type SettingFault,
 } from "./smpp/read-settings.ts";
 export type { SmppSettings } from "./smpp/settings.ts";
 export { type BindTest, testBind } from "./smpp/test-bind.ts";
-export { type SimulatorCarrier, simulatorCarrier } from "./simulator.ts";
+export { simulatorCarrier } from "./simulator.ts";
 export type { ReceiptScript, ReceivedSubmit, Reply, SmscOptions } from "./smsc-script.ts";
 export { type Smsc, startSmsc } from "./smsc.ts";

@@ -8,4 +8,4 @@ export { resealSecondFactors } from "./second-factor.ts";
 export { setupLink } from "./setup.ts";
 export { passwords } from "./sign-in/password.ts";
 export { statisticsLoops } from "./stats/sums.ts";
-export { type CreatedUser, createUser, findUserByEmail, type UserRequest } from "./users.ts";
+export { createUser, findUserByEmail } from "./users.ts";

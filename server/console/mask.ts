@@ -3,7 +3,7 @@ import type { MessageRow } from "#messages";
 import { present } from "#messages";
 
 /** What a viewer sees of a number. */
-export function maskRecipient(digits: string): string {
+function maskRecipient(digits: string): string {
   return `${"•".repeat(Math.max(0, digits.length - 4))}${digits.slice(-4)}`;
 }
 

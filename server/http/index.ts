@@ -5,14 +5,7 @@
 export { serveDocs } from "./docs.ts";
 export { failedAuthentications, networkOf } from "./failed-authentications.ts";
 export { serveHealth, serveMetrics } from "./health.ts";
-export type {
-  Allowance,
-  Authenticator,
-  Caller,
-  Handlers,
-  KeyVerdict,
-  Refinement,
-} from "./operation-route.ts";
+export type { Allowance, Handlers, Refinement } from "./operation-route.ts";
 export { Problem } from "./problem.ts";
 export { bodyAndQueryCheck, serveOperations } from "./serve-operations.ts";
 export { createHttpServer, serveFallback } from "./server.ts";

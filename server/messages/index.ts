@@ -3,14 +3,11 @@
  * of it, because leaving the queue and changing the status must be one transaction.
  * Never talks to a carrier or a receiver: those who do ask what is due and report back.
  */
-export { type Accepted, acceptor, type Intake } from "./acceptor.ts";
-export type { AcceptRequest } from "./accept.ts";
+export { acceptor, type Intake } from "./acceptor.ts";
 export { type BrowseFilter, browseMessages } from "./browse.ts";
 export { concatReferences } from "./concat-reference.ts";
 export { cursors } from "./cursor.ts";
-export type { JudgeUrl } from "./draft.ts";
 export { messageHandlers, readFilter, sendRefinements } from "./handlers.ts";
-export type { HistorySources } from "./history.ts";
 export { fingerprint, isIdempotencyKey, sweepIdempotency } from "./idempotency.ts";
 export { eventId, newMessageId, parseEventId } from "./message-id.ts";
 export { type MessageRow, present } from "./message-row.ts";
@@ -35,7 +32,6 @@ export { findStranded, type Stranded, reassign, leaseOverdue, renewLeases } from
 export {
   listPrices,
   listRoutes,
-  type Price,
   removePrice,
   removeRoute,
   type Route,
@@ -43,15 +39,9 @@ export {
   setRoute,
   takeOutOfRoutes,
 } from "./routing-changes.ts";
-export {
-  carriersWaitedFor,
-  type CarrierQueue,
-  measureCarrierQueues,
-  measureQueue,
-  type QueueDepth,
-} from "./queue-depth.ts";
+export { carriersWaitedFor, measureCarrierQueues, measureQueue } from "./queue-depth.ts";
 export { judgeRecipient } from "./recipient.ts";
-export { type SendDeps, sendMessages } from "./send.ts";
+export { sendMessages } from "./send.ts";
 export { tracedAccept } from "./trace-accept.ts";
 export { foreignText, eventBody, type StatusChange } from "./event-body.ts";
 export { accountOf, hostKey, lanesOf } from "./host-key.ts";

@@ -240,7 +240,7 @@ const GENERIC_PLANS = [
   "random_page_cost=1.1",
 ];
 
-export function poolConfig(options: DatabaseOptions): pg.PoolConfig {
+function poolConfig(options: DatabaseOptions): pg.PoolConfig {
   const { url, maxConnections, applicationName = "posthorn", statementTimeoutMs = 5_000 } = options;
   return {
     connectionString: url,

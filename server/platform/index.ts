@@ -3,15 +3,11 @@
  * secrets, and the PostgreSQL that comes along. Nothing about text messages, but that a message's trace
  * has its id, and that the log knows our keys and secrets by their looks, to leave them out.
  */
-export { type Batcher, batcher, orEach } from "./batcher.ts";
+export { batcher, orEach } from "./batcher.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export { type Database, openDatabase, type Queryable, type Transaction } from "./database.ts";
-export {
-  type EmbeddedPostgres,
-  type EmbeddedPostgresDeps,
-  startEmbeddedPostgres,
-} from "./embedded-postgres.ts";
-export { findRunningPostgres, type RunningPostgres } from "./embedded-postgres/running.ts";
+export { type EmbeddedPostgres, startEmbeddedPostgres } from "./embedded-postgres.ts";
+export { findRunningPostgres } from "./embedded-postgres/running.ts";
 export { checkSurroundings } from "./embedded-postgres/surroundings.ts";
 export { syncFolder } from "./embedded-postgres/sync-folder.ts";
 export { Unfit } from "./embedded-postgres/unfit.ts";
@@ -30,10 +26,10 @@ export { connectToPrimary, databasePorts } from "./primary.ts";
 export { deriveKey, KEY_FILE, Secret, type SecretBox, secretBox } from "./secret.ts";
 export { nearest } from "./nearest.ts";
 export { remembering } from "./remember.ts";
-export { readCollectorHeaders, type SpanExport, spanExport } from "./span-export.ts";
+export { readCollectorHeaders, spanExport } from "./span-export.ts";
 export { isoTime } from "./timestamp.ts";
 export { rawSql, type Sql, sql } from "./sql.ts";
-export { type SupervisedPostgres, superviseEmbeddedPostgres } from "./supervised-postgres.ts";
+export { superviseEmbeddedPostgres } from "./supervised-postgres.ts";
 export {
   newSpanId,
   type Span,

@@ -29,12 +29,6 @@ export function listCarriers(db: Queryable): Promise<CarrierRow[]> {
   );
 }
 
-export async function findCarrier(db: Queryable, name: string): Promise<CarrierRow | undefined> {
-  const [carrier] = await db.query<CarrierRow>(sql`
-    select ${columns} from carriers where name = ${name} and removed_at is null`);
-  return carrier;
-}
-
 type CarrierName = Pick<CarrierRow, "name" | "kind"> & { carrierId: string };
 
 /** By their ids, also carriers that were removed: messages remember who carried them. */

@@ -10,7 +10,6 @@ export {
   addSimulator,
   type CarrierRow,
   changeCarrier,
-  findCarrier,
   findCarrierNames,
   listCarriers,
   onlyReceives,
@@ -22,11 +21,4 @@ export { submissionHistory } from "./history.ts";
 export { observeSending } from "./observe.ts";
 export { openCarrier } from "./open-carrier.ts";
 export { testCarrier } from "./test-carrier.ts";
-export {
-  forgetKilledNodes,
-  listNodes,
-  livingSenders,
-  type NodeInfo,
-  type NodeRow,
-  presence,
-} from "./nodes.ts";
+export { forgetKilledNodes, listNodes, livingSenders, presence } from "./nodes.ts";

@@ -2,7 +2,7 @@ import { headOf, type Headers, wordsOf } from "./answer-head.ts";
 import { ChunkedBody } from "./chunked-body.ts";
 
 /** Of the status line and headers; of 1xx answers before them; of trailers. */
-export const MAX_HEADER_OCTETS = 16 * 1024;
+const MAX_HEADER_OCTETS = 16 * 1024;
 /** Read at most; what follows cannot change the outcome, so the connection is ended. */
 const MAX_BODY_OCTETS = 64 * 1024;
 /** Kept of it, for people to read. */

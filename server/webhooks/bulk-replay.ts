@@ -61,7 +61,7 @@ type Unfinished = {
 };
 
 /** Queues the next page of a bulk replay; false where it is finished, or another process is at it. */
-export function continueReplay(db: Database, replayId: string): Promise<boolean> {
+function continueReplay(db: Database, replayId: string): Promise<boolean> {
   return db.transaction(async (tx) => {
     // Skipped while another process is at it: that one goes on.
     const [replay] = await tx.query<Unfinished>(sql`

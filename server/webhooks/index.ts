@@ -12,7 +12,7 @@ export { trust } from "./egress/trust.ts";
 export { webhookHeaders } from "./headers.ts";
 export { laneKeeper, type Lanes } from "./lanes.ts";
 export { outcomeClass } from "./outcome.ts";
-export { type Post, poster } from "./post.ts";
+export { poster } from "./post.ts";
 export { MAX_ATTEMPTS } from "./schedule.ts";
 export { type DeliveryLoop, deliveryLoop } from "./delivery-loop.ts";
 export { webhookHistory } from "./history.ts";

@@ -8,7 +8,7 @@ import { type Column } from "../../ui/listing.tsx";
 import { StatusBadge } from "../../ui/status-badge.tsx";
 import { Time } from "../../ui/time.tsx";
 
-export function MessageLink({ row, children }: { row: ConsoleMessage; children: React.ReactNode }) {
+function MessageLink({ row, children }: { row: ConsoleMessage; children: React.ReactNode }) {
   return (
     <TextLink
       from="/messages"

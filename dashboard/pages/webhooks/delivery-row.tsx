@@ -7,7 +7,7 @@ import { TextLink } from "../../ui/link.tsx";
 import { type Column } from "../../ui/listing.tsx";
 import { Time } from "../../ui/time.tsx";
 
-export const DELIVERY_COLOR: Record<WebhookDelivery["state"], string> = {
+const DELIVERY_COLOR: Record<WebhookDelivery["state"], string> = {
   waiting: "gray",
   retrying: "yellow",
   delivered: "teal",
@@ -24,13 +24,7 @@ export function DeliveryState({ state }: { state: WebhookDelivery["state"] }) {
   );
 }
 
-export function DeliveryLink({
-  row,
-  children,
-}: {
-  row: WebhookDelivery;
-  children: React.ReactNode;
-}) {
+function DeliveryLink({ row, children }: { row: WebhookDelivery; children: React.ReactNode }) {
   return (
     <TextLink
       from="/webhooks"

@@ -65,7 +65,7 @@ export async function findSession(
   return session;
 }
 
-export function isAlive(now: Date) {
+function isAlive(now: Date) {
   return sql`
     s.seen_at > ${now}::timestamptz - make_interval(hours => ${IDLE_HOURS})
     and s.created_at > ${now}::timestamptz - make_interval(days => ${LIFE_DAYS})

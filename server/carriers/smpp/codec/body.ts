@@ -191,12 +191,12 @@ export function readId(frame: Buffer): string {
   return readLatin1(frame, HEADER_OCTETS, stringEnd(frame, HEADER_OCTETS));
 }
 
-export function idOctets(id: string): number {
+function idOctets(id: string): number {
   return HEADER_OCTETS + id.length + 1;
 }
 
 /** Writes a PDU whose body is one string; answers where it ends. */
-export function writeId(buffer: Buffer, start: number, head: Head, id: string): number {
+function writeId(buffer: Buffer, start: number, head: Head, id: string): number {
   const end = writeString(buffer, start + HEADER_OCTETS, id);
   writeHeader(buffer, start, end, head);
   return end;
