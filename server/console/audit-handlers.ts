@@ -1,11 +1,11 @@
 import { type AuditFilter, type AuditRow, browseAudit, findAccounts } from "#accounts";
 import type { AuditEntry } from "#contract";
-import { type Database, isId, type Position, type Queryable } from "#platform";
+import { type Database, isId, type Queryable } from "#platform";
 import { findActors } from "./actors.ts";
 import type { ConsoleHandlers, CsvAnswer } from "./console-call.ts";
-import { csvLine } from "./csv.ts";
+import { type Columns, csvOf } from "./csv.ts";
 import { judgeTime, nulFaults, refuseFields } from "./field-problems.ts";
-import type { Pager } from "./paging.ts";
+import { allPages, type Page, type Pager } from "./paging.ts";
 
 type Asked = {
   accountId?: string;
@@ -16,25 +16,25 @@ type Asked = {
   before?: string;
 };
 
-const MAX_CSV_ROWS = 100_000;
-const CSV_PAGE = 1_000;
-
 /** The audit log: who changed what, and when. */
 export function auditHandlers({ db, pager }: { db: Database; pager: Pager }) {
+  const listed = (filter: AuditFilter) => ({
+    boundTo: ["audit", filter],
+    browse: (page: Page) => browseAudit(db, { filter, ...page }),
+    idOf: (row: AuditRow) => row.audit_id,
+  });
+
   return {
     async listAudit({ query }) {
       const { limit: _limit, cursor: _cursor, ...asked } = query;
-      const filter = filterOf(asked);
-      const { rows, cursors } = await pager.list(query, {
-        boundTo: ["audit", filter],
-        browse: (page) => browseAudit(db, { filter, ...page }),
-        idOf: (row) => row.audit_id,
-      });
+      const { rows, cursors } = await pager.list(query, listed(filterOf(asked)));
       return { data: await present(db, rows), ...cursors };
     },
 
     exportAudit({ query }): Promise<CsvAnswer> {
-      return Promise.resolve({ fileName: "audit.csv", lines: csvOf(db, filterOf(query)) });
+      const pages = allPages(listed(filterOf(query)));
+      const lines = csvOf({ columns: csvColumns, pages, show: (rows) => present(db, rows) });
+      return Promise.resolve({ fileName: "audit.csv", lines });
     },
   } satisfies Partial<ConsoleHandlers>;
 }
@@ -85,39 +85,14 @@ async function present(db: Queryable, rows: AuditRow[]): Promise<AuditEntry[]> {
   }));
 }
 
-async function* csvOf(db: Database, filter: AuditFilter): AsyncGenerator<string> {
-  yield csvLine([
-    "auditId",
-    "at",
-    "account",
-    "actor",
-    "address",
-    "action",
-    "objectId",
-    "details",
-    "requestId",
-  ]);
-  let position: Position = null;
-  for (let written = 0; written < MAX_CSV_ROWS; written += CSV_PAGE) {
-    const rows: AuditRow[] = await browseAudit(db, { filter, position, limit: CSV_PAGE - 1 });
-    for (const entry of await present(db, rows)) {
-      const { auditId, at, accountName, actor, address, action, objectId, details, requestId } =
-        entry;
-      const told = JSON.stringify(details);
-      yield csvLine([
-        auditId,
-        at,
-        accountName,
-        actor.name,
-        address,
-        action,
-        objectId,
-        told,
-        requestId,
-      ]);
-    }
-    const last = rows.at(-1);
-    if (!last || rows.length < CSV_PAGE) return;
-    position = { direction: "older", id: last.audit_id };
-  }
-}
+const csvColumns: Columns<AuditEntry> = {
+  auditId: ({ auditId }) => auditId,
+  at: ({ at }) => at,
+  account: ({ accountName }) => accountName,
+  actor: ({ actor }) => actor.name,
+  address: ({ address }) => address,
+  action: ({ action }) => action,
+  objectId: ({ objectId }) => objectId,
+  details: ({ details }) => JSON.stringify(details),
+  requestId: ({ requestId }) => requestId,
+};

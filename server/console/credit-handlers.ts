@@ -2,9 +2,9 @@ import { findAccount } from "#accounts";
 import type { LedgerEntry } from "#contract";
 import { browseLedger, type LedgerFilter, ledgerOfMonth, type LedgerRow } from "#credits";
 import { type Clock, type Database, isId, type Queryable } from "#platform";
-import { type ActorNames, findActors } from "./actors.ts";
+import { findActors } from "./actors.ts";
 import type { ConsoleHandlers, CsvAnswer } from "./console-call.ts";
-import { csvLine } from "./csv.ts";
+import { type Columns, csvOf } from "./csv.ts";
 import { refuseFields } from "./field-problems.ts";
 import type { Pager } from "./paging.ts";
 import { readUse } from "./stats/sums.ts";
@@ -47,18 +47,12 @@ export function creditHandlers({ db, clock, pager }: Deps) {
         },
         idOf: ({ seq }) => idOf(seq),
       });
-      const actors = await findActors(
-        db,
-        rows.map(({ actor }) => actor),
-      );
-      return {
-        data: rows.map((row) => presentEntry(row, actors)),
-        ...cursors,
-      };
+      return { data: await presentEntries(db, rows), ...cursors };
     },
 
     exportLedger({ account: { accountId }, query: { month } }): Promise<CsvAnswer> {
-      const lines = csvOf(db, accountId, monthOf(month));
+      const pages = ledgerOfMonth(db, { accountId, month: monthOf(month) });
+      const lines = csvOf({ columns: csvColumns, pages, show: (rows) => presentEntries(db, rows) });
       return Promise.resolve({ fileName: `ledger-${month}.csv`, lines });
     },
   } satisfies Partial<ConsoleHandlers>;
@@ -91,8 +85,12 @@ function seqOf(id: string): number {
   return Number.parseInt(id.slice(-12), 16);
 }
 
-function presentEntry(row: LedgerRow, actors: ActorNames): LedgerEntry {
-  return {
+async function presentEntries(db: Queryable, rows: LedgerRow[]): Promise<LedgerEntry[]> {
+  const actors = await findActors(
+    db,
+    rows.map(({ actor }) => actor),
+  );
+  return rows.map((row) => ({
     seq: row.seq,
     at: row.created_at.toISOString(),
     kind: row.kind,
@@ -101,23 +99,16 @@ function presentEntry(row: LedgerRow, actors: ActorNames): LedgerEntry {
     messageId: row.message_id,
     note: row.note,
     actor: row.actor === null ? null : actors(row.actor),
-  };
+  }));
 }
 
-async function* csvOf(
-  db: Database,
-  accountId: string,
-  month: { from: Date; to: Date },
-): AsyncGenerator<string> {
-  yield csvLine(["seq", "at", "kind", "amount", "balanceAfter", "messageId", "note", "actor"]);
-  for await (const rows of ledgerOfMonth(db, { accountId, month })) {
-    const actors = await findActors(
-      db,
-      rows.map(({ actor }) => actor),
-    );
-    for (const entry of rows.map((row) => presentEntry(row, actors))) {
-      const { seq, at, kind, amount, balanceAfter, messageId, note, actor } = entry;
-      yield csvLine([seq, at, kind, amount, balanceAfter, messageId, note, actor?.name ?? null]);
-    }
-  }
-}
+const csvColumns: Columns<LedgerEntry> = {
+  seq: ({ seq }) => seq,
+  at: ({ at }) => at,
+  kind: ({ kind }) => kind,
+  amount: ({ amount }) => amount,
+  balanceAfter: ({ balanceAfter }) => balanceAfter,
+  messageId: ({ messageId }) => messageId,
+  note: ({ note }) => note,
+  actor: ({ actor }) => actor?.name ?? null,
+};

@@ -1,5 +1,27 @@
 type Cell = string | number | null;
 
+/** By its name at the head of the file, what each column says of a row. */
+export type Columns<Row> = Record<string, (row: Row) => Cell>;
+
+/** A file of all pages, its header first. */
+export async function* csvOf<Row, Shown>({
+  columns,
+  pages,
+  show,
+}: {
+  columns: Columns<Shown>;
+  pages: AsyncIterable<Row[]>;
+  show: (rows: Row[]) => Promise<Shown[]>;
+}): AsyncGenerator<string> {
+  const cells = Object.values(columns);
+  yield csvLine(Object.keys(columns));
+  for await (const rows of pages) {
+    for (const shown of await show(rows)) yield csvLine(cells.map((cell) => cell(shown)));
+    // Where nothing fits for long: a reader who has gone is noticed only when something is handed on.
+    yield "";
+  }
+}
+
 /**
  * One line of CSV. A text that a spreadsheet would take for a formula gets an apostrophe before it;
  * numbers are ours and stay as they are.

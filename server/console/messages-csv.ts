@@ -1,80 +1,43 @@
 import type { ConsoleMessage } from "#contract";
 import { type BrowseFilter, browseMessages } from "#messages";
-import type { Database, Position } from "#platform";
-import { csvLine } from "./csv.ts";
+import type { Database } from "#platform";
+import { type Columns, csvOf } from "./csv.ts";
+import { allPages } from "./paging.ts";
 import { type Account, showMessages } from "./show-messages.ts";
 
-/** Rows of one CSV file at most, and read at once. */
-const MAX_CSV_ROWS = 100_000;
-const CSV_PAGE = 1_000;
-
-const CSV_HEADER = [
-  "messageId",
-  "createdAt",
-  "status",
-  "recipient",
-  "sender",
-  "text",
-  "encoding",
-  "segments",
-  "credits",
-  "creditsRefunded",
-  "reference",
-  "errorCode",
-  "carrierCode",
-  "carrier",
-  "key",
-  "sentAt",
-  "deliveredAt",
-];
+const columns: Columns<ConsoleMessage> = {
+  messageId: ({ message }) => message.messageId,
+  createdAt: ({ message }) => message.createdAt,
+  status: ({ message }) => message.status,
+  recipient: ({ message }) => message.recipient,
+  sender: ({ message }) => message.sender,
+  text: ({ message }) => message.text,
+  encoding: ({ message }) => message.encoding,
+  segments: ({ message }) => message.segments,
+  credits: ({ message }) => message.credits,
+  creditsRefunded: ({ message }) => message.creditsRefunded,
+  reference: ({ message }) => message.reference,
+  errorCode: ({ message }) => message.error?.code ?? null,
+  carrierCode: ({ message }) => message.error?.carrierCode ?? null,
+  carrier: ({ carrier }) => carrier?.name ?? null,
+  key: ({ key }) => key?.name ?? null,
+  sentAt: ({ message }) => message.sentAt,
+  deliveredAt: ({ message }) => message.deliveredAt,
+};
 
 /** The messages of a filter, newest first, a page at a time. */
-export async function* messagesCsv(
+export function messagesCsv(
   db: Database,
   account: Account,
   filter: BrowseFilter,
 ): AsyncGenerator<string> {
-  yield csvLine(CSV_HEADER);
   const { accountId } = account;
-  let position: Position = null;
-  let written = 0;
-  while (written < MAX_CSV_ROWS) {
-    const browsed: Awaited<ReturnType<typeof browseMessages>> = await browseMessages(db, {
-      accountId,
-      filter,
-      position,
-      limit: CSV_PAGE - 1,
-    });
-    const { rows, lookedUntil } = browsed;
-    for (const shown of await showMessages(db, rows, account)) yield csvLine(csvCells(shown));
-    // Where nothing fits for long: a reader who has gone is noticed only when something is handed on.
-    yield "";
-    written += rows.length;
-    const isFull = rows.length === CSV_PAGE;
-    const id: string | null | undefined = isFull ? rows.at(-1)?.message_id : lookedUntil;
-    if (id === null || id === undefined) return;
-    position = { direction: "older", id };
-  }
-}
-
-function csvCells({ message, key, carrier }: ConsoleMessage) {
-  return [
-    message.messageId,
-    message.createdAt,
-    message.status,
-    message.recipient,
-    message.sender,
-    message.text,
-    message.encoding,
-    message.segments,
-    message.credits,
-    message.creditsRefunded,
-    message.reference,
-    message.error?.code ?? null,
-    message.error?.carrierCode ?? null,
-    carrier?.name ?? null,
-    key?.name ?? null,
-    message.sentAt,
-    message.deliveredAt,
-  ];
+  return csvOf({
+    columns,
+    pages: allPages({
+      browse: (page) => browseMessages(db, { accountId, filter, ...page }),
+      idOf: ({ message_id }) => message_id,
+    }),
+    show: (rows) => showMessages(db, rows, account),
+  });
 }
