@@ -48,14 +48,22 @@ export function presentAttempt(
   { role, version }: { role: MemberRole; version: string },
 ): Exchange {
   const isShown = role !== "viewer";
+  const shown = isShown ? row : { ...row, answer_headers: null, answer: null };
+  return presentExchange(shown, headersOfAttempt(delivery, row, version));
+}
+
+function presentExchange(
+  row: Omit<AttemptRow, "replay_id" | "ended">,
+  requestHeaders: Record<string, string>,
+): Exchange {
   return {
     attempt: row.attempt,
     at: row.at.toISOString(),
-    requestHeaders: listHeaders(headersOfAttempt(delivery, row, version)),
+    requestHeaders: listHeaders(requestHeaders),
     address: row.address,
     httpStatus: row.http_status,
-    responseHeaders: listHeaders((isShown && row.answer_headers) || {}),
-    responseBody: isShown ? (row.answer?.toString() ?? null) : null,
+    responseHeaders: listHeaders(row.answer_headers ?? {}),
+    responseBody: row.answer?.toString() ?? null,
     timings: {
       dnsMs: rounded(row.dns_ms),
       connectMs: rounded(row.connect_ms),
@@ -68,9 +76,9 @@ export function presentAttempt(
   };
 }
 
-function listHeaders(headers: Record<string, string | string[] | undefined>) {
+function listHeaders(headers: Record<string, string | string[]>) {
   return Object.entries(headers).flatMap(([name, value]) =>
-    [value ?? []].flat().map((each) => ({ name, value: each })),
+    [value].flat().map((each) => ({ name, value: each })),
   );
 }
 
@@ -99,28 +107,21 @@ export function presentTest(tested: TestedEvent) {
 }
 
 function presentTestAttempt(tested: Extract<TestedEvent, { outcome: "sent" }>): Exchange {
-  const { attempt, at, headers } = tested;
-  const { outcome, timings } = attempt;
-  const errorClass = outcomeClass(outcome);
-  return {
+  const { outcome, timings, status, address, answer } = tested.attempt;
+  const row = {
     attempt: 1,
-    at: at.toISOString(),
-    requestHeaders: listHeaders(headers),
-    address: attempt.address,
-    httpStatus: attempt.status,
-    responseHeaders: listHeaders(attempt.answer?.headers ?? {}),
-    responseBody: attempt.answer?.body.toString() ?? null,
-    timings: {
-      dnsMs: rounded(timings.dnsMs),
-      connectMs: rounded(timings.connectMs),
-      tlsMs: rounded(timings.tlsMs),
-      firstByteMs: rounded(timings.firstByteMs),
-      totalMs: Math.round(timings.totalMs),
-    },
-    errorClass,
-    error: attemptInWords({
-      error_class: errorClass,
-      error: "detail" in outcome ? outcome.detail : null,
-    }),
+    at: tested.at,
+    http_status: status,
+    error_class: outcomeClass(outcome),
+    error: "detail" in outcome ? outcome.detail : null,
+    dns_ms: timings.dnsMs,
+    connect_ms: timings.connectMs,
+    tls_ms: timings.tlsMs,
+    first_byte_ms: timings.firstByteMs,
+    total_ms: timings.totalMs,
+    address,
+    answer_headers: answer?.headers ?? null,
+    answer: answer?.body ?? null,
   };
+  return presentExchange(row, tested.headers);
 }
