@@ -5,7 +5,7 @@
  */
 import { parseArgs } from "node:util";
 import { type Database, rawSql, sql, systemClock } from "#platform";
-import { type Filter, listMessages } from "../server/messages/browse.ts";
+import { type Filter, listMessages, NO_MESSAGE_FILTER } from "../server/messages/browse.ts";
 import { findMessage } from "../server/messages/read.ts";
 import { fill } from "./fill.ts";
 import { inWorld, makeAccounts } from "./world.ts";
@@ -24,13 +24,6 @@ const pages = Number(values.pages);
 const FEW = 10;
 const RECIPIENT = "4915100000007";
 const REFERENCE = "order-7";
-const EVERYTHING: Filter = {
-  statuses: null,
-  recipient: null,
-  reference: null,
-  createdAfter: null,
-  createdBefore: null,
-};
 
 await inWorld(async (world) => {
   const db = world.openDatabase({ maxConnections: 2, statementTimeoutMs: 0 });
@@ -75,7 +68,12 @@ async function measureAll(db: Database, accountId: string): Promise<Record<strin
   const page =
     (filter: Partial<Filter>, beforeId: string | null = null) =>
     () =>
-      listMessages(db, { accountId, filter: { ...EVERYTHING, ...filter }, beforeId, limit: FEW });
+      listMessages(db, {
+        accountId,
+        filter: { ...NO_MESSAGE_FILTER, ...filter },
+        beforeId,
+        limit: FEW,
+      });
   const kinds: Record<string, (n: number) => Promise<unknown>> = {
     "the first page": page({}),
     "a page behind a cursor": (n) => page({}, ids[n % ids.length])(),

@@ -1,4 +1,4 @@
-import { idFloor, type Position, type Queryable, sideOf, type Sql, sql } from "#platform";
+import { allOf, idFloor, type Position, type Queryable, sideOf, type Sql, sql } from "#platform";
 
 export type AuditRow = {
   audit_id: string;
@@ -36,7 +36,7 @@ export function browseAudit(
 
 function conditions(filter: AuditFilter, position: Position): Sql {
   const { accountId, actor, actions, objectId, after, before } = filter;
-  const all = [
+  return allOf([
     ...(position ? [sql`l.audit_id ${sideOf(position).beyond} ${position.id}`] : []),
     ...(accountId === null ? [] : [sql`l.account_id = ${accountId}`]),
     ...(actor === null ? [] : [sql`l.actor = ${actor}`]),
@@ -44,8 +44,7 @@ function conditions(filter: AuditFilter, position: Position): Sql {
     ...(objectId === null ? [] : [sql`l.object_id = ${objectId}`]),
     ...(after === null ? [] : [sql`l.audit_id >= ${idFloor(after)}`]),
     ...(before === null ? [] : [sql`l.audit_id < ${idFloor(before)}`]),
-  ];
-  return all.reduce((sum, condition) => sql`${sum} and ${condition}`, sql`true`);
+  ]);
 }
 
 /** One action is found in the order of the page by its index; of several, that order would be lost. */

@@ -2,20 +2,12 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { Readable } from "node:stream";
 import { test } from "node:test";
+import { NO_MESSAGE_FILTER } from "#messages";
 import { type Database, type Sql, sql } from "#platform";
 import { startApi } from "../../test/support/api.ts";
 import { messagesCsv } from "./messages-csv.ts";
 
-const NOBODYS = {
-  statuses: null,
-  recipient: null,
-  reference: null,
-  createdAfter: null,
-  createdBefore: null,
-  errorCodes: null,
-  keyId: null,
-  sender: "zzz",
-};
+const NOBODYS = { ...NO_MESSAGE_FILTER, sender: "zzz" };
 
 test("an export that nothing fits looks no further once its reader has gone", async () => {
   await using api = await startApi();

@@ -1,6 +1,6 @@
 import { browseKeys, countKeys, findAccount } from "#accounts";
 import { type Alert, EXPIRES_SOON_DAYS } from "#contract";
-import { browseMessages } from "#messages";
+import { browseMessages, NO_MESSAGE_FILTER } from "#messages";
 import { type Clock, type Database } from "#platform";
 import { listCarriers, readCarrierStates } from "#sending";
 import { countWaiting } from "#webhooks";
@@ -99,7 +99,7 @@ export function statsHandlers(deps: Deps) {
       const now = clock.now();
       const [keys, messages, firsts, members, invitations] = await Promise.all([
         countKeys(db, { accountId, now }),
-        browseMessages(db, { accountId, filter: ALL, position: null, limit: 1 }),
+        browseMessages(db, { accountId, filter: NO_MESSAGE_FILTER, position: null, limit: 1 }),
         readFirsts(db, accountId),
         listMembers(db, accountId),
         listInvitations(db, accountId, now),
@@ -114,17 +114,6 @@ export function statsHandlers(deps: Deps) {
     },
   } satisfies Partial<ConsoleHandlers>;
 }
-
-const ALL = {
-  statuses: null,
-  recipient: null,
-  reference: null,
-  createdAfter: null,
-  createdBefore: null,
-  errorCodes: null,
-  keyId: null,
-  sender: null,
-};
 
 function readSpan(asked: Asked, now: Date): Span {
   const [from, to] = [judgeTime(asked.from), judgeTime(asked.to)];

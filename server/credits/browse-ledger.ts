@@ -1,4 +1,5 @@
 import {
+  allOf,
   type Looked,
   lookThrough,
   type Position,
@@ -44,15 +45,14 @@ export function browseLedger(
 function windowOf(accountId: string, filter: LedgerFilter, position: Position<number>): Sql {
   const { kinds, messageId, month } = filter;
   const isByPeople = kinds?.every((kind) => kind === "topup" || kind === "adjustment") ?? false;
-  const conditions = [
+  return allOf([
     sql`l.account_id = ${accountId}`,
     ...(position ? [sql`l.seq ${sideOf(position).beyond} ${position.id}`] : []),
     ...(messageId === null ? [] : [sql`l.message_id = ${messageId}`]),
     // In these words the planner knows the index of what people booked.
     ...(isByPeople ? [sql`l.kind in ('topup', 'adjustment')`] : []),
     ...(month ? [inMonth(accountId, month)] : []),
-  ];
-  return conditions.reduce((all, condition) => sql`${all} and ${condition}`);
+  ]);
 }
 
 function inMonth(accountId: string, { from, to }: { from: Date; to: Date }): Sql {

@@ -28,6 +28,17 @@ export type BrowseFilter = Filter & {
   sender: string | null;
 };
 
+export const NO_MESSAGE_FILTER: BrowseFilter = {
+  statuses: null,
+  recipient: null,
+  reference: null,
+  createdAfter: null,
+  createdBefore: null,
+  errorCodes: null,
+  keyId: null,
+  sender: null,
+};
+
 /**
  * Messages on one side of a position. Walks an index that begins with the account, so the cost of a
  * page does not grow with the table; what no index holds is looked for among a bounded number of
@@ -68,7 +79,7 @@ export async function listMessages(
 ): Promise<Page> {
   const { rows, lookedUntil } = await browseMessages(db, {
     accountId,
-    filter: { ...filter, errorCodes: null, keyId: null, sender: null },
+    filter: { ...NO_MESSAGE_FILTER, ...filter },
     position: beforeId === null ? null : { direction: "older", id: beforeId },
     limit,
   });

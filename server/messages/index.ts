@@ -4,7 +4,7 @@
  * Never talks to a carrier or a receiver: those who do ask what is due and report back.
  */
 export { acceptor, type Intake } from "./acceptor.ts";
-export { type BrowseFilter, browseMessages } from "./browse.ts";
+export { type BrowseFilter, browseMessages, NO_MESSAGE_FILTER } from "./browse.ts";
 export { concatReferences } from "./concat-reference.ts";
 export { cursors } from "./cursor.ts";
 export { messageHandlers, readFilter, sendRefinements } from "./handlers.ts";

@@ -28,7 +28,7 @@ export { nearest } from "./nearest.ts";
 export { remembering } from "./remember.ts";
 export { readCollectorHeaders, spanExport } from "./span-export.ts";
 export { isoTime } from "./timestamp.ts";
-export { rawSql, type Sql, sql } from "./sql.ts";
+export { allOf, rawSql, type Sql, sql } from "./sql.ts";
 export { superviseEmbeddedPostgres } from "./supervised-postgres.ts";
 export {
   newSpanId,

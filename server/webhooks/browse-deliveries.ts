@@ -1,6 +1,7 @@
 import type { EventName } from "#contract";
 import { eventId, type EventKey, lanesOf, parseEventId } from "#messages";
 import {
+  allOf,
   idFloor,
   type Looked,
   type Position,
@@ -116,7 +117,7 @@ function boundsOf(position: Position, { messageId, createdBefore }: DeliveryFilt
   const at = position === null ? undefined : parseEventId(position.id);
   const latest =
     createdBefore && idFloor(new Date(createdBefore.getTime() + MAX_CLOCK_DIFFERENCE_MS));
-  const conditions = [
+  return allOf([
     ...(at
       ? [
           sql`(k.message_id, k.sequence) ${sideOf(position).beyond} (${at.messageId}::uuid, ${at.sequence}::smallint)`,
@@ -124,8 +125,7 @@ function boundsOf(position: Position, { messageId, createdBefore }: DeliveryFilt
       : []),
     ...(messageId === null ? [] : [sql`k.message_id = ${messageId}`]),
     ...(latest === null ? [] : [sql`k.message_id < ${latest}`]),
-  ];
-  return conditions.reduce((all, condition) => sql`${all} and ${condition}`, sql`true`);
+  ]);
 }
 
 function isWanted(row: DeliveryRow, filter: DeliveryFilter): boolean {

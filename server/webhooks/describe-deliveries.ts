@@ -40,16 +40,11 @@ type Live = EventKey & {
   replay_id: string | null;
 };
 
-type Tried = EventKey & {
-  attempt: number;
-  at: Date;
-  replay_id: string | null;
-  http_status: number | null;
-  error_class: string | null;
-  error: string | null;
-  total_ms: number;
-  ended: Ended | null;
-};
+type Tried = EventKey &
+  Pick<
+    AttemptRow,
+    "attempt" | "at" | "replay_id" | "http_status" | "error_class" | "error" | "total_ms" | "ended"
+  >;
 
 /** Describes deliveries of an account, in the order given; those that are unknown are left out. */
 export async function describeDeliveries(

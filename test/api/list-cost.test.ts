@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { Client } from "pg";
 import { type Queryable, rawSql, type Sql, sql } from "#platform";
-import { type Filter, listMessages } from "../../server/messages/browse.ts";
+import { type Filter, listMessages, NO_MESSAGE_FILTER } from "../../server/messages/browse.ts";
 import { findMessage } from "../../server/messages/read.ts";
 import { startApi } from "../support/api.ts";
 
@@ -12,13 +12,6 @@ after(() => api[Symbol.asyncDispose]());
 const ROWS = 20_000;
 /** Few enough for the time limit of a statement, however busy the machine is. */
 const AT_ONCE = 2_000;
-const everything: Filter = {
-  statuses: null,
-  recipient: null,
-  reference: null,
-  createdAfter: null,
-  createdBefore: null,
-};
 
 /** One account with most of the rows, over four months, beside another one. */
 before(async () => {
@@ -53,7 +46,7 @@ async function plansOf(filter: Partial<Filter>, beforeId: string | null): Promis
   const plans: Plans = { asRun: [], generic: [] };
   const page = await listMessages(explaining(plans), {
     accountId: api.accountId,
-    filter: { ...everything, ...filter },
+    filter: { ...NO_MESSAGE_FILTER, ...filter },
     beforeId,
     limit: 25,
   });
