@@ -209,7 +209,13 @@ export async function makeAccounts(
     const made = await createAccount(db, { name: `bench ${n}`, secrets, ...by });
     const { accountId, signingSecret } = made;
     await bookCredits(db, { accountId, kind: "topup", amount: 1e9, note: "bench", ...by });
-    const wish = { accountId, name: "bench", scopes: ["messages:send"], expiresAt: null, ...by };
+    const wish = {
+      accountId,
+      name: "bench",
+      scopes: ["messages:send"] as const,
+      expiresAt: null,
+      ...by,
+    };
     const created = await createKey(db, wish);
     if (created.outcome !== "created") throw new Error("The key was not made.");
     accounts.push({ accountId, signingSecret, key: created.key });

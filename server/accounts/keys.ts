@@ -1,4 +1,4 @@
-import { scopes as knownScopes } from "#contract/words";
+import type { Scope } from "#contract";
 import { type Database, isId, newId, type Queryable, sql } from "#platform";
 import { type Actor, actorName, recordAudit } from "./audit-log.ts";
 import { countKeys } from "./browse-keys.ts";
@@ -10,7 +10,7 @@ import { judgeName } from "./names.ts";
 export type NewKey = {
   accountId: string;
   name: string;
-  scopes: readonly string[];
+  scopes: readonly Scope[];
   expiresAt: Date | null;
   actor: Actor;
   now: Date;
@@ -22,12 +22,9 @@ export type CreatedKey =
   | { outcome: "limit_reached" };
 
 /** Words for everything wrong with a key to be made; none where it is fine. */
-export function judgeNewKey({ name, scopes, expiresAt, now }: NewKey): string[] {
-  const strange = scopes.filter((scope) => !(knownScopes as readonly string[]).includes(scope));
+export function judgeNewKey({ name, expiresAt, now }: NewKey): string[] {
   return [
     ...judgeName(name),
-    ...(scopes.length === 0 ? [`Name at least one scope: ${knownScopes.join(" or ")}.`] : []),
-    ...strange.map((scope) => `There is no scope ${scope}; known are ${knownScopes.join(", ")}.`),
     ...(expiresAt && expiresAt <= now ? ["The expiry must be in the future."] : []),
   ];
 }

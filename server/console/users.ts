@@ -1,6 +1,5 @@
 import { type Actor, judgeName, recordAudit } from "#accounts";
 import type { MemberRole } from "#contract";
-import { memberRoles } from "#contract/words";
 import {
   type Database,
   isId,
@@ -107,7 +106,7 @@ export type UserRequest = {
   name?: string;
   password: string;
   accountId: string;
-  role: string;
+  role: MemberRole;
   isOperator: boolean;
   actor: Actor;
   now: Date;
@@ -125,12 +124,7 @@ export async function createUser(
 ): Promise<CreatedUser> {
   const { email, password, accountId, role, isOperator, actor, now } = wish;
   const name = wish.name ?? plainEmail(email).split("@")[0] ?? "";
-  const problems = [
-    ...judgeEmail(email),
-    ...judgeName(name),
-    ...judgePassword(password, email),
-    ...(isRole(role) ? [] : [`There is no role ${role}; known are ${memberRoles.join(", ")}.`]),
-  ];
+  const problems = [...judgeEmail(email), ...judgeName(name), ...judgePassword(password, email)];
   if (problems.length > 0) return { outcome: "invalid", problems };
   if (!isId(accountId)) return { outcome: "account_unknown" };
   const passwordHash = await passwords.hash(password);
@@ -138,7 +132,7 @@ export async function createUser(
     return await db.transaction(async (tx) => {
       const userId = await insertUser(tx, { email, name, passwordHash, isOperator, now });
       if (userId === undefined) return { outcome: "email_taken" };
-      await insertMembership(tx, { accountId, userId, role: role as MemberRole, now });
+      await insertMembership(tx, { accountId, userId, role, now });
       // With an operator there is nothing left to set up.
       if (isOperator) await completeInstallation(tx, now);
       const details = { email: plainEmail(email), role, isOperator };
@@ -156,10 +150,6 @@ export async function createUser(
     if (violates(error, "memberships_account_id_fkey")) return { outcome: "account_unknown" };
     throw error;
   }
-}
-
-function isRole(role: string): role is MemberRole {
-  return (memberRoles as readonly string[]).includes(role);
 }
 
 export async function insertMembership(

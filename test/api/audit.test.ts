@@ -349,7 +349,7 @@ async function fillWithGoodData(db: TestDatabase): Promise<void> {
   await bookCredits(db, { accountId, kind: "topup", amount: 100, note: "test", actor, now });
   const rotation = { overlapHours: 24, dropsPrevious: false };
   await rotateSigningSecret(db, { accountId, ...rotation, actor, now, secrets });
-  const wish = { accountId, scopes: ["messages:send"], expiresAt: null, actor, now };
+  const wish = { accountId, scopes: ["messages:send"] as const, expiresAt: null, actor, now };
   const used = await createKey(db, { ...wish, name: "used" });
   const dropped = await createKey(db, { ...wish, name: "dropped" });
   assert.ok(used.outcome === "created" && dropped.outcome === "created");

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import { after, test } from "node:test";
 import { createKey, listKeys, maskKey } from "#accounts";
-import { operations } from "#contract";
+import { operations, type Scope } from "#contract";
 import { sql } from "#platform";
 import { problemOf } from "../support/answers.ts";
 import { startApi, type TestKey } from "../support/api.ts";
@@ -41,7 +41,7 @@ function callAll(key: string | undefined, api = one, body: unknown = message) {
   });
 }
 
-async function newKey(accountId: string, options: { expiresAt?: Date; scopes?: string[] } = {}) {
+async function newKey(accountId: string, options: { expiresAt?: Date; scopes?: Scope[] } = {}) {
   return one.createKey({ accountId, ...options });
 }
 
@@ -257,7 +257,7 @@ test("an account has at most 50 active keys, however many are asked for at once"
   const wish = {
     accountId: account.accountId,
     name: "k",
-    scopes: ["messages:read"],
+    scopes: ["messages:read"] as const,
     expiresAt: null,
     actor: "test",
     now: new Date(),

@@ -114,7 +114,7 @@ async function accountWithCredits(): Promise<string> {
   ];
   const { accountId } = await createAccount(db, { name: "upgraded", actor, now, secrets });
   await bookCredits(db, { accountId, kind: "topup", amount: 100, note: "", actor, now });
-  const scopes = ["messages:send", "messages:read"];
+  const scopes = ["messages:send", "messages:read"] as const;
   const wish = { accountId, name: "before", scopes, expiresAt: null, actor, now };
   const made = await createKey(db, wish);
   return made.outcome === "created" ? made.key : assert.fail(made.outcome);

@@ -52,7 +52,7 @@ export async function startLoad({ world, random, clients, restMs }: Options): Pr
   };
 
   async function makeKey(accountId: string): Promise<void> {
-    const wish = { accountId, name: "storm", scopes: ["messages:send", "messages:read"] };
+    const wish = { accountId, name: "storm", scopes: ["messages:send", "messages:read"] as const };
     const made = await createKey(db, {
       ...wish,
       expiresAt: null,

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { FastifyInstance, InjectOptions } from "fastify";
 import { createAccount, createKey, listKeys, revokeKey } from "#accounts";
+import type { Scope } from "#contract";
 import { bookCredits } from "#credits";
 import { type Clock, type Log, type SecretBox, secretBox, silentLog, systemClock } from "#platform";
 import { compose, type Service } from "../../server/compose.ts";
@@ -45,11 +46,7 @@ export type TestApi = AsyncDisposable & {
   ): Promise<Answer>;
   inject(options: InjectOptions): Promise<Answer>;
   createAccount(credits?: number): Promise<TestKey>;
-  createKey(options?: {
-    accountId?: string;
-    scopes?: string[];
-    expiresAt?: Date;
-  }): Promise<TestKey>;
+  createKey(options?: { accountId?: string; scopes?: Scope[]; expiresAt?: Date }): Promise<TestKey>;
   revoke(keyId: string): Promise<void>;
 };
 
@@ -86,7 +83,7 @@ export async function startApi(options: Options = {}): Promise<TestApi> {
     accountId = first.accountId,
     scopes = ["messages:send", "messages:read"],
     expiresAt,
-  }: { accountId?: string; scopes?: string[]; expiresAt?: Date } = {}): Promise<TestKey> {
+  }: { accountId?: string; scopes?: Scope[]; expiresAt?: Date } = {}): Promise<TestKey> {
     const made = await createKey(db, {
       accountId,
       name: "test",

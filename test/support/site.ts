@@ -3,6 +3,7 @@ import { after } from "node:test";
 import { createAccount, createKey } from "#accounts";
 import { createUser, passwords } from "#console";
 import type { MemberRole, Message, Scope } from "#contract";
+import { scopes as allScopes } from "#contract/words";
 import { bookCredits } from "#credits";
 import { secretBox, sql, systemClock } from "#platform";
 import { buildDashboard } from "../../dashboard/build.ts";
@@ -24,7 +25,7 @@ export type Site = AsyncDisposable & {
   secrets: Secrets;
   account(options?: { name?: string; credits?: number }): Promise<Account>;
   person(name: string, memberships: [Account, MemberRole][], isOperator?: boolean): Promise<Person>;
-  key(account: Account, options?: { name?: string; scopes?: Scope[] }): Promise<string>;
+  key(account: Account, options?: { name?: string; scopes?: readonly Scope[] }): Promise<string>;
   /** By the API, with a key; answers the message as it was accepted. */
   send(key: string, message: object): Promise<Message>;
   /** A browser context of its own, with the guards on. */
@@ -118,7 +119,7 @@ export async function startSite({ settings, address }: Options = {}): Promise<Si
     secrets,
     account,
     person,
-    async key({ accountId }, { name = "Test", scopes = ["messages:send", "messages:read"] } = {}) {
+    async key({ accountId }, { name = "Test", scopes = allScopes } = {}) {
       const made = await createKey(db, {
         accountId,
         name,
