@@ -2,7 +2,7 @@ import { type TSchema, Type } from "typebox";
 import { deliveryErrors, type DeliveryErrorCode } from "./errors.ts";
 import { DeliveryError, MESSAGE_EXAMPLE } from "./message.ts";
 import { Id, Time } from "./schema.ts";
-import { eventNames } from "./words.ts";
+import { eventNames, type ToldStatus } from "./words.ts";
 
 const AT = "2026-11-15T09:30:02.345Z";
 
@@ -23,7 +23,7 @@ export const webhookBodies = {
 };
 
 function bodyOf<Fields extends Record<string, TSchema>>(
-  status: "SENT" | "DELIVERED" | "UNDELIVERED" | "FAILED",
+  status: ToldStatus,
   fields: Fields,
   example: Record<keyof Fields, unknown>,
 ) {

@@ -6,8 +6,10 @@ export { deliveryErrors, errors } from "./errors.ts";
 
 export const statuses = ["QUEUED", "SENT", "DELIVERED", "UNDELIVERED", "FAILED"] as const;
 export type Status = (typeof statuses)[number];
+/** Those that a webhook tells of: QUEUED is told by the answer to the send. */
+export type ToldStatus = Exclude<Status, "QUEUED">;
 
-/** The event that a change to each status makes; QUEUED is told by the answer to the send. */
+/** The event that a change to each status makes. */
 export const eventNames = {
   QUEUED: "message.queued",
   SENT: "message.sent",

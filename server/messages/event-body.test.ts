@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import Schema from "typebox/schema";
-import { deliveryErrors, webhookBodies } from "#contract";
+import { webhookBodies } from "#contract";
 import { foreignText, eventBody, type StatusChange } from "./event-body.ts";
 
 const message = {
@@ -14,13 +14,11 @@ const message = {
 
 const unreachable = {
   code: "RECIPIENT_UNREACHABLE",
-  message: deliveryErrors.RECIPIENT_UNREACHABLE.message,
   carrierCode: "001",
 } as const;
 
 const expired = {
   code: "EXPIRED",
-  message: deliveryErrors.EXPIRED.message,
   carrierCode: null,
 } as const;
 

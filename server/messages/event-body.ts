@@ -1,15 +1,25 @@
-import type { DeliveryErrorCode } from "#contract";
+import type { DeliveryErrorCode, ToldStatus } from "#contract";
 import { eventNames } from "#contract/words";
 import { isoTime } from "#platform";
+import { presentError } from "./message-row.ts";
 
-/** What a message's `error` says. */
-export type EventError = { code: DeliveryErrorCode; message: string; carrierCode: string | null };
+/** Why a message did not arrive. */
+export type DeliveryFault = { code: DeliveryErrorCode; carrierCode: string | null };
 
-/** A change of status that is told to a receiver; QUEUED is not, the 202 has told it. */
-export type StatusChange = { messageId: string; recipient: string; at: Date } & (
-  | { status: "SENT" | "DELIVERED" }
-  | { status: "UNDELIVERED" | "FAILED"; error: EventError }
-);
+type Changed = { messageId: string; recipient: string; at: Date };
+
+/** A change of status that is told to a receiver. */
+export type StatusChange = Changed &
+  ({ status: "SENT" | "DELIVERED" } | { status: "UNDELIVERED" | "FAILED"; error: DeliveryFault });
+
+/** The error is left out where the status has none. */
+export function changeTo(
+  status: ToldStatus,
+  { error, ...changed }: Changed & { error: DeliveryFault },
+): StatusChange {
+  const hasError = status === "UNDELIVERED" || status === "FAILED";
+  return hasError ? { ...changed, status, error } : { ...changed, status };
+}
 
 const timeFields = {
   SENT: "sentAt",
@@ -30,8 +40,8 @@ export function eventBody(change: StatusChange): Buffer {
   return Buffer.from(JSON.stringify(body));
 }
 
-function tellError({ code, message, carrierCode }: EventError): EventError {
-  return { code, message, carrierCode: carrierCode === null ? null : foreignText(carrierCode) };
+function tellError({ code, carrierCode }: DeliveryFault) {
+  return presentError(code, carrierCode && foreignText(carrierCode));
 }
 
 const MAX_FOREIGN_TEXT = 200;

@@ -1,8 +1,6 @@
-import type { Status } from "#contract";
-import { deliveryErrors } from "#contract/words";
+import type { ToldStatus } from "#contract";
 import { type Queryable, type Sql, sql } from "#platform";
-import { eventBody, type StatusChange } from "./event-body.ts";
-import type { MessageRow } from "./message-row.ts";
+import { changeTo, eventBody } from "./event-body.ts";
 import { findMessagesOf } from "./read.ts";
 
 /** Which change of status of which message. */
@@ -11,7 +9,7 @@ export type EventKey = { message_id: string; sequence: number };
 /** A change of status after QUEUED, as the table has it. */
 export type EventRow = EventKey & {
   account_id: string;
-  status: Exclude<Status, "QUEUED">;
+  status: ToldStatus;
   at: Date;
   /** Both null where there is nobody to tell. */
   callback_url: string | null;
@@ -45,19 +43,9 @@ export async function findEventBodies(
     const message = messages.get(event.message_id);
     if (message === undefined) return [];
     const { message_id: messageId, status, at } = event;
-    const told = { messageId, recipient: message.recipient, at };
-    return [{ ...event, body: eventBody({ ...told, ...outcome(status, message) }) }];
+    const { recipient, error_code: code, error_carrier_code: carrierCode } = message;
+    // A message ends once, so its error is that of the change that ended it.
+    const error = { code: code ?? "UNKNOWN", carrierCode };
+    return [{ ...event, body: eventBody(changeTo(status, { messageId, recipient, at, error })) }];
   });
-}
-
-type Told<Change> = Change extends StatusChange
-  ? Omit<Change, "messageId" | "recipient" | "at">
-  : never;
-
-/** A message ends once, so its error is that of the change that ended it. */
-function outcome(status: EventRow["status"], message: MessageRow): Told<StatusChange> {
-  if (status === "SENT" || status === "DELIVERED") return { status };
-  const code = message.error_code ?? "UNKNOWN";
-  const error = { code, message: deliveryErrors[code].message };
-  return { status, error: { ...error, carrierCode: message.error_carrier_code } };
 }

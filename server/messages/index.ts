@@ -43,5 +43,5 @@ export { carriersWaitedFor, measureCarrierQueues, measureQueue } from "./queue-d
 export { judgeRecipient } from "./recipient.ts";
 export { sendMessages } from "./send.ts";
 export { tracedAccept } from "./trace-accept.ts";
-export { foreignText, eventBody, type StatusChange } from "./event-body.ts";
+export { changeTo, eventBody, foreignText } from "./event-body.ts";
 export { accountOf, hostKey, lanesOf } from "./host-key.ts";

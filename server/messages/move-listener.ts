@@ -1,5 +1,4 @@
-import type { Status } from "#contract";
-import { deliveryErrors } from "#contract/words";
+import type { ToldStatus } from "#contract";
 import { eventBody, type StatusChange } from "./event-body.ts";
 import { hostKey } from "./host-key.ts";
 import type { Move } from "./move.ts";
@@ -10,7 +9,7 @@ export type BornDelivery = {
   sequence: number;
   accountId: string;
   hostKey: bigint;
-  status: Exclude<Status, "QUEUED">;
+  status: ToldStatus;
   at: Date;
   url: string;
   body: Buffer;
@@ -98,7 +97,5 @@ export function tell(
 function changeOf(move: Move): StatusChange {
   const { messageId, recipient, at } = move;
   if (!("error" in move)) return { messageId, recipient, at, status: move.to };
-  const { code, carrierCode } = move.error;
-  const error = { code, carrierCode, message: deliveryErrors[code].message };
-  return { messageId, recipient, at, status: move.to, error };
+  return { messageId, recipient, at, status: move.to, error: move.error };
 }

@@ -1,5 +1,6 @@
-import type { DeliveryErrorCode, Status } from "#contract";
+import type { Status } from "#contract";
 import { LEASE_MS, sql, type Transaction } from "#platform";
+import type { DeliveryFault } from "./event-body.ts";
 import type { MessageRow } from "./message-row.ts";
 import { type MovedRow, type MoveListener, reservedOf, tell, toldOf } from "./move-listener.ts";
 
@@ -13,10 +14,7 @@ export type Move = {
   at: Date;
   /** Who has it by now; left out where that has not changed. */
   carrierId?: string;
-} & (
-  | { to: "SENT" | "DELIVERED" }
-  | { to: "UNDELIVERED" | "FAILED"; error: { code: DeliveryErrorCode; carrierCode: string | null } }
-);
+} & ({ to: "SENT" | "DELIVERED" } | { to: "UNDELIVERED" | "FAILED"; error: DeliveryFault });
 
 /** What a move tells of its message. */
 export function messageOfMove({

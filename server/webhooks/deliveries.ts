@@ -1,4 +1,5 @@
 import { findSigningSecrets, type SigningSecrets } from "#accounts";
+import type { ToldStatus } from "#contract";
 import {
   type Database,
   DatabaseUnavailable,
@@ -29,7 +30,7 @@ export type Claim = {
 
 /** With everything its POST needs. */
 export type ClaimedDelivery = Claim & {
-  status: "SENT" | "DELIVERED" | "UNDELIVERED" | "FAILED";
+  status: ToldStatus;
   /** When the status changed. */
   eventAt: Date;
   url: string;

@@ -1,5 +1,5 @@
 import { findSigningSecrets, type SigningSecrets } from "#accounts";
-import type { EventName } from "#contract";
+import type { EventName, ToldStatus } from "#contract";
 import { eventNames } from "#contract/words";
 import { eventId, type EventKey, findEventBodies } from "#messages";
 import {
@@ -18,7 +18,7 @@ export type FollowedEvent = {
   event: EventName;
   messageId: string;
   sequence: number;
-  status: "SENT" | "DELIVERED" | "UNDELIVERED" | "FAILED";
+  status: ToldStatus;
   at: Date;
   /** The octets that the webhook has, whether or not there is one. */
   body: Buffer;

@@ -1,6 +1,7 @@
 import { type Actor, findSigningSecrets, recordAudit } from "#accounts";
-import { deliveryErrors, eventNames } from "#contract/words";
-import { eventBody, eventId, hostKey, newMessageId, type StatusChange } from "#messages";
+import type { ToldStatus } from "#contract";
+import { eventNames } from "#contract/words";
+import { changeTo, eventBody, eventId, hostKey, newMessageId } from "#messages";
 import { type Clock, type Database, type SecretBox, sql, type Transaction } from "#platform";
 import { judgeUrl, type Refusal } from "./egress/judge-url.ts";
 import type { EgressPolicy } from "./egress/policy.ts";
@@ -24,7 +25,7 @@ type Deps = {
 export type TestRequest = {
   accountId: string;
   url: string;
-  status: StatusChange["status"];
+  status: ToldStatus;
   actor: Actor;
 };
 
@@ -60,7 +61,9 @@ export async function sendTestEvent(deps: Deps, request: TestRequest): Promise<T
   const messageId = newMessageId(now.getTime());
   const sequence = status === "SENT" || status === "FAILED" ? 2 : 3;
   const deliveryId = eventId(messageId, sequence);
-  const body = eventBody(changeTo(status, { messageId, recipient: RECIPIENT, at: now }));
+  const code = status === "FAILED" ? "REJECTED_BY_CARRIER" : "RECIPIENT_UNREACHABLE";
+  const error = { code, carrierCode: null } as const;
+  const body = eventBody(changeTo(status, { messageId, recipient: RECIPIENT, at: now, error }));
   const headers = webhookHeaders(
     {
       eventId: deliveryId,
@@ -82,16 +85,6 @@ export async function sendTestEvent(deps: Deps, request: TestRequest): Promise<T
   const place = { accountId, hostname: verdict.hostname, origin: verdict.origin };
   if (isDelivered) lanes?.answered({ hostKey: lane, place, outcome, durationMs: timings.totalMs });
   return { outcome: "sent", isDelivered, deliveryId, at: now, body, headers, attempt };
-}
-
-function changeTo(
-  status: StatusChange["status"],
-  message: { messageId: string; recipient: string; at: Date },
-): StatusChange {
-  if (status === "SENT" || status === "DELIVERED") return { ...message, status };
-  const code = status === "FAILED" ? "REJECTED_BY_CARRIER" : "RECIPIENT_UNREACHABLE";
-  const error = { code, message: deliveryErrors[code].message, carrierCode: null } as const;
-  return { ...message, status, error };
 }
 
 type Permit =
