@@ -35,5 +35,6 @@ export {
   resealSigningSecrets,
   revealSigningSecret,
   rotateSigningSecret,
+  signingNow,
   type SigningSecrets,
 } from "./signing-secrets.ts";

@@ -6,9 +6,13 @@ import { lockAccounts } from "./lock-accounts.ts";
 /** The secret that signs now and, while it lives, the one before it. */
 export type SigningSecrets = {
   current: string;
-  previous: string | null;
-  previousUntil: Date | null;
+  previous: { secret: string; until: Date } | null;
 };
+
+/** The present one first. An overlap that ended since they were read has ended. */
+export function signingNow({ current, previous }: SigningSecrets, now: Date): string[] {
+  return previous && previous.until > now ? [current, previous.secret] : [current];
+}
 
 type SecretRow = { account_id: string; version: number; sealed: Buffer; not_after: Date | null };
 
@@ -45,8 +49,8 @@ export async function findSigningSecrets(
   for (const { account_id, version, sealed, not_after } of rows) {
     const secret = secrets.open(sealed, context(account_id, version));
     const known = found.get(account_id);
-    if (known) found.set(account_id, { ...known, previous: secret, previousUntil: not_after });
-    else found.set(account_id, { current: secret, previous: null, previousUntil: null });
+    if (!known) found.set(account_id, { current: secret, previous: null });
+    else if (not_after) known.previous = { secret, until: not_after };
   }
   return found;
 }

@@ -126,8 +126,8 @@ function refuseUnconfirmed(previousUntil: Date): never {
   );
 }
 
-function presentSecret({ current, previousUntil }: SigningSecrets): Result {
-  const json = { signingSecret: current, previousUntil: previousUntil?.toISOString() ?? null };
+function presentSecret({ current, previous }: SigningSecrets): Result {
+  const json = { signingSecret: current, previousUntil: previous?.until.toISOString() ?? null };
   return { json, text: facts(json) };
 }
 

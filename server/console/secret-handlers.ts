@@ -45,10 +45,10 @@ export function secretHandlers({ db, clock, secrets }: Deps) {
   } satisfies Partial<ConsoleHandlers>;
 }
 
-function presentSecrets({ current, previous, previousUntil }: SigningSecrets) {
+function presentSecrets({ current, previous }: SigningSecrets) {
   return {
     signingSecret: current,
-    previousSigningSecret: previous,
-    previousUntil: previousUntil?.toISOString() ?? null,
+    previousSigningSecret: previous?.secret ?? null,
+    previousUntil: previous?.until.toISOString() ?? null,
   };
 }

@@ -1,3 +1,4 @@
+import { signingNow } from "#accounts";
 import { eventNames } from "#contract/words";
 import { eventId } from "#messages";
 import { type Clock } from "#platform";
@@ -16,15 +17,13 @@ export function databaseNow(
 /** The POST of a delivery: the stored octets, signed for this attempt by the secrets that live now. */
 export function requestOf(delivery: ClaimedDelivery, now: Date, version: string): Post {
   const { hostKey, url, body, messageId, sequence, attempt, status } = delivery;
-  const { current, previous, previousUntil } = delivery.secrets;
-  // It may have waited for its slot since the claim: an overlap that ended meanwhile has ended.
-  const isOverlapping = previous !== null && previousUntil !== null && previousUntil > now;
   const headers = webhookHeaders(
     {
       eventId: eventId(messageId, sequence),
       timestampSeconds: Math.floor(now.getTime() / 1000),
       body,
-      secrets: isOverlapping ? [current, previous] : [current],
+      // It may have waited for its slot since the claim.
+      secrets: signingNow(delivery.secrets, now),
       event: eventNames[status],
       attempt,
       sequence,

@@ -1,4 +1,4 @@
-import { findSigningSecrets, type SigningSecrets } from "#accounts";
+import { findSigningSecrets, signingNow } from "#accounts";
 import type { EventName, ToldStatus } from "#contract";
 import { eventNames } from "#contract/words";
 import { eventId, type EventKey, findEventBodies } from "#messages";
@@ -162,20 +162,18 @@ async function eventsOf(
   keys: EventKey[],
 ): Promise<FollowedEvent[]> {
   const events = await findEventBodies(db, keys);
-  const found = await findSigningSecrets(db, { accountIds: [accountId], secrets });
-  const live = liveSecrets(found.get(accountId));
+  const opened = await findSigningSecrets(db, { accountIds: [accountId], secrets });
+  const found = opened.get(accountId);
   return events.map(({ message_id: messageId, sequence, status, at, body }) => {
     const deliveryId = eventId(messageId, sequence);
     const event = eventNames[status];
     const sign = () => {
-      const timestampSeconds = Math.floor(clock.now().getTime() / 1000);
+      const now = clock.now();
+      const timestampSeconds = Math.floor(now.getTime() / 1000);
+      const live = found ? signingNow(found, now) : [];
       const signable = { eventId: deliveryId, timestampSeconds, body, secrets: live };
       return webhookHeaders({ ...signable, event, attempt: 1, sequence }, version);
     };
     return { deliveryId, event, messageId, sequence, status, at, body, sign };
   });
-}
-
-function liveSecrets(found: SigningSecrets | undefined): string[] {
-  return [found?.current ?? null, found?.previous ?? null].filter((secret) => secret !== null);
 }

@@ -1,4 +1,4 @@
-import { type Actor, findSigningSecrets, recordAudit } from "#accounts";
+import { type Actor, findSigningSecrets, recordAudit, signingNow } from "#accounts";
 import type { ToldStatus } from "#contract";
 import { eventNames } from "#contract/words";
 import { changeTo, eventBody, eventId, hostKey, newMessageId } from "#messages";
@@ -104,8 +104,7 @@ async function permit(
   const details = { origin: URL.parse(url)?.origin ?? null, event: eventNames[status] };
   const entry = { at: now, accountId, actor, objectId: accountId, details };
   await recordAudit(tx, { ...entry, action: "webhook.tested" });
-  const live = [found.current, found.previous];
-  return { outcome: "permitted", secrets: live.filter((secret) => secret !== null) };
+  return { outcome: "permitted", secrets: signingNow(found, now) };
 }
 
 /** Takes one of the account's tests; answers the seconds to wait where none is left. */

@@ -133,7 +133,7 @@ async function collectSecrets(): Promise<void> {
   });
   for (const { current, previous } of signing.values()) {
     secrets.set(`signing secret ${secrets.size}`, current);
-    if (previous) secrets.set(`signing secret ${secrets.size}`, previous);
+    if (previous) secrets.set(`signing secret ${secrets.size}`, previous.secret);
   }
   secrets.set("key", api.key);
   secrets.set("carrier password", CARRIER_PASSWORD);

@@ -60,7 +60,7 @@ for (const hours of [24, 72]) {
     assert.deepEqual(verifiedBy(during, secrets), { current: 1, previous: 0, standard: [0, 1] });
     assert.deepEqual(verifiedBy(after, secrets), { current: 1, previous: -1, standard: [1] });
     assert.ok(verifyWebhook(during.body, during.headers, old), "the SDK takes the old one too");
-    const untilMs = (rotated?.previousUntil?.getTime() ?? 0) - systemClock.now().getTime();
+    const untilMs = (rotated?.previous?.until.getTime() ?? 0) - systemClock.now().getTime();
     assert.ok(untilMs > (hours - 1) * 3_600_000 && untilMs <= hours * 3_600_000);
   });
 }

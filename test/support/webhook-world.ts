@@ -198,7 +198,9 @@ export async function webhookWorld(given: { db?: TestDatabase } = {}): Promise<W
     worker,
     async signingSecrets(owner = accountId) {
       const found = (await findSigningSecrets(db, { accountIds: [owner], secrets })).get(owner);
-      return [found?.current, found?.previous].filter((secret) => typeof secret === "string");
+      return [found?.current, found?.previous?.secret].filter(
+        (secret) => typeof secret === "string",
+      );
     },
     async message({ url, ...options }) {
       const [messageId] = await insertMessages([url], options);
