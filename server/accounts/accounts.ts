@@ -1,5 +1,5 @@
 import { type Database, isId, newId, type Queryable, type SecretBox, sql } from "#platform";
-import { type Actor, recordAudit } from "./audit-log.ts";
+import { type Change, recordAudit } from "./audit-log.ts";
 import { lockAccounts } from "./lock-accounts.ts";
 import { insertFirstSecret } from "./signing-secrets.ts";
 
@@ -20,21 +20,16 @@ export const accountColumns = sql`account_id, name, balance, default_sender, low
 /** Makes an account with its signing secret; credits are booked by whoever gives them. */
 export function createAccount(
   db: Database,
-  { name, actor, now, secrets }: { name: string; actor: Actor; now: Date; secrets: SecretBox },
+  { name, actor, now, secrets }: Change & { name: string; secrets: SecretBox },
 ): Promise<{ accountId: string; signingSecret: string }> {
   const accountId = newId(now.getTime());
   return db.transaction(async (tx) => {
     await tx.query(sql`
       insert into accounts (account_id, name, created_at) values (${accountId}, ${name}, ${now})`);
     const signingSecret = await insertFirstSecret(tx, { accountId, now, secrets });
-    await recordAudit(tx, {
-      at: now,
-      accountId,
-      actor,
-      action: "account.created",
-      objectId: accountId,
-      details: { name },
-    });
+    const details = { name };
+    const action = "account.created";
+    await recordAudit(tx, action, { actor, now, accountId, objectId: accountId, details });
     return { accountId, signingSecret };
   });
 }
@@ -69,7 +64,7 @@ export function updateAccount(
     change,
     actor,
     now,
-  }: { accountId: string; version: number; change: AccountChange; actor: Actor; now: Date },
+  }: Change & { accountId: string; version: number; change: AccountChange },
 ): Promise<boolean> {
   return db.transaction(async (tx) => {
     await lockAccounts(tx, [accountId]);
@@ -90,8 +85,8 @@ export function updateAccount(
       },
       after: { name, defaultSender, lowCredits },
     };
-    const entry = { at: now, accountId, actor, objectId: accountId, details };
-    await recordAudit(tx, { ...entry, action: "account.changed" });
+    const action = "account.changed";
+    await recordAudit(tx, action, { actor, now, accountId, objectId: accountId, details });
     return true;
   });
 }

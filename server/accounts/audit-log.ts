@@ -12,23 +12,21 @@ export function actorName(actor: Actor): string {
   return typeof actor === "string" ? actor : actor.name;
 }
 
-export type AuditEntry = {
-  at: Date;
-  accountId: string | null;
-  actor: Actor;
-  action: string;
+export type AuditEntry = Change & {
   objectId: string | null;
+  /** Left out where it concerns no account. */
+  accountId?: string | null;
   /** Before and after, or what else explains it. Never a secret. */
   details?: Record<string, unknown>;
 };
 
 /** Written in the transaction of the change it tells of, so that neither is there without the other. */
-export async function recordAudit(db: Queryable, entry: AuditEntry): Promise<void> {
-  const { at, accountId, actor, action, objectId, details = {} } = entry;
+export async function recordAudit(db: Queryable, action: string, entry: AuditEntry): Promise<void> {
+  const { actor, now, objectId, accountId = null, details = {} } = entry;
   const { address = null, requestId = null } = typeof actor === "string" ? {} : actor;
   await db.query(sql`
     insert into audit_log (audit_id, at, account_id, actor, action, object_id, details, address, request_id)
-    values (${newId(at.getTime())}, ${at}, ${accountId}, ${actorName(actor)}, ${action}, ${objectId},
+    values (${newId(now.getTime())}, ${now}, ${accountId}, ${actorName(actor)}, ${action}, ${objectId},
             ${JSON.stringify(details)}, ${address}, ${requestId})`);
 }
 
@@ -36,22 +34,21 @@ export async function recordAudit(db: Queryable, entry: AuditEntry): Promise<voi
  * Piece of a statement. From `done (n)` it makes `noted`: the entries of each n that is done, written
  * with whatever the statement does. What is not done leaves no entry.
  */
-export function noteDone(entries: readonly (AuditEntry & { n: number })[]): Sql {
+export function noteDone(action: string, entries: readonly (AuditEntry & { n: number })[]): Sql {
   const each = <Value>(pick: (entry: AuditEntry & { n: number }) => Value) => entries.map(pick);
   const from = ({ actor }: AuditEntry) => (typeof actor === "string" ? undefined : actor);
   return sql`
     noted as (
       insert into audit_log (audit_id, at, account_id, actor, action, object_id, details, address, request_id)
-      select e.audit_id, e.at, e.account_id, e.actor, e.action, e.object_id, e.details::jsonb, e.address, e.request_id
+      select e.audit_id, e.at, e.account_id, e.actor, ${action}, e.object_id, e.details::jsonb, e.address, e.request_id
         from unnest(
-          ${each(({ n }) => n)}::integer[], ${each(({ at }) => newId(at.getTime()))}::uuid[],
-          ${each(({ at }) => at)}::timestamptz[], ${each(({ accountId }) => accountId)}::uuid[],
-          ${each(({ actor }) => actorName(actor))}::text[], ${each(({ action }) => action)}::text[],
-          ${each(({ objectId }) => objectId)}::text[],
+          ${each(({ n }) => n)}::integer[], ${each(({ now }) => newId(now.getTime()))}::uuid[],
+          ${each(({ now }) => now)}::timestamptz[], ${each(({ accountId = null }) => accountId)}::uuid[],
+          ${each(({ actor }) => actorName(actor))}::text[], ${each(({ objectId }) => objectId)}::text[],
           ${each(({ details = {} }) => JSON.stringify(details))}::text[],
           ${each((entry) => from(entry)?.address ?? null)}::text[],
           ${each((entry) => from(entry)?.requestId ?? null)}::text[]
-        ) as e (n, audit_id, at, account_id, actor, action, object_id, details, address, request_id)
+        ) as e (n, audit_id, at, account_id, actor, object_id, details, address, request_id)
         join done on done.n = e.n
     )`;
 }

@@ -1,19 +1,17 @@
 import type { Scope } from "#contract";
 import { type Database, isId, newId, type Queryable, sql } from "#platform";
-import { type Actor, actorName, recordAudit } from "./audit-log.ts";
+import { actorName, type Change, recordAudit } from "./audit-log.ts";
 import { countKeys } from "./browse-keys.ts";
 import { hashKey, keyPrefix, makeKey } from "./key.ts";
 import { keyColumns, type KeyRow, MAX_ACTIVE_KEYS } from "./key-row.ts";
 import { lockAccounts } from "./lock-accounts.ts";
 import { judgeName } from "./names.ts";
 
-export type NewKey = {
+export type NewKey = Change & {
   accountId: string;
   name: string;
   scopes: readonly Scope[];
   expiresAt: Date | null;
-  actor: Actor;
-  now: Date;
 };
 
 export type CreatedKey =
@@ -44,14 +42,7 @@ export function createKey(db: Database, wish: NewKey): Promise<CreatedKey> {
       values (${keyId}, ${accountId}, ${name}, ${hashKey(key)}, ${keyPrefix(key)}, ${scopes}, ${now},
               ${actorName(actor)}, ${expiresAt})`);
     const details = { name, scopes, prefix: keyPrefix(key), expiresAt };
-    await recordAudit(tx, {
-      at: now,
-      accountId,
-      actor,
-      action: "key.created",
-      objectId: keyId,
-      details,
-    });
+    await recordAudit(tx, "key.created", { actor, now, accountId, objectId: keyId, details });
     return { outcome: "created", keyId, key };
   });
 }
@@ -67,7 +58,7 @@ export type Revocation =
  */
 export function revokeKey(
   db: Database,
-  { keyId, accountId, actor, now }: { keyId: string; accountId?: string; actor: Actor; now: Date },
+  { keyId, accountId, actor, now }: Change & { keyId: string; accountId?: string },
 ): Promise<Revocation> {
   if (!isId(keyId)) return Promise.resolve({ outcome: "unknown" });
   return db.transaction(async (tx) => {
@@ -83,14 +74,8 @@ export function revokeKey(
     const [current] = await findKeys(tx, sql`k.key_id = ${keyId}`);
     if (changed.length === 0) return { outcome: "already_revoked", key: current ?? key };
     const details = { name: key.name, prefix: key.prefix };
-    await recordAudit(tx, {
-      at: now,
-      accountId: key.account_id,
-      actor,
-      action: "key.revoked",
-      objectId: keyId,
-      details,
-    });
+    const about = { accountId: key.account_id, objectId: keyId, details };
+    await recordAudit(tx, "key.revoked", { actor, now, ...about });
     return { outcome: "revoked", key: current ?? key };
   });
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { type Database, type Queryable, type SecretBox, sql, type Transaction } from "#platform";
-import { type Actor, recordAudit } from "./audit-log.ts";
+import { type Change, recordAudit } from "./audit-log.ts";
 import { lockAccounts } from "./lock-accounts.ts";
 
 /** The secret that signs now and, while it lives, the one before it. */
@@ -103,14 +103,12 @@ export async function isSecretKeyRight(db: Queryable, secrets: SecretBox): Promi
   }
 }
 
-export type Rotation = {
+export type Rotation = Change & {
   accountId: string;
   /** How long the old secret signs too; 0 drops it at once. */
   overlapHours: number;
   /** Confirms that a secret which signs beside the present one is dropped; no overlap does too. */
   dropsPrevious: boolean;
-  actor: Actor;
-  now: Date;
   secrets: SecretBox;
 };
 
@@ -140,14 +138,9 @@ export function rotateSigningSecret(db: Database, rotation: Rotation): Promise<R
        where account_id = ${accountId} and not_after is null
       returning version`);
     await insertSecret(tx, { accountId, version: (old?.version ?? 0) + 1, secret, now, secrets });
-    await recordAudit(tx, {
-      at: now,
-      accountId,
-      actor,
-      action: "secret.rotated",
-      objectId: accountId,
-      details: { overlapHours },
-    });
+    const details = { overlapHours };
+    const action = "secret.rotated";
+    await recordAudit(tx, action, { actor, now, accountId, objectId: accountId, details });
     const found = await findSigningSecrets(tx, { accountIds: [accountId], secrets });
     const live = found.get(accountId);
     return live ? { outcome: "rotated", secrets: live } : { outcome: "not_found" };
@@ -157,25 +150,14 @@ export function rotateSigningSecret(db: Database, rotation: Rotation): Promise<R
 /** Who looked at the secret is on record before it is shown. */
 export function revealSigningSecret(
   db: Database,
-  {
-    accountId,
-    actor,
-    now,
-    secrets,
-  }: { accountId: string; actor: Actor; now: Date; secrets: SecretBox },
+  { accountId, actor, now, secrets }: Change & { accountId: string; secrets: SecretBox },
 ): Promise<SigningSecrets | undefined> {
   return db.transaction(async (tx) => {
     const found = (await findSigningSecrets(tx, { accountIds: [accountId], secrets })).get(
       accountId,
     );
     if (found)
-      await recordAudit(tx, {
-        at: now,
-        accountId,
-        actor,
-        action: "secret.revealed",
-        objectId: accountId,
-      });
+      await recordAudit(tx, "secret.revealed", { actor, now, accountId, objectId: accountId });
     return found;
   });
 }

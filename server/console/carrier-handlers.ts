@@ -57,8 +57,8 @@ export function carrierHandlers(deps: Deps) {
       const { isBound, sentence } = await testCarrier(carrier, deps);
       const durationMs = Math.round(clock.monotonicMs() - beganMs);
       const details = { name: carrier.name, isBound };
-      const entry = { at: clock.now(), accountId: null, actor, objectId: carrierId, details };
-      await recordAudit(db, { ...entry, action: "carrier.tested" });
+      const action = "carrier.tested";
+      await recordAudit(db, action, { actor, now: clock.now(), objectId: carrierId, details });
       return { isBound, message: sentence, durationMs };
     },
 

@@ -1,16 +1,14 @@
-import { type Actor, actorName, recordAudit } from "#accounts";
+import { actorName, type Change, recordAudit } from "#accounts";
 import { type Database, sql } from "#platform";
 import { insertLink, withdrawLinksOfOperator } from "./links.ts";
 import { endSessionsOf } from "./sign-in/sessions.ts";
 import { findUserByEmail } from "./users.ts";
 
-type ResetRequest = {
+type ResetRequest = Change & {
   userId: string;
   /** For who lost the authenticator and the recovery codes: switched off when the link is used. */
   dropsSecondFactor: boolean;
   publicUrl: string;
-  actor: Actor;
-  now: Date;
 };
 
 /** A one-time link by which a user sets a new password. */
@@ -22,9 +20,8 @@ export function makeResetLink(
   return db.transaction(async (tx) => {
     const wish = { kind: "reset", createdBy, now, publicUrl, userId, dropsSecondFactor } as const;
     const { link, expiresAt } = await insertLink(tx, wish);
-    const entry = { at: now, accountId: null, actor, objectId: userId };
     const details = { dropsSecondFactor };
-    await recordAudit(tx, { ...entry, action: "user.reset_link_made", details });
+    await recordAudit(tx, "user.reset_link_made", { actor, now, objectId: userId, details });
     return { link, expiresAt };
   });
 }
@@ -36,7 +33,7 @@ export type OperatorChange =
 /** Who is an operator no more acts as one no more: neither signed in nor by links they made. */
 export async function setOperator(
   db: Database,
-  wish: { email: string; isOperator: boolean; actor: Actor; now: Date },
+  wish: Change & { email: string; isOperator: boolean },
 ): Promise<OperatorChange> {
   const { email, isOperator, actor, now } = wish;
   const user = await findUserByEmail(db, email);
@@ -54,8 +51,7 @@ export async function setOperator(
     if (!isOperator) await withdrawLinksOfOperator(tx, { userId, now });
     await endSessionsOf(tx, userId);
     const details = { before, after: isOperator };
-    const entry = { at: now, accountId: null, actor, objectId: userId, details };
-    await recordAudit(tx, { ...entry, action: "user.operator_changed" });
+    await recordAudit(tx, "user.operator_changed", { actor, now, objectId: userId, details });
     return { outcome: "changed", userId };
   });
 }

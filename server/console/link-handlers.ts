@@ -1,4 +1,4 @@
-import { type Actor, findAccount, judgeName, recordAudit } from "#accounts";
+import { type Change, findAccount, judgeName, recordAudit } from "#accounts";
 import { Problem } from "#http";
 import type { Transaction } from "#platform";
 import type { ConsoleHandlers } from "./console-call.ts";
@@ -137,15 +137,9 @@ export function linkHandlers(deps: SignInDeps) {
         if (dropsSecondFactor) await switchOffSecondFactor(tx, user.user_id);
         await endSessionsOf(tx, user.user_id);
         const by = { ...actor, name: `user:${user.user_id}` };
+        const details = { dropsSecondFactor };
         const action = "user.password_reset";
-        await recordAudit(tx, {
-          at: now,
-          accountId: null,
-          actor: by,
-          action,
-          objectId: user.user_id,
-          details: { dropsSecondFactor },
-        });
+        await recordAudit(tx, action, { actor: by, now, objectId: user.user_id, details });
       });
       await forgive(db, { userTries: user.email });
       return null;
@@ -163,14 +157,7 @@ async function join(
     actor,
     now,
     keep,
-  }: {
-    token: string;
-    accountId: string;
-    userId: string;
-    actor: Actor;
-    now: Date;
-    keep: string | null;
-  },
+  }: Change & { token: string; accountId: string; userId: string; keep: string | null },
 ): Promise<void> {
   await lockMembers(tx, accountId);
   const link = openOrRefuse(await takeLink(tx, { token, kind: "invitation", now }), "invitation");
@@ -180,14 +167,7 @@ async function join(
   if (!isNew) throw new Problem("MEMBER_ALREADY");
   await endSessionsOf(tx, userId, { except: keep });
   const details = { role, invitation: link.link_id };
-  await recordAudit(tx, {
-    at: now,
-    accountId,
-    actor,
-    action: "member.joined",
-    objectId: userId,
-    details,
-  });
+  await recordAudit(tx, "member.joined", { actor, now, accountId, objectId: userId, details });
 }
 
 /** The person, or one problem that names everything missing or wrong. */

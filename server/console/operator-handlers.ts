@@ -78,7 +78,7 @@ export function operatorHandlers({ db, clock, pager, secrets, publicUrl }: Deps)
         if (account.owners.length > 0) throw problem("ACCOUNT_HAS_OWNER");
         const { link, expiresAt } = await insertOwnerLink(tx, { accountId, actor, now });
         const action = "account.owner_link_made";
-        await recordAudit(tx, { at: now, accountId, actor, action, objectId: accountId });
+        await recordAudit(tx, action, { actor, now, accountId, objectId: accountId });
         return { link, expiresAt: expiresAt.toISOString() };
       });
     },

@@ -30,8 +30,7 @@ export function secondFactorHandlers(deps: SignInDeps) {
         const user = await lockUser(tx, person.userId);
         if (!user || !(await acceptCode(tx, deps, { user, code: body.code, now }))) return false;
         await renewSession(tx, { sessionId: person.sessionId, tokenHash, now });
-        const action = "user.second_factor_given";
-        await recordAudit(tx, { at: now, accountId: null, actor, action, objectId: person.userId });
+        await recordAudit(tx, "user.second_factor_given", { actor, now, objectId: person.userId });
         return true;
       });
       if (!isAccepted) throw problem("SECOND_FACTOR_FAILED");
@@ -45,7 +44,7 @@ export function secondFactorHandlers(deps: SignInDeps) {
       return db.transaction(async (tx) => {
         const secret = await beginSecondFactor(tx, deps, person.userId);
         const action = "user.second_factor_enrolled";
-        await recordAudit(tx, { at: now, accountId: null, actor, action, objectId: person.userId });
+        await recordAudit(tx, action, { actor, now, objectId: person.userId });
         return { secret, otpauthUrl: otpauthUrl(secret, person.email) };
       });
     },
@@ -62,7 +61,7 @@ export function secondFactorHandlers(deps: SignInDeps) {
         if (!codes) return undefined;
         await keepOnlySession(tx, person, issued.tokenHash);
         const action = "user.second_factor_switched_on";
-        await recordAudit(tx, { at: now, accountId: null, actor, action, objectId: person.userId });
+        await recordAudit(tx, action, { actor, now, objectId: person.userId });
         return codes;
       });
       if (!recoveryCodes) throw problem("SECOND_FACTOR_FAILED");
@@ -78,7 +77,7 @@ export function secondFactorHandlers(deps: SignInDeps) {
         await switchOffSecondFactor(tx, person.userId);
         await keepOnlySession(tx, person, issued.tokenHash);
         const action = "user.second_factor_switched_off";
-        await recordAudit(tx, { at: now, accountId: null, actor, action, objectId: person.userId });
+        await recordAudit(tx, action, { actor, now, objectId: person.userId });
       });
       header("set-cookie", issued.header);
       return null;
@@ -90,7 +89,7 @@ export function secondFactorHandlers(deps: SignInDeps) {
         const user = await lockUser(tx, person.userId);
         if (!user?.totp) return undefined;
         const action = "user.recovery_codes_renewed";
-        await recordAudit(tx, { at: now, accountId: null, actor, action, objectId: person.userId });
+        await recordAudit(tx, action, { actor, now, objectId: person.userId });
         return renewRecoveryCodes(tx, person.userId);
       });
       if (!recoveryCodes) throw problem("SECOND_FACTOR_FAILED");
@@ -108,13 +107,7 @@ export function secondFactorHandlers(deps: SignInDeps) {
       if (!isProven) throw problem("PROOF_FAILED");
       await db.transaction(async (tx) => {
         await noteProof(tx, person.sessionId, now);
-        await recordAudit(tx, {
-          at: now,
-          accountId: null,
-          actor,
-          action: "user.proof_given",
-          objectId: person.userId,
-        });
+        await recordAudit(tx, "user.proof_given", { actor, now, objectId: person.userId });
       });
       return { provenUntil: new Date(now.getTime() + PROOF_MS).toISOString() };
     },

@@ -70,8 +70,7 @@ async function setUp(
   const account = { name: accountName.trim(), credits: FIRST_CREDITS, actor: by, now, secrets };
   const { accountId } = await openAccount(within(tx), account);
   await insertMembership(tx, { accountId, userId, role: "owner", now });
-  const action = "setup.completed";
-  await recordAudit(tx, { at: now, accountId, actor: by, action, objectId: userId });
+  await recordAudit(tx, "setup.completed", { actor: by, now, accountId, objectId: userId });
   return { outcome: "done", userId, accountId };
 }
 

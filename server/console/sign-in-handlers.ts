@@ -55,14 +55,9 @@ export function signInHandlers(deps: SignInDeps) {
           now,
         });
         if (rehashed !== undefined) await setPassword(tx, user.user_id, rehashed);
-        await recordAudit(tx, {
-          at: now,
-          accountId: null,
-          actor: by,
-          // With a second factor it is only half the way; what completes it has its own entry.
-          action: needsFactor ? "user.password_given" : "user.signed_in",
-          objectId: user.user_id,
-        });
+        // With a second factor it is only half the way; what completes it has its own entry.
+        const action = needsFactor ? "user.password_given" : "user.signed_in";
+        await recordAudit(tx, action, { actor: by, now, objectId: user.user_id });
         return needsFactor;
       });
       header("set-cookie", setCookie);
@@ -73,13 +68,7 @@ export function signInHandlers(deps: SignInDeps) {
       const now = clock.now();
       await db.transaction(async (tx) => {
         await endSession(tx, person);
-        await recordAudit(tx, {
-          at: now,
-          accountId: null,
-          actor,
-          action: "user.signed_out",
-          objectId: person.userId,
-        });
+        await recordAudit(tx, "user.signed_out", { actor, now, objectId: person.userId });
       });
       header("set-cookie", cookie.clear());
       return null;
@@ -100,8 +89,7 @@ export function signInHandlers(deps: SignInDeps) {
         await setPassword(tx, person.userId, passwordHash);
         await withdrawResets(tx, { userId: person.userId, now });
         await keepOnlySession(tx, person, issued.tokenHash);
-        const action = "user.password_changed";
-        await recordAudit(tx, { at: now, accountId: null, actor, action, objectId: person.userId });
+        await recordAudit(tx, "user.password_changed", { actor, now, objectId: person.userId });
       });
       header("set-cookie", issued.header);
       return null;
@@ -117,8 +105,7 @@ export function signInHandlers(deps: SignInDeps) {
       const { sessionId } = params;
       const isEnded = await db.transaction(async (tx) => {
         if (!(await endSession(tx, { sessionId, userId: person.userId }))) return false;
-        const action = "user.session_ended";
-        await recordAudit(tx, { at: now, accountId: null, actor, action, objectId: sessionId });
+        await recordAudit(tx, "user.session_ended", { actor, now, objectId: sessionId });
         return true;
       });
       if (!isEnded) throw problem("SESSION_NOT_FOUND");
@@ -131,15 +118,9 @@ export function signInHandlers(deps: SignInDeps) {
       const issued = cookie.issue();
       await db.transaction(async (tx) => {
         const ended = await keepOnlySession(tx, person, issued.tokenHash);
+        const details = { ended };
         const action = "user.other_sessions_ended";
-        await recordAudit(tx, {
-          at: now,
-          accountId: null,
-          actor,
-          action,
-          objectId: person.userId,
-          details: { ended },
-        });
+        await recordAudit(tx, action, { actor, now, objectId: person.userId, details });
       });
       header("set-cookie", issued.header);
       return null;

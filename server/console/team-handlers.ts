@@ -77,7 +77,7 @@ export function teamHandlers({ db, clock, publicUrl, cookie }: Deps) {
         else await endSessionsOf(tx, userId);
         const details = { before, after: role, withdrawnInvitations };
         const action = "member.role_changed";
-        await recordAudit(tx, { at: now, accountId, actor, action, objectId: userId, details });
+        await recordAudit(tx, action, { actor, now, accountId, objectId: userId, details });
       });
       if (isOwn) header("set-cookie", issued.header);
       const row = (await listMembers(db, accountId)).find((member) => member.user_id === userId);
@@ -91,8 +91,8 @@ export function teamHandlers({ db, clock, publicUrl, cookie }: Deps) {
         const details = leavingOf(await removeMember(tx, { accountId, userId, now }));
         const except = userId === person.userId ? person.sessionId : null;
         await endSessionsOf(tx, userId, { except });
-        const entry = { at: now, accountId, actor, objectId: userId, details };
-        await recordAudit(tx, { ...entry, action: "member.removed" });
+        const action = "member.removed";
+        await recordAudit(tx, action, { actor, now, accountId, objectId: userId, details });
       });
       return null;
     },
@@ -103,8 +103,7 @@ export function teamHandlers({ db, clock, publicUrl, cookie }: Deps) {
         const { userId, sessionId } = person;
         const details = leavingOf(await removeMember(tx, { accountId, userId, now }));
         await endSessionsOf(tx, userId, { except: sessionId });
-        const entry = { at: now, accountId, actor, objectId: userId, details };
-        await recordAudit(tx, { ...entry, action: "member.left" });
+        await recordAudit(tx, "member.left", { actor, now, accountId, objectId: userId, details });
       });
       return null;
     },
@@ -142,8 +141,9 @@ export function teamHandlers({ db, clock, publicUrl, cookie }: Deps) {
           role,
         } as const;
         const link = await insertLink(tx, wish);
-        const entry = { at: now, accountId, actor, objectId: link.linkId, details: { role } };
-        await recordAudit(tx, { ...entry, action: "member.invited" });
+        const details = { role };
+        const action = "member.invited";
+        await recordAudit(tx, action, { actor, now, accountId, objectId: link.linkId, details });
         return link;
       });
       const createdBy = (await findActors(db, [actor.name]))(actor.name);
@@ -157,14 +157,9 @@ export function teamHandlers({ db, clock, publicUrl, cookie }: Deps) {
       await db.transaction(async (tx) => {
         const link = await withdrawInvitation(tx, { linkId: params.invitationId, accountId, now });
         if (!link) throw problem("INVITATION_NOT_FOUND");
-        const entry = {
-          at: now,
-          accountId,
-          actor,
-          objectId: link.link_id,
-          details: { role: link.role },
-        };
-        await recordAudit(tx, { ...entry, action: "member.invitation_withdrawn" });
+        const details = { role: link.role };
+        const action = "member.invitation_withdrawn";
+        await recordAudit(tx, action, { actor, now, accountId, objectId: link.link_id, details });
       });
       return null;
     },

@@ -34,8 +34,7 @@ export function userHandlers(deps: Deps) {
           before: { name: user.name, ...user.preferences },
           after: { name, ...preferences },
         };
-        const entry = { at: now, accountId: null, actor, objectId: person.userId, details };
-        await recordAudit(tx, { ...entry, action: "user.changed" });
+        await recordAudit(tx, "user.changed", { actor, now, objectId: person.userId, details });
       });
       return readMe(deps, person);
     },

@@ -1,4 +1,4 @@
-import { type Actor, judgeName, recordAudit } from "#accounts";
+import { type Change, judgeName, recordAudit } from "#accounts";
 import type { MemberRole } from "#contract";
 import {
   type Database,
@@ -100,7 +100,7 @@ export async function setPassword(
     update users set password = ${passwordHash}, version = version + 1 where user_id = ${userId}`);
 }
 
-export type UserRequest = {
+export type UserRequest = Change & {
   email: string;
   /** The part of the e-mail before the @ where it is left out. */
   name?: string;
@@ -108,8 +108,6 @@ export type UserRequest = {
   accountId: string;
   role: MemberRole;
   isOperator: boolean;
-  actor: Actor;
-  now: Date;
 };
 
 export type CreatedUser =
@@ -136,14 +134,7 @@ export async function createUser(
       // With an operator there is nothing left to set up.
       if (isOperator) await completeInstallation(tx, now);
       const details = { email: plainEmail(email), role, isOperator };
-      await recordAudit(tx, {
-        at: now,
-        accountId,
-        actor,
-        action: "user.created",
-        objectId: userId,
-        details,
-      });
+      await recordAudit(tx, "user.created", { actor, now, accountId, objectId: userId, details });
       return { outcome: "created", userId };
     });
   } catch (error) {

@@ -1,13 +1,11 @@
-import { type Actor, actorName, recordAudit } from "#accounts";
+import { actorName, type Change, recordAudit } from "#accounts";
 import { type Database, isId, sql } from "#platform";
 
-export type Booking = {
+export type Booking = Change & {
   accountId: string;
   kind: "topup" | "adjustment";
   amount: number;
   note: string;
-  actor: Actor;
-  now: Date;
   /** The same reference books once; with another amount it is refused. */
   reference?: string | null;
 };
@@ -27,14 +25,8 @@ export function bookCredits(db: Database, booking: Booking): Promise<Booked> {
         from book_credits(${accountId}, ${kind}, ${amount}, ${actorName(actor)}, ${note}, ${reference}, ${now})`);
     if (booked?.outcome === "booked") {
       const details = { kind, amount, note, reference, balance: booked.balance };
-      await recordAudit(tx, {
-        at: now,
-        accountId,
-        actor,
-        action: "credits.booked",
-        objectId: accountId,
-        details,
-      });
+      const action = "credits.booked";
+      await recordAudit(tx, action, { actor, now, accountId, objectId: accountId, details });
     }
     return booked ?? { outcome: "account_unknown" };
   });

@@ -88,11 +88,12 @@ function acceptanceOf(row: Row): Acceptance {
 function noteSends(requests: AcceptRequest[], statement: Sql): Sql {
   const entries = requests.flatMap(({ actor, accountId, messages }, position) => {
     if (actor === undefined) return [];
-    const entry = { n: position + 1, accountId, actor, action: "message.sent" };
-    return messages.map((message) => ({
-      ...entry,
-      at: message.created_at,
-      objectId: message.message_id,
+    return messages.map(({ message_id: objectId, created_at: now }) => ({
+      n: position + 1,
+      actor,
+      now,
+      accountId,
+      objectId,
     }));
   });
   // Most batches are of keys alone, and cost nothing more for it.
@@ -100,7 +101,7 @@ function noteSends(requests: AcceptRequest[], statement: Sql): Sql {
   return sql`
     with verdict as materialized (${statement}), done as (
       select n from verdict where outcome = 'accepted'
-    ), ${noteDone(entries)}
+    ), ${noteDone("message.sent", entries)}
     select n, outcome, available, tokens, message_ids, default_sender from verdict`;
 }
 

@@ -41,8 +41,8 @@ export async function cancelMessage(
     if (!isCancelable || epochNow !== epoch) return { outcome: "not_cancelable" };
     await tx.query(sql`delete from send_queue where message_id = ${messageId}`);
     await moveMessages(tx, [failureInQueue(message, "CANCELED", now)], listener);
-    const entry = { at: now, accountId, action: "message.canceled", objectId: messageId };
-    if (actor !== undefined) await recordAudit(tx, { ...entry, actor });
+    if (actor !== undefined)
+      await recordAudit(tx, "message.canceled", { actor, now, accountId, objectId: messageId });
     const canceled = await lockMessage(tx, accountId, messageId);
     return canceled ? { outcome: "canceled", message: canceled } : { outcome: "not_found" };
   });

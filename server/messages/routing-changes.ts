@@ -20,7 +20,7 @@ export function setRoute(
       insert into routes (prefix, carrier_ids) values (${prefix}, ${carrierIds}::uuid[])
           on conflict (prefix) do update set carrier_ids = excluded.carrier_ids`);
     const details = { before: before?.carrierIds ?? null, after: carrierIds };
-    await record(tx, { action: "route.set", prefix, details }, change);
+    await recordAudit(tx, "route.set", { ...change, objectId: prefix, details });
   });
 }
 
@@ -30,11 +30,8 @@ export function removeRoute(db: Database, prefix: string, change: Change): Promi
     const [gone] = await tx.query<{ carrier_ids: string[] }>(sql`
       delete from routes where prefix = ${prefix} returning carrier_ids`);
     if (!gone) return false;
-    await record(
-      tx,
-      { action: "route.removed", prefix, details: { before: gone.carrier_ids } },
-      change,
-    );
+    const details = { before: gone.carrier_ids };
+    await recordAudit(tx, "route.removed", { ...change, objectId: prefix, details });
     return true;
   });
 }
@@ -54,7 +51,8 @@ export async function takeOutOfRoutes(
         : sql`delete from routes where prefix = ${prefix}`,
     );
     const action = after.length > 0 ? "route.set" : "route.removed";
-    await record(tx, { action, prefix, details: { before: carrierIds, after } }, change);
+    const details = { before: carrierIds, after };
+    await recordAudit(tx, action, { ...change, objectId: prefix, details });
   }
 }
 
@@ -69,7 +67,7 @@ export function setPrice(db: Database, { prefix, credits }: Price, change: Chang
       insert into prices (prefix, credits) values (${prefix}, ${credits})
           on conflict (prefix) do update set credits = excluded.credits`);
     const details = { before: before?.credits ?? null, after: credits };
-    await record(tx, { action: "price.set", prefix, details }, change);
+    await recordAudit(tx, "price.set", { ...change, objectId: prefix, details });
   });
 }
 
@@ -79,11 +77,8 @@ export function removePrice(db: Database, prefix: string, change: Change): Promi
     const [gone] = await tx.query<{ credits: number }>(sql`
       delete from prices where prefix = ${prefix} returning credits`);
     if (!gone) return false;
-    await record(
-      tx,
-      { action: "price.removed", prefix, details: { before: gone.credits } },
-      change,
-    );
+    const details = { before: gone.credits };
+    await recordAudit(tx, "price.removed", { ...change, objectId: prefix, details });
     return true;
   });
 }
@@ -107,12 +102,4 @@ function selectPrices(db: Queryable, prefix: string | null): Promise<Price[]> {
       from prices
      where ${prefix}::text is null or prefix = ${prefix}
      order by prefix`);
-}
-
-function record(
-  tx: Transaction,
-  { action, prefix, details }: { action: string; prefix: string; details: Record<string, unknown> },
-  { actor, now }: Change,
-): Promise<void> {
-  return recordAudit(tx, { at: now, accountId: null, actor, action, objectId: prefix, details });
 }

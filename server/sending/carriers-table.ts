@@ -82,14 +82,8 @@ async function insertCarrier(
       await tx.query(sql`
         insert into carriers (carrier_id, name, kind, settings, password, created_at)
         values (${carrierId}, ${name}, ${kind}, ${JSON.stringify(settings)}, ${password}, ${now})`);
-      await recordAudit(tx, {
-        at: now,
-        accountId: null,
-        actor,
-        action: "carrier.added",
-        objectId: carrierId,
-        details: { name, settings: shownSettings(settings) },
-      });
+      const details = { name, settings: shownSettings(settings) };
+      await recordAudit(tx, "carrier.added", { actor, now, objectId: carrierId, details });
     });
   } catch (error) {
     if (violates(error, "carrier_name_is_unique")) return { outcome: "name_taken" };
@@ -134,18 +128,12 @@ export async function changeCarrier(db: Database, change: CarrierChange): Promis
              password = coalesce(${sealed}, password),
              version = version + 1
        where carrier_id = ${carrierId}`);
-    await recordAudit(tx, {
-      at: now,
-      accountId: null,
-      actor,
-      action: "carrier.changed",
-      objectId: carrierId,
-      details: {
-        before: shown(old),
-        after: shown({ paused, settings }),
-        ...(password !== undefined && { passwordChanged: true }),
-      },
-    });
+    const details = {
+      before: shown(old),
+      after: shown({ paused, settings }),
+      ...(password !== undefined && { passwordChanged: true }),
+    };
+    await recordAudit(tx, "carrier.changed", { actor, now, objectId: carrierId, details });
     return true;
   });
 }
@@ -165,14 +153,8 @@ export async function removeCarrier(
        where carrier_id = ${carrierId} and removed_at is null
       returning name`);
     if (removed.length === 0) return false;
-    await recordAudit(tx, {
-      at: now,
-      accountId: null,
-      actor,
-      action: "carrier.removed",
-      objectId: carrierId,
-      details: { name: removed[0]?.name },
-    });
+    const details = { name: removed[0]?.name };
+    await recordAudit(tx, "carrier.removed", { actor, now, objectId: carrierId, details });
     await takeOutOfRoutes(tx, carrierId, { actor, now });
     return true;
   });

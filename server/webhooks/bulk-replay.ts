@@ -1,4 +1,4 @@
-import { type Actor, recordAudit } from "#accounts";
+import { type Change, recordAudit } from "#accounts";
 import { eventTime } from "#messages";
 import {
   type Clock,
@@ -24,7 +24,7 @@ export async function countExhausted(db: Queryable, request: Exhausted): Promise
   return counted?.count ?? 0;
 }
 
-export type BulkReplayRequest = Exhausted & { actor: Actor; now: Date; idempotencyKey?: string };
+export type BulkReplayRequest = Exhausted & Change & { idempotencyKey?: string };
 
 /**
  * Asks for all of these to be replayed. They are queued page by page, by whoever calls
@@ -44,8 +44,8 @@ export function startBulkReplay(
     });
     if (!isNew) return noted;
     const details = { since, total };
-    const entry = { at: now, accountId, actor, objectId: noted.replayId, details };
-    await recordAudit(tx, { ...entry, action: "webhook.replayed" });
+    const action = "webhook.replayed";
+    await recordAudit(tx, action, { actor, now, accountId, objectId: noted.replayId, details });
     return noted;
   });
 }
@@ -197,7 +197,7 @@ export async function findReplay(
 
 type Stage = { isQueued: boolean; isCanceled: boolean };
 
-export type CancelReplayRequest = { accountId: string; replayId: string; actor: Actor; now: Date };
+export type CancelReplayRequest = Change & { accountId: string; replayId: string };
 
 /**
  * Stops a replay: what has not begun is left out, what has begun goes on, and so does what waited
@@ -224,14 +224,9 @@ export function cancelReplay(db: Database, request: CancelReplayRequest): Promis
       update webhook_replays
          set canceled_at = ${now}, finished_at = coalesce(finished_at, ${now}), total = queued - ${left.length}::integer
        where replay_id = ${replayId}`);
-    const entry = {
-      at: now,
-      accountId,
-      actor,
-      objectId: replayId,
-      details: { leftOut: left.length },
-    };
-    await recordAudit(tx, { ...entry, action: "webhook.replay_canceled" });
+    const details = { leftOut: left.length };
+    const action = "webhook.replay_canceled";
+    await recordAudit(tx, action, { actor, now, accountId, objectId: replayId, details });
     return true;
   });
 }

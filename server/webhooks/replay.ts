@@ -1,4 +1,4 @@
-import { type Actor, actorName, recordAudit } from "#accounts";
+import { actorName, type Change, recordAudit } from "#accounts";
 import { Problem } from "#http/problem";
 import {
   type EventRow,
@@ -13,13 +13,11 @@ import { type Database, newId, type Queryable, sql, type Transaction } from "#pl
 /** However long attempts are kept. */
 export const REPLAYABLE_MS = 30 * 86_400_000;
 
-export type ReplayRequest = {
+export type ReplayRequest = Change & {
   /** Left out by the operator, who may name any delivery. */
   accountId?: string;
   /** The `webhook-id`, which is the delivery's id too. */
   deliveryId: string;
-  actor: Actor;
-  now: Date;
   /** The same key of an account is one request, however often it is sent. */
   idempotencyKey?: string;
 };
@@ -53,8 +51,8 @@ export function replayDelivery(db: Database, request: ReplayRequest): Promise<Re
       return { outcome: "in_flight" };
     }
     const details = { replayId: noted.replayId };
-    const entry = { at: now, accountId, actor, objectId: deliveryId, details };
-    await recordAudit(tx, { ...entry, action: "webhook.replayed" });
+    const action = "webhook.replayed";
+    await recordAudit(tx, action, { actor, now, accountId, objectId: deliveryId, details });
     return { outcome: "replayed", replayId: noted.replayId, accountId };
   });
 }
@@ -83,8 +81,8 @@ export function replaySelected(
     await tx.query(sql`
       update webhook_replays set total = ${total}, queued = ${total} where replay_id = ${noted.replayId}`);
     const details = { deliveryIds, total };
-    const entry = { at: now, accountId, actor, objectId: noted.replayId, details };
-    await recordAudit(tx, { ...entry, action: "webhook.replayed" });
+    const action = "webhook.replayed";
+    await recordAudit(tx, action, { actor, now, accountId, objectId: noted.replayId, details });
     return { ...noted, total };
   });
 }
@@ -120,10 +118,8 @@ export async function findReplayable(
   );
 }
 
-type NewReplay = {
+type NewReplay = Change & {
   accountId: string;
-  actor: Actor;
-  now: Date;
   idempotencyKey?: string;
   /** What the caller named: it tells this request from another with the same key. */
   what: object;

@@ -102,8 +102,7 @@ async function permit(
   if (waitSeconds > 0)
     return { outcome: "rate_limited", retryAfterSeconds: Math.ceil(waitSeconds) };
   const details = { origin: URL.parse(url)?.origin ?? null, event: eventNames[status] };
-  const entry = { at: now, accountId, actor, objectId: accountId, details };
-  await recordAudit(tx, { ...entry, action: "webhook.tested" });
+  await recordAudit(tx, "webhook.tested", { actor, now, accountId, objectId: accountId, details });
   return { outcome: "permitted", secrets: signingNow(found, now) };
 }
 
