@@ -30,13 +30,13 @@ import {
 } from "#messages";
 import {
   type Clock,
+  compareMigrations,
   createMetrics,
   type Database,
   deriveKey,
   type Log,
   type Loop,
   type Metrics,
-  missingMigrations,
   newId,
   type RunningLoop,
   runLoop,
@@ -214,8 +214,8 @@ export function compose(parts: Parts): Service {
 
   async function readiness(): Promise<string[]> {
     if (running.length === 0) return ["the service is starting"];
-    return missingMigrations(db).then(
-      (missing) => missing.map((name) => `the database lacks ${name}`),
+    return compareMigrations(db).then(
+      ({ missing }) => missing.map((name) => `the database lacks ${name}`),
       () => ["the database cannot be reached"],
     );
   }

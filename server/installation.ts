@@ -1,10 +1,10 @@
 import {
   type Clock,
+  compareMigrations,
   createLog,
   type Database,
   findRunningPostgres,
   migrate,
-  missingMigrations,
   openDatabase,
   secretBox,
   silentLog,
@@ -37,7 +37,7 @@ export async function openInstallation(
       db,
       log,
       applied,
-      missingMigrations: () => findMissing(url),
+      compareMigrations: () => briefly(url, compareMigrations),
       secrets: async () => secretBox(await requireSecretKey(config, db), previousSecretKey(config)),
       async close() {
         await db.close();
@@ -78,16 +78,13 @@ async function bringUpToDate(
   mode: MigrationsMode,
 ): Promise<string[]> {
   if (mode === "unchecked") return [];
-  const missing = await findMissing(url);
+  if (mode === "apply") return migrate(url);
+  const { missing } = await briefly(url, compareMigrations);
   if (missing.length === 0) return [];
-  if (isEmbedded || mode === "apply") return migrate(url);
+  if (isEmbedded) return migrate(url);
   throw new Unfit(
     `The database at DATABASE_URL lacks ${missing.join(", ")}. Bring it up to date with: npx posthorn migrate`,
   );
-}
-
-function findMissing(url: string): Promise<string[]> {
-  return briefly(url, missingMigrations);
 }
 
 /** With a connection of its own. */

@@ -108,7 +108,7 @@ export type Installation = {
   log: Log;
   /** What opening it has applied. */
   applied: readonly string[];
-  missingMigrations(): Promise<string[]>;
+  compareMigrations(): Promise<{ missing: string[]; newer: string[] }>;
   /** Seals and opens secrets; fails where the key at hand is not the one this database is used with. */
   secrets(): Promise<SecretBox>;
   close(): Promise<void>;

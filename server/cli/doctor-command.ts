@@ -55,14 +55,14 @@ async function examineDatabase(context: Context, settings: Settings): Promise<Ch
     return [ok("database", `None yet: the first start makes it in ${settings.dataDir}.`)];
   const installation = await context.installation("unchecked");
   const { db } = installation;
-  const missing = await installation.missingMigrations();
+  const migrations = await installation.compareMigrations();
   const found = [
     ...(await attempt("database", () => checkDatabase(db))),
     ...(await attempt("standby", () => checkStandbys(db))),
     ...(await attempt("clock", () => checkClock(db, context.clock))),
-    judgeMigrations(missing),
+    judgeMigrations(migrations),
   ];
-  if (missing.length > 0) return found;
+  if (migrations.missing.length > 0) return found;
   return [...found, ...(await examineContents(installation, context.clock))];
 }
 

@@ -20,7 +20,7 @@ export { type Loop, type RunningLoop, runLoop } from "./loop.ts";
 export { LEASE_MS } from "./lease.ts";
 export { MAX_COUNTED } from "./max-counted.ts";
 export { createMetrics, type Metrics, type Reading } from "./metrics.ts";
-export { migrate, missingMigrations } from "./migrate.ts";
+export { compareMigrations, migrate } from "./migrate.ts";
 export { type Position, sideOf } from "./position.ts";
 export { connectToPrimary, databasePorts } from "./primary.ts";
 export { deriveKey, KEY_FILE, Secret, type SecretBox, secretBox } from "./secret.ts";

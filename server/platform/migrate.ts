@@ -53,15 +53,18 @@ export async function migrate(url: string, signal?: AbortSignal): Promise<string
   }
 }
 
-/** The migrations that this version has and the database has not. */
-export async function missingMigrations(db: Queryable): Promise<string[]> {
+/** What this version has and the database has not, and the other way round: what a newer version applied. */
+export async function compareMigrations(
+  db: Queryable,
+): Promise<{ missing: string[]; newer: string[] }> {
   const [table] = await db.query<{ exists: boolean }>(sql`
     select to_regclass('migrations') is not null as exists`);
   const done = table?.exists
     ? await db.query<{ name: string }>(sql`select name from migrations`)
     : [];
-  const names = new Set(done.map(({ name }) => name));
-  return (await migrationNames()).filter((name) => !names.has(name));
+  const theirs = new Set(done.map(({ name }) => name));
+  const ours = new Set(await migrationNames());
+  return { missing: [...ours.difference(theirs)], newer: [...theirs.difference(ours)] };
 }
 
 async function appliedMigrations(client: pg.ClientBase): Promise<Set<string>> {
@@ -73,11 +76,10 @@ async function appliedMigrations(client: pg.ClientBase): Promise<Set<string>> {
 }
 
 function refuseNewer(done: Set<string>, migrations: Migration[]): void {
-  const known = new Set(migrations.map(({ name }) => name));
-  const strange = [...done].filter((name) => !known.has(name));
-  if (strange.length > 0) {
-    throw new Error(
-      `The database was migrated by a newer version of Posthorn (${strange.join(", ")}). Start that version, or restore a backup.`,
+  const newer = done.difference(new Set(migrations.map(({ name }) => name)));
+  if (newer.size > 0) {
+    throw new Unfit(
+      `The database was migrated by a newer version of Posthorn (${[...newer].join(", ")}). Start that version, or restore a backup.`,
     );
   }
 }

@@ -462,7 +462,7 @@ test("every wrong setting is named at once, whatever the command", async () => {
   assert.match(stderr, /^Wrong settings:\n {2}PORT: .*\n {2}LOG_LEVEL: /);
 });
 
-test("a database that lacks migrations is refused with the command that applies them", async () => {
+test("a database that lacks migrations is refused with the command that applies them, one that has newer ones by that too", async () => {
   await using empty = await testDatabase({ isEmpty: true });
   const given = {
     environment: { ...environment, DATABASE_URL: empty.url },
@@ -477,4 +477,12 @@ test("a database that lacks migrations is refused with the command that applies 
   assert.match(refused.stderr, /lacks 0001_.*Bring it up to date with: npx posthorn migrate\n$/);
   assert.equal(applied[0], "0001_accounts.sql");
   assert.deepEqual(repeated, { applied: [] });
+
+  await empty.query(sql`insert into migrations (name) values ('9999_folders.sql')`);
+  const refusedNewer = await callPosthorn(["migrate"], given);
+  assert.equal(refusedNewer.code, 1);
+  assert.match(
+    refusedNewer.stderr,
+    /^The database was migrated by a newer version of Posthorn \(9999/,
+  );
 });

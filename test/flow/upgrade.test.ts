@@ -62,7 +62,7 @@ test("nodes go on accepting and sending while the next release expands the schem
 test("a node does not start on the schema of a later release, and says so", async () => {
   await assert.rejects(
     startService(db.url),
-    /migrated by a newer version of Posthorn \(9999_folders\.sql\)/,
+    /\nThe database was migrated by a newer version of Posthorn \(9999_folders\.sql\)/,
   );
 });
 

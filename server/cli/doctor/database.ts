@@ -77,8 +77,13 @@ export async function checkClock(db: Queryable, clock: Clock): Promise<Check> {
   return Math.abs(skewMs) > SMALL_SKEW_MS ? warning("clock", message, fix) : ok("clock", message);
 }
 
-export function judgeMigrations(missing: readonly string[]): Check {
+export function judgeMigrations({ missing, newer }: Record<"missing" | "newer", string[]>): Check {
+  const name = "migrations";
+  if (newer.length > 0) {
+    const message = `A newer version applied ${newer.join(", ")}: this one does not start any more.`;
+    return fault(name, message, "Install the newer version here too, or restore a backup.");
+  }
   return missing.length === 0
-    ? ok("migrations", "The database is up to date.")
-    : fault("migrations", `Not applied yet: ${missing.join(", ")}.`, "Run: npx posthorn migrate");
+    ? ok(name, "The database is up to date.")
+    : fault(name, `Not applied yet: ${missing.join(", ")}.`, "Run: npx posthorn migrate");
 }

@@ -62,10 +62,13 @@ for (const [state, skewMs] of [
   });
 }
 
-test("missing migrations are a fault that names the command", () => {
-  const found = judgeMigrations(["0007_sending.sql"]);
+test("missing migrations are a fault that names the command, and so are those of a newer version", () => {
+  const found = judgeMigrations({ missing: ["0007_sending.sql"], newer: [] });
+  const newer = judgeMigrations({ missing: [], newer: ["9999_folders.sql"] });
 
   assert.deepEqual([found.state, found.fix], ["fault", "Run: npx posthorn migrate"]);
+  assert.equal(newer.state, "fault");
+  assert.match(newer.message, /9999_folders\.sql/);
 });
 
 test("secrets that others may read are a fault, with the command that closes them", async () => {
