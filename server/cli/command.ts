@@ -79,6 +79,7 @@ export type Settings = {
   databaseUrl: Secret | undefined;
   publicUrl: string | undefined;
   secretKey: Secret | undefined;
+  secretKeyPrevious: Secret | undefined;
   webhookAllowCidrs: string[] | undefined;
   webhookAllowHttp: boolean | undefined;
   rateLimitSends: number;

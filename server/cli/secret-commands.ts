@@ -1,7 +1,7 @@
 import { resealSigningSecrets } from "#accounts";
 import { resealSecondFactors } from "#console";
 import { resealCarriers } from "#sending";
-import { command } from "./command.ts";
+import { command, CommandFailure } from "./command.ts";
 import { facts } from "./table.ts";
 
 const reseal = command({
@@ -12,7 +12,11 @@ const reseal = command({
   prints: '{"signingSecrets","carrierPasswords","secondFactors"}',
   examples: ["secrets reseal"],
   async run(_given, context) {
-    const { db, secrets } = await context.installation();
+    const { settings, db, secrets } = await context.installation();
+    if (!settings.secretKeyPrevious)
+      throw new CommandFailure(
+        "There is no SECRET_KEY_PREVIOUS: nothing that an earlier key sealed can be opened. Set it to the earlier key, and SECRET_KEY to the new one.",
+      );
     const box = await secrets();
     // Each is one statement per secret: a command cut short is simply run again.
     const resealed = {

@@ -28,6 +28,12 @@ test("SECRET_KEY is changed without losing a secret: known to all, swapped, seal
     now: systemClock.now(),
   });
 
+  const alone = await runPosthorn(words`secrets reseal`, {
+    environment: { ...base, SECRET_KEY: first },
+  });
+  assert.equal(alone.code, 1);
+  assert.match(alone.stderr, /^There is no SECRET_KEY_PREVIOUS/);
+
   const changing = { ...base, SECRET_KEY: second, SECRET_KEY_PREVIOUS: first };
   const resealed = await posthornJson(words`secrets reseal`, { environment: changing });
   const again = await posthornJson(words`secrets reseal`, { environment: changing });
