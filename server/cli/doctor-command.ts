@@ -5,7 +5,13 @@ import { command, type Context, type Installation, type Settings } from "./comma
 import { attempt, type Check, fault, ok, warning } from "./doctor/check.ts";
 import { checkClock, checkDatabase, checkStandbys, judgeMigrations } from "./doctor/database.ts";
 import { checkExposure } from "./doctor/exposure.ts";
-import { checkDisk, checkPermissions, hasCluster, hasKeyFile } from "./doctor/folder.ts";
+import {
+  checkDisk,
+  checkPermissions,
+  hasCluster,
+  hasKeyFile,
+  holdsAnotherKey,
+} from "./doctor/folder.ts";
 import { checkCarriers, checkRoutes, checkSenders } from "./doctor/sending.ts";
 import { checkService } from "./doctor/readiness.ts";
 import { checkServerSettings } from "./doctor/server-settings.ts";
@@ -102,6 +108,11 @@ async function openSecrets({
     if (settings.databaseUrl && !settings.secretKey) {
       const message = `It is known only to this node, in ${settings.dataDir}; others cannot open what it seals.`;
       const fix = "Set SECRET_KEY to what secret.key holds, the same on every node.";
+      return { check: warning(name, message, fix), box };
+    }
+    if (await holdsAnotherKey(settings, settings.secretKey)) {
+      const message = `SECRET_KEY is right, but secret.key in ${settings.dataDir} holds another: without SECRET_KEY, the next start is refused.`;
+      const fix = "Write SECRET_KEY into that file, or remove the file and back SECRET_KEY up.";
       return { check: warning(name, message, fix), box };
     }
     return { check: ok(name, "It opens what is sealed in the database."), box };

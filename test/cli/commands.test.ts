@@ -403,6 +403,14 @@ test("another SECRET_KEY than the service's is refused before anything is sealed
   const keyless = await callPosthorn(words`account create --name Keyless`, { environment: lost });
   assert.match(keyless.stderr, /^There is no SECRET_KEY and no secret\.key .* Bring back the key/);
   assert.deepEqual(await readdir(folder.path), [], "none is made");
+  await writeFile(join(folder.path, "secret.key"), other.SECRET_KEY, { mode: 0o600 });
+  const stale = await callPosthorn(["doctor"], {
+    environment: { ...environment, DATA_DIR: folder.path },
+  });
+  const { data: found } = JSON.parse(stale.stdout) as { data: Finding[] };
+  const key = found.find(({ name }) => name === "secret key");
+  assert.equal(key?.state, "warning");
+  assert.match(key.message, /secret\.key in .* holds another/);
   assert.equal(doctor.code, 1);
   const { data } = JSON.parse(doctor.stdout) as { data: Finding[] };
   const faults = data.filter(({ state }) => state === "fault");

@@ -15,6 +15,12 @@ export function warning(name: string, message: string, fix: string): Check {
   return { name, state: "warning", message, fix };
 }
 
+/** Several of one thing, in one finding. */
+export function warnings(name: string, found: readonly Record<"message" | "fix", string>[]): Check {
+  const said = (part: "message" | "fix") => found.map((each) => each[part]).join(" ");
+  return warning(name, said("message"), said("fix"));
+}
+
 export function fault(name: string, message: string, fix: string): Check {
   return { name, state: "fault", message, fix };
 }

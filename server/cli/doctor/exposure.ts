@@ -1,6 +1,6 @@
 import { BlockList, isIPv6 } from "node:net";
 import type { Secret } from "#platform";
-import { type Check, fault, ok, warning } from "./check.ts";
+import { type Check, fault, ok, warning, warnings } from "./check.ts";
 
 /** The settings that decide it. */
 type Exposed = {
@@ -77,10 +77,7 @@ function checkCallbacks(settings: Exposed): Check {
       fix: "Set WEBHOOK_ALLOW_HTTP=false.",
     },
   ].filter((risk) => risk !== false);
-  if (risks.length > 0) {
-    const said = (part: "message" | "fix") => risks.map((risk) => risk[part]).join(" ");
-    return warning(name, said("message"), said("fix"));
-  }
+  if (risks.length > 0) return warnings(name, risks);
   const named = webhookAllowCidrs.join(", ");
   return ok(name, named === "" ? "Public ones by https alone." : `Also ${named}.`);
 }

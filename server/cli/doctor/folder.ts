@@ -1,6 +1,6 @@
-import { stat, statfs } from "node:fs/promises";
+import { readFile, stat, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { KEY_FILE } from "#platform";
+import { KEY_FILE, type Secret } from "#platform";
 import { type Check, fault, ok, warning } from "./check.ts";
 
 type Folder = { dataDir: string };
@@ -26,6 +26,16 @@ export async function hasCluster({ dataDir }: Folder): Promise<boolean> {
 
 export async function hasKeyFile({ dataDir }: Folder): Promise<boolean> {
   return (await modeOf(join(dataDir, KEY_FILE))) !== undefined;
+}
+
+/** Whether a start without the SECRET_KEY that is set would find another in its place. */
+export async function holdsAnotherKey(
+  { dataDir }: Folder,
+  secretKey: Secret | undefined,
+): Promise<boolean> {
+  if (!secretKey || !(await hasKeyFile({ dataDir }))) return false;
+  const [given, kept] = [secretKey.reveal(), await readFile(join(dataDir, KEY_FILE), "utf8")];
+  return !Buffer.from(given, "base64").equals(Buffer.from(kept, "base64"));
 }
 
 /** Files that only the service's own user may read. */

@@ -92,6 +92,7 @@ const SERVER = {
   log_statement: "none",
   log_min_duration: -1,
   log_parameters: -1,
+  log_errors: "terse",
   is_superuser: false,
 };
 
@@ -103,6 +104,11 @@ for (const [what, name, server] of [
     "a database that logs slow statements whole",
     "database log",
     { ...SERVER, log_min_duration: 250 },
+  ],
+  [
+    "a database that logs errors with their rows",
+    "database log",
+    { ...SERVER, log_errors: "default" },
   ],
   [
     "a superuser where an ordinary role would do",

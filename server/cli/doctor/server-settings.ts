@@ -1,5 +1,5 @@
 import { type Queryable, sql } from "#platform";
-import { type Check, ok, warning } from "./check.ts";
+import { type Check, ok, warning, warnings } from "./check.ts";
 
 /** The pools of one node together. */
 export const CONNECTIONS_A_NODE = 28;
@@ -14,6 +14,7 @@ type Server = {
   log_statement: string;
   log_min_duration: number;
   log_parameters: number;
+  log_errors: string;
   is_superuser: boolean;
 };
 
@@ -28,6 +29,7 @@ export async function checkServerSettings(
            current_setting('log_statement') as log_statement,
            (select setting::integer from pg_settings where name = 'log_min_duration_statement') as log_min_duration,
            (select setting::integer from pg_settings where name = 'log_parameter_max_length') as log_parameters,
+           current_setting('log_error_verbosity') as log_errors,
            (select rolsuper from pg_roles where rolname = current_user) as is_superuser`);
   if (!server) throw new Error("The database did not say how it is set.");
   return [checkConnections(server, nodes), checkLocks(server), checkLog(server), checkRole(server)];
@@ -47,13 +49,23 @@ function checkLocks({ max_locks }: Server): Check {
   return warning("locks", message, fix);
 }
 
-function checkLog({ log_statement, log_min_duration, log_parameters }: Server): Check {
+function checkLog({ log_statement, log_min_duration, log_parameters, log_errors }: Server): Check {
   const name = "database log";
   const isLogged = log_statement !== "none" || log_min_duration >= 0;
-  if (!isLogged || log_parameters === 0) return ok(name, "It holds no texts and no numbers.");
-  const message =
-    "PostgreSQL logs statements with their parameters: texts and numbers stand there.";
-  return warning(name, message, "Set log_parameter_max_length = 0, or log no statements.");
+  const risks = [
+    isLogged &&
+      log_parameters !== 0 && {
+        message: "PostgreSQL logs statements with their parameters: texts and numbers stand there.",
+        fix: "Set log_parameter_max_length = 0, or log no statements.",
+      },
+    log_errors !== "terse" && {
+      message: "PostgreSQL logs errors with the rows that they are about.",
+      fix: "Set log_error_verbosity = terse.",
+    },
+  ].filter((risk) => risk !== false);
+  return risks.length === 0
+    ? ok(name, "Errors are logged without rows, and no statement with its parameters.")
+    : warnings(name, risks);
 }
 
 function checkRole({ is_superuser }: Server): Check {
