@@ -36,6 +36,14 @@ export type Setting<Value> = {
 /** A message may be scheduled 35 days ahead, valid for 3, and its receipt may take another 7. */
 const LEAST_KEPT_DAYS = 45;
 
+function keptDays(value: string): number {
+  const days = wholeNumber(0)(value);
+  if (days === 0 || days >= LEAST_KEPT_DAYS) return days;
+  throw new Error(
+    `must be 0, which keeps them for ever, or ${LEAST_KEPT_DAYS} or more, not "${value}".`,
+  );
+}
+
 /** Every setting. `docs/generated/configuration.md` is made from this list. */
 export const settings = {
   host: {
@@ -147,9 +155,9 @@ export const settings = {
     name: "RETENTION_MESSAGES_DAYS",
     fallback: "0",
     fallbackText: "0, for ever",
-    parse: (value: string) => (value.trim() === "0" ? 0 : wholeNumber(LEAST_KEPT_DAYS)(value)),
+    parse: keptDays,
     meaning:
-      "Days that messages, their events and submissions are kept, 45 or more; they go by whole months. The ledger and the audit log are always kept.",
+      "Days that messages, their events and submissions are kept: 0 for ever, or 45 or more; they go by whole months. The ledger and the audit log are always kept.",
   },
   retentionAttemptsDays: {
     name: "RETENTION_ATTEMPTS_DAYS",

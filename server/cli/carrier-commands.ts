@@ -1,6 +1,6 @@
 import { passwordFault, passwordWarnings, readSmppSettings } from "#carriers";
 import { listRoutes } from "#messages";
-import type { Queryable } from "#platform";
+import { type Queryable, quoted } from "#platform";
 import {
   addCarrier,
   addSimulator,
@@ -69,15 +69,17 @@ const add = command({
       ? await addCarrier(db, { ...change, ...smppSettings })
       : await addSimulator(db, change);
     if (added.outcome === "name_taken") {
+      const taken = (await listCarriers(db)).find((carrier) => carrier.name === name);
+      const change = `, or change that one: npx posthorn carrier set ${quoted(name)} …`;
       throw new CommandFailure(
-        `There is a carrier ${name} already. Choose another name, or change that one: npx posthorn carrier set ${name} …`,
+        `There is a carrier ${name} already. Choose another name${taken?.kind === "smpp" ? change : "."}`,
       );
     }
     const { state, problems } = await firstState(context, added.carrierId);
     const json = { carrierId: added.carrierId, name, state };
     if (state !== "up")
       for (const problem of problems) context.terminal.say(`It is ${state}: ${problem}.`);
-    const route = [...(await carriersOfEveryNumber(db)), name].join(" ");
+    const route = [...(await carriersOfEveryNumber(db)), name].map(quoted).join(" ");
     context.terminal.say(
       smppSettings && onlyReceives(smppSettings)
         ? "It only receives: no message leaves by it."
@@ -271,7 +273,7 @@ const remove = command({
       );
     if (kind === "simulator")
       context.terminal.say(
-        `Nothing is simulated by ${name} any more. Bring it back with: npx posthorn carrier add ${name} --simulator`,
+        `Nothing is simulated by ${name} any more. Bring it back with: npx posthorn carrier add ${quoted(name)} --simulator`,
       );
     const json = { carrierId, name, state: "removed" };
     return { json, text: facts(json) };

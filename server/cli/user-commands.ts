@@ -1,10 +1,17 @@
 import { memberRoles } from "#contract/words";
-import { createUser, findUserByEmail, makeResetLink, passwords, setOperator } from "#console";
+import {
+  createUser,
+  findUserByEmail,
+  listUsers,
+  makeResetLink,
+  passwords,
+  setOperator,
+} from "#console";
 import { accountOption, unknownAccount } from "./accounts.ts";
 import { ACTOR, command, CommandFailure } from "./command.ts";
 import { flag, optional, required } from "./input.ts";
 import { oneOf, text } from "./input-values.ts";
-import { facts } from "./table.ts";
+import { facts, table } from "./table.ts";
 
 const emailOption = required("EMAIL", text, "What they sign in with.");
 
@@ -44,6 +51,27 @@ const create = command({
       case "account_unknown":
         return unknownAccount(account);
     }
+  },
+});
+
+const list = command({
+  name: "user list",
+  summary: "Lists who can sign in to the dashboard, with their accounts and roles.",
+  arguments: {},
+  options: {},
+  prints:
+    '{"data":[{"userId","name","email","isOperator","accounts":[{"accountId","name","role"}]}]}',
+  examples: ["user list"],
+  async run(_given, context) {
+    const { db } = await context.installation();
+    const data = await listUsers(db);
+    const lines = data.map(({ email, name, isOperator, accounts }) => [
+      email,
+      name,
+      isOperator ? "yes" : "no",
+      accounts.map((account) => `${account.name} (${account.role})`),
+    ]);
+    return { json: { data }, text: table(["EMAIL", "NAME", "OPERATOR", "ACCOUNTS"], lines) };
   },
 });
 
@@ -109,7 +137,7 @@ const set = command({
 });
 
 function unknownUser(email: string): never {
-  throw new CommandFailure(`There is no user ${email}.`);
+  throw new CommandFailure(`There is no user ${email}. List them with: npx posthorn user list`);
 }
 
-export const userCommands = [create, reset, set];
+export const userCommands = [create, list, reset, set];

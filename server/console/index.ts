@@ -4,6 +4,7 @@
  * Sends, books, routes and delivers nothing by itself: it asks the rooms that do, on record.
  */
 export { makeResetLink, setOperator } from "./change-user.ts";
+export { listUsers } from "./operator-users.ts";
 export { resealSecondFactors } from "./second-factor.ts";
 export { setupLink } from "./setup.ts";
 export { passwords } from "./sign-in/password.ts";

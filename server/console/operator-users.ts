@@ -25,17 +25,35 @@ export function browseUsers(
      limit ${limit + 1}`);
 }
 
+/** All users with their accounts, for the terminal. */
+export async function listUsers(db: Queryable) {
+  const users = await db.query<Pick<ListedUser, "user_id" | "name" | "email" | "is_operator">>(sql`
+    select user_id, name, email, is_operator from users order by email`);
+  const accounts = await accountsOfUsers(
+    db,
+    users.map(({ user_id }) => user_id),
+  );
+  return users.map(({ user_id: userId, name, email, is_operator: isOperator }) => ({
+    userId,
+    name,
+    email,
+    isOperator,
+    accounts: (accounts.get(userId) ?? []).map(({ userId: _, ...account }) => account),
+  }));
+}
+
 /** The accounts of users, by user. */
 export async function accountsOfUsers(db: Queryable, userIds: readonly string[]) {
-  const rows = await db.query<{ user_id: string; account_id: string }>(sql`
-    select user_id, account_id from memberships where user_id = any (${userIds}::uuid[]) order by account_id`);
+  const rows = await db.query<{ user_id: string; account_id: string; role: string }>(sql`
+    select user_id, account_id, role from memberships where user_id = any (${userIds}::uuid[]) order by account_id`);
   const accounts = await findAccounts(db, [...new Set(rows.map(({ account_id }) => account_id))]);
   const names = new Map(accounts.map(({ account_id, name }) => [account_id, name]));
   return Map.groupBy(
-    rows.map(({ user_id: userId, account_id: accountId }) => ({
+    rows.map(({ user_id: userId, account_id: accountId, role }) => ({
       userId,
       accountId,
       name: names.get(accountId) ?? "",
+      role,
     })),
     ({ userId }) => userId,
   );

@@ -25,6 +25,7 @@ export { type Position, sideOf } from "./position.ts";
 export { connectToPrimary, databasePorts } from "./primary.ts";
 export { deriveKey, KEY_FILE, Secret, type SecretBox, secretBox } from "./secret.ts";
 export { nearest } from "./nearest.ts";
+export { quoted } from "./quoted.ts";
 export { remembering } from "./remember.ts";
 export { readCollectorHeaders, spanExport } from "./span-export.ts";
 export { isoTime } from "./timestamp.ts";

@@ -173,18 +173,20 @@ test("whoever takes away the last route learns that numbers are refused", async 
 });
 
 test("whoever removes a carrier learns which routes ended with it and who has their numbers now", async () => {
-  await json`carrier add second --simulator`;
-  await json`route set 49153 second`;
-  await json`route set 49154 second simulator`;
+  const name = "Bob's second";
+  const added = await run`carrier add ${name} --simulator`;
+  await json`route set 49153 ${name}`;
+  await json`route set 49154 ${name} simulator`;
   await json`route set 491531 simulator`;
   const shorter = await run`route remove 491531`;
 
-  const removed = await run`carrier remove second`;
+  const removed = await run`carrier remove ${name}`;
   await json`route remove 49154`;
 
+  assert.match(added.stderr, /: npx posthorn route set "" 'Bob'\\''s second'\n$/);
   assert.equal(
     shorter.stderr,
-    "The route for 491531 has ended; its numbers go to second now, by the route for 49153.\n",
+    "The route for 491531 has ended; its numbers go to Bob's second now, by the route for 49153.\n",
   );
   assert.match(
     removed.stderr,
@@ -243,11 +245,13 @@ test("a delivery and all that were exhausted are not replayed in one command", a
 test("the simulator that was removed is brought back by the command that its removal names", async () => {
   const removed = await run`carrier remove simulator`;
   const added = await json<{ carrierId: string }>`carrier add simulator --simulator`;
+  const again = await run`carrier add simulator --simulator`;
   await json`route set ${""} simulator`;
   const mixed = await run`carrier add other --simulator --smpp 127.0.0.1 --window 5`;
   const { data } = await json<{ data: object[] }>`carrier list`;
 
   assert.match(removed.stderr, /npx posthorn carrier add simulator --simulator\n$/);
+  assert.equal(again.stderr, "There is a carrier simulator already. Choose another name.\n");
   const { carrierId } = added;
   assert.partialDeepStrictEqual(data, [{ carrierId, name: "simulator", kind: "simulator" }]);
   assert.deepEqual(
@@ -325,6 +329,17 @@ test("a dashboard user is made with the password from standard input, and a weak
     [1, "The password must have at least 12 characters.\n"],
   );
   assert.deepEqual(Object.keys(made), ["userId"]);
+  const { data } = await json<{ data: { userId: string }[] }>`user list`;
+  assert.deepEqual(
+    data.find(({ userId }) => userId === made.userId),
+    {
+      ...made,
+      name: "ada",
+      email: "ada@example.com",
+      isOperator: true,
+      accounts: [{ accountId, name: "Users", role: "owner" }],
+    },
+  );
   assert.equal(again.code, 1);
   assert.match(again.stderr, /^There is a user ada@example\.com already\./);
 });
@@ -365,7 +380,10 @@ test("a user gets a reset link, and is an operator no more, unless the last: ses
   const last = await set("eve@example.com", "no");
   assert.equal(last.code, 1);
   assert.match(last.stderr, /^eve@example\.com is the only operator\./);
-  assert.match((await set("nobody@example.com", "no")).stderr, /^There is no user/);
+  assert.match(
+    (await set("nobody@example.com", "no")).stderr,
+    /^There is no user .* npx posthorn user list/,
+  );
   const audited = await db.query<{ details: object }>(sql`
     select details from audit_log where action = 'user.operator_changed'`);
   assert.equal(audited.length, operators.length + 1);

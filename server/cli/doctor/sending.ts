@@ -1,5 +1,5 @@
 import { listRoutes } from "#messages";
-import type { Queryable, SecretBox } from "#platform";
+import { type Queryable, quoted, type SecretBox } from "#platform";
 import {
   type CarrierRow,
   listCarriers,
@@ -30,7 +30,7 @@ export async function checkCarriers(
     const name = `carrier ${carrier.name}`;
     const wrong = whatIsWrong(carrier, secrets);
     if (wrong !== undefined)
-      return fault(name, wrong, `Correct that: npx posthorn carrier set ${carrier.name}`);
+      return fault(name, wrong, `Correct that: npx posthorn carrier set ${quoted(carrier.name)}`);
     return judgeState(name, carrier, states.get(carrier.carrier_id));
   });
 }
@@ -47,8 +47,8 @@ function judgeState(name: string, { name: own }: CarrierRow, seen: SeenCarrier |
   const why = problems.length > 0 ? `: ${problems.join("; ")}` : "";
   const test =
     problems.length > 0
-      ? "Mend that, or correct the carrier in the dashboard."
-      : `See what it answers: npx posthorn carrier test ${own}`;
+      ? `Mend that, or correct the carrier: npx posthorn carrier set ${quoted(own)}`
+      : `See what it answers: npx posthorn carrier test ${quoted(own)}`;
   switch (state) {
     case "up":
       return ok(name, "It is up.");
