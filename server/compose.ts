@@ -83,8 +83,8 @@ type Parts = {
   publicUrl: string;
   clock: Clock;
   log: Log;
-  /** Where the built pages of the dashboard are; without them only its operations are served. */
-  pages?: Promise<string>;
+  /** Builds the pages of the dashboard and answers their folder; without it only its operations are served. */
+  pages?: () => Promise<string>;
 };
 
 /** The only place that builds things and ties them together. */

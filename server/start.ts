@@ -36,7 +36,7 @@ export async function start(signal: AbortSignal): Promise<void> {
     const publicUrl = publicUrlOf(config);
     const isDashboard = config.roles.has("dashboard");
     const stopping = new AbortController();
-    const pages = isDashboard ? { pages: buildPages(stopping.signal) } : {};
+    const pages = isDashboard ? { pages: () => buildPages(stopping.signal) } : {};
     const parts = { config, storage, secretKey, publicUrl, clock: systemClock, log, ...pages };
     const service = compose(parts);
     try {

@@ -28,7 +28,7 @@ import { serveConsoleOperations } from "./serve-console-operations.ts";
 import { signInHandlers } from "./sign-in-handlers.ts";
 import { passwords } from "./sign-in/password.ts";
 import { sessionCookie } from "./sign-in/session-cookie.ts";
-import { serveStaticFiles } from "./static-files.ts";
+import { type Pages, serveStaticFiles } from "./static-files.ts";
 import { statsHandlers } from "./stats-handlers.ts";
 import { streamHandlers } from "./stream-handlers.ts";
 import { streamHub } from "./stream-hub.ts";
@@ -51,8 +51,8 @@ export type ConsoleDeps = {
   refinements: Partial<Record<keyof typeof operations, Refinement>>;
   routing: { current(): Promise<Routing>; reload(): Promise<Routing> };
   delivering: WebhookDeps["delivering"];
-  /** Where the built pages are; without it only the operations are served. */
-  pages?: Promise<string>;
+  /** Without it only the operations are served. */
+  pages?: Pages;
 };
 
 /** Serves the dashboard; answers the work it needs done in the background. */
@@ -79,7 +79,7 @@ export function serveConsole(app: FastifyInstance, deps: ConsoleDeps): Loop[] {
       ...(refinements.previewMessage ? { previewConsoleMessage: refinements.previewMessage } : {}),
     },
   });
-  if (deps.pages) serveStaticFiles(app, deps.pages);
+  if (deps.pages) serveStaticFiles(app, { pages: deps.pages, clock, log });
   return [sweepLoop(db, clock), hub.loop];
 }
 

@@ -6,12 +6,13 @@ import { test } from "node:test";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { createHttpServer } from "#http";
 import { createMetrics, silentLog, systemClock } from "#platform";
+import { manualClock } from "../../test/support/manual-clock.ts";
 import { PAGES, serveStaticFiles } from "./static-files.ts";
 
 const PAGE = '<meta property="csp-nonce" nonce="__CSP_NONCE__"><div id="root"></div>';
 const SCRIPT = "console.log('a')";
 
-async function startSite() {
+async function startSite({ clock = systemClock, failures = 0 } = {}) {
   const folder = await mkdtemp(join(tmpdir(), "posthorn-site-"));
   await mkdir(join(folder, "assets"));
   await writeFile(join(folder, "index.html"), PAGE);
@@ -30,9 +31,13 @@ async function startSite() {
   });
   app.get("/healthz", () => ({ status: "ok" }));
   app.post("/console/proof", () => ({}));
-  serveStaticFiles(app, Promise.resolve(folder));
+  let builds = 0;
+  const pages = () =>
+    ++builds > failures ? Promise.resolve(folder) : Promise.reject(new Error("It is read-only."));
+  serveStaticFiles(app, { pages, clock, log: silentLog });
   return {
     app,
+    builds: () => builds,
     get: (url: string, headers: Record<string, string> = {}) =>
       app.inject({ url, headers: { host: "x", ...headers } }),
     async [Symbol.asyncDispose]() {
@@ -117,6 +122,22 @@ test("an unknown path is an error, which a browser is shown as a page", async ()
   const shown = await site.get("/nope", { accept: "text/html,application/xhtml+xml,*/*;q=0.8" });
   assert.equal(shown.statusCode, 404);
   assert.match(shown.body, /<div id="root">/);
+});
+
+test("pages that could not be built are said to be missing, and built again soon after", async () => {
+  const clock = manualClock();
+  await using site = await startSite({ clock, failures: 1 });
+
+  const missing = [await site.get("/"), await site.get("/messages")];
+  assert.equal(site.builds(), 1, "not for every request");
+  clock.advance(10_000);
+  const built = await site.get("/");
+
+  for (const { statusCode, body } of missing) {
+    assert.equal(statusCode, 503);
+    assert.match(body, /run: npm run build\n$/);
+  }
+  assert.equal(built.statusCode, 200);
 });
 
 test("the addresses that get the page are those that the dashboard has", async () => {

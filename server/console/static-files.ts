@@ -3,6 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { extname, join, relative, sep } from "node:path";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Problem, serveFallback } from "#http";
+import type { Clock, Log } from "#platform";
 
 type StaticFile = { path: string; encodings: ("br" | "gzip")[] };
 type Site = { index: string; files: Map<string, StaticFile> };
@@ -43,22 +44,64 @@ const NONCE_MARK = "__CSP_NONCE__";
  * an error for programs; a browser gets the page with it, which says so to people. Under `/console`,
  * `/v1` and `/assets` it is an error for everyone.
  */
-export function serveStaticFiles(app: FastifyInstance, folder: Promise<string>): void {
-  const site = folder.then(readSite);
-  // Whoever asks for a page learns of a build that failed; before that nobody does.
-  site.catch(() => undefined);
+export function serveStaticFiles(app: FastifyInstance, deps: SiteDeps): void {
+  const currentSite = keepSite(deps);
   serveFallback(app, async (request, reply) => {
     const path = request.url.split("?", 1)[0] ?? "/";
     if (request.method !== "GET" && request.method !== "HEAD") return false;
     const [, first = ""] = path.split("/", 2);
     if (first === "v1" || first === "console") return false;
-    const { index, files } = await site;
+    const site = await currentSite();
+    if (!site) return sayUnbuilt(reply);
+    const { index, files } = site;
     const file = files.get(path);
     if (file) return sendFile(request, reply, { file, path });
     if (path === "/" || PAGES.has(first)) return sendPage(reply, index);
     if (first === "assets" || !isBrowser(request)) return false;
     return sendPage(reply.code(404), index);
   });
+}
+
+/** Builds the pages and answers their folder. */
+export type Pages = () => Promise<string>;
+type SiteDeps = { pages: Pages; clock: Clock; log: Log };
+
+/** A build that failed is tried again, as somebody may have mended it; each try is a process. */
+const AGAIN_AFTER_S = 10;
+
+/** The site as it was built; undefined after a build that failed. */
+function keepSite({ pages, clock, log }: SiteDeps): () => Promise<Site | undefined> {
+  let againAtMs = Infinity;
+  let site = read();
+
+  async function read(): Promise<Site | undefined> {
+    try {
+      return await readSite(await pages());
+    } catch (error) {
+      againAtMs = clock.monotonicMs() + AGAIN_AFTER_S * 1_000;
+      // Who stops the service ends the build too.
+      if (!(error instanceof Error && error.name === "AbortError"))
+        log.error({ error }, "the dashboard could not be built; npm run build says why");
+      return undefined;
+    }
+  }
+
+  return () => {
+    if (clock.monotonicMs() >= againAtMs) {
+      againAtMs = Infinity;
+      site = read();
+    }
+    return site;
+  };
+}
+
+async function sayUnbuilt(reply: FastifyReply): Promise<true> {
+  await reply
+    .code(503)
+    .type("text/plain; charset=utf-8")
+    .headers({ "cache-control": "no-store", "retry-after": String(AGAIN_AFTER_S) })
+    .send("The dashboard is not built. In the folder of Posthorn, run: npm run build\n");
+  return true;
 }
 
 /** Only browsers ask for a page by its type; others take anything, or JSON. */

@@ -26,7 +26,7 @@ before(async () => {
     publicUrl: "https://sms.example.com",
     clock: systemClock,
     log: silentLog,
-    pages: Promise.resolve(folder),
+    pages: () => Promise.resolve(folder),
   });
   site = service.app;
   stop = async () => {

@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -98,6 +101,20 @@ test("a service that does not answer is a warning, not the end", async () => {
   const found = await checkService({ host: "127.0.0.1", port: 9 });
 
   assert.equal(found.state, "warning");
+});
+
+test("a service whose dashboard is not built is a warning that says how to build it", async () => {
+  const service = createServer((request, response) =>
+    response.writeHead(request.url === "/" ? 503 : 200).end(),
+  ).listen(0, "127.0.0.1");
+  await once(service, "listening");
+  const { port } = service.address() as AddressInfo;
+
+  const found = await checkService({ host: "127.0.0.1", port });
+  service.close();
+
+  assert.equal(found.state, "warning");
+  assert.match(found.fix ?? "", /npm run build$/);
 });
 
 test("a check that throws is a finding of its own", async () => {

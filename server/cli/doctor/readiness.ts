@@ -5,14 +5,29 @@ const LIMIT_MS = 3_000;
 /** Asks the service whether it is ready, as a load balancer would. */
 export async function checkService({ host, port }: { host: string; port: number }): Promise<Check> {
   const name = "service";
-  const url = `http://${addressOf(host)}:${port}/readyz`;
+  const origin = `http://${addressOf(host)}:${port}`;
+  const url = `${origin}/readyz`;
+  const status = await ask(url);
+  if (status === undefined)
+    return warning(name, `Nothing answers at ${url}.`, "Start the service: npm start");
+  if (status !== 200)
+    return warning(name, `${url} answers ${status}.`, "Look at the service's log.");
+  if ((await ask(`${origin}/`)) === 503)
+    return warning(
+      name,
+      `It is ready at ${url}, but its dashboard is not built.`,
+      "In the folder of Posthorn, as one who may write there: npm run build",
+    );
+  return ok(name, `It is ready at ${url}.`);
+}
+
+async function ask(url: string): Promise<number | undefined> {
   try {
     const answer = await fetch(url, { signal: AbortSignal.timeout(LIMIT_MS) });
     await answer.body?.cancel();
-    if (answer.ok) return ok(name, `It is ready at ${url}.`);
-    return warning(name, `${url} answers ${answer.status}.`, "Look at the service's log.");
+    return answer.status;
   } catch {
-    return warning(name, `Nothing answers at ${url}.`, "Start the service: npm start");
+    return undefined;
   }
 }
 
