@@ -69,6 +69,12 @@ create table signing_secrets (
 );
 create unique index one_secret_signs on signing_secrets (account_id) where not_after is null;
 
+-- A known word, sealed with the first SECRET_KEY that was used: every other is judged by it.
+create table key_proof (
+  is_only boolean primary key default true check (is_only),
+  sealed  bytea   not null
+);
+
 -- Every change of a key, secret, role, credit or setting: who, what, when. Never a secret.
 create table audit_log (
   audit_id   uuid        primary key,

@@ -128,6 +128,13 @@ create table installation (
   constraint installation_only_row_check CHECK (only_row)
 );
 
+create table key_proof (
+  is_only boolean not null default true,
+  sealed bytea not null,
+  constraint key_proof_pkey PRIMARY KEY (is_only),
+  constraint key_proof_is_only_check CHECK (is_only)
+);
+
 create table key_usage (
   key_id uuid not null,
   last_used_at timestamp with time zone not null,

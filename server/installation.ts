@@ -38,7 +38,11 @@ export async function openInstallation(
       log,
       applied,
       compareMigrations: () => briefly(url, compareMigrations),
-      secrets: async () => secretBox(await requireSecretKey(config, db), previousSecretKey(config)),
+      async secrets() {
+        const onlyLooks = migrations === "unchecked";
+        const key = await requireSecretKey(config, db, { onlyLooks });
+        return secretBox(key, previousSecretKey(config));
+      },
       async close() {
         await db.close();
         await storage.stop();

@@ -4,8 +4,9 @@ import { type FileHandle, open, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { dataFolder } from "../test/support/data-folder.ts";
+import { testDatabase } from "../test/support/postgres.ts";
 import { readConfig } from "./config.ts";
-import { readSecretKey } from "./secret-key.ts";
+import { readSecretKey, requireSecretKey } from "./secret-key.ts";
 
 const configOf = (folder: string) => readConfig({ DATA_DIR: folder });
 
@@ -31,6 +32,26 @@ test("a new secret key is on the disk before it has its name, and with it before
   await readSecretKey(configOf(folder.path));
 
   assert.deepEqual(hasName, [false, true]);
+});
+
+test("of two nodes that begin at once with keys of their own, one is refused, and whoever comes later with another", async () => {
+  await using db = await testDatabase();
+  await using first = await dataFolder();
+  await using second = await dataFolder();
+  await using third = await dataFolder();
+  const require = (folder: { path: string }) => requireSecretKey(configOf(folder.path), db);
+
+  const looked = await requireSecretKey(configOf(third.path), db, { onlyLooks: true });
+  const begun = await Promise.allSettled([require(first), require(second)]);
+  const refused = begun.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
+
+  assert.equal(looked.length, 32);
+  assert.equal(refused.length, 1);
+  assert.match(String(refused[0]), /^Unfit: .* is not the key that this database's secrets/);
+  await assert.rejects(require(third), /is not the key that this database's secrets/);
+  await using empty = await dataFolder();
+  await assert.rejects(require(empty), /^Unfit: There is no SECRET_KEY and no secret\.key in /);
+  assert.equal(existsSync(join(empty.path, "secret.key")), false, "none is made");
 });
 
 for (const [title, content] of [

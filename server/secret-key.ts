@@ -2,25 +2,31 @@ import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { chmod, link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { isSecretKeyRight } from "#accounts";
+import { hasKeyProof, isSecretKeyRight, proveSecretKey } from "#accounts";
 import { KEY_FILE, type Queryable, secretBox, syncFolder, Unfit } from "#platform";
 import type { Config } from "./settings.ts";
 
 /**
  * The key of this database. What a wrong one seals, the right one cannot open: whoever has it must not
- * even begin, and where secrets are sealed already, none is made.
+ * even begin, and where the database was used with one already, none is made. Who only looks leaves
+ * no proof of a first key.
  */
-export async function requireSecretKey(config: Config, db: Queryable): Promise<Buffer> {
-  const isRight = (key: Buffer) => isSecretKeyRight(db, secretBox(key, previousSecretKey(config)));
-  if (!hasSecretKey(config) && !(await isRight(randomBytes(32)))) {
+export async function requireSecretKey(
+  config: Config,
+  db: Queryable,
+  { onlyLooks = false } = {},
+): Promise<Buffer> {
+  if (!hasSecretKey(config) && (await hasKeyProof(db))) {
     throw new Unfit(
-      `There is no SECRET_KEY and no secret.key in ${config.dataDir}, but the database holds sealed secrets. Bring back the key that they were sealed with.`,
+      `There is no SECRET_KEY and no secret.key in ${config.dataDir}, but the database was used with one. Bring back the key that it was used with; all nodes share one.`,
     );
   }
   const key = await readSecretKey(config);
-  if (await isRight(key)) return key;
+  const secrets = secretBox(key, previousSecretKey(config));
+  if (!onlyLooks) await proveSecretKey(db, secrets);
+  if (await isSecretKeyRight(db, secrets)) return key;
   throw new Unfit(
-    "SECRET_KEY, or secret.key in DATA_DIR, is not the key that this database's secrets were sealed with. Use the one that this database was used with until now.",
+    "SECRET_KEY, or secret.key in DATA_DIR, is not the key that this database's secrets were sealed with. Use the one that this database was used with until now; all nodes share one.",
   );
 }
 

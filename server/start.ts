@@ -30,6 +30,11 @@ export async function start(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     const secretKey = await briefly(storage.url, (db) => requireSecretKey(config, db));
     if (storage.isEmbedded) await briefly(storage.url, forgetKilledNodes);
+    else if (!config.secretKey)
+      log.warn(
+        { dataDir: config.dataDir },
+        "there is no SECRET_KEY: secrets are sealed with secret.key in the data folder, without which no other node starts",
+      );
     await briefly(storage.url, (db) => makeReady(db, config)).catch((error: unknown) =>
       log.error({ error }, "partitions could not be made before the start; they are made later"),
     );

@@ -27,6 +27,7 @@ const owners: Record<string, string> = {
   key_usage: "accounts",
   read_allowances: "accounts",
   signing_secrets: "accounts",
+  key_proof: "accounts",
   audit_log: "accounts",
   ledger: "credits",
   bookings: "credits",

@@ -23,6 +23,7 @@ export { type AuditFilter, type AuditRow, browseAudit } from "./browse-audit.ts"
 export { authenticator } from "./authenticator.ts";
 export { keyPrefix, maskKey } from "./key.ts";
 export { isActiveAt, type KeyRow, MAX_ACTIVE_KEYS } from "./key-row.ts";
+export { hasKeyProof, isSecretKeyRight, proveSecretKey, resealKeyProof } from "./key-proof.ts";
 export { keyUsage } from "./key-usage.ts";
 export { browseKeys, countKeys, findKeyNames, type KeyState } from "./browse-keys.ts";
 export { createKey, judgeNewKey, listKeys, revokeKey } from "./keys.ts";
@@ -31,7 +32,6 @@ export { judgeName, nameFaults } from "./names.ts";
 export {
   describeSigningSecret,
   findSigningSecrets,
-  isSecretKeyRight,
   resealSigningSecrets,
   revealSigningSecret,
   rotateSigningSecret,

@@ -85,24 +85,6 @@ export async function describeSigningSecret(
   return described;
 }
 
-/**
- * Whether this key sealed what the database holds; true where it holds nothing yet. Judged by the
- * oldest: what somebody sealed with a wrong key later must not make the right one wrong.
- */
-export async function isSecretKeyRight(db: Queryable, secrets: SecretBox): Promise<boolean> {
-  const [oldest] = await db.query<SecretRow>(sql`
-    select account_id, version, sealed, not_after
-      from signing_secrets
-     order by created_at
-     limit 1`);
-  try {
-    if (oldest) secrets.open(oldest.sealed, context(oldest.account_id, oldest.version));
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 export type Rotation = Change & {
   accountId: string;
   /** How long the old secret signs too; 0 drops it at once. */

@@ -1,4 +1,4 @@
-import { listAccounts } from "#accounts";
+import { hasKeyProof } from "#accounts";
 import type { Clock, SecretBox } from "#platform";
 import { livingSenders } from "#sending";
 import { command, type Context, type Installation, type Settings } from "./command.ts";
@@ -98,9 +98,10 @@ async function openSecrets({
 }: Installation): Promise<{ check: Check; box?: SecretBox }> {
   const name = "secret key";
   const isGiven = settings.secretKey !== undefined || (await hasKeyFile(settings));
-  if (!isGiven && (await listAccounts(db)).length > 0) {
-    const message = `There is no SECRET_KEY and no secret.key in ${settings.dataDir}, but the database holds sealed secrets.`;
-    return { check: fault(name, message, "Bring back the key that they were sealed with.") };
+  if (!isGiven && (await hasKeyProof(db))) {
+    const message = `There is no SECRET_KEY and no secret.key in ${settings.dataDir}, but the database was used with one.`;
+    const fix = "Bring back the key that it was used with; all nodes share one.";
+    return { check: fault(name, message, fix) };
   }
   if (!isGiven) return { check: ok(name, "None yet: the first start makes it.") };
   try {

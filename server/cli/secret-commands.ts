@@ -1,4 +1,4 @@
-import { resealSigningSecrets } from "#accounts";
+import { resealKeyProof, resealSigningSecrets } from "#accounts";
 import { resealSecondFactors } from "#console";
 import { resealCarriers } from "#sending";
 import { command, CommandFailure } from "./command.ts";
@@ -24,6 +24,7 @@ const reseal = command({
       carrierPasswords: await resealCarriers(db, box),
       secondFactors: await resealSecondFactors(db, box),
     };
+    await resealKeyProof(db, box);
     const text = `${facts(resealed)}\n\nSECRET_KEY_PREVIOUS can be left out now, on every node.`;
     return { json: resealed, text };
   },

@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
 import { inspect } from "node:util";
+import { Unfit } from "./embedded-postgres/unfit.ts";
 
 /** A value that never prints: logs, errors and JSON show `[secret]`. `reveal` is easy to search for. */
 export class Secret {
@@ -67,8 +68,8 @@ export function secretBox(secretKey: Buffer, previousKey?: Buffer): SecretBox {
     const [idEnd, nonceEnd] = [1 + KEY_ID_OCTETS, 1 + KEY_ID_OCTETS + NONCE_OCTETS];
     const own = keyOf(sealed);
     if (!own) {
-      throw new Error(
-        "A stored secret was sealed with another SECRET_KEY. Start with the SECRET_KEY this database was used with.",
+      throw new Unfit(
+        "A stored secret was sealed with another SECRET_KEY. Set that one as SECRET_KEY_PREVIOUS beside the present one, and run: npx posthorn secrets reseal",
       );
     }
     const decipher = createDecipheriv("aes-256-gcm", own.key, sealed.subarray(idEnd, nonceEnd))
