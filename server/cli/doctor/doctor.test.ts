@@ -101,6 +101,7 @@ test("a service that does not answer is a warning, not the end", async () => {
   const found = await checkService({ host: "127.0.0.1", port: 9 });
 
   assert.equal(found.state, "warning");
+  assert.match(found.fix ?? "", /npm start.* PORT/);
 });
 
 test("a service whose dashboard is not built is a warning that says how to build it", async () => {

@@ -9,7 +9,11 @@ export async function checkService({ host, port }: { host: string; port: number 
   const url = `${origin}/readyz`;
   const status = await ask(url);
   if (status === undefined)
-    return warning(name, `Nothing answers at ${url}.`, "Start the service: npm start");
+    return warning(
+      name,
+      `Nothing answers at ${url}.`,
+      "Start the service: npm start. If it runs with another HOST or PORT, give commands the same, best in posthorn.toml.",
+    );
   if (status !== 200)
     return warning(name, `${url} answers ${status}.`, "Look at the service's log.");
   if ((await ask(`${origin}/`)) === 503)
