@@ -3,7 +3,7 @@ import { present } from "#messages";
 import { accountOption, requireAccount } from "./accounts.ts";
 import { command } from "./command.ts";
 import { flag, optional, required, withFallback } from "./input.ts";
-import { durationMs, oneOf, text, wholeNumber } from "./input-values.ts";
+import { durationMs, moment, momentAfter, oneOf, text, wholeNumber } from "./input-values.ts";
 import { facts } from "./table.ts";
 import { sendFromTerminal } from "./terminal-sender.ts";
 import { watchMessage } from "./watch-message.ts";
@@ -22,13 +22,21 @@ const send = command({
     metadata: optional("JSON", stringMap, 'An object of strings, such as {"order":"17"}.'),
     encoding: optional("ENCODING", oneOf(["auto", "gsm7", "ucs2"]), "auto, gsm7 or ucs2."),
     maxCredits: optional("N", wholeNumber(1), "Refuse the message if it costs more."),
-    sendAt: optional("TIME", text, "Send at this time, at most 35 days ahead."),
+    sendAt: optional(
+      "TIME",
+      moment,
+      "When to send, at most 35 days ahead: an ISO time, or from now such as 2h.",
+    ),
     validitySeconds: optional(
       "N",
       wholeNumber(60, 259_200),
       "How long it may wait to be handed over; a day if left out.",
     ),
-    idempotencyKey: optional("KEY", text, "Repeated with the same key, it is sent once."),
+    idempotencyKey: optional(
+      "KEY",
+      text,
+      "Repeated with the same key, it is sent once; --send-at must be an ISO time then.",
+    ),
     watch: flag(
       "Follow it until it has ended, and print it as it ended; exits 1 unless it is DELIVERED.",
     ),
@@ -41,10 +49,11 @@ const send = command({
   examples: [
     'send --account 019a85c2-5b00-7abc-8def-0123456789ab --to 4915112345678 --text "Hello" --watch',
   ],
-  async run({ account, to, watch, timeout, idempotencyKey, ...fields }, context) {
+  async run({ account, to, sendAt: wish, watch, timeout, idempotencyKey, ...fields }, context) {
     const { db } = await context.installation();
     await requireAccount(db, account);
-    const body = { recipient: to, ...given(fields) };
+    const sendAt = wish && momentAfter(wish, context.clock.now()).toISOString();
+    const body = { recipient: to, ...given({ ...fields, sendAt }) };
     const row = await sendFromTerminal(context, { accountId: account, body, idempotencyKey });
     const message = watch ? await watchMessage(context, row, timeout) : present(row);
     return {

@@ -312,6 +312,23 @@ test("a message from the terminal is charged, queued and on record, and a refuse
   assert.deepEqual(audited, [{ actor: "cli" }]);
 });
 
+test("a message for later is given its time, or how long from now", async () => {
+  type Sent = { createdAt: string; sendAt: string };
+  const { accountId } = await json<Account>`account create --name Later --credits 2`;
+  const at = new Date(Date.now() + 3_600_000).toISOString();
+
+  const timed = await json<Sent>`
+    send --account ${accountId} --to 4915112345678 --text Hello --send-at ${at}`;
+  const waiting = await json<Sent>`
+    send --account ${accountId} --to 4915112345678 --text Hello --send-at 2h`;
+  const wrong = await run`send --account ${accountId} --to 12 --text Hello --send-at soon`;
+
+  assert.equal(timed.sendAt, at);
+  const waitMs = Date.parse(waiting.sendAt) - Date.parse(waiting.createdAt);
+  assert.ok(Math.abs(waitMs - 7_200_000) < 60_000, `${waitMs}`);
+  assert.match(wrong.stderr, /^--send-at must be a time such as .* or a duration such as 90d/);
+});
+
 test("a dashboard user is made with the password from standard input, and a weak one is refused", async () => {
   const { accountId } = await json<Account>`account create --name Users`;
   const args = words`user create --email ada@example.com --password-stdin --account ${accountId} --role owner --operator`;
