@@ -127,12 +127,27 @@ export function answerRaw(
   const isAnswered = options.answered.has(socket);
   if (error.code === "ECONNRESET" || !socket.writable || isAnswered)
     return void socket.destroy(error);
-  const problem = new Problem(RAW_PROBLEMS[error.code ?? ""] ?? "REQUEST_INVALID");
+  endRaw(options, new Problem(RAW_PROBLEMS[error.code ?? ""] ?? "REQUEST_INVALID"), socket);
+}
+
+/** There is no way through us to elsewhere. Node has let go of the connection: all of it is ours to end. */
+export function refuseConnect(options: Answering, socket: Socket): void {
+  socket.on("error", () => {});
+  endRaw(options, new Problem("METHOD_NOT_ALLOWED", [], { Allow: "" }), socket);
+  socket.destroySoon();
+}
+
+function endRaw(options: Answering, problem: Problem, socket: Socket): void {
   const requestId = newId(options.clock.now().getTime());
   const body = JSON.stringify(problemBody(problem, requestId, options.publicUrl));
-  socket.end(
-    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status] ?? ""}\r\n` +
-      `Content-Type: application/json; charset=utf-8\r\nX-Request-Id: ${requestId}\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  );
+  const headers = {
+    "Content-Type": "application/json; charset=utf-8",
+    "X-Request-Id": requestId,
+    ...problem.headers,
+    "Content-Length": Buffer.byteLength(body),
+    Connection: "close",
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const { status } = problem;
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}\r\n${body}`);
 }

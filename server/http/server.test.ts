@@ -80,3 +80,14 @@ test("a client that has closed its side gets its answer", async () => {
   assert.match(await text(socket), /^HTTP\/1\.1 200 [^]*done$/);
   await app.close();
 });
+
+test("a client that asked for a way to elsewhere, and does not hang up, keeps no stop waiting", async () => {
+  const { app, port } = await startSlow();
+  const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+  socket.write("CONNECT elsewhere.test:443 HTTP/1.1\r\nHost: elsewhere.test:443\r\n\r\n");
+
+  const [said] = (await once(socket, "data")) as [Buffer];
+  assert.match(said.toString(), /^HTTP\/1\.1 405 /);
+  await app.close();
+  socket.destroy();
+});

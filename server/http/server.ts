@@ -1,8 +1,9 @@
 import { createServer as createNodeServer, type RequestListener } from "node:http";
+import type { Socket } from "node:net";
 import { isUtf8 } from "node:buffer";
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { type Clock, type Log, type Metrics, newId } from "#platform";
-import { type Answering, answerRaw, sendError } from "./answer-errors.ts";
+import { type Answering, answerRaw, refuseConnect, sendError } from "./answer-errors.ts";
 import { Problem } from "./problem.ts";
 
 export type HttpOptions = {
@@ -41,6 +42,7 @@ export function createHttpServer(options: HttpOptions): FastifyInstance {
     clientErrorHandler: (error, socket) => answerRaw(answering, error, socket),
     serverFactory: listener,
   });
+  app.server.on("connect", (_, socket) => refuseConnect(answering, socket as Socket));
   app.decorate("fallback", {});
   const routes = noteRoutes(app);
   const headers = headersOfAll(options.publicUrl);

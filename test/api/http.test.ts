@@ -68,6 +68,13 @@ test("what is no HTTP is refused in the one shape", async () => {
   await refused("REQUEST_INVALID", get("Host: x\r\n folded: 1\r\n"));
 });
 
+test("who asks for a way to elsewhere is refused in the one shape", async () => {
+  const given = await answer("CONNECT x:1 HTTP/1.1\r\nHost: x:1\r\n\r\n");
+
+  problemOf(given, "METHOD_NOT_ALLOWED");
+  assert.equal(given.headers["allow"], "");
+});
+
 test("a body whose length is said twice or wrongly is refused, never read as the next request", async () => {
   const both = "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n";
   await refused("REQUEST_INVALID", post(json + both, "0\r\n\r\n"));
