@@ -148,7 +148,8 @@ const ListQuery = Type.Object(
 );
 
 const IDEMPOTENCY = {
-  "idempotency-key": "1 to 255 printable ASCII characters; kept 24 hours per account.",
+  "idempotency-key":
+    "1 to 255 printable ASCII characters; kept 24 hours per account. A body must be valid before its key is compared: one that is not is answered with what is wrong with it, also where the key came with another body before.",
 };
 const SEND_ERRORS = [
   "JSON_INVALID",
@@ -182,7 +183,8 @@ export const operations = {
     method: "POST",
     path: "/v1/messages/batch",
     summary: "Send many messages, all or none",
-    description: "1 to 1,000 messages are accepted together, or none of them is.",
+    description:
+      "1 to 1,000 messages are accepted together, or none of them is. Each counts as one send; a batch larger than all that may be sent at once passes when that allowance is full, and leaves a debt that is paid off before the next send.",
     scope: "messages:send",
     rate: "sends",
     headers: IDEMPOTENCY,

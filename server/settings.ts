@@ -119,7 +119,8 @@ export const settings = {
     name: "RATE_LIMIT_SENDS_BURST",
     fallback: "1000",
     parse: wholeNumber(1),
-    meaning: "Sends an account may make at once.",
+    meaning:
+      "Sends an account may make at once. A larger batch passes when the allowance is full, and leaves a debt that is paid off before the next send.",
   },
   rateLimitReads: {
     name: "RATE_LIMIT_READS",
