@@ -22,6 +22,7 @@ import type { Kind, Lanes } from "./lanes.ts";
 import { namedLanes } from "./named-lanes.ts";
 import type { Poster } from "./post.ts";
 import { attemptRecorder, idsOf } from "./record-attempts.ts";
+import { WALK_EVERY_MS } from "./schedule.ts";
 
 type Deps = {
   /** A few connections with generic plans. */
@@ -48,8 +49,6 @@ export type DeliveryLoop = Pick<DeliveryIntake, "reserve" | "take" | "release"> 
   stop(): Promise<void>;
 };
 
-/** How often all lanes are looked at, for what other nodes wrote and for retries that fall due. */
-const WALK_EVERY_MS = 500;
 const LANES_A_TURN = 500;
 
 /** Claims what is due, posts it, records what became of it. Nothing lives only in memory. */
@@ -191,7 +190,15 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
       );
   }
 
-  const loop: Loop = { name: "deliver webhooks", idleMs: WALK_EVERY_MS, pass };
+  const loop: Loop = {
+    name: "deliver webhooks",
+    /** Until the next walk: a pass between two of them puts none off. The whole where a walk failed. */
+    get idleMs() {
+      const leftMs = Math.ceil(walkAtMs - clock.monotonicMs());
+      return leftMs > 0 ? leftMs : WALK_EVERY_MS;
+    },
+    pass,
+  };
   return {
     start() {
       running = runLoop(loop, { clock, log });

@@ -7,8 +7,11 @@ const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];
 const waitsMs = [5 * SECOND, 30 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 6 * HOUR] as const;
 export const MAX_ATTEMPTS = waitsMs.length + 1;
 
-/** Spreads the retries of receivers that failed together. */
+/** Spreads the retries of receivers that failed together: none comes earlier or later by more. */
 const JITTER = 0.2;
+
+/** How often all lanes are looked at, for what other nodes wrote and for retries that fall due. */
+export const WALK_EVERY_MS = 500;
 
 /** A receiver may slow us down, but not put off the end of the schedule at will. */
 const MAX_LENGTHENING = 2;
@@ -45,9 +48,12 @@ export function nextStep(outcome: Outcome, { step, now, random }: StepContext): 
   if (plannedMs === undefined) return { next: "ended", ended: "exhausted" };
   const wishMs = outcome.kind === "answered" ? retryAfterMs(outcome.retryAfter, now) : 0;
   const askedMs = Math.min(wishMs, MAX_LENGTHENING * plannedMs);
-  const jitter = 1 - JITTER + 2 * JITTER * random;
+  const middleMs = Math.max(plannedMs, askedMs);
+  const earliestMs = middleMs * (1 - JITTER);
+  // What falls due may wait for the next walk.
+  const latestMs = middleMs * (1 + JITTER) - WALK_EVERY_MS;
   // The jitter never brings us back before the receiver wants us.
-  const waitMs = Math.max(Math.max(plannedMs, askedMs) * jitter, askedMs);
+  const waitMs = Math.max(earliestMs + (latestMs - earliestMs) * random, askedMs);
   return { next: "again", step: step + 1, dueAt: after(now, Math.round(waitMs)) };
 }
 

@@ -1,0 +1,40 @@
+import { test } from "node:test";
+import { createMetrics, type Database, secretBox, silentLog, type Sql } from "#platform";
+import { testEgress } from "../../test/support/egress.ts";
+import { manualClock } from "../../test/support/manual-clock.ts";
+import { until } from "../../test/support/until.ts";
+import { deliveryLoop } from "./delivery-loop.ts";
+import { laneKeeper } from "./lanes.ts";
+import { poster } from "./post.ts";
+import { WALK_EVERY_MS } from "./schedule.ts";
+
+test("what wakes the loop does not put off the walk that finds retries", async () => {
+  const clock = manualClock();
+  const egress = testEgress();
+  let walks = 0;
+  const query = ({ text }: Sql) => {
+    if (text.includes("due_lanes")) walks += 1;
+    return Promise.resolve([]);
+  };
+  const loop = deliveryLoop({
+    db: { query } as unknown as Database,
+    clock,
+    log: silentLog,
+    metrics: createMetrics(),
+    secrets: secretBox(Buffer.alloc(32)),
+    lanes: laneKeeper({ clock }),
+    poster: poster({ ...egress, showPrivateAnswers: true }),
+    policy: egress.policy,
+    version: "test",
+  });
+  loop.start();
+  await until("it rests", () => walks === 1 && clock.waiting() === 2);
+
+  clock.advance(WALK_EVERY_MS - 1);
+  loop.wake([]);
+  await new Promise(setImmediate);
+  clock.advance(1);
+
+  await until("it walks again", () => walks === 2);
+  await loop.stop();
+});
