@@ -1,16 +1,22 @@
 import assert from "node:assert/strict";
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFile, execFileSync, spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
+import type { AddressInfo } from "node:net";
 import { delimiter, join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { startSending } from "../test/support/sending.ts";
 import { buildSdk, PACKAGE_NAME } from "./build.ts";
 import { generateModel } from "./generate-model.ts";
 import { readVectors } from "./webhook-vectors.ts";
 
 /** A project of somebody else, with the built package installed and nothing of ours around it. */
 const project = mkdtempSync(join(tmpdir(), "posthorn-sdk-"));
+
+const readme = readFileSync(new URL("README.md", import.meta.url), "utf8");
+const snippets = [...readme.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code = ""]) => code);
 
 before(() => {
   buildSdk(join(project, "node_modules", PACKAGE_NAME));
@@ -25,8 +31,6 @@ test("the types are those of the contract; if not, run npm run generate", async 
 });
 
 test("every snippet of the README compiles against the built package", () => {
-  const readme = readFileSync(new URL("README.md", import.meta.url), "utf8");
-  const snippets = [...readme.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code = ""]) => code);
   assert.ok(snippets.length >= 5);
   for (const [n, code] of snippets.entries()) {
     writeFileSync(join(project, `snippet-${n}.ts`), code);
@@ -51,6 +55,30 @@ test("every snippet of the README compiles against the built package", () => {
   const { status, stdout } = spawnSync(process.execPath, [tsc, "-p", project]);
 
   assert.equal(status, 0, stdout.toString());
+});
+
+test("every snippet of the README that calls the service does so without a fault", async () => {
+  // Callback addresses of the README are somebody else's: no webhooks.
+  await using world = await startSending({ api: { settings: { ROLES: "api,sender" } } });
+  const { service, key } = world.api;
+  await service.app.listen({ host: "127.0.0.1", port: 0 });
+  const { port } = service.app.server.address() as AddressInfo;
+  const calling = snippets.filter((code) => code.includes("new Posthorn("));
+  assert.ok(calling.length >= 4);
+
+  for (const [n, code] of calling.entries()) {
+    const here = code.replace("http://127.0.0.1:8080", `http://127.0.0.1:${port}`);
+    writeFileSync(join(project, `calling-${n}.ts`), here);
+  }
+  const all = calling.map((_, n) => `import "./calling-${n}.ts";`).join("\n");
+  writeFileSync(join(project, "calling.js"), all);
+
+  // Not in step with this process: it is the service that they call.
+  await promisify(execFile)(process.execPath, ["calling.js"], {
+    cwd: project,
+    env: { ...process.env, POSTHORN_API_KEY: key },
+    timeout: 60_000,
+  });
 });
 
 const nodes = { "this Node": process.execPath, "the machine's own Node": findOwnNode() };
