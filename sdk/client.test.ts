@@ -64,7 +64,7 @@ async function failure(promise: Promise<unknown>) {
     (reason: unknown) => reason,
   );
   assert.ok(error instanceof PosthornError, String(error));
-  return Object.assign({ message: error.message }, error);
+  return Object.assign({ message: error.message, cause: error.cause }, error);
 }
 
 test("a wrong baseUrl is refused when the client is made, with what would be right", () => {
@@ -285,14 +285,16 @@ test("an attempt that gets no answer in time is given up and counted", async () 
   assert.partialDeepStrictEqual(error, { code: "TIMED_OUT", attempts: 2 });
 });
 
-test("a signal ends the call with its own reason, while it runs and while it waits", async () => {
+test("a signal ends a send with its own reason and the key to repeat it with, whenever it comes", async () => {
+  const message = { recipient: "4915112345678", text: "Hello" };
   await using silent = await startSilence();
-  const running = new AbortController();
+  const [running, enough] = [new AbortController(), new Error("Enough.")];
   const posthorn = new Posthorn({ apiKey: API_KEY, baseUrl: silent.baseUrl, maxRetries: 0 });
-  const read = posthorn.credits.get({ signal: running.signal });
+  const sending = failure(posthorn.messages.send(message, { signal: running.signal }));
   await silent.asked;
-  running.abort(new Error("Enough."));
-  await assert.rejects(read, (error) => error === running.signal.reason);
+  running.abort(enough);
+  const whileRunning = await sending;
+  const before = await failure(posthorn.messages.send(message, { signal: running.signal }));
 
   await using busy = await startService({
     status: 429,
@@ -305,11 +307,23 @@ test("a signal ends the call with its own reason, while it runs and while it wai
     baseUrl: busy.baseUrl,
     fetch: async (...request) => {
       const response = await fetch(...request);
-      setImmediate(() => waiting.abort(new Error("Enough waiting.")));
+      setImmediate(() => waiting.abort(enough));
       return response;
     },
   });
-  await assert.rejects(client.credits.get({ signal: waiting.signal }), /Enough waiting/);
+  const whileWaiting = await failure(client.messages.send(message, { signal: waiting.signal }));
+
+  for (const [error, attempts] of [
+    [before, 0],
+    [whileRunning, 1],
+    [whileWaiting, 1],
+  ] as const) {
+    assert.partialDeepStrictEqual(error, { code: "ABORTED", status: null, attempts });
+    assert.equal(error.cause, enough);
+    assert.match(error.message, /Enough/);
+    assert.match(String(error.idempotencyKey), /^[0-9a-f-]{36}$/);
+  }
+  assert.equal(whileWaiting.idempotencyKey, busy.seen[0]?.headers["idempotency-key"]);
 });
 
 test("a redirect is not followed: the key never reaches another host", async () => {

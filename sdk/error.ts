@@ -10,8 +10,8 @@ export type ErrorDetail = {
   available?: number;
 };
 
-/** What went wrong on the way, where the service gave no answer that can be read. */
-export type ConnectionCode = "CONNECTION_FAILED" | "TIMED_OUT" | "ANSWER_UNREADABLE";
+/** What went wrong on the way, where the service gave no answer that can be read; `ABORTED` by your signal. */
+export type ConnectionCode = "CONNECTION_FAILED" | "TIMED_OUT" | "ANSWER_UNREADABLE" | "ABORTED";
 
 type Facts = {
   code: string;
@@ -37,7 +37,7 @@ export class PosthornError extends Error {
   /** Names the request in the logs of the service. */
   readonly requestId: string | null;
   readonly retryAfterSeconds: number | null;
-  /** How often the request was made. */
+  /** How often the request was made; 0 where the signal had ended the call before. */
   attempts = 1;
   /** Repeat a send with this key, and the message is accepted at most once. */
   idempotencyKey: string | null = null;

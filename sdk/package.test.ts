@@ -73,7 +73,7 @@ test("every snippet of the README that calls the service does so without a fault
   const all = calling.map((_, n) => `import "./calling-${n}.ts";`).join("\n");
   writeFileSync(join(project, "calling.js"), all);
 
-  // Not in step with this process: it is the service that they call.
+  // Without blocking: the service that they call runs in this process.
   await promisify(execFile)(process.execPath, ["calling.js"], {
     cwd: project,
     env: { ...process.env, POSTHORN_API_KEY: key },

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { type ErrorDetail, PosthornError } from "./error.ts";
 
 export type PosthornOptions = {
@@ -14,7 +15,7 @@ export type PosthornOptions = {
 };
 
 export type CallOptions = {
-  /** Ends the call, waits between attempts included. */
+  /** Ends the call, waits between attempts included, with a `PosthornError` of the code `ABORTED`. */
   signal?: AbortSignal;
 };
 
@@ -28,6 +29,7 @@ export type Call = CallOptions & {
 
 export type Transport = <Answer>(call: Call) => Promise<Answer>;
 
+/** Ends early, and without an error, when the signal does. */
 type Wait = (ms: number, signal: AbortSignal | undefined) => Promise<void>;
 
 /** A longer `Retry-After` is the caller's to decide: the error carries it. */
@@ -42,23 +44,23 @@ const PASSING_STATUSES = new Set([408, 429, 500, 502, 503, 504]);
  * Makes requests, and makes them again where that is safe and may help. Every operation of the API
  * may be repeated: a send carries its idempotency key, and canceling twice is canceling once.
  */
-export function createTransport(options: PosthornOptions, wait: Wait = sleep): Transport {
+export function createTransport(options: PosthornOptions, wait: Wait = rest): Transport {
   const { maxRetries = 4 } = options;
   const attempt = attemptWith(options);
 
   return async <Answer>(call: Call): Promise<Answer> => {
     // Written once: a retry repeats the octets, whatever the caller does with the object meanwhile.
     const body = call.body === undefined ? null : JSON.stringify(call.body, refuseVoid);
+    const failure = (error: PosthornError, attempts: number): PosthornError =>
+      Object.assign(error, { attempts, idempotencyKey: call.idempotencyKey ?? null });
+
     for (let attempts = 1; ; attempts += 1) {
+      if (call.signal?.aborted) throw failure(abortedBy(call.signal), attempts - 1);
       const outcome = await attempt(call, body);
       if (!(outcome instanceof PosthornError)) return outcome.answer as Answer;
 
       const waitMs = waitBefore(outcome, attempts);
-      if (attempts > maxRetries || waitMs === null) {
-        outcome.attempts = attempts;
-        outcome.idempotencyKey = call.idempotencyKey ?? null;
-        throw outcome;
-      }
+      if (attempts > maxRetries || waitMs === null) throw failure(outcome, attempts);
       await wait(waitMs, call.signal);
     }
   };
@@ -66,6 +68,7 @@ export function createTransport(options: PosthornOptions, wait: Wait = sleep): T
 
 /** Null where another attempt would not help, or not soon. */
 function waitBefore(error: PosthornError, attempts: number): number | null {
+  if (error.code === "ABORTED") return null;
   if (error.status !== null && !PASSING_STATUSES.has(error.status)) return null;
 
   // The jitter keeps clients that failed together from coming back together.
@@ -98,7 +101,7 @@ function attemptWith({ apiKey, baseUrl, timeoutMs = 30_000, fetch }: PosthornOpt
       const response = await send(url, request);
       return readAnswer(url, response, await response.text());
     } catch (cause) {
-      call.signal?.throwIfAborted();
+      if (call.signal?.aborted) return abortedBy(call.signal);
       return connectionError(base, cause, deadline.aborted ? timeoutMs : null);
     }
   };
@@ -153,15 +156,23 @@ function describe({ field, message }: ErrorDetail): string {
   return field === null ? message : `${field}: ${message}`;
 }
 
+function abortedBy({ reason }: AbortSignal): PosthornError {
+  const message = `The signal ended the call: ${wordsOf(reason)}`;
+  return new PosthornError({ code: "ABORTED", message, cause: reason });
+}
+
 function connectionError(base: string, cause: unknown, timeoutMs: number | null): PosthornError {
   if (timeoutMs !== null) {
     const message = `${base} did not answer within ${timeoutMs} ms.`;
     return new PosthornError({ code: "TIMED_OUT", message, cause });
   }
   const inner = cause instanceof Error ? ((cause.cause as Error | undefined) ?? cause) : cause;
-  const why = inner instanceof Error ? inner.message : String(inner);
-  const message = `${base} could not be reached: ${why}`;
+  const message = `${base} could not be reached: ${wordsOf(inner)}`;
   return new PosthornError({ code: "CONNECTION_FAILED", message, cause });
+}
+
+function wordsOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
 /** Seconds, or a date as proxies send it. */
@@ -190,17 +201,7 @@ function parse(text: string): unknown {
   }
 }
 
-function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = () => {
-      clearTimeout(timer);
-      reject(signal?.reason as Error);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", stop);
-      resolve();
-    }, ms);
-    signal?.addEventListener("abort", stop, { once: true });
-    if (signal?.aborted) stop();
-  });
+async function rest(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  // It rejects for nothing but the signal.
+  await sleep(ms, undefined, signal && { signal }).catch(() => {});
 }
