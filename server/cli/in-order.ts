@@ -1,22 +1,20 @@
+import { narrowGate } from "#platform";
+
 /** Under way at once: a receiver on a developer's machine gets no more of them side by side. */
 const MAX_RUNNING = 32;
 
 /** Runs work side by side, but what concerns one message one after the other. */
 export function inOrderPerMessage() {
   const tails = new Map<string, Promise<void>>();
-  const waiting: (() => void)[] = [];
-  let free = MAX_RUNNING;
+  const gate = narrowGate(MAX_RUNNING, Number.POSITIVE_INFINITY);
   let size = 0;
 
   async function inPlace(work: () => Promise<void>): Promise<void> {
-    if (free > 0) free -= 1;
-    else await new Promise<void>((start) => waiting.push(start));
+    const leave = await gate.enter();
     try {
       await work();
     } finally {
-      const next = waiting.shift();
-      if (next === undefined) free += 1;
-      else next();
+      leave?.();
     }
   }
 

@@ -1,14 +1,9 @@
 import { listPrices, removePrice, setPrice } from "#messages";
 import { ACTOR, command, CommandFailure } from "./command.ts";
 import { required } from "./input.ts";
-import { prefix, wholeNumber } from "./input-values.ts";
+import { wholeNumber } from "./input-values.ts";
+import { prefixArgument, shownPrefix } from "./prefixes.ts";
 import { facts, table } from "./table.ts";
-
-const prefixArgument = required(
-  "PREFIX",
-  prefix,
-  'First digits of the numbers, such as 49; "" for all.',
-);
 
 const set = command({
   name: "price set",
@@ -23,8 +18,8 @@ const set = command({
   async run(price, context) {
     const { db } = await context.installation();
     await setPrice(db, price, { actor: ACTOR, now: context.clock.now() });
-    const json = { prefix: price.prefix, credits: price.credits };
-    return { json, text: facts(json) };
+    const { prefix, credits } = price;
+    return { json: { prefix, credits }, text: facts({ prefix: shownPrefix(prefix), credits }) };
   },
 });
 
@@ -40,9 +35,9 @@ const remove = command({
     const isGone = await removePrice(db, prefix, { actor: ACTOR, now: context.clock.now() });
     if (!isGone)
       throw new CommandFailure(
-        `No price is set for "${prefix}". List them with: npx posthorn price list`,
+        `No price is set for ${shownPrefix(prefix)}. List them with: npx posthorn price list`,
       );
-    return { json: { prefix }, text: facts({ removed: prefix }) };
+    return { json: { prefix }, text: facts({ removed: shownPrefix(prefix) }) };
   },
 });
 
@@ -56,7 +51,7 @@ const list = command({
   async run(_given, context) {
     const { db } = await context.installation();
     const data = await listPrices(db);
-    const lines = data.map(({ prefix, credits }) => [prefix === "" ? '""' : prefix, credits]);
+    const lines = data.map(({ prefix, credits }) => [shownPrefix(prefix), credits]);
     return { json: { data }, text: table(["PREFIX", "CREDITS"], lines) };
   },
 });

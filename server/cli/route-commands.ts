@@ -2,15 +2,10 @@ import { listRoutes, longestPrefix, removeRoute, type Route, setRoute } from "#m
 import { nearest } from "#platform";
 import { type CarrierRow, listCarriers, onlyReceives } from "#sending";
 import { ACTOR, command, CommandFailure, type Context } from "./command.ts";
-import { required, several } from "./input.ts";
-import { prefix, text } from "./input-values.ts";
+import { several } from "./input.ts";
+import { text } from "./input-values.ts";
+import { prefixArgument, shownPrefix } from "./prefixes.ts";
 import { facts, table } from "./table.ts";
-
-const prefixArgument = required(
-  "PREFIX",
-  prefix,
-  'First digits of the numbers, such as 49; "" for all.',
-);
 
 const set = command({
   name: "route set",
@@ -32,7 +27,7 @@ const set = command({
     await setRoute(db, { prefix, carrierIds }, { actor: ACTOR, now: context.clock.now() });
     for (const { name } of meant.filter(onlyReceives))
       context.terminal.say(`${name} only receives: this route's messages need another carrier.`);
-    return { json: { prefix, carriers }, text: facts({ prefix: shown(prefix), carriers }) };
+    return { json: { prefix, carriers }, text: facts({ prefix: shownPrefix(prefix), carriers }) };
   },
 });
 
@@ -47,10 +42,6 @@ export function requireCarrier(known: readonly CarrierRow[], name: string): Carr
   );
 }
 
-function shown(prefix: string): string {
-  return prefix === "" ? '""' : prefix;
-}
-
 const remove = command({
   name: "route remove",
   summary: "Removes a prefix's route; the next shorter prefix then holds, if there is one.",
@@ -63,11 +54,11 @@ const remove = command({
     const isGone = await removeRoute(db, prefix, { actor: ACTOR, now: context.clock.now() });
     if (!isGone) {
       throw new CommandFailure(
-        `No route is set for ${shown(prefix)}. List them with: npx posthorn route list`,
+        `No route is set for ${shownPrefix(prefix)}. List them with: npx posthorn route list`,
       );
     }
     await sayWhoServes(context, [prefix]);
-    return { json: { prefix }, text: facts({ removed: shown(prefix) }) };
+    return { json: { prefix }, text: facts({ removed: shownPrefix(prefix) }) };
   },
 });
 
@@ -82,7 +73,7 @@ export async function sayWhoServes(context: Context, ended: readonly string[]): 
     if (!route) continue;
     const carriers = names(route.carrierIds).join(", ");
     context.terminal.say(
-      `The route for ${shown(prefix)} has ended; its numbers go to ${carriers} now, by the route for ${shown(route.prefix)}.`,
+      `The route for ${shownPrefix(prefix)} has ended; its numbers go to ${carriers} now, by the route for ${shownPrefix(route.prefix)}.`,
     );
   }
   warnOfUnserved(context, routes);
@@ -111,7 +102,7 @@ const list = command({
       prefix,
       carriers: names(carrierIds),
     }));
-    const lines = data.map((route) => [shown(route.prefix), route.carriers]);
+    const lines = data.map((route) => [shownPrefix(route.prefix), route.carriers]);
     return { json: { data }, text: table(["PREFIX", "CARRIERS"], lines) };
   },
 });
