@@ -1,5 +1,5 @@
 import { isIPv6 } from "node:net";
-import type { Clock } from "#platform";
+import { type Clock, ipv6Groups } from "#platform";
 
 export type FailedAuthentications = {
   /** Counts a failure; answers the seconds to wait where the address has used up its allowance. */
@@ -31,11 +31,8 @@ export function failedAuthentications(perMinute: number, clock: Clock): FailedAu
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address;
   if (/^::ffff:/i.test(address)) return address.slice(7);
-  const [head = "", tail = ""] = address.split("::");
-  const left = head === "" ? [] : head.split(":");
-  const right = tail === "" ? [] : tail.split(":");
-  const middle = Array.from({ length: Math.max(0, 8 - left.length - right.length) }, () => "0");
-  const groups = [...left, ...middle, ...right].slice(0, 4);
-  // A proxy may write the same group in other letters, or with zeros before it.
-  return groups.map((group) => Number.parseInt(group, 16).toString(16)).join(":");
+  return ipv6Groups(address)
+    .slice(0, 4)
+    .map((group) => group.toString(16))
+    .join(":");
 }

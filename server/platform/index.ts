@@ -13,6 +13,7 @@ export { syncFolder } from "./embedded-postgres/sync-folder.ts";
 export { Unfit } from "./embedded-postgres/unfit.ts";
 export { idFloor, isId, newId, NIL_ID, timeOfId } from "./ids.ts";
 export { DataDirInUse, type DataDirLock, lockDataDir } from "./instance-lock.ts";
+export { ipv6Groups } from "./ipv6.ts";
 export { createLog, type Log, silentLog } from "./log.ts";
 export { type Looked, lookThrough } from "./look-through.ts";
 export { type Leave, narrowGate } from "./narrow-gate.ts";

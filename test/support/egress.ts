@@ -17,7 +17,7 @@ type EgressOptions = Partial<EgressSettings> & {
 
 /** The guard with the embedded installation's policy, and no resolver unless one is given. */
 export function testEgress(options: EgressOptions = {}): Egress {
-  const { allowCidrs = ["127.0.0.0/8", "::1"], allowHttp = true, ownPorts = [] } = options;
+  const { allowCidrs = ["127.0.0.0/8", "::1/128"], allowHttp = true, ownPorts = [] } = options;
   return {
     policy: egressPolicy({ allowCidrs, allowHttp, ownPorts }),
     clock: systemClock,

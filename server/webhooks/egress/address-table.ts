@@ -56,7 +56,7 @@ function holds(wider: string, narrower: string): boolean {
   const [base = "", bits = ""] = wider.split("/");
   const [address = "", prefix = ""] = narrower.split("/");
   const isNarrower = isIP(base) === isIP(address) && Number(prefix) >= Number(bits);
-  return isNarrower && ranges([wider]).check(address, isIP(base) === 4 ? "ipv4" : "ipv6");
+  return isNarrower && ranges([wider]).check(address, familyOf(base));
 }
 
 const NEVER = [...NEVER_IPV4, ...NEVER_IPV6];
@@ -65,21 +65,16 @@ export const privateRanges = ranges(PRIVATE);
 /** All of IPv6 that is handed out to the public; what lies outside is never called. */
 export const globalIpv6Range = ranges(["2000::/3"]);
 
-/** One list of ranges, each `address/prefix` or a single address. Throws and says which is wrong. */
+/** One list of ranges, each `address/prefix`. */
 export function ranges(cidrs: readonly string[]): BlockList {
   const list = new BlockList();
-  for (const cidr of cidrs) addRange(list, cidr);
+  for (const cidr of cidrs) {
+    const [address = "", prefix] = cidr.split("/");
+    list.addSubnet(address, Number(prefix), familyOf(address));
+  }
   return list;
 }
 
-function addRange(list: BlockList, cidr: string): void {
-  const [, address = "", prefix] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(cidr) ?? [];
-  const family = address.includes(":") ? "ipv6" : "ipv4";
-  const longest = family === "ipv6" ? 128 : 32;
-  const length = prefix === undefined ? longest : Number(prefix);
-  try {
-    list.addSubnet(address, length, family);
-  } catch {
-    throw new Error(`"${cidr}" is not an address range such as 10.0.0.0/8 or fd00::/8`);
-  }
+export function familyOf(address: string): "ipv4" | "ipv6" {
+  return isIP(address) === 4 ? "ipv4" : "ipv6";
 }

@@ -1,5 +1,6 @@
-import { isIP, isIPv4 } from "node:net";
-import { globalIpv6Range, neverRanges, privateRanges } from "./address-table.ts";
+import { isIP } from "node:net";
+import { ipv6Groups } from "#platform";
+import { familyOf, globalIpv6Range, neverRanges, privateRanges } from "./address-table.ts";
 import type { EgressPolicy } from "./policy.ts";
 
 /** "allowed" is a private address that the operator named; "public" needs nobody's leave. */
@@ -34,46 +35,19 @@ function tierOf(address: string): AddressTier {
 /** The IPv4 address inside `::ffff:a.b.c.d` and NAT64's `64:ff9b::a.b.c.d`; else the address itself. */
 export function unwrap(ip: string): string {
   if (isIP(ip) !== 6 || ip.includes("%")) return ip;
-  const groups = groupsOf(ip);
+  const groups = ipv6Groups(ip);
   const front = groups.slice(0, 6).join(":");
   if (front !== MAPPED && front !== NAT64) return ip;
   const [high = 0, low = 0] = groups.slice(6);
   return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
 }
 
-/** The first six groups of each form, in decimal as `groupsOf` gives them. */
+/** The first six groups of each form, in decimal as `ipv6Groups` gives them. */
 const MAPPED = [0, 0, 0, 0, 0, 0xffff].join(":");
 const NAT64 = [0x64, 0xff9b, 0, 0, 0, 0].join(":");
 
 /** ISATAP hides an IPv4 address behind 0:5efe or 200:5efe under any prefix. */
 function isIsatap(address: string): boolean {
-  const [, , , , fifth = 0, sixth] = groupsOf(address);
+  const [, , , , fifth = 0, sixth] = ipv6Groups(address);
   return (fifth & ~0x200) === 0 && sixth === 0x5efe;
-}
-
-/** The eight groups of a valid IPv6 address in any spelling. */
-function groupsOf(ip: string): number[] {
-  const [head = "", tail] = withoutDots(ip).split("::");
-  const left = head === "" ? [] : head.split(":");
-  const right = tail === undefined || tail === "" ? [] : tail.split(":");
-  const zeros = Array.from({ length: 8 - left.length - right.length }, () => "0");
-  return [...left, ...zeros, ...right].map((group) => Number.parseInt(group, 16));
-}
-
-/** `::ffff:1.2.3.4` as `::ffff:102:304`. */
-function withoutDots(ip: string): string {
-  return ip.replace(
-    /(\d+)\.(\d+)\.(\d+)\.(\d+)$/,
-    (_, a: string, b: string, c: string, d: string) => {
-      return `${hexGroup(a, b)}:${hexGroup(c, d)}`;
-    },
-  );
-}
-
-function hexGroup(high: string, low: string): string {
-  return ((Number(high) << 8) | Number(low)).toString(16);
-}
-
-function familyOf(address: string): "ipv4" | "ipv6" {
-  return isIPv4(address) ? "ipv4" : "ipv6";
 }

@@ -12,7 +12,7 @@ function strict() {
 
 function embedded() {
   return egressPolicy({
-    allowCidrs: ["127.0.0.0/8", "::1"],
+    allowCidrs: ["127.0.0.0/8", "::1/128"],
     allowHttp: true,
     ownPorts: [8080, 5432],
   });

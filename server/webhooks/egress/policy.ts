@@ -5,7 +5,7 @@ import type { UrlVerdict } from "./judge-url.ts";
 
 /** Where the operator lets webhooks go, as the settings say it. */
 export type EgressSettings = {
-  /** Ranges of the private tier that may be called; no setting opens the other tier. */
+  /** `address/prefix` of the private tier that may be called; no setting opens the other tier. */
   allowCidrs: readonly string[];
   allowHttp: boolean;
   /** Ports of our own listeners and of the database: never called on this machine or a private one. */
@@ -20,7 +20,6 @@ export type EgressPolicy = {
   readonly verdicts: Map<string, UrlVerdict>;
 };
 
-/** Throws where a range cannot be read, in words for the one who wrote the setting. */
 export function egressPolicy(settings: EgressSettings): EgressPolicy {
   return {
     allowed: ranges(settings.allowCidrs),
