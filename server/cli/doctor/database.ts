@@ -1,21 +1,12 @@
 import { type Clock, type Queryable, sql } from "#platform";
 import { type Check, fault, ok, warning } from "./check.ts";
 
-type Server = {
-  version: string;
-  fsync: string;
-  full_page_writes: string;
-  synchronous_commit: string;
-  data_checksums: string;
-  is_standby: boolean;
-};
+type Server = { version: string; data_checksums: string; is_standby: boolean };
 
-/** Version, and the settings without which what was accepted could be lost. */
+/** What lets a crash lose what was accepted has been refused before: see `storage.ts`. */
 export async function checkDatabase(db: Queryable): Promise<Check[]> {
   const [server] = await db.query<Server>(sql`
-    select current_setting('server_version') as version, current_setting('fsync') as fsync,
-           current_setting('full_page_writes') as full_page_writes,
-           current_setting('synchronous_commit') as synchronous_commit,
+    select current_setting('server_version') as version,
            current_setting('data_checksums') as data_checksums, pg_is_in_recovery() as is_standby`);
   if (!server) throw new Error("The database did not say what it is.");
   if (server.is_standby) {
@@ -31,12 +22,6 @@ export async function checkDatabase(db: Queryable): Promise<Check[]> {
 }
 
 function durability(server: Server): Check {
-  const needed = ["fsync", "full_page_writes", "synchronous_commit"] as const;
-  const off = needed.filter((name) => server[name] === "off");
-  if (off.length > 0) {
-    const message = `${off.join(", ")} off: a crash can lose what was accepted.`;
-    return fault("durability", message, `Switch on in postgresql.conf: ${off.join(", ")}.`);
-  }
   if (server.data_checksums !== "on") {
     const message = "Data checksums are off: a failing disk may go unnoticed.";
     return warning("durability", message, "Stop PostgreSQL and run: pg_checksums --enable");

@@ -1,27 +1,25 @@
-import { readFile, stat, statfs } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { KEY_FILE, type Secret } from "#platform";
+import { readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { freeBytes, KEY_FILE, NEEDED_BYTES, pathsIn, type Secret } from "#platform";
 import { type Check, fault, ok, warning } from "./check.ts";
 
 type Folder = { dataDir: string };
 
-/** Below this PostgreSQL may stop amid a write, and the next start is refused. */
-const LEAST_BYTES = 200 * 1024 * 1024;
 const LITTLE_BYTES = 2 * 1024 * 1024 * 1024;
 
 const FREE_UP = "Make room on that disk, or set DATA_DIR to another.";
 
 export async function checkDisk({ dataDir }: Folder): Promise<Check> {
-  const { bavail, bsize } = await statfs(await nearestExisting(dataDir));
-  const free = `${Math.floor((bavail * bsize) / 1024 / 1024)} MB are free on the disk of ${dataDir}.`;
-  if (bavail * bsize < LEAST_BYTES) return fault("free disk", free, FREE_UP);
-  if (bavail * bsize < LITTLE_BYTES) return warning("free disk", free, FREE_UP);
-  return ok("free disk", free);
+  const free = await freeBytes(dataDir);
+  const message = `${Math.floor(free / 1024 / 1024)} MB are free on the disk of ${dataDir}.`;
+  // The next start would be refused.
+  if (free < NEEDED_BYTES) return fault("free disk", message, FREE_UP);
+  return free < LITTLE_BYTES ? warning("free disk", message, FREE_UP) : ok("free disk", message);
 }
 
 /** Whether the embedded database has been made yet. */
 export async function hasCluster({ dataDir }: Folder): Promise<boolean> {
-  return (await modeOf(join(dataDir, "postgresql", "PG_VERSION"))) !== undefined;
+  return (await modeOf(join(pathsIn(dataDir).cluster, "PG_VERSION"))) !== undefined;
 }
 
 export async function hasKeyFile({ dataDir }: Folder): Promise<boolean> {
@@ -38,15 +36,12 @@ export async function holdsAnotherKey(
   return !Buffer.from(given, "base64").equals(Buffer.from(kept, "base64"));
 }
 
-/** Files that only the service's own user may read. */
-const SECRET_FILES = [KEY_FILE, "postgresql.password"];
-
 export async function checkPermissions({ dataDir }: Folder): Promise<Check> {
   if (process.platform === "win32") return ok("file permissions", "Windows keeps them elsewhere.");
   const open: string[] = [];
-  for (const name of SECRET_FILES) {
-    const mode = await modeOf(join(dataDir, name));
-    if (mode !== undefined && (mode & 0o077) !== 0) open.push(join(dataDir, name));
+  for (const path of [join(dataDir, KEY_FILE), pathsIn(dataDir).password]) {
+    const mode = await modeOf(path);
+    if (mode !== undefined && (mode & 0o077) !== 0) open.push(path);
   }
   if (open.length > 0) {
     const fix = `Close them to others: chmod 600 ${open.join(" ")}`;
@@ -72,10 +67,4 @@ async function modeOf(path: string): Promise<number | undefined> {
       { cause: error },
     );
   }
-}
-
-async function nearestExisting(path: string): Promise<string> {
-  return (await modeOf(path)) === undefined && dirname(path) !== path
-    ? nearestExisting(dirname(path))
-    : path;
 }

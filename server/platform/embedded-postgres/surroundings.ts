@@ -6,7 +6,7 @@ import { MAJOR_VERSION, pathsIn } from "./paths.ts";
 import { Unfit } from "./unfit.ts";
 
 /** Enough for a fresh cluster and its first segments of log; below it PostgreSQL may stop amid a write. */
-const NEEDED_BYTES = 200 * 1024 * 1024;
+export const NEEDED_BYTES = 200 * 1024 * 1024;
 
 /** Throws `Unfit` where an embedded PostgreSQL cannot run in `dataDir`. Changes nothing. */
 export async function checkSurroundings(dataDir: string): Promise<void> {
@@ -31,13 +31,18 @@ async function checkWritable(dataDir: string): Promise<void> {
 }
 
 export async function checkFreeSpace(dataDir: string, neededBytes = NEEDED_BYTES): Promise<void> {
-  const { bavail, bsize } = await statfs(await nearestExisting(dataDir));
-  const freeBytes = bavail * bsize;
-  if (freeBytes < neededBytes) {
+  const free = await freeBytes(dataDir);
+  if (free < neededBytes) {
     throw new Unfit(
-      `The disk that holds ${dataDir} is nearly full: ${megabytes(freeBytes)} MB are free, ${megabytes(neededBytes)} MB are needed. Make room, or set DATA_DIR to another disk.`,
+      `The disk that holds ${dataDir} is nearly full: ${megabytes(free)} MB are free, ${megabytes(neededBytes)} MB are needed. Make room, or set DATA_DIR to another disk.`,
     );
   }
+}
+
+/** On the disk that holds `dataDir`, or will hold it. */
+export async function freeBytes(dataDir: string): Promise<number> {
+  const { bavail, bsize } = await statfs(await nearestExisting(dataDir));
+  return bavail * bsize;
 }
 
 async function checkVersion(cluster: string): Promise<void> {
