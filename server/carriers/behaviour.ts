@@ -45,10 +45,8 @@ export function behaviourOf(
   { attempt, resent }: { attempt: number; resent: boolean },
 ): Behaviour {
   const behaviour = behaviours[recipient.slice(-4)] ?? DELIVERED;
-  const isThrottled = behaviour.answer === "throttle" && attempt <= THROTTLED_ATTEMPTS;
-  const isSilent = behaviour.answer === "silence" && !resent;
-  const isSpecial = isThrottled || isSilent || behaviour.answer === "refuse";
-  return isSpecial || behaviour.answer === "accept"
-    ? behaviour
-    : { ...behaviour, answer: "accept" };
+  const isOver =
+    (behaviour.answer === "throttle" && attempt > THROTTLED_ATTEMPTS) ||
+    (behaviour.answer === "silence" && resent);
+  return isOver ? { ...behaviour, answer: "accept" } : behaviour;
 }

@@ -110,13 +110,13 @@ function findKeys(
 }
 
 /** Clocks of nodes differ by less: no message is younger than its events by more. */
-const MAX_CLOCK_DIFFERENCE_MS = 60_000;
+const EVENT_BEFORE_MESSAGE_MS = 60_000;
 
 /** A look at a time long ago begins there, and not at the newest delivery. */
 function boundsOf(position: Position, { messageId, createdBefore }: DeliveryFilter): Sql {
   const at = position === null ? undefined : parseEventId(position.id);
   const latest =
-    createdBefore && idFloor(new Date(createdBefore.getTime() + MAX_CLOCK_DIFFERENCE_MS));
+    createdBefore && idFloor(new Date(createdBefore.getTime() + EVENT_BEFORE_MESSAGE_MS));
   return allOf([
     ...(at
       ? [

@@ -116,7 +116,7 @@ async function findLive(db: Queryable, keys: readonly EventKey[]): Promise<Map<s
 }
 
 /** Clocks of nodes differ by far less than a day: no attempt is older than its message by more. */
-const MAX_CLOCK_DIFFERENCE_MS = 86_400_000;
+const ATTEMPT_BEFORE_MESSAGE_MS = 86_400_000;
 /** Whoever makes up an id may put any time into it; PostgreSQL reads years of four digits. */
 const LAST_MS = Date.UTC(9999, 0, 1);
 
@@ -132,7 +132,7 @@ async function findTried(
 ): Promise<Map<string, Tried>> {
   const messageIds = [...new Set(keys.map(({ message_id }) => message_id))].toSorted();
   const oldestMs = Math.min(timeOfId(messageIds[0] ?? "").getTime(), LAST_MS);
-  const since = new Date(oldestMs - MAX_CLOCK_DIFFERENCE_MS);
+  const since = new Date(oldestMs - ATTEMPT_BEFORE_MESSAGE_MS);
   // As a subquery, so that planning does not reckon with each of thousands of ids in each of the days.
   const ids = sql`array(select unnest(${messageIds}::uuid[]))`;
   return byId(

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   capOf,
-  type Ended,
+  type AttemptResult,
   type Health,
   healthNow,
   type LaneHealth,
@@ -23,14 +23,14 @@ const DAY_MS = 24 * 3_600_000;
 type World = { lane: LaneHealth; nowMs: number };
 
 /** Attempts one after the other, each as long as it took. */
-function live(world: World, attempts: Ended[], random = 0.5): World {
+function live(world: World, attempts: AttemptResult[], random = 0.5): World {
   return attempts.reduce(({ lane, nowMs }, ended) => {
     const ms = nowMs + ended.durationMs;
     return { lane: learn(lane, ended, { ms, random }), nowMs: ms };
   }, world);
 }
 
-function times(count: number, outcome: Outcome, durationMs: number): Ended[] {
+function times(count: number, outcome: Outcome, durationMs: number): AttemptResult[] {
   return Array.from({ length: count }, () => ({ outcome, durationMs }));
 }
 
@@ -38,7 +38,7 @@ function fresh(): World {
   return { lane: newHealth(0), nowMs: 0 };
 }
 
-function seen(...attempts: Ended[][]): { health: string; cap: number } {
+function seen(...attempts: AttemptResult[][]): { health: string; cap: number } {
   const { lane, nowMs } = live(fresh(), attempts.flat());
   return { health: healthNow(lane, nowMs), cap: capOf(lane, nowMs) };
 }

@@ -99,12 +99,12 @@ export function healthNow(lane: LaneHealth, nowMs: number): Health {
   return lane.health === "proven" && !wasFastLately(lane, nowMs) ? "unproven" : lane.health;
 }
 
-export type Ended = { outcome: Outcome; durationMs: number };
+export type AttemptResult = { outcome: Outcome; durationMs: number };
 
 /** What one attempt teaches. Faults of ours and forbidden addresses say nothing about the host. */
 export function learn(
   lane: LaneHealth,
-  ended: Ended,
+  ended: AttemptResult,
   now: { ms: number; random: number },
 ): LaneHealth {
   const { outcome } = ended;
@@ -121,7 +121,11 @@ export function learn(
   return { ...counted, health, sinceMs, window, ...probe };
 }
 
-function count(lane: LaneHealth, { outcome, durationMs }: Ended, nowMs: number): LaneHealth {
+function count(
+  lane: LaneHealth,
+  { outcome, durationMs }: AttemptResult,
+  nowMs: number,
+): LaneHealth {
   const { averageMs } = lane;
   const average =
     averageMs === null
