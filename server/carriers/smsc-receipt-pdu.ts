@@ -1,5 +1,6 @@
 import { encodeShortMessage, type ShortMessage, unused } from "./smpp/codec/body.ts";
 import { command, HEADER_OCTETS, writeHeader } from "./smpp/codec/header.ts";
+import { messageStates } from "./smpp/codec/message-state.ts";
 import { writeString } from "./smpp/codec/octets.ts";
 import { encodeTlvs, tag, type Tlv } from "./smpp/codec/tlv.ts";
 import type { ReceiptScript } from "./smsc-script.ts";
@@ -17,18 +18,6 @@ export type OwedReceipt = {
   text: string;
 };
 
-const states = [
-  "SCHEDULED",
-  "ENROUTE",
-  "DELIVRD",
-  "EXPIRED",
-  "DELETED",
-  "UNDELIV",
-  "ACCEPTD",
-  "UNKNOWN",
-  "REJECTD",
-];
-
 const NOTHING = Buffer.alloc(0);
 
 /** The PDU of a receipt, in the form that the script asks for. */
@@ -36,7 +25,7 @@ export function receiptPdu(owed: OwedReceipt, script: ReceiptScript, sequence: n
   const text = Buffer.from(receiptText(owed, script), "latin1");
   const id: Tlv[] = [
     { tag: tag.receiptedMessageId, value: Buffer.from(`${script.spellId(owed.id)}\0`, "latin1") },
-    { tag: tag.messageState, value: Buffer.of(Math.max(0, states.indexOf(owed.state))) },
+    { tag: tag.messageState, value: Buffer.of(Math.max(0, messageStates.indexOf(owed.state))) },
   ];
   const payload: Tlv[] = [{ tag: tag.messagePayload, value: text }];
   switch (script.form) {

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { once } from "node:events";
 import pg from "pg";
 import { arrayText } from "./array-text.ts";
@@ -225,7 +225,7 @@ const names = new Map<string, string>();
 function statementName(text: string): string {
   let name = names.get(text);
   if (name === undefined) {
-    name = createHash("sha256").update(text).digest("base64url").slice(0, 24);
+    name = hash("sha256", text, "base64url").slice(0, 24);
     names.set(text, name);
   }
   return name;

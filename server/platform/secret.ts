@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from "node:crypto";
 import { inspect } from "node:util";
 import { Unfit } from "./embedded-postgres/unfit.ts";
 
@@ -91,7 +91,7 @@ export function secretBox(secretKey: Buffer, previousKey?: Buffer): SecretBox {
 
 function sealingKey(secretKey: Buffer): { key: Buffer; id: Buffer } {
   const key = deriveKey(secretKey, "posthorn secrets at rest");
-  return { key, id: createHash("sha256").update(key).digest().subarray(0, KEY_ID_OCTETS) };
+  return { key, id: hash("sha256", key, "buffer").subarray(0, KEY_ID_OCTETS) };
 }
 
 /** A key for one purpose out of `SECRET_KEY`. */

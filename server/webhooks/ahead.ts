@@ -1,4 +1,5 @@
 import { accountOf } from "#messages";
+import { increase } from "./counts.ts";
 import { caps, type Lanes } from "./lanes.ts";
 
 /** What this node holds the lease of before there is a slot for it. */
@@ -81,11 +82,4 @@ function dealOut(most: number, wishes: number[]): number[] {
     left -= given;
     return given;
   });
-}
-
-/** A count of 0 is not kept. */
-export function increase(counts: Map<bigint, number>, key: bigint, by: number): void {
-  const count = (counts.get(key) ?? 0) + by;
-  if (count > 0) counts.set(key, count);
-  else counts.delete(key);
 }

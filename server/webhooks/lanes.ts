@@ -1,5 +1,6 @@
 import type { Clock } from "#platform";
 import { accountOf } from "#messages";
+import { increase } from "./counts.ts";
 import {
   type Account,
   type Lane,
@@ -175,7 +176,7 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
         if (!hasRoom(lane, kind)) continue;
         occupy(lane, kind, 1);
         serve(lane);
-        granted.set(lane, (granted.get(lane) ?? 0) + 1);
+        increase(granted, lane, 1);
         lanesOfAccount.push(lane);
       }
       waiting = waiting.filter(({ length }) => length > 0);
@@ -209,21 +210,18 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
     const lane = laneOf(hostKey);
     const { hostname } = place;
     lane.place = place;
-    const running = hostnames.get(hostname) ?? 0;
-    if (running >= caps.hostname) {
+    if ((hostnames.get(hostname) ?? 0) >= caps.hostname) {
       occupy(lane, kind, -1);
       return false;
     }
-    hostnames.set(hostname, running + 1);
+    increase(hostnames, hostname, 1);
     return true;
   }
 
   function end({ hostKey, kind, place, outcome, durationMs }: EndedAttempt): void {
     const lane = laneOf(hostKey);
     occupy(lane, kind, -1);
-    const running = (hostnames.get(place.hostname) ?? 0) - 1;
-    if (running > 0) hostnames.set(place.hostname, running);
-    else hostnames.delete(place.hostname);
+    increase(hostnames, place.hostname, -1);
     const before = lane.state;
     const now = { ms: clock.monotonicMs(), random: random() };
     lane.state = learn(before, { outcome, durationMs }, now);
@@ -285,8 +283,8 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
       const open: bigint[] = [];
       for (const [hostKey, { state, inFlight }] of lanes) {
         const health = healthNow(state, nowMs);
-        healths.set(health, (healths.get(health) ?? 0) + 1);
-        busy.set(health, (busy.get(health) ?? 0) + inFlight);
+        increase(healths, health, 1);
+        increase(busy, health, inFlight);
         if (health === "open") open.push(hostKey);
       }
       return { healths, busy, open };

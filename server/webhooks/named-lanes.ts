@@ -1,5 +1,5 @@
 import { accountOf } from "#messages";
-import { increase } from "./ahead.ts";
+import { increase } from "./counts.ts";
 import type { Lanes } from "./lanes.ts";
 
 /** Lanes known to have something due. What finds no place here is found by a later walk. */

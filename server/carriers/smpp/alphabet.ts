@@ -1,4 +1,4 @@
-import { encodeGsm7, encodeUcs2 } from "#contract/segments";
+import { encodeGsm7 } from "#contract/segments";
 
 /** What the SMSC takes octets with `gsm_data_coding` for. */
 export type Alphabet = "gsm" | "gsm_packed" | "latin1" | "ascii";
@@ -29,8 +29,6 @@ export function encodeText(
       return NOT_ASCII.test(text) ? undefined : Buffer.from(text, "latin1");
   }
 }
-
-export { encodeUcs2 };
 
 // oxlint-disable-next-line no-control-regex -- The control characters of latin1 are no text.
 const NOT_LATIN1 = /[^\n\r\f\x20-\x7e\xa0-\xff]/;

@@ -2,6 +2,7 @@ import type { Receipt } from "#carriers";
 import type { DeliveryErrorCode } from "#contract";
 
 import { HAS_UDH, type ShortMessage } from "./codec/body.ts";
+import { messageStates } from "./codec/message-state.ts";
 import { readLatin1, stringEnd } from "./codec/octets.ts";
 import { findTlv, findTlvInteger, tag } from "./codec/tlv.ts";
 import { type IdRule, LONGEST_ID, matchIds } from "./ids.ts";
@@ -63,19 +64,6 @@ type Said = ReceiptText & {
   word: string | undefined;
 };
 
-/** The words that stand for `message_state` 1 to 8. */
-const STATE_WORDS = [
-  undefined,
-  "ENROUTE",
-  "DELIVRD",
-  "EXPIRED",
-  "DELETED",
-  "UNDELIV",
-  "ACCEPTD",
-  "UNKNOWN",
-  "REJECTD",
-];
-
 /** TLVs first; what they leave open comes from the text, wherever that stands. */
 function readSources(message: ShortMessage<Buffer>, isMarked: boolean): Said {
   const { tlvs } = message;
@@ -92,7 +80,7 @@ function readSources(message: ShortMessage<Buffer>, isMarked: boolean): Said {
 
 /** A state of zero says nothing, and the text is asked; one that the protocol lacks is a word. */
 function stateName(state: number): string | undefined {
-  return state === 0 ? undefined : (STATE_WORDS[state] ?? String(state));
+  return state === 0 ? undefined : (messageStates[state] ?? String(state));
 }
 
 function receiptedId(tlvs: Buffer): string | undefined {

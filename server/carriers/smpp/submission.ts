@@ -1,6 +1,7 @@
 import type { OutgoingSegment } from "#carriers";
+import { encodeUcs2 } from "#contract/segments";
 
-import { encodeText, encodeUcs2, UDH_OCTETS } from "./alphabet.ts";
+import { encodeText, UDH_OCTETS } from "./alphabet.ts";
 import { type Address, HAS_UDH, type ShortMessage } from "./codec/body.ts";
 import { encodeTlvs, tag } from "./codec/tlv.ts";
 import type { SmppSettings } from "./settings.ts";
