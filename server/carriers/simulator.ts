@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 
 import type { DeliveryErrorCode } from "#contract";
-import type { Clock, Log } from "#platform";
+import { type Clock, DAY_MS, type Log } from "#platform";
 
 import { type Behaviour, behaviourOf, REFUSED_STATUS, SILENCE_MS } from "./behaviour.ts";
 import type {
@@ -33,8 +33,6 @@ type Deps = {
   receipts: ReceiptSink;
   inDoubt?: "resend" | "fail";
 };
-
-const DAY_MS = 86_400_000;
 
 /** How many submissions it takes at once: it answers at once, so this only bounds memory. */
 const WINDOW = 10_000;

@@ -1,7 +1,7 @@
 import { findAccount } from "#accounts";
 import type { LedgerEntry } from "#contract";
 import { browseLedger, type LedgerFilter, ledgerOfMonth, type LedgerRow } from "#credits";
-import { type Clock, type Database, isId, type Queryable } from "#platform";
+import { type Clock, type Database, DAY_MS, isId, type Queryable } from "#platform";
 import { findActors } from "./actors.ts";
 import type { ConsoleHandlers, CsvAnswer } from "./console-call.ts";
 import { type Columns, csvOf } from "./csv.ts";
@@ -13,7 +13,6 @@ type Deps = { db: Database; clock: Clock; pager: Pager };
 
 /** Days over which the rate of use is reckoned. */
 const USE_DAYS = 7;
-const DAY_MS = 86_400_000;
 
 /** The balance, how long it lasts, and the ledger. */
 export function creditHandlers({ db, clock, pager }: Deps) {

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from "node:crypto";
 import type { MemberRole } from "#contract";
-import { isId, newId, type Queryable, type Sql, sql, type Transaction } from "#platform";
+import { HOUR_MS, isId, newId, type Queryable, type Sql, sql, type Transaction } from "#platform";
 
 export type LinkKind = "setup" | "invitation" | "reset";
 
@@ -50,7 +50,7 @@ export async function insertLink(
   const { dropsSecondFactor = false } = wish;
   const token = randomBytes(32).toString("base64url");
   const linkId = newId(now.getTime());
-  const expiresAt = new Date(now.getTime() + LIFE_HOURS[kind] * 3_600_000);
+  const expiresAt = new Date(now.getTime() + LIFE_HOURS[kind] * HOUR_MS);
   await tx.query(sql`
     insert into links (link_id, kind, token_hash, created_at, created_by, expires_at, account_id, role, user_id,
                        drops_second_factor)

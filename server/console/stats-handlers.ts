@@ -1,7 +1,7 @@
 import { browseKeys, countKeys, findAccount } from "#accounts";
 import { type Alert, EXPIRES_SOON_DAYS } from "#contract";
 import { browseMessages, NO_MESSAGE_FILTER } from "#messages";
-import { type Clock, type Database } from "#platform";
+import { type Clock, type Database, DAY_MS } from "#platform";
 import { listCarriers, readCarrierStates } from "#sending";
 import { countWaiting } from "#webhooks";
 import type { ConsoleHandlers, Person } from "./console-call.ts";
@@ -154,7 +154,6 @@ async function numbersOf(db: Database, accountId: string, span: Span) {
 }
 
 const MAX_KEY_ALERTS = 50;
-const DAY_MS = 86_400_000;
 
 /** What needs somebody's attention now. */
 async function findAlerts(

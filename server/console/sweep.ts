@@ -1,4 +1,4 @@
-import { type Clock, type Database, type Loop, sql } from "#platform";
+import { type Clock, type Database, DAY_MS, type Loop, sql } from "#platform";
 import { sweepSessions } from "./sign-in/sessions.ts";
 
 /** Forgets what is over: sessions, forms and tries of a day ago, links of a month ago. */
@@ -8,8 +8,8 @@ export function sweepLoop(db: Database, clock: Clock): Loop {
     idleMs: 300_000,
     async pass() {
       const now = clock.now();
-      const yesterday = new Date(now.getTime() - 86_400_000);
-      const lastMonth = new Date(now.getTime() - 30 * 86_400_000);
+      const yesterday = new Date(now.getTime() - DAY_MS);
+      const lastMonth = new Date(now.getTime() - 30 * DAY_MS);
       const gone = await Promise.all([
         sweepSessions(db, now),
         db.query(sql`

@@ -1,7 +1,7 @@
 import type { Detail, DetailCode, NewMessage } from "#contract";
 import { judgeSender } from "#contract/sender";
 import { countSegments } from "#contract/segments";
-import { hasVisible, readTime, timeOfId } from "#platform";
+import { DAY_MS, hasVisible, readTime, timeOfId } from "#platform";
 import { newMessageId } from "./message-id.ts";
 import type { MessageRow } from "./message-row.ts";
 import { judgeRecipient } from "./recipient.ts";
@@ -28,7 +28,6 @@ const MAX_SEGMENTS = 10;
 const MAX_DAYS_AHEAD = 35;
 const DEFAULT_VALIDITY_SECONDS = 86_400;
 const MAX_METADATA_OCTETS = 2_048;
-const DAY_MS = 86_400_000;
 
 /** What the message belongs to; filled in by who accepts it. */
 const NOT_YET = { account_id: "", key_id: null } as const;

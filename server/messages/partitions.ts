@@ -1,4 +1,4 @@
-import { type Database, type Log, type Loop, type Metrics, sql } from "#platform";
+import { type Database, HOUR_MS, type Log, type Loop, type Metrics, sql } from "#platform";
 
 type Deps = {
   db: Database;
@@ -7,8 +7,6 @@ type Deps = {
   /** Months that ended longer ago are dropped; 0 keeps them all. */
   keepDays: number;
 };
-
-const HOUR_MS = 3_600_000;
 
 /** In transactions of their own, so that nobody waits for one of them while another is made. */
 const BY_MONTH = ["messages", "events", "submissions"];

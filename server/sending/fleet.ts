@@ -10,6 +10,7 @@ import {
 import {
   type Clock,
   type Database,
+  DAY_MS,
   type Log,
   type Loop,
   type Metrics,
@@ -61,7 +62,6 @@ const REFRESH_MS = 1_000;
 const RENEW_MS = 10_000;
 const REPORT_MS = 2_000;
 const GIVEN_UP_PAGE = 1_000;
-const DAY_MS = 86_400_000;
 
 /** All carriers at work on this node, kept in step with the tables without a restart. */
 export function carrierFleet(deps: Deps) {

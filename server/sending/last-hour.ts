@@ -1,4 +1,4 @@
-import type { Clock } from "#platform";
+import { type Clock, MINUTE_MS } from "#platform";
 
 /** What this node has recorded of a carrier within the last hour. */
 export type CarrierHour = {
@@ -11,7 +11,6 @@ export type CarrierHour = {
 type Minute = { minute: number; refusals: Map<string, number>; lateReceipts: number };
 
 const MINUTES = 60;
-const MINUTE_MS = 60_000;
 
 /** A hostile carrier could invent codes for ever: so many are counted in a minute, so many told. */
 const MOST_CODES = 100;

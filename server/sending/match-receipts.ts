@@ -1,6 +1,6 @@
 import type { Receipt } from "#carriers";
 import { findMessagesOf } from "#messages";
-import { idFloor, sql, type Transaction } from "#platform";
+import { DAY_MS, idFloor, sql, type Transaction } from "#platform";
 
 /** A receipt on its way into the tables. */
 export type ArrivedReceipt = { receipt: Receipt; at: Date };
@@ -20,7 +20,7 @@ export type Match = {
 };
 
 /** Longest time between a message's acceptance and its submission: 35 days ahead, 3 days valid. */
-export const LONGEST_WAIT_MS = 38 * 86_400_000;
+export const LONGEST_WAIT_MS = 38 * DAY_MS;
 
 /** As many submissions with one id as are looked at. */
 const MAX_RIVALS = 10;

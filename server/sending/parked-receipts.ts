@@ -1,5 +1,5 @@
 import type { Carrier, Receipt } from "#carriers";
-import { idFloor, newId, type Queryable, sql, type Transaction } from "#platform";
+import { DAY_MS, idFloor, newId, type Queryable, sql, type Transaction } from "#platform";
 import {
   type ArrivedReceipt,
   LONGEST_WAIT_MS,
@@ -53,7 +53,7 @@ export async function takeParked(
 }
 
 /** Of carriers that are here no more. */
-const KEPT_MS = 7 * 86_400_000;
+const KEPT_MS = 7 * DAY_MS;
 
 /**
  * Gives up receipts that have waited for as long as their carrier's are kept, the oldest first, no more

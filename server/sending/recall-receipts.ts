@@ -1,8 +1,8 @@
 import { findMessagesOf } from "#messages";
-import { type Database, idFloor, sql } from "#platform";
+import { type Database, HOUR_MS, idFloor, sql } from "#platform";
 
 /** The simulator's own memory of receipts dies with its process; a real SMSC's would not. */
-const RECALL_MS = 3_600_000;
+const RECALL_MS = HOUR_MS;
 /**
  * Later than the slowest ending of the simulator, which another node may still be telling. Who starts
  * looks again after this long: what was handed over just before is old enough then.

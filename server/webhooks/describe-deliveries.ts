@@ -1,7 +1,7 @@
 import type { EventName } from "#contract";
 import { eventNames } from "#contract/words";
 import { eventId, type EventKey, type EventRow, findEvents, parseEventId } from "#messages";
-import { type Queryable, sql, timeOfId } from "#platform";
+import { DAY_MS, type Queryable, sql, timeOfId } from "#platform";
 import type { Ended } from "./schedule.ts";
 
 /** Waiting: no attempt yet. Retrying: some failed, or it is replayed. The others are how it ended. */
@@ -116,7 +116,7 @@ async function findLive(db: Queryable, keys: readonly EventKey[]): Promise<Map<s
 }
 
 /** Clocks of nodes differ by far less than a day: no attempt is older than its message by more. */
-const ATTEMPT_BEFORE_MESSAGE_MS = 86_400_000;
+const ATTEMPT_BEFORE_MESSAGE_MS = DAY_MS;
 /** Whoever makes up an id may put any time into it; PostgreSQL reads years of four digits. */
 const LAST_MS = Date.UTC(9999, 0, 1);
 

@@ -1,3 +1,4 @@
+import { DAY_MS, MINUTE_MS } from "#platform";
 import { isSuccess, isTimeout, type Outcome } from "./outcome.ts";
 
 /**
@@ -26,7 +27,7 @@ export type LaneHealth = {
 };
 
 const FAST_MS = 3_000;
-const PROVEN_FOR_MS = 24 * 3_600_000;
+const PROVEN_FOR_MS = DAY_MS;
 const FAILURES_TO_FAILING = 5;
 const TIMEOUTS_TO_SLOW = 3;
 const TIMEOUTS_TO_OPEN = 10;
@@ -41,7 +42,7 @@ const AHEAD_MS = 1_000;
 const MAX_AHEAD = 256;
 
 const FIRST_PROBE_MS = 30_000;
-const MAX_PROBE_MS = 15 * 60_000;
+const MAX_PROBE_MS = 15 * MINUTE_MS;
 const PROBE_JITTER = 0.2;
 
 export function newHealth(nowMs: number): LaneHealth {

@@ -8,10 +8,10 @@ import {
   lockMessagesOf,
   parseEventId,
 } from "#messages";
-import { type Database, newId, type Queryable, sql, type Transaction } from "#platform";
+import { type Database, DAY_MS, newId, type Queryable, sql, type Transaction } from "#platform";
 
 /** However long attempts are kept. */
-export const REPLAYABLE_MS = 30 * 86_400_000;
+export const REPLAYABLE_MS = 30 * DAY_MS;
 
 export type ReplayRequest = Change & {
   /** Left out by the operator, who may name any delivery. */

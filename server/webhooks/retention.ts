@@ -1,9 +1,6 @@
-import { type Database, type Loop, type Metrics, sql } from "#platform";
+import { type Database, HOUR_MS, type Loop, type Metrics, MINUTE_MS, sql } from "#platform";
 import { FOLLOWED_KEPT_MS } from "./follow.ts";
 import { sweepHosts } from "./hosts.ts";
-
-const HOUR_MS = 3_600_000;
-const MINUTE_MS = 60_000;
 
 type Deps = { db: Database; metrics: Metrics; keepDays: number };
 

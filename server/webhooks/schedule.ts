@@ -1,10 +1,9 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "#platform";
 import { isSuccess, type Outcome } from "./outcome.ts";
 import { retryAfterMs } from "./retry-after.ts";
 
-const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];
-
 /** The wait after the failure of each step; a delivery that fails at the last one is exhausted. */
-const waitsMs = [5 * SECOND, 30 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 6 * HOUR] as const;
+const waitsMs = [5_000, 30_000, 5 * MINUTE_MS, 30 * MINUTE_MS, 2 * HOUR_MS, 6 * HOUR_MS] as const;
 export const MAX_ATTEMPTS = waitsMs.length + 1;
 
 /** Spreads the retries of receivers that failed together: none comes earlier or later by more. */
@@ -17,7 +16,7 @@ export const WALK_EVERY_MS = 500;
 const MAX_LENGTHENING = 2;
 
 /** What fails by our own fault is tried again soon, and costs the delivery nothing. */
-const OUR_FAULT_WAIT_MS = 5 * SECOND;
+const OUR_FAULT_WAIT_MS = 5_000;
 
 /** How a delivery can end; the attempt that ended it says so. */
 export type Ended = "delivered" | "exhausted" | "gone" | "forbidden";
@@ -58,7 +57,7 @@ export function nextStep(outcome: Outcome, { step, now, random }: StepContext): 
 }
 
 /** A delivery to a host that is only probed waits without using up its steps; it must end some time. */
-export const MAX_WAIT_FOR_OPEN_HOST_MS = 24 * HOUR;
+export const MAX_WAIT_FOR_OPEN_HOST_MS = DAY_MS;
 
 export function isTooOldToWait(createdAt: Date, now: Date): boolean {
   return now.getTime() - createdAt.getTime() > MAX_WAIT_FOR_OPEN_HOST_MS;

@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS } from "#platform";
 import {
   deliveryErrorCode,
   duration,
@@ -30,9 +31,8 @@ export type Setting<Value = unknown> = {
   kind?: "flag" | "file" | "json";
 };
 
-const [SECOND, HOUR, DAY] = [1000, 3_600_000, 86_400_000];
-const timeLimit = duration(10, HOUR);
-const wait = span(10, DAY);
+const timeLimit = duration(10, HOUR_MS);
+const wait = span(10, DAY_MS);
 const octet = wholeNumber(0, 255);
 
 /** Longer than any real one, short enough that no PDU of ours becomes one nobody would read. */
@@ -158,7 +158,7 @@ export const smppSettings = {
   enquireLinkMs: {
     name: "enquire_link",
     fallback: "30s",
-    parse: duration(100, HOUR),
+    parse: duration(100, HOUR_MS),
     meaning: "After how long without a word from the SMSC to ask whether it is there.",
   },
   enquireLinkTimeoutMs: {
@@ -302,13 +302,13 @@ export const smppSettings = {
   receiptWindowMs: {
     name: "receipt_window",
     fallback: "7d",
-    parse: duration(SECOND, 365 * DAY),
+    parse: duration(1000, 365 * DAY_MS),
     meaning: "How long after its submission a receipt may match it.",
   },
   parkedReceiptsMs: {
     name: "parked_receipts",
     fallback: "7d",
-    parse: duration(SECOND, 365 * DAY),
+    parse: duration(1000, 365 * DAY_MS),
     meaning: "How long a receipt that matches nothing is kept.",
   },
   maxPdu: {

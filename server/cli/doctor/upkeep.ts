@@ -1,8 +1,6 @@
-import { type Clock, type Queryable, sql } from "#platform";
+import { type Clock, DAY_MS, type Queryable, sql } from "#platform";
 import { measureBacklog } from "#webhooks";
 import { type Check, fault, ok, warning } from "./check.ts";
-
-const DAY_MS = 86_400_000;
 
 type Partitions = { parent: string; until: Date | null; has_strays: boolean };
 

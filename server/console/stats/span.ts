@@ -1,4 +1,5 @@
 import type { ranges } from "#contract";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "#platform";
 
 export type Bucket = "minute" | "quarter" | "hour" | "day";
 export type Span = {
@@ -20,15 +21,13 @@ type Asked = {
 };
 
 /** Sums of minutes are kept 48 hours; this leaves a margin. */
-const MINUTES_KEPT_MS = 47 * 3_600_000;
-const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
+const MINUTES_KEPT_MS = 47 * HOUR_MS;
 const MAX_DAYS = 400;
 /** Far from where PostgreSQL, or our own form of times, has no years left for the buckets around a range. */
 const FIRST_YEAR = 2000;
 const LAST_YEAR = 9998;
 
-const WIDTHS_MS = { minute: MINUTE_MS, quarter: 15 * MINUTE_MS, hour: 60 * MINUTE_MS } as const;
+const WIDTHS_MS = { minute: MINUTE_MS, quarter: 15 * MINUTE_MS, hour: HOUR_MS } as const;
 
 /** How many buckets each range has, the one that is not over yet included. */
 const RANGES = {
