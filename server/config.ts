@@ -1,10 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parse as parseToml } from "smol-toml";
+import { messageOf, Unfit } from "#platform";
 import { type Config, type Setting, settings } from "./settings.ts";
 
 /** One error that names every wrong setting. */
-export class WrongSettings extends Error {
+export class WrongSettings extends Unfit {
   override name = "WrongSettings";
 }
 
@@ -23,7 +24,7 @@ export function readConfig(
       try {
         return [key, given === undefined ? undefined : parse(given)];
       } catch (error) {
-        faults.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+        faults.push(`${name}: ${messageOf(error)}`);
         return [key, undefined];
       }
     },
@@ -49,7 +50,7 @@ function readFile(folder: string, faults: string[]): Given {
       entries.map(([name, value]) => [name, [value].flat().map(asText).join(",")]),
     );
   } catch (error) {
-    faults.push(`posthorn.toml: ${error instanceof Error ? error.message : String(error)}`);
+    faults.push(`posthorn.toml: ${messageOf(error)}`);
     return {};
   }
 }

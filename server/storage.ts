@@ -8,6 +8,7 @@ import {
   findRunningPostgres,
   lockDataDir,
   type Log,
+  messageOf,
   superviseEmbeddedPostgres,
   Unfit,
 } from "#platform";
@@ -196,5 +197,5 @@ function refuseUnfit(settings: Map<string, string>): void {
 
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join(", ");
-  return error instanceof Error ? error.message.replace(/\.$/, "") : String(error);
+  return messageOf(error).replace(/\.$/, "");
 }

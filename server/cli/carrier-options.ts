@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describeSmppSettings, type SettingDescription } from "#carriers";
+import { messageOf } from "#platform";
 import { type Input, type Inputs, unless } from "./input.ts";
 
 /** Host and port are one option, `--smpp HOST:PORT`. */
@@ -51,7 +52,7 @@ function readSetting({ kind, parse }: SettingDescription, text: string): unknown
   try {
     parse(value);
   } catch (error) {
-    throw new Error(`${error instanceof Error ? error.message : String(error)}.`, { cause: error });
+    throw new Error(`${messageOf(error)}.`, { cause: error });
   }
   return kind === "json" ? (JSON.parse(text) as unknown) : value;
 }

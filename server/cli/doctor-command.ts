@@ -1,5 +1,5 @@
 import { hasKeyProof } from "#accounts";
-import type { Clock, SecretBox } from "#platform";
+import { type Clock, messageOf, type SecretBox } from "#platform";
 import { livingSenders } from "#sending";
 import { command, type Context, type Installation, type Settings } from "./command.ts";
 import { attempt, type Check, fault, ok, warning } from "./doctor/check.ts";
@@ -50,8 +50,8 @@ function readSettings({ program }: Context): Settings | Check {
   try {
     return program.readSettings();
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    return fault("settings", message, "Correct them in the environment or in posthorn.toml.");
+    const fix = "Correct them in the environment or in posthorn.toml.";
+    return fault("settings", messageOf(error), fix);
   }
 }
 
@@ -118,8 +118,8 @@ async function openSecrets({
     }
     return { check: ok(name, "It opens what is sealed in the database."), box };
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    return { check: fault(name, message, "Bring back the key that the secrets were sealed with.") };
+    const fix = "Bring back the key that the secrets were sealed with.";
+    return { check: fault(name, messageOf(error), fix) };
   }
 }
 

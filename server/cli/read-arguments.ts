@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { nearest } from "#platform";
+import { messageOf, nearest } from "#platform";
 import type { AnyCommand } from "./command.ts";
 import { flag, type Input, type Inputs, optionName } from "./input.ts";
 
@@ -135,6 +135,6 @@ function readInto(
     given[key] = input.read(texts);
     return undefined;
   } catch (error) {
-    return `${label} ${error instanceof Error ? error.message : String(error)}`;
+    return `${label} ${messageOf(error)}`;
   }
 }

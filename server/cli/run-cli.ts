@@ -109,7 +109,6 @@ function explainError(error: unknown): string {
   if (error instanceof DatabaseUnavailable) {
     return `The database cannot be reached: ${error.message}. Check that it runs, then try again.`;
   }
-  if (error instanceof Error && error.name === "WrongSettings") return error.message;
   const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return `Something went wrong that should not; please report it.\n${reason}`;
 }

@@ -13,6 +13,7 @@ export { pathsIn } from "./embedded-postgres/paths.ts";
 export { checkSurroundings, freeBytes, NEEDED_BYTES } from "./embedded-postgres/surroundings.ts";
 export { syncFolder } from "./embedded-postgres/sync-folder.ts";
 export { Unfit } from "./embedded-postgres/unfit.ts";
+export { codeOf, messageOf } from "./error-text.ts";
 export { idFloor, isId, newId, NIL_ID, timeOfId } from "./ids.ts";
 export { DataDirInUse, type DataDirLock, lockDataDir } from "./instance-lock.ts";
 export { ipv6Groups } from "./ipv6.ts";

@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Unfit } from "./embedded-postgres/unfit.ts";
+import { codeOf } from "./error-text.ts";
 
 /** Proof that this process, and no other, may use the data folder. */
 export type DataDirLock = { readonly dataDir: string; release(): void };
@@ -132,8 +133,4 @@ const SQLITE_BUSY = 5;
 
 function isBusy(error: unknown): boolean {
   return error instanceof Error && "errcode" in error && error.errcode === SQLITE_BUSY;
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : String(error);
 }

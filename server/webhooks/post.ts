@@ -1,6 +1,6 @@
-import { remembering } from "#platform";
+import { codeOf, remembering } from "#platform";
 import type { ConnectTrace, Egress } from "./egress/connect.ts";
-import { codeOf, type Failure, failed } from "./egress/failure.ts";
+import { type Failure, failed } from "./egress/failure.ts";
 import { judgeUrl } from "./egress/judge-url.ts";
 import type { Headers } from "./answer-head.ts";
 import { Exchange, type ExchangeEnd } from "./exchange.ts";

@@ -1,5 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
+import { messageOf } from "#platform";
 
 import { octetString, type Parse } from "./setting-values.ts";
 import { LONGEST_STRING, type Setting, type SmppSettings, smppSettings } from "./settings.ts";
@@ -19,7 +20,7 @@ export function readSmppSettings(given: Record<string, unknown>): ReadSettings {
     } catch (error) {
       faults.push({
         setting: name,
-        message: error instanceof Error ? error.message : String(error),
+        message: messageOf(error),
       });
       return [key, undefined];
     }
@@ -114,7 +115,7 @@ export function passwordFault(password: string): string | undefined {
     octetString(LONGEST_STRING)(password);
     return undefined;
   } catch (error) {
-    return `password ${error instanceof Error ? error.message : String(error)}`;
+    return `password ${messageOf(error)}`;
   }
 }
 

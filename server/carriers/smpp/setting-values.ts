@@ -1,6 +1,7 @@
 import type { DeliveryErrorCode } from "#contract";
 import { judgeSender } from "#contract/sender";
 import { deliveryErrors } from "#contract/words";
+import { messageOf } from "#platform";
 
 import type { StatusClass } from "./codec/status.ts";
 import type { IdRule } from "./ids.ts";
@@ -148,7 +149,7 @@ export function map<Key, Value>(parseKey: Parse<Key>, parse: Parse<Value>): Pars
       try {
         return [[parseKey(key), parse(value)] as const];
       } catch (error) {
-        faults.push(`${key} ${error instanceof Error ? error.message : String(error)}`);
+        faults.push(`${key} ${messageOf(error)}`);
         return [];
       }
     });

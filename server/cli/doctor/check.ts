@@ -1,3 +1,5 @@
+import { messageOf } from "#platform";
+
 /** What doctor found about one thing, and what to do about it. */
 export type Check = {
   name: string;
@@ -33,7 +35,6 @@ export async function attempt(
   try {
     return [await check()].flat();
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    return [fault(name, message, `Mend that, then run doctor again.`)];
+    return [fault(name, messageOf(error), "Mend that, then run doctor again.")];
   }
 }

@@ -1,3 +1,5 @@
+import { codeOf } from "#platform";
+
 /**
  * Every way a POST can fail before or without an HTTP status, and what it means to the one who runs
  * the receiver. The dashboard shows the sentence, tables and metrics hold the class.
@@ -91,9 +93,3 @@ const tlsClasses: Record<string, FailureClass> = {
   CERT_UNTRUSTED: "tls_certificate_untrusted",
   CERT_REVOKED: "tls_certificate_untrusted",
 };
-
-/** The `code` of a Node error, else its message: enough to look it up, without a stack. */
-export function codeOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return "code" in error && typeof error.code === "string" ? error.code : error.message;
-}
