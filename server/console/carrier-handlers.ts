@@ -172,19 +172,11 @@ function presentState(seen: SeenCarrier | undefined) {
   };
 }
 
-/** Reports went through JSON, so their times are texts. */
-function presentLink(link: SeenCarrier["links"][number]) {
-  const { bind, state, windowInUse, submitsPerSecond, receiptsPerSecond } = link;
+function presentLink({ responseMs, problem, ...link }: SeenCarrier["links"][number]) {
   return {
-    bind,
-    state,
-    since: new Date(link.since).toISOString(),
-    windowInUse,
-    submitsPerSecond,
-    receiptsPerSecond,
-    responseMs: presentLatency(link.responseMs),
-    enquireLinkAt: link.enquireLinkAt && new Date(link.enquireLinkAt).toISOString(),
-    problem: link.problem && sentence(link.problem),
+    ...link,
+    responseMs: presentLatency(responseMs),
+    problem: problem && sentence(problem),
   };
 }
 

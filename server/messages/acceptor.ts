@@ -106,11 +106,12 @@ async function acceptBatch(deps: Deps, requests: AcceptRequest[]): Promise<(Acce
   const settings = { ...deps.settings, isLeased: (message: MessageRow) => reserved.has(message) };
   try {
     const results = await acceptOrSettle(deps, requests, settings);
-    requests.forEach(({ messages, accountId }, position) => {
+    requests.forEach(({ messages, accountId, keyId }, position) => {
       const result = results[position];
       if (!result || result instanceof Error || result.outcome !== "accepted") return;
       for (const message of messages) {
         message.account_id = accountId;
+        message.key_id = keyId;
         message.sender ??= result.defaultSender;
         if (reserved.delete(message)) intake?.take(message);
       }

@@ -6,10 +6,16 @@ import type { CarrierHour } from "./last-hour.ts";
 /** What a node tells of a carrier. */
 export type ReportedState = CarrierState & { lastHour: CarrierHour };
 
+/** Reports are kept as JSON, so their times are texts. */
+type SeenLink = Omit<LinkState, "since" | "enquireLinkAt"> & {
+  since: string;
+  enquireLinkAt: string | null;
+};
+
 /** A carrier as all nodes together see it; `unknown` where none has reported lately. */
 export type SeenCarrier = {
   state: "up" | "degraded" | "down" | "paused" | "unknown";
-  links: LinkState[];
+  links: SeenLink[];
   /** Why links are not bound, in the carrier's or our words. */
   problems: string[];
   /** Of the last hour, as the nodes that report have counted them. */
@@ -21,7 +27,11 @@ export type SeenCarrier = {
 /** Nodes report every 2 seconds; this leaves room for a few that were late. */
 const REPORT_FRESH_MS = 10_000;
 
-type Report = { carrier_id: string; state: ReportedState; at: Date };
+type Report = {
+  carrier_id: string;
+  state: Omit<ReportedState, "links"> & { links: SeenLink[] };
+  at: Date;
+};
 
 /** By carrier id, of the carriers given. */
 export async function readCarrierStates(
@@ -55,7 +65,7 @@ export async function isBoundNow(
 
 /** A node that holds no bind of the carrier says nothing about it. */
 function together(
-  reports: CarrierState[],
+  reports: Report["state"][],
   isPaused: boolean,
 ): Pick<SeenCarrier, "state" | "links" | "problems"> {
   const links = reports.flatMap((report) => report.links);
