@@ -4,9 +4,10 @@ import { Id, nullable, oneOf } from "./schema.ts";
 import type { MemberRole } from "./words.ts";
 
 /**
- * Who may call an operation: `setup` exists only while there is no operator, `public` needs no session, `pending` one that may still lack its second
- * factor, `user` any open session; a member role stands for itself and those above it in the account
- * of the path; to all but operators, an operator's operation does not exist.
+ * Who may call an operation: `setup` exists only while there is no operator, `public` needs no session,
+ * `pending` one that may still lack its second factor, `user` any open session; a member role stands
+ * for itself and those above it in the account of the path; to all but operators, an operator's
+ * operation does not exist.
  */
 export type Access = "setup" | "public" | "pending" | "user" | MemberRole | "operator";
 

@@ -40,9 +40,9 @@ export const PAGES: ReadonlySet<string> = new Set([
 const NONCE_MARK = "__CSP_NONCE__";
 
 /**
- * Serves the dashboard once it is built: its files, and its one page at every address it has. An unknown path is
- * an error for programs; a browser gets the page with it, which says so to people. Under `/console`,
- * `/v1` and `/assets` it is an error for everyone.
+ * Serves the dashboard once it is built: its files, and its one page at every address it has. An
+ * unknown path is an error for programs; a browser gets the page with it, which says so to people.
+ * Under `/console`, `/v1` and `/assets` it is an error for everyone.
  */
 export function serveStaticFiles(app: FastifyInstance, deps: SiteDeps): void {
   const currentSite = keepSite(deps);

@@ -13,7 +13,8 @@ import { readProgress } from "./submission-receipts.ts";
 
 /**
  * Messages that became SENT after receipts for their segments had come, such as for the first one of
- * a long message: those counted for their segments, and decide now. The caller holds the accounts of `findEarlyRejections`.
+ * a long message: those counted for their segments, and decide now. The caller holds the accounts of
+ * `findEarlyRejections`.
  */
 export async function settleSent(
   tx: Transaction,
