@@ -1,14 +1,7 @@
 import { type Static, Type } from "typebox";
-import {
-  closed,
-  consoleOperation,
-  IDEMPOTENCY,
-  OPERATOR,
-  pageOf,
-  paging,
-} from "./console-operation.ts";
+import { consoleOperation, IDEMPOTENCY, OPERATOR, pageOf, paging } from "./console-operation.ts";
 import { OneTimeLink } from "./console-team.ts";
-import { Id, nullable, oneOf, Time } from "./schema.ts";
+import { closed, Id, nullable, oneOf, Time } from "./schema.ts";
 
 const OperatorAccount = Type.Object(
   {

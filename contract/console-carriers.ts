@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
-import { closed, consoleOperation, OPERATOR, SeenVersion } from "./console-operation.ts";
-import { Id, nullable, oneOf, Time } from "./schema.ts";
+import { consoleOperation, OPERATOR, SeenVersion } from "./console-operation.ts";
+import { closed, Id, nullable, oneOf, Time } from "./schema.ts";
 import { carrierKinds, linkBinds, linkStates } from "./words.ts";
 
 const Latency = nullable(Type.Object({ p50Ms: Type.Number(), p99Ms: Type.Number() }));

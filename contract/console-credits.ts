@@ -3,13 +3,12 @@ import {
   ACCOUNT,
   Actor,
   ACTOR_EXAMPLE,
-  closed,
   consoleOperation,
   inAccount,
   pageOf,
   paging,
 } from "./console-operation.ts";
-import { Id, Month, nullable, oneOf, Time } from "./schema.ts";
+import { closed, Id, Month, nullable, oneOf, Time } from "./schema.ts";
 
 const ledgerKinds = ["charge", "refund", "topup", "adjustment"] as const;
 

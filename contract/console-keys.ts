@@ -3,14 +3,13 @@ import {
   ACCOUNT,
   Actor,
   ACTOR_EXAMPLE,
-  closed,
   consoleOperation,
   IDEMPOTENCY,
   inAccount,
   pageOf,
   paging,
 } from "./console-operation.ts";
-import { Id, nullable, oneOf, Time } from "./schema.ts";
+import { closed, Id, nullable, oneOf, Time } from "./schema.ts";
 import { scopes } from "./words.ts";
 
 const keyStates = ["active", "expires_soon", "expired", "revoked"] as const;

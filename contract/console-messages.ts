@@ -1,7 +1,6 @@
 import { type Static, Type } from "typebox";
 import {
   ACCOUNT,
-  closed,
   consoleOperation,
   IDEMPOTENCY,
   inAccount,
@@ -10,7 +9,7 @@ import {
 } from "./console-operation.ts";
 import { DeliveryCode, Message, MESSAGE_EXAMPLE } from "./message.ts";
 import { NewMessage, operations } from "./messages.ts";
-import { AnyTime, Id, nullable, oneOf } from "./schema.ts";
+import { AnyTime, closed, Id, nullable, oneOf } from "./schema.ts";
 import { carrierKinds, statuses } from "./words.ts";
 
 const CarrierName = Type.Object({

@@ -1,6 +1,6 @@
 import { type Static, type TObject, type TSchema, Type } from "typebox";
 import type { ErrorCode } from "./errors.ts";
-import { Id, nullable, oneOf } from "./schema.ts";
+import { closed, Id, nullable, oneOf } from "./schema.ts";
 import type { MemberRole } from "./words.ts";
 
 /**
@@ -77,12 +77,7 @@ export const IDEMPOTENCY = {
 export function inAccount<const Names extends string[]>(...names: Names) {
   type Properties = Record<Names[number] | "accountId", typeof Id>;
   const properties = Object.fromEntries(["accountId", ...names].map((name) => [name, Id]));
-  return Type.Object(properties as Properties, { additionalProperties: false });
-}
-
-/** An object whose unknown fields are refused. */
-export function closed<P extends Record<string, TSchema>>(properties: P, options: object = {}) {
-  return Type.Object(properties, { ...options, additionalProperties: false });
+  return closed(properties as Properties);
 }
 
 /** The version that a change was made from, as it was read; PostgreSQL's integer is the most it can be. */

@@ -1,6 +1,6 @@
 import { Type } from "typebox";
-import { closed, consoleOperation, OPERATOR } from "./console-operation.ts";
-import { Id, nullable } from "./schema.ts";
+import { consoleOperation, OPERATOR } from "./console-operation.ts";
+import { closed, Id, nullable } from "./schema.ts";
 
 const Prefix = Type.String({
   pattern: "^[0-9]{0,15}$",

@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
-import { closed, consoleOperation, NOTHING } from "./console-operation.ts";
-import { Id, nullable, oneOf, Time } from "./schema.ts";
+import { consoleOperation, NOTHING } from "./console-operation.ts";
+import { closed, Id, nullable, oneOf, Time } from "./schema.ts";
 import { memberRoles } from "./words.ts";
 
 // The rules of these fields are judged after the shape, so that every answer can say them in words.

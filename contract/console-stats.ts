@@ -1,7 +1,7 @@
 import { type Static, Type } from "typebox";
-import { ACCOUNT, closed, consoleOperation, inAccount } from "./console-operation.ts";
+import { ACCOUNT, consoleOperation, inAccount } from "./console-operation.ts";
 import { DeliveryCode } from "./message.ts";
-import { AnyTime, nullable, oneOf, Time } from "./schema.ts";
+import { AnyTime, closed, nullable, oneOf, Time } from "./schema.ts";
 
 export const ranges = ["15m", "1h", "24h", "7d", "30d", "custom"] as const;
 

@@ -3,14 +3,13 @@ import {
   ACCOUNT,
   Actor,
   ACTOR_EXAMPLE,
-  closed,
   consoleOperation,
   IDEMPOTENCY,
   inAccount,
   NOTHING,
   SeenVersion,
 } from "./console-operation.ts";
-import { Id, nullable, oneOf, Time } from "./schema.ts";
+import { closed, Id, nullable, oneOf, Time } from "./schema.ts";
 import { memberRoles } from "./words.ts";
 
 export const Member = Type.Object(

@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
-import { closed, consoleOperation, SeenVersion } from "./console-operation.ts";
-import { Id, nullable, oneOf, Time } from "./schema.ts";
+import { consoleOperation, SeenVersion } from "./console-operation.ts";
+import { closed, Id, nullable, oneOf, Time } from "./schema.ts";
 import { memberRoles } from "./words.ts";
 
 const preferences = {

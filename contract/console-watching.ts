@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
-import { Actor, closed, consoleOperation, OPERATOR, pageOf, paging } from "./console-operation.ts";
-import { AnyTime, Id, nullable, Time } from "./schema.ts";
+import { Actor, consoleOperation, OPERATOR, pageOf, paging } from "./console-operation.ts";
+import { AnyTime, closed, Id, nullable, Time } from "./schema.ts";
 
 const AuditEntry = Type.Object(
   {

@@ -1,14 +1,13 @@
 import { type Static, Type } from "typebox";
 import {
   ACCOUNT,
-  closed,
   consoleOperation,
   IDEMPOTENCY,
   inAccount,
   pageOf,
   paging,
 } from "./console-operation.ts";
-import { AnyTime, Id, nullable, oneOf, Time } from "./schema.ts";
+import { AnyTime, closed, Id, nullable, oneOf, Time } from "./schema.ts";
 import { eventNames } from "./words.ts";
 
 /** Waiting: no attempt yet. Retrying: some failed, more to come. The others are how it ended. */

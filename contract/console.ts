@@ -1,4 +1,3 @@
-import type { Static, TSchema } from "typebox";
 import { accountOperations } from "./console-accounts.ts";
 import { carrierOperations } from "./console-carriers.ts";
 import { creditOperations } from "./console-credits.ts";
@@ -56,15 +55,6 @@ export const consoleOperations = {
 export type ConsoleOperations = typeof consoleOperations;
 export type ConsoleOperationName = keyof ConsoleOperations;
 
-type Part<
-  O extends ConsoleOperation,
-  Name extends "params" | "query" | "body",
-> = O[Name] extends TSchema ? Static<O[Name]> : undefined;
-
-export type ConsoleParams<O extends ConsoleOperation> = Part<O, "params">;
-export type ConsoleQuery<O extends ConsoleOperation> = Part<O, "query">;
-export type ConsoleBody<O extends ConsoleOperation> = Part<O, "body">;
-export type ConsoleSuccess<O extends ConsoleOperation> = Static<O["success"]["body"]>;
 export type ConsoleErrors<O extends ConsoleOperation> =
   | O["errors"][number]
   | (typeof consoleEverywhere)[number];

@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from "typebox";
 import { operation } from "./operation.ts";
 import { MESSAGE_EXAMPLE, Message, MessageHistory, PREVIEW_EXAMPLE } from "./message.ts";
-import { AnyTime, nullable, oneOf } from "./schema.ts";
+import { AnyTime, closed, nullable, oneOf } from "./schema.ts";
 import { statuses } from "./words.ts";
 
 /** A field that may be left out or null, with the detail code for every way it can be wrong. */
@@ -16,7 +16,7 @@ const recipientField = Type.String({
   "x-code": "RECIPIENT_INVALID",
 });
 
-export const NewMessage = Type.Object(
+export const NewMessage = closed(
   {
     recipient: recipientField,
     text: Type.String({
@@ -84,23 +84,21 @@ export const NewMessage = Type.Object(
     ),
   },
   {
-    additionalProperties: false,
     title: "NewMessage",
     examples: [{ recipient: "4915112345678", text: "Hello from Posthorn" }],
   },
 );
 export type NewMessage = Static<typeof NewMessage>;
 
-export const NewBatch = Type.Object(
+export const NewBatch = closed(
   { messages: Type.Array(NewMessage, { minItems: 1, maxItems: 1000 }) },
   {
-    additionalProperties: false,
     title: "NewBatch",
     examples: [{ messages: [{ recipient: "4915112345678", text: "Hello" }] }],
   },
 );
 
-const Preview = Type.Object(
+const Preview = closed(
   {
     recipient: Type.String(),
     country: nullable(
@@ -111,41 +109,32 @@ const Preview = Type.Object(
     credits: Type.Integer(),
     balance: Type.Integer(),
     nonGsmCharacters: Type.Array(
-      Type.Object(
-        {
-          character: Type.String(),
-          position: Type.Integer({ description: "Index of its first UTF-16 unit in the text." }),
-        },
-        { additionalProperties: false },
-      ),
-    ),
-  },
-  { additionalProperties: false, title: "Preview", examples: [PREVIEW_EXAMPLE] },
-);
-
-const MessageId = Type.Object(
-  { messageId: Type.String({ description: "Identifier of the message." }) },
-  { additionalProperties: false },
-);
-
-const ListQuery = Type.Object(
-  {
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 25 })),
-    cursor: Type.Optional(Type.String({ description: "`nextCursor` of the page before." })),
-    status: Type.Optional(Type.Array(oneOf(statuses), { description: "Repeatable." })),
-    recipient: Type.Optional(
-      Type.String({
-        // In a query, a plus that is not percent-encoded arrives as a space.
-        pattern: "^[+ ]?[0-9]{7,15}$",
-        description: "7 to 15 digits, with or without a leading plus.",
+      closed({
+        character: Type.String(),
+        position: Type.Integer({ description: "Index of its first UTF-16 unit in the text." }),
       }),
     ),
-    reference: Type.Optional(Type.String({ maxLength: 128 })),
-    createdAfter: Type.Optional(AnyTime),
-    createdBefore: Type.Optional(AnyTime),
   },
-  { additionalProperties: false },
+  { title: "Preview", examples: [PREVIEW_EXAMPLE] },
 );
+
+const MessageId = closed({ messageId: Type.String({ description: "Identifier of the message." }) });
+
+const ListQuery = closed({
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 25 })),
+  cursor: Type.Optional(Type.String({ description: "`nextCursor` of the page before." })),
+  status: Type.Optional(Type.Array(oneOf(statuses), { description: "Repeatable." })),
+  recipient: Type.Optional(
+    Type.String({
+      // In a query, a plus that is not percent-encoded arrives as a space.
+      pattern: "^[+ ]?[0-9]{7,15}$",
+      description: "7 to 15 digits, with or without a leading plus.",
+    }),
+  ),
+  reference: Type.Optional(Type.String({ maxLength: 128 })),
+  createdAfter: Type.Optional(AnyTime),
+  createdBefore: Type.Optional(AnyTime),
+});
 
 const IDEMPOTENCY = {
   "idempotency-key":
@@ -287,9 +276,9 @@ export const operations = {
     rate: "reads",
     success: {
       status: 200,
-      body: Type.Object(
+      body: closed(
         { balance: Type.Integer() },
-        { additionalProperties: false, title: "Credits", examples: [{ balance: 1000 }] },
+        { title: "Credits", examples: [{ balance: 1000 }] },
       ),
     },
     errors: [],

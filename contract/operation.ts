@@ -44,12 +44,15 @@ export function operation<const O extends Operation>(declared: O): O {
   return declared;
 }
 
-export type BodyOf<O extends Operation> = O["body"] extends TSchema ? Static<O["body"]> : undefined;
-export type QueryOf<O extends Operation> = O["query"] extends TSchema
+/** What operations have in common, those of the dashboard too. */
+type Declared = Pick<Operation, "params" | "query" | "body"> & { success: { body: TSchema } };
+
+export type BodyOf<O extends Declared> = O["body"] extends TSchema ? Static<O["body"]> : undefined;
+export type QueryOf<O extends Declared> = O["query"] extends TSchema
   ? Static<O["query"]>
   : undefined;
-export type ParamsOf<O extends Operation> = O["params"] extends TSchema
+export type ParamsOf<O extends Declared> = O["params"] extends TSchema
   ? Static<O["params"]>
   : undefined;
-export type SuccessOf<O extends Operation> = Static<O["success"]["body"]>;
+export type SuccessOf<O extends Declared> = Static<O["success"]["body"]>;
 export type ErrorsOf<O extends Operation> = O["errors"][number] | (typeof everywhere)[number];

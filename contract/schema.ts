@@ -12,6 +12,11 @@ export function oneOf<const Word extends string>(words: readonly Word[], options
   return Type.Unsafe<Word>({ type: "string", enum: [...words], ...options });
 }
 
+/** An object whose unknown fields are refused. */
+export function closed<P extends Record<string, TSchema>>(properties: P, options: object = {}) {
+  return Type.Object(properties, { additionalProperties: false, ...options });
+}
+
 /** A time in our own answers: ISO 8601 UTC with milliseconds. */
 export const Time = Type.String({ format: "date-time", examples: ["2026-11-15T09:30:00.123Z"] });
 

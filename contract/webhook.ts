@@ -1,7 +1,7 @@
 import { type TSchema, Type } from "typebox";
 import { deliveryErrors, type DeliveryErrorCode } from "./errors.ts";
 import { DeliveryError, MESSAGE_EXAMPLE } from "./message.ts";
-import { Id, Time } from "./schema.ts";
+import { closed, Id, Time } from "./schema.ts";
 import { eventNames, type ToldStatus } from "./words.ts";
 
 const AT = "2026-11-15T09:30:02.345Z";
@@ -29,7 +29,7 @@ function bodyOf<Fields extends Record<string, TSchema>>(
 ) {
   const { messageId, recipient } = MESSAGE_EXAMPLE;
   const event = eventNames[status];
-  return Type.Object(
+  return closed(
     {
       event: Type.Literal(event),
       messageId: Id,
@@ -37,10 +37,7 @@ function bodyOf<Fields extends Record<string, TSchema>>(
       status: Type.Literal(status),
       ...fields,
     },
-    {
-      additionalProperties: false,
-      examples: [{ event, messageId, recipient, status, ...example }],
-    },
+    { examples: [{ event, messageId, recipient, status, ...example }] },
   );
 }
 

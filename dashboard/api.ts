@@ -1,4 +1,4 @@
-import type { ConsoleRoutes, ConsoleSuccess } from "#contract";
+import type { ConsoleRoutes, SuccessOf } from "#contract";
 import type { Static, TSchema } from "typebox";
 import { offline, readFailure } from "./failure.ts";
 
@@ -20,7 +20,7 @@ export type Input<R extends Route> = Part<ConsoleRoutes[R], "params"> &
   OptionalPart<ConsoleRoutes[R], "query"> &
   Part<ConsoleRoutes[R], "body">;
 
-export type Answer<R extends Route> = ConsoleSuccess<ConsoleRoutes[R]>;
+export type Answer<R extends Route> = SuccessOf<ConsoleRoutes[R]>;
 
 export type CallOptions = {
   signal?: AbortSignal;

@@ -1,13 +1,13 @@
 import type {
-  ConsoleBody,
+  BodyOf,
   ConsoleErrors,
   ConsoleOperation,
   ConsoleOperations,
-  ConsoleParams,
-  ConsoleQuery,
-  ConsoleSuccess,
   Detail,
   MemberRole,
+  ParamsOf,
+  QueryOf,
+  SuccessOf,
 } from "#contract";
 import type { RemoteActor } from "#accounts";
 import type { Problem } from "#http";
@@ -37,9 +37,9 @@ export type ConsoleCall<O extends ConsoleOperation> = {
   /** The account of the path, and the person's role in it. */
   account: AccountOf<O>;
   actor: RemoteActor;
-  params: ConsoleParams<O>;
-  query: ConsoleQuery<O>;
-  body: ConsoleBody<O>;
+  params: ParamsOf<O>;
+  query: QueryOf<O>;
+  body: BodyOf<O>;
   /** The raw `Idempotency-Key` header. */
   idempotencyKey: string | undefined;
   address: string;
@@ -63,7 +63,7 @@ type AnswerOf<O extends ConsoleOperation> = O["success"] extends { type: "text/c
   ? CsvAnswer
   : O["success"] extends { type: "text/event-stream" }
     ? StreamAnswer
-    : ConsoleSuccess<O>;
+    : SuccessOf<O>;
 
 export type ConsoleHandler<O extends ConsoleOperation> = (
   call: ConsoleCall<O>,
