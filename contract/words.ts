@@ -18,6 +18,8 @@ export const eventNames = {
   FAILED: "message.failed",
 } as const satisfies Record<Status, string>;
 export type EventName = (typeof eventNames)[Status];
+/** An event that webhooks tell. */
+export type ToldEvent = Exclude<EventName, "message.queued">;
 
 export const scopes = ["messages:send", "messages:read"] as const;
 export type Scope = (typeof scopes)[number];

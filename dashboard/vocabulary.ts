@@ -1,7 +1,6 @@
 import type {
   ApiKey,
   DeliveryErrorCode,
-  EventName,
   LedgerEntry,
   MemberRole,
   Scope,
@@ -57,8 +56,7 @@ export const DELIVERY_STATES = every<WebhookDelivery["state"]>({
   forbidden: true,
 });
 
-export const EVENTS = every<EventName>({
-  "message.queued": true,
+export const EVENTS = every<WebhookDelivery["event"]>({
   "message.sent": true,
   "message.delivered": true,
   "message.undelivered": true,

@@ -1,5 +1,4 @@
-import type { MemberRole } from "#contract";
-import { eventNames } from "#contract/words";
+import type { MemberRole, Status, ToldEvent } from "#contract";
 import { Problem } from "#http";
 import { isIdempotencyKey } from "#messages";
 import { type Clock, type Database, isId } from "#platform";
@@ -20,7 +19,7 @@ import {
   startBulkReplay,
 } from "#webhooks";
 import type { ConsoleHandlers } from "./console-call.ts";
-import { fieldProblem, judgeTime, nulFaults, refuseFields } from "./field-problems.ts";
+import { judgeTime, nulFaults, refuseFields } from "./field-problems.ts";
 import type { Pager } from "./paging.ts";
 import { presentAttempt, presentDelivery, presentTest } from "./present-delivery.ts";
 
@@ -131,10 +130,9 @@ export function webhookHandlers(deps: WebhookDeps) {
       body: { url, event = "message.delivered" },
       actor,
     }) {
-      const status = statusOf(event);
       const tested = await sendTestEvent(
         { db, ...deps.delivering },
-        { accountId, url, status, actor },
+        { accountId, url, status: STATUS_OF[event], actor },
       );
       return presentTest(tested);
     },
@@ -185,12 +183,9 @@ async function requireReplay(db: Database, asked: { accountId: string; replayId:
   return { ...progress, createdAt: progress.createdAt.toISOString() };
 }
 
-type TestStatus = Parameters<typeof sendTestEvent>[1]["status"];
-
-function statusOf(event: string): TestStatus {
-  const found = (["SENT", "DELIVERED", "UNDELIVERED", "FAILED"] as const).find(
-    (status) => eventNames[status] === event,
-  );
-  if (!found) throw fieldProblem("event", "No webhook is sent for this event.");
-  return found;
-}
+const STATUS_OF = {
+  "message.sent": "SENT",
+  "message.delivered": "DELIVERED",
+  "message.undelivered": "UNDELIVERED",
+  "message.failed": "FAILED",
+} as const satisfies Record<ToldEvent, Status>;

@@ -1,4 +1,4 @@
-import type { EventName } from "#contract";
+import type { ToldEvent } from "#contract";
 import { eventId, type EventKey, lanesOf, parseEventId } from "#messages";
 import {
   allOf,
@@ -14,7 +14,7 @@ import { type DeliveryRow, type DeliveryState, describeDeliveries } from "./desc
 
 export type DeliveryFilter = {
   states: readonly DeliveryState[] | null;
-  events: readonly EventName[] | null;
+  events: readonly ToldEvent[] | null;
   /** Host, host and port, or scheme, host and port. */
   host: string | null;
   messageId: string | null;

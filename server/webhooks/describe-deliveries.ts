@@ -1,4 +1,4 @@
-import type { EventName } from "#contract";
+import type { ToldEvent } from "#contract";
 import { eventNames } from "#contract/words";
 import { eventId, type EventKey, type EventRow, findEvents, parseEventId } from "#messages";
 import { DAY_MS, type Queryable, sql, timeOfId } from "#platform";
@@ -13,7 +13,7 @@ export type DeliveryRow = {
   deliveryId: string;
   messageId: string;
   sequence: number;
-  event: EventName;
+  event: ToldEvent;
   url: string;
   state: DeliveryState;
   attempts: number;

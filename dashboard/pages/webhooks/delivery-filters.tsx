@@ -40,10 +40,7 @@ export function DeliveryFilters({ search, onChange }: Props) {
         <NativeSelect
           label={text.event}
           value={search.event?.[0] ?? ""}
-          data={[
-            { value: "", label: text.any },
-            ...EVENTS.filter((each) => each !== "message.queued"),
-          ]}
+          data={[{ value: "", label: text.any }, ...EVENTS]}
           onChange={(event) => {
             const chosen = EVENTS.find((each) => each === event.currentTarget.value);
             onChange({ event: chosen && [chosen] });

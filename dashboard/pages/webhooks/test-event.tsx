@@ -11,7 +11,6 @@ import {
 } from "@mantine/core";
 import { IconAlertTriangle, IconCheck } from "@tabler/icons-react";
 import { useState } from "react";
-import type { EventName } from "#contract";
 import { type Answer, call } from "../../api.ts";
 import { useAccount } from "../../session.ts";
 import { testText as text, webhooksText } from "../../text/webhooks.ts";
@@ -25,7 +24,7 @@ import classes from "./exchange.module.css";
 import { Dialog } from "../../ui/dialog.tsx";
 
 type Result = Answer<"POST /console/accounts/{accountId}/webhook-tests">;
-type Values = { url: string; event: EventName };
+type Values = { url: string; event: (typeof EVENTS)[number] };
 
 /** One signed event to an address; the answer is shown at once. */
 export function TestEvent({ onClose }: { onClose: () => void }) {
@@ -61,11 +60,7 @@ export function TestEvent({ onClose }: { onClose: () => void }) {
             data-autofocus
             {...fields.getInputProps("url")}
           />
-          <NativeSelect
-            label={text.event}
-            data={EVENTS.filter((event) => event !== "message.queued")}
-            {...fields.getInputProps("event")}
-          />
+          <NativeSelect label={text.event} data={EVENTS} {...fields.getInputProps("event")} />
           {result && <TestResult result={result} />}
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>
