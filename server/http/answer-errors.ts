@@ -78,9 +78,7 @@ async function* answerThenDiscard(
 
 /** A route may have a last word on an error, such as an authentication it had only remembered. */
 async function recheck(request: FastifyRequest, problem: Problem): Promise<Problem> {
-  const judge = (request as { lastWord?: (problem: Problem) => Promise<Problem> }).lastWord;
-  if (!judge) return problem;
-  return judge(problem).catch(asProblem);
+  return request.lastWord?.(problem).catch(asProblem) ?? problem;
 }
 
 /** Faults of ours as such; what was refused only for those who look for it. */

@@ -25,16 +25,11 @@ export type ServeOptions<Operations extends Record<string, Operation>> = {
 };
 
 /** What is known of a request on its way; one per request, made when it is authenticated. */
-type Admission = {
+export type Admission = {
   caller: Caller;
   /** Told with the database's word on the key: while there is none, the key is known from memory only. */
   allowance: Allowance | undefined;
   isGranted: boolean;
-};
-
-type Admitted = FastifyRequest & {
-  admission?: Admission;
-  lastWord?: (problem: Problem) => Promise<Problem>;
 };
 
 /** Pairs each declared operation with its handler: authentication, scope, shape, allowance, answer. */
@@ -69,7 +64,7 @@ function serve<Operations extends Record<string, Operation>>(
       seconds.labels(name, String(reply.statusCode)).observe(reply.elapsedTime / 1000);
       done();
     },
-    async handler(request: Admitted, reply) {
+    async handler(request, reply) {
       const { body, query } = checkShape(request);
       const admitted = request.admission as Admission;
       if (!admitted.isGranted) throw rateLimited(admitted.allowance as Allowance, 1);
@@ -82,7 +77,7 @@ function serve<Operations extends Record<string, Operation>>(
 }
 
 function callOf(
-  request: Admitted,
+  request: FastifyRequest,
   reply: FastifyReply,
   admitted: Admission,
   { body, query }: { body: unknown; query: unknown },
@@ -110,7 +105,7 @@ function admission(
   const { authenticator } = options;
   const takesRead = operation.rate === "reads";
 
-  async function lookUp(request: Admitted, key: string, takes: boolean): Promise<Admission> {
+  async function lookUp(request: FastifyRequest, key: string, takes: boolean): Promise<Admission> {
     const verdict = await authenticator.lookUp(key, takes);
     if (verdict.outcome !== "valid") throw refuse(request, keyProblems[verdict.outcome]);
     const { caller, sends, reads, isGranted } = verdict;
@@ -118,7 +113,7 @@ function admission(
   }
 
   function refuse(
-    request: Admitted,
+    request: FastifyRequest,
     code: "API_KEY_MISSING" | (typeof keyProblems)["unknown" | "revoked" | "expired"],
   ): Problem {
     const waitSeconds = options.failures.count(request.ip);
@@ -126,7 +121,7 @@ function admission(
     return new Problem("RATE_LIMITED", [], { "retry-after": String(waitSeconds) });
   }
 
-  return async (request: Admitted, reply: FastifyReply): Promise<void> => {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     reply.header("cache-control", "no-store");
     // Some clients name a type also where they send nothing, and an operation without a body reads none.
     if (!operation.body && request.headers["content-length"] === "0")

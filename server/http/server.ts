@@ -5,6 +5,19 @@ import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { type Clock, type Log, type Metrics, newId } from "#platform";
 import { type Answering, answerRaw, refuseConnect, sendError } from "./answer-errors.ts";
 import { Problem } from "./problem.ts";
+import type { Admission } from "./serve-operations.ts";
+import type { Trace } from "./trace-requests.ts";
+
+declare module "fastify" {
+  interface FastifyInstance {
+    fallback: { answer?: Fallback };
+  }
+  interface FastifyRequest {
+    admission?: Admission;
+    lastWord?: (problem: Problem) => Promise<Problem>;
+    trace?: Trace;
+  }
+}
 
 export type HttpOptions = {
   publicUrl: string;
@@ -106,11 +119,9 @@ function isWithoutHost({ raw }: FastifyRequest): boolean {
 /** Answers what no route has; false leaves it to be refused. */
 export type Fallback = (request: FastifyRequest, reply: FastifyReply) => Promise<boolean>;
 
-type WithFallback = FastifyInstance & { fallback: { answer?: Fallback } };
-
 /** Gives the server something to serve at paths that nothing else has, such as the pages of a site. */
 export function serveFallback(app: FastifyInstance, answer: Fallback): void {
-  (app as WithFallback).fallback.answer = answer;
+  app.fallback.answer = answer;
 }
 
 async function answerElse(
@@ -119,7 +130,7 @@ async function answerElse(
   reply: FastifyReply,
   problem: Problem,
 ): Promise<void> {
-  const { answer } = (app as WithFallback).fallback;
+  const { answer } = app.fallback;
   if (problem.code === "ROUTE_NOT_FOUND" && (await answer?.(request, reply))) return;
   throw problem;
 }

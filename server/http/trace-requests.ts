@@ -1,8 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type Clock, type SpanContext, newSpanId, type Tracer, traceOf } from "#platform";
 
-type Traced = FastifyRequest & { trace?: Trace; admission?: object };
-type Trace = SpanContext & { parentId?: string; startedAt: Date };
+export type Trace = SpanContext & { parentId?: string; startedAt: Date };
 
 /** Asked by machines all day long, and of no interest. */
 const UNTRACED = new Set(["/healthz", "/readyz", "/metrics"]);
@@ -13,17 +12,17 @@ export function traceRequests(
   { tracer, clock }: { tracer: Tracer; clock: Clock },
 ): void {
   app.decorateRequest("trace", undefined);
-  app.addHook("onRequest", (request: Traced, _reply, done) => {
+  app.addHook("onRequest", (request, _reply, done) => {
     request.trace = { ...traceOf(request.id), startedAt: clock.now() };
     done();
   });
   // After the body was read: reading it would lose who is at work.
-  app.addHook("preHandler", (request: Traced, _reply, done) => {
+  app.addHook("preHandler", (request, _reply, done) => {
     const trace = request.trace as Trace;
     Object.assign(trace, request.admission ? callersTrace(request) : {});
     tracer.within(trace, done);
   });
-  app.addHook("onResponse", (request: Traced, reply, done) => {
+  app.addHook("onResponse", (request, reply, done) => {
     const { url = "" } = request.routeOptions;
     if (request.trace && url !== "" && !UNTRACED.has(url)) {
       tracer.record({
