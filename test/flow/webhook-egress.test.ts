@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
 import { test } from "node:test";
 import { sql, systemClock } from "#platform";
 import { poster, sendTestEvent } from "#webhooks";
 import { startApi } from "../support/api.ts";
+import { startCanary } from "../support/canary.ts";
 import { startDnsServer } from "../support/dns-server.ts";
 import { resolveBy, testEgress } from "../support/egress.ts";
 import { hostileHosts, hostileZone } from "../support/hostile-hosts.ts";
@@ -12,18 +11,6 @@ import { webhookWorld } from "../support/webhook-world.ts";
 
 // The tables of hosts are the same that the guard itself is tested with. Here they go the three ways
 // that lead to it: accept, test button, worker. A canary on every address sees no connection.
-
-async function startCanary() {
-  const connections: string[] = [];
-  const server = createServer((socket) => {
-    connections.push(socket.remoteAddress ?? "unknown");
-    socket.destroy();
-  });
-  server.listen(0);
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  return { port, connections, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
-}
 
 test("a forbidden callback address is refused when the message is sent, and nothing is charged", async () => {
   await using canary = await startCanary();

@@ -1,3 +1,5 @@
+import { LIMIT_MS } from "./eventually.ts";
+
 /** A browser's view of a stream of server-sent events. */
 export type EventStream = AsyncDisposable & {
   /** The next event; fails when the stream ends first. */
@@ -8,9 +10,6 @@ export type EventStream = AsyncDisposable & {
   readonly lastEventId: string;
   readonly status: number;
 };
-
-/** Longer than anything a test waits for on a busy machine. */
-const LIMIT_MS = 120_000;
 
 export async function openStream(
   url: string,

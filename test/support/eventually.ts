@@ -1,7 +1,7 @@
 import { systemClock } from "#platform";
 
 /** Longer than anything a test waits for on a busy machine. */
-const LIMIT_MS = 120_000;
+export const LIMIT_MS = 120_000;
 
 /** Asks again and again until the answer is not `false`, and gives it. Fails by the name of what it waits for. */
 export async function eventually<Answer>(

@@ -5,9 +5,9 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "#platform";
+import { LIMIT_MS } from "./eventually.ts";
 
 const MAIN = join(import.meta.dirname, "../../server/main.ts");
-const LIMIT_MS = 120_000;
 export const TEST_SECRET_KEY = Buffer.alloc(32, 7).toString("base64");
 
 export type ServiceProcess = AsyncDisposable & {

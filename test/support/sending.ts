@@ -4,6 +4,7 @@ import { type SecretBox, systemClock } from "#platform";
 import { addCarrier } from "#sending";
 import { setRoute } from "#messages";
 import { startApi, type TestApi } from "./api.ts";
+import { LIMIT_MS } from "./eventually.ts";
 import type { TestDatabase } from "./postgres.ts";
 
 type WorldOptions = {
@@ -24,8 +25,6 @@ export type SendingWorld = AsyncDisposable & {
   /** Resolves with the message once it has one of these statuses. */
   reached(messageId: string, ...statuses: string[]): Promise<Message>;
 };
-
-const LIMIT_MS = 120_000;
 
 /** API and sender in one process; carriers over SMPP to SMSCs on loopback, or the simulator. */
 export async function startSending({

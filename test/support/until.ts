@@ -1,5 +1,4 @@
-/** Longer than anything a test waits for on a busy machine. */
-const LIMIT_MS = 120_000;
+import { LIMIT_MS } from "./eventually.ts";
 
 /** After these, whoever is waited for needs the processor more. */
 const TURNS = 100;

@@ -12,6 +12,7 @@ import {
 } from "#platform";
 import { type DeliveryLoop, deliveryLoop, laneKeeper, type Lanes, poster } from "#webhooks";
 import { testEgress } from "./egress.ts";
+import { LIMIT_MS } from "./eventually.ts";
 import { type TestDatabase, testDatabase } from "./postgres.ts";
 
 type WorkerOptions = Parameters<typeof testEgress>[0] & {
@@ -69,7 +70,6 @@ export type AttemptEntry = {
 };
 
 const SECRET_KEY = Buffer.alloc(32, 7);
-const LIMIT_MS = 120_000;
 
 /** A database with an account, and the nodes that a test starts on it. */
 export async function webhookWorld(given: { db?: TestDatabase } = {}): Promise<WebhookWorld> {

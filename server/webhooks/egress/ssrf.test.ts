@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { after, before, test } from "node:test";
+import { startCanary } from "../../../test/support/canary.ts";
 import { startDnsServer } from "../../../test/support/dns-server.ts";
 import { resolveBy, testEgress } from "../../../test/support/egress.ts";
 import { hostileHosts, hostileZone } from "../../../test/support/hostile-hosts.ts";
@@ -12,21 +13,13 @@ import { judgeUrl } from "./judge-url.ts";
 // A canary listens on every address of this machine. No URL of these tables may reach it, neither
 // through the judge at accept, nor through the worker, nor straight through `connect`.
 
-let canary: { port: number; connections: string[]; close(): Promise<void> };
+let canary: Awaited<ReturnType<typeof startCanary>>;
 
 before(async () => {
-  const connections: string[] = [];
-  const server = createServer((socket) => {
-    connections.push(socket.remoteAddress ?? "unknown");
-    socket.destroy();
-  });
-  server.listen(0);
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  canary = { port, connections, close: () => server[Symbol.asyncDispose]() };
+  canary = await startCanary();
 });
 
-after(() => canary.close());
+after(() => canary[Symbol.asyncDispose]());
 
 test("no spelling of a forbidden address is accepted, posted to or connected to", async () => {
   assert.ok(hostileHosts.length >= 110, `${hostileHosts.length} hosts`);
