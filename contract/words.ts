@@ -19,7 +19,7 @@ export const eventNames = {
 } as const satisfies Record<Status, string>;
 export type EventName = (typeof eventNames)[Status];
 /** An event that webhooks tell. */
-export type ToldEvent = Exclude<EventName, "message.queued">;
+export type ToldEvent = (typeof eventNames)[ToldStatus];
 
 export const scopes = ["messages:send", "messages:read"] as const;
 export type Scope = (typeof scopes)[number];

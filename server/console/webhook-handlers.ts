@@ -1,4 +1,4 @@
-import type { MemberRole, Status, ToldEvent } from "#contract";
+import type { MemberRole, ToldEvent, ToldStatus } from "#contract";
 import { Problem } from "#http";
 import { isIdempotencyKey } from "#messages";
 import { type Clock, type Database, isId } from "#platform";
@@ -188,4 +188,4 @@ const STATUS_OF = {
   "message.delivered": "DELIVERED",
   "message.undelivered": "UNDELIVERED",
   "message.failed": "FAILED",
-} as const satisfies Record<ToldEvent, Status>;
+} as const satisfies Record<ToldEvent, ToldStatus>;
