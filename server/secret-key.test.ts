@@ -42,6 +42,7 @@ test("of two nodes that begin at once with keys of their own, one is refused, an
   const require = (folder: { path: string }) => requireSecretKey(configOf(folder.path), db);
 
   const looked = await requireSecretKey(configOf(third.path), db, { onlyLooks: true });
+  for (const { path } of [first, second]) await readSecretKey(configOf(path));
   const begun = await Promise.allSettled([require(first), require(second)]);
   const refused = begun.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
 
