@@ -74,7 +74,7 @@ export function runCarrier(deps: Deps): CarrierRun {
     clock,
     log,
     tracer: deps.tracer,
-    throttling: throttleWatch(),
+    throttling: throttleWatch(clock),
     isLeaseFresh: ({ leasedAtMs }: DueSend) => clock.monotonicMs() - leasedAtMs < FRESH_MS,
     onBack() {
       hasBacklog = true;

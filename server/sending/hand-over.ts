@@ -3,7 +3,7 @@ import { splitText } from "#contract/segments";
 import type { MessageRow, Routing } from "#messages";
 import type { Clock, Log, Tracer } from "#platform";
 import type { DueSend } from "./due-send.ts";
-import { afterDoubt, nextStep, type Step } from "./next-step.ts";
+import { afterDoubt, nextStep } from "./next-step.ts";
 import { submitSpan } from "./sending-spans.ts";
 import type { Submission } from "./record.ts";
 import type { Recorder } from "./recorder.ts";
@@ -69,7 +69,6 @@ export async function handOver(
   }
 }
 
-type Failure = Extract<Step, { next: "fail" }>;
 type Part = Pick<OutgoingSegment, "segment" | "segments" | "text">;
 
 /**
@@ -106,7 +105,7 @@ async function handOverSegment(
       carrierId === carrier.carrierId || !(unfit.includes(carrierId) || deps.isPaused?.(carrierId)),
   );
   const isStopped = answer.kind === "unsent" && signal.aborted;
-  const policy = nextStep(answer, {
+  const step = nextStep(answer, {
     carrierId: carrier.carrierId,
     inDoubt: carrier.inDoubt,
     route,
@@ -114,13 +113,10 @@ async function handOverSegment(
     doubts,
     isBegun,
     isStopped,
-    throttled: deps.throttling?.note(message.message_id, answer),
+    throttledMs: deps.throttling?.note(message.message_id, answer) ?? 0,
     now: at,
     expiresAt: message.expires_at,
   });
-  const isGivenUp = answer.kind === "in_doubt" && policy.next === "fail";
-  const earlier = isGivenUp ? await deps.readSegments(message.message_id) : due.earlier;
-  const step = isGivenUp ? reasonOf(earlier, part.segment, policy) : policy;
   if (step.next === "again") deps.onBack?.();
   const submission: Submission = {
     message,
@@ -180,12 +176,6 @@ async function routeOf(
   }
 }
 
-/** What a carrier refused late, and left without an answer when it was sent again, fails for that refusal. */
-function reasonOf(earlier: DueSend["earlier"], segment: number, doubt: Failure): Failure {
-  const refusal = earlier.get(segment)?.refusal;
-  return refusal ? { next: "fail", ...refusal } : doubt;
-}
-
 /** A late answer fills in the doubt once that is stored; what follows is for whoever resends to find out. */
 function followLateAnswer(
   { recorder, log, clock }: HandOverDeps,
@@ -221,7 +211,7 @@ async function recordLostHolder(deps: HandOverDeps, due: DueSend): Promise<boole
   const last = doubts > 0 && doubted(doubts - 1);
   // Whoever took that doubt down meant to end the message, and was lost before.
   if (last && last.next === "fail") {
-    await letGo(deps, due, reasonOf(due.earlier, segment, last), segment);
+    await letGo(deps, due, last, segment);
     return false;
   }
   const step = doubted(doubts);
@@ -242,7 +232,7 @@ async function recordLostHolder(deps: HandOverDeps, due: DueSend): Promise<boole
   const known = due.earlier.get(segment);
   const isInDoubt = !known?.isAccepted && (known?.doubts ?? 0) > doubts;
   if (!isInDoubt || step.next !== "fail") return true;
-  await letGo(deps, due, reasonOf(due.earlier, segment, step), segment);
+  await letGo(deps, due, step, segment);
   return false;
 }
 

@@ -1,6 +1,5 @@
 import type { SubmitOutcome } from "#carriers";
 import type { DeliveryErrorCode } from "#contract";
-import type { Throttled } from "./throttled.ts";
 
 /** What follows for a message after one of its segments was answered, or was not. */
 export type Step =
@@ -23,8 +22,8 @@ export type StepContext = {
   isBegun: boolean;
   /** Whether our own stop kept it from leaving: that says nothing of the carrier. */
   isStopped: boolean;
-  /** Where the carrier throttles: what that says of this message. */
-  throttled?: Throttled | undefined;
+  /** How long it is to wait where the carrier throttles. */
+  throttledMs: number;
   now: Date;
   expiresAt: Date;
 };
@@ -49,7 +48,7 @@ export function nextStep(answer: SubmitOutcome, context: StepContext): Step {
     case "refused": {
       const { code, carrierCode } = answer;
       if (!answer.temporary) return refusedForGood(code, carrierCode, context);
-      const waitMs = answer.throttled ? throttledMs(context) : growing(roundOf(context));
+      const waitMs = answer.throttled ? context.throttledMs : growing(roundOf(context));
       const delayMs = isRoundOver(context) ? waitMs : 0;
       return {
         next: "again",
@@ -83,16 +82,6 @@ function refusedForGood(
   if (isOurRefusal && other !== context.carrierId)
     return { next: "again", delayMs: 0, carrierId: other };
   return { next: "fail", code, carrierCode };
-}
-
-/**
- * The carrier that throttles is what waits, a second and more each time; the message keeps its place.
- * Where others get through, it waits longer each time, so that it slows them less and less.
- */
-function throttledMs({ throttled }: StepContext): number {
-  if (!throttled) return 0;
-  if (throttled.overtaken > 0) return growing(throttled.overtaken);
-  return throttled.makesWay ? FIRST_BACKOFF_MS : 0;
 }
 
 /** A last try shortly before the end, and none after it: who is refused then is due when it has expired. */

@@ -1,6 +1,6 @@
 import { lockAccounts } from "#accounts";
 import type { SubmitOutcome } from "#carriers";
-import type { SubmissionOutcome } from "#contract";
+import type { DeliveryErrorCode, SubmissionOutcome } from "#contract";
 import {
   messageOfMove,
   type MessageRow,
@@ -83,26 +83,42 @@ export async function recordSubmissions(
   return held;
 }
 
+type LateAnswer = {
+  message_id: string;
+  segment: number;
+  /** Why the carrier refused it for good; null where it accepted it. */
+  refused_as: DeliveryErrorCode | null;
+  carrier_code: string | null;
+};
+
 /**
  * The late answer to a submission may come while the resend of its segment is on its way, or just before
- * its message is given up. Then the carrier has the segment, and a failure of it ends nothing: the next
- * claim goes on from there.
+ * its message is given up. Where the carrier has the segment, a failure of it ends nothing: the next
+ * claim goes on from there. Where it refused the segment, the message fails for that, and not for a doubt.
  */
 async function withLateAnswers(tx: Transaction, told: Submission[]): Promise<Submission[]> {
   const failed = new Set(told.filter(({ step, turn }) => step?.next === "fail" && turn !== 1));
   if (failed.size === 0) return told;
-  const stored = await tx.query<{ message_id: string; segment: number }>(sql`
-    select message_id, segment
+  const stored = await tx.query<LateAnswer>(sql`
+    select message_id, segment, case outcome when 'refused' then error_code end as refused_as, carrier_code
       from submissions
-     where message_id = any (${[...failed].map(({ message }) => message.message_id)}::uuid[]) and outcome = 'accepted'`);
-  const accepted = new Set([
-    ...stored.map(({ message_id, segment }) => `${message_id} ${segment}`),
-    ...told.filter(({ answer }) => answer.kind === "accepted").map(segmentKey),
-  ]);
+     where message_id = any (${[...failed].map(({ message }) => message.message_id)}::uuid[])
+       and (outcome = 'accepted' or (outcome = 'refused' and in_doubt_at is not null))`);
+  const accepted = new Set(told.filter(({ answer }) => answer.kind === "accepted").map(segmentKey));
+  const refused = new Map<string, Submission["step"]>();
+  for (const { message_id, segment, refused_as: code, carrier_code: carrierCode } of stored) {
+    const key = `${message_id} ${segment}`;
+    if (code === null) accepted.add(key);
+    else refused.set(key, { next: "fail", code, carrierCode });
+  }
   return told.map((submission) => {
-    if (!failed.has(submission) || !accepted.has(segmentKey(submission))) return submission;
-    const { carrierId } = submission;
-    return { ...submission, step: { next: "again", delayMs: 0, carrierId } };
+    const { carrierId, step } = submission;
+    if (!failed.has(submission)) return submission;
+    if (accepted.has(segmentKey(submission)))
+      return { ...submission, step: { next: "again", delayMs: 0, carrierId } };
+    const isInDoubt = step?.next === "fail" && step.code === "UNKNOWN";
+    const refusal = isInDoubt && refused.get(segmentKey(submission));
+    return refusal ? { ...submission, step: refusal } : submission;
   });
 }
 

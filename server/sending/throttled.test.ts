@@ -7,45 +7,49 @@ const refusal = { kind: "refused", temporary: true, code: "EXPIRED", carrierCode
 const throttled: SubmitOutcome = { ...refusal, throttled: true };
 const accepted: SubmitOutcome = { kind: "accepted", carrierMessageId: "1", matchId: "1" };
 
-test("one that is throttled alone makes way now and then, so that another is tried", () => {
-  const watch = throttleWatch();
-  const ways = Array.from({ length: 10 }, () => watch.note("one", throttled)?.makesWay);
-  assert.deepEqual(
-    ways.flatMap((makesWay, n) => (makesWay ? [n + 1] : [])),
-    [5, 10],
-  );
+/** A second passes between any two answers. */
+function watching() {
+  let nowMs = 0;
+  const watch = throttleWatch({ monotonicMs: () => (nowMs += 1_000) });
+  const waits = (tries: number) =>
+    Array.from({ length: tries }, () => watch.note("one", throttled));
+  return { watch, waits, after: (ms: number) => (nowMs += ms) };
+}
+
+test("one that is throttled alone keeps its place thrice, then waits for a fifth of the time it took", () => {
+  const { waits, after } = watching();
+  assert.deepEqual(waits(6), [0, 0, 0, 600, 800, 1_000]);
+  after(24_000);
+  assert.deepEqual(waits(1), [6_000]);
+  after(3_600_000);
+  assert.deepEqual(waits(1), [60_000]);
 });
 
-test("among many that are throttled the oldest keeps its place for long", () => {
-  const watch = throttleWatch();
+test("among many that are throttled the oldest keeps its place for longer", () => {
+  const { watch, waits } = watching();
   for (const other of ["two", "three"]) watch.note(other, throttled);
-  const ways = Array.from({ length: 40 }, () => watch.note("one", throttled));
   assert.deepEqual(
-    ways.flatMap((way, n) => (way?.makesWay ? [n + 1] : [])),
-    [30],
+    waits(11).map((waitMs) => waitMs > 0),
+    [...Array.from({ length: 10 }, () => false), true],
   );
-  assert.ok(ways.every((way) => way?.overtaken === 0));
 });
 
-test("one is overtaken once more each time that others got through since it was throttled last", () => {
-  const watch = throttleWatch();
-  const overtaken = [0, 1, 2].map((others) => {
-    for (let n = 0; n < others; n += 1) watch.note(`other ${n}`, accepted);
-    return [watch.note("one", throttled), watch.note("one", throttled)].map(
-      (each) => each?.overtaken,
-    );
+test("one that others overtake waits twice as long each time, so that it slows them less", () => {
+  const { watch, waits } = watching();
+  waits(3);
+  const overtaken = Array.from({ length: 10 }, () => {
+    watch.note("two", accepted);
+    return watch.note("one", throttled);
   });
-  assert.deepEqual(overtaken, [
-    [0, 0],
-    [1, 0],
-    [2, 0],
-  ]);
+  assert.deepEqual(
+    overtaken,
+    [500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000],
+  );
 });
 
-test("what got through itself begins anew", () => {
-  const watch = throttleWatch();
-  watch.note("one", throttled);
-  watch.note("two", accepted);
+test("what got through begins anew", () => {
+  const { watch, waits } = watching();
+  waits(5);
   watch.note("one", accepted);
-  assert.deepEqual(watch.note("one", throttled), { overtaken: 0, makesWay: false });
+  assert.deepEqual(waits(3), [0, 0, 0]);
 });

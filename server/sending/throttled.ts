@@ -1,56 +1,66 @@
 import type { SubmitOutcome } from "#carriers";
+import type { Clock } from "#platform";
 
-/** What it says of a message that its carrier throttles it. */
-export type Throttled = {
-  /** How often, by now, others got through between two of its tries; 0 where nothing did since the last. */
-  overtaken: number;
-  /** Whether it has been tried in its place for long enough, and another should be tried first. */
-  makesWay: boolean;
-};
-
-/** So often one message is tried in its place while nothing else was throttled: it may be the only one. */
-const TRIES_ALONE = 5;
-/** So often while everything is: then others would fare no better, and the order is kept. */
-const TRIES_AMONG_MANY = 30;
+/** So often a message is tried in its place: it may be the only one that is throttled. */
+const TRIES_ALONE = 3;
+/** So often where so many others are, too, and nothing gets through: they would fare no better. */
+const TRIES_AMONG_MANY = 10;
 const MANY = 3;
+
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 60_000;
+/** What waits by itself waits for a fifth of the time that it was throttled for: so late it can be at most. */
+const SHARE_OF_TIME = 0.2;
+
 const MAX_KNOWN = 1_000;
+
+type Throttled = { sinceMs: number; tries: number; passes: number; overtaken: number };
 
 export type ThrottleWatch = ReturnType<typeof throttleWatch>;
 
 /**
- * Tells a carrier that throttles everybody from one that throttles a single message, such as for a
- * recipient whose own queue is full. In memory: who begins anew knows soon enough.
+ * How long a message waits that its carrier throttles. The carrier is what waits, a second and more
+ * each time, and the message keeps its place. But it may be the only one, such as for a recipient whose
+ * own queue is full: then it makes way, and where others get through between its tries, it waits twice
+ * as long each time, so that it slows them less and less. In memory: who begins anew learns it again.
  */
-export function throttleWatch() {
-  /** By message: what had got through when it was last throttled, and what came of it. */
-  const known = new Map<string, { passes: number; tries: number; overtaken: number }>();
+export function throttleWatch(clock: Pick<Clock, "monotonicMs">) {
+  const known = new Map<string, Throttled>();
+  /** Submissions that got through, and different messages that were throttled since the last of them. */
   let passes = 0;
-  /** Different messages that were throttled since anything got through. */
   const held = new Set<string>();
 
+  function throttle(messageId: string): number {
+    const nowMs = clock.monotonicMs();
+    const first: Throttled = { sinceMs: nowMs, tries: 0, passes, overtaken: 0 };
+    const each = known.get(messageId) ?? first;
+    known.set(messageId, each);
+    const [oldest = messageId] = known.keys();
+    if (known.size > MAX_KNOWN) known.delete(oldest);
+    if (held.size < MANY) held.add(messageId);
+
+    const isOvertaken = passes > each.passes;
+    each.passes = passes;
+    each.tries += 1;
+    if (each.tries <= (held.size < MANY ? TRIES_ALONE : TRIES_AMONG_MANY)) return 0;
+    if (isOvertaken) each.overtaken += 1;
+    const waitMs = isOvertaken
+      ? FIRST_WAIT_MS * 2 ** Math.min(16, each.overtaken - 1)
+      : Math.max(FIRST_WAIT_MS, SHARE_OF_TIME * (nowMs - each.sinceMs));
+    return Math.min(LONGEST_WAIT_MS, Math.round(waitMs));
+  }
+
   return {
-    /** What an answer says; undefined where it does not throttle. */
-    note(messageId: string, answer: SubmitOutcome): Throttled | undefined {
-      const isThrottled = answer.kind === "refused" && answer.temporary && answer.throttled;
-      const hasPassed =
-        answer.kind === "accepted" || (answer.kind === "refused" && !answer.temporary);
-      if (hasPassed) {
+    /** What is left to wait after this answer, which throttles or not. */
+    note(messageId: string, answer: SubmitOutcome): number {
+      if (answer.kind === "refused" && answer.temporary)
+        return answer.throttled ? throttle(messageId) : 0;
+      if (answer.kind === "accepted" || answer.kind === "refused") {
         passes += 1;
         held.clear();
         known.delete(messageId);
       }
-      if (!isThrottled) return undefined;
-      const before = known.get(messageId) ?? { passes, tries: 0, overtaken: 0 };
-      const isOvertaken = passes > before.passes;
-      const overtaken = before.overtaken + (isOvertaken ? 1 : 0);
-      const tries = isOvertaken ? 1 : before.tries + 1;
-      known.delete(messageId);
-      known.set(messageId, { passes, tries, overtaken });
-      if (held.size < MANY) held.add(messageId);
-      const [oldest] = known.keys();
-      if (known.size > MAX_KNOWN && oldest !== undefined) known.delete(oldest);
-      const most = held.size < MANY ? TRIES_ALONE : TRIES_AMONG_MANY;
-      return { overtaken: isOvertaken ? overtaken : 0, makesWay: tries % most === 0 };
+      return 0;
     },
   };
 }
