@@ -10,6 +10,7 @@ import {
   formatRelative,
   formatSigned,
   formatTime,
+  formatWithin,
   zoneName,
 } from "./format.ts";
 
@@ -30,14 +31,29 @@ test("a duration is told in its two largest units", () => {
   const cases: [number, string][] = [
     [0, "0 ms"],
     [820.4, "820 ms"],
+    [999.6, "1.0 s"],
     [2_449, "2.4 s"],
-    [59_999, "59.9 s"],
-    [72_000, "1 min 12 s"],
+    [9_960, "10.0 s"],
+    [59_949, "59.9 s"],
+    [59_999, "1 min"],
+    [72_900, "1 min 12 s"],
     [3_600_000, "1 h"],
     [11_100_000, "3 h 5 min"],
     [187_200_000, "2 d 4 h"],
   ];
   for (const [ms, expected] of cases) assert.equal(formatDuration(ms), expected);
+});
+
+test("what happened within a time did not take longer than is told", () => {
+  const cases: [number, string][] = [
+    [820.4, "821 ms"],
+    [2_401, "2.5 s"],
+    [2_400, "2.4 s"],
+    [59_901, "1 min"],
+    [72_001, "1 min 13 s"],
+    [86_399_000, "1 d"],
+  ];
+  for (const [ms, expected] of cases) assert.equal(formatWithin(ms), expected);
 });
 
 test("a time is shown in the zone asked for", () => {

@@ -5,7 +5,13 @@ import { useReducedMotion } from "@mantine/hooks";
 import { IconChartBarOff } from "@tabler/icons-react";
 import type { Status } from "#contract";
 import type { Answer } from "../../api.ts";
-import { countOf, formatCompact, formatDuration, formatNumber } from "../../format.ts";
+import {
+  countOf,
+  formatCompact,
+  formatDuration,
+  formatNumber,
+  formatWithin,
+} from "../../format.ts";
 import type { RangeSearch } from "../../range.ts";
 import { useAccount } from "../../session.ts";
 import { overviewText as text } from "../../text/overview.ts";
@@ -174,7 +180,7 @@ function LatencyChart({ query }: Pick<Props, "query">) {
       summary={
         slowestMs === undefined
           ? text.latencyNone
-          : text.latencySummary(formatDuration(slowest?.p50Ms ?? 0), formatDuration(slowestMs))
+          : text.latencySummary(formatWithin(slowest?.p50Ms ?? 0), formatWithin(slowestMs))
       }
       empty={slowestMs === undefined ? <NoPoints>{text.latencyNone}</NoPoints> : undefined}
     >
