@@ -5,13 +5,7 @@ import { useReducedMotion } from "@mantine/hooks";
 import { IconChartBarOff } from "@tabler/icons-react";
 import type { Status } from "#contract";
 import type { Answer } from "../../api.ts";
-import {
-  countOf,
-  formatCompact,
-  formatDuration,
-  formatNumber,
-  formatWithin,
-} from "../../format.ts";
+import { countOf, formatDuration, formatNumber, formatWithin } from "../../format.ts";
 import type { RangeSearch } from "../../range.ts";
 import { useAccount } from "../../session.ts";
 import { overviewText as text } from "../../text/overview.ts";
@@ -21,6 +15,7 @@ import { useIsPhone } from "../../ui/use-phone.ts";
 import { useRead } from "../../use-read.ts";
 import { STATUSES } from "../../vocabulary.ts";
 import type { StatsQuery } from "../overview.tsx";
+import { type Axis, countAxis, durationAxis } from "./axis.ts";
 import { bucketLabel, ChartPanel, type ChartRow } from "./chart-panel.tsx";
 import { Errors, WebhookHealth } from "./panels.tsx";
 
@@ -63,6 +58,11 @@ function rowsOf<Data extends Bucketed>(data: Data): (Data["buckets"][number] & C
 /** In the order of the series, not of the alphabet. */
 const LEGEND = { verticalAlign: "bottom", height: 36, itemSorter: null } as const;
 
+/** With our own ticks, and nothing above the last of them. */
+function axisProps(axis: Axis) {
+  return { ...axis, domain: [0, axis.ticks.at(-1) ?? 0], interval: 0 } as const;
+}
+
 /** For half of a dot, and half of the topmost number of the axis. */
 const ROOM = { top: 8 };
 
@@ -79,9 +79,12 @@ function StatusChart({ query, onRange }: Props) {
     { keepsOld: true },
   );
   const rows = stats.data && rowsOf(stats.data);
+  const inRow = (row: Record<Status, number>, names: readonly Status[]) =>
+    names.reduce((all, name) => all + row[name], 0);
   const sum = (names: readonly Status[]) =>
-    (rows ?? []).reduce((all, row) => all + names.reduce((each, name) => each + row[name], 0), 0);
+    (rows ?? []).reduce((all, row) => all + inRow(row, names), 0);
   const all = sum(STATUSES);
+  const highest = Math.max(0, ...(rows ?? []).map((row) => inRow(row, STATUSES)));
   return (
     <ChartPanel
       title={text.byStatus}
@@ -105,7 +108,7 @@ function StatusChart({ query, onRange }: Props) {
         legendProps={{ ...LEGEND, height: isPhone ? 64 : LEGEND.height }}
         series={STATUSES.map((status) => ({ name: status, color: shadeOf(status) }))}
         valueFormatter={formatNumber}
-        yAxisProps={{ tickFormatter: formatCompact }}
+        yAxisProps={axisProps(countAxis(highest))}
         xAxisProps={{ minTickGap: 30 }}
         barProps={{ isAnimationActive: !isCalm }}
         barChartProps={{
@@ -192,12 +195,15 @@ function LatencyChart({ query }: Pick<Props, "query">) {
         withDots={rows?.some(isAlone) ?? false}
         connectNulls={false}
         legendProps={LEGEND}
+        // Straight, as what is between two points is not known.
+        curveType="linear"
+        // The dashes of what is drawn last leave the other seen where both are the same.
         series={[
-          { name: "p50Ms", label: text.p50, color: "teal.6" },
           { name: "p95Ms", label: text.p95Short, color: "indigo.6" },
+          { name: "p50Ms", label: text.p50, color: "teal.6", strokeDasharray: "6 6" },
         ]}
         valueFormatter={formatDuration}
-        yAxisProps={{ width: 70 }}
+        yAxisProps={axisProps(durationAxis(slowestMs ?? 0))}
         // Room for a dot at either end, which would else be cut in half.
         xAxisProps={{ minTickGap: 30, padding: { left: 8, right: 8 } }}
         lineProps={{ isAnimationActive: !isCalm }}
@@ -219,6 +225,7 @@ function CreditsChart({ query }: Pick<Props, "query">) {
   const sum = (name: "charged" | "refunded") =>
     (rows ?? []).reduce((all, row) => all + row[name], 0);
   const [charged, refunded] = [sum("charged"), sum("refunded")];
+  const highest = Math.max(0, ...(rows ?? []).flatMap((row) => [row.charged, row.refunded]));
   return (
     <ChartPanel
       title={text.creditsUse}
@@ -242,7 +249,7 @@ function CreditsChart({ query }: Pick<Props, "query">) {
           { name: "refunded", label: text.refunded, color: "teal.6" },
         ]}
         valueFormatter={formatNumber}
-        yAxisProps={{ tickFormatter: formatCompact }}
+        yAxisProps={axisProps(countAxis(highest))}
         xAxisProps={{ minTickGap: 30 }}
         barProps={{ isAnimationActive: !isCalm }}
         barChartProps={{ accessibilityLayer: false, margin: ROOM }}

@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { countAxis, durationAxis } from "./axis.ts";
+
+test("the ticks of a count are whole and round, and reach as far as its highest value", () => {
+  const cases: [number, number[]][] = [
+    [0, [0, 1]],
+    [3, [0, 1, 2, 3]],
+    [16, [0, 5, 10, 15, 20]],
+    [3_300, [0, 1_000, 2_000, 3_000, 4_000]],
+    [70_000, [0, 20_000, 40_000, 60_000, 80_000]],
+  ];
+  for (const [highest, expected] of cases) assert.deepEqual(countAxis(highest).ticks, expected);
+});
+
+test("the ticks of a duration are round, in one unit, and reach as far as its highest value", () => {
+  const cases: [number, string][] = [
+    [0, "0 ms, 1 ms"],
+    [820, "0 s, 0.5 s, 1 s"],
+    [2_200, "0 s, 1 s, 2 s, 3 s"],
+    [11_000, "0 s, 5 s, 10 s, 15 s"],
+    [75_000, "0 s, 30 s, 60 s, 90 s"],
+    [3_600_000, "0 min, 15 min, 30 min, 45 min, 60 min"],
+    [172_800_000, "0 h, 12 h, 24 h, 36 h, 48 h"],
+  ];
+  for (const [highestMs, expected] of cases) {
+    const { ticks, tickFormatter } = durationAxis(highestMs);
+    assert.equal(ticks.map(tickFormatter).join(", "), expected);
+  }
+});
