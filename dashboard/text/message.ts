@@ -65,7 +65,8 @@ export const timelineText = {
   becameDelivered: "DELIVERED to the handset",
   becameUndelivered: "UNDELIVERED",
   becameFailed: (refunded: string) => `FAILED, ${refunded} refunded`,
-  submitted: (segment: string, carrier: string) => `${segment} handed to ${carrier}`,
+  submitted: (carrier: string) => `Handed to ${carrier}`,
+  submittedPart: (segment: string, carrier: string) => `${segment} handed to ${carrier}`,
   refusedForNow: (segment: string, carrier: string) =>
     `${carrier} refused ${segment} for now; it is tried again`,
   refused: (segment: string, carrier: string) => `${carrier} refused ${segment} for good`,
@@ -74,8 +75,9 @@ export const timelineText = {
     `In doubt: ${carrier} may or may not have ${segment}`,
   resent: "Sent again, by the carrier's setting.",
   failedInDoubt: "Not sent again, by the carrier's setting.",
-  receipt: (state: string, carrier: string, segment: string) =>
-    `Receipt ${state} from ${carrier} for ${segment}`,
+  receipt: (state: string, carrier: string) => `${carrier} reports ${state}`,
+  receiptOfPart: (state: string, carrier: string, segment: string) =>
+    `${carrier} reports ${state} for ${segment}`,
   keptOnly: "Kept, changed nothing.",
   theMessage: "the message",
   segmentOf: (segment: number, all: number) => `segment ${segment} of ${all}`,

@@ -203,7 +203,7 @@ test("a carrier is added by the command shown, bound, paused, changed, lost and 
   await fact(acme, "Late receipts, last hour", "1").waitFor();
   smsc.answer("refuse");
   await send(key, "33612345679");
-  await fact(acme, "Error codes, last hour", "0x45 × 1").waitFor();
+  await fact(acme, "Error codes, last hour", "0x45 submit failed × 1").waitFor();
   await tab.check("a carrier's last hour");
 
   await smsc.stop();

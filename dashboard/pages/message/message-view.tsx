@@ -5,6 +5,7 @@ import { deliveryErrors } from "../../../contract/errors.ts";
 import { nowMs } from "../../clock.ts";
 import { formatTime } from "../../format.ts";
 import { useAccount } from "../../session.ts";
+import { codeInWords, isNoError } from "../../text/carrier-codes.ts";
 import { messageText as text } from "../../text/message.ts";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { SegmentRuler } from "../../ui/segment-ruler.tsx";
@@ -120,12 +121,13 @@ function ErrorExplained({ shown: { message } }: { shown: ConsoleMessage }) {
   const { error } = message;
   if (!error) return null;
   const { message: meaning, fix } = deliveryErrors[error.code];
+  const { carrierCode: own } = error;
   return (
     <Alert
       color="orange"
       variant="outline"
       icon={<IconInfoCircle aria-hidden />}
-      title={`${error.code}${error.carrierCode ? ` (${text.carrierCode(error.carrierCode)})` : ""}`}
+      title={`${error.code}${own && !isNoError(own) ? ` (${text.carrierCode(codeInWords(own))})` : ""}`}
     >
       <Text size="sm">{meaning}</Text>
       <Text size="sm">

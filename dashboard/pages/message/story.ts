@@ -1,5 +1,6 @@
 import type { HistoryEntry, WebhookDelivery } from "#contract";
 import { countOf, formatDuration } from "../../format.ts";
+import { codeInWords, isNoError } from "../../text/carrier-codes.ts";
 import { timelineText as text } from "../../text/message.ts";
 import { answerInWords, webhooksText } from "../../text/webhooks.ts";
 
@@ -47,11 +48,8 @@ function tell(entry: HistoryEntry, about: About): Told {
     case "receipt":
       return {
         tone: entry.applied ? "plain" : "quiet",
-        title: text.receipt(entry.state, entry.carrier, segmentName(entry.segment, about)),
-        lines: [
-          ...(entry.carrierCode ? [text.carrierCode(entry.carrierCode)] : []),
-          ...(entry.applied ? [] : [text.keptOnly]),
-        ],
+        title: receiptTitle(entry, about),
+        lines: [...codeLine(entry.carrierCode), ...(entry.applied ? [] : [text.keptOnly])],
       };
   }
 }
@@ -78,7 +76,7 @@ function tellStatus({ status }: Entry<"status">, about: About): Omit<Told, "line
 function linesOfStatus({ error, webhook, event }: Entry<"status">): string[] {
   const lines: string[] = [];
   if (error) lines.push(`${error.code}: ${error.message}`);
-  if (error?.carrierCode) lines.push(text.carrierCode(error.carrierCode));
+  lines.push(...codeLine(error?.carrierCode ?? null));
   if (webhook) {
     const attempts = countOf(webhook.attempts.length, "attempt");
     lines.push(text.webhook(event, webhooksText.states[stateOf(webhook)], attempts));
@@ -101,12 +99,15 @@ function stateOf({
 
 function tellSubmission(entry: Entry<"submission">, about: About): Told {
   const segment = segmentName(entry.segment, about);
-  const code = entry.carrierCode ? [text.carrierCode(entry.carrierCode)] : [];
+  const code = codeLine(entry.carrierCode);
   switch (entry.outcome) {
     case "accepted":
       return {
         tone: "plain",
-        title: capital(text.submitted(segment, entry.carrier)),
+        title:
+          about.segments === 1
+            ? text.submitted(entry.carrier)
+            : capital(text.submittedPart(segment, entry.carrier)),
         lines: entry.carrierMessageId ? [text.carrierId(entry.carrierMessageId)] : [],
       };
     case "refused_temporarily":
@@ -116,6 +117,15 @@ function tellSubmission(entry: Entry<"submission">, about: About): Told {
     case "unsent":
       return { tone: "quiet", title: capital(text.unsent(segment, entry.carrier)), lines: code };
   }
+}
+
+function receiptTitle({ state, carrier, segment }: Entry<"receipt">, about: About): string {
+  if (about.segments === 1) return text.receipt(state, carrier);
+  return text.receiptOfPart(state, carrier, segmentName(segment, about));
+}
+
+function codeLine(code: string | null): string[] {
+  return code === null || isNoError(code) ? [] : [text.carrierCode(codeInWords(code))];
 }
 
 function segmentName(segment: number, { segments }: About): string {

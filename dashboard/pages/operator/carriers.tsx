@@ -5,6 +5,7 @@ import type { Carrier } from "#contract";
 import { type Answer, call } from "../../api.ts";
 import { formatDuration, formatNumber } from "../../format.ts";
 import { part } from "../../parts.ts";
+import { codeInWords } from "../../text/carrier-codes.ts";
 import { carriersText as text } from "../../text/operator.ts";
 import { words } from "../../text/words.ts";
 import { Confirm } from "../../ui/confirm.tsx";
@@ -124,7 +125,7 @@ function answerTime({ responseMs }: Carrier): string {
 function errorCodes({ refusals }: Carrier): string {
   const codes = refusals
     .slice(0, 5)
-    .map((each) => `${each.carrierCode} × ${formatNumber(each.count)}`);
+    .map((each) => `${codeInWords(each.carrierCode)}\u00a0×\u00a0${formatNumber(each.count)}`);
   return codes.join(", ") || text.none;
 }
 
