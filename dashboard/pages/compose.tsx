@@ -1,4 +1,4 @@
-import { Grid, Paper, Stack, Table, Text, Title } from "@mantine/core";
+import { Button, Grid, Paper, Stack, Table, Text, Title } from "@mantine/core";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Suspense } from "react";
 import type { NewMessage } from "#contract";
@@ -31,7 +31,7 @@ function Composer() {
   const compose = useComposeFields();
   const { fields, message } = compose;
   const denial = useDenial("developer");
-  const price = usePrice(denial === undefined ? message : undefined);
+  const price = usePrice(message, denial === undefined);
   return (
     <Grid gap="xl">
       <Grid.Col span={{ base: 12, md: 7 }}>
@@ -50,7 +50,9 @@ function Composer() {
             denial={denial}
             onReplace={(content) => fields.setFieldValue("text", content)}
           />
-          {price.carrier?.kind === "simulator" && <Endings />}
+          {price.carrier?.kind === "simulator" && (
+            <Endings onChoose={(recipient) => fields.setFieldValue("recipient", recipient)} />
+          )}
           <AsCode message={message} />
         </Stack>
       </Grid.Col>
@@ -58,7 +60,8 @@ function Composer() {
   );
 }
 
-function Endings() {
+/** A number for each, which takes the same way as that of the samples. */
+function Endings({ onChoose }: { onChoose: (recipient: string) => void }) {
   return (
     <Paper withBorder p="md" component="section" aria-label={text.simulator}>
       <Title order={2} size="h5">
@@ -69,14 +72,24 @@ function Endings() {
       </Text>
       <Table withRowBorders={false} verticalSpacing={2} horizontalSpacing={0} fz="sm">
         <Table.Tbody>
-          {ENDINGS.map(([digits, ending]) => (
-            <Table.Tr key={digits}>
-              <Table.Th scope="row" fw={400} w={72}>
-                <span className="mono">…{digits}</span>
-              </Table.Th>
-              <Table.Td>{ending}</Table.Td>
-            </Table.Tr>
-          ))}
+          {ENDINGS.map(([digits, ending]) => {
+            const recipient = `${SAMPLE_RECIPIENT.slice(0, -digits.length)}${digits}`;
+            return (
+              <Table.Tr key={digits}>
+                <Table.Td w={140}>
+                  <Button
+                    variant="default"
+                    size="compact-xs"
+                    className="mono"
+                    onClick={() => onChoose(recipient)}
+                  >
+                    {recipient}
+                  </Button>
+                </Table.Td>
+                <Table.Td>{ending}</Table.Td>
+              </Table.Tr>
+            );
+          })}
         </Table.Tbody>
       </Table>
     </Paper>

@@ -90,6 +90,9 @@ test("who leaves Compose before the answer comes stays where they went", async (
 test("the counter equals the preview, and 11 segments, a wrong address or half a date are told before sending", async () => {
   await using tab = await site.signedIn(ada, "/compose", { statuses: [422] });
   const counter = (name: string) => tab.page.locator(`[data-counter=${name}]`);
+  await tab.page.getByRole("button", { name: "4915112340001" }).click();
+  assert.equal(await tab.page.getByLabel("Recipient").inputValue(), "4915112340001");
+  assert.equal(await counter("credits").innerText(), "–", "nothing is asked for yet");
   await tab.page.getByLabel("Recipient").fill("4915112345678");
 
   const cases: [text: string, encoding: string, segments: string][] = [
@@ -110,7 +113,7 @@ test("the counter equals the preview, and 11 segments, a wrong address or half a
   }
   await tab.page.getByLabel("Text").fill("a".repeat(1_531));
   await tab.page.getByText("This needs 11 segments; 10 are the most.").waitFor();
-  assert.equal(await counter("credits").innerText(), "…");
+  assert.equal(await counter("credits").innerText(), "–");
   await tab.page.getByRole("button", { name: "Send message" }).click();
   await tab.page.getByLabel("Text").fill("Later");
   const more = tab.page.getByRole("button", { name: "More options" });
@@ -348,7 +351,8 @@ test("a viewer's pages, answers and file hold no whole number and no text", asyn
     );
 
     await tab.page.goto(`${site.url}/compose`);
-    await tab.page.getByLabel("Recipient").fill("4915112345678");
+    await tab.page.getByText("Needs the role developer; yours is viewer.").waitFor();
+    assert.ok(!(await tab.page.getByLabel("Recipient").isEditable()));
     await tab.page.getByLabel("Text").fill("Hello");
     await tab.page.getByText("Only those who may send are told the price.").waitFor();
     await tab.check("compose as a viewer");

@@ -1,4 +1,5 @@
 import {
+  Alert,
   Anchor,
   Button,
   Code,
@@ -59,11 +60,22 @@ export function ComposeForm({ compose, price, onSent }: Props) {
     <form onSubmit={fields.submit(() => void submit())} noValidate>
       <Stack gap="md">
         {failure && <SendFailure failure={failure} />}
-        <RecipientField compose={compose} price={price} early={early?.["recipient"]} />
+        {denial && (
+          <Alert variant="outline" color="gray">
+            {denial} {text.countOnly}
+          </Alert>
+        )}
+        <RecipientField
+          compose={compose}
+          price={price}
+          early={early?.["recipient"]}
+          isReadOnly={denial !== undefined}
+        />
         <TextInput
           label={text.sender}
           description={text.senderHint}
           autoComplete="off"
+          readOnly={denial !== undefined}
           {...fields.getInputProps("sender")}
           error={fields.errors["sender"] ?? early?.["sender"]}
         />
@@ -81,7 +93,7 @@ export function ComposeForm({ compose, price, onSent }: Props) {
             {text.metadata} <Code>{JSON.stringify(fields.values.metadata)}</Code>
           </Text>
         )}
-        <MoreOptions compose={compose} early={early} />
+        {denial === undefined && <MoreOptions compose={compose} early={early} />}
         <Group>
           <ReasonedButton
             type="submit"
@@ -135,9 +147,14 @@ function SendFailure({ failure }: { failure: Failure }) {
 
 const countries = new Intl.DisplayNames("en", { type: "region" });
 
-type RecipientProps = { compose: ComposeFields; price: Price; early: string | undefined };
+type RecipientProps = {
+  compose: ComposeFields;
+  price: Price;
+  early: string | undefined;
+  isReadOnly: boolean;
+};
 
-function RecipientField({ compose: { fields }, price, early }: RecipientProps) {
+function RecipientField({ compose: { fields }, price, early, isReadOnly }: RecipientProps) {
   const country = price.preview?.country;
   const likely = early && /\b\d{7,15}\b/.exec(early)?.[0];
   return (
@@ -149,6 +166,7 @@ function RecipientField({ compose: { fields }, price, early }: RecipientProps) {
         inputMode="tel"
         autoComplete="off"
         withAsterisk
+        readOnly={isReadOnly}
         {...fields.getInputProps("recipient")}
         error={fields.errors["recipient"] ?? early}
       />

@@ -55,7 +55,7 @@ export function Counter({ content, price, failure, denial, onReplace }: Props) {
         {failure && <FailurePanel failure={failure} onRetry={price.retry} />}
         {denial !== undefined && (
           <Text size="sm" c="dimmed">
-            {text.priceDenied} {denial}
+            {text.priceDenied}
           </Text>
         )}
         {encoding === "ucs2" && <Foreign content={content} onReplace={onReplace} />}
@@ -66,8 +66,8 @@ export function Counter({ content, price, failure, denial, onReplace }: Props) {
 }
 
 /** The balance is that of the header, which follows every booking; the price knows only its own moment. */
-function priceRows({ preview, failure }: Price, balance: number): Row[] {
-  const unknown = failure ? text.unpriced : text.pricing;
+function priceRows({ preview, failure, isAsked }: Price, balance: number): Row[] {
+  const unknown = failure || !isAsked ? text.unpriced : text.pricing;
   return [
     [text.credits, preview ? formatNumber(preview.credits) : unknown, "credits"],
     [text.balanceAfter, preview ? balanceAfter(balance, preview.credits) : unknown, "balance"],
