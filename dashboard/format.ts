@@ -31,7 +31,7 @@ export function countOf(count: number, one: string, many: string = `${one}s`): s
 }
 
 /** Below this many a rate says little. */
-const ENOUGH_FOR_A_RATE = 20;
+export const ENOUGH_FOR_A_RATE = 20;
 
 /** "97.13 %", or undefined where there is not enough to speak of a rate. */
 export function formatRate(part: number, whole: number): string | undefined {

@@ -12,6 +12,7 @@ export function NewUserFields({ inputProps }: Props) {
     <>
       <TextInput
         label={text.name}
+        withAsterisk
         name="name"
         autoComplete="name"
         autoFocus
@@ -19,6 +20,7 @@ export function NewUserFields({ inputProps }: Props) {
       />
       <TextInput
         label={text.email}
+        withAsterisk
         description={text.emailHint}
         name="email"
         type="email"
@@ -27,6 +29,7 @@ export function NewUserFields({ inputProps }: Props) {
       />
       <PasswordInput
         label={text.password}
+        withAsterisk
         description={text.passwordHint}
         name="password"
         autoComplete="new-password"

@@ -168,6 +168,7 @@ function AccountStep({ fields }: StepProps) {
       </Text>
       <TextInput
         label={text.accountName}
+        withAsterisk
         description={text.accountHint}
         name="organization"
         autoComplete="organization"

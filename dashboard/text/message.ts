@@ -4,6 +4,7 @@ export const rulerText = {
     const point = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
     return `U+${point} is not in the GSM alphabet`;
   },
+  marked: "The marked characters are not in the GSM alphabet, so the whole text is sent as UCS-2.",
 } as const;
 
 export const messageText = {

@@ -12,6 +12,8 @@ export const overviewText = {
   daysLeft: (days: string) => `about ${days} at this rate`,
   usedOnly: (used: string) => `${used} used in this range`,
   change: (change: string) => `${change} against the range before`,
+  points: (change: string) => `${change} points`,
+  used: (change: string) => `used: ${change}`,
   noneBefore: "none in the range before",
   same: "as in the range before",
   byStatus: "Messages by status",

@@ -1,14 +1,18 @@
+import { Text } from "@mantine/core";
 import { Fragment } from "react";
 import { type Encoding, nonGsmCharacters, splitText } from "#contract/segments";
 import { rulerText as text } from "../text/message.ts";
 import classes from "./segment-ruler.module.css";
 
+type Props = { text: string; encoding?: Encoding; hasCaption?: boolean };
+
 /** The text as it is cut: where each segment ends, and the characters that force UCS-2. */
-export function SegmentRuler({ text: content, encoding }: { text: string; encoding?: Encoding }) {
+export function SegmentRuler({ text: content, encoding, hasCaption = true }: Props) {
   const { parts } = splitText(content, encoding === "ucs2" ? "ucs2" : "auto");
   const foreign = new Set(nonGsmCharacters(content).map(({ position }) => position));
   let start = 0;
-  return (
+  const isExplained = hasCaption && foreign.size > 0;
+  const ruler = (
     <div className={classes["ruler"]} translate="no">
       {parts.map((part, index) => {
         const from = start;
@@ -27,6 +31,16 @@ export function SegmentRuler({ text: content, encoding }: { text: string; encodi
         );
       })}
     </div>
+  );
+  return isExplained ? (
+    <div>
+      {ruler}
+      <Text size="xs" c="dimmed" mt={4}>
+        {text.marked}
+      </Text>
+    </div>
+  ) : (
+    ruler
   );
 }
 

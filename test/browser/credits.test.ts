@@ -107,7 +107,7 @@ test("an operator books with a note, once per reference and never below zero; ot
   const book = async (kind: "Top-up" | "Adjustment", amount: string, reference: string) => {
     await page.getByRole("button", { name: "Top up" }).click();
     await dialog(page).getByLabel(kind).check();
-    await dialog(page).getByLabel("Credits", { exact: true }).fill(amount);
+    await dialog(page).getByLabel("Credits *", { exact: true }).fill(amount);
     await dialog(page).getByLabel("Note").fill("Invoice 17");
     await dialog(page).getByLabel("Your reference").fill(reference);
   };

@@ -68,7 +68,7 @@ test("an operator creates an account, whose owner joins by the last link made, a
   await owner.page.getByText(/to the account Analytical Engines as owner/).waitFor();
 
   await page.getByRole("button", { name: "Top up Analytical Engines" }).click();
-  await dialog(page).getByLabel("Credits", { exact: true }).fill("250");
+  await dialog(page).getByLabel("Credits *", { exact: true }).fill("250");
   await dialog(page).getByLabel("Note").fill("Invoice 17");
   await dialog(page).getByLabel("Your reference").fill("invoice-17");
   await dialog(page).getByText("The balance goes from 500 to 750.").waitFor();

@@ -46,7 +46,7 @@ test("an e-mail that a user has already is told at its field, and the form goes 
   await page.goto(setupLink());
   await page.getByLabel("Your name").fill("Ada Lovelace");
   await page.getByLabel("E-mail").fill(email);
-  await page.getByLabel("Password", { exact: true }).fill(PASSWORD);
+  await page.getByLabel("Password *", { exact: true }).fill(PASSWORD);
   await page.keyboard.press("Enter");
   await page.getByLabel("Name of the account").fill("Analytical Engines");
   await page.keyboard.press("Enter");
@@ -75,7 +75,7 @@ test("two tabs that finish together make exactly one operator, and the token is 
   for (const { page } of [first, second]) {
     await page.getByLabel("Your name").fill("Ada Lovelace");
     await page.getByLabel("E-mail").fill("ada@example.com");
-    await page.getByLabel("Password", { exact: true }).fill(PASSWORD);
+    await page.getByLabel("Password *", { exact: true }).fill(PASSWORD);
     await page.keyboard.press("Enter");
     await page.getByLabel("Name of the account").fill("Analytical Engines");
   }

@@ -73,7 +73,7 @@ test("an invitation is a link shown once; on a phone it makes a member with the 
   site.secrets.set(password, NOWHERE);
   await phone.page.getByLabel("Your name").fill("Grace Hopper");
   await phone.page.getByLabel("E-mail").fill("grace@example.com");
-  await phone.page.getByLabel("Password", { exact: true }).fill(password);
+  await phone.page.getByLabel("Password *", { exact: true }).fill(password);
   await phone.page.getByRole("button", { name: "Join" }).click();
   await phone.page.getByRole("heading", { name: "Overview" }).waitFor();
   await row(page, "grace@example.com").getByText("Viewer").waitFor();

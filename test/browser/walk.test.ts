@@ -29,7 +29,7 @@ test("a stranger comes on a phone from the printed link to a delivered message a
   await page.goto(link);
   await page.getByLabel("Your name").fill("Ada Lovelace");
   await page.getByLabel("E-mail").fill("ada@example.com");
-  await page.getByLabel("Password", { exact: true }).fill(PASSWORD);
+  await page.getByLabel("Password *", { exact: true }).fill(PASSWORD);
   await page.getByRole("button", { name: "Next" }).click();
   await page.getByLabel("Name of the account").fill("Analytical Engines");
   await page.getByRole("button", { name: "Finish set-up" }).click();

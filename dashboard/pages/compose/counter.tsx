@@ -59,7 +59,7 @@ export function Counter({ content, price, failure, denial, onReplace }: Props) {
           </Text>
         )}
         {encoding === "ucs2" && <Foreign content={content} onReplace={onReplace} />}
-        {segments > 1 && <SegmentRuler text={content} />}
+        {segments > 1 && <SegmentRuler text={content} hasCaption={false} />}
       </Stack>
     </Paper>
   );

@@ -75,6 +75,7 @@ export function BookCredits({ account, onClose }: Props) {
         </Radio.Group>
         <NumberInput
           label={text.amount}
+          withAsterisk
           description={text.amountHint}
           allowDecimal={false}
           thousandSeparator=","
@@ -83,11 +84,13 @@ export function BookCredits({ account, onClose }: Props) {
         />
         <TextInput
           label={text.note}
+          withAsterisk
           description={text.noteHint}
           {...fields.getInputProps("note")}
         />
         <TextInput
           label={text.reference}
+          withAsterisk
           description={text.referenceHint}
           autoComplete="off"
           {...fields.getInputProps("reference")}

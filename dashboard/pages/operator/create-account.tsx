@@ -61,7 +61,7 @@ function AccountForm({ onMade, onCancel }: FormProps) {
       onSubmit={fields.submit((values) => void send(values))}
       onCancel={onCancel}
     >
-      <TextInput label={text.name} data-autofocus {...fields.getInputProps("name")} />
+      <TextInput label={text.name} withAsterisk data-autofocus {...fields.getInputProps("name")} />
       <NumberInput
         label={text.credits}
         min={0}

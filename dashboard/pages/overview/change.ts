@@ -1,15 +1,30 @@
+import { ENOUGH_FOR_A_RATE, formatSigned } from "../../format.ts";
 import { overviewText as text } from "../../text/overview.ts";
 
-const percents = new Intl.NumberFormat("en-GB", {
-  style: "percent",
-  maximumFractionDigits: 0,
+const points = new Intl.NumberFormat("en-GB", {
+  minimumFractionDigits: 2,
+  maximumFractionDigits: 2,
   signDisplay: "exceptZero",
 });
 
-/** How a number stands against the range before: "+12% against the range before"; none has no change. */
+/** How a number stands against the range before: "+12 % against the range before"; none has no change. */
 export function changeInWords(now: number | null, before: number | null): string | undefined {
   if (now === null) return undefined;
   if (!before) return text.noneBefore;
   const change = (now - before) / before;
-  return Math.abs(change) < 0.005 ? text.same : text.change(percents.format(change));
+  return Math.abs(change) < 0.005 ? text.same : text.change(`${formatSigned(change * 100)} %`);
+}
+
+type Part = { delivered: number | null; final: number | null };
+
+/** How a rate stands against the range before, in points of its per cent; undefined where either says little. */
+export function rateChangeInWords(now: Part, before: Part): string | undefined {
+  const [is, was] = [rateOf(now), rateOf(before)];
+  if (is === undefined || was === undefined) return undefined;
+  const change = (is - was) * 100;
+  return Math.abs(change) < 0.005 ? text.same : text.change(text.points(points.format(change)));
+}
+
+function rateOf({ delivered, final }: Part): number | undefined {
+  return (final ?? 0) < ENOUGH_FOR_A_RATE ? undefined : (delivered ?? 0) / (final ?? 1);
 }

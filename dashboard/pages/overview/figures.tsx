@@ -5,7 +5,7 @@ import { countOf, formatDuration, formatNumber, formatRate } from "../../format.
 import { overviewText as text } from "../../text/overview.ts";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import type { Read } from "../../use-read.ts";
-import { changeInWords } from "./change.ts";
+import { changeInWords, rateChangeInWords } from "./change.ts";
 import classes from "./overview.module.css";
 
 type Summary = Answer<"GET /console/accounts/{accountId}/stats/summary">;
@@ -22,6 +22,7 @@ export function Figures({ summary }: Props) {
   const inRange = data ? { from: data.span.from, to: data.span.to } : {};
   const now = data?.now;
   const before = data?.before;
+  const used = now && before && changeInWords(now.creditsUsed ?? 0, before.creditsUsed);
   return (
     <SimpleGrid
       cols={{ base: 2, lg: 4 }}
@@ -31,7 +32,7 @@ export function Figures({ summary }: Props) {
       <Figure
         label={text.sent}
         value={now && formatNumber(now.messages ?? 0)}
-        hint={now && before && changeInWords(now.messages ?? 0, before.messages)}
+        change={now && before && changeInWords(now.messages ?? 0, before.messages)}
         link={{ to: "/messages", search: inRange }}
       />
       <Figure
@@ -40,12 +41,13 @@ export function Figures({ summary }: Props) {
         hint={
           now && text.rateCounts(formatNumber(now.delivered ?? 0), formatNumber(now.final ?? 0))
         }
+        change={now && before && rateChangeInWords(now, before)}
         link={{ to: "/messages", search: { ...inRange, status: ["DELIVERED"] } }}
       />
       <Figure
         label={text.p95}
         value={now && (now.p95Ms === null ? text.noDelivery : formatDuration(now.p95Ms))}
-        hint={now && before && changeInWords(now.p95Ms, before.p95Ms)}
+        change={now && before && changeInWords(now.p95Ms, before.p95Ms)}
         link={{ to: "/messages", search: { ...inRange, status: ["DELIVERED"] } }}
       />
       <Figure
@@ -57,6 +59,7 @@ export function Figures({ summary }: Props) {
             ? text.usedOnly(formatNumber(data.now.creditsUsed ?? 0))
             : text.daysLeft(countOf(data.daysLeft, "day")))
         }
+        change={used && text.used(used)}
         link={{ to: "/credits" }}
       />
     </SimpleGrid>
@@ -66,11 +69,13 @@ export function Figures({ summary }: Props) {
 type FigureProps = {
   label: string;
   value: string | undefined;
-  hint: string | undefined;
+  hint?: string | undefined;
+  /** Against the range before. */
+  change: string | undefined;
   link: LinkProps;
 };
 
-function Figure({ label, value, hint, link }: FigureProps) {
+function Figure({ label, value, hint, change, link }: FigureProps) {
   return (
     <Link {...link} className={classes["figure"]}>
       <Text size="sm" c="dimmed">
@@ -83,9 +88,14 @@ function Figure({ label, value, hint, link }: FigureProps) {
       >
         {value ?? "…"}
       </div>
-      <Text size="xs" c="dimmed" mih={17}>
-        {hint}
-      </Text>
+      {[hint, change].map(
+        (line) =>
+          line !== undefined && (
+            <Text key={line} size="xs" c="dimmed">
+              {line}
+            </Text>
+          ),
+      )}
     </Link>
   );
 }
