@@ -23,7 +23,14 @@ export function Time({ at, form = "full" }: Props) {
   }[form]();
   const hint = words.timeHint(formatTime(at, zone), toIso(at), relative);
   return (
-    <Tooltip label={hint} multiline events={{ hover: true, focus: true, touch: true }}>
+    <Tooltip
+      label={hint}
+      multiline
+      // Above it stands what the time is of, and a pointer that only rests here asks for nothing.
+      position="bottom-start"
+      openDelay={300}
+      events={{ hover: true, focus: true, touch: true }}
+    >
       <UnstyledButton
         className={classes["time"]}
         aria-label={words.copyTime(shown)}
