@@ -45,6 +45,9 @@ const LinkContent = Type.Object(
     inviter: nullable(Type.String({ description: "Of an invitation: who invites." })),
     accountName: nullable(Type.String({ description: "Of an invitation." })),
     role: nullable(oneOf(memberRoles)),
+    forWhom: nullable(
+      Type.String({ description: "Of an invitation: what its maker calls who is invited." }),
+    ),
     email: nullable(Type.String({ description: "Of a reset: whose password it sets." })),
     dropsSecondFactor: Type.Boolean({
       description: "Of a reset: whether it also switches off the second factor.",
@@ -59,6 +62,7 @@ const LinkContent = Type.Object(
         inviter: "Ada Lovelace",
         accountName: "Example",
         role: "developer",
+        forWhom: "Grace Hopper",
         email: null,
         dropsSecondFactor: false,
       },

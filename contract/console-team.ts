@@ -47,6 +47,7 @@ export const Invitation = Type.Object(
   {
     invitationId: Id,
     role: oneOf(memberRoles),
+    forWhom: nullable(Type.String({ description: "What its maker calls who is invited." })),
     createdBy: Actor,
     createdAt: Time,
     expiresAt: Time,
@@ -57,6 +58,7 @@ export const Invitation = Type.Object(
       {
         invitationId: "019a85c2-5b00-7abc-8def-0123456789af",
         role: "developer",
+        forWhom: "Grace Hopper",
         createdBy: ACTOR_EXAMPLE,
         createdAt: "2026-11-15T09:30:00.123Z",
         expiresAt: "2026-11-17T09:30:00.123Z",
@@ -193,7 +195,18 @@ export const teamOperations = {
     audit: "member.invited",
     headers: IDEMPOTENCY,
     params: inAccount(),
-    body: closed({ role: oneOf(memberRoles) }, { examples: [{ role: "developer" }] }),
+    body: closed(
+      {
+        role: oneOf(memberRoles),
+        forWhom: Type.Optional(
+          Type.String({
+            maxLength: 60,
+            description: "Tells open invitations apart, and whoever opens the link reads it.",
+          }),
+        ),
+      },
+      { examples: [{ role: "developer", forWhom: "Grace Hopper" }] },
+    ),
     success: {
       status: 201,
       body: Type.Object({ invitation: Invitation, ...OneTimeLink }, { title: "NewInvitation" }),

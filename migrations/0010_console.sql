@@ -81,6 +81,8 @@ create table links (
   -- Of an invitation.
   account_id   uuid        references accounts,
   role         text,
+  -- What its maker calls who is invited.
+  for_whom     text,
   -- Of a reset.
   user_id      uuid        references users,
   drops_second_factor boolean not null default false,
@@ -91,6 +93,7 @@ create table links (
   constraint invitations_name_account_and_role check (
     (kind = 'invitation') = (account_id is not null and role is not null)
   ),
+  constraint only_invitations_are_for_whom check (kind = 'invitation' or for_whom is null),
   constraint resets_name_a_user check ((kind = 'reset') = (user_id is not null)),
   constraint only_resets_drop_a_second_factor check (kind = 'reset' or not drops_second_factor)
 );

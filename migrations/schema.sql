@@ -196,6 +196,7 @@ create table links (
   expires_at timestamp with time zone not null,
   account_id uuid,
   role text,
+  for_whom text,
   user_id uuid,
   drops_second_factor boolean not null default false,
   used_at timestamp with time zone,
@@ -205,6 +206,7 @@ create table links (
   constraint links_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id),
   constraint invitations_name_account_and_role CHECK (((kind = 'invitation'::text) = ((account_id IS NOT NULL) AND (role IS NOT NULL)))),
   constraint link_kind_is_known CHECK ((kind = ANY (ARRAY['setup'::text, 'invitation'::text, 'reset'::text]))),
+  constraint only_invitations_are_for_whom CHECK (((kind = 'invitation'::text) OR (for_whom IS NULL))),
   constraint only_resets_drop_a_second_factor CHECK (((kind = 'reset'::text) OR (NOT drops_second_factor))),
   constraint resets_name_a_user CHECK (((kind = 'reset'::text) = (user_id IS NOT NULL)))
 );

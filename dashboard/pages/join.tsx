@@ -46,8 +46,9 @@ function Invitation({ token, link }: { token: string; link: Link }) {
     return undefined;
   }
   const lead = text.joinLead(link.inviter ?? "", link.accountName ?? "", link.role ?? "");
+  const forWhom = link.forWhom && text.joinFor(link.forWhom);
   return (
-    <PublicPage title={text.joinTitle} lead={lead}>
+    <PublicPage title={text.joinTitle} lead={[lead, forWhom].filter(Boolean).join(" ")}>
       {me.data ? (
         <Stack gap="md">
           {join.failure && <FailureLine failure={join.failure} />}

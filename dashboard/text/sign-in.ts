@@ -47,6 +47,7 @@ export const linkText = {
   joinTitle: "Join an account",
   joinLead: (inviter: string, account: string, role: string) =>
     `${inviter} invites you to the account ${account} as ${role}.`,
+  joinFor: (name: string) => `The link is meant for ${name}.`,
   joinAs: (name: string) => `Join as ${name}`,
   joinNew: "Create your user",
   join: "Join",

@@ -81,6 +81,7 @@ export function linkHandlers(deps: SignInDeps) {
         inviter: isInvitation ? (inviter?.name ?? "Posthorn") : null,
         accountName: account?.name ?? null,
         role: link.role,
+        forWhom: link.for_whom,
         email: user?.email ?? null,
         dropsSecondFactor: link.drops_second_factor,
       };

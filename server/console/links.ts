@@ -12,6 +12,7 @@ export type LinkRow = {
   expires_at: Date;
   account_id: string | null;
   role: MemberRole | null;
+  for_whom: string | null;
   user_id: string | null;
   drops_second_factor: boolean;
   used_at: Date | null;
@@ -27,8 +28,8 @@ const LIFE_HOURS: Record<LinkKind, number> = { setup: 24, invitation: 48, reset:
 const PAGES: Record<LinkKind, string> = { setup: "/setup", invitation: "/join", reset: "/reset" };
 
 const columns = sql`
-  link_id, kind, created_at, created_by, expires_at, account_id, role, user_id, drops_second_factor, used_at,
-  withdrawn_at`;
+  link_id, kind, created_at, created_by, expires_at, account_id, role, for_whom, user_id, drops_second_factor,
+  used_at, withdrawn_at`;
 
 export type NewLink = {
   kind: LinkKind;
@@ -37,6 +38,7 @@ export type NewLink = {
   publicUrl: string;
   accountId?: string;
   role?: MemberRole;
+  forWhom?: string | null;
   userId?: string;
   dropsSecondFactor?: boolean;
 };
@@ -47,15 +49,15 @@ export async function insertLink(
   wish: NewLink,
 ): Promise<{ linkId: string; link: string; expiresAt: Date }> {
   const { kind, createdBy, now, publicUrl, accountId = null, role = null, userId = null } = wish;
-  const { dropsSecondFactor = false } = wish;
+  const { forWhom = null, dropsSecondFactor = false } = wish;
   const token = randomBytes(32).toString("base64url");
   const linkId = newId(now.getTime());
   const expiresAt = new Date(now.getTime() + LIFE_HOURS[kind] * HOUR_MS);
   await tx.query(sql`
-    insert into links (link_id, kind, token_hash, created_at, created_by, expires_at, account_id, role, user_id,
-                       drops_second_factor)
+    insert into links (link_id, kind, token_hash, created_at, created_by, expires_at, account_id, role, for_whom,
+                       user_id, drops_second_factor)
     values (${linkId}, ${kind}, ${hashToken(token)}, ${now}, ${createdBy}, ${expiresAt}, ${accountId}, ${role},
-            ${userId}, ${dropsSecondFactor})`);
+            ${forWhom}, ${userId}, ${dropsSecondFactor})`);
   return { linkId, link: `${publicUrl}${PAGES[kind]}#token=${token}`, expiresAt };
 }
 

@@ -120,11 +120,13 @@ export function teamHandlers({ db, clock, publicUrl, cookie }: Deps) {
     async invite({
       account: { accountId },
       person,
-      body: { role },
+      body: { role, forWhom: name },
       actor,
       idempotencyKey,
       problem,
     }) {
+      const forWhom = name?.trim() || null;
+      if (forWhom !== null) refuseFields({ forWhom: judgeName(forWhom) });
       const now = clock.now();
       const made = await db.transaction(async (tx) => {
         const form = { userId: person.userId, key: idempotencyKey, operation: "invite", now };
@@ -139,16 +141,24 @@ export function teamHandlers({ db, clock, publicUrl, cookie }: Deps) {
           publicUrl,
           accountId,
           role,
+          forWhom,
         } as const;
         const link = await insertLink(tx, wish);
-        const details = { role };
+        const details = { role, forWhom };
         const action = "member.invited";
         await recordAudit(tx, action, { actor, now, accountId, objectId: link.linkId, details });
         return link;
       });
       const createdBy = (await findActors(db, [actor.name]))(actor.name);
       const [createdAt, expiresAt] = [now.toISOString(), made.expiresAt.toISOString()];
-      const invitation = { invitationId: made.linkId, role, createdBy, createdAt, expiresAt };
+      const invitation = {
+        invitationId: made.linkId,
+        role,
+        forWhom,
+        createdBy,
+        createdAt,
+        expiresAt,
+      };
       return { invitation, link: made.link, expiresAt };
     },
 
@@ -157,7 +167,7 @@ export function teamHandlers({ db, clock, publicUrl, cookie }: Deps) {
       await db.transaction(async (tx) => {
         const link = await withdrawInvitation(tx, { linkId: params.invitationId, accountId, now });
         if (!link) throw problem("INVITATION_NOT_FOUND");
-        const details = { role: link.role };
+        const details = { role: link.role, forWhom: link.for_whom };
         const action = "member.invitation_withdrawn";
         await recordAudit(tx, action, { actor, now, accountId, objectId: link.link_id, details });
       });
@@ -219,6 +229,7 @@ function presentInvitation(row: LinkRow, actors: ActorNames): Invitation {
   return {
     invitationId: row.link_id,
     role: row.role ?? "viewer",
+    forWhom: row.for_whom,
     createdBy: actors(row.created_by),
     createdAt: row.created_at.toISOString(),
     expiresAt: row.expires_at.toISOString(),

@@ -94,9 +94,13 @@ test("an invitation works once, with the role given, for a new user and for one 
   await using console = await startConsole();
   const owner = await console.member("owner");
   const A = `/console/accounts/${console.accountId}`;
-  const invite = async (role: string) => (await owner.post(`${A}/invitations`, { role })).json();
+  const invite = async (role: string, more: object = {}) =>
+    (await owner.post(`${A}/invitations`, { role, ...more })).json();
 
-  const { link, invitation } = await invite("developer");
+  const turned = await owner.post(`${A}/invitations`, { role: "owner", forWhom: "\u202eecarG" });
+  assert.equal(turned.statusCode, 422);
+  const { link, invitation } = await invite("developer", { forWhom: " Grace, night shift " });
+  assert.equal(invitation.forWhom, "Grace, night shift");
   assert.match(link, /^http:\/\/posthorn\.test\/join#token=[\w-]{43}$/);
   assert.deepEqual((await owner.get(`${A}/invitations`)).json().data, [invitation]);
   const guest = console.stranger();
@@ -106,6 +110,7 @@ test("an invitation works once, with the role given, for a new user and for one 
     inviter: "owner 1",
     accountName: "Example",
     role: "developer",
+    forWhom: "Grace, night shift",
   });
   const missing = await guest.post("/console/links/join", { token: tokenOf(link) });
   assert.equal(missing.statusCode, 422);

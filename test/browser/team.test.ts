@@ -20,9 +20,10 @@ const row = (page: Page, name: string) => page.getByRole("row").filter({ hasText
 const INVITED = /^POST \/console\/accounts\/[^/]+\/invitations$/;
 
 /** Through the form; answers the link that the page shows. */
-async function invite(tab: Tab, role: string): Promise<string> {
+async function invite(tab: Tab, role: string, forWhom = ""): Promise<string> {
   await tab.page.getByRole("button", { name: "Invite someone" }).click();
   await dialog(tab.page).getByLabel(role).check();
+  await dialog(tab.page).getByLabel("For whom").fill(forWhom);
   await dialog(tab.page).getByRole("button", { name: "Make the link" }).click();
   return shownLink(site, tab, { label: "Invitation link", answer: INVITED });
 }
@@ -52,20 +53,22 @@ test("an invitation is a link shown once; on a phone it makes a member with the 
   await page.getByText("Only you", { exact: true }).waitFor();
   await tab.check("only you");
 
-  const link = await invite(tab, "Viewer");
+  const link = await invite(tab, "Viewer", "Grace");
   await tab.check("link");
   await page.keyboard.press("Escape");
   await page.getByRole("dialog", { name: "Close without copying?" }).waitFor();
   await page.keyboard.press("Escape");
   await copyAndClose(tab, "Copy link");
   assert.equal(await page.evaluate("navigator.clipboard.readText()"), link);
-  await page.getByRole("button", { name: "Withdraw the invitation as Viewer" }).waitFor();
+  await page.getByRole("button", { name: "Withdraw the invitation of Grace as Viewer" }).waitFor();
   await tab.check("invitation");
 
   await using phone = await site.tab({ isPhone: true, statuses: [401] });
   await phone.page.goto(link);
   await phone.page
-    .getByText("Ada Lovelace invites you to the account Example as viewer.")
+    .getByText(
+      "Ada Lovelace invites you to the account Example as viewer. The link is meant for Grace.",
+    )
     .waitFor();
   assert.equal(phone.page.url(), `${site.url}/join`);
   await phone.check("join");

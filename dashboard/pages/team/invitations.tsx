@@ -35,7 +35,7 @@ export function Invitations() {
           <Group justify="space-between" gap="xs">
             <Stack gap={0}>
               <Text span size="sm">
-                {text.roles[invitation.role]}
+                {[invitation.forWhom, text.roles[invitation.role]].filter(Boolean).join(", ")}
               </Text>
               <Text span size="xs" c="dimmed">
                 {text.expires} <Time at={invitation.expiresAt} />
@@ -50,6 +50,12 @@ export function Invitations() {
 }
 
 const INVITATION_COLUMNS: Column<Invitation>[] = [
+  {
+    name: "forWhom",
+    header: text.invitationColumns.forWhom,
+    isName: true,
+    cell: ({ forWhom }) => forWhom ?? "–",
+  },
   { name: "role", header: text.invitationColumns.role, cell: ({ role }) => text.roles[role] },
   {
     name: "by",
@@ -89,7 +95,7 @@ function Withdraw({ invitation }: { invitation: Invitation }) {
       <RowButton
         reason={denial}
         loading={withdraw.isRunning}
-        aria-label={text.withdrawNamed(text.roles[invitation.role])}
+        aria-label={text.withdrawNamed(invitation.forWhom, text.roles[invitation.role])}
         onClick={() => void send()}
       >
         {text.withdraw}

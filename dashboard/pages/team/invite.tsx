@@ -1,4 +1,4 @@
-import { Radio, Stack } from "@mantine/core";
+import { Radio, Stack, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { MemberRole } from "#contract";
@@ -8,6 +8,7 @@ import { useAccount } from "../../session.ts";
 import { inviteText as text, teamText } from "../../text/team.ts";
 import { DialogForm } from "../../ui/dialog-form.tsx";
 import { LinkDialog } from "../../ui/shown-once.tsx";
+import { useFields } from "../../ui/use-fields.ts";
 import { useAction } from "../../use-action.ts";
 import { askAgain } from "../../use-read.ts";
 import { ROLES } from "../../vocabulary.ts";
@@ -33,29 +34,38 @@ function InviteForm({ onMade, onCancel }: FormProps) {
   const proof = useProof();
   const [role, setRole] = useState<MemberRole>("developer");
   const [idempotencyKey] = useState(newIdempotencyKey);
-  const invite = useAction(async () => {
+  const fields = useFields({ forWhom: "" }, {});
+  const invite = useAction(async (forWhom: string) => {
     const invited = await proof.guard(() =>
       call(
         "POST /console/accounts/{accountId}/invitations",
-        { params: { accountId }, body: { role } },
+        { params: { accountId }, body: { role, forWhom } },
         { idempotencyKey },
       ),
     );
     askAgain(client, ["GET /console/accounts/{accountId}/invitations"]);
     return invited;
   });
-  async function send(): Promise<void> {
-    const outcome = await invite.run(undefined);
+  async function send(forWhom: string): Promise<void> {
+    const outcome = await invite.run(forWhom);
+    if (outcome?.ok === false) fields.take(outcome.failure);
     if (outcome?.ok) onMade(outcome.result.link);
   }
   return (
     <DialogForm
-      action={invite}
+      action={{ ...invite, failure: fields.general(invite.failure) }}
       submit={text.submit}
-      onSubmit={() => void send()}
+      onSubmit={fields.submit(({ forWhom }) => void send(forWhom))}
       onCancel={onCancel}
     >
       <RoleChoice role={role} onChange={setRole} />
+      <TextInput
+        label={text.forWhom}
+        description={text.forWhomHint}
+        autoComplete="off"
+        maxLength={60}
+        {...fields.getInputProps("forWhom")}
+      />
       {proof.fields}
     </DialogForm>
   );
