@@ -35,6 +35,11 @@ const Carrier = Type.Object(
     waiting: Type.Integer({
       description: "Messages that wait for this carrier, counted up to about 100,000.",
     }),
+    countedSince: nullable({
+      ...Time,
+      description:
+        "When the youngest node began, if less than an hour ago: what others had counted before is not in the next two.",
+    }),
     refusals: Type.Array(Type.Object({ carrierCode: Type.String(), count: Type.Integer() }), {
       description:
         "Refused submits of the last hour by the carrier's code, most frequent first, as the nodes that run have counted them: one that restarts begins anew.",

@@ -123,6 +123,7 @@ export const carriersText = {
   notEnquired: "enquire_link not asked yet",
   refusals: "Error codes, last hour",
   lateReceipts: "Late receipts, last hour",
+  countedSince: "Counted since the node started,",
   lateReceiptsHint: "They came after their message had ended: kept, changed nothing.",
   none: "none",
   test: "Test bind",

@@ -205,7 +205,7 @@ const list = command({
   arguments: {},
   options: {},
   prints:
-    '{"data":[{"carrierId","name","state","kind","problems","lastHour":{"refusals","lateReceipts"},"settings"}]}',
+    '{"data":[{"carrierId","name","state","kind","problems","lastHour":{"since","refusals","lateReceipts"},"settings"}]}',
   examples: ["carrier list"],
   async run(_given, context) {
     const { db } = await context.installation();

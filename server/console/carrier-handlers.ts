@@ -152,11 +152,13 @@ const defaultLimits = Object.fromEntries(
     .map(({ name, fallback, parse }) => [name, parse(fallback)]),
 );
 
+const NOTHING_COUNTED = { since: null, refusals: {}, lateReceipts: 0 };
+
 function presentState(seen: SeenCarrier | undefined) {
   const links = seen?.links ?? [];
   const total = (pick: (link: SeenCarrier["links"][number]) => number) =>
     links.reduce((sum, link) => sum + pick(link), 0);
-  const { refusals, lateReceipts } = seen?.lastHour ?? { refusals: {}, lateReceipts: 0 };
+  const { since, refusals, lateReceipts } = seen?.lastHour ?? NOTHING_COUNTED;
   const byCount = Object.entries(refusals)
     .map(([carrierCode, count]) => ({ carrierCode, count }))
     .toSorted((a, b) => b.count - a.count);
@@ -166,6 +168,7 @@ function presentState(seen: SeenCarrier | undefined) {
     submitsPerSecond: total(({ submitsPerSecond }) => submitsPerSecond),
     receiptsPerSecond: total(({ receiptsPerSecond }) => receiptsPerSecond),
     responseMs: presentLatency(links.find(({ responseMs }) => responseMs)?.responseMs ?? null),
+    countedSince: since,
     refusals: byCount,
     lateReceipts,
     seenAt: seen?.seenAt?.toISOString() ?? null,

@@ -85,14 +85,17 @@ function together(
 function countsOf(reports: Report[]): Pick<SeenCarrier, "lastHour" | "seenAt"> {
   const refusals: Record<string, number> = {};
   let lateReceipts = 0;
+  let since: string | null = null;
   for (const { lastHour } of reports.map(({ state }) => state)) {
     lateReceipts += lastHour.lateReceipts;
+    // The youngest node's: what was before it may be missing. Both are ISO 8601 in UTC.
+    if (lastHour.since !== null && lastHour.since > (since ?? "")) since = lastHour.since;
     for (const [code, count] of Object.entries(lastHour.refusals))
       refusals[code] = (refusals[code] ?? 0) + count;
   }
   const times = reports.map(({ at }) => at.getTime());
   return {
-    lastHour: { refusals, lateReceipts },
+    lastHour: { since, refusals, lateReceipts },
     seenAt: times.length === 0 ? null : new Date(Math.max(...times)),
   };
 }

@@ -5,7 +5,7 @@ import { lastHour } from "./last-hour.ts";
 
 const MINUTE_MS = 60_000;
 
-test("what happened more than an hour ago is forgotten, each carrier for itself", () => {
+test("what happened more than an hour ago is forgotten, each carrier for itself, and who counts for less says since when", () => {
   const clock = manualClock();
   const hour = lastHour(clock);
   hour.refused("a", "0x0B");
@@ -15,13 +15,18 @@ test("what happened more than an hour ago is forgotten, each carrier for itself"
   hour.refused("a", "0x58");
   hour.cameLate("b");
 
-  assert.deepEqual(hour.read("a"), { refusals: { "0x0B": 2, "0x58": 1 }, lateReceipts: 1 });
+  const since = "2026-11-15T09:30:00.000Z";
+  assert.deepEqual(hour.read("a"), { since, refusals: { "0x0B": 2, "0x58": 1 }, lateReceipts: 1 });
   clock.advance(30 * MINUTE_MS);
-  assert.deepEqual(hour.read("a"), { refusals: { "0x0B": 1, "0x58": 1 }, lateReceipts: 0 });
-  assert.deepEqual(hour.read("b"), { refusals: {}, lateReceipts: 1 });
+  assert.deepEqual(hour.read("a"), {
+    since: null,
+    refusals: { "0x0B": 1, "0x58": 1 },
+    lateReceipts: 0,
+  });
+  assert.deepEqual(hour.read("b"), { since: null, refusals: {}, lateReceipts: 1 });
   clock.advance(30 * MINUTE_MS);
-  assert.deepEqual(hour.read("a"), { refusals: {}, lateReceipts: 0 });
-  assert.deepEqual(hour.read("nobody"), { refusals: {}, lateReceipts: 0 });
+  assert.deepEqual(hour.read("a"), { since: null, refusals: {}, lateReceipts: 0 });
+  assert.deepEqual(hour.read("nobody"), { since: null, refusals: {}, lateReceipts: 0 });
 });
 
 test("a carrier that invents codes for ever cannot grow what is kept, and the frequent ones are told", () => {

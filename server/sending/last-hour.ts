@@ -2,6 +2,8 @@ import { type Clock, MINUTE_MS } from "#platform";
 
 /** What this node has recorded of a carrier within the last hour. */
 export type CarrierHour = {
+  /** When it began to count, if that is less than an hour ago: before that it knows nothing. */
+  since: string | null;
   /** Refused submits by the carrier's code, the most frequent. */
   refusals: Record<string, number>;
   /** Receipts whose message had ended before they came: kept, and they changed nothing. */
@@ -19,6 +21,7 @@ const TOLD_CODES = 30;
 /** Counts by the minute and forgets after sixty. In memory: a node that restarts begins anew. */
 export function lastHour(clock: Clock) {
   const carriers = new Map<string, Minute[]>();
+  const [began, beganMs] = [clock.now().toISOString(), clock.monotonicMs()];
   const now = () => Math.floor(clock.monotonicMs() / MINUTE_MS);
   const fresh = (carrierId: string) =>
     (carriers.get(carrierId) ?? []).filter(({ minute }) => minute > now() - MINUTES);
@@ -47,7 +50,9 @@ export function lastHour(clock: Clock) {
         refusals.set(code, (refusals.get(code) ?? 0) + count);
       const told = [...refusals].toSorted(([, a], [, b]) => b - a).slice(0, TOLD_CODES);
       const lateReceipts = minutes.reduce((sum, minute) => sum + minute.lateReceipts, 0);
-      return { refusals: Object.fromEntries(told), lateReceipts };
+      const isYoung = clock.monotonicMs() - beganMs < MINUTES * MINUTE_MS;
+      const since = isYoung ? began : null;
+      return { since, refusals: Object.fromEntries(told), lateReceipts };
     },
   };
 }

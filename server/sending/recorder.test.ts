@@ -167,8 +167,11 @@ test("refusals by the carrier's code, and receipts that come after the end, are 
   const inTime = record.lastHour(carrierId);
   await record.receipt({ receipt: rejection(carrierId), at });
 
-  assert.deepEqual(inTime, { refusals: { "0x58": 1 }, lateReceipts: 0 });
-  assert.deepEqual(record.lastHour(carrierId), { refusals: { "0x58": 1 }, lateReceipts: 1 });
+  assert.partialDeepStrictEqual(inTime, { refusals: { "0x58": 1 }, lateReceipts: 0 });
+  assert.partialDeepStrictEqual(record.lastHour(carrierId), {
+    refusals: { "0x58": 1 },
+    lateReceipts: 1,
+  });
 });
 
 test("of a segment handed over twice, a failure told twice counts once", async () => {

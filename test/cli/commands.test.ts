@@ -216,7 +216,7 @@ test("a carrier that allows one bind is up as long as the service holds it, and 
   const args = words`carrier add once --smpp ${`127.0.0.1:${smsc.port}`} --system-id x --password-stdin`;
   const added = await callPosthorn(args, { environment, input: "secret" });
   const { carrierId } = JSON.parse(added.stdout) as { carrierId: string };
-  const lastHour = { refusals: {}, lateReceipts: 0 };
+  const lastHour = { since: null, refusals: {}, lateReceipts: 0 };
   const state = { state: "up", links: [{ state: "bound", problem: null }], lastHour };
   await db.query(sql`
     insert into carrier_states (carrier_id, node_id, state, at)

@@ -100,6 +100,11 @@ function CarrierCard({ carrier }: { carrier: Carrier }) {
             {carrier.lateReceipts > 0 && text.lateReceiptsHint}
           </Fact>
         </SimpleGrid>
+        {carrier.countedSince && (
+          <Text size="xs" c="dimmed" mt={-12}>
+            {text.countedSince} <Time at={carrier.countedSince} form="relative" />
+          </Text>
+        )}
         <Links carrier={carrier} />
         <CarrierActions carrier={carrier} />
       </Stack>
