@@ -14,6 +14,7 @@ export const messagesText = {
   sender: "Sender",
   any: "Any",
   fromConsole: "Dashboard, no key",
+  reason: (code: string) => code.toLowerCase().replaceAll("_", " "),
   columns: {
     status: "Status",
     recipient: "Recipient",

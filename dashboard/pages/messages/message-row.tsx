@@ -35,14 +35,27 @@ function FirstWords({ row }: { row: ConsoleMessage }) {
   return row.message.text.slice(0, 120);
 }
 
+/** Why a message ended as its badge says. */
+function Reason({ row: { message } }: { row: ConsoleMessage }) {
+  if (!message.error) return null;
+  return (
+    <Text span size="xs" c="dimmed">
+      {text.reason(message.error.code)}
+    </Text>
+  );
+}
+
 export const COLUMNS: Column<ConsoleMessage>[] = [
   {
     name: "status",
     header: text.columns.status,
     cell: (row) => (
-      <MessageLink row={row}>
-        <StatusBadge status={row.message.status} />
-      </MessageLink>
+      <Stack gap={2}>
+        <MessageLink row={row}>
+          <StatusBadge status={row.message.status} />
+        </MessageLink>
+        <Reason row={row} />
+      </Stack>
     ),
   },
   {
@@ -84,9 +97,12 @@ export function CompactMessage({ row }: { row: ConsoleMessage }) {
   return (
     <Stack gap={4}>
       <Group justify="space-between" wrap="nowrap" gap="xs">
-        <MessageLink row={row}>
-          <StatusBadge status={row.message.status} />
-        </MessageLink>
+        <Group gap="xs">
+          <MessageLink row={row}>
+            <StatusBadge status={row.message.status} />
+          </MessageLink>
+          <Reason row={row} />
+        </Group>
         <Text span size="sm">
           <Time at={row.message.createdAt} />
         </Text>

@@ -1,5 +1,6 @@
 import { Group, Paper, SimpleGrid, Skeleton, Stack, Text, Title } from "@mantine/core";
 import type { ReactNode } from "react";
+import { deliveryErrors } from "../../../contract/errors.ts";
 import { formatNumber } from "../../format.ts";
 import type { RangeSearch } from "../../range.ts";
 import { useAccount } from "../../session.ts";
@@ -24,6 +25,9 @@ function Panel({ title, children }: { title: string; children: ReactNode }) {
   );
 }
 
+const MOST_ERRORS = 5;
+
+/** The most frequent first, each with what it means and what to do. */
 export function Errors({ query }: Props) {
   const { accountId } = useAccount();
   const errors = useRead(
@@ -33,6 +37,8 @@ export function Errors({ query }: Props) {
   );
   const { range, from, to } = query as RangeSearch;
   const inRange = from && to ? { from, to } : { range };
+  const ranked = errors.data?.data ?? [];
+  const all = ranked.reduce((sum, { count }) => sum + count, 0);
   return (
     <Panel title={text.errors}>
       {errors.failure && !errors.data && (
@@ -42,14 +48,22 @@ export function Errors({ query }: Props) {
         <Skeleton height={104} role="status" aria-label={words.loading} />
       )}
       {errors.data?.data.length === 0 && <Text size="sm">{text.noErrors}</Text>}
-      <Stack gap={6}>
-        {errors.data?.data.slice(0, 8).map(({ code, count }) => (
-          <Group key={code} justify="space-between" wrap="nowrap" fz="sm">
-            <TextLink to="/messages" search={{ ...inRange, errorCode: [code] }} fz="inherit">
-              {code}
-            </TextLink>
-            <span className={classes["count"]}>{formatNumber(count)}</span>
-          </Group>
+      <Stack gap="sm">
+        {ranked.slice(0, MOST_ERRORS).map(({ code, count }) => (
+          <div key={code}>
+            <Group justify="space-between" wrap="nowrap" fz="sm">
+              <TextLink to="/messages" search={{ ...inRange, errorCode: [code] }} fz="inherit">
+                {code}
+              </TextLink>
+              <span className={classes["count"]}>
+                {text.share(formatNumber(count), Math.round((count / all) * 100))}
+              </span>
+            </Group>
+            <div className={classes["share"]} style={{ width: `${(count / all) * 100}%` }} />
+            <Text size="xs" c="dimmed">
+              {deliveryErrors[code].message} {deliveryErrors[code].fix}
+            </Text>
+          </div>
         ))}
       </Stack>
     </Panel>
