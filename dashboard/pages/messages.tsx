@@ -19,6 +19,7 @@ import { Pager } from "../ui/pager.tsx";
 import { ReasonedLink } from "../ui/reasoned.tsx";
 import { useBounds } from "../ui/use-bounds.ts";
 import { useCursorFallback } from "../ui/use-cursor-fallback.ts";
+import { useIsPhone } from "../ui/use-phone.ts";
 import { useRead } from "../use-read.ts";
 import { MessageFilters, useFiltersInWords } from "./messages/filters.tsx";
 import { cleared, isFiltered, type MessagesSearch, withoutMarks } from "./messages/search.ts";
@@ -43,6 +44,8 @@ export function MessagesPage() {
     // Not under an open message; what came meanwhile is put in when it closes.
     isLive: search.live === "on" && search.id === undefined,
   });
+  const isPhone = useIsPhone();
+  const csv = <CsvButton address={csvAddress(input)} />;
   const turn = (turned: PageSearch) =>
     void navigate({ search: (old) => present({ ...old, ...turned, at: bounds.at }) });
   const open = (id: string) =>
@@ -60,11 +63,13 @@ export function MessagesPage() {
       title={text.title}
       about={account.name}
       hasTimes={!isNothingYet}
-      actions={!isNothingYet && <CsvButton address={csvAddress(input)} />}
+      actions={!isNothingYet && !isPhone && csv}
     >
       {!isNothingYet && (
         <MessageFilters
           search={search}
+          bar={<ListBar search={search} newCount={live.newCount} onShowNew={live.showNew} />}
+          csv={csv}
           onChange={(change, isTyping = false) =>
             void navigate({
               search: (old) => present({ ...old, cursor: undefined, ...change }),
@@ -73,9 +78,6 @@ export function MessagesPage() {
             })
           }
         />
-      )}
-      {!isNothingYet && (
-        <ListBar search={search} newCount={live.newCount} onShowNew={live.showNew} />
       )}
       <Listing
         label={text.title}

@@ -50,7 +50,7 @@ export const messagesText = {
 
 export const filterText = {
   remove: (filter: string) => `Remove the filter ${filter}`,
-  filters: "Filters",
+  filters: (count: number) => (count === 0 ? "Filters" : `Filters (${count})`),
   active: "Active filters",
   range: "Range",
   all: "All time",

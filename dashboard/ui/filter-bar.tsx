@@ -10,22 +10,29 @@ type Props = {
   first?: ReactNode;
   /** On a phone, behind a button: the list is what people came for. */
   children: ReactNode;
+  /** How many are in force, for the button that hides them. */
+  count?: number;
+  /** Below them; on a phone behind the same button. */
+  more?: ReactNode;
   /** At the other end, such as a download; on a phone beside the button. */
   last?: ReactNode;
 };
 
-export function FilterBar({ first, children, last }: Props) {
+export function FilterBar({ first, children, count = 0, more, last }: Props) {
   const isPhone = useIsPhone();
   const [isOpen, filters] = useDisclosure(false);
   if (!isPhone) {
     return (
-      <Group justify="space-between" align="flex-end">
-        <Group gap="sm" align="flex-start">
-          {first}
-          {children}
+      <>
+        <Group justify="space-between" align="flex-end">
+          <Group gap="sm" align="flex-start">
+            {first}
+            {children}
+          </Group>
+          {last}
         </Group>
-        {last}
-      </Group>
+        {more}
+      </>
     );
   }
   return (
@@ -38,12 +45,15 @@ export function FilterBar({ first, children, last }: Props) {
           aria-expanded={isOpen}
           onClick={filters.toggle}
         >
-          {text.filters}
+          {text.filters(count)}
         </Button>
         {last}
       </Group>
       <Collapse expanded={isOpen}>
-        <Stack gap="sm">{children}</Stack>
+        <Stack gap="sm">
+          {children}
+          {more}
+        </Stack>
       </Collapse>
     </Stack>
   );

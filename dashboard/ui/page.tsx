@@ -2,6 +2,7 @@ import { Group, Stack, Text, Title } from "@mantine/core";
 import { useDocumentTitle } from "@mantine/hooks";
 import type { ReactNode } from "react";
 import { words } from "../text/words.ts";
+import classes from "./page.module.css";
 import { useZone } from "./zone.tsx";
 
 type Props = {
@@ -22,7 +23,7 @@ export function Page({ title, about, lead, hasTimes = false, actions, children }
   return (
     <Stack gap="lg">
       <Group justify="space-between" align="flex-start" gap="sm">
-        <div>
+        <div className={lead ? undefined : classes["head"]}>
           <Title order={1} size="h2">
             {title}
           </Title>

@@ -10,6 +10,7 @@ import { useAccount } from "../../session.ts";
 import { creditsText as text } from "../../text/credits.ts";
 import { words } from "../../text/words.ts";
 import { Empty, NoneSoFar } from "../../ui/empty.tsx";
+import { FilterBar } from "../../ui/filter-bar.tsx";
 import { FilterPills } from "../../ui/filter-pills.tsx";
 import { TextLink } from "../../ui/link.tsx";
 import { type Column, CompactFacts, Listing } from "../../ui/listing.tsx";
@@ -80,7 +81,23 @@ function LedgerFilters() {
   const csvMonth = search.month ?? monthOf(nowMs());
   return (
     <Stack gap="sm">
-      <Group justify="space-between" align="flex-end">
+      <FilterBar
+        count={[search.month, search.kind].filter(Boolean).length}
+        last={
+          <Button
+            component="a"
+            download
+            href={addressOf("GET /console/accounts/{accountId}/ledger.csv", {
+              params: { accountId },
+              query: { month: csvMonth },
+            })}
+            variant="default"
+            leftSection={<IconDownload size={16} aria-hidden />}
+          >
+            {text.csvOf(monthInWords(csvMonth))}
+          </Button>
+        }
+      >
         <Group align="flex-end" gap="md">
           <NativeSelect
             label={text.month}
@@ -108,19 +125,7 @@ function LedgerFilters() {
             </Group>
           </Chip.Group>
         </Group>
-        <Button
-          component="a"
-          download
-          href={addressOf("GET /console/accounts/{accountId}/ledger.csv", {
-            params: { accountId },
-            query: { month: csvMonth },
-          })}
-          variant="default"
-          leftSection={<IconDownload size={16} aria-hidden />}
-        >
-          {text.csvOf(monthInWords(csvMonth))}
-        </Button>
-      </Group>
+      </FilterBar>
       {search.messageId && (
         <FilterPills
           filters={[

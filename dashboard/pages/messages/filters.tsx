@@ -1,11 +1,13 @@
 import { Chip, Group, NativeSelect, Stack, Text, TextInput } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";
+import type { ReactNode } from "react";
 import { useAccount, useDenial } from "../../session.ts";
 import { messagesText as text } from "../../text/messages.ts";
 import { type ActiveFilter, FilterPills } from "../../ui/filter-pills.tsx";
 import { FilterBar } from "../../ui/filter-bar.tsx";
 import { RangePicker, rangeInWords } from "../../ui/range-picker.tsx";
 import { TypedFilter } from "../../ui/typed-filter.tsx";
+import { useIsPhone } from "../../ui/use-phone.ts";
 import { useTyped } from "../../ui/use-typed.ts";
 import { useZone } from "../../ui/zone.tsx";
 import { useRead } from "../../use-read.ts";
@@ -18,11 +20,30 @@ type Props = {
   onChange: (change: Partial<MessagesSearch>, isTyping?: boolean) => void;
 };
 
-export function MessageFilters({ search, onChange }: Props) {
+type FilterProps = Props & {
+  /** What comes after the filters: on a phone, beside the button that hides them. */
+  bar: ReactNode;
+  /** On a phone, behind that button. */
+  csv: ReactNode;
+};
+
+export function MessageFilters({ search, onChange, bar, csv }: FilterProps) {
   const keys = useKeyNames();
+  const isPhone = useIsPhone();
+  const active = useActiveFilters({ search, onChange }, keys);
   return (
     <Stack gap="sm">
-      <FilterBar first={<SearchBox search={search} onChange={onChange} />}>
+      <FilterBar
+        first={<SearchBox search={search} onChange={onChange} />}
+        count={active.length}
+        more={
+          <>
+            <StatusChips search={search} onChange={onChange} />
+            {isPhone && csv}
+          </>
+        }
+        last={isPhone && bar}
+      >
         <RangePicker
           range={search}
           onChange={(range) =>
@@ -57,27 +78,33 @@ export function MessageFilters({ search, onChange }: Props) {
           onTyped={(sender) => onChange({ sender }, true)}
         />
       </FilterBar>
-      <Chip.Group
-        multiple
-        value={search.status ?? []}
-        onChange={(chosen) => {
-          const status = STATUSES.filter((each) => chosen.includes(each));
-          onChange({ status: status.length > 0 ? status : undefined });
-        }}
-      >
-        <Group gap="xs" role="group" aria-label={text.status}>
-          {STATUSES.map((status) => (
-            <Chip key={status} value={status} size="xs" variant="outline">
-              {status}
-            </Chip>
-          ))}
-        </Group>
-      </Chip.Group>
       <FilterPills
-        filters={useActiveFilters({ search, onChange }, keys)}
+        filters={active}
         onClear={() => onChange({ ...emptyFilters, ...cleared(search) })}
       />
+      {!isPhone && bar}
     </Stack>
+  );
+}
+
+function StatusChips({ search, onChange }: Props) {
+  return (
+    <Chip.Group
+      multiple
+      value={search.status ?? []}
+      onChange={(chosen) => {
+        const status = STATUSES.filter((each) => chosen.includes(each));
+        onChange({ status: status.length > 0 ? status : undefined });
+      }}
+    >
+      <Group gap="xs" role="group" aria-label={text.status}>
+        {STATUSES.map((status) => (
+          <Chip key={status} value={status} size="xs" variant="outline">
+            {status}
+          </Chip>
+        ))}
+      </Group>
+    </Chip.Group>
   );
 }
 
