@@ -203,6 +203,13 @@ test("filters live in the address, Back walks them, and unknown ones leave it", 
   await page.locator(rows).nth(1).waitFor({ state: "detached" });
   assert.equal(page.url(), `${site.url}/messages?status=FAILED`);
   await tab.check("filtered");
+  await page.setViewportSize({ width: 375, height: 812 });
+  const [first] = await Promise.all([
+    page.locator(rows).first().boundingBox(),
+    page.getByRole("button", { name: "Filters (1)" }).waitFor(),
+  ]);
+  assert.ok(first && first.y < 812 / 2, "on a phone more than half of the screen is the list's");
+  await page.setViewportSize({ width: 1280, height: 800 });
   await page.getByRole("searchbox", { name: "Search" }).fill("no-such-order");
   await page.getByText("No messages match").waitFor();
   await tab.check("no match");
