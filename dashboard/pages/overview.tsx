@@ -1,13 +1,14 @@
-import { Alert, Grid, SimpleGrid, Skeleton, Stack } from "@mantine/core";
+import { Alert, Grid, Group, SimpleGrid, Skeleton, Stack } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { type LinkProps, useNavigate, useSearch } from "@tanstack/react-router";
-import { Suspense, useEffect, useState } from "react";
+import { Fragment, Suspense, useEffect, useState } from "react";
 import type { Alert as AlertData } from "#contract";
-import { formatNumber } from "../format.ts";
+import type { Answer } from "../api.ts";
+import { countOf, formatNumber } from "../format.ts";
 import type { RangeSearch } from "../range.ts";
 import { loadPart, part } from "../parts.ts";
-import { useAccount } from "../session.ts";
+import { useAccount, useMe } from "../session.ts";
 import { keep, readKept } from "../storage.ts";
 import { overviewText as text } from "../text/overview.ts";
 import { words } from "../text/words.ts";
@@ -84,12 +85,61 @@ function Numbers({
   return (
     // Alerts stand above all else. What they would push down was only a shape, and begins anew.
     <Stack gap="lg" key={String(isKnown)}>
+      {summary.data && <Standing summary={summary.data} query={query} />}
       <Alerts alerts={summary.data?.alerts ?? []} />
       <Figures summary={summary} />
       <Suspense fallback={<ChartSkeletons />}>
         {isKnown ? <Charts query={query} onRange={onRange} /> : <ChartSkeletons />}
       </Suspense>
     </Stack>
+  );
+}
+
+type StandingProps = {
+  summary: Answer<"GET /console/accounts/{accountId}/stats/summary">;
+  query: StatsQuery;
+};
+
+/** How things stand, in one line: each part leads to where one sees more. */
+function Standing({ summary: { alerts, daysLeft }, query }: StandingProps) {
+  const { accountId } = useAccount();
+  const { isOperator } = useMe();
+  const webhooks = useRead(
+    "GET /console/accounts/{accountId}/stats/webhooks",
+    { params: { accountId }, query },
+    { keepsOld: true },
+  );
+  const retrying = webhooks.data?.retrying ?? 0;
+  const count = (kind: AlertData["kind"]) => alerts.filter((alert) => alert.kind === kind).length;
+  const [down, failing] = [count("carrier_down"), count("receiver_failing")];
+  const parts: [words: string, link: LinkProps][] = [];
+  if (isOperator)
+    parts.push([
+      down === 0 ? text.carriersUp : text.carriersDown(countOf(down, "carrier")),
+      { to: "/operator/carriers" },
+    ]);
+  parts.push([
+    failing === 0 ? text.receiversUp : text.receiversFailing(countOf(failing, "receiver")),
+    { to: "/webhooks", search: { tab: "hosts" } },
+  ]);
+  if (retrying > 0)
+    parts.push([
+      text.retrying(countOf(retrying, "event")),
+      { to: "/webhooks", search: { state: ["retrying"] } },
+    ]);
+  if (daysLeft !== null)
+    parts.push([text.creditsFor(countOf(daysLeft, "day")), { to: "/credits" }]);
+  return (
+    <Group gap="xs" role="group" aria-label={text.state} fz="sm">
+      {parts.map(([words, link], index) => (
+        <Fragment key={words}>
+          {index > 0 && <span aria-hidden>·</span>}
+          <TextLink {...link} fz="inherit">
+            {words}
+          </TextLink>
+        </Fragment>
+      ))}
+    </Group>
   );
 }
 
@@ -131,12 +181,16 @@ function ChartSkeletons() {
   );
 }
 
-const ALERT_LINKS: Record<AlertData["kind"], LinkProps> = {
-  credits_low: { to: "/credits" },
-  credits_gone: { to: "/credits" },
-  key_expiring: { to: "/keys", search: { state: "expires_soon" } },
-  deliveries_exhausted: { to: "/webhooks", search: { state: ["exhausted"] } },
-  carrier_down: { to: "/operator/carriers" },
+const ALERT_LINKS: Record<AlertData["kind"], (alert: AlertData) => LinkProps> = {
+  credits_low: () => ({ to: "/credits" }),
+  credits_gone: () => ({ to: "/credits" }),
+  key_expiring: () => ({ to: "/keys", search: { state: "expires_soon" } }),
+  receiver_failing: ({ subject }) => ({
+    to: "/webhooks",
+    search: { host: subject ?? "", state: ["waiting", "retrying"] },
+  }),
+  deliveries_exhausted: () => ({ to: "/webhooks", search: { state: ["exhausted"] } }),
+  carrier_down: () => ({ to: "/operator/carriers" }),
 };
 
 function Alerts({ alerts }: { alerts: AlertData[] }) {
@@ -155,7 +209,7 @@ function Alerts({ alerts }: { alerts: AlertData[] }) {
           icon={<IconAlertTriangle aria-hidden />}
         >
           {text.alertTexts[alert.kind](withCount(alert))}{" "}
-          <TextLink {...ALERT_LINKS[alert.kind]} underline="always">
+          <TextLink {...ALERT_LINKS[alert.kind](alert)} underline="always">
             {text.alertActions[alert.kind]}
           </TextLink>
         </Alert>

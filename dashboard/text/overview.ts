@@ -52,11 +52,20 @@ export const overviewText = {
   p95Short: "p95",
   charged: "Charged",
   refunded: "Refunded",
+  state: "How things stand",
+  carriersUp: "All carriers up",
+  carriersDown: (carriers: string) => `${carriers} down`,
+  receiversUp: "No receiver failing",
+  receiversFailing: (receivers: string) => `${receivers} failing`,
+  retrying: (events: string) => `${events} retrying`,
+  creditsFor: (days: string) => `Credits for ${days}`,
   alerts: "Needs attention",
   alertTexts: {
     credits_low: () => "Credits are low.",
     credits_gone: () => "No credits are left: nothing can be sent.",
     key_expiring: ({ subject }) => `The key ${subject} expires soon.`,
+    receiver_failing: ({ subject }) =>
+      `${subject} fails more often than not, and events wait for it.`,
     deliveries_exhausted: ({ subject, count }) =>
       count === 1
         ? "A webhook delivery is exhausted."
@@ -67,6 +76,7 @@ export const overviewText = {
     credits_low: "Open credits",
     credits_gone: "Open credits",
     key_expiring: "Open keys",
+    receiver_failing: "Open its deliveries",
     deliveries_exhausted: "Open deliveries",
     carrier_down: "Open carriers",
   } satisfies Record<Alert["kind"], string>,

@@ -3,7 +3,7 @@ import { type Alert, EXPIRES_SOON_DAYS } from "#contract";
 import { browseMessages, NO_MESSAGE_FILTER } from "#messages";
 import { type Clock, type Database, DAY_MS } from "#platform";
 import { listCarriers, readCarrierStates } from "#sending";
-import { countWaiting } from "#webhooks";
+import { countWaiting, listFailingHosts } from "#webhooks";
 import type { ConsoleHandlers, Person } from "./console-call.ts";
 import { readRate } from "./credit-handlers.ts";
 import { fieldProblem, judgeTime, refuseFields } from "./field-problems.ts";
@@ -161,7 +161,7 @@ async function findAlerts(
   { accountId, person, now }: { accountId: string; person: Person; now: Date },
 ): Promise<Alert[]> {
   const yesterday = new Date(now.getTime() - DAY_MS);
-  const [account, keys, { exhausted }, carriers] = await Promise.all([
+  const [account, keys, { exhausted }, receivers, carriers] = await Promise.all([
     findAccount(db, accountId),
     browseKeys(db, {
       accountId,
@@ -172,6 +172,7 @@ async function findAlerts(
       soonDays: EXPIRES_SOON_DAYS,
     }),
     readUse(db, accountId, yesterday),
+    listFailingHosts(db, accountId),
     person.isOperator ? carriersDown(db) : [],
   ]);
   const none = { subject: null, subjectId: null, count: null, at: null };
@@ -187,6 +188,8 @@ async function findAlerts(
       subjectId: key_id,
       at: expires_at?.toISOString() ?? null,
     });
+  for (const { origin } of receivers)
+    alerts.push({ ...none, kind: "receiver_failing", subject: origin, subjectId: origin });
   if (exhausted > 0) alerts.push({ ...none, kind: "deliveries_exhausted", count: exhausted });
   for (const { carrier_id, name } of carriers)
     alerts.push({ ...none, kind: "carrier_down", subject: name, subjectId: carrier_id });

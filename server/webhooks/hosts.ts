@@ -156,6 +156,24 @@ export function listHosts(db: Queryable, accountId: string): Promise<HostRow[]> 
      limit ${MAX_HOSTS}`);
 }
 
+const MAX_FAILING = 20;
+
+/** Those for which deliveries wait, and which failed more often within a day than not. */
+export function listFailingHosts(db: Queryable, accountId: string): Promise<{ origin: string }[]> {
+  return db.query<{ origin: string }>(sql`
+    select h.origin
+      from webhook_hosts h
+     where h.account_id = ${accountId}
+       and (select sum(t.failed) > sum(t.ok)
+              from webhook_host_hours t
+             where t.account_id = h.account_id and t.host_key = h.host_key
+               and t.hour > clock_timestamp() - interval '24 hours')
+       and exists (select from webhook_deliveries w
+                    where w.host_key = h.host_key and w.account_id = h.account_id)
+     order by h.last_at desc
+     limit ${MAX_FAILING}`);
+}
+
 /** Forgets hours older than a day, and hosts that nothing was sent to for as long as attempts are kept. */
 export async function sweepHosts(db: Queryable, keepDays: number): Promise<void> {
   await db.query(sql`

@@ -37,7 +37,7 @@ export {
 } from "./describe-deliveries.ts";
 export { type FollowedEvent, followEvents } from "./follow.ts";
 export { type Forwarded, forwarder } from "./forward.ts";
-export { listHosts } from "./hosts.ts";
+export { listFailingHosts, listHosts } from "./hosts.ts";
 export { countSelected, isReplayable, replayDelivery, replaySelected } from "./replay.ts";
 export { observeWebhooks } from "./observe.ts";
 export { keepAttemptDays, keepAttempts, sweepFollowed } from "./retention.ts";

@@ -181,7 +181,7 @@ test("a range in years that no table can hold is refused", async () => {
   }
 });
 
-test("alerts name low credits and keys that expire, and progress ticks step by step", async () => {
+test("alerts name low credits, keys that expire and receivers that fail, and progress ticks step by step", async () => {
   await using console = await startConsole();
   const owner = await console.member("owner");
   const A = `/console/accounts/${console.accountId}`;
@@ -210,6 +210,21 @@ test("alerts name low credits and keys that expire, and progress ticks step by s
     hasInvited: true,
   });
   await owner.call("PATCH", A, { version: 1, lowCredits: 5_000 });
+  assert.deepEqual(await alerts(), ["credits_low", "key_expiring"]);
+  // Both have failed more often than not, and only for the first something waits.
+  await console.db.query(sql`
+    with hosts as (
+      insert into webhook_hosts (account_id, host_key, origin, health, since, last_at)
+      select ${console.accountId}, key, 'https://' || key || '.example.com', 'failing', now(), now()
+        from generate_series(1, 2) key
+    ), hours as (
+      insert into webhook_host_hours (account_id, host_key, hour, ok, failed)
+      select ${console.accountId}, key, now(), 2, 3 from generate_series(1, 2) key
+    )
+    insert into webhook_deliveries (message_id, sequence, account_id, host_key, created_at, next_at)
+    values (${ids[0]}, 1, ${console.accountId}, 1, now(), now())`);
+  assert.deepEqual(await alerts(), ["credits_low", "key_expiring", "receiver_failing"]);
+  await console.db.query(sql`update webhook_host_hours set ok = 3`);
   assert.deepEqual(await alerts(), ["credits_low", "key_expiring"]);
 });
 
