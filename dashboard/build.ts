@@ -33,16 +33,20 @@ export async function buildDashboard(): Promise<Built> {
 /** Built aside and put in place whole: a build that is killed leaves the old one. */
 async function build(sources: string): Promise<void> {
   const aside = await mkdtemp(join(CACHE, "dashboard-"));
-  const { build: viteBuild } = await import("vite");
-  await viteBuild({
-    configFile: join(HOME, "vite.config.ts"),
-    logLevel: "warn",
-    build: { outDir: aside, emptyOutDir: true },
-  });
-  await compressAll(aside);
-  await writeFile(join(aside, STAMP), sources);
-  await rm(DIST, { recursive: true, force: true });
-  await rename(aside, DIST);
+  try {
+    const { build: viteBuild } = await import("vite");
+    await viteBuild({
+      configFile: join(HOME, "vite.config.ts"),
+      logLevel: "warn",
+      build: { outDir: aside, emptyOutDir: true },
+    });
+    await compressAll(aside);
+    await writeFile(join(aside, STAMP), sources);
+    await rm(DIST, { recursive: true, force: true });
+    await rename(aside, DIST);
+  } finally {
+    await rm(aside, { recursive: true, force: true });
+  }
 }
 
 async function isBuiltFrom(sources: string): Promise<boolean> {

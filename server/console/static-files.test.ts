@@ -6,6 +6,8 @@ import { test } from "node:test";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { createHttpServer } from "#http";
 import { createMetrics, silentLog, systemClock } from "#platform";
+import { problemOf } from "../../test/support/answers.ts";
+import { eventually } from "../../test/support/eventually.ts";
 import { manualClock } from "../../test/support/manual-clock.ts";
 import { PAGES, serveStaticFiles } from "./static-files.ts";
 
@@ -130,8 +132,13 @@ test("pages that could not be built are said to be missing, and built again soon
 
   const missing = [await site.get("/"), await site.get("/messages")];
   assert.equal(site.builds(), 1, "not for every request");
+  problemOf(await site.get("/wp-login.php"), "NOT_FOUND");
   clock.advance(10_000);
-  const built = await site.get("/");
+  missing.push(await site.get("/"));
+  const built = await eventually("it is built", async () => {
+    const answer = await site.get("/");
+    return answer.statusCode !== 503 && answer;
+  });
 
   for (const { statusCode, body } of missing) {
     assert.equal(statusCode, 503);

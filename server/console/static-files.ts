@@ -51,12 +51,13 @@ export function serveStaticFiles(app: FastifyInstance, deps: SiteDeps): void {
     if (request.method !== "GET" && request.method !== "HEAD") return false;
     const [, first = ""] = path.split("/", 2);
     if (first === "v1" || first === "console") return false;
+    const isPage = path === "/" || PAGES.has(first);
     const site = await currentSite();
-    if (!site) return sayUnbuilt(reply);
+    if (!site) return isPage ? sayUnbuilt(reply) : false;
     const { index, files } = site;
     const file = files.get(path);
     if (file) return sendFile(request, reply, { file, path });
-    if (path === "/" || PAGES.has(first)) return sendPage(reply, index);
+    if (isPage) return sendPage(reply, index);
     if (first === "assets" || !isBrowser(request)) return false;
     return sendPage(reply.code(404), index);
   });
@@ -66,11 +67,13 @@ export function serveStaticFiles(app: FastifyInstance, deps: SiteDeps): void {
 export type Pages = () => Promise<string>;
 type SiteDeps = { pages: Pages; clock: Clock; log: Log };
 
-/** A build that failed is tried again, as somebody may have mended it; each try is a process. */
-const AGAIN_AFTER_S = 10;
+/** A build that failed is tried again, as somebody may have mended it; less and less often, as it costs much. */
+const AGAIN_AFTER_MS = 10_000;
+const LONGEST_WAIT_MS = 600_000;
 
-/** The site as it was built; undefined after a build that failed. */
+/** The site as it was built; undefined after a build that failed, also while it is tried again. */
 function keepSite({ pages, clock, log }: SiteDeps): () => Promise<Site | undefined> {
+  let waitMs = AGAIN_AFTER_MS;
   let againAtMs = Infinity;
   let site = read();
 
@@ -78,7 +81,8 @@ function keepSite({ pages, clock, log }: SiteDeps): () => Promise<Site | undefin
     try {
       return await readSite(await pages());
     } catch (error) {
-      againAtMs = clock.monotonicMs() + AGAIN_AFTER_S * 1_000;
+      againAtMs = clock.monotonicMs() + waitMs;
+      waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS);
       // Who stops the service ends the build too.
       if (!(error instanceof Error && error.name === "AbortError"))
         log.error({ error }, "the dashboard could not be built; npm run build says why");
@@ -89,7 +93,9 @@ function keepSite({ pages, clock, log }: SiteDeps): () => Promise<Site | undefin
   return () => {
     if (clock.monotonicMs() >= againAtMs) {
       againAtMs = Infinity;
-      site = read();
+      void read().then((anew) => {
+        if (anew) site = Promise.resolve(anew);
+      });
     }
     return site;
   };
@@ -99,7 +105,7 @@ async function sayUnbuilt(reply: FastifyReply): Promise<true> {
   await reply
     .code(503)
     .type("text/plain; charset=utf-8")
-    .headers({ "cache-control": "no-store", "retry-after": String(AGAIN_AFTER_S) })
+    .headers({ "cache-control": "no-store", "retry-after": String(AGAIN_AFTER_MS / 1000) })
     .send("The dashboard is not built. In the folder of Posthorn, run: npm run build\n");
   return true;
 }

@@ -31,8 +31,10 @@ export async function holdsAnotherKey(
   { dataDir }: Folder,
   secretKey: Secret | undefined,
 ): Promise<boolean> {
-  if (!secretKey || !(await hasKeyFile({ dataDir }))) return false;
-  const [given, kept] = [secretKey.reveal(), await readFile(join(dataDir, KEY_FILE), "utf8")];
+  // One that is not there, or that only the service may read, cannot be compared.
+  const kept = await readFile(join(dataDir, KEY_FILE), "utf8").catch(() => undefined);
+  if (!secretKey || kept === undefined) return false;
+  const given = secretKey.reveal();
   return !Buffer.from(given, "base64").equals(Buffer.from(kept, "base64"));
 }
 
