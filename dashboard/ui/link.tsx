@@ -1,4 +1,5 @@
 import { Anchor, type AnchorProps, Button, type ButtonProps } from "@mantine/core";
+import { useMergedRef } from "@mantine/hooks";
 import { createLink } from "@tanstack/react-router";
 import type { ComponentProps } from "react";
 
@@ -9,8 +10,13 @@ export const TextLink = createLink(
   ),
 );
 
-export const ButtonLink = createLink(
-  (props: ButtonProps & Omit<ComponentProps<"a">, keyof ButtonProps>) => (
-    <Button<"a"> component="a" {...props} />
-  ),
-);
+type ButtonLinkProps = ButtonProps & Omit<ComponentProps<"a">, keyof ButtonProps>;
+
+export const ButtonLink = createLink(({ autoFocus, ref, ...props }: ButtonLinkProps) => (
+  <Button<"a"> component="a" {...props} ref={useMergedRef(ref, autoFocus ? takeFocus : null)} />
+));
+
+/** What `autoFocus` means, which React heeds on controls but not on links. */
+function takeFocus(link: HTMLAnchorElement | null): void {
+  link?.focus();
+}

@@ -154,7 +154,7 @@ test("who changes a text whose answer was lost is told that it was sent, and can
   assert.deepEqual(await texts(), [{ text: "First" }]);
   await tab.check("sent before");
   await page.getByRole("button", { name: "Send for 1 credit" }).click();
-  await page.getByRole("link", { name: "Write another" }).waitFor();
+  await tab.focusIs("Write another");
 
   assert.deepEqual(await texts(), [{ text: "First" }, { text: "Second" }]);
 });
