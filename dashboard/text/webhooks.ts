@@ -1,4 +1,5 @@
 import type { WebhookDelivery } from "#contract";
+import type { ReceiverHealth } from "../pages/webhooks/receiver-health.ts";
 
 export const webhooksText = {
   title: "Webhooks",
@@ -103,15 +104,23 @@ export const hostsText = {
     health: "Health",
     rate: "Success, 24 h",
     p95: "p95",
-    waiting: "Waiting",
+    waiting: "Not delivered yet",
     lastSuccess: "Last success",
   },
   health: {
-    proven: "Healthy",
-    unproven: "New",
+    healthy: "Healthy",
+    unsteady: "Unsteady",
     failing: "Failing",
-    slow: "Slow",
-    open: "Paused after failures",
+    down: "Down",
+    idle: "Not called",
+  } satisfies Record<ReceiverHealth, string>,
+  /** What Posthorn does about it at this moment. */
+  limits: {
+    proven: "",
+    unproven: "calls limited",
+    failing: "calls limited",
+    slow: "slow: calls limited",
+    open: "paused: only probed",
   },
   counts: (good: string, all: string) => `${good} of ${all} attempts`,
   notEnough: "not enough data",

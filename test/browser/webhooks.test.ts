@@ -175,6 +175,12 @@ test("whatever a receiver answers is told in the right words, with its timings a
   }
 
   assert.equal(await page.locator("img[src=x]").count(), 0);
+  await page.getByRole("tab", { name: "Receivers" }).click();
+  const refusing = page.getByRole("row", { name: "http://127.0.0.1:4 " });
+  await refusing.getByText("Down").waitFor();
+  await refusing.getByRole("link").click();
+  await page.getByRole("button", { name: "Remove the filter State: Waiting, Retrying" }).waitFor();
+  assert.equal(await rows(page).count(), 2, "its deliveries that wait");
 });
 
 test("one delivery is replayed with the same id and bytes and a valid signature, and its button keeps the focus; of too many the most is told", async () => {

@@ -1,16 +1,15 @@
 import { Badge, Group, Stack, Text, Tooltip } from "@mantine/core";
 import { IconWorldWww } from "@tabler/icons-react";
-import type { Answer } from "../../api.ts";
 import { formatDuration, formatNumber, formatRate } from "../../format.ts";
 import { useAccount } from "../../session.ts";
 import { hostsText as text } from "../../text/webhooks.ts";
 import { words } from "../../text/words.ts";
 import { Empty } from "../../ui/empty.tsx";
+import { TextLink } from "../../ui/link.tsx";
 import { type Column, CompactFacts, Listing } from "../../ui/listing.tsx";
 import { Time } from "../../ui/time.tsx";
 import { useRead } from "../../use-read.ts";
-
-type Host = Answer<"GET /console/accounts/{accountId}/webhook-hosts">["data"][number];
+import { healthOf, type Receiver, type ReceiverHealth } from "./receiver-health.ts";
 
 /** Each receiver with how it fares. */
 export function Hosts() {
@@ -56,23 +55,40 @@ export function Hosts() {
   );
 }
 
-const HEALTH_COLOR: Record<Host["health"], string> = {
-  proven: "teal",
-  unproven: "gray",
-  failing: "red",
-  slow: "yellow",
-  open: "red",
+const HEALTH_COLOR: Record<ReceiverHealth, string> = {
+  healthy: "teal",
+  unsteady: "yellow",
+  failing: "orange",
+  down: "red",
+  idle: "gray",
 };
 
-function Health({ row }: { row: Host }) {
+function Health({ row }: { row: Receiver }) {
+  const health = healthOf(row);
   return (
-    <Badge variant="dot" color={HEALTH_COLOR[row.health]}>
-      {text.health[row.health]}
-    </Badge>
+    <Stack gap={0} align="flex-start">
+      <Badge variant="dot" color={HEALTH_COLOR[health]}>
+        {text.health[health]}
+      </Badge>
+      {health !== "idle" && (
+        <Text span size="xs" c="dimmed">
+          {text.limits[row.health]}
+        </Text>
+      )}
+    </Stack>
   );
 }
 
-function Rate({ row: { succeeded, failed } }: { row: Host }) {
+function Waiting({ row: { host, waiting } }: { row: Receiver }) {
+  if (waiting === 0) return formatNumber(0);
+  return (
+    <TextLink to="/webhooks" search={{ host, state: ["waiting", "retrying"] }}>
+      {formatNumber(waiting)}
+    </TextLink>
+  );
+}
+
+function Rate({ row: { succeeded, failed } }: { row: Receiver }) {
   const all = succeeded + failed;
   return (
     <Tooltip label={text.counts(formatNumber(succeeded), formatNumber(all))}>
@@ -83,7 +99,7 @@ function Rate({ row: { succeeded, failed } }: { row: Host }) {
   );
 }
 
-const COLUMNS: Column<Host>[] = [
+const COLUMNS: Column<Receiver>[] = [
   { name: "host", header: text.columns.host, isLong: true, cell: ({ host }) => host },
   { name: "health", header: text.columns.health, cell: (row) => <Health row={row} /> },
   { name: "rate", header: text.columns.rate, cell: (row) => <Rate row={row} /> },
@@ -97,7 +113,7 @@ const COLUMNS: Column<Host>[] = [
     name: "waiting",
     header: text.columns.waiting,
     isNumber: true,
-    cell: ({ waiting }) => formatNumber(waiting),
+    cell: (row) => <Waiting row={row} />,
   },
   {
     name: "lastSuccess",

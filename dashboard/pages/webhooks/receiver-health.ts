@@ -1,0 +1,25 @@
+import type { Answer } from "../../api.ts";
+
+export type Receiver = Answer<"GET /console/accounts/{accountId}/webhook-hosts">["data"][number];
+
+export type ReceiverHealth = "healthy" | "unsteady" | "failing" | "down" | "idle";
+
+const HEALTHY_FROM = 0.95;
+const FAILING_BELOW = 0.5;
+
+/**
+ * How a receiver has done for a day: what limits calls to it knows only the last few, and little after
+ * a start. Where those all failed it is failing, whatever the day was like before.
+ */
+export function healthOf({
+  succeeded,
+  failed,
+  health,
+}: Pick<Receiver, "succeeded" | "failed" | "health">): ReceiverHealth {
+  const all = succeeded + failed;
+  if (all === 0) return "idle";
+  if (succeeded === 0) return "down";
+  const rate = succeeded / all;
+  if (rate < FAILING_BELOW || health === "failing" || health === "open") return "failing";
+  return rate < HEALTHY_FROM ? "unsteady" : "healthy";
+}
