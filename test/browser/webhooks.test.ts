@@ -168,6 +168,9 @@ test("whatever a receiver answers is told in the right words, with its timings a
     if (badge === "HTTP 500") {
       await first.getByText(html).waitFor();
       await first.getByText("x-test").waitFor();
+      await dialog(page)
+        .getByText(/^Attempt [2-7] of 7 /)
+        .waitFor();
       await tab.check("drawer");
     }
     await page.keyboard.press("Escape");
@@ -195,6 +198,8 @@ test("one delivery is replayed with the same id and bytes and a valid signature,
   await dialog(page).getByRole("button", { name: "Replay" }).click();
   await dialog(page).getByRole("region", { name: "Attempt 2" }).getByText("HTTP 200").waitFor();
   await dialog(page).locator("button:focus", { hasText: "Replay" }).waitFor();
+  const newest = dialog(page).getByRole("region").first();
+  assert.equal(await newest.getAttribute("aria-label"), "Attempt 2", "the newest comes first");
 
   const [first, again] = mine().filter(({ headers }) => headers["x-sms-event"] === "message.sent");
   assert.equal(again?.headers["webhook-id"], first?.headers["webhook-id"]);

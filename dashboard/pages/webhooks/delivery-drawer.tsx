@@ -3,6 +3,8 @@ import { IconRepeat, IconWebhookOff } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { type Answer, call, newIdempotencyKey } from "../../api.ts";
+import { useRelativeNow } from "../../clock.ts";
+import { formatRelative } from "../../format.ts";
 import { useAccount, useDenial } from "../../session.ts";
 import { webhooksText as text } from "../../text/webhooks.ts";
 import { CopyIcon } from "../../ui/copy-button.tsx";
@@ -10,6 +12,7 @@ import { Empty } from "../../ui/empty.tsx";
 import { FailureLine, FailurePanel } from "../../ui/failure-panel.tsx";
 import { TextLink } from "../../ui/link.tsx";
 import { RowButton } from "../../ui/reasoned.tsx";
+import { Time } from "../../ui/time.tsx";
 import { toast } from "../../ui/toasts.tsx";
 import { useAction } from "../../use-action.ts";
 import { askAgain, useRead } from "../../use-read.ts";
@@ -60,6 +63,7 @@ function DeliveryDetail({ delivery }: { delivery: Detail }) {
       <Text size="sm" c="dimmed">
         {text.stateMeaning[delivery.state]}
       </Text>
+      <NextAttempt delivery={delivery} />
       <Facts delivery={delivery} />
       <div>
         <Title order={2} size="h5" mb="xs">
@@ -79,10 +83,30 @@ function DeliveryDetail({ delivery }: { delivery: Detail }) {
         {text.attempts}
       </Title>
       {delivery.exchanges.length === 0 && <Text size="sm">{text.noAttempts}</Text>}
-      {delivery.exchanges.map((exchange) => (
+      {delivery.exchanges.toReversed().map((exchange) => (
         <Exchange key={exchange.attempt} exchange={exchange} />
       ))}
     </Stack>
+  );
+}
+
+function NextAttempt({ delivery }: { delivery: Detail }) {
+  const now = useRelativeNow();
+  const { state, nextAttemptAt, attempts, maxAttempts } = delivery;
+  if (state !== "retrying" && state !== "waiting") return null;
+  const attempt = text.nextAttempt(text.attemptsOf(attempts + 1, maxAttempts));
+  return (
+    <Text size="sm" fw={550}>
+      {nextAttemptAt === null ? (
+        text.isUnderWay(attempt)
+      ) : Date.parse(nextAttemptAt) <= now ? (
+        text.isDue(attempt)
+      ) : (
+        <>
+          {attempt} {formatRelative(nextAttemptAt, now)} (<Time at={nextAttemptAt} />)
+        </>
+      )}
+    </Text>
   );
 }
 
