@@ -208,8 +208,11 @@ test("one delivery is replayed with the same id and bytes and a valid signature,
   await page.keyboard.press("Escape");
   await dialog(page).waitFor({ state: "detached" });
   const before = mine().length;
-  for (const box of await page.getByRole("checkbox", { name: /^Select/ }).all()) await box.check();
-  const press = () => page.getByRole("button", { name: "Replay 2 deliveries selected" }).click();
+  await page.getByRole("checkbox", { name: "Select all on this page" }).check();
+  const selection = page.getByRole("region", { name: "Selection" });
+  await selection.getByText("2 selected").waitFor();
+  await tab.check("selected");
+  const press = () => selection.getByRole("button", { name: "Replay" }).click();
   const tooMany = JSON.stringify({ deliveryIds: Array.from({ length: 101 }, String) });
   await page.route("**/replays", (route) => route.continue({ postData: tooMany }));
   await press();

@@ -1,10 +1,8 @@
-import { Button, Group, Stack } from "@mantine/core";
+import { Button, Group, Stack, Text } from "@mantine/core";
 import { IconWebhook } from "@tabler/icons-react";
-import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Suspense, useState } from "react";
-import { call, type Input, newIdempotencyKey } from "../../api.ts";
-import { countOf } from "../../format.ts";
+import type { Input } from "../../api.ts";
 import { part } from "../../parts.ts";
 import type { Bounds } from "../../range.ts";
 import { type PageSearch, present } from "../../search.ts";
@@ -12,18 +10,16 @@ import { useAccount, useDenial } from "../../session.ts";
 import { webhooksText as text } from "../../text/webhooks.ts";
 import { words } from "../../text/words.ts";
 import { Empty, NoneSoFar } from "../../ui/empty.tsx";
-import { FailureLine } from "../../ui/failure-panel.tsx";
 import { Listing } from "../../ui/listing.tsx";
 import { NewRows } from "../../ui/new-rows.tsx";
 import { Pager } from "../../ui/pager.tsx";
 import { ReasonedButton } from "../../ui/reasoned.tsx";
-import { toast } from "../../ui/toasts.tsx";
 import { useBounds } from "../../ui/use-bounds.ts";
 import { useCursorFallback } from "../../ui/use-cursor-fallback.ts";
-import { useAction } from "../../use-action.ts";
-import { askAgain, useRead } from "../../use-read.ts";
+import { useRead } from "../../use-read.ts";
 import { DeliveryFilters, isFiltered } from "./delivery-filters.tsx";
 import type { WebhooksSearch } from "./search.ts";
+import { SelectionBar } from "./selection-bar.tsx";
 import { COLUMNS, CompactDelivery, selectColumn } from "./delivery-row.tsx";
 import { useLiveDeliveries } from "./use-live-deliveries.ts";
 
@@ -39,8 +35,9 @@ export function Deliveries() {
   const bounds = useBounds(search);
   const input = inputOf(accountId, search, bounds);
   const deliveries = useRead(LIST, input, { keepsOld: true });
+  const rows = deliveries.data?.data;
   const live = useLiveDeliveries(deliveries, input);
-  const isNothingYet = deliveries.data?.data.length === 0 && !isFiltered(search) && !search.cursor;
+  const isNothingYet = rows?.length === 0 && !isFiltered(search) && !search.cursor;
   useCursorFallback(deliveries.failure, () =>
     navigate({ search: ({ cursor: _, ...rest }) => rest, replace: true }),
   );
@@ -54,26 +51,14 @@ export function Deliveries() {
     void navigate({ search: (old) => present({ ...old, ...turned, at: bounds.at }) });
   const open = (id: string) =>
     void navigate({ search: (old) => ({ ...old, id }), resetScroll: false });
-  const toggle = (id: string) => {
-    const next = new Set(selected);
-    if (!next.delete(id)) next.add(id);
-    setSelected(next);
-  };
   return (
     <Stack gap="md">
       {!isNothingYet && <DeliveryFilters search={search} onChange={change} />}
       {!isNothingYet && (
-        <Group justify="space-between" mih={36}>
-          <div>
-            {selected.size > 0 && (
-              <ReplaySelected
-                // Another selection is another request, with a key of its own.
-                key={[...selected].join()}
-                ids={[...selected]}
-                onDone={() => setSelected(new Set())}
-              />
-            )}
-          </div>
+        <Group justify="space-between" mih={26}>
+          <Text span size="xs" c="dimmed">
+            {text.order}
+          </Text>
           <div role="status">
             <NewRows count={live.newCount} onShow={live.showNew} />
           </div>
@@ -81,8 +66,8 @@ export function Deliveries() {
       )}
       <Listing
         label={text.tabs.deliveries}
-        columns={[selectColumn(selected, toggle), ...COLUMNS]}
-        rows={deliveries.data?.data}
+        columns={[selectColumn({ rows, selected, onSelect: setSelected }), ...COLUMNS]}
+        rows={rows}
         rowId={({ deliveryId }) => deliveryId}
         failure={deliveries.failure}
         onRetry={deliveries.retry}
@@ -98,6 +83,9 @@ export function Deliveries() {
         onOpen={({ deliveryId }) => open(deliveryId)}
       />
       <Pager list={deliveries} search={search} onTurn={turn} />
+      {selected.size > 0 && (
+        <SelectionBar ids={[...selected]} onClear={() => setSelected(new Set())} />
+      )}
       <Suspense>
         {search.id && (
           <DeliveryDrawer
@@ -130,48 +118,6 @@ function inputOf(
     limit: limit && Number(limit),
   });
   return { params: { accountId }, query };
-}
-
-function ReplaySelected({ ids, onDone }: { ids: string[]; onDone: () => void }) {
-  const { accountId } = useAccount();
-  const client = useQueryClient();
-  const denial = useDenial("developer");
-  const [idempotencyKey, setIdempotencyKey] = useState(newIdempotencyKey);
-  const replay = useAction(async () => {
-    const { total } = await call(
-      "POST /console/accounts/{accountId}/replays",
-      { params: { accountId }, body: { deliveryIds: ids } },
-      { idempotencyKey },
-    );
-    if (total === ids.length) toast({ title: text.replayed, message: text.replayedHint });
-    else toast({ title: text.replayedSome(total, ids.length), message: text.replayedSomeHint });
-    askAgain(client, [LIST]);
-  });
-  async function send(): Promise<void> {
-    const outcome = await replay.run(undefined);
-    if (!outcome?.ok) return;
-    setIdempotencyKey(newIdempotencyKey());
-    onDone();
-  }
-  return (
-    <Stack gap="xs">
-      {replay.failure && (
-        <FailureLine failure={replay.failure}>
-          {replay.failure.details.map(({ message }) => message).join(" ")}
-        </FailureLine>
-      )}
-      <Group>
-        <ReasonedButton
-          reason={denial}
-          variant="default"
-          loading={replay.isRunning}
-          onClick={() => void send()}
-        >
-          {text.replaySelected(countOf(ids.length, "delivery", "deliveries"))}
-        </ReasonedButton>
-      </Group>
-    </Stack>
-  );
 }
 
 type NoneProps = {

@@ -40,24 +40,52 @@ function DeliveryLink({ row, children }: { row: WebhookDelivery; children: React
   );
 }
 
-export function selectColumn(
-  selected: ReadonlySet<string>,
-  toggle: (id: string) => void,
-): Column<WebhookDelivery> {
+type Selection = {
+  rows: WebhookDelivery[] | undefined;
+  selected: ReadonlySet<string>;
+  onSelect: (selected: ReadonlySet<string>) => void;
+};
+
+export function selectColumn({
+  rows = [],
+  selected,
+  onSelect,
+}: Selection): Column<WebhookDelivery> {
+  const onPage = rows.filter(({ isReplayable }) => isReplayable).map(idOf);
+  const isAll = onPage.length > 0 && onPage.every((id) => selected.has(id));
+  const isSome = onPage.some((id) => selected.has(id));
+  const set = (ids: string[], isTicked: boolean) => {
+    const next = new Set(selected);
+    for (const id of ids) {
+      if (isTicked) next.add(id);
+      else next.delete(id);
+    }
+    onSelect(next);
+  };
   return {
     name: "select",
-    header: text.columns.select,
+    header: (
+      <Checkbox
+        aria-label={text.selectPage}
+        checked={isAll}
+        indeterminate={isSome && !isAll}
+        disabled={onPage.length === 0}
+        onChange={() => set(onPage, !isAll)}
+      />
+    ),
     cell: (row) => (
       <Checkbox
         aria-label={text.select(row.event, row.host)}
         checked={selected.has(row.deliveryId)}
         disabled={!row.isReplayable}
         onClick={(event) => event.stopPropagation()}
-        onChange={() => toggle(row.deliveryId)}
+        onChange={(event) => set([row.deliveryId], event.currentTarget.checked)}
       />
     ),
   };
 }
+
+const idOf = ({ deliveryId }: WebhookDelivery) => deliveryId;
 
 export const COLUMNS: Column<WebhookDelivery>[] = [
   {
