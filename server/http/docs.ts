@@ -69,10 +69,15 @@ function servePage(
   );
 }
 
+/** Above what the library draws, in its colours; the first line tells it how much room that takes. */
+const BAR_STYLE = `:root{--scalar-custom-header-height:40px}
+.bar{position:sticky;top:0;z-index:20;box-sizing:border-box;height:40px;padding:0 20px;font:14px/39px system-ui,sans-serif;background:var(--scalar-background-1);border-bottom:1px solid var(--scalar-border-color)}
+.bar a{display:inline-block;color:var(--scalar-color-1)}`;
+
 const REFERENCE = `<!doctype html>
 <html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>API reference · Posthorn</title></head>
-<body><div id="app"></div><noscript><a href="/docs/api">The API reference as a plain page</a></noscript>
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>API reference · Posthorn</title><style>${BAR_STYLE}</style></head>
+<body><header class="bar"><a href="/">Back to the dashboard</a></header><div id="app"></div><noscript><a href="/docs/api">The API reference as a plain page</a></noscript>
 <script src="/docs/scalar.js"></script><script src="/docs/boot.js"></script></body>
 </html>`;
 
