@@ -19,14 +19,11 @@ import { stringifySearch } from "./search.ts";
 import { requireUser, waitsForSetup } from "./session.ts";
 import { RouteFailure } from "./shell/route-failure.tsx";
 
-const NotFound = page(() => import("./shell/not-found.tsx"), "NotFound");
-
 /** The whole site map. Each page is a file of its own, loaded when it is first opened. */
 const root = createRootRouteWithContext<{ client: QueryClient }>()({
   validateSearch: (raw: RawSearch): { account?: string } =>
     present({ account: readId(raw["account"]) }),
   search: { middlewares: [retainSearchParams(["account"])] },
-  notFoundComponent: NotFound,
 });
 
 const setup = createRoute({
@@ -209,6 +206,13 @@ const operatorAudit = createRoute({
   component: page(() => import("./pages/operator/audit.tsx"), "AuditPage"),
 });
 
+/** Whoever is not signed in learns nothing of which addresses there are. */
+const elsewhere = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/$",
+  component: page(() => import("./shell/not-found.tsx"), "NotFound"),
+});
+
 const tree = root.addChildren([
   setup,
   signIn,
@@ -235,6 +239,7 @@ const tree = root.addChildren([
       operatorQueue,
       operatorAudit,
     ]),
+    elsewhere,
   ]),
 ]);
 
@@ -249,7 +254,6 @@ export function createSiteRouter(client: QueryClient) {
     defaultPreload: "intent",
     defaultPendingMs: 150,
     scrollRestoration: true,
-    defaultNotFoundComponent: NotFound,
     defaultErrorComponent: RouteFailure,
   });
 }

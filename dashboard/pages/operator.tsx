@@ -4,7 +4,7 @@ import { useEffect, useRef } from "react";
 import type { OperatorStreamEvent } from "#contract";
 import { addressOf, type ReadRoute } from "../api.ts";
 import { useMe } from "../session.ts";
-import { NothingHere } from "../shell/not-found.tsx";
+import { NotFound } from "../shell/not-found.tsx";
 import { useStream } from "../shell/stream.ts";
 import { operatorText as text } from "../text/operator.ts";
 import { Page } from "../ui/page.tsx";
@@ -23,7 +23,7 @@ const SECTIONS = [
 
 /** To all but operators, these pages do not exist. */
 export function OperatorPage() {
-  return useMe().isOperator ? <Sections /> : <NothingHere />;
+  return useMe().isOperator ? <Sections /> : <NotFound />;
 }
 
 function Sections() {

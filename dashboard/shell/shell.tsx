@@ -10,6 +10,7 @@ import { useKeptFocus } from "../ui/kept-focus.ts";
 import { Header } from "./header.tsx";
 import { LiveProvider, useIsLive } from "./live.tsx";
 import { Navigation } from "./navigation.tsx";
+import { OpenSearch } from "./open-search.ts";
 import classes from "./shell.module.css";
 import { useSiteShortcuts } from "./site-shortcuts.ts";
 
@@ -43,7 +44,9 @@ function Frame() {
       <nav className={classes["side"]} aria-label={shellText.navigation}>
         <Navigation />
       </nav>
-      <Main />
+      <OpenSearch value={openPalette}>
+        <Main />
+      </OpenSearch>
       <Suspense>
         {isDrawerOpen && <NavigationDrawer onClose={drawer.close} />}
         {overlay === "palette" && <Palette onClose={() => setOverlay(undefined)} />}

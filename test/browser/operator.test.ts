@@ -389,6 +389,8 @@ test("to everybody else the operator's pages do not exist", async () => {
   // As is any address that nobody has.
   await page.goto(`${site.url}/operators`);
   await page.getByRole("heading", { name: "Page not found" }).waitFor();
+  await page.getByRole("main").getByRole("button", { name: "Search…" }).click();
+  await page.getByRole("textbox", { name: "Search pages, actions and messages" }).waitFor();
 });
 
 test("an operator who is in no account has the operator's pages, and no others", async () => {

@@ -63,6 +63,7 @@ const PAGES: Record<string, Expectation> = {
     buttons: { owner: ["Invite someone", "Change role of", "Remove", "Withdraw the invitation"] },
   }),
   "/settings": member("Settings", { buttons: { owner: ["Save"] } }),
+  "/$": member("Page not found"),
   "/operator": operators("Accounts", { leadsTo: "/operator/accounts" }),
   "/operator/accounts": operators("Accounts", {
     buttons: { operator: ["Create account", "Top up"] },
@@ -148,7 +149,8 @@ function pageOf(path: string): Expectation {
 }
 
 function addressOf(path: string): string {
-  return path.replace("$messageId", messageId) + (pageOf(path).search ?? "");
+  const filled = path.replace("$messageId", messageId).replace(/\$$/, "nowhere");
+  return filled + (pageOf(path).search ?? "");
 }
 
 function refusalOf(audience: Audience, role: Role): string | undefined {
