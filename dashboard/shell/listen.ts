@@ -7,7 +7,12 @@ const GATHER_MS = 50;
 
 export type Typed = { type: string };
 
-type Handlers<Event> = { onEvents: (events: Event[]) => void; onState: (isOn: boolean) => void };
+type Handlers<Event> = {
+  onEvents: (events: Event[]) => void;
+  /** At each sign of life. */
+  onHeard?: () => void;
+  onState: (isOn: boolean) => void;
+};
 
 /**
  * Opens a stream until it is told to stop. One that says nothing for longer than the service is ever
@@ -15,7 +20,7 @@ type Handlers<Event> = { onEvents: (events: Event[]) => void; onState: (isOn: bo
  */
 export function listen<Event extends Typed>(
   address: string,
-  { onEvents, onState }: Handlers<Event>,
+  { onEvents, onHeard, onState }: Handlers<Event>,
 ) {
   let source: EventSource | undefined;
   let retry: ReturnType<typeof setTimeout> | undefined;
@@ -31,6 +36,11 @@ export function listen<Event extends Typed>(
   }
 
   function hear(): void {
+    onHeard?.();
+    awaitMore();
+  }
+
+  function awaitMore(): void {
     clearTimeout(silence);
     silence = setTimeout(() => {
       onState(false);
@@ -41,7 +51,7 @@ export function listen<Event extends Typed>(
 
   function open(): void {
     source = new EventSource(address);
-    hear();
+    awaitMore();
     source.addEventListener("open", () => {
       onState(true);
       hear();

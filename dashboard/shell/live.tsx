@@ -7,9 +7,9 @@ import { askAgain, askAgainAll } from "../use-read.ts";
 import { useStream } from "./stream.ts";
 
 type Listener = (events: StreamEvent[]) => void;
-type Live = { isOn: boolean; listeners: Set<Listener> };
+type Live = { silentSince: number | undefined; listeners: Set<Listener> };
 
-const LiveContext = createContext<Live>({ isOn: true, listeners: new Set() });
+const LiveContext = createContext<Live>({ silentSince: undefined, listeners: new Set() });
 
 /** The account's stream: whatever is shown of what changed is asked again. */
 export function LiveProvider({ children }: { children: ReactNode }) {
@@ -17,15 +17,16 @@ export function LiveProvider({ children }: { children: ReactNode }) {
   const { accountId } = useAccount();
   const listeners = useRef(new Set<Listener>()).current;
   const address = addressOf("GET /console/accounts/{accountId}/stream", { params: { accountId } });
-  const isOn = useStream<StreamEvent>(address, (events) => {
+  const silentSince = useStream<StreamEvent>(address, (events) => {
     refresh(client, events);
     for (const listener of listeners) listener(events);
   });
-  return <LiveContext value={{ isOn, listeners }}>{children}</LiveContext>;
+  return <LiveContext value={{ silentSince, listeners }}>{children}</LiveContext>;
 }
 
-export function useIsLive(): boolean {
-  return use(LiveContext).isOn;
+/** When the stream was last heard of, where it is off. */
+export function useSilentSince(): number | undefined {
+  return use(LiveContext).silentSince;
 }
 
 /** For what does more than ask again, such as the lists that move no row. */

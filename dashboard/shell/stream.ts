@@ -1,23 +1,30 @@
 import { useDocumentVisibility } from "@mantine/hooks";
-import { useEffect, useEffectEvent, useState } from "react";
+import { useEffect, useEffectEvent, useRef, useState } from "react";
+import { nowMs } from "../clock.ts";
 import { listen, RETRY_MS, type Typed } from "./listen.ts";
 
 /**
  * Listens to a stream of server-sent events while the tab is visible: browsers allow six connections
- * to a host, so hidden tabs must not hold one. Answers whether the stream is on; while it is off,
- * `onEvents` is told `all` every 10 s.
+ * to a host, so hidden tabs must not hold one. Answers since when it is off, 0 where it never was on,
+ * undefined while it is; meanwhile `onEvents` is told `all` every 10 s.
  */
 export function useStream<Event extends Typed>(
   address: string | undefined,
   onEvents: (events: Event[]) => void,
-): boolean {
-  const [isOn, setIsOn] = useState(true);
+): number | undefined {
+  const heardAt = useRef(0);
+  const [silentSince, setSilentSince] = useState<number>();
+  const isOn = silentSince === undefined;
   const isVisible = useDocumentVisibility() === "visible";
   const tell = useEffectEvent(onEvents);
 
   useEffect(() => {
     if (address === undefined || !isVisible) return;
-    return listen<Event>(address, { onEvents: (events) => tell(events), onState: setIsOn });
+    return listen<Event>(address, {
+      onEvents: (events) => tell(events),
+      onHeard: () => (heardAt.current = nowMs()),
+      onState: (isHeard) => setSilentSince(isHeard ? undefined : heardAt.current),
+    });
   }, [address, isVisible]);
 
   useEffect(() => {
@@ -25,5 +32,5 @@ export function useStream<Event extends Typed>(
     const timer = setInterval(() => tell([{ type: "all" } as Event]), RETRY_MS);
     return () => clearInterval(timer);
   }, [isOn, isVisible]);
-  return isOn;
+  return silentSince;
 }

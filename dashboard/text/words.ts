@@ -35,6 +35,8 @@ export const words = {
   allTimesIn: (zone: string) => `Times in ${zone}`,
   offline: "You are offline. What you see may be out of date.",
   liveOff: "Live updates off: refreshing every 10 seconds",
+  noAnswer: (time: string) =>
+    `Posthorn does not answer; what you see is from ${time}. Trying again.`,
   newRows: (count: string) => `${count} new`,
   showNew: (count: string) => `Show ${count} new`,
   live: "Live",

@@ -214,8 +214,9 @@ test("with two accounts the address names the one that is shown", async () => {
   assert.equal(tab.page.url(), `${site.url}${wanted}`, "also after signing in again");
 });
 
-test("a service that is away for a moment, or renews the cookie, costs no page and nothing that was typed", async () => {
-  await using tab = await site.signedIn(ada, "/settings", { statuses: [0, 401, 404] });
+test("a service that is away for a moment, or renews the cookie, costs no page and nothing that was typed; away for longer, the page says since when", async () => {
+  const options = { statuses: [0, 401, 404], isLast: true };
+  await using tab = await site.signedIn(ada, "/settings", options);
   const { page } = tab;
   await page.getByLabel("Name of the account").fill("Half a na");
   const isMissed = page.waitForEvent("requestfailed", (request) =>
@@ -238,4 +239,16 @@ test("a service that is away for a moment, or renews the cookie, costs no page a
   await page.route(/\/keys(\?|$)/, (route) => route.fulfill(refusal), { times: 1 });
   await page.getByRole("link", { name: "API keys", exact: true }).click();
   await page.getByText("Create your first key").waitFor();
+
+  await page.clock.install();
+  await page.route("**/stream", (route) => route.abort("internetdisconnected"));
+  await page.reload();
+  await page.getByText("Live updates off: refreshing every 10 seconds").waitFor();
+  await page.route("**/console/**", (route) => route.abort("internetdisconnected"));
+  await page.clock.runFor(12_000);
+  await page.getByText(/^Posthorn does not answer; what you see is from .+\d\. Trying/).waitFor();
+  await tab.check("away");
+  await page.unroute("**/console/**");
+  await page.clock.runFor(12_000);
+  await page.getByText("Live updates off: refreshing every 10 seconds").waitFor();
 });
