@@ -87,5 +87,4 @@ export const timelineText = {
   carrierCode: (code: string) => `Carrier's code ${code}`,
   webhook: (event: string, state: string, attempts: string) =>
     `Webhook ${event}: ${state}, ${attempts}`,
-  attempt: (number: number, says: string) => `Attempt ${number}: ${says}`,
 } as const;

@@ -70,7 +70,7 @@ function TableRows<Row>({ label, columns, rows, rowId, isStale, onOpen }: Filled
               key={rowId(row)}
               data-row={rowId(row)}
               className={onOpen && classes["opens"]}
-              onClick={onOpen && (() => openUnlessSelecting(() => onOpen(row)))}
+              onClick={onOpen && (({ target }) => isMeantForRow(target) && onOpen(row))}
             >
               {columns.map((column) => (
                 <Table.Td key={column.name} className={classOf(column)}>
@@ -85,9 +85,10 @@ function TableRows<Row>({ label, columns, rows, rowId, isStale, onOpen }: Filled
   );
 }
 
-/** A click that ends a selection is meant for copying, not for opening. */
-function openUnlessSelecting(open: () => void): void {
-  if ((getSelection()?.toString() ?? "") === "") open();
+/** A click that ends a selection is meant for copying, and one on a link or a control for that. */
+function isMeantForRow(target: EventTarget): boolean {
+  const isOwn = target instanceof Element && target.closest("a, button, input, label") !== null;
+  return !isOwn && (getSelection()?.toString() ?? "") === "";
 }
 
 function classOf<Row>({ isNumber, isName, isLong }: Column<Row>): string | undefined {

@@ -179,7 +179,7 @@ test("whatever a receiver answers is told in the right words, with its timings a
 
   assert.equal(await page.locator("img[src=x]").count(), 0);
   await page.getByRole("tab", { name: "Receivers" }).click();
-  const refusing = page.getByRole("row", { name: "http://127.0.0.1:4 " });
+  const refusing = page.getByRole("row", { name: /127\.0\.0\.1:4 / });
   await refusing.getByText("Down").waitFor();
   await refusing.getByRole("link").click();
   await page.getByRole("button", { name: "Remove the filter State: Waiting, Retrying" }).waitFor();
@@ -221,6 +221,15 @@ test("one delivery is replayed with the same id and bytes and a valid signature,
   await press();
   await page.getByText("Replay started").last().waitFor();
   await eventually("both came again", () => Promise.resolve(mine().length === before + 2));
+
+  await page
+    .getByRole("link", { name: `…${good?.messageId.slice(-12)}` })
+    .first()
+    .click();
+  await page.getByRole("link", { name: "Attempt 3" }).waitFor();
+  await tab.check("attempts of a message");
+  await page.getByRole("link", { name: "Attempt 3" }).click();
+  await dialog(page).getByRole("region", { name: "Attempt 3" }).waitFor();
 });
 
 test("what is exhausted is counted, replayed with progress, and the count equals the rows", async () => {

@@ -87,9 +87,11 @@ test("a failure tells its code, the carrier's own, the refund and the webhook's 
     "REJECTED_BY_CARRIER: Refused.",
     "Carrier's code 0x0B wrong recipient",
     "Webhook message.failed: Delivered, 2 attempts",
-    "Attempt 1: HTTP 500, 30 ms",
-    "Attempt 2: HTTP 200, 41 ms",
   ]);
+  assert.deepEqual(
+    step?.webhook?.attempts.map(({ httpStatus }) => httpStatus),
+    [500, 200],
+  );
 });
 
 test("a webhook that is not through is told in the words of the webhooks page", () => {
@@ -105,8 +107,5 @@ test("a webhook that is not through is told in the words of the webhooks page", 
   };
 
   assert.deepEqual(tell(0), ["Webhook message.queued: Waiting, 0 attempts"]);
-  assert.deepEqual(tell(1), [
-    "Webhook message.queued: Retrying, 1 attempt",
-    "Attempt 1: No answer, 2 ms",
-  ]);
+  assert.deepEqual(tell(1), ["Webhook message.queued: Retrying, 1 attempt"]);
 });

@@ -1,8 +1,8 @@
 import type { HistoryEntry, WebhookDelivery } from "#contract";
-import { countOf, formatDuration } from "../../format.ts";
+import { countOf } from "../../format.ts";
 import { codeInWords, isNoError } from "../../text/carrier-codes.ts";
 import { timelineText as text } from "../../text/message.ts";
-import { answerInWords, webhooksText } from "../../text/webhooks.ts";
+import { webhooksText } from "../../text/webhooks.ts";
 
 export type Tone = "plain" | "good" | "bad" | "doubt" | "quiet";
 
@@ -15,9 +15,12 @@ export type Step = {
   tone: Tone;
   title: string;
   lines: string[];
+  /** Of the status that this step is. */
+  webhook?: Webhook;
 };
 
-type Told = Pick<Step, "tone" | "title" | "lines">;
+export type Webhook = NonNullable<Entry<"status">["webhook"]>;
+type Told = Pick<Step, "tone" | "title" | "lines" | "webhook">;
 type About = { segments: number; credits: number; creditsRefunded: number };
 
 /** The history in the words of the timeline, oldest first, with the time between. */
@@ -36,7 +39,11 @@ export function tellStory(history: readonly HistoryEntry[], about: About): Step[
 function tell(entry: HistoryEntry, about: About): Told {
   switch (entry.type) {
     case "status":
-      return { ...tellStatus(entry, about), lines: linesOfStatus(entry) };
+      return {
+        ...tellStatus(entry, about),
+        lines: linesOfStatus(entry),
+        ...(entry.webhook && { webhook: entry.webhook }),
+      };
     case "submission":
       return tellSubmission(entry, about);
     case "doubt":
@@ -80,19 +87,12 @@ function linesOfStatus({ error, webhook, event }: Entry<"status">): string[] {
   if (webhook) {
     const attempts = countOf(webhook.attempts.length, "attempt");
     lines.push(text.webhook(event, webhooksText.states[stateOf(webhook)], attempts));
-    for (const { attempt, httpStatus, durationMs } of webhook.attempts) {
-      const says = `${answerInWords(httpStatus)}, ${formatDuration(durationMs)}`;
-      lines.push(text.attempt(attempt, says));
-    }
   }
   return lines;
 }
 
 /** As the webhooks page has it, which tells the first attempt from those after it. */
-function stateOf({
-  state,
-  attempts,
-}: NonNullable<Entry<"status">["webhook"]>): WebhookDelivery["state"] {
+function stateOf({ state, attempts }: Webhook): WebhookDelivery["state"] {
   if (state !== "pending") return state;
   return attempts.length === 0 ? "waiting" : "retrying";
 }

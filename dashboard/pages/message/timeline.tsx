@@ -4,6 +4,7 @@ import { formatDuration } from "../../format.ts";
 import { timelineText as text } from "../../text/message.ts";
 import { Time } from "../../ui/time.tsx";
 import type { Step, Tone } from "./story.ts";
+import { WebhookAttempts } from "./webhook-attempts.tsx";
 
 const LOOKS: Record<Tone, { color: string; Icon: typeof IconCheck }> = {
   plain: { color: "blue", Icon: IconCircleDot },
@@ -30,7 +31,12 @@ export function MessageTimeline({ steps, waitsFor }: { steps: Step[]; waitsFor?:
   );
 }
 
-function TimelineStep({ step: { tone, title, at, sinceMs, lines }, ...rest }: { step: Step }) {
+function TimelineStep({
+  step: { tone, title, at, sinceMs, lines, webhook },
+  ...rest
+}: {
+  step: Step;
+}) {
   const { color, Icon } = LOOKS[tone];
   return (
     <Timeline.Item
@@ -59,6 +65,7 @@ function TimelineStep({ step: { tone, title, at, sinceMs, lines }, ...rest }: { 
             {line}
           </Text>
         ))}
+        {webhook && <WebhookAttempts webhook={webhook} />}
       </Stack>
     </Timeline.Item>
   );

@@ -33,7 +33,6 @@ function DeliveryLink({ row, children }: { row: WebhookDelivery; children: React
       resetScroll={false}
       underline="never"
       aria-label={`${text.open}: ${text.states[row.state]}, ${row.event}, ${row.host}`}
-      onClick={(event) => event.stopPropagation()}
     >
       {children}
     </TextLink>
@@ -78,7 +77,6 @@ export function selectColumn({
         aria-label={text.select(row.event, row.host)}
         checked={selected.has(row.deliveryId)}
         disabled={!row.isReplayable}
-        onClick={(event) => event.stopPropagation()}
         onChange={(event) => set([row.deliveryId], event.currentTarget.checked)}
       />
     ),

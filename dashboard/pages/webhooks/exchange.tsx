@@ -1,14 +1,14 @@
-import { Badge, Code, Group, Progress, Stack, Table, Text, Title } from "@mantine/core";
+import { Code, Group, Progress, Stack, Table, Text, Title } from "@mantine/core";
 import type { Exchange as ExchangeData } from "#contract";
 import { formatDuration } from "../../format.ts";
-import { answerInWords, webhooksText as text } from "../../text/webhooks.ts";
+import { webhooksText as text } from "../../text/webhooks.ts";
+import { AnswerBadge } from "../../ui/answer-badge.tsx";
 import { Time } from "../../ui/time.tsx";
 import classes from "./exchange.module.css";
 
 /** One POST: what was sent, what came back, and where the time went. Everything is shown as text. */
 export function Exchange({ exchange }: { exchange: ExchangeData }) {
   const { attempt, at, httpStatus, error, address, requestHeaders } = exchange;
-  const isGood = httpStatus !== null && httpStatus >= 200 && httpStatus < 300;
   const isSigned = requestHeaders.some(({ name }) => name === "webhook-signature");
   return (
     <section className={classes["exchange"]} aria-label={text.attempt(attempt)}>
@@ -17,9 +17,7 @@ export function Exchange({ exchange }: { exchange: ExchangeData }) {
           <Title order={3} size="h6">
             {text.attempt(attempt)}
           </Title>
-          <Badge variant="dot" color={isGood ? "teal" : "red"}>
-            {answerInWords(httpStatus)}
-          </Badge>
+          <AnswerBadge httpStatus={httpStatus} />
         </Group>
         <Text span size="sm" c="dimmed">
           <Time at={at} />
