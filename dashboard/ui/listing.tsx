@@ -53,7 +53,13 @@ type Filled<Row> = ListingProps<Row> & { rows: Row[] };
 
 function TableRows<Row>({ label, columns, rows, rowId, isStale, onOpen }: Filled<Row>) {
   return (
-    <section className={classes["scroll"]} aria-label={label} tabIndex={0} data-stale={isStale}>
+    <section
+      ref={markIfItFits}
+      className={classes["scroll"]}
+      aria-label={label}
+      tabIndex={0}
+      data-stale={isStale}
+    >
       <Table highlightOnHover={onOpen !== undefined} verticalSpacing="sm" tabularNums>
         <Table.Thead>
           <Table.Tr>
@@ -83,6 +89,21 @@ function TableRows<Row>({ label, columns, rows, rowId, isStale, onOpen }: Filled
       </Table>
     </section>
   );
+}
+
+/**
+ * Marks a table that is not wider than its place. It needs no scrolling of its own, which would keep its
+ * headings from staying in sight while the page scrolls.
+ */
+function markIfItFits(section: HTMLElement | null) {
+  const table = section?.querySelector("table");
+  if (!section || !table) return;
+  const observer = new ResizeObserver(() => {
+    section.toggleAttribute("data-fits", table.offsetWidth <= section.clientWidth);
+  });
+  observer.observe(section);
+  observer.observe(table);
+  return () => observer.disconnect();
 }
 
 /** A click that ends a selection is meant for copying, and one on a link or a control for that. */

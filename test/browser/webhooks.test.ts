@@ -296,6 +296,10 @@ test("among thousands the next page follows what is shown, one of a range is fou
   const { page } = tab;
   const first = () => rows(page).first().getAttribute("data-row");
   const newest = await first();
+  const heading = page.getByRole("columnheader", { name: "State" });
+  await rows(page).last().scrollIntoViewIfNeeded();
+  const { y = 0 } = (await heading.boundingBox()) ?? {};
+  assert.ok(y > 0, "the headings stay in sight");
   await send(receiver.url, await site.key(busy));
   await page.getByRole("button", { name: /^Show [12] new/ }).waitFor();
   assert.equal(await first(), newest, "no row moves");
