@@ -132,7 +132,7 @@ test("pages that could not be built are said to be missing, and built again soon
 
   const missing = [await site.get("/"), await site.get("/messages")];
   assert.equal(site.builds(), 1, "not for every request");
-  problemOf(await site.get("/wp-login.php"), "NOT_FOUND");
+  problemOf(await site.get("/wp-login.php"), "ROUTE_NOT_FOUND");
   clock.advance(10_000);
   missing.push(await site.get("/"));
   const built = await eventually("it is built", async () => {
