@@ -150,7 +150,7 @@ test("pages that could not be built are said to be missing, and built again soon
 test("the addresses that get the page are those that the dashboard has", async () => {
   const routes = await readFile(new URL("../../dashboard/routes.tsx", import.meta.url), "utf8");
   const declared = routes.matchAll(
-    /getParentRoute: \(\) => (?:root|signedIn),\s+path: "\/([^"/]+)/g,
+    /getParentRoute: \(\) => (?:root|signedIn),\s+path: "\/([^"/$]+)/g,
   );
 
   assert.deepEqual(new Set([...declared].map(([, first]) => first)), PAGES);
