@@ -183,7 +183,7 @@ test("whatever a receiver answers is told in the right words, with its timings a
   await refusing.getByText("Down").waitFor();
   await refusing.getByRole("link").click();
   await page.getByRole("button", { name: "Remove the filter State: Waiting, Retrying" }).waitFor();
-  assert.equal(await rows(page).count(), 2, "its deliveries that wait");
+  await eventually("its deliveries that wait", async () => (await rows(page).count()) === 2);
 });
 
 test("one delivery is replayed with the same id and bytes and a valid signature, and its button keeps the focus; of too many the most is told", async () => {
