@@ -51,11 +51,7 @@ function Numbers() {
         : undefined;
   return (
     <Stack gap="xs">
-      <SimpleGrid
-        className={classes["figures"]}
-        cols={{ base: 2, xs: 3 }}
-        spacing={{ base: "xs", xs: "md" }}
-      >
+      <SimpleGrid cols={{ base: 2, xs: 3 }} spacing={{ base: "xs", xs: "md" }}>
         <Figure label={text.balance} value={data && formatNumber(data.balance)} hint={hint} />
         <Figure
           label={text.perDay}
@@ -92,14 +88,14 @@ function Figure({
   hint: string | undefined;
 }) {
   return (
-    <Paper withBorder p="md" mih={104}>
+    <Paper withBorder className={classes["figure"]}>
       <Text size="sm" c="dimmed">
         {label}
       </Text>
       <Text fz={26} fw={650} data-number={label}>
         {value ?? "…"}
       </Text>
-      <Text size="xs" c="dimmed" mih={17}>
+      <Text size="xs" c="dimmed" className={classes["hint"]}>
         {hint}
       </Text>
     </Paper>

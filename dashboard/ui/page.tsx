@@ -23,12 +23,12 @@ export function Page({ title, about, lead, hasTimes = false, actions, children }
   return (
     <Stack gap="lg">
       <Group justify="space-between" align="flex-start" gap="sm">
-        <div className={lead ? undefined : classes["head"]}>
+        <div className={classes["head"]}>
           <Title order={1} size="h2">
             {title}
           </Title>
           {lead && (
-            <Text c="dimmed" mt={4} maw="46rem">
+            <Text className={classes["lead"]} c="dimmed" mt={4} maw="46rem">
               {lead}
             </Text>
           )}

@@ -72,6 +72,14 @@ test("filters live in the address, and one that nothing fits can be cleared", as
   await page.getByText("Top-up", { exact: true }).first().click();
   await rows(page).nth(1).waitFor({ state: "detached" });
   assert.equal(page.url(), `${site.url}/credits?kind=topup`);
+  await page.setViewportSize({ width: 375, height: 812 });
+  await page.getByRole("button", { name: "Filters (1)" }).waitFor();
+  await page.getByRole("link", { name: "CSV of" }).waitFor({ state: "hidden" });
+  const first = await rows(page).first().boundingBox();
+  assert.ok(first && first.y + first.height < 812, "a phone's first screen reaches the ledger");
+  await page.getByRole("button", { name: "Filters (1)" }).click();
+  await page.getByRole("link", { name: "CSV of" }).waitFor();
+  await page.setViewportSize({ width: 1280, height: 800 });
   await page.goto(`${site.url}/credits?kind=adjustment`);
   await page.getByText("No entries match").waitFor();
 

@@ -303,6 +303,13 @@ test("among thousands the next page follows what is shown, one of a range is fou
   await send(receiver.url, await site.key(busy));
   await page.getByRole("button", { name: /^Show [12] new/ }).waitFor();
   assert.equal(await first(), newest, "no row moves");
+  await page.setViewportSize({ width: 375, height: 812 });
+  await page.getByRole("button", { name: "Filters (1)" }).waitFor();
+  await page.getByRole("group", { name: "State" }).waitFor({ state: "hidden" });
+  await page.evaluate("scrollTo(0, 0)");
+  const row = await rows(page).first().boundingBox();
+  assert.ok(row && row.y < 812 / 2, "on a phone more than half of the screen is the list's");
+  await page.setViewportSize({ width: 1280, height: 800 });
   await page.getByRole("button", { name: "Older", disabled: false }).click();
   await page.getByRole("button", { name: "Newer", disabled: false }).waitFor();
   const second = await first();

@@ -17,6 +17,7 @@ import { type Column, CompactFacts, Listing } from "../../ui/listing.tsx";
 import { Pager } from "../../ui/pager.tsx";
 import { Time } from "../../ui/time.tsx";
 import { useCursorFallback } from "../../ui/use-cursor-fallback.ts";
+import { useIsPhone } from "../../ui/use-phone.ts";
 import { useRead } from "../../use-read.ts";
 import { LEDGER_KINDS } from "../../vocabulary.ts";
 import { ledgerMonths, monthOf } from "./months.ts";
@@ -79,24 +80,27 @@ function LedgerFilters() {
   const account = useRead("GET /console/accounts/{accountId}", { params: { accountId } });
   const months = ledgerMonths(account.data?.createdAt, search.month, nowMs());
   const csvMonth = search.month ?? monthOf(nowMs());
+  const isPhone = useIsPhone();
+  const csv = (
+    <Button
+      component="a"
+      download
+      href={addressOf("GET /console/accounts/{accountId}/ledger.csv", {
+        params: { accountId },
+        query: { month: csvMonth },
+      })}
+      variant="default"
+      leftSection={<IconDownload size={16} aria-hidden />}
+    >
+      {text.csvOf(monthInWords(csvMonth))}
+    </Button>
+  );
   return (
     <Stack gap="sm">
       <FilterBar
         count={[search.month, search.kind].filter(Boolean).length}
-        last={
-          <Button
-            component="a"
-            download
-            href={addressOf("GET /console/accounts/{accountId}/ledger.csv", {
-              params: { accountId },
-              query: { month: csvMonth },
-            })}
-            variant="default"
-            leftSection={<IconDownload size={16} aria-hidden />}
-          >
-            {text.csvOf(monthInWords(csvMonth))}
-          </Button>
-        }
+        more={isPhone && csv}
+        last={!isPhone && csv}
       >
         <Group align="flex-end" gap="md">
           <NativeSelect

@@ -8,9 +8,6 @@ import { useZone } from "../../ui/zone.tsx";
 import { useRead } from "../../use-read.ts";
 import classes from "./credits.module.css";
 
-/** The same while it loads, so that the ledger below does not jump. */
-const PANEL_HEIGHT = 180;
-
 /** The last 30 days as bars; plain ones, because the chart library is the overview's alone. */
 export function UsePerDay() {
   const { accountId } = useAccount();
@@ -20,7 +17,8 @@ export function UsePerDay() {
     query: { range: "30d", zone },
   });
   if (use.failure && !use.data) return <FailurePanel failure={use.failure} onRetry={use.retry} />;
-  if (!use.data) return <Skeleton height={PANEL_HEIGHT} role="status" aria-label={words.loading} />;
+  if (!use.data)
+    return <Skeleton className={classes["panel"]} role="status" aria-label={words.loading} />;
   const days = use.data.buckets.map(({ start, charged, refunded }) => ({
     start,
     used: charged - refunded,
@@ -32,7 +30,13 @@ export function UsePerDay() {
   const [first, last] = [days[0], days.at(-1)];
   if (!first || !last) return null;
   return (
-    <Paper withBorder p="md" mih={PANEL_HEIGHT} component="section" aria-label={text.perDayChart}>
+    <Paper
+      withBorder
+      p={{ base: "sm", xs: "md" }}
+      className={classes["panel"]}
+      component="section"
+      aria-label={text.perDayChart}
+    >
       <Title order={2} size="h5">
         {text.perDayChart}
       </Title>

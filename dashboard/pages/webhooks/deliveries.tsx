@@ -53,16 +53,21 @@ export function Deliveries() {
     void navigate({ search: (old) => ({ ...old, id }), resetScroll: false });
   return (
     <Stack gap="md">
-      {!isNothingYet && <DeliveryFilters search={search} onChange={change} />}
       {!isNothingYet && (
-        <Group justify="space-between" mih={26}>
-          <Text span size="xs" c="dimmed">
-            {text.order}
-          </Text>
-          <div role="status">
-            <NewRows count={live.newCount} onShow={live.showNew} />
-          </div>
-        </Group>
+        <DeliveryFilters
+          search={search}
+          onChange={change}
+          bar={
+            <Group justify="space-between" flex={1} wrap="nowrap" mih={26}>
+              <Text span size="xs" c="dimmed">
+                {text.order}
+              </Text>
+              <div role="status">
+                <NewRows count={live.newCount} onShow={live.showNew} />
+              </div>
+            </Group>
+          }
+        />
       )}
       <Listing
         label={text.tabs.deliveries}

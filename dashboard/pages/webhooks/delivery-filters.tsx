@@ -1,9 +1,11 @@
 import { Chip, Group, NativeSelect, Stack } from "@mantine/core";
+import type { ReactNode } from "react";
 import { webhooksText as text } from "../../text/webhooks.ts";
 import { type ActiveFilter, FilterPills } from "../../ui/filter-pills.tsx";
 import { FilterBar } from "../../ui/filter-bar.tsx";
 import { RangePicker, rangeInWords } from "../../ui/range-picker.tsx";
 import { TypedFilter } from "../../ui/typed-filter.tsx";
+import { useIsPhone } from "../../ui/use-phone.ts";
 import { useZone } from "../../ui/zone.tsx";
 import { DELIVERY_STATES, EVENTS } from "../../vocabulary.ts";
 import { readHttpStatus, type WebhooksSearch } from "./search.ts";
@@ -28,10 +30,21 @@ export function isFiltered(search: WebhooksSearch): boolean {
   return Object.keys(EMPTY).some((name) => search[name as keyof typeof EMPTY] !== undefined);
 }
 
-export function DeliveryFilters({ search, onChange }: Props) {
+type FilterProps = Props & {
+  /** What comes after the filters: on a phone, beside the button that hides them. */
+  bar: ReactNode;
+};
+
+export function DeliveryFilters({ search, onChange, bar }: FilterProps) {
+  const isPhone = useIsPhone();
+  const active = useActive({ search, onChange });
   return (
     <Stack gap="sm">
-      <FilterBar>
+      <FilterBar
+        count={active.length}
+        more={<StateChips search={search} onChange={onChange} />}
+        last={isPhone && bar}
+      >
         <TypedFilter
           label={text.host}
           value={search.host}
@@ -55,24 +68,30 @@ export function DeliveryFilters({ search, onChange }: Props) {
         />
         <RangePicker range={search} onChange={(range) => onChange({ ...NO_RANGE, ...range })} />
       </FilterBar>
-      <Chip.Group
-        multiple
-        value={search.state ?? []}
-        onChange={(chosen) => {
-          const state = DELIVERY_STATES.filter((each) => chosen.includes(each));
-          onChange({ state: state.length > 0 ? state : undefined });
-        }}
-      >
-        <Group gap="xs" role="group" aria-label={text.state}>
-          {DELIVERY_STATES.map((state) => (
-            <Chip key={state} value={state} size="xs" variant="outline">
-              {text.states[state]}
-            </Chip>
-          ))}
-        </Group>
-      </Chip.Group>
-      <FilterPills filters={useActive({ search, onChange })} onClear={() => onChange(EMPTY)} />
+      <FilterPills filters={active} onClear={() => onChange(EMPTY)} />
+      {!isPhone && bar}
     </Stack>
+  );
+}
+
+function StateChips({ search, onChange }: Props) {
+  return (
+    <Chip.Group
+      multiple
+      value={search.state ?? []}
+      onChange={(chosen) => {
+        const state = DELIVERY_STATES.filter((each) => chosen.includes(each));
+        onChange({ state: state.length > 0 ? state : undefined });
+      }}
+    >
+      <Group gap="xs" role="group" aria-label={text.state}>
+        {DELIVERY_STATES.map((state) => (
+          <Chip key={state} value={state} size="xs" variant="outline">
+            {text.states[state]}
+          </Chip>
+        ))}
+      </Group>
+    </Chip.Group>
   );
 }
 
