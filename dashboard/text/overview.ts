@@ -64,8 +64,7 @@ export const overviewText = {
     credits_low: () => "Credits are low.",
     credits_gone: () => "No credits are left: nothing can be sent.",
     key_expiring: ({ subject }) => `The key ${subject} expires soon.`,
-    receiver_failing: ({ subject }) =>
-      `${subject} fails more often than not, and events wait for it.`,
+    receiver_failing: ({ subject }) => `${subject} is failing, and events wait for it.`,
     deliveries_exhausted: ({ subject, count }) =>
       count === 1
         ? "A webhook delivery is exhausted."

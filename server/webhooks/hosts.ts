@@ -158,16 +158,17 @@ export function listHosts(db: Queryable, accountId: string): Promise<HostRow[]> 
 
 const MAX_FAILING = 20;
 
-/** Those for which deliveries wait, and which failed more often within a day than not. */
+/** Those for which deliveries wait, and which failed more often within a day than not, or of late. */
 export function listFailingHosts(db: Queryable, accountId: string): Promise<{ origin: string }[]> {
   return db.query<{ origin: string }>(sql`
     select h.origin
       from webhook_hosts h
      where h.account_id = ${accountId}
-       and (select sum(t.failed) > sum(t.ok)
-              from webhook_host_hours t
-             where t.account_id = h.account_id and t.host_key = h.host_key
-               and t.hour > clock_timestamp() - interval '24 hours')
+       and (h.health in ('failing', 'open')
+            or (select sum(t.failed) > sum(t.ok)
+                  from webhook_host_hours t
+                 where t.account_id = h.account_id and t.host_key = h.host_key
+                   and t.hour > clock_timestamp() - interval '24 hours'))
        and exists (select from webhook_deliveries w
                     where w.host_key = h.host_key and w.account_id = h.account_id)
      order by h.last_at desc

@@ -215,7 +215,7 @@ test("alerts name low credits, keys that expire and receivers that fail, and pro
   await console.db.query(sql`
     with hosts as (
       insert into webhook_hosts (account_id, host_key, origin, health, since, last_at)
-      select ${console.accountId}, key, 'https://' || key || '.example.com', 'failing', now(), now()
+      select ${console.accountId}, key, 'https://' || key || '.example.com', 'proven', now(), now()
         from generate_series(1, 2) key
     ), hours as (
       insert into webhook_host_hours (account_id, host_key, hour, ok, failed)
@@ -226,6 +226,8 @@ test("alerts name low credits, keys that expire and receivers that fail, and pro
   assert.deepEqual(await alerts(), ["credits_low", "key_expiring", "receiver_failing"]);
   await console.db.query(sql`update webhook_host_hours set ok = 3`);
   assert.deepEqual(await alerts(), ["credits_low", "key_expiring"]);
+  await console.db.query(sql`update webhook_hosts set health = 'open'`);
+  assert.deepEqual(await alerts(), ["credits_low", "key_expiring", "receiver_failing"]);
 });
 
 test("sums of minutes are forgotten after 48 hours, quarters are kept", async () => {
