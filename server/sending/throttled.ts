@@ -2,7 +2,7 @@ import type { SubmitOutcome } from "#carriers";
 import type { Clock } from "#platform";
 
 /** So often a message is tried in its place: it may be the only one that is throttled. */
-const TRIES_ALONE = 3;
+const TRIES_ALONE = 5;
 /** So often where so many others are, too, and nothing gets through: they would fare no better. */
 const TRIES_AMONG_MANY = 10;
 const MANY = 3;
