@@ -31,7 +31,7 @@ function Composer() {
   const compose = useComposeFields();
   const { fields, message } = compose;
   const denial = useDenial("developer");
-  const price = usePrice(message, denial === undefined);
+  const price = usePrice(compose, denial === undefined);
   return (
     <Grid gap="xl">
       <Grid.Col span={{ base: 12, md: 7 }}>
@@ -50,18 +50,30 @@ function Composer() {
             denial={denial}
             onReplace={(content) => fields.setFieldValue("text", content)}
           />
-          {price.carrier?.kind === "simulator" && (
-            <Endings onChoose={(recipient) => fields.setFieldValue("recipient", recipient)} />
+          {price.simulated && (
+            <Endings
+              recipient={price.simulated}
+              onChoose={(recipient) => {
+                fields.setFieldValue("recipient", recipient);
+                fields.getInputNode("recipient")?.focus();
+              }}
+            />
           )}
-          <AsCode message={message} />
+          <AsCode message={message ?? sampleWith(fields.values.text)} />
         </Stack>
       </Grid.Col>
     </Grid>
   );
 }
 
-/** A number for each, which takes the same way as that of the samples. */
-function Endings({ onChoose }: { onChoose: (recipient: string) => void }) {
+function sampleWith(content: string): NewMessage {
+  return { recipient: SAMPLE_RECIPIENT, text: content.trim() === "" ? SAMPLE_TEXT : content };
+}
+
+type EndingsProps = { recipient: string; onChoose: (recipient: string) => void };
+
+/** A number for each, which takes the same way as the one given: only the last digits differ. */
+function Endings({ recipient, onChoose }: EndingsProps) {
   return (
     <Paper withBorder p="md" component="section" aria-label={text.simulator}>
       <Title order={2} size="h5">
@@ -73,19 +85,20 @@ function Endings({ onChoose }: { onChoose: (recipient: string) => void }) {
       <Table withRowBorders={false} verticalSpacing={2} horizontalSpacing={0} fz="sm">
         <Table.Tbody>
           {ENDINGS.map(([digits, ending]) => {
-            const recipient = `${SAMPLE_RECIPIENT.slice(0, -digits.length)}${digits}`;
+            const number = `${recipient.slice(0, -digits.length)}${digits}`;
             return (
               <Table.Tr key={digits}>
-                <Table.Td w={140}>
+                <Table.Th scope="row" fw={400} w={140}>
                   <Button
                     variant="default"
                     size="compact-xs"
                     className="mono"
-                    onClick={() => onChoose(recipient)}
+                    aria-label={text.fillIn(number, ending)}
+                    onClick={() => onChoose(number)}
                   >
-                    {recipient}
+                    {number}
                   </Button>
-                </Table.Td>
+                </Table.Th>
                 <Table.Td>{ending}</Table.Td>
               </Table.Tr>
             );
@@ -96,9 +109,8 @@ function Endings({ onChoose }: { onChoose: (recipient: string) => void }) {
   );
 }
 
-function AsCode({ message }: { message: NewMessage | undefined }) {
+function AsCode({ message }: { message: NewMessage }) {
   const { publicUrl } = useMe();
-  const fields = message ?? { recipient: SAMPLE_RECIPIENT, text: SAMPLE_TEXT };
   return (
     <section aria-label={text.asCode}>
       <Title order={2} size="h5">
@@ -109,7 +121,7 @@ function AsCode({ message }: { message: NewMessage | undefined }) {
       </Text>
       <CodeSamples
         label={text.asCode}
-        samples={sendSamples(publicUrl, fields)}
+        samples={sendSamples(publicUrl, message)}
         copyLabel={text.copyIn}
       />
     </section>

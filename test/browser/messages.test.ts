@@ -91,7 +91,7 @@ test("the counter equals the preview, and 11 segments, a wrong address or half a
   await using tab = await site.signedIn(ada, "/compose", { statuses: [422] });
   const counter = (name: string) => tab.page.locator(`[data-counter=${name}]`);
   await tab.page.getByRole("button", { name: "4915112340001" }).click();
-  assert.equal(await tab.page.getByLabel("Recipient").inputValue(), "4915112340001");
+  assert.equal(await tab.page.locator(":focus").inputValue(), "4915112340001");
   assert.equal(await counter("credits").innerText(), "–", "nothing is asked for yet");
   await tab.page.getByLabel("Recipient").fill("4915112345678");
 
@@ -359,7 +359,7 @@ test("a viewer's pages, answers and file hold no whole number and no text", asyn
 
     await tab.page.goto(`${site.url}/compose`);
     await tab.page.getByText("Needs the role developer; yours is viewer.").waitFor();
-    assert.ok(!(await tab.page.getByLabel("Recipient").isEditable()));
+    assert.equal(await tab.page.getByLabel("Recipient").count(), 0);
     await tab.page.getByLabel("Text").fill("Hello");
     await tab.page.getByText("Only those who may send are told the price.").waitFor();
     await tab.check("compose as a viewer");

@@ -51,9 +51,10 @@ export function useComposeFields() {
   const fields: Fields<Values> = useFields<Values>(draft, checks, SHOWN);
   const { values } = fields;
   useEffect(() => keep(values), [values]);
-  const isPriceable = values.recipient.trim() !== "" && checkText(values.text) === null;
+  const recipient = digitsOf(values.recipient);
+  const isPriceable = recipient !== "" && checkText(values.text) === null;
   const message = isPriceable ? toMessage(values, zone) : undefined;
-  return { fields, message, forget };
+  return { fields, recipient, message, forget };
 }
 
 export type ComposeFields = ReturnType<typeof useComposeFields>;
@@ -70,12 +71,17 @@ function checkTime(value: string, zone: Zone, input: HTMLInputElement | null): s
   return isWhole ? null : text.sendAtWrong;
 }
 
+/** As people write it on paper, without what only helps to read it. */
+function digitsOf(recipient: string): string {
+  return recipient.replaceAll(/[\s().-]/g, "");
+}
+
 /** What is left empty is left out. A wall clock time is of the zone of the page. */
 function toMessage(values: Values, zone: Zone): NewMessage {
   const { recipient, text: content, sendAt, metadata, ...others } = values;
   const given = Object.entries(others).filter(([, value]) => value.trim() !== "");
   return {
-    recipient: recipient.replaceAll(/[\s().-]/g, ""),
+    recipient: digitsOf(recipient),
     text: content,
     ...Object.fromEntries(given.map(([name, value]) => [name, value.trim()])),
     ...present({ metadata: metadata ?? undefined, sendAt: fromWall(sendAt, zone) }),

@@ -65,20 +65,18 @@ export function ComposeForm({ compose, price, onSent }: Props) {
             {denial} {text.countOnly}
           </Alert>
         )}
-        <RecipientField
-          compose={compose}
-          price={price}
-          early={early?.["recipient"]}
-          isReadOnly={denial !== undefined}
-        />
-        <TextInput
-          label={text.sender}
-          description={text.senderHint}
-          autoComplete="off"
-          readOnly={denial !== undefined}
-          {...fields.getInputProps("sender")}
-          error={fields.errors["sender"] ?? early?.["sender"]}
-        />
+        {denial === undefined && (
+          <>
+            <RecipientField compose={compose} price={price} early={early?.["recipient"]} />
+            <TextInput
+              label={text.sender}
+              description={text.senderHint}
+              autoComplete="off"
+              {...fields.getInputProps("sender")}
+              error={fields.errors["sender"] ?? early?.["sender"]}
+            />
+          </>
+        )}
         <Textarea
           label={text.text}
           autosize
@@ -147,14 +145,9 @@ function SendFailure({ failure }: { failure: Failure }) {
 
 const countries = new Intl.DisplayNames("en", { type: "region" });
 
-type RecipientProps = {
-  compose: ComposeFields;
-  price: Price;
-  early: string | undefined;
-  isReadOnly: boolean;
-};
+type RecipientProps = { compose: ComposeFields; price: Price; early: string | undefined };
 
-function RecipientField({ compose: { fields }, price, early, isReadOnly }: RecipientProps) {
+function RecipientField({ compose: { fields }, price, early }: RecipientProps) {
   const country = price.preview?.country;
   const likely = early && /\b\d{7,15}\b/.exec(early)?.[0];
   return (
@@ -166,7 +159,6 @@ function RecipientField({ compose: { fields }, price, early, isReadOnly }: Recip
         inputMode="tel"
         autoComplete="off"
         withAsterisk
-        readOnly={isReadOnly}
         {...fields.getInputProps("recipient")}
         error={fields.errors["recipient"] ?? early}
       />

@@ -1,10 +1,10 @@
 import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import type { NewMessage } from "#contract";
 import { type Answer, call } from "../../api.ts";
 import { type Failure, offline, toFailure } from "../../failure.ts";
 import { SAMPLE_RECIPIENT, SAMPLE_TEXT } from "../../samples.ts";
 import { useAccount } from "../../session.ts";
+import type { ComposeFields } from "./compose-fields.ts";
 
 const TYPING_MS = 300;
 
@@ -15,38 +15,41 @@ export type Price = {
   retry: () => void;
   /** Whether there is a message to price. */
   isAsked: boolean;
-  /** The carrier of the last number that had one; before there is any, that of the samples' number. */
-  carrier: Answer<"POST /console/accounts/{accountId}/messages/preview">["carrier"] | undefined;
+  /** A number that goes to the simulator: the one that was typed, or before there is any, the samples'. */
+  simulated: string | undefined;
 };
 
-const SAMPLE: NewMessage = { recipient: SAMPLE_RECIPIENT, text: SAMPLE_TEXT };
-
 /** Asks the service what the message would cost, a moment after the last key. */
-export function usePrice(fields: NewMessage | undefined, isAllowed: boolean): Price {
+export function usePrice({ message, recipient }: ComposeFields, isAllowed: boolean): Price {
   const { accountId } = useAccount();
+  // Without a text there is no price, but the number has its carrier.
+  const fields = message ?? { recipient: recipient || SAMPLE_RECIPIENT, text: SAMPLE_TEXT };
   const [settled] = useDebouncedValue(fields, TYPING_MS);
   const isSettled = JSON.stringify(settled) === JSON.stringify(fields);
   const query = useQuery({
-    queryKey: ["price", accountId, settled ?? SAMPLE],
-    queryFn: ({ signal }) =>
-      call(
+    queryKey: ["price", accountId, settled],
+    queryFn: async ({ signal }) => {
+      const preview = await call(
         "POST /console/accounts/{accountId}/messages/preview",
-        { params: { accountId }, body: settled ?? SAMPLE },
+        { params: { accountId }, body: settled },
         { signal },
-      ),
+      );
+      return { preview, recipient: settled.recipient };
+    },
     enabled: isAllowed,
     placeholderData: keepPreviousData,
     staleTime: 0,
     gcTime: 0,
   });
   // A number that belongs to another text is worse than none.
-  const isCurrent = isSettled && !query.isPlaceholderData && fields !== undefined;
+  const isCurrent = isSettled && !query.isPlaceholderData && message !== undefined;
+  const known = query.error ? undefined : query.data;
   return {
-    preview: isCurrent && !query.error ? query.data : undefined,
+    preview: isCurrent ? known?.preview : undefined,
     failure: isCurrent && query.error ? asked(toFailure(query.error)) : undefined,
     retry: () => void query.refetch(),
-    isAsked: fields !== undefined,
-    carrier: query.data?.carrier,
+    isAsked: message !== undefined,
+    simulated: known?.preview.carrier?.kind === "simulator" ? known.recipient : undefined,
   };
 }
 
