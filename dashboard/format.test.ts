@@ -10,7 +10,6 @@ import {
   formatRelative,
   formatSigned,
   formatTime,
-  formatWithin,
   zoneName,
 } from "./format.ts";
 
@@ -42,18 +41,6 @@ test("a duration is told in its two largest units", () => {
     [187_200_000, "2 d 4 h"],
   ];
   for (const [ms, expected] of cases) assert.equal(formatDuration(ms), expected);
-});
-
-test("what happened within a time did not take longer than is told", () => {
-  const cases: [number, string][] = [
-    [820.4, "821 ms"],
-    [2_401, "2.5 s"],
-    [2_400, "2.4 s"],
-    [59_901, "1 min"],
-    [72_001, "1 min 13 s"],
-    [86_399_000, "1 d"],
-  ];
-  for (const [ms, expected] of cases) assert.equal(formatWithin(ms), expected);
 });
 
 test("a time is shown in the zone asked for", () => {

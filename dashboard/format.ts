@@ -46,32 +46,14 @@ const DAY_MS = 24 * HOUR_MS;
 
 /** The two largest units: 820 ms, 2.4 s, 1 min 12 s, 3 h 5 min, 2 d 4 h. Seconds to the nearest tenth. */
 export function formatDuration(ms: number): string {
-  const exact = Math.max(0, ms);
-  const whole = exact < MINUTE_MS ? inSteps(exact, Math.round) : exact;
+  const step = ms < SECOND_MS ? 1 : 100;
+  const whole = Math.round(Math.max(0, ms) / step) * step;
   if (whole < SECOND_MS) return `${whole} ms`;
   if (whole < MINUTE_MS) return `${(whole / SECOND_MS).toFixed(1)} s`;
   if (whole < HOUR_MS) return inTwo(whole, [MINUTE_MS, "min"], [SECOND_MS, "s"]);
   if (whole < DAY_MS) return inTwo(whole, [HOUR_MS, "h"], [MINUTE_MS, "min"]);
   return inTwo(whole, [DAY_MS, "d"], [HOUR_MS, "h"]);
 }
-
-/** What stands after "within": never shorter than it was. */
-export function formatWithin(ms: number): string {
-  return formatDuration(inSteps(ms, Math.ceil));
-}
-
-/** By the smallest that its words can tell. */
-function inSteps(ms: number, round: (count: number) => number): number {
-  const [step] = STEPS.find(([, below]) => ms < below) ?? [HOUR_MS];
-  return round(ms / step) * step;
-}
-
-const STEPS = [
-  [1, SECOND_MS],
-  [100, MINUTE_MS],
-  [SECOND_MS, HOUR_MS],
-  [MINUTE_MS, DAY_MS],
-] as const;
 
 function inTwo(ms: number, [large, largeName]: Unit, [small, smallName]: Unit): string {
   const rest = Math.floor((ms % large) / small);

@@ -5,7 +5,7 @@ import { useReducedMotion } from "@mantine/hooks";
 import { IconChartBarOff } from "@tabler/icons-react";
 import type { Status } from "#contract";
 import type { Answer } from "../../api.ts";
-import { countOf, formatDuration, formatNumber, formatWithin } from "../../format.ts";
+import { countOf, formatDuration, formatNumber } from "../../format.ts";
 import type { RangeSearch } from "../../range.ts";
 import { useAccount } from "../../session.ts";
 import { overviewText as text } from "../../text/overview.ts";
@@ -183,7 +183,7 @@ function LatencyChart({ query }: Pick<Props, "query">) {
       summary={
         slowestMs === undefined
           ? text.latencyNone
-          : text.latencySummary(formatWithin(slowest?.p50Ms ?? 0), formatWithin(slowestMs))
+          : text.latencySummary(formatDuration(slowest?.p50Ms ?? 0), formatDuration(slowestMs))
       }
       empty={slowestMs === undefined ? <NoPoints>{text.latencyNone}</NoPoints> : undefined}
     >
