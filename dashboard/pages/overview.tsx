@@ -5,7 +5,7 @@ import { type LinkProps, useNavigate, useSearch } from "@tanstack/react-router";
 import { Fragment, Suspense, useEffect, useState } from "react";
 import type { Alert as AlertData } from "#contract";
 import type { Answer } from "../api.ts";
-import { countOf, formatNumber } from "../format.ts";
+import { formatNumber } from "../format.ts";
 import type { RangeSearch } from "../range.ts";
 import { loadPart, part } from "../parts.ts";
 import { useAccount, useMe } from "../session.ts";
@@ -18,6 +18,7 @@ import { RangePicker } from "../ui/range-picker.tsx";
 import { useZone } from "../ui/zone.tsx";
 import { askAgainAll, useRead } from "../use-read.ts";
 import { Figures } from "./overview/figures.tsx";
+import { standingOf } from "./overview/standing.ts";
 import { Walk } from "./overview/walk.tsx";
 import { walkSteps } from "./overview/walk-steps.ts";
 
@@ -27,11 +28,13 @@ const charts = loadPart(() => import("./overview/charts.tsx"));
 charts.catch(() => undefined);
 const Charts = part(() => charts, "Charts");
 
+const PROGRESS = "GET /console/accounts/{accountId}/progress";
+
 export function OverviewPage() {
   const { accountId, name } = useAccount();
   const search = useSearch({ from: "/signed-in/" });
   const navigate = useNavigate({ from: "/" });
-  const progress = useRead("GET /console/accounts/{accountId}/progress", { params: { accountId } });
+  const progress = useRead(PROGRESS, { params: { accountId } });
   const steps = progress.data && walkSteps(progress.data);
   const hasMessage = progress.data?.hasMessage ?? true;
   const walk = useHiddenWalk(accountId);
@@ -100,7 +103,7 @@ type StandingProps = {
   query: StatsQuery;
 };
 
-/** How things stand, in one line: each part leads to where one sees more. */
+/** In one line. */
 function Standing({ summary: { alerts, daysLeft }, query }: StandingProps) {
   const { accountId } = useAccount();
   const { isOperator } = useMe();
@@ -109,26 +112,15 @@ function Standing({ summary: { alerts, daysLeft }, query }: StandingProps) {
     { params: { accountId }, query },
     { keepsOld: true },
   );
-  const retrying = webhooks.data?.retrying ?? 0;
-  const count = (kind: AlertData["kind"]) => alerts.filter((alert) => alert.kind === kind).length;
-  const [down, failing] = [count("carrier_down"), count("receiver_failing")];
-  const parts: [words: string, link: LinkProps][] = [];
-  if (isOperator)
-    parts.push([
-      down === 0 ? text.carriersUp : text.carriersDown(countOf(down, "carrier")),
-      { to: "/operator/carriers" },
-    ]);
-  parts.push([
-    failing === 0 ? text.receiversUp : text.receiversFailing(countOf(failing, "receiver")),
-    { to: "/webhooks", search: { tab: "hosts" } },
-  ]);
-  if (retrying > 0)
-    parts.push([
-      text.retrying(countOf(retrying, "event")),
-      { to: "/webhooks", search: { state: ["retrying"] } },
-    ]);
-  if (daysLeft !== null)
-    parts.push([text.creditsFor(countOf(daysLeft, "day")), { to: "/credits" }]);
+  const progress = useRead(PROGRESS, { params: { accountId } });
+  const parts = standingOf({
+    alerts,
+    daysLeft,
+    retrying: webhooks.data?.retrying ?? 0,
+    isOperator,
+    hasWebhook: progress.data?.hasWebhook ?? false,
+  });
+  if (parts.length === 0) return null;
   return (
     <Group gap="xs" role="group" aria-label={text.state} fz="sm">
       {parts.map(([words, link], index) => (
