@@ -226,9 +226,9 @@ test("one delivery is replayed with the same id and bytes and a valid signature,
     .getByRole("link", { name: `…${good?.messageId.slice(-12)}` })
     .first()
     .click();
-  await page.getByRole("link", { name: "Attempt 3" }).waitFor();
+  await page.getByText("Attempt 3").waitFor();
   await tab.check("attempts of a message");
-  await page.getByRole("link", { name: "Attempt 3" }).click();
+  await page.getByRole("link", { name: /^Webhook .* 3 attempts$/ }).click();
   await dialog(page).getByRole("region", { name: "Attempt 3" }).waitFor();
 });
 

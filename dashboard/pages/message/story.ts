@@ -16,10 +16,11 @@ export type Step = {
   title: string;
   lines: string[];
   /** Of the status that this step is. */
-  webhook?: Webhook;
+  webhook?: ToldWebhook;
 };
 
-export type Webhook = NonNullable<Entry<"status">["webhook"]>;
+export type ToldWebhook = Webhook & { title: string };
+type Webhook = NonNullable<Entry<"status">["webhook"]>;
 type Told = Pick<Step, "tone" | "title" | "lines" | "webhook">;
 type About = { segments: number; credits: number; creditsRefunded: number };
 
@@ -42,7 +43,7 @@ function tell(entry: HistoryEntry, about: About): Told {
       return {
         ...tellStatus(entry, about),
         lines: linesOfStatus(entry),
-        ...(entry.webhook && { webhook: entry.webhook }),
+        ...(entry.webhook && { webhook: tellWebhook(entry.webhook, entry.event) }),
       };
     case "submission":
       return tellSubmission(entry, about);
@@ -80,15 +81,17 @@ function tellStatus({ status }: Entry<"status">, about: About): Omit<Told, "line
   }
 }
 
-function linesOfStatus({ error, webhook, event }: Entry<"status">): string[] {
+function linesOfStatus({ error }: Entry<"status">): string[] {
   const lines: string[] = [];
   if (error) lines.push(`${error.code}: ${error.message}`);
   lines.push(...codeLine(error?.carrierCode ?? null));
-  if (webhook) {
-    const attempts = countOf(webhook.attempts.length, "attempt");
-    lines.push(text.webhook(event, webhooksText.states[stateOf(webhook)], attempts));
-  }
   return lines;
+}
+
+function tellWebhook(webhook: Webhook, event: string): ToldWebhook {
+  const attempts = countOf(webhook.attempts.length, "attempt");
+  const title = text.webhook(event, webhooksText.states[stateOf(webhook)], attempts);
+  return { ...webhook, title };
 }
 
 /** As the webhooks page has it, which tells the first attempt from those after it. */

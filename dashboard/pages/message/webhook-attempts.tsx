@@ -4,24 +4,32 @@ import { webhooksText as text } from "../../text/webhooks.ts";
 import { AnswerBadge } from "../../ui/answer-badge.tsx";
 import { TextLink } from "../../ui/link.tsx";
 import { Time } from "../../ui/time.tsx";
-import type { Webhook } from "./story.ts";
+import type { ToldWebhook } from "./story.ts";
 
-/** A line for each attempt, which leads to all that is kept of it. */
-export function WebhookAttempts({ webhook: { eventId, attempts } }: { webhook: Webhook }) {
-  return attempts.map(({ attempt, at, httpStatus, durationMs }) => (
-    <Group key={attempt} gap="xs">
-      <Text span size="xs">
-        <TextLink to="/webhooks" search={{ id: eventId }}>
-          {text.attempt(attempt)}
+/** Leads to all that is kept of the delivery, above a line for each attempt. */
+export function WebhookAttempts({ webhook }: { webhook: ToldWebhook }) {
+  const { eventId, title, attempts } = webhook;
+  return (
+    <>
+      <Text size="xs">
+        <TextLink to="/webhooks" search={{ id: eventId }} fz="inherit">
+          {title}
         </TextLink>
       </Text>
-      <AnswerBadge httpStatus={httpStatus} />
-      <Text span size="xs" c="dimmed">
-        <Time at={at} form="clock" />
-      </Text>
-      <Text span size="xs" c="dimmed">
-        {formatDuration(durationMs)}
-      </Text>
-    </Group>
-  ));
+      {attempts.map(({ attempt, at, httpStatus, durationMs }) => (
+        <Group key={attempt} gap="xs">
+          <Text span size="xs">
+            {text.attempt(attempt)}
+          </Text>
+          <AnswerBadge httpStatus={httpStatus} />
+          <Text span size="xs" c="dimmed">
+            <Time at={at} />
+          </Text>
+          <Text span size="xs" c="dimmed">
+            {formatDuration(durationMs)}
+          </Text>
+        </Group>
+      ))}
+    </>
+  );
 }
