@@ -11,14 +11,14 @@ type Props = {
   /** On a phone, behind a button: the list is what people came for. */
   children: ReactNode;
   /** How many are in force, for the button that hides them. */
-  count?: number;
+  count: number;
   /** Below them; on a phone behind the same button. */
   more?: ReactNode;
   /** At the other end, such as a download; on a phone beside the button. */
   last?: ReactNode;
 };
 
-export function FilterBar({ first, children, count = 0, more, last }: Props) {
+export function FilterBar({ first, children, count, more, last }: Props) {
   const isPhone = useIsPhone();
   const [isOpen, filters] = useDisclosure(false);
   if (!isPhone) {

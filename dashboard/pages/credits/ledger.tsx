@@ -98,7 +98,7 @@ function LedgerFilters() {
   return (
     <Stack gap="sm">
       <FilterBar
-        count={[search.month, search.kind].filter(Boolean).length}
+        count={[search.month, search.kind, search.messageId].filter(Boolean).length}
         more={isPhone && csv}
         last={!isPhone && csv}
       >

@@ -53,6 +53,7 @@ export function AuditPage() {
         {text.lead}
       </Text>
       <FilterBar
+        count={countFilters(search)}
         last={
           <CsvButton address={addressOf("GET /console/operator/audit.csv", { query: filters })} />
         }
@@ -108,6 +109,10 @@ function useTelling(entries: AuditEntry[] = []): Telling {
   const carriers = useRead("GET /console/operator/carriers", {}, { isOn });
   const named = carriers.data?.data ?? [];
   return { zone, names: new Map(named.map(({ carrierId, name }) => [carrierId, name])) };
+}
+
+function countFilters({ action, actor, accountId, objectId, range, from }: AuditSearch) {
+  return [action, actor, accountId, objectId, range ?? from].filter(Boolean).length;
 }
 
 function filtersOf(search: AuditSearch, { from, to }: Bounds) {
