@@ -8,6 +8,7 @@ import {
   formatNumber,
   formatRate,
   formatRelative,
+  formatShare,
   formatSigned,
   formatTime,
   zoneName,
@@ -24,6 +25,11 @@ test("numbers have thousands separators, and signs where a ledger needs them", (
 test("a rate of fewer than 20 says nothing", () => {
   assert.equal(formatRate(9_713, 10_000), "97.13 %");
   assert.equal(formatRate(19, 19), undefined);
+});
+
+test("a share is told in whole per cent, and a small one not as none", () => {
+  assert.equal(formatShare(1, 3), "33 %");
+  assert.equal(formatShare(1, 1_000), "<1 %");
 });
 
 test("a duration is told in its two largest units", () => {

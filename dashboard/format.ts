@@ -39,6 +39,12 @@ export function formatRate(part: number, whole: number): string | undefined {
   return `${((part / whole) * 100).toFixed(2)} %`;
 }
 
+/** "12 %" in whole per cent; what there is, is never none. */
+export function formatShare(part: number, whole: number): string {
+  const percent = (part / whole) * 100;
+  return percent < 1 ? "<1 %" : `${Math.round(percent)} %`;
+}
+
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;

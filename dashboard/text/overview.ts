@@ -20,7 +20,7 @@ export const overviewText = {
   latency: "Time to delivery",
   creditsUse: "Credits used",
   errors: "Delivery errors",
-  share: (count: string, percent: number) => `${count} (${percent} %)`,
+  share: (count: string, share: string) => `${count} (${share})`,
   noErrors: "No message ended with an error in this range.",
   webhooks: "Webhooks",
   webhookCounts: {

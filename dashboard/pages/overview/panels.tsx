@@ -1,7 +1,7 @@
 import { Group, Paper, SimpleGrid, Skeleton, Stack, Text, Title } from "@mantine/core";
 import type { ReactNode } from "react";
 import { deliveryErrors } from "../../../contract/errors.ts";
-import { formatNumber } from "../../format.ts";
+import { countOf, formatNumber, formatShare } from "../../format.ts";
 import type { RangeSearch } from "../../range.ts";
 import { useAccount } from "../../session.ts";
 import { overviewText as text } from "../../text/overview.ts";
@@ -38,7 +38,13 @@ export function Errors({ query }: Props) {
   const { range, from, to } = query as RangeSearch;
   const inRange = from && to ? { from, to } : { range };
   const ranked = errors.data?.data ?? [];
-  const all = ranked.reduce((sum, { count }) => sum + count, 0);
+  const all = sumOf(ranked);
+  const others = ranked.slice(MOST_ERRORS);
+  const share = (count: number) => (
+    <span className={classes["count"]}>
+      {text.share(formatNumber(count), formatShare(count, all))}
+    </span>
+  );
   return (
     <Panel title={text.errors}>
       {errors.failure && !errors.data && (
@@ -55,9 +61,7 @@ export function Errors({ query }: Props) {
               <TextLink to="/messages" search={{ ...inRange, errorCode: [code] }} fz="inherit">
                 {code}
               </TextLink>
-              <span className={classes["count"]}>
-                {text.share(formatNumber(count), Math.round((count / all) * 100))}
-              </span>
+              {share(count)}
             </Group>
             <div className={classes["share"]} style={{ width: `${(count / all) * 100}%` }} />
             <Text size="xs" c="dimmed">
@@ -65,9 +69,25 @@ export function Errors({ query }: Props) {
             </Text>
           </div>
         ))}
+        {others.length > 0 && (
+          <Group justify="space-between" wrap="nowrap" fz="sm">
+            <TextLink
+              to="/messages"
+              search={{ ...inRange, errorCode: others.map(({ code }) => code) }}
+              fz="inherit"
+            >
+              {countOf(others.length, "other")}
+            </TextLink>
+            {share(sumOf(others))}
+          </Group>
+        )}
       </Stack>
     </Panel>
   );
+}
+
+function sumOf(counts: { count: number }[]): number {
+  return counts.reduce((sum, { count }) => sum + count, 0);
 }
 
 const HEALTH = ["delivered", "waiting", "retrying", "exhausted", "failedAttempts"] as const;
