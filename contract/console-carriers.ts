@@ -38,7 +38,7 @@ const Carrier = Type.Object(
     countedSince: nullable({
       ...Time,
       description:
-        "When the youngest node began, if less than an hour ago: what others had counted before is not in the next two.",
+        "When the youngest node began, if less than an hour ago: the next two sum what all nodes counted, and may lack what was before.",
     }),
     refusals: Type.Array(Type.Object({ carrierCode: Type.String(), count: Type.Integer() }), {
       description:

@@ -191,7 +191,7 @@ test("a carrier is added by the command shown, bound, paused, changed, lost and 
   await section(page, "Carriers").click();
   await fact(acme, "Error codes, last hour", "none").waitFor();
   await fact(acme, "Late receipts, last hour", "0").waitFor();
-  await acme.getByText("Counted since the node started,").waitFor();
+  await acme.getByText("A node started").waitFor();
   tab.expect(0);
   await page.route("**/resume", (route) => route.abort("internetdisconnected"));
   await acme.getByRole("button", { name: "Resume" }).click();

@@ -102,7 +102,7 @@ function CarrierCard({ carrier }: { carrier: Carrier }) {
         </SimpleGrid>
         {carrier.countedSince && (
           <Text size="xs" c="dimmed" mt={-12}>
-            {text.countedSince} <Time at={carrier.countedSince} form="relative" />
+            {text.nodeStarted} <Time at={carrier.countedSince} form="relative" /> {text.mayLack}
           </Text>
         )}
         <Links carrier={carrier} />
