@@ -17,7 +17,6 @@ function MessageLink({ row, children }: { row: ConsoleMessage; children: React.R
       resetScroll={false}
       underline="never"
       aria-label={`${text.open}: ${row.message.status}, ${row.message.recipient}`}
-      onClick={(event) => event.stopPropagation()}
     >
       {children}
     </TextLink>
