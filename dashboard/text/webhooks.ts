@@ -1,5 +1,4 @@
 import type { WebhookDelivery } from "#contract";
-import type { ReceiverHealth } from "../pages/webhooks/receiver-health.ts";
 
 export const webhooksText = {
   title: "Webhooks",
@@ -48,11 +47,10 @@ export const webhooksText = {
   },
   /** Replays come on top of the schedule. */
   attemptsOf: (made: number, all: number) => (made > all ? String(made) : `${made} of ${all}`),
-  nextAt: (when: string) => `next ${when}`,
-  nextNow: "next one is due",
-  nextAttempt: (number: string) => `Attempt ${number}`,
-  isDue: (attempt: string) => `${attempt} is due`,
-  isUnderWay: (attempt: string) => `${attempt} is under way`,
+  next: (when: string) => `next ${when}`,
+  nextAttempt: (number: string, when: string) => `Attempt ${number} ${when}`,
+  isDue: "is due",
+  isUnderWay: "is under way",
   open: "Open delivery",
   drawer: "Webhook delivery",
   select: (event: string, host: string) => `Select ${event} to ${host}`,
@@ -103,6 +101,8 @@ export function answerInWords(httpStatus: number | null): string {
   return httpStatus === null ? webhooksText.noAnswer : `HTTP ${httpStatus}`;
 }
 
+export type ReceiverHealth = keyof typeof hostsText.health;
+
 export const hostsText = {
   title: "Receivers",
   columns: {
@@ -119,7 +119,7 @@ export const hostsText = {
     failing: "Failing",
     down: "Down",
     idle: "Not called",
-  } satisfies Record<ReceiverHealth, string>,
+  },
   /** What Posthorn does about it at this moment. */
   limits: {
     proven: "",

@@ -60,7 +60,7 @@ export function Deliveries() {
           bar={
             <Group justify="space-between" flex={1} wrap="nowrap" mih={26}>
               <Text span size="xs" c="dimmed">
-                {text.order}
+                {rows && rows.length > 0 && text.order}
               </Text>
               <div role="status">
                 <NewRows count={live.newCount} onShow={live.showNew} />

@@ -3,8 +3,6 @@ import { IconRepeat, IconWebhookOff } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { type Answer, call, newIdempotencyKey } from "../../api.ts";
-import { useRelativeNow } from "../../clock.ts";
-import { formatRelative } from "../../format.ts";
 import { useAccount, useDenial } from "../../session.ts";
 import { webhooksText as text } from "../../text/webhooks.ts";
 import { CopyIcon } from "../../ui/copy-button.tsx";
@@ -19,6 +17,7 @@ import { askAgain, useRead } from "../../use-read.ts";
 import { DeliveryState } from "./delivery-row.tsx";
 import { Exchange } from "./exchange.tsx";
 import classes from "./exchange.module.css";
+import { useNextAttempt } from "./next-attempt.ts";
 import { SideSheet } from "../../ui/dialog.tsx";
 
 const DETAIL = "GET /console/accounts/{accountId}/webhook-deliveries/{deliveryId}";
@@ -91,19 +90,16 @@ function DeliveryDetail({ delivery }: { delivery: Detail }) {
 }
 
 function NextAttempt({ delivery }: { delivery: Detail }) {
-  const now = useRelativeNow();
-  const { state, nextAttemptAt, attempts, maxAttempts } = delivery;
-  if (state !== "retrying" && state !== "waiting") return null;
-  const attempt = text.nextAttempt(text.attemptsOf(attempts + 1, maxAttempts));
+  const when = useNextAttempt(delivery);
+  const { nextAttemptAt, attempts, maxAttempts } = delivery;
+  if (when === undefined) return null;
   return (
     <Text size="sm" fw={550}>
-      {nextAttemptAt === null ? (
-        text.isUnderWay(attempt)
-      ) : Date.parse(nextAttemptAt) <= now ? (
-        text.isDue(attempt)
-      ) : (
+      {text.nextAttempt(text.attemptsOf(attempts + 1, maxAttempts), when)}
+      {nextAttemptAt !== null && (
         <>
-          {attempt} {formatRelative(nextAttemptAt, now)} (<Time at={nextAttemptAt} />)
+          {" "}
+          (<Time at={nextAttemptAt} />)
         </>
       )}
     </Text>

@@ -1,11 +1,11 @@
 import { Badge, Checkbox, Group, Stack, Text } from "@mantine/core";
 import type { WebhookDelivery } from "#contract";
-import { useRelativeNow } from "../../clock.ts";
-import { formatDuration, formatRelative } from "../../format.ts";
+import { formatDuration } from "../../format.ts";
 import { webhooksText as text } from "../../text/webhooks.ts";
 import { TextLink } from "../../ui/link.tsx";
 import { type Column } from "../../ui/listing.tsx";
 import { Time } from "../../ui/time.tsx";
+import { useNextAttempt } from "./next-attempt.ts";
 
 const DELIVERY_COLOR: Record<WebhookDelivery["state"], string> = {
   waiting: "gray",
@@ -129,12 +129,11 @@ export const COLUMNS: Column<WebhookDelivery>[] = [
 ];
 
 function NextAttempt({ row }: { row: WebhookDelivery }) {
-  const now = useRelativeNow();
-  if (row.state !== "retrying" || row.nextAttemptAt === null) return null;
-  const isDue = Date.parse(row.nextAttemptAt) <= now;
+  const when = useNextAttempt(row);
+  if (when === undefined) return null;
   return (
     <Text span size="xs" c="dimmed">
-      {isDue ? text.nextNow : text.nextAt(formatRelative(row.nextAttemptAt, now))}
+      {text.next(when)}
     </Text>
   );
 }

@@ -2,14 +2,14 @@ import { Badge, Group, Stack, Text, Tooltip } from "@mantine/core";
 import { IconWorldWww } from "@tabler/icons-react";
 import { formatDuration, formatNumber, formatRate } from "../../format.ts";
 import { useAccount } from "../../session.ts";
-import { hostsText as text } from "../../text/webhooks.ts";
+import { hostsText as text, type ReceiverHealth } from "../../text/webhooks.ts";
 import { words } from "../../text/words.ts";
 import { Empty } from "../../ui/empty.tsx";
 import { TextLink } from "../../ui/link.tsx";
 import { type Column, CompactFacts, Listing } from "../../ui/listing.tsx";
 import { Time } from "../../ui/time.tsx";
 import { useRead } from "../../use-read.ts";
-import { healthOf, type Receiver, type ReceiverHealth } from "./receiver-health.ts";
+import { healthOf, type Receiver } from "./receiver-health.ts";
 
 /** Each receiver with how it fares. */
 export function Hosts() {

@@ -1,8 +1,7 @@
 import type { Answer } from "../../api.ts";
+import type { ReceiverHealth } from "../../text/webhooks.ts";
 
 export type Receiver = Answer<"GET /console/accounts/{accountId}/webhook-hosts">["data"][number];
-
-export type ReceiverHealth = "healthy" | "unsteady" | "failing" | "down" | "idle";
 
 const HEALTHY_FROM = 0.95;
 const FAILING_BELOW = 0.5;
