@@ -95,7 +95,7 @@ export const COLUMNS: Column<ConsoleMessage>[] = [
 export function CompactMessage({ row }: { row: ConsoleMessage }) {
   return (
     <Stack gap={4}>
-      <Group justify="space-between" wrap="nowrap" gap="xs">
+      <Group justify="space-between" align="flex-start" wrap="nowrap" gap="xs">
         <Group gap="xs">
           <MessageLink row={row}>
             <StatusBadge status={row.message.status} />
