@@ -91,7 +91,7 @@ test("a message of which a carrier has a segment stays with it, whatever it refu
 
   const sent = await world.handOver(
     await world.claimed({
-      earlier: await readSegments(db, systemClock, { messageId: message.message_id, carrierId }),
+      earlier: await world.read(),
     }),
     async () => ({ ...busy, code: "CARRIER_UNAVAILABLE", carrierCode: "0x14" }),
     { routing: async () => ({ ...now, carriersFor: () => route }) },
@@ -104,11 +104,7 @@ test("a message of which a carrier has a segment stays with it, whatever it refu
 
 test("what a carrier says late that it has goes on, though the resend that was on its way is refused", async () => {
   await using world = await startWorld();
-  const { carrierId } = world.carrier;
-  const read = async () => {
-    const { message_id: messageId } = await world.message();
-    return readSegments(world.api.db, systemClock, { messageId, carrierId });
-  };
+  const { read } = world;
   const late = Promise.withResolvers<SubmitOutcome>();
   await world.handOver(await world.claimed(), async () => ({
     kind: "in_doubt",
@@ -136,11 +132,7 @@ test("what a carrier says late that it has goes on, though the resend that was o
 
 test("what a carrier refused late fails for that, though the resend that was on its way gets no answer", async () => {
   await using world = await startWorld();
-  const { carrierId } = world.carrier;
-  const read = async () => {
-    const { message_id: messageId } = await world.message();
-    return readSegments(world.api.db, systemClock, { messageId, carrierId });
-  };
+  const { read } = world;
   const doubt = { kind: "in_doubt", why: "timeout" } as const;
   const late = Promise.withResolvers<SubmitOutcome>();
   await world.handOver(await world.claimed(), async () => ({ ...doubt, lateAnswer: late.promise }));
@@ -176,9 +168,7 @@ for (const { what, doubts, wasLeased, isExpired } of [
     const doubt = { kind: "in_doubt", why: "timeout" } as const;
     for (let turn = 1; turn <= doubts; turn += 1)
       await world.record({ ...common, segment: 2, turn, answer: doubt });
-    const read = () =>
-      readSegments(world.api.db, systemClock, { messageId: message.message_id, carrierId });
-    const taken = await world.claimed({ wasLeased, earlier: await read() });
+    const taken = await world.claimed({ wasLeased, earlier: await world.read() });
     // Stored after what is on record was read.
     await world.record({ ...common, segment: 2, turn: 1, answer: accepted("2") });
 
@@ -186,7 +176,7 @@ for (const { what, doubts, wasLeased, isExpired } of [
     const sent = await world.handOver(taken, async () => accepted("3"), { clock });
     if ((await world.status()) === "QUEUED") {
       await world.leaseAgain();
-      const again = { attempt: 2, epoch: 2, earlier: await read() };
+      const again = { attempt: 2, epoch: 2, earlier: await world.read() };
       await world.handOver(await world.claimed(again), async () => accepted("3"), { clock });
     }
 
@@ -200,7 +190,6 @@ for (const wholeMessages of [false, true]) {
   test(`a message that began ${began} goes on so, also where its carrier takes it otherwise by now`, async () => {
     for (const isAccepted of [true, false]) {
       await using world = await startWorld();
-      const { carrierId } = world.carrier;
       const doubt = { kind: "in_doubt", why: "timeout" } as const;
       const first = await world.handOver(
         await world.claimed(),
@@ -209,8 +198,7 @@ for (const wholeMessages of [false, true]) {
         { wholeMessages },
       );
       const earlier = await eventually("the late answer is stored", async () => {
-        const { message_id: messageId } = await world.message();
-        const read = await readSegments(world.api.db, systemClock, { messageId, carrierId });
+        const read = await world.read();
         return read.get(1)?.isAccepted === isAccepted && read;
       });
       await world.leaseAgain();
@@ -254,8 +242,7 @@ test("an answer is stored however often its segment was handed over before", asy
   const { carrierId } = world.carrier;
   const many = { message, epoch, carrierId, segment: 1, turn: 32_767, at: systemClock.now() };
   await world.record({ ...many, answer: { kind: "unsent" }, step: null });
-  const { message_id: messageId } = message;
-  const earlier = await readSegments(world.api.db, systemClock, { messageId, carrierId });
+  const earlier = await world.read();
 
   const sent = await world.handOver(await world.claimed({ earlier }), async ({ segment }) =>
     accepted(String(segment)),
@@ -356,8 +343,7 @@ test("who is lost between the last doubt and the end of its message leaves no fu
     const answer = { kind: "process_lost", isLast: turn === 2 } as const;
     await world.record({ ...common, turn, answer });
   }
-  const { message_id: messageId } = message;
-  const earlier = await readSegments(world.api.db, systemClock, { messageId, carrierId });
+  const earlier = await world.read();
 
   const taken = await world.claimed({ wasLeased: true, earlier });
   assert.deepEqual(await world.handOver(taken, async () => accepted("1")), []);
@@ -457,6 +443,8 @@ async function startWorld({ inDoubt = "resend" }: { inDoubt?: Carrier["inDoubt"]
       db.query(sql`select lease_epoch, leased_by is not null as is_leased from send_queue`),
     message: find,
     status: async () => (await find()).status,
+    /** What is on record of its segments. */
+    read: () => readSegments(db, systemClock, { messageId, carrierId }),
     async doubts() {
       const [row] = await db.query<{ doubts: number }>(sql`
         select count(in_doubt_at) as doubts from submissions where message_id = ${messageId}`);

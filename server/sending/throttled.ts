@@ -26,7 +26,7 @@ export type ThrottleWatch = ReturnType<typeof throttleWatch>;
  */
 export function throttleWatch(clock: Pick<Clock, "monotonicMs">) {
   const known = new Map<string, Throttled>();
-  /** Submissions that got through, and different messages that were throttled since the last of them. */
+  /** Submissions that were accepted, and different messages that were throttled since the last of them. */
   let passes = 0;
   const held = new Set<string>();
 
@@ -55,10 +55,10 @@ export function throttleWatch(clock: Pick<Clock, "monotonicMs">) {
     note(messageId: string, answer: SubmitOutcome): number {
       if (answer.kind === "refused" && answer.temporary)
         return answer.throttled ? throttle(messageId) : 0;
-      if (answer.kind === "accepted" || answer.kind === "refused") {
+      if (answer.kind === "accepted" || answer.kind === "refused") known.delete(messageId);
+      if (answer.kind === "accepted") {
         passes += 1;
         held.clear();
-        known.delete(messageId);
       }
       return 0;
     },

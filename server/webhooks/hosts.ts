@@ -158,13 +158,13 @@ export function listHosts(db: Queryable, accountId: string): Promise<HostRow[]> 
 
 const MAX_FAILING = 20;
 
-/** Those for which deliveries wait, and which failed more often within a day than not, or of late. */
+/** Of those that are listed, for which deliveries wait, and which failed within a day more often than not, or of late. */
 export function listFailingHosts(db: Queryable, accountId: string): Promise<{ origin: string }[]> {
   return db.query<{ origin: string }>(sql`
     select h.origin
-      from webhook_hosts h
-     where h.account_id = ${accountId}
-       and (h.health in ('failing', 'open')
+      from (select * from webhook_hosts
+             where account_id = ${accountId} order by last_at desc limit ${MAX_HOSTS}) h
+     where (h.health in ('failing', 'open')
             or (select sum(t.failed) > sum(t.ok)
                   from webhook_host_hours t
                  where t.account_id = h.account_id and t.host_key = h.host_key
