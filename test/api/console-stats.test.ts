@@ -6,6 +6,7 @@ import type { DeliveryErrorCode } from "#contract";
 import { type Move, moveMessages } from "#messages";
 import { sql, systemClock } from "#platform";
 import { startConsole, type TestConsole } from "../support/console.ts";
+import { eventually } from "../support/eventually.ts";
 import { movableClock } from "../support/movable-clock.ts";
 
 const DAY = 86_400_000;
@@ -60,8 +61,13 @@ async function step(
   await db.transaction((tx) => moveMessages(tx, moves));
 }
 
-/** Folds what there is, as the loop of a node does. */
-const fold = (console: TestConsole) => console.db.query(sql`select fold_stats(1000)`);
+/** Folds what there is, as the loop of a node does. While the service's own folds, nobody else can. */
+async function fold({ db }: TestConsole): Promise<void> {
+  await eventually("everything noted is folded", async () => {
+    await db.query(sql`select fold_stats(1000)`);
+    return (await db.query(sql`select from stat_changes limit 1`)).length === 0;
+  });
+}
 
 function sumOf(rows: Record<string, number>[], name: string): number {
   return rows.reduce((sum, row) => sum + (row[name] ?? 0), 0);
