@@ -36,9 +36,12 @@ type ErrorBody = {
 const NO_ANSWER = "No answer came. Check the connection.";
 const NO_ANSWER_TO_A_WRITE =
   "No answer came. Check the connection; what you did may or may not have happened.";
-/** Of the API's own words half are about repeating a request, which a page does by itself. */
-const FAILED_INSIDE =
-  "Something failed inside Posthorn. If it happens again, give the operator the request id.";
+/** Where the API's own words are about its headers, or about repeating a request, which a page does by itself. */
+const OWN_WORDS: { [Code in ErrorCode]?: string } = {
+  INTERNAL:
+    "Something failed inside Posthorn. If it happens again, give the operator the request id.",
+  RATE_LIMITED: "Too many requests for now.",
+};
 const NOT_OURS = "The answer did not come from Posthorn. Is something between you and it?";
 
 export function offline(method: string): Failure {
@@ -61,8 +64,8 @@ export function localFailure(code: Failure["code"], message: string): Failure {
 export function readFailure(status: number, headers: Headers, body: unknown): Failure {
   const { error } = (typeof body === "object" && body !== null ? body : {}) as ErrorBody;
   const seconds = Number(headers.get("retry-after") ?? Number.NaN);
-  const isInside = error?.code === "INTERNAL";
-  return new Failure(isInside ? FAILED_INSIDE : (error?.message ?? NOT_OURS), {
+  const own = error?.code && OWN_WORDS[error.code];
+  return new Failure(own ?? error?.message ?? NOT_OURS, {
     code: error?.code ?? "INTERNAL",
     status,
     details: error?.details ?? [],

@@ -1,13 +1,14 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect } from "react";
+import { useEffect, useRef } from "react";
 import type { StreamEvent } from "#contract";
 import { newerRows, type RowKind } from "./newer-rows.ts";
+import { oneAtATime } from "./one-at-a-time.ts";
 import { useLiveEvents } from "./shell/live.tsx";
 import { askAgainAll, type Read } from "./use-read.ts";
 
-/** More than these at once are read as a page, not one by one. */
+/** More than these are read as a page, and of those not on it no more at once: others wait for the line too. */
 const ONE_BY_ONE = 5;
-/** Rows counted or read one by one at most; of a count, more is told as 99+. */
+/** Of a count, more is told as 99+. */
 export const COUNTED = 100;
 
 type Page<Row> = { data: Row[] };
@@ -23,7 +24,10 @@ type Options<Row> = RowKind<Row> & {
   changedId: (event: StreamEvent) => string | undefined;
   /** Whether an event, without naming any, is of all rows. */
   isOfAll: (event: StreamEvent) => boolean;
-  readPage: () => Promise<Page<Row>>;
+  /** Whether no event without a name is of this row any more. */
+  isEnded: (row: Row) => boolean;
+  /** The page of the shown rows, as it is now. */
+  readPage: (shown: Row[]) => Promise<Page<Row>>;
   readRow: (id: string) => Promise<Row>;
   /** How many rows the first page lacks, up to `COUNTED`. */
   countNew: (shown: Row[]) => Promise<number>;
@@ -41,6 +45,7 @@ export function useLiveRows<Row>(options: Options<Row>): LiveRows {
   const client = useQueryClient();
   const rows = list.isStale ? [] : (list.data?.data ?? []);
   const isShown = new Set(rows.map(idOf));
+  const { once, changed } = useRef({ once: oneAtATime(), changed: new Set<string>() }).current;
   // Under the route of the list, which only this asks again.
   const newKey = [queryKey[0], "new", queryKey[1], [...isShown]];
   const { data: counted } = useQuery({
@@ -60,14 +65,17 @@ export function useLiveRows<Row>(options: Options<Row>): LiveRows {
     const ids = new Set(events.flatMap((event) => options.changedId(event) ?? []));
     if (!isAll && ids.size === 0) return;
     if (isFirstPage && (rows.length === 0 || (isLive && !hasDialog()))) return reload();
-    const changed = isAll ? [...isShown] : [...ids].filter((id) => isShown.has(id));
+    const named = isAll ? rows.filter((row) => !options.isEnded(row)).map(idOf) : ids;
+    for (const id of named) if (isShown.has(id)) changed.add(id);
     // Where the service is away the rows stay as they are; its stream comes back and says "all".
-    if (changed.length > 0) refresh(changed).catch(() => undefined);
+    if (changed.size > 0) once(refresh);
     if (isFirstPage && (isAll || [...ids].some((id) => !isShown.has(id)))) ask(newKey);
   });
 
-  async function refresh(ids: string[]): Promise<void> {
-    const fresh = await readRows(options, ids);
+  async function refresh(): Promise<void> {
+    const ids = [...changed].filter((id) => isShown.has(id));
+    changed.clear();
+    const fresh = await readRows(options, rows, ids);
     client.setQueryData<Page<Row>>(
       queryKey,
       (old) => old && { ...old, data: newerRows(old.data, fresh, options) },
@@ -89,19 +97,22 @@ export function useLiveRows<Row>(options: Options<Row>): LiveRows {
 
 async function readRows<Row>(
   { idOf, readPage, readRow }: Options<Row>,
+  shown: Row[],
   ids: string[],
 ): Promise<Map<string, Row>> {
   const found = new Map<string, Row>();
   if (ids.length > ONE_BY_ONE) {
-    const page = await readPage();
+    const page = await readPage(shown);
     for (const row of page.data) found.set(idOf(row), row);
   }
-  const missing = ids.filter((id) => !found.has(id)).slice(0, COUNTED);
-  await Promise.all(
-    missing.map(async (id) => {
-      const row = await readRow(id).catch(() => undefined);
-      if (row) found.set(id, row);
-    }),
-  );
+  const missing = ids.filter((id) => !found.has(id));
+  for (let from = 0; from < missing.length; from += ONE_BY_ONE) {
+    await Promise.all(
+      missing.slice(from, from + ONE_BY_ONE).map(async (id) => {
+        const row = await readRow(id).catch(() => undefined);
+        if (row) found.set(id, row);
+      }),
+    );
+  }
   return found;
 }

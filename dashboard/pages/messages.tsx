@@ -3,8 +3,9 @@ import { IconMessages } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Suspense } from "react";
 import { addressOf, type Input } from "../api.ts";
+import { nowMs } from "../clock.ts";
 import { part } from "../parts.ts";
-import type { Bounds } from "../range.ts";
+import { type Bounds, boundsOf } from "../range.ts";
 import { type PageSearch, present } from "../search.ts";
 import { useAccount, useDenial } from "../session.ts";
 import { messagesText as text } from "../text/messages.ts";
@@ -45,7 +46,7 @@ export function MessagesPage() {
     isLive: search.live === "on" && search.id === undefined,
   });
   const isPhone = useIsPhone();
-  const csv = <CsvButton address={csvAddress(input)} />;
+  const csv = <CsvButton address={() => csvAddress(account.accountId, search)} />;
   const turn = (turned: PageSearch) =>
     void navigate({ search: (old) => present({ ...old, ...turned, at: bounds.at }) });
   const open = (id: string) =>
@@ -68,7 +69,13 @@ export function MessagesPage() {
       {!isNothingYet && (
         <MessageFilters
           search={search}
-          bar={<ListBar search={search} newCount={live.newCount} onShowNew={live.showNew} />}
+          bar={
+            <ListBar
+              search={search}
+              newCount={live.newCount}
+              onShowNew={search.range ? bounds.renew : live.showNew}
+            />
+          }
           csv={csv}
           onChange={(change, isTyping = false) =>
             void navigate({
@@ -135,7 +142,8 @@ function inputOf(
   };
 }
 
-function csvAddress({ params, query }: Input<typeof LIST>): string {
+function csvAddress(accountId: string, search: MessagesSearch): string {
+  const { params, query } = inputOf(accountId, search, boundsOf(search, nowMs()));
   const { cursor: _, limit: __, ...filters } = query ?? {};
   return addressOf("GET /console/accounts/{accountId}/messages.csv", { params, query: filters });
 }

@@ -4,6 +4,8 @@ import { useEffect, useRef } from "react";
 import type { OperatorStreamEvent } from "#contract";
 import { addressOf, type ReadRoute } from "../api.ts";
 import { useMe } from "../session.ts";
+import { ConnectionBanner } from "../shell/connection-banner.tsx";
+import { useHasStream } from "../shell/live.tsx";
 import { NotFound } from "../shell/not-found.tsx";
 import { useStream } from "../shell/stream.ts";
 import { operatorText as text } from "../text/operator.ts";
@@ -27,11 +29,13 @@ export function OperatorPage() {
 }
 
 function Sections() {
-  useOperatorStream();
+  const silentSince = useOperatorStream();
+  const isSaid = useHasStream();
   const bar = useOpenInSight();
   const path = useRouterState({ select: ({ location }) => location.pathname });
   return (
     <Page title={text.title} about={SECTIONS.find(({ to }) => to === path)?.name} hasTimes>
+      {!isSaid && <ConnectionBanner silentSince={silentSince} />}
       <nav ref={bar} aria-label={text.sections} className={classes["sections"]}>
         {SECTIONS.map(({ to, name }) => (
           <Link
@@ -83,6 +87,7 @@ const SHOWS: Record<OperatorStreamEvent["type"], readonly ReadRoute[]> = {
   audit: [`${O}/audit`],
   accounts: [`${O}/accounts`, `${O}/users`],
   all: [
+    "GET /console/me",
     `${O}/carriers`,
     `${O}/routes`,
     `${O}/prices`,
@@ -95,9 +100,10 @@ const SHOWS: Record<OperatorStreamEvent["type"], readonly ReadRoute[]> = {
   ended: ["GET /console/me"],
 };
 
-function useOperatorStream(): void {
+/** Answers since when it is off. */
+function useOperatorStream(): number | undefined {
   const client = useQueryClient();
-  useStream<OperatorStreamEvent>(addressOf(`${O}/stream`, {}), (events) => {
+  return useStream<OperatorStreamEvent>(addressOf(`${O}/stream`, {}), (events) => {
     askAgain(client, [...new Set(events.flatMap(({ type }) => SHOWS[type]))]);
   });
 }

@@ -68,30 +68,30 @@ function Editable({ account }: { account: Account }) {
 type FormProps = {
   account: Account;
   onDirty: (isDirty: boolean) => void;
-  /** The settings as they are now: saved, or those of somebody who was quicker. */
+  /** The settings as they were saved. */
   onPresent: (account: Account) => void;
 };
 
+type Values = { name: string; defaultSender: string; lowCredits: number | string };
+
+function valuesOf({ name, defaultSender, lowCredits }: Account): Values {
+  return { name, defaultSender: defaultSender ?? "", lowCredits };
+}
+
 function SettingsForm({ account, onDirty, onPresent }: FormProps) {
-  const { accountId, version } = account;
+  const { accountId } = account;
+  const [base, setBase] = useState(account);
   const client = useQueryClient();
   const denial = useDenial("owner");
-  const fields = useFields(
-    {
-      name: account.name,
-      defaultSender: account.defaultSender ?? "",
-      lowCredits: account.lowCredits as number | string,
-    },
-    {
-      name: checkName,
-      lowCredits: (value) => (/^\d+$/.test(String(value)) ? null : text.lowCreditsWrong),
-    },
-  );
-  const save = useAction(async (values: typeof fields.values) => {
+  const fields = useFields(valuesOf(account), {
+    name: checkName,
+    lowCredits: (value) => (/^\d+$/.test(String(value)) ? null : text.lowCreditsWrong),
+  });
+  const save = useAction(async (values: Values) => {
     const saved = await call("PATCH /console/accounts/{accountId}", {
       params: { accountId },
       body: {
-        version,
+        version: base.version,
         name: values.name.trim(),
         defaultSender: values.defaultSender.trim() || null,
         lowCredits: Number(values.lowCredits),
@@ -101,17 +101,33 @@ function SettingsForm({ account, onDirty, onPresent }: FormProps) {
     toast({ title: text.saved, message: text.savedHint });
     return saved;
   });
-  async function send(values: typeof fields.values): Promise<void> {
+  async function send(values: Values): Promise<void> {
     const outcome = await save.run(values);
     if (!outcome) return;
-    if (!outcome.ok) return refuse(outcome.failure);
+    if (!outcome.ok) return refuse(outcome.failure, values);
     onPresent(outcome.result);
   }
-  async function refuse(failure: Failure): Promise<void> {
+  async function refuse(failure: Failure, typed: Values): Promise<void> {
     if (failure.code !== "VERSION_CONFLICT") return fields.take(failure);
-    const params = { accountId };
-    onPresent(await call("GET /console/accounts/{accountId}", { params }));
+    mergeWith(await call("GET /console/accounts/{accountId}", { params: { accountId } }), typed);
     toast({ title: text.conflict, message: text.conflictHint, isWarning: true });
+  }
+  /** What was typed stays, beside what somebody else put there; the rest becomes theirs. */
+  function mergeWith(present: Account, typed: Values): void {
+    const theirs = valuesOf(present);
+    const before = valuesOf(base);
+    const own = (["name", "defaultSender", "lowCredits"] as const).filter(
+      (name) => typed[name] !== before[name],
+    );
+    fields.setInitialValues(theirs);
+    fields.setValues({
+      ...theirs,
+      ...Object.fromEntries(own.map((name) => [name, typed[name]])),
+    });
+    for (const name of own)
+      if (theirs[name] !== before[name] && theirs[name] !== typed[name])
+        fields.setFieldError(name, text.nowTheirs(String(theirs[name])));
+    setBase(present);
   }
   const failure = fields.general(save.failure);
   const isDirty = fields.isDirty();

@@ -9,7 +9,7 @@ import { useStream } from "./stream.ts";
 type Listener = (events: StreamEvent[]) => void;
 type Live = { silentSince: number | undefined; listeners: Set<Listener> };
 
-const LiveContext = createContext<Live>({ silentSince: undefined, listeners: new Set() });
+const LiveContext = createContext<Live | undefined>(undefined);
 
 /** The account's stream: whatever is shown of what changed is asked again. */
 export function LiveProvider({ children }: { children: ReactNode }) {
@@ -26,17 +26,22 @@ export function LiveProvider({ children }: { children: ReactNode }) {
 
 /** When the stream was last heard of, where it is off. */
 export function useSilentSince(): number | undefined {
-  return use(LiveContext).silentSince;
+  return use(LiveContext)?.silentSince;
+}
+
+/** Whether what surrounds the page has a stream, and says when it is off. */
+export function useHasStream(): boolean {
+  return use(LiveContext) !== undefined;
 }
 
 /** For what does more than ask again, such as the lists that move no row. */
 export function useLiveEvents(onEvents: Listener): void {
-  const { listeners } = use(LiveContext);
+  const listeners = use(LiveContext)?.listeners;
   const tell = useEffectEvent(onEvents);
   useEffect(() => {
     const listener: Listener = (events) => tell(events);
-    listeners.add(listener);
-    return () => void listeners.delete(listener);
+    listeners?.add(listener);
+    return () => void listeners?.delete(listener);
   }, [listeners]);
 }
 

@@ -1,15 +1,11 @@
-import { VisuallyHidden } from "@mantine/core";
-import { useDisclosure, useNetwork } from "@mantine/hooks";
-import { useQuery } from "@tanstack/react-query";
+import { useDisclosure } from "@mantine/hooks";
 import { Outlet, useRouterState } from "@tanstack/react-router";
 import { Suspense, useEffect, useRef, useState } from "react";
-import { formatTime } from "../format.ts";
 import { part } from "../parts.ts";
-import { AccountProvider, type Membership, meOptions } from "../session.ts";
+import { AccountProvider, type Membership } from "../session.ts";
 import { shellText } from "../text/shell.ts";
-import { words } from "../text/words.ts";
 import { useKeptFocus } from "../ui/kept-focus.ts";
-import { useZone } from "../ui/zone.tsx";
+import { ConnectionBanner } from "./connection-banner.tsx";
 import { Header } from "./header.tsx";
 import { LiveProvider, useSilentSince } from "./live.tsx";
 import { Navigation } from "./navigation.tsx";
@@ -65,7 +61,7 @@ function Main() {
   return (
     <main id="main" tabIndex={-1} ref={main} className={classes["main"]}>
       <div className={classes["content"]}>
-        <ConnectionBanner />
+        <ConnectionBanner silentSince={useSilentSince()} />
         <Outlet />
       </div>
     </main>
@@ -82,27 +78,4 @@ function useFocusOnNewPage() {
     before.current = path;
   }, [path]);
   return main;
-}
-
-function ConnectionBanner() {
-  const text = useConnectionTrouble();
-  if (text === undefined) return <VisuallyHidden role="status" />;
-  return (
-    <div role="status" className={classes["banner"]}>
-      {text}
-    </div>
-  );
-}
-
-function useConnectionTrouble(): string | undefined {
-  const { online } = useNetwork();
-  const silentSince = useSilentSince();
-  const zone = useZone();
-  // Asked again by each poll, so it tells whether those still get answers.
-  const { isError, dataUpdatedAt } = useQuery(meOptions);
-  if (!online) return words.offline;
-  if (silentSince === undefined) return undefined;
-  if (!isError) return words.liveOff;
-  const at = new Date(Math.max(silentSince, dataUpdatedAt)).toISOString();
-  return words.noAnswer(formatTime(at, zone));
 }

@@ -11,7 +11,11 @@ export const settingsText = {
   copyId: "Copy account id",
   created: "Created",
   conflict: "Somebody else changed the settings meanwhile",
-  conflictHint: "Yours were not saved. The page now shows theirs.",
+  conflictHint: "Nothing was saved. What you typed is still here; look at it, then save again.",
+  nowTheirs: (value: string) =>
+    value === ""
+      ? "Somebody else has emptied this. Save again to put yours in."
+      : `Somebody else changed this to ${value}. Save again to replace it.`,
   saved: "The settings are saved",
   savedHint: "They hold from the next request on.",
 } as const;

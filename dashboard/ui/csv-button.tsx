@@ -3,7 +3,7 @@ import { IconDownload } from "@tabler/icons-react";
 import { words } from "../text/words.ts";
 
 /** Downloads what a list shows; the server ends a file at so many rows, and the file does not say it. */
-export function CsvButton({ address }: { address: string }) {
+export function CsvButton({ address }: { address: () => string }) {
   return (
     <Group gap="xs">
       <Text span size="xs" c="dimmed">
@@ -11,7 +11,9 @@ export function CsvButton({ address }: { address: string }) {
       </Text>
       <Button
         component="a"
-        href={address}
+        href={address()}
+        // A range such as the last hour is counted from now.
+        onClick={({ currentTarget }) => (currentTarget.href = address())}
         download
         variant="default"
         leftSection={<IconDownload size={16} aria-hidden />}

@@ -1,13 +1,14 @@
 import { Alert, Anchor, Button, Code, Group, Stack, Text } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import { type ReactNode, useState } from "react";
-import { useNow } from "../clock.ts";
+import { nowMs, useNow } from "../clock.ts";
 import type { Failure } from "../failure.ts";
 import { words } from "../text/words.ts";
 import { CopyIcon } from "./copy-button.tsx";
 
 /** What went wrong, in words; the request id to quote; and a way to try again. */
 export function FailurePanel({ failure, onRetry }: { failure: Failure; onRetry?: () => void }) {
+  const wait = useCountdown(failure);
   return (
     <Alert
       color="red"
@@ -17,10 +18,11 @@ export function FailurePanel({ failure, onRetry }: { failure: Failure; onRetry?:
       role="alert"
     >
       <Stack gap="sm" align="flex-start">
+        {wait > 0 && <Text size="sm">{words.waitSeconds(wait)}</Text>}
         <RequestId failure={failure} />
         <Group gap="md">
           {onRetry && (
-            <Button variant="default" size="xs" onClick={onRetry}>
+            <Button variant="default" size="xs" disabled={wait > 0} onClick={onRetry}>
               {words.retry}
             </Button>
           )}
@@ -37,12 +39,12 @@ export function FailurePanel({ failure, onRetry }: { failure: Failure; onRetry?:
 
 /** The same in one line, for forms and dialogs. */
 export function FailureLine({ failure, children }: { failure: Failure; children?: ReactNode }) {
-  const wait = useCountdown(failure.retryAfterSeconds);
+  const wait = useCountdown(failure);
   return (
     <Alert color="red" variant="outline" icon={<IconAlertTriangle aria-hidden />} role="alert">
       <Text size="sm">{failure.message}</Text>
       {children && <Text size="sm">{children}</Text>}
-      {wait !== undefined && wait > 0 && <Text size="sm">{words.waitSeconds(wait)}</Text>}
+      {wait > 0 && <Text size="sm">{words.waitSeconds(wait)}</Text>}
       {failure.status >= 500 && <RequestId failure={failure} />}
     </Alert>
   );
@@ -65,10 +67,11 @@ function RequestId({ failure }: { failure: Failure }) {
   );
 }
 
-/** Whole seconds left of a wait that begins when the component is first shown. */
-function useCountdown(seconds: number | undefined): number | undefined {
+/** Whole seconds left of the wait that the failure asks for, counted from when it is first shown. */
+function useCountdown(failure: Failure): number {
   const now = useNow(1_000);
-  const [start] = useState(now);
-  if (seconds === undefined) return undefined;
-  return Math.max(0, Math.ceil(seconds - (now - start) / 1_000));
+  const [begun, setBegun] = useState({ failure, at: now });
+  if (begun.failure !== failure) setBegun({ failure, at: nowMs() });
+  const { retryAfterSeconds = 0 } = failure;
+  return Math.max(0, Math.ceil(retryAfterSeconds - (now - begun.at) / 1_000));
 }

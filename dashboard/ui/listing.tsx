@@ -40,11 +40,16 @@ export function Listing<Row>(props: ListingProps<Row>) {
   const { rows, failure, onRetry, empty } = props;
   if (failure && !rows) return <FailurePanel failure={failure} onRetry={onRetry} />;
   if (!rows) return <LoadingRows columns={props.columns.length} isPhone={isPhone} />;
-  if (rows.length === 0) return empty;
   return (
     <>
       {failure && <FailurePanel failure={failure} onRetry={onRetry} />}
-      {isPhone ? <CompactRows {...props} rows={rows} /> : <TableRows {...props} rows={rows} />}
+      {rows.length === 0 ? (
+        empty
+      ) : isPhone ? (
+        <CompactRows {...props} rows={rows} />
+      ) : (
+        <TableRows {...props} rows={rows} />
+      )}
     </>
   );
 }

@@ -298,6 +298,76 @@ test("new messages raise a pill and move no row; Live puts them in", async () =>
   await page.getByRole("cell", { name: "Under the drawer" }).waitFor();
 });
 
+test("however many messages come, the rows shown are kept true by one read, and those that have ended by none", async () => {
+  const waiting = { sendAt: new Date(Date.now() + 3_600_000).toISOString() };
+  const { messageId } = await send("4915112345678", "Waits", waiting);
+  for (let n = 0; n < 6; n += 1) await send("4915112345678", `Waits ${n}`, waiting);
+  await using tab = await site.signedIn(ada, "/messages?limit=25");
+  const { page, requests } = tab;
+  const own = page.locator(`[data-row="${messageId}"]`);
+  await own.getByText("QUEUED", { exact: true }).waitFor();
+  const before = requests.length;
+
+  const crowd = Array.from({ length: 250 }, () => ({ recipient: "4915112345679", text: "Crowd" }));
+  const [batch] = await Promise.all([
+    fetch(`${site.url}/v1/messages/batch`, {
+      method: "POST",
+      headers: { "x-api-key": key, "content-type": "application/json" },
+      body: JSON.stringify({ messages: crowd }),
+    }),
+    fetch(`${site.url}/v1/messages/${messageId}/cancel`, {
+      method: "POST",
+      headers: { "x-api-key": key },
+    }),
+  ]);
+
+  assert.equal(batch.status, 202);
+  await own.getByText("FAILED", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Show 99+ new" }).waitFor();
+  const single = requests.slice(before).filter((each) => /\/messages\/[\da-f-]{36}$/.test(each));
+  assert.ok(single.length <= 1, `${single.length} rows were read one by one`);
+});
+
+test("a list of the last minutes that was left open is of the last minutes again, and so is its file", async () => {
+  await using tab = await site.signedIn(ada, "/messages", { isLast: true });
+  const { page } = tab;
+  await page.clock.install();
+  await page.goto(`${site.url}/messages?range=15m`);
+  await page.locator(rows).first().waitFor();
+  const look = (state: string) =>
+    page.evaluate(`Object.defineProperty(document, "visibilityState", { value: "${state}", configurable: true });
+                   document.dispatchEvent(new Event("visibilitychange"))`);
+
+  await look("hidden");
+  await page.clock.fastForward("12:00:00");
+  const now = await page.evaluate<number>("Date.now()");
+  const [download] = await Promise.all([
+    page.waitForRequest(/messages\.csv/),
+    page.getByRole("link", { name: "Download CSV" }).click(),
+  ]);
+  await look("visible");
+
+  await page.getByText("No messages match").waitFor();
+  const from = Date.parse(new URL(download.url()).searchParams.get("createdAfter") ?? "");
+  assert.ok(now - from < 16 * 60_000, `the file begins at ${new Date(from).toISOString()}`);
+});
+
+test("who asked for too much is told how long to wait, and cannot try again before", async () => {
+  await using tab = await site.signedIn(ada, "/messages", { statuses: [429] });
+  const { page } = tab;
+  const problem = { error: { code: "RATE_LIMITED", message: "Wait for Retry-After seconds." } };
+  const answer = { status: 429, headers: { "retry-after": "3" }, json: problem };
+  await page.route(/\/messages(\?|$)/, (route) => route.fulfill(answer), { times: 1 });
+  await page.goto(`${site.url}/messages?limit=50`);
+
+  await page.getByText("Too many requests for now.").waitFor();
+  await page.getByText("Wait 1 second.").waitFor();
+  assert.ok(await page.getByRole("button", { name: "Try again" }).isDisabled());
+  await page.getByRole("button", { name: "Try again" }).click();
+
+  await page.locator(rows).first().waitFor();
+});
+
 test("a message that waits can be canceled, its refund is shown, and it can be sent again with all it had", async () => {
   const sendAt = new Date(Date.now() + 3_600_000).toISOString();
   const more = { metadata: { note: "x".repeat(200) }, callbackUrl: "https://example.com/hooks" };

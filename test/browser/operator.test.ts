@@ -396,9 +396,14 @@ test("to everybody else the operator's pages do not exist", async () => {
 test("an operator who is in no account has the operator's pages, and no others", async () => {
   const lone = await site.person("Lone Wolf", [[account, "viewer"]], true);
   await site.db.query(sql`delete from memberships where user_id = ${lone.userId}`);
-  await using tab = await site.signedIn(lone, "/operator/accounts", { statuses: [401, 404] });
+  const options = { statuses: [0, 401, 404], isLast: true };
+  await using tab = await site.signedIn(lone, "/operator/accounts", options);
 
   await row(tab.page, "Example").waitFor();
+  await tab.context.setOffline(true);
+  await tab.page.getByText("You are offline. What you see may be out of date.").waitFor();
+  await tab.context.setOffline(false);
+  await tab.page.getByText("You are offline").waitFor({ state: "detached" });
   await tab.page.goto(`${site.url}/messages`);
   await tab.page.getByRole("heading", { name: "You are not a member of any account" }).waitFor();
   await tab.check("in no account");

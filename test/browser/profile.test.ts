@@ -244,7 +244,9 @@ test("what somebody else changes is shown at once, but not over what is being ty
   for (const { page } of [first, second, idle]) await page.getByLabel("Default sender").waitFor();
 
   await second.page.getByLabel("Name of the account").fill("Second");
+  await second.page.getByLabel("Default sender").fill("SECOND");
   await first.page.getByLabel("Name of the account").fill("First");
+  await first.page.getByLabel("Low credits mark").fill("7");
   await first.page.getByRole("button", { name: "Save" }).click();
   await idle.page.getByRole("banner").getByText("First").waitFor();
   await second.page.getByRole("banner").getByText("First").waitFor();
@@ -254,11 +256,18 @@ test("what somebody else changes is shown at once, but not over what is being ty
   await second.page.getByRole("button", { name: "Save" }).click();
   const warning = second.page.locator("[data-warning]");
   await warning.getByText("Somebody else changed the settings meanwhile").waitFor();
-  assert.equal(await name(second), "First");
+  await second.page.getByText("Somebody else changed this to First.").waitFor();
+  assert.equal(await name(second), "Second");
   await second.check("settings conflict");
-  const names = await site.db.query(sql`
-    select name from accounts where account_id = ${account.accountId}`);
-  assert.deepEqual(names, [{ name: "First" }]);
+  const saved = () =>
+    site.db.query<{ name: string }>(sql`
+      select name, default_sender, low_credits from accounts where account_id = ${account.accountId}`);
+  assert.equal((await saved())[0]?.name, "First");
+
+  await second.page.getByRole("button", { name: "Save" }).click();
+  await second.page.getByText("The settings are saved").waitFor();
+  const merged = { name: "Second", default_sender: "SECOND", low_credits: 7 };
+  assert.deepEqual(await saved(), [merged]);
 });
 
 test("who is no owner reads the settings, and is told why they cannot be changed", async () => {

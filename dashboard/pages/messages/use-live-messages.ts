@@ -22,13 +22,21 @@ export function useLiveMessages(
     versionOf: ({ version }) => version,
     changedId: (event) => (event.type === "message" ? event.id : undefined),
     isOfAll: ({ type }) => type === "all" || type === "messages",
-    readPage: () => call(LIST, input),
+    isEnded: ({ message: { status } }) => status !== "QUEUED" && status !== "SENT",
+    readPage: (shown) => call(LIST, options.isFirstPage ? upTo(input, shown) : input),
     readRow: (messageId) =>
       call("GET /console/accounts/{accountId}/messages/{messageId}", {
         params: { accountId, messageId },
       }),
     countNew: ([newest]) => countNewer(input, newest?.message.createdAt ?? ""),
   });
+}
+
+/** However many came since: the page that begins with what is now shown first. */
+function upTo(input: ListInput, [newest]: ConsoleMessage[]): ListInput {
+  if (!newest) return input;
+  const createdBefore = new Date(Date.parse(newest.message.createdAt) + 1).toISOString();
+  return { ...input, query: { ...input.query, createdBefore } };
 }
 
 async function countNewer(input: ListInput, newest: string): Promise<number> {

@@ -3,7 +3,8 @@ import { IconHistory } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { AuditEntry } from "#contract";
 import { addressOf } from "../../api.ts";
-import type { Bounds } from "../../range.ts";
+import { nowMs } from "../../clock.ts";
+import { type Bounds, boundsOf } from "../../range.ts";
 import { present } from "../../search.ts";
 import { auditText as text, operatorText } from "../../text/operator.ts";
 import { words } from "../../text/words.ts";
@@ -54,9 +55,7 @@ export function AuditPage() {
       </Text>
       <FilterBar
         count={countFilters(search)}
-        last={
-          <CsvButton address={addressOf("GET /console/operator/audit.csv", { query: filters })} />
-        }
+        last={<CsvButton address={() => csvAddress(search)} />}
       >
         <TypedFilter
           isSearch
@@ -125,6 +124,11 @@ function filtersOf(search: AuditSearch, { from, to }: Bounds) {
     after: from,
     before: to,
   });
+}
+
+function csvAddress(search: AuditSearch): string {
+  const query = filtersOf(search, boundsOf(search, nowMs()));
+  return addressOf("GET /console/operator/audit.csv", { query });
 }
 
 function NoEntries({ search, onClear }: { search: AuditSearch; onClear: () => void }) {

@@ -32,6 +32,7 @@ export function CarriersPage() {
   const isOnlySimulator = data.every(({ kind }) => kind === "simulator");
   return (
     <Stack gap="lg">
+      {carriers.failure && <FailurePanel failure={carriers.failure} onRetry={carriers.retry} />}
       <SimpleGrid cols={{ base: 1, md: 2 }}>
         {data.map((carrier) => (
           <CarrierCard key={carrier.carrierId} carrier={carrier} />

@@ -63,7 +63,10 @@ export function Deliveries() {
                 {rows && rows.length > 0 && text.order}
               </Text>
               <div role="status">
-                <NewRows count={live.newCount} onShow={live.showNew} />
+                <NewRows
+                  count={live.newCount}
+                  onShow={search.range ? bounds.renew : live.showNew}
+                />
               </div>
             </Group>
           }

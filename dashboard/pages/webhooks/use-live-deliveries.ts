@@ -17,6 +17,8 @@ export function useLiveDeliveries(list: Read<List>, input: ListInput): LiveRows 
     versionOf: ({ attempts }) => attempts,
     changedId: (event) => (event.type === "delivery" ? event.id : undefined),
     isOfAll: ({ type }) => type === "all",
+    // Those that have ended can be sent again.
+    isEnded: () => false,
     readPage: () => call(LIST, input),
     readRow: (deliveryId) =>
       call("GET /console/accounts/{accountId}/webhook-deliveries/{deliveryId}", {

@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { oneAtATime } from "./one-at-a-time.ts";
+
+test("what is asked for meanwhile runs once, as it was asked for last, also after a failure", async () => {
+  const once = oneAtATime();
+  const ran: string[] = [];
+  const { promise: firstEnds, reject } = Promise.withResolvers<void>();
+  const { promise: allDone, resolve } = Promise.withResolvers<void>();
+
+  once(async () => {
+    ran.push("first");
+    await firstEnds;
+  });
+  once(async () => void ran.push("second"));
+  once(async () => {
+    ran.push("third");
+    resolve();
+  });
+  reject(new Error("the service is away"));
+  await allDone;
+
+  assert.deepEqual(ran, ["first", "third"]);
+});
