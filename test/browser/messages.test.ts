@@ -342,7 +342,7 @@ test("a list of the last minutes that was left open is of the last minutes again
   await page.clock.fastForward("12:00:00");
   const now = await page.evaluate<number>("Date.now()");
   const [download] = await Promise.all([
-    page.waitForRequest(/messages\.csv/),
+    page.waitForEvent("download"),
     page.getByRole("link", { name: "Download CSV" }).click(),
   ]);
   await look("visible");
@@ -357,12 +357,14 @@ test("who asked for too much is told how long to wait, and cannot try again befo
   const { page } = tab;
   const problem = { error: { code: "RATE_LIMITED", message: "Wait for Retry-After seconds." } };
   const answer = { status: 429, headers: { "retry-after": "3" }, json: problem };
-  await page.route(/\/messages(\?|$)/, (route) => route.fulfill(answer), { times: 1 });
+  const list = /\/console\/.+\/messages\?/;
+  await page.route(list, (route) => route.fulfill(answer));
   await page.goto(`${site.url}/messages?limit=50`);
 
   await page.getByText("Too many requests for now.").waitFor();
   await page.getByText("Wait 1 second.").waitFor();
   assert.ok(await page.getByRole("button", { name: "Try again" }).isDisabled());
+  await page.unroute(list);
   await page.getByRole("button", { name: "Try again" }).click();
 
   await page.locator(rows).first().waitFor();
