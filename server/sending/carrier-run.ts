@@ -79,6 +79,7 @@ export function runCarrier(deps: Deps): CarrierRun {
     onBack() {
       hasBacklog = true;
     },
+    answeredLate: new Set<string>(),
     readSegments: (messageId: string) =>
       readSegments(db, clock, { messageId, carrierId: carrier.carrierId }),
   };

@@ -130,6 +130,90 @@ test("what a carrier says late that it has goes on, though the resend that was o
   assert.equal(await world.status(), "SENT");
 });
 
+for (const isAccepted of [true, false]) {
+  const what = isAccepted ? "has" : "refuses";
+  test(`what a carrier says late that it ${what} is not sent again, where the resend waits for its turn`, async () => {
+    await using world = await startWorld();
+    const { read, carrier } = world;
+    // The next carrier of the route has nothing of it.
+    const routing = {
+      ...(await loadRouting(world.api.db)),
+      carriersFor: () => [carrier.carrierId, newId(0)],
+    };
+    const late = Promise.withResolvers<SubmitOutcome>();
+    const doubt = { kind: "in_doubt", why: "timeout", lateAnswer: late.promise } as const;
+    await world.handOver(await world.claimed(), async () => doubt);
+    await world.leaseAgain();
+    const waiting = { attempt: 2, epoch: 2, earlier: await read() };
+    const refused = { kind: "refused", temporary: false, throttled: false } as const;
+    const told = isAccepted
+      ? accepted("1")
+      : ({ ...refused, code: "RECIPIENT_UNKNOWN", carrierCode: "0x0B" } as const);
+
+    let mayLeave: boolean | undefined;
+    await world.handOver(
+      await world.claimed(waiting),
+      async (_segment, ask) => {
+        late.resolve(told);
+        await eventually("it is stored", async () => {
+          const known = (await read()).get(1);
+          return known?.isAccepted === true || Boolean(known?.refusal);
+        });
+        mayLeave = ask?.();
+        return mayLeave ? accepted("twice") : { kind: "unsent" };
+      },
+      { routing: async () => routing },
+    );
+    const turns = (await read()).get(1)?.turns;
+    const queued = await world.api.db.query(sql`select carrier_id from send_queue`);
+    await world.leaseAgain();
+    const rest = await world.handOver(
+      await world.claimed({ attempt: 3, epoch: 3, earlier: await read() }),
+      async () => accepted("2"),
+    );
+
+    assert.deepEqual([mayLeave, turns, rest], [false, 1, isAccepted ? [2] : []]);
+    assert.deepEqual(queued, [{ carrier_id: carrier.carrierId }]);
+    const { status, error_code } = await world.message();
+    assert.deepEqual(
+      [status, error_code],
+      isAccepted ? ["SENT", null] : ["FAILED", "RECIPIENT_UNKNOWN"],
+    );
+  });
+}
+
+for (const { what, left } of [
+  { what: "that waits for its turn", left: 0 },
+  { what: "after the first", left: 1 },
+]) {
+  test(`no segment ${what} leaves once the message has expired, and the credits come back`, async () => {
+    await using world = await startWorld();
+    const { expires_at } = await world.message();
+    const creditsOf = async () => (await world.api.get("/v1/credits")).json().balance;
+    const before = await creditsOf();
+    let now = systemClock.now();
+    const clock = { ...systemClock, now: () => now };
+
+    const segments: number[] = [];
+    await world.handOver(
+      await world.claimed(),
+      async ({ segment }, mayLeave) => {
+        now = expires_at;
+        if (left === 0 && !mayLeave?.()) return { kind: "unsent" };
+        segments.push(segment);
+        return accepted(String(segment));
+      },
+      { clock },
+    );
+
+    assert.equal(segments.length, left);
+    const { status, error_code } = await world.message();
+    assert.deepEqual([status, error_code], ["FAILED", "EXPIRED"]);
+    assert.equal(await creditsOf(), before + 2);
+    assert.equal((await world.read()).size, left, "what did not leave is no submission");
+  });
+}
+
 test("what a carrier refused late fails for that, though the resend that was on its way gets no answer", async () => {
   await using world = await startWorld();
   const { read } = world;
@@ -379,6 +463,7 @@ async function startWorld({ inDoubt = "resend" }: { inDoubt?: Carrier["inDoubt"]
       messageId,
     ) ?? assert.fail("the message is not there");
   const recording = recorderOf(db, nodeId);
+  const answeredLate = new Set<string>();
   const carrierId = (await find()).carrier_id ?? "";
   const carrier: Omit<Carrier, "submit"> = {
     carrierId,
@@ -433,6 +518,7 @@ async function startWorld({ inDoubt = "resend" }: { inDoubt?: Carrier["inDoubt"]
         clock: systemClock,
         log: silentLog,
         isLeaseFresh: () => true,
+        answeredLate,
         readSegments: (id: string) => readSegments(db, systemClock, { messageId: id, carrierId }),
         ...given,
       };

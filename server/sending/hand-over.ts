@@ -3,7 +3,7 @@ import { splitText } from "#contract/segments";
 import type { MessageRow, Routing } from "#messages";
 import type { Clock, Log, Tracer } from "#platform";
 import type { DueSend } from "./due-send.ts";
-import { afterDoubt, nextStep } from "./next-step.ts";
+import { afterDoubt, EXPIRED, nextStep } from "./next-step.ts";
 import { submitSpan } from "./sending-spans.ts";
 import type { Submission } from "./record.ts";
 import type { Recorder } from "./recorder.ts";
@@ -27,9 +27,14 @@ export type HandOverDeps = {
   throttling?: ThrottleWatch;
   /** A message goes back to the queue: it was there before whoever comes now. */
   onBack?: () => void;
+  /** Segments that a carrier has answered late: nothing of them that has not left need leave again. */
+  answeredLate: Set<string>;
   /** What is on record of a message's segments by now. */
   readSegments: (messageId: string) => Promise<DueSend["earlier"]>;
 };
+
+/** More than the late answers that a carrier's links wait for; the oldest are forgotten first. */
+const MAX_ANSWERED_LATE = 10_000;
 
 /**
  * Hands the segments of one message to the carrier, one after the other, and records each answer as
@@ -41,8 +46,6 @@ export async function handOver(
   due: DueSend,
   signal: AbortSignal,
 ): Promise<void> {
-  const { clock } = deps;
-  const { message } = due;
   if (due.wasLeased && !(await recordLostHolder(deps, due))) return;
 
   const parts = partsOf(due, deps.carrier);
@@ -51,11 +54,10 @@ export async function handOver(
   const refused = open.find(({ segment }) => due.earlier.get(segment)?.refusal);
   const refusal = refused && due.earlier.get(refused.segment)?.refusal;
   if (refusal) return letGo(deps, due, { next: "fail", ...refusal }, refused.segment);
-  const [first] = open;
-  if (!first) return letGo(deps, due, { next: "sent" });
-  if (clock.now() >= message.expires_at)
-    return letGo(deps, due, { next: "fail", code: "EXPIRED", carrierCode: null }, first.segment);
+  if (open.length === 0) return letGo(deps, due, { next: "sent" });
   for (const [position, part] of open.entries()) {
+    // Also where the carrier has a part of it: the rest would come too late to make it whole.
+    if (isExpired(deps, due)) return letGo(deps, due, EXPIRED, part.segment);
     // Nothing of it is on its way: left to its lease, it would be taken for lost, and in doubt.
     if (!deps.isLeaseFresh(due)) return giveBack(deps, due);
     const isLast = position === open.length - 1;
@@ -96,7 +98,12 @@ async function handOverSegment(
   const doubts = before?.doubts ?? 0;
   const startedAt = clock.now();
   const segment = outgoing(message, part, { attempt: turn, resent: doubts > 0, at: startedAt });
-  const answer = await carrier.submit(segment, signal, () => deps.isLeaseFresh(due));
+  let isHeldBack = false;
+  const answer = await carrier.submit(segment, signal, () => {
+    const isAnswered = deps.answeredLate.has(lateKey(message, part.segment));
+    isHeldBack = isAnswered || isExpired(deps, due) || !deps.isLeaseFresh(due);
+    return !isHeldBack;
+  });
   const at = clock.now();
   deps.tracer?.step(message.message_id, submitSpan(carrier, segment, { answer, startedAt, at }));
   const unfit = [...due.earlier.values()].flatMap((each) => each.unfit);
@@ -104,7 +111,7 @@ async function handOverSegment(
     (carrierId) =>
       carrierId === carrier.carrierId || !(unfit.includes(carrierId) || deps.isPaused?.(carrierId)),
   );
-  const isStopped = answer.kind === "unsent" && signal.aborted;
+  const isKept = answer.kind === "unsent" && (isHeldBack || signal.aborted);
   const step = nextStep(answer, {
     carrierId: carrier.carrierId,
     inDoubt: carrier.inDoubt,
@@ -112,7 +119,7 @@ async function handOverSegment(
     attempt: due.attempt,
     doubts,
     isBegun,
-    isStopped,
+    isKept,
     throttledMs: deps.throttling?.note(message.message_id, answer) ?? 0,
     now: at,
     expiresAt: message.expires_at,
@@ -125,8 +132,8 @@ async function handOverSegment(
     segment: part.segment,
     turn,
     isWhole: part.segments < message.segments,
-    // What a stop kept from leaving goes back without a trace.
-    answer: isStopped ? { kind: "none" } : answer,
+    // What we kept from leaving leaves no trace.
+    answer: isKept ? { kind: "none" } : answer,
     step: step.next === "done" ? (isLast ? { next: "sent" } : null) : step,
     at,
   };
@@ -176,20 +183,37 @@ async function routeOf(
   }
 }
 
-/** A late answer fills in the doubt once that is stored; what follows is for whoever resends to find out. */
+/**
+ * A late answer fills in the doubt once that is stored; what follows is for whoever resends to find out.
+ * A resend that waits for its turn is told: it goes back behind the answer, and the next claim finds it.
+ */
 function followLateAnswer(
-  { recorder, log, clock }: HandOverDeps,
+  { recorder, log, clock, answeredLate }: HandOverDeps,
   submission: Submission,
   late: Promise<[SubmitOutcome, unknown]>,
 ): void {
+  const { message, segment } = submission;
+  const key = lateKey(message, segment);
   late
     .then(async ([answer]) => {
-      if (answer.kind === "accepted" || answer.kind === "refused")
-        await recorder.submission({ ...submission, answer, step: null, at: clock.now() });
+      if (answer.kind !== "accepted" && answer.kind !== "refused") return;
+      if (answer.kind === "accepted" || !answer.temporary) answeredLate.add(key);
+      const [oldest = key] = answeredLate;
+      if (answeredLate.size > MAX_ANSWERED_LATE) answeredLate.delete(oldest);
+      await recorder.submission({ ...submission, answer, step: null, at: clock.now() });
     })
-    .catch((error: unknown) =>
-      log.error({ error, messageId: submission.message.message_id }, "a late answer was lost"),
-    );
+    .catch((error: unknown) => {
+      answeredLate.delete(key);
+      log.error({ error, messageId: message.message_id }, "a late answer was lost");
+    });
+}
+
+function lateKey({ message_id: messageId }: MessageRow, segment: number): string {
+  return `${messageId} ${segment}`;
+}
+
+function isExpired({ clock }: HandOverDeps, { message }: DueSend): boolean {
+  return clock.now() >= message.expires_at;
 }
 
 /**

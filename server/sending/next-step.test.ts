@@ -12,7 +12,7 @@ const context: StepContext = {
   attempt: 1,
   doubts: 0,
   isBegun: false,
-  isStopped: false,
+  isKept: false,
   throttledMs: 0,
   now: NOW,
   expiresAt: new Date(NOW.getTime() + 86_400_000),
@@ -39,15 +39,20 @@ test("what is throttled, in doubt or has not left goes back to its place", () =>
   );
 });
 
-test("what could not leave goes to the next carrier, but stays where only our own stop kept it", () => {
-  const carriers = [false, true].map((isStopped) => {
-    const step = nextStep(
-      { kind: "unsent" },
-      { ...context, route: ["first", "second"], isStopped },
-    );
+test("what could not leave goes to the next carrier, but stays where only we kept it", () => {
+  const carriers = [false, true].map((isKept) => {
+    const step = nextStep({ kind: "unsent" }, { ...context, route: ["first", "second"], isKept });
     return step.next === "again" && step.carrierId;
   });
   assert.deepEqual(carriers, ["second", "first"]);
+});
+
+test("what has not left by the end of its validity has expired, whoever kept it", () => {
+  const steps = [false, true].map((isKept) =>
+    nextStep({ kind: "unsent" }, { ...context, isKept, expiresAt: NOW }),
+  );
+  const expired = { next: "fail", code: "EXPIRED", carrierCode: null };
+  assert.deepEqual(steps, [expired, expired]);
 });
 
 test("what a carrier throttles waits as it is told, however often it was tried", () => {

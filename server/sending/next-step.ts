@@ -20,13 +20,16 @@ export type StepContext = {
   doubts: number;
   /** Whether a carrier has another segment of the message: then it stays with that carrier. */
   isBegun: boolean;
-  /** Whether our own stop kept it from leaving: that says nothing of the carrier. */
-  isStopped: boolean;
+  /** Whether we kept it from leaving ourselves: that says nothing of the carrier. */
+  isKept: boolean;
   /** How long it is to wait where the carrier throttles. */
   throttledMs: number;
   now: Date;
   expiresAt: Date;
 };
+
+/** Nothing leaves once its validity is over. */
+export const EXPIRED = { next: "fail", code: "EXPIRED", carrierCode: null } as const;
 
 const FIRST_BACKOFF_MS = 500;
 const LONGEST_BACKOFF_MS = 60_000;
@@ -39,11 +42,12 @@ export function nextStep(answer: SubmitOutcome, context: StepContext): Step {
     case "accepted":
       return { next: "done" };
     case "unsent":
+      if (context.now >= context.expiresAt) return EXPIRED;
       // A carrier that could not write it has no room until it can: nobody claims it before.
       return {
         next: "again",
         delayMs: 0,
-        carrierId: context.isStopped ? context.carrierId : otherCarrier(context),
+        carrierId: context.isKept ? context.carrierId : otherCarrier(context),
       };
     case "refused": {
       const { code, carrierCode } = answer;

@@ -30,6 +30,7 @@ export async function endOverdue(deps: Deps): Promise<number> {
       ...deps,
       carrier: nobody(carrierId),
       isLeaseFresh: () => false,
+      answeredLate: new Set<string>(),
       readSegments: (messageId: string) => readSegments(db, clock, { messageId, carrierId }),
     };
     const dues = await readDue(db, ofCarrier, { carrierId, nowMs });
