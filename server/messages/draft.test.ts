@@ -3,6 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import type { NewMessage } from "#contract";
 import { splitText } from "#contract/segments";
+import { concatReferences } from "./concat-reference.ts";
 import { type DraftContext, draftMessage, judgeFields } from "./draft.ts";
 import { present } from "./message-row.ts";
 
@@ -35,6 +36,17 @@ test("a draft is charged by segment at the price of its recipient", () => {
 test("only a message of several segments takes a reference to join them by", () => {
   assert.equal(drafted().concat_reference, 0);
   assert.equal(drafted({ text: "a".repeat(161) }).concat_reference, 7);
+});
+
+test("256 long messages to one recipient differ in their reference, whoever sends them", () => {
+  const counting = { ...context, concatReference: concatReferences() };
+  const references = Array.from({ length: 256 }, (_, n) => {
+    // Without one it may get the same from its account or its carrier.
+    const named = n % 2 === 0 ? { sender: "Posthorn" } : {};
+    const draft = draftMessage({ ...good, text: "a".repeat(161), ...named }, counting);
+    return draft.outcome === "drafted" && draft.message.concat_reference;
+  });
+  assert.equal(new Set(references).size, 256);
 });
 
 test("a message's time is the one in its id, so that lists and filters agree", () => {

@@ -18,7 +18,7 @@ export type DraftContext = {
   judgeUrl: JudgeUrl;
   concatReference: ConcatReference;
 };
-export type ConcatReference = (sender: string | null, recipient: string) => number;
+export type ConcatReference = (recipient: string) => number;
 
 export type Draft =
   | { outcome: "drafted"; message: MessageRow; country: string | null; maxCredits: number | null }
@@ -58,7 +58,7 @@ export function draftMessage(body: NewMessage, context: DraftContext): Draft {
     reference: body.reference ?? null,
     metadata: body.metadata ? JSON.stringify(body.metadata) : null,
     callback_url: callbackUrl,
-    concat_reference: segments > 1 ? context.concatReference(sender, recipient) : 0,
+    concat_reference: segments > 1 ? context.concatReference(recipient) : 0,
     carrier_id: context.routing.carriersFor(recipient)?.[0] ?? null,
     error_code: null,
     error_carrier_code: null,
