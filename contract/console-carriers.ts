@@ -48,6 +48,13 @@ const Carrier = Type.Object(
       description:
         "Receipts of the last hour that came after their message had ended: they are kept and change nothing. Counted as refusals are.",
     }),
+    sinceStart: Type.Object(
+      { inDoubt: Type.Integer(), reconnects: Type.Integer(), throttled: Type.Integer() },
+      {
+        description:
+          "Submits without an answer, tries to connect again, and refusals that ask for less, as the nodes that run have counted them since they took the carrier up.",
+      },
+    ),
     settings: Type.Unsafe<Record<string, unknown>>({
       type: "object",
       additionalProperties: true,
@@ -72,7 +79,16 @@ export const carrierOperations = {
     access: "operator",
     success: {
       status: 200,
-      body: Type.Object({ data: Type.Array(Carrier) }, { title: "Carriers" }),
+      body: Type.Object(
+        {
+          data: Type.Array(Carrier),
+          parkedReceipts: Type.Integer({
+            description:
+              "Receipts of all carriers that match no submission yet, counted up to 100,000.",
+          }),
+        },
+        { title: "Carriers" },
+      ),
     },
     errors: [],
   }),

@@ -123,6 +123,12 @@ export const carriersText = {
   notEnquired: "enquire_link not asked yet",
   refusals: "Error codes, last hour",
   lateReceipts: "Late receipts, last hour",
+  sinceStart: (counted: string) => `Since the start: ${counted}`,
+  counted: { inDoubt: "in doubt", reconnects: "reconnects", throttled: "throttled" },
+  parked: (count: number, shown: string) =>
+    count === 1
+      ? "1 receipt is kept that matches no message yet."
+      : `${shown} receipts are kept that match no message yet.`,
   nodeStarted: "A node started",
   mayLack: "and may lack what was before.",
   lateReceiptsHint: "They came after their message had ended: kept, changed nothing.",

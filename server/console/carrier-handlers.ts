@@ -9,6 +9,7 @@ import {
   changeCarrier,
   listCarriers,
   changedSettings,
+  measureParked,
   readCarrierStates,
   type SeenCarrier,
   shownSettings,
@@ -29,8 +30,8 @@ export function carrierHandlers(deps: Deps) {
   };
   return {
     async listCarriers() {
-      const carriers = await listCarriers(db);
-      return { data: await presentCarriers(db, carriers) };
+      const [carriers, parked] = await Promise.all([listCarriers(db), measureParked(db)]);
+      return { data: await presentCarriers(db, carriers), parkedReceipts: parked.count };
     },
 
     async updateCarrier({ params: { carrierId }, body, actor, problem }) {
@@ -152,13 +153,17 @@ const defaultLimits = Object.fromEntries(
     .map(({ name, fallback, parse }) => [name, parse(fallback)]),
 );
 
-const NOTHING_COUNTED = { since: null, refusals: {}, lateReceipts: 0 };
+const NOTHING_COUNTED = {
+  lastHour: { since: null, refusals: {}, lateReceipts: 0 },
+  sinceStart: { inDoubt: 0, reconnects: 0, throttled: 0 },
+};
 
 function presentState(seen: SeenCarrier | undefined) {
   const links = seen?.links ?? [];
   const total = (pick: (link: SeenCarrier["links"][number]) => number) =>
     links.reduce((sum, link) => sum + pick(link), 0);
-  const { since, refusals, lateReceipts } = seen?.lastHour ?? NOTHING_COUNTED;
+  const { lastHour, sinceStart } = seen ?? NOTHING_COUNTED;
+  const { since, refusals, lateReceipts } = lastHour;
   const byCount = Object.entries(refusals)
     .map(([carrierCode, count]) => ({ carrierCode, count }))
     .toSorted((a, b) => b.count - a.count);
@@ -171,6 +176,7 @@ function presentState(seen: SeenCarrier | undefined) {
     countedSince: since,
     refusals: byCount,
     lateReceipts,
+    sinceStart,
     seenAt: seen?.seenAt?.toISOString() ?? null,
   };
 }

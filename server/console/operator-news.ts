@@ -16,10 +16,11 @@ export function operatorNews(db: Database): () => Promise<OperatorStreamEvent[]>
       listNodes(db),
     ]);
     const shown = {
-      carriers: [...states].map(([id, { state, links, lastHour }]) => [
+      carriers: [...states].map(([id, { state, links, lastHour, sinceStart }]) => [
         id,
         state,
         lastHour,
+        sinceStart,
         links.map((link) => [link.state, link.problem, link.enquireLinkAt]),
       ]),
       queue: [

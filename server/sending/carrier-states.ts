@@ -1,4 +1,4 @@
-import type { CarrierState, LinkState } from "#carriers";
+import type { CarrierCounts, CarrierState, LinkState } from "#carriers";
 import { type Queryable, sql } from "#platform";
 import type { CarrierRow } from "./carriers-table.ts";
 import type { CarrierHour } from "./last-hour.ts";
@@ -20,6 +20,8 @@ export type SeenCarrier = {
   problems: string[];
   /** Of the last hour, as the nodes that report have counted them. */
   lastHour: CarrierHour;
+  /** What the nodes that report have counted since they took it up. */
+  sinceStart: Pick<CarrierCounts, "inDoubt" | "reconnects" | "throttled">;
   /** When a node last reported it. */
   seenAt: Date | null;
 };
@@ -82,20 +84,25 @@ function together(
   return { state: [...states][0] ?? "down", links, problems };
 }
 
-function countsOf(reports: Report[]): Pick<SeenCarrier, "lastHour" | "seenAt"> {
+function countsOf(reports: Report[]): Pick<SeenCarrier, "lastHour" | "sinceStart" | "seenAt"> {
   const refusals: Record<string, number> = {};
   let lateReceipts = 0;
   let since: string | null = null;
-  for (const { lastHour } of reports.map(({ state }) => state)) {
+  const sinceStart = { inDoubt: 0, reconnects: 0, throttled: 0 };
+  for (const { lastHour, counts } of reports.map(({ state }) => state)) {
     lateReceipts += lastHour.lateReceipts;
     // The youngest node's: what was before it may be missing. Both are ISO 8601 in UTC.
     if (lastHour.since !== null && lastHour.since > (since ?? "")) since = lastHour.since;
+    sinceStart.inDoubt += counts.inDoubt;
+    sinceStart.reconnects += counts.reconnects;
+    sinceStart.throttled += counts.throttled;
     for (const [code, count] of Object.entries(lastHour.refusals))
       refusals[code] = (refusals[code] ?? 0) + count;
   }
   const times = reports.map(({ at }) => at.getTime());
   return {
     lastHour: { since, refusals, lateReceipts },
+    sinceStart,
     seenAt: times.length === 0 ? null : new Date(Math.max(...times)),
   };
 }

@@ -18,7 +18,7 @@ export {
 } from "./carriers-table.ts";
 export { carrierFleet } from "./fleet.ts";
 export { submissionHistory } from "./history.ts";
-export { observeSending } from "./observe.ts";
+export { measureParked, observeSending } from "./observe.ts";
 export { openCarrier } from "./open-carrier.ts";
 export { testCarrier } from "./test-carrier.ts";
 export { forgetKilledNodes, listNodes, livingSenders, presence } from "./nodes.ts";

@@ -95,7 +95,9 @@ export function observeSending({ db, metrics }: Deps): Loop {
 }
 
 /** Ids hold the time of arrival, so the first is the oldest. */
-async function measureParked(db: Queryable): Promise<{ count: number; oldestAt: Date | null }> {
+export async function measureParked(
+  db: Queryable,
+): Promise<{ count: number; oldestAt: Date | null }> {
   const [found] = await db.query<{ count: number; oldest_at: Date | null }>(sql`
     select (select count(*) from (select from parked_receipts limit ${MAX_COUNTED}) p) as count,
            (select p.at from parked_receipts p order by p.parked_id limit 1) as oldest_at`);

@@ -292,7 +292,7 @@ test("the limits in force are told where they were never set, also of a carrier 
   });
 });
 
-test("a carrier's links, its error codes and late receipts of the last hour, and why it is down, are told", async () => {
+test("a carrier's links, its error codes, late receipts, doubts and reconnects, and why it is down, are told", async () => {
   await using smsc = await startSmsc({
     answer: ({ recipient }) => (recipient.endsWith("2") ? "refuse" : "accept"),
     // The second comes when the first has ended the message.
@@ -303,7 +303,13 @@ test("a carrier's links, its error codes and late receipts of the last hour, and
   const A = `/console/accounts/${console.accountId}`;
   const added = await addCarrier(console.db, {
     name: "acme",
-    settings: { host: "127.0.0.1", port: smsc.port, system_id: "posthorn", enquire_link: "100ms" },
+    settings: {
+      host: "127.0.0.1",
+      port: smsc.port,
+      system_id: "posthorn",
+      enquire_link: "100ms",
+      reconnect: "100ms-200ms",
+    },
     password: "sesam123",
     secrets: secretBox(console.secretKey),
     actor: "cli",
@@ -330,6 +336,21 @@ test("a carrier's links, its error codes and late receipts of the last hour, and
   );
   assert.deepEqual(busy.refusals, [{ carrierCode: "0x45", count: 1 }]);
   assert.equal(busy.lateReceipts, 1);
+  assert.deepEqual(busy.sinceStart, { inDoubt: 0, reconnects: 0, throttled: 0 });
+
+  smsc.answer("never");
+  await operator.post(`${A}/messages`, { recipient: "33612345673", text: "x" });
+  await smsc.submitArrived(3);
+  smsc.answer("accept");
+  smsc.dropConnections();
+  const lost = await seen("both are counted", ({ sinceStart: { inDoubt, reconnects } }) =>
+    Boolean(inDoubt && reconnects),
+  );
+  assert.deepEqual(lost.sinceStart, { inDoubt: 1, reconnects: 1, throttled: 0 });
+  await console.db.query(sql`
+    insert into parked_receipts (parked_id, carrier_id, match_ids, receipt, at)
+    values (gen_random_uuid(), ${carrierId}, '{unknown}', '{}', clock_timestamp())`);
+  assert.equal((await operator.get(`${O}/carriers`)).json().parkedReceipts, 1);
 
   await smsc.stop();
   await seen("the reason is told in words", ({ links }) =>

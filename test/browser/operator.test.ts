@@ -217,6 +217,7 @@ test("a carrier is added by the command shown, bound, paused, changed, lost and 
   await overview.page.getByText("The carrier acme is down.").waitFor();
   smsc = await startSmsc({ port: smsc.port });
   await acme.getByText("transceiver: Bound").waitFor();
+  await acme.getByText(/^Since the start: .*reconnects\s\d/).waitFor();
 });
 
 async function send(

@@ -217,7 +217,8 @@ test("a carrier that allows one bind is up as long as the service holds it, and 
   const added = await callPosthorn(args, { environment, input: "secret" });
   const { carrierId } = JSON.parse(added.stdout) as { carrierId: string };
   const lastHour = { since: null, refusals: {}, lateReceipts: 0 };
-  const state = { state: "up", links: [{ state: "bound", problem: null }], lastHour };
+  const counts = { inDoubt: 0, reconnects: 0, throttled: 0 };
+  const state = { state: "up", links: [{ state: "bound", problem: null }], lastHour, counts };
   await db.query(sql`
     insert into carrier_states (carrier_id, node_id, state, at)
     values (${carrierId}, ${UNKNOWN}, ${JSON.stringify(state)}::jsonb, clock_timestamp())`);

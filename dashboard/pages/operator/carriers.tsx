@@ -28,11 +28,14 @@ export function CarriersPage() {
     return <FailurePanel failure={carriers.failure} onRetry={carriers.retry} />;
   }
   if (!carriers.data) return <LoadingCards />;
-  const { data } = carriers.data;
+  const { data, parkedReceipts } = carriers.data;
   const isOnlySimulator = data.every(({ kind }) => kind === "simulator");
   return (
     <Stack gap="lg">
       {carriers.failure && <FailurePanel failure={carriers.failure} onRetry={carriers.retry} />}
+      {parkedReceipts > 0 && (
+        <Text size="sm">{text.parked(parkedReceipts, formatNumber(parkedReceipts))}</Text>
+      )}
       <SimpleGrid cols={{ base: 1, md: 2 }}>
         {data.map((carrier) => (
           <CarrierCard key={carrier.carrierId} carrier={carrier} />
@@ -106,10 +109,23 @@ function CarrierCard({ carrier }: { carrier: Carrier }) {
             {text.nodeStarted} <Time at={carrier.countedSince} form="relative" /> {text.mayLack}
           </Text>
         )}
+        <SinceStart counts={carrier.sinceStart} />
         <Links carrier={carrier} />
         <CarrierActions carrier={carrier} />
       </Stack>
     </Paper>
+  );
+}
+
+function SinceStart({ counts }: { counts: Carrier["sinceStart"] }) {
+  const counted = (["inDoubt", "reconnects", "throttled"] as const)
+    .filter((name) => counts[name] > 0)
+    .map((name) => `${text.counted[name]}\u00a0${formatNumber(counts[name])}`);
+  if (counted.length === 0) return null;
+  return (
+    <Text size="xs" c="dimmed" mt={-12}>
+      {text.sinceStart(counted.join(" · "))}
+    </Text>
   );
 }
 
