@@ -11,6 +11,11 @@ const SETTINGS = [
   "standard_conforming_strings=on",
   "default_transaction_isolation=read\\ committed",
   "default_transaction_read_only=off",
+  // Otherwise the server keeps the connections of a node that vanished without a word for two hours.
+  "tcp_user_timeout=10s",
+  "tcp_keepalives_idle=10s",
+  "tcp_keepalives_interval=10s",
+  "tcp_keepalives_count=3",
 ];
 
 /** For the driver, which hands them over when it connects. */
