@@ -72,6 +72,10 @@ create table events (
   constraint body_and_address_go_together check ((body is null) = (callback_url is null))
 ) partition by range (message_id);
 
+-- Retention may delete them, nothing may change them.
+create trigger events_are_never_changed before update on events
+  for each row execute function refuse_change();
+
 -- One row per hand-over of one segment to a carrier, with the receipts that came for it.
 create table submissions (
   message_id         uuid        not null,

@@ -1778,6 +1778,7 @@ $function$;
 CREATE TRIGGER audit_log_is_append_only BEFORE DELETE OR UPDATE ON public.audit_log FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER watchers_hear_of_audit AFTER INSERT ON public.audit_log FOR EACH ROW EXECUTE FUNCTION tell_watchers_of_audit();
 CREATE TRIGGER carriers_change_routing AFTER INSERT OR DELETE OR UPDATE ON public.carriers FOR EACH STATEMENT EXECUTE FUNCTION count_routing_change();
+CREATE TRIGGER events_are_never_changed BEFORE UPDATE ON public.events FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER watchers_hear_of_first_use AFTER INSERT ON public.key_usage REFERENCING NEW TABLE AS used FOR EACH STATEMENT EXECUTE FUNCTION tell_watchers_of_key_usage();
 CREATE TRIGGER watchers_hear_of_use AFTER UPDATE ON public.key_usage REFERENCING NEW TABLE AS used FOR EACH STATEMENT EXECUTE FUNCTION tell_watchers_of_key_usage();
 CREATE TRIGGER ledger_is_append_only BEFORE DELETE OR UPDATE ON public.ledger FOR EACH ROW EXECUTE FUNCTION refuse_change();

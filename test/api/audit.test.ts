@@ -47,6 +47,10 @@ test("a good data set has no violation, and the audit says how much it looked at
   });
 });
 
+test("no statement of ours can change an event", async () => {
+  await assert.rejects(db.query(sql`update events set status = 'DELIVERED'`), /append-only/);
+});
+
 test("a message that a carrier took whole has one segment on record", async () => {
   const { violations } = await afterPlanting(`
     delete from submissions where segment = 2;
