@@ -13,7 +13,8 @@ import { eventually } from "../support/eventually.ts";
 import { held, somebodyWaits } from "../support/locks.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { type TestDatabase, testDatabase } from "../support/postgres.ts";
-import { startService, TEST_SECRET_KEY } from "../support/process.ts";
+import { type ServiceProcess, startService, TEST_SECRET_KEY } from "../support/process.ts";
+import { assertSound } from "../support/sound.ts";
 
 /** The SMSC chooses the moment of the crash: it has the submit and will not answer. */
 async function world(script: SmscOptions, settings: Record<string, unknown> = {}) {
@@ -55,15 +56,23 @@ async function acceptMany(api: TestApi, count: number): Promise<string[]> {
   return data.map(({ messageId }) => messageId);
 }
 
-test("a sender killed before the carrier answers loses nothing and hides nothing", async () => {
-  await using run = await world({ answer: "never" });
+async function kill(sender: ServiceProcess): Promise<void> {
+  sender.kill("SIGKILL");
+  await sender.exited;
+}
+
+test("a sender killed before the carrier answers, or before its submit left, loses nothing and hides nothing", async () => {
+  await using run = await world({ answer: "never" }, { rate: 20 });
   const { db, smsc, api } = run;
   await acceptMany(api, 20);
   await using first = await startService(db.url, { ROLES: "sender" });
 
-  await smsc.submitArrived(20);
-  first.kill("SIGKILL");
-  await first.exited;
+  await smsc.submitArrived(5);
+  const claimed = await stopAmidTurn(first, run);
+  await kill(first);
+  await eventually("the last octet is read", async () => smsc.openConnections() === 0);
+  const left = smsc.submitCount();
+  assert.ok(left < claimed, "one that it held had not left");
   smsc.answer("accept");
   await expireClaims(db);
   await using _second = await startService(db.url, { ROLES: "sender" });
@@ -71,15 +80,12 @@ test("a sender killed before the carrier answers loses nothing and hides nothing
 
   const received = timesReceived(smsc);
   assert.equal(received.size, 20, "every message reached the carrier");
-  assert.ok(
-    [...received.values()].every((times) => times <= 2),
-    "and none more than twice",
-  );
+  assert.equal(smsc.submitCount(), left + 20, "what had left did so once more, all else once");
   const doubts = await db.query(
     sql`select message_id from submissions where in_doubt_at is not null`,
   );
-  assert.equal(doubts.length, 20, "each that was in somebody's hands is on record as a doubt");
-  await moneyAgrees(db);
+  assert.equal(doubts.length, claimed, "each that was in somebody's hands is on record as a doubt");
+  await assertSound(db);
 });
 
 test("with in_doubt = fail, what a killed sender held fails and is refunded, and is never sent twice", async () => {
@@ -89,18 +95,17 @@ test("with in_doubt = fail, what a killed sender held fails and is refunded, and
   await using first = await startService(db.url, { ROLES: "sender" });
 
   await smsc.submitArrived(5);
-  first.kill("SIGKILL");
-  await first.exited;
+  await kill(first);
   smsc.answer("accept");
   await expireClaims(db);
   await using _second = await startService(db.url, { ROLES: "sender" });
   await statusIs(db, { FAILED: 5 });
 
   assert.equal(smsc.submitCount(), 5);
-  await moneyAgrees(db);
+  await assertSound(db);
 });
 
-test("a receipt that was not stored before the crash is taken when the carrier repeats it", async () => {
+test("a receipt that was not answered before the crash is repeated, and changes a message once", async () => {
   const clock = manualClock();
   await using run = await world({ clock, receipts: { delayMs: 200 } });
   const { db, smsc, api } = run;
@@ -113,18 +118,69 @@ test("a receipt that was not stored before the crash is taken when the carrier r
     await tx.query(sql`select message_id from messages for update`);
     clock.advance(200);
     await somebodyWaits(db);
-    first.kill("SIGKILL");
-    await first.exited;
+    await kill(first);
+  });
+  await expireClaims(db);
+  await using second = await startService(db.url, { ROLES: "sender" });
+  await statusIs(db, { DELIVERED: 1 });
+  assert.deepEqual(await receiptsOf(db), [[true]], "stored once");
+
+  await acceptMany(api, 1);
+  await statusIs(db, { DELIVERED: 1, SENT: 1 });
+  // The receipt reaches the sender, its answer does not reach the SMSC.
+  smsc.pauseReading();
+  clock.advance(200);
+  await statusIs(db, { DELIVERED: 2 });
+  await kill(second);
+  smsc.dropConnections();
+  await expireClaims(db);
+  await using _third = await startService(db.url, { ROLES: "sender" });
+
+  await eventually("it is repeated", async () => (await receiptsOf(db)).flat().length === 3);
+  assert.deepEqual(
+    await receiptsOf(db),
+    [[true], [true, false]],
+    "the repeated one is history only",
+  );
+  assert.equal(smsc.submitCount(), 2);
+  await assertSound(db);
+});
+
+/** Of each submission, in order: whether each of its receipts changed anything. */
+async function receiptsOf(db: TestDatabase): Promise<boolean[][]> {
+  const rows = await db.query<{ applied: boolean[] }>(sql`
+    select jsonb_path_query_array(receipts, '$[*].applied') as applied from submissions order by message_id, turn`);
+  return rows.map(({ applied }) => applied);
+}
+
+test("a sender killed before it stored the carrier's answer leaves a doubt, and the receipt that comes meanwhile is parked", async () => {
+  await using run = await world({});
+  const { db, smsc, api } = run;
+  await using first = await startService(db.url, { ROLES: "sender" });
+
+  await held(db, async (tx) => {
+    await tx.query(sql`lock table submissions in share mode`);
+    await acceptMany(api, 1);
+    await smsc.submitArrived();
+    await somebodyWaits(db);
+    await kill(first);
   });
   await expireClaims(db);
   await using _second = await startService(db.url, { ROLES: "sender" });
-
   await statusIs(db, { DELIVERED: 1 });
-  assert.equal(smsc.submitCount(), 1);
-  const [submission] = await db.query<{ receipts: object[] }>(
-    sql`select receipts from submissions`,
+
+  assert.equal(smsc.submitCount(), 2);
+  const submissions = await db.query(sql`
+    select turn, outcome, doubt_reason, doubt_action from submissions order by turn`);
+  assert.deepEqual(submissions, [
+    { turn: 1, outcome: null, doubt_reason: "process_lost", doubt_action: "resend" },
+    { turn: 2, outcome: "accepted", doubt_reason: null, doubt_action: null },
+  ]);
+  await eventually(
+    "the receipt for the answer that was lost is parked",
+    async () => (await db.query(sql`select from parked_receipts`)).length === 1,
   );
-  assert.equal(submission?.receipts.length, 1, "stored once");
+  await assertSound(db);
 });
 
 test("a stop signal lets answers in, unbinds, gives back what has not left, and leaves no doubt", async () => {
@@ -149,6 +205,7 @@ test("a stop signal lets answers in, unbinds, gives back what has not left, and 
   await using _second = await startService(db.url, { ROLES: "sender" });
   await statusIs(db, { DELIVERED: 30 });
   assert.equal(smsc.submitCount(), 30);
+  await assertSound(db);
 });
 
 test("a sender that slept past its lease submits nothing more of what others have taken over", async () => {
@@ -157,13 +214,7 @@ test("a sender that slept past its lease submits nothing more of what others hav
   await using clock = await leapingClock();
   await using first = await startService(db.url, { ROLES: "sender", ...clock.settings });
   await acceptMany(api, 4);
-  await eventually("it sleeps while one that it holds waits for its turn", async () => {
-    first.kill("SIGSTOP");
-    const claimed = await db.query(sql`select from send_queue where leased_by is not null`);
-    if (smsc.submitCount() > 0 && claimed.length > smsc.submitCount()) return true;
-    first.kill("SIGCONT");
-    return false;
-  });
+  await stopAmidTurn(first, run);
 
   await clock.leap();
   await expireClaims(db);
@@ -181,8 +232,24 @@ test("a sender that slept past its lease submits nothing more of what others hav
 
   assert.equal(smsc.submitCount(), submitted);
   await statusIs(db, { DELIVERED: 4 });
-  await moneyAgrees(db);
+  await assertSound(db);
 });
+
+/** Stops it while something that it holds still waits for its turn to leave. Answers how much it holds. */
+async function stopAmidTurn(
+  sender: ServiceProcess,
+  { db, smsc }: { db: TestDatabase; smsc: Smsc },
+): Promise<number> {
+  return eventually("it holds what has not left", async () => {
+    sender.kill("SIGSTOP");
+    const claimed = await db.query(sql`select from send_queue where leased_by is not null`);
+    // What has left may still be on its way.
+    await systemClock.sleep(20);
+    if (smsc.submitCount() > 0 && claimed.length > smsc.submitCount()) return claimed.length;
+    sender.kill("SIGCONT");
+    return false;
+  });
+}
 
 /** Settings of a process whose clock the test can put ahead while it sleeps. */
 async function leapingClock() {
@@ -221,17 +288,6 @@ async function statusIs(db: TestDatabase, wanted: Record<string, number>): Promi
   });
 }
 
-async function moneyAgrees(db: TestDatabase): Promise<void> {
-  const wrong = await db.query(sql`
-    select a.account_id
-      from accounts a
-     where a.balance <> (select coalesce(sum(amount), 0) from ledger l where l.account_id = a.account_id)
-        or exists (select from messages m
-                    where m.account_id = a.account_id
-                      and (m.status = 'FAILED') <> exists (select from ledger l where l.message_id = m.message_id and l.kind = 'refund'))`);
-  assert.deepEqual(wrong, [], "balances, ledger and refunds agree");
-}
-
 test("what the simulator owed at the crash is told after the restart, however soon that is", async () => {
   await using api = await startApi({ settings: { ROLES: "api" } });
   await using first = await startService(api.db.url, { ROLES: "sender" });
@@ -240,10 +296,10 @@ test("what the simulator owed at the crash is told after the restart, however so
   const hasReached = async (status: string) =>
     (await api.get(`/v1/messages/${messageId}`)).json().status === status;
   await eventually("it is SENT", () => hasReached("SENT"));
-  first.kill("SIGKILL");
-  await first.exited;
+  await kill(first);
 
   await using _second = await startService(api.db.url, { ROLES: "sender" });
 
   await eventually("it is DELIVERED", () => hasReached("DELIVERED"));
+  await assertSound(api.db);
 });

@@ -7,6 +7,7 @@ import { posthornJson, runPosthorn, startPosthorn } from "../support/cli.ts";
 import { type DataFolder, dataFolder } from "../support/data-folder.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/process.ts";
+import { assertSound } from "../support/sound.ts";
 
 /** One for all: every test leaves a folder behind on which the service starts again. */
 let folder: DataFolder;
@@ -27,14 +28,13 @@ test("a killed service starts again beside its orphaned PostgreSQL and has every
   assert.notEqual(second.pid, first.pid);
   const { data } = await command<{ data: { accountId: string }[] }>("account", "list");
   assert.ok(data.some((account) => account.accountId === accountId));
+  await using db = await openFolder();
+  await assertSound(db);
 });
 
 test("a killed service that starts again waits for no bind that it held before", async () => {
   await using first = await start();
-  const { url } = (await findRunningPostgres(folder.path)) ?? assert.fail();
-  await using db = Object.assign(openDatabase({ url, log: silentLog, maxConnections: 1 }), {
-    [Symbol.asyncDispose]: () => db.close(),
-  });
+  await using db = await openFolder();
   const carrierId = newId(systemClock.now().getTime());
   await db.query(sql`
     insert into bind_leases (carrier_id, slot, node_id, leased_until)
@@ -72,6 +72,8 @@ test("while its PostgreSQL is down the service answers 503, and works again by i
   assert.deepEqual(answers.difference(new Set([200, 503])), new Set());
   assert.equal(await answer(), 200);
   assert.ok(process.kill(service.pid, 0), "it is the same process");
+  await using db = await openFolder();
+  await assertSound(db);
 });
 
 test("a second service on the folder is refused in one sentence that names the first", async () => {
@@ -114,6 +116,13 @@ test("a service goes on without a reader of its log, and stops as it should", as
   assert.equal(await service.stop(), 0);
   assert.equal(await findRunningPostgres(folder.path), undefined);
 });
+
+/** The database that the service works on. */
+async function openFolder() {
+  const { url } = (await findRunningPostgres(folder.path)) ?? assert.fail();
+  const db = openDatabase({ url, log: silentLog, maxConnections: 1 });
+  return { ...db, [Symbol.asyncDispose]: () => db.close() };
+}
 
 async function start(settings: Record<string, string> = {}) {
   const environment = { ...(await ownEnvironment()), ...settings };

@@ -11,6 +11,7 @@ import { held } from "../support/locks.ts";
 import { type ServiceProcess, startService } from "../support/process.ts";
 import { onRequests, startRawServer } from "../support/raw-server.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
+import { assertSound } from "../support/sound.ts";
 import { until } from "../support/until.ts";
 import { type WebhookWorld, webhookWorld } from "../support/webhook-world.ts";
 
@@ -46,6 +47,12 @@ async function assertWhole(world: WebhookWorld, messageIds: string[]): Promise<v
     const ended = own.flatMap((each) => (each.ended === null ? [] : [each.ended]));
     assert.deepEqual(ended, ["delivered"]);
   }
+  await webhooksAreSound(world);
+}
+
+/** These messages were never accepted nor sent: only what is said of webhooks can hold of them. */
+function webhooksAreSound({ db }: WebhookWorld): Promise<void> {
+  return assertSound(db, ["I10", "I11", "I14"]);
 }
 
 /** The receiver saw every event, and whenever it saw one again it was the same. */
@@ -258,4 +265,5 @@ test("a worker that is told to stop ends what is in flight and gives back the re
     select attempts, leased_until is not null as is_leased from webhook_deliveries`);
   assert.equal(left.length, 10 - attempts.length);
   assert.ok(left.every((row) => row.attempts === 0 && !row.is_leased));
+  await webhooksAreSound(world);
 });
