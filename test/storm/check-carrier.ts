@@ -95,6 +95,25 @@ const canceledIsNotSent: Check = (history, state) => {
     });
 };
 
+/** For a node that froze after it had looked at the time, and for octets that a link held back. */
+const GRACE_MS = 30_000;
+/** How far a clock may be behind once any has been stepped. */
+const STEPPED_MS = 600_000;
+
+/** H8: what has expired is not sent any more. */
+const expiredIsNotSent: Check = (history, state) => {
+  const byRecipient = new Map(state.messages.map((message) => [message.recipient, message]));
+  const steppedAt = history.of("fault").find(({ name }) => name === "clock stepped")?.t;
+  return history.of("submit").flatMap(({ recipient, segment, t, at }) => {
+    const graceMs = GRACE_MS + (t > (steppedAt ?? Number.POSITIVE_INFINITY) ? STEPPED_MS : 0);
+    const { messageId, expiresAt = at } = byRecipient.get(recipient) ?? {};
+    const lateMs = Math.round(at - expiresAt);
+    return lateMs <= graceMs
+      ? []
+      : [{ check: "H8", what: "an expired message was sent", messageId, segment, lateMs }];
+  });
+};
+
 /** H9: each receipt that the SMSC need not repeat is in the history of its message, or parked. */
 const receiptsAreStored: Check = (history, { submissions, parked }) => {
   const stored = new Set([
@@ -111,5 +130,6 @@ export const carrierChecks: readonly Check[] = [
   segmentsArriveOnce,
   acceptedWasSent,
   canceledIsNotSent,
+  expiredIsNotSent,
   receiptsAreStored,
 ];

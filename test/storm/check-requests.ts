@@ -34,6 +34,24 @@ const acceptedExists: Check = (history, { messages }) => {
   return [...doubled, ...wrong, ...stuck];
 };
 
+/** H1: from its answer on, whatever was accepted is there for every node that is asked. */
+const acceptedIsVisible: Check = (history) => {
+  const answered = new Map<string, number>();
+  for (const { messageIds, t1 } of history.of("send"))
+    for (const messageId of messageIds)
+      answered.set(messageId, Math.min(t1, answered.get(messageId) ?? t1));
+  return history
+    .of("read")
+    .filter(({ code }) => code === "MESSAGE_NOT_FOUND")
+    .filter(({ messageId, t0 }) => t0 > (answered.get(messageId) ?? Number.POSITIVE_INFINITY))
+    .map(({ messageId, node }) => ({
+      check: "H1",
+      what: "a node does not know of an accepted message",
+      messageId,
+      node,
+    }));
+};
+
 /** H2: a refusal leaves nothing, unless another try of the very same was not refused. */
 const refusedLeavesNothing: Check = (history, { messages }) => {
   const existing = new Set(messages.map(({ reference }) => reference));
@@ -95,6 +113,7 @@ const walksAreWhole: Check = (history, { messages }) => {
 
 export const requestChecks: readonly Check[] = [
   acceptedExists,
+  acceptedIsVisible,
   refusedLeavesNothing,
   keysAnswerOnce,
   walksAreWhole,

@@ -49,7 +49,7 @@ function secretsByMessage({ accounts, messages }: State): Map<string, string> {
 
 /** As the documents for receivers say, on its own: not by the code that signs. */
 export function sign(
-  { eventId, timestamp, body }: Omit<Post, "kind" | "t" | "signature">,
+  { eventId, timestamp, body }: Pick<Post, "eventId" | "timestamp" | "body">,
   secret: string,
 ) {
   const key = Buffer.from(secret.slice("whsec_".length), "base64");
@@ -76,4 +76,22 @@ const firstAttemptsInOrder: Check = (history, { attempts, events }) => {
   });
 };
 
-export const webhookChecks: readonly Check[] = [eventsArrive, postsAreTrue, firstAttemptsInOrder];
+/** H10: of one message, nothing arrives while something of it is not answered yet. */
+const oneAtATime: Check = (history, { events }) => {
+  const messageOf = new Map(events.map(({ eventId, messageId }) => [eventId, messageId]));
+  const answeredAt = new Map(history.of("answered").map(({ number, t }) => [number, t]));
+  const posts = Map.groupBy(history.of("post"), ({ eventId }) => messageOf.get(eventId));
+  return [...posts].flatMap(([messageId, own]) => {
+    const isFine = own.every((post, n) =>
+      own.slice(0, n).every(({ number, t }) => (answeredAt.get(number) ?? t) <= post.t),
+    );
+    return isFine ? [] : [{ check: "H10", what: "two of a message arrived at once", messageId }];
+  });
+};
+
+export const webhookChecks: readonly Check[] = [
+  eventsArrive,
+  postsAreTrue,
+  firstAttemptsInOrder,
+  oneAtATime,
+];

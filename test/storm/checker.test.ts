@@ -27,13 +27,13 @@ function send(n: number, given: Partial<Send> = {}): Send {
   };
 }
 
-function post(n: number, sequence: number, status: string) {
+function post(n: number, sequence: number, status: string, number = 0) {
   const bare = {
     eventId: `e${n}-${sequence}`,
     timestamp: "1760000000",
     body: JSON.stringify({ status }),
   };
-  return { kind: "post" as const, t: 60, ...bare, signature: sign(bare, SECRET) };
+  return { kind: "post" as const, number, t: 60, ...bare, signature: sign(bare, SECRET) };
 }
 
 /** Message 1 is DELIVERED, message 2 FAILED after a doubt, message 3 refused for want of credits. */
@@ -51,12 +51,12 @@ function good(): { entries: Entry[]; state: State } {
       available: 0,
     }),
     send(1, { idempotencyKey: "i1", t0: 35, t1: 36 }),
-    { ...submit, t: 20, recipient: "491511", text: "Text 1" },
-    { ...submit, t: 30, recipient: "491512", text: "Text 2" },
-    { ...submit, t: 40, recipient: "491512", text: "Text 2" },
+    { ...submit, t: 20, at: 1_020, recipient: "491511", text: "Text 1" },
+    { ...submit, t: 30, at: 1_030, recipient: "491512", text: "Text 2" },
+    { ...submit, t: 40, at: 1_040, recipient: "491512", text: "Text 2" },
     { kind: "receipt", carrierMessageId: "c1" },
-    { kind: "read", node: 1, messageId: "m1", status: "SENT", t0: 41, t1: 42 },
-    { kind: "read", node: 0, messageId: "m1", status: "DELIVERED", t0: 43, t1: 44 },
+    { kind: "read", node: 1, messageId: "m1", status: "SENT", code: null, t0: 41, t1: 42 },
+    { kind: "read", node: 0, messageId: "m1", status: "DELIVERED", code: null, t0: 43, t1: 44 },
     { kind: "walk", accountId: ACCOUNT, messageIds: ["m2", "m1"], t0: 45, t1: 46 },
     { kind: "revocation", keyId: "key", outcome: "ok", t0: 47, t1: 48 },
     send(5, { outcome: "refused", code: "API_KEY_REVOKED", messageIds: [] }),
@@ -66,7 +66,13 @@ function good(): { entries: Entry[]; state: State } {
     post(2, 2, "FAILED"),
     { kind: "balance", node: 0, accountId: ACCOUNT, balance: 1, t0: 90, t1: 91 },
   ];
-  const message = { accountId: ACCOUNT, credits: 1, errorCode: null, isScheduled: false };
+  const message = {
+    accountId: ACCOUNT,
+    credits: 1,
+    errorCode: null,
+    isScheduled: false,
+    expiresAt: 61_000,
+  };
   const event = (n: number, sequence: number, status: "SENT" | "DELIVERED" | "FAILED") => ({
     messageId: `m${n}`,
     sequence,
@@ -176,6 +182,19 @@ const planted: Record<string, { break: (world: World) => void; found: string }> 
     break: (world) => (messageOf(world, 1).recipient = "491599"),
     found: "H1 a message is not as accepted",
   },
+  "an acceptance that another node does not see": {
+    break: ({ entries }) =>
+      entries.push({
+        kind: "read",
+        node: 1,
+        messageId: "m1",
+        status: null,
+        code: "MESSAGE_NOT_FOUND",
+        t0: 16,
+        t1: 17,
+      }),
+    found: "H1 a node does not know of an accepted message",
+  },
   "a refused message stored": {
     break: (world) =>
       world.state.messages.push({ ...messageOf(world, 1), messageId: "m3", reference: "r3" }),
@@ -238,12 +257,28 @@ const planted: Record<string, { break: (world: World) => void; found: string }> 
   },
   "a status backwards": {
     break: ({ entries }) =>
-      entries.push({ kind: "read", node: 1, messageId: "m1", status: "SENT", t0: 50, t1: 51 }),
+      entries.push({
+        kind: "read",
+        node: 1,
+        messageId: "m1",
+        status: "SENT",
+        code: null,
+        t0: 50,
+        t1: 51,
+      }),
     found: "H7 a status went backwards",
   },
   "an answer before its commit": {
     break: ({ entries }) =>
-      entries.push({ kind: "read", node: 1, messageId: "m1", status: "FAILED", t0: 30, t1: 39 }),
+      entries.push({
+        kind: "read",
+        node: 1,
+        messageId: "m1",
+        status: "FAILED",
+        code: null,
+        t0: 30,
+        t1: 39,
+      }),
     found: "H7 a read saw what never was",
   },
   "a status change without its event": {
@@ -267,6 +302,11 @@ const planted: Record<string, { break: (world: World) => void; found: string }> 
     break: ({ entries }) =>
       entries.push({ kind: "cancel", messageId: "m2", outcome: "ok", code: null, t0: 21, t1: 22 }),
     found: "H8 a canceled message was sent",
+  },
+  "a message sent after its expiry": {
+    break: ({ entries }) =>
+      entries.forEach((entry) => entry.kind === "submit" && (entry.at += 100_000)),
+    found: "H8 an expired message was sent",
   },
   "a receipt answered before it was stored": {
     break: ({ state }) => state.submissions.forEach((row) => (row.receipts = 0)),
@@ -294,6 +334,15 @@ const planted: Record<string, { break: (world: World) => void; found: string }> 
   "events told out of order": {
     break: (world) => world.entries.unshift(post(1, 3, "DELIVERED")),
     found: "H10 first attempts came out of order",
+  },
+  "an event told before the former was answered": {
+    break: ({ entries }) =>
+      entries.push(
+        post(2, 2, "FAILED", 1),
+        { kind: "answered", number: 1, t: 70 },
+        post(2, 2, "FAILED", 2),
+      ),
+    found: "H10 two of a message arrived at once",
   },
   "a page that slipped": {
     break: ({ entries }) =>

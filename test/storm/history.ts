@@ -11,7 +11,7 @@ export type Outcome = "ok" | "refused" | "unknown";
 type Span = { t0: number; t1: number };
 
 /** What a client asked for: enough to find it again, whatever was answered. */
-export type Wish = { reference: string; recipient: string; text: string };
+export type Wish = { reference: string; recipient: string; text: string; validitySeconds?: number };
 
 export type Send = Span & {
   kind: "send";
@@ -27,7 +27,14 @@ export type Send = Span & {
   required: number | null;
   available: number | null;
 };
-export type Read = Span & { kind: "read"; node: number; messageId: string; status: Status | null };
+export type Read = Span & {
+  kind: "read";
+  node: number;
+  messageId: string;
+  status: Status | null;
+  /** Of what was answered instead. */
+  code: string | null;
+};
 export type Cancel = Span & {
   kind: "cancel";
   messageId: string;
@@ -54,6 +61,8 @@ export type OperatorEntry = Revocation | TopUp;
 export type Submit = {
   kind: "submit";
   t: number;
+  /** By the clock on the wall, in milliseconds. */
+  at: number;
   recipient: string;
   segment: number;
   text: string;
@@ -65,15 +74,18 @@ export type CarrierEntry = Submit | ReceiptSent;
 
 export type Post = {
   kind: "post";
+  /** Names it to the entry that says when it was answered. */
+  number: number;
   t: number;
   eventId: string;
   timestamp: string;
   signature: string;
   body: string;
 };
+export type PostAnswered = { kind: "answered"; number: number; t: number };
 export type Fault = { kind: "fault"; t: number; name: string; target: string };
 
-export type Entry = ClientEntry | OperatorEntry | CarrierEntry | Post | Fault;
+export type Entry = ClientEntry | OperatorEntry | CarrierEntry | Post | PostAnswered | Fault;
 
 /** What the outside saw, in the order in which it was known. */
 export type History = {

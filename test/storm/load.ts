@@ -25,6 +25,8 @@ type Options = { world: World; random: Random; clients: number; restMs: number }
 const MAX_TRIES = 4;
 const TRY_AGAIN_MS = 150;
 const HOUR_MS = 3_600_000;
+/** The least that a client may ask for: with it, a message may expire while its carrier is away. */
+const SHORT_VALIDITY = { validitySeconds: 60 };
 
 /**
  * Clients that send, repeat, read, cancel and walk through lists, and an operator who makes and
@@ -84,7 +86,8 @@ export async function startLoad({ world, random, clients, restMs }: Options): Pr
 
   function newWish(): Wish {
     const reference = `storm-${(count += 1)}`;
-    return { reference, recipient: numbers.next(), text: textFor(reference, random) };
+    const validity = random.isLikely(0.2) ? SHORT_VALIDITY : {};
+    return { reference, recipient: numbers.next(), text: textFor(reference, random), ...validity };
   }
 
   type Try = { wishes: Wish[]; key: Key; idempotencyKey: string | null; sendAt?: string };
@@ -174,7 +177,7 @@ export async function startLoad({ world, random, clients, restMs }: Options): Pr
     if (!key) return;
     const node = nodeOf();
     const path = `/v1/messages/${one.messageId}`;
-    const { t0, t1, body } = await call<Message>(node?.url ?? "", {
+    const { t0, t1, body, code } = await call<Message>(node?.url ?? "", {
       method: "GET",
       path,
       key: key.key,
@@ -183,6 +186,7 @@ export async function startLoad({ world, random, clients, restMs }: Options): Pr
       node: node?.number ?? 0,
       messageId: one.messageId,
       status: body?.status ?? null,
+      code,
     };
     history.log({ kind: "read", ...seen, t0, t1 });
   }

@@ -1,5 +1,5 @@
-import { openDatabase, silentLog, sql, systemClock } from "#platform";
-import { audit } from "../../server/cli/audit/audit.ts";
+import { DatabaseUnavailable, openDatabase, silentLog, sql, systemClock } from "#platform";
+import { audit, type AuditOptions } from "../../server/cli/audit/audit.ts";
 import { checkHistory, type Violation } from "./checker.ts";
 import { type History, openHistory } from "./history.ts";
 import { startLoad } from "./load.ts";
@@ -29,6 +29,7 @@ export type StormResult = {
 
 /** Leases end after 30 s, and a node that woke up late may begin one more. */
 const DRAIN_LIMIT_MS = 150_000;
+const AUDIT_EVERY_MS = 60_000;
 
 /** Load under faults; then everything is healed, drained and checked. */
 export async function runStorm(options: StormOptions): Promise<StormResult> {
@@ -41,6 +42,7 @@ export async function runStorm(options: StormOptions): Promise<StormResult> {
   // One source for each who draws from it: how fast a client is does not change which faults come.
   const load = await startLoad({ world, random: seededRandom(seed), clients, restMs });
   const beganMs = performance.now();
+  await using audits = auditNowAndThen(world);
   await runNemesis({ world, load, random: seededRandom(~seed), forMs, names, opening, calmMs });
   await load.stop();
   await heal(world);
@@ -49,7 +51,37 @@ export async function runStorm(options: StormOptions): Promise<StormResult> {
   await load.tellBalances();
   const result = await judge(world);
   await history.close();
-  return { ...result, figures: { seed, stormMs, drainMs, ...result.figures } };
+  const violations = [...audits.violations, ...result.violations];
+  const figures = { ...result.figures, audits: audits.count(), violations: violations.length };
+  return { violations, figures: { seed, stormMs, drainMs, ...figures } };
+}
+
+/** What must hold at any moment is looked at amid the storm; a database that is away breaks no rule. */
+function auditNowAndThen(world: World) {
+  const violations: Violation[] = [];
+  const stopping = new AbortController();
+  let count = 0;
+  async function run(): Promise<void> {
+    for (;;) {
+      await systemClock.sleep(AUDIT_EVERY_MS, stopping.signal);
+      if (stopping.signal.aborted) return;
+      try {
+        violations.push(...(await auditViolations(world, { isDrained: false })));
+        count += 1;
+      } catch (error) {
+        if (!(error instanceof DatabaseUnavailable)) throw error;
+      }
+    }
+  }
+  const running = run();
+  return {
+    violations,
+    count: () => count,
+    async [Symbol.asyncDispose]() {
+      stopping.abort();
+      await running;
+    },
+  };
 }
 
 async function heal(world: World): Promise<void> {
@@ -107,7 +139,10 @@ async function isReported(db: World["db"], history: History): Promise<boolean> {
 export async function judge(world: World): Promise<StormResult> {
   const { history, nodes } = world;
   const state = await readState(world.db, world.secrets);
-  const violations = [...checkHistory(history, state), ...(await auditViolations(world))];
+  const violations = [
+    ...checkHistory(history, state),
+    ...(await auditViolations(world, { isDrained: true })),
+  ];
   violations.push(...(await deadlocks(world)));
   const deaths = nodes.flatMap((node) => node.deaths);
   violations.push(
@@ -125,7 +160,10 @@ async function deadlocks({ db }: World): Promise<Violation[]> {
   return times === 0 ? [] : [{ check: "locks", what: "locks were taken in two orders", times }];
 }
 
-async function auditViolations({ databaseUrl }: World): Promise<Violation[]> {
+async function auditViolations(
+  { databaseUrl }: World,
+  options: AuditOptions,
+): Promise<Violation[]> {
   const db = openDatabase({
     url: databaseUrl,
     log: silentLog,
@@ -133,7 +171,7 @@ async function auditViolations({ databaseUrl }: World): Promise<Violation[]> {
     statementTimeoutMs: 0,
   });
   try {
-    const { violations } = await audit(db, { isDrained: true });
+    const { violations } = await audit(db, options);
     return violations.map(({ invariant, rule, ...row }) => ({
       check: invariant,
       what: rule,

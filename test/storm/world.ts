@@ -149,8 +149,8 @@ async function startCarrier(history: History) {
   const answer = ({ recipient, text, concatenation }: ReceivedSubmit): Reply => {
     const isRefusedForNow = reply === "throttle" || reply === "queue_full";
     const segment = concatenation?.number ?? 1;
-    const t = performance.now();
-    history.log({ kind: "submit", t, recipient, segment, text, isRefusedForNow });
+    const [t, at] = [performance.now(), Date.now()];
+    history.log({ kind: "submit", t, at, recipient, segment, text, isRefusedForNow });
     return reply;
   };
   const spellId = (id: string) => {
@@ -161,13 +161,16 @@ async function startCarrier(history: History) {
   return { smsc, answer: (wanted: Reply) => void (reply = wanted) };
 }
 
-/** A receiver that logs each POST before it answers. What it holds back is answered with the next change. */
+/** A receiver that logs each POST before it answers, and when it does. What it holds back is answered with the next change. */
 async function startHook(history: History) {
   let answer: Answer = 200;
   let changed = Promise.withResolvers<void>();
+  let count = 0;
   const receiver = await startReceiver(async ({ headers, body }) => {
+    const number = (count += 1);
     history.log({
       kind: "post",
+      number,
       t: performance.now(),
       eventId: headers["webhook-id"] ?? "",
       timestamp: headers["webhook-timestamp"] ?? "",
@@ -175,6 +178,7 @@ async function startHook(history: History) {
       body: body.toString(),
     });
     while (answer === "hold") await changed.promise;
+    history.log({ kind: "answered", number, t: performance.now() });
     return answer;
   });
   return {
