@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import crypto from "node:crypto";
+import { syncBuiltinESMExports } from "node:module";
 import { Readable } from "node:stream";
 import { test } from "node:test";
 import { sql } from "#platform";
@@ -9,16 +11,22 @@ import { movableClock } from "../support/movable-clock.ts";
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-test("an unknown e-mail and a wrong password are answered alike", async () => {
+test("an unknown e-mail and a wrong password are answered alike, and cost one hash each", async (t) => {
   await using console = await startConsole();
   const owner = await console.member("owner");
+  const hashed = t.mock.method(crypto, "argon2").mock;
+  syncBuiltinESMExports();
+  t.after(() => {
+    hashed.restore();
+    syncBuiltinESMExports();
+  });
   const attempt = (email: string, password: string) =>
     console.stranger().post("/console/auth/sign-in", { email, password });
 
-  const [unknown, wrong] = [
-    await attempt("nobody@example.com", "some wrong password"),
-    await attempt(owner.email, "some wrong password"),
-  ];
+  const unknown = await attempt("nobody@example.com", "some wrong password");
+  assert.equal(hashed.callCount(), 1);
+  const wrong = await attempt(owner.email, "some wrong password");
+  assert.equal(hashed.callCount(), 2);
 
   const told = ({ statusCode, json }: typeof unknown) => {
     const { code, message, details } = json().error;

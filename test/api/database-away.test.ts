@@ -1,14 +1,16 @@
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { describe, test } from "node:test";
+import { Client } from "pg";
 import { lockAccounts } from "#accounts";
 import { operations } from "#contract";
-import { sql } from "#platform";
-import { audit } from "../../server/cli/audit/audit.ts";
+import { rawSql, sql } from "#platform";
 import { problemOf } from "../support/answers.ts";
 import { startApi, type TestApi } from "../support/api.ts";
 import { eventually } from "../support/eventually.ts";
 import { held } from "../support/locks.ts";
 import { type TestDatabase, testDatabase } from "../support/postgres.ts";
+import { assertSound } from "../support/sound.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 
 const message = { recipient: "4915112345678", text: "Hello" };
@@ -61,8 +63,25 @@ function answered(ask: () => Promise<Answer>): Promise<Answer> {
   });
 }
 
-async function assertBooksAgree(db: TestDatabase): Promise<void> {
-  assert.deepEqual((await audit(db, { isDrained: false })).violations, []);
+/** A role for which the server has only so many connections, and then says what it says to all when it has none. */
+async function limitedRole(db: TestDatabase) {
+  const url = new URL(db.url);
+  const owner = url.username;
+  [url.username, url.password] = [`limited_${randomBytes(8).toString("hex")}`, "test"];
+  const { username: role, href } = url;
+  await db.query(rawSql(`create role ${role} login password 'test' in role ${owner}`));
+  return {
+    url: href,
+    async allow(connections: number) {
+      await db.query(rawSql(`alter role ${role} connection limit ${connections}`));
+      await db.query(sql`
+        select pg_terminate_backend(pid, 2000) from pg_stat_activity where usename = ${role}`);
+    },
+    async [Symbol.asyncDispose]() {
+      await db.query(rawSql(`drop owned by ${role}`));
+      await db.query(rawSql(`drop role ${role}`));
+    },
+  };
 }
 
 /** Several at once, because most of their time is spent waiting. */
@@ -92,7 +111,7 @@ describe("when the way to the database breaks", { concurrency: 4 }, () => {
       assert.deepEqual(read.json(), told);
     }
     assert.equal(await storedCount(db, "lost"), 1);
-    await assertBooksAgree(db);
+    await assertSound(db);
   });
 
   test("a batch of many requests is settled one by one: what committed is 202", async () => {
@@ -117,7 +136,7 @@ describe("when the way to the database breaks", { concurrency: 4 }, () => {
         assert.equal(count, 0);
       }
     }
-    await assertBooksAgree(db);
+    await assertSound(db);
   });
 
   test("a statement that had not committed is ended, so it never will: 503, nothing stored", async () => {
@@ -136,7 +155,7 @@ describe("when the way to the database breaks", { concurrency: 4 }, () => {
     const later = await answered(() => api.send(message));
     assert.equal(later.statusCode, 202, "the lock is free and so is the way");
     assert.equal(await storedCount(db, "never"), 0);
-    await assertBooksAgree(db);
+    await assertSound(db);
   });
 
   test("an outcome that cannot be learned is 500, and the same key tells it later", async () => {
@@ -158,7 +177,7 @@ describe("when the way to the database breaks", { concurrency: 4 }, () => {
     assert.equal(again.statusCode, 202);
     assert.equal(again.headers["idempotency-replayed"], "true");
     assert.equal(await storedCount(db, "unknown"), 1);
-    await assertBooksAgree(db);
+    await assertSound(db);
   });
 
   test("a database that is silent without closing holds no request for ever", async () => {
@@ -178,7 +197,7 @@ describe("when the way to the database breaks", { concurrency: 4 }, () => {
     const again = await answered(() => api.send({ ...message, reference: "silent" }, withKey("k")));
     assert.equal(again.statusCode, 202);
     assert.equal(await storedCount(db, "silent"), 1);
-    await assertBooksAgree(db);
+    await assertSound(db);
   });
 
   test("while the database is away every operation answers 503; when it is back they work", async () => {
@@ -216,6 +235,28 @@ describe("when the way to the database breaks", { concurrency: 4 }, () => {
     assert.equal((await answered(() => api.get("/readyz"))).statusCode, 200);
   });
 
+  test("while others have used up the server's connections 503 is answered, and then it works again", async () => {
+    await using db = await testDatabase();
+    await using role = await limitedRole(db);
+    await using api = await startApi({ db: { ...db, url: role.url } });
+    await answered(() => api.send(message));
+    // Those that it has would go on serving.
+    await role.allow(0);
+    await assert.rejects(new Client({ connectionString: role.url }).connect(), { code: "53300" });
+
+    const refused = await Promise.all([
+      api.send({ ...message, reference: "none left" }),
+      api.get("/v1/credits"),
+    ]);
+    for (const answer of refused) problemOf(answer, "UNAVAILABLE");
+    await role.allow(-1);
+
+    assert.equal((await answered(() => api.get("/v1/credits"))).statusCode, 200);
+    assert.equal((await answered(() => api.send(message))).statusCode, 202);
+    assert.equal(await storedCount(db, "none left"), 0);
+    await assertSound(db);
+  });
+
   test("under load with connections ended again and again, 202 is stored once and 503 never", async () => {
     await using setup = await startBehindProxy();
     const { api, db, proxy } = setup;
@@ -250,7 +291,7 @@ describe("when the way to the database breaks", { concurrency: 4 }, () => {
     );
     const others = [...answers.values()].filter((status) => status !== 202);
     assert.deepEqual([...new Set(others)], others.length === 0 ? [] : [503]);
-    await assertBooksAgree(db);
+    await assertSound(db);
   });
 
   test("an account that somebody holds answers 503, and its neighbours in the batch are accepted", async () => {
@@ -268,6 +309,6 @@ describe("when the way to the database breaks", { concurrency: 4 }, () => {
     const [locked, ...others] = answers.map(({ statusCode }) => statusCode);
     assert.equal(locked, 503);
     assert.deepEqual(others, [202, 202, 202, 202]);
-    await assertBooksAgree(api.db);
+    await assertSound(api.db);
   });
 });
