@@ -35,7 +35,7 @@ type Real = { account: TestKey };
 const FIRST_CREDITS = 6;
 const HOUR_MS = 3_600_000;
 /** No run begins after it: a busy machine does fewer of them. */
-const LIMIT_MS = 5_000;
+const LIMIT_MS = 3_000;
 
 let count = 0;
 
