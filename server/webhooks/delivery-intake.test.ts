@@ -15,6 +15,9 @@ test("a fault while webhooks are handed on is logged, and costs none of their pl
     keep: fault,
     offer: fault,
     putBack: fault,
+    hasKept: fault,
+    lanesKept: fault,
+    beginKept: fault,
     sweep: fault,
     stop: () => Promise.resolve(),
   };

@@ -64,7 +64,7 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
     recorder,
     random: deps.random ?? Math.random,
     onRoom: () => {
-      if (!named.first.isEmpty() || !named.again.isEmpty()) running?.wake();
+      if (!named.first.isEmpty() || !named.again.isEmpty() || runner.hasKept()) running?.wake();
     },
   });
   const isBehind = (hostKey: bigint) => named.first.has(hostKey);
@@ -136,8 +136,10 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
   /** Claims in the lanes that are named and have room; one that may have more stays named. */
   async function claim(kind: Kind): Promise<number> {
     const hostKeys = named[kind].sift();
-    const grants = lanes.grant(hostKeys, kind);
-    const free = new Map(grants.map(({ hostKey, slots }) => [hostKey, slots]));
+    // Those with something claimed have their turns among those with nothing yet.
+    const inNeed = new Set([...hostKeys, ...runner.lanesKept(kind)]);
+    const grants = lanes.grant([...inNeed], kind);
+    const free = new Map(grants.map((grant) => [grant.hostKey, runner.beginKept(grant, kind)]));
     // Only first attempts are claimed ahead: the lease of one that was interrupted before must mean
     // that it has begun, or three crashes would end what was never tried.
     const dealt = kind === "first" ? ahead.deal(hostKeys) : new Map<bigint, number>();

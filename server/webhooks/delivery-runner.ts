@@ -8,7 +8,7 @@ import type { DeliveryMetrics } from "./delivery-metrics.ts";
 import { judgeUrl } from "./egress/judge-url.ts";
 import type { EgressPolicy } from "./egress/policy.ts";
 import type { Place } from "./lane.ts";
-import type { Kind, Lanes } from "./lanes.ts";
+import type { Grant, Kind, Lanes } from "./lanes.ts";
 import type { Attempt, Poster } from "./post.ts";
 import { type AttemptRecorder, idsOf, type Recorded } from "./record-attempts.ts";
 
@@ -35,6 +35,11 @@ export type DeliveryRunner = {
   keep(delivery: ClaimedDelivery, kind: Kind): void;
   /** Keeps it, and begins what can begin in its lane. */
   offer(delivery: ClaimedDelivery, kind: Kind): void;
+  hasKept(): boolean;
+  /** The lanes in which one of this kind is the next that is kept. */
+  lanesKept(kind: Kind): bigint[];
+  /** Begins what is kept in slots that are taken; answers how many of them are left. */
+  beginKept(grant: Grant, kind: Kind): number;
   /** Gives a claim back. */
   putBack(claim: Claim, waitMs: number): void;
   /** Begins what can begin by now, gives back what has waited too long. */
@@ -54,8 +59,6 @@ const DRAIN_MS = 11_000;
 export function deliveryRunner(deps: Deps): DeliveryRunner {
   const { clock, log, lanes, ahead, poster, recorder, metrics } = deps;
   const waiting = new Map<bigint, Kept[]>();
-  /** Lanes that have a slot and whose host name is full. */
-  const crowded = new Map<string, Set<bigint>>();
   let isStopping = false;
   let inFlight = 0;
 
@@ -69,7 +72,6 @@ export function deliveryRunner(deps: Deps): DeliveryRunner {
     }
     const place = placeOf(delivery, deps.policy);
     if (!lanes.begin(hostKey, kind, place)) {
-      crowded.set(place.hostname, (crowded.get(place.hostname) ?? new Set()).add(hostKey));
       lineOf(hostKey).unshift({ kind, delivery });
       ahead.add(hostKey, 1);
       return false;
@@ -110,10 +112,10 @@ export function deliveryRunner(deps: Deps): DeliveryRunner {
     });
     const { outcome, timings } = made;
     lanes.end({ hostKey, kind, place, outcome, durationMs: timings.totalMs });
-    await settle(delivery, made, place);
+    await settle(delivery, made);
   }
 
-  async function settle(delivery: ClaimedDelivery, attempt: Attempt, place: Place): Promise<void> {
+  async function settle(delivery: ClaimedDelivery, attempt: Attempt): Promise<void> {
     const { hostKey } = delivery;
     const health = lanes.healthOf(hostKey);
     const now = databaseNow(delivery, clock);
@@ -121,8 +123,8 @@ export function deliveryRunner(deps: Deps): DeliveryRunner {
     metrics.attempted(attempt, concluded.next === "ended" ? concluded.ended : null);
     deps.tracer?.step(delivery.messageId, attemptSpan(delivery, attempt, clock.now()));
     tell(delivery, attempt, concluded);
-    beginNext(hostKey);
-    beginCrowded(place.hostname);
+    // Where the lane may not go on by itself, the slot is for those that wait for a grant.
+    if (!beginNext(hostKey)) deps.onRoom();
     await recorder.record(concluded);
   }
 
@@ -136,8 +138,9 @@ export function deliveryRunner(deps: Deps): DeliveryRunner {
       log.warn(fields, "a webhook was not sent: its address must not be called");
   }
 
-  /** A slot of the lane is free: what was claimed for it begins. */
-  function beginNext(hostKey: bigint): void {
+  /** Begins what was claimed for the lane, as far as it may take slots; false where it took none. */
+  function beginNext(hostKey: bigint): boolean {
+    let hasBegun = false;
     const line = waiting.get(hostKey) ?? [];
     for (let next = line[0]; next !== undefined; next = line[0]) {
       const { delivery, kind } = next;
@@ -146,19 +149,28 @@ export function deliveryRunner(deps: Deps): DeliveryRunner {
       line.shift();
       ahead.add(hostKey, -1);
       if (isTooLate) putBack(delivery, 0);
-      else if (!begin(delivery, kind)) break;
+      else if (begin(delivery, kind)) hasBegun = true;
+      else break;
     }
     if (line.length === 0) waiting.delete(hostKey);
     if (line.length === 0 || ahead.isShort(hostKey)) deps.onRoom();
+    return hasBegun;
   }
 
-  function beginCrowded(hostname: string): void {
-    const hostKeys = crowded.get(hostname);
-    const [hostKey] = hostKeys ?? [];
-    if (hostKeys === undefined || hostKey === undefined) return;
-    hostKeys.delete(hostKey);
-    if (hostKeys.size === 0) crowded.delete(hostname);
-    beginNext(hostKey);
+  function beginKept({ hostKey, slots }: Grant, kind: Kind): number {
+    const line = waiting.get(hostKey) ?? [];
+    let left = slots;
+    while (left > 0 && line[0]?.kind === kind) {
+      const { delivery } = line[0];
+      line.shift();
+      ahead.add(hostKey, -1);
+      left -= 1;
+      if (begin(delivery, kind)) continue;
+      lanes.giveBack({ hostKey, slots: left }, kind);
+      left = 0;
+    }
+    if (line.length === 0) waiting.delete(hostKey);
+    return left;
   }
 
   function keep(delivery: ClaimedDelivery, kind: Kind): void {
@@ -190,6 +202,9 @@ export function deliveryRunner(deps: Deps): DeliveryRunner {
       keep(delivery, kind);
       beginNext(delivery.hostKey);
     },
+    hasKept: () => waiting.size > 0,
+    lanesKept: (kind) => [...waiting.keys()].filter((key) => waiting.get(key)?.[0]?.kind === kind),
+    beginKept,
     putBack,
     sweep() {
       for (const hostKey of waiting.keys()) beginNext(hostKey);

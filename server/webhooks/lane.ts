@@ -1,7 +1,13 @@
 import { type Health, type LaneHealth, newHealth } from "./lane-health.ts";
 import { isSuccess, type Outcome } from "./outcome.ts";
+import type { SharedSlots } from "./shared-slots.ts";
 
-export type Account = { lanes: number; inFlight: number; unproven: number; lastTurn: number };
+export type Account = {
+  lanes: number;
+  readonly all: SharedSlots<Lane>;
+  readonly unproven: SharedSlots<Lane>;
+  lastTurn: number;
+};
 
 /** One account's way to one host, as this node has seen it. */
 export type Lane = {

@@ -25,10 +25,16 @@ function keeper(clock: ManualClock = manualClock()): Lanes {
 }
 
 /** Grants and begins as much as there is room for. */
-function fill(lanes: Lanes, hostKeys: bigint[], kind: Kind = "first"): Map<bigint, number> {
+function fill(
+  lanes: Lanes,
+  hostKeys: bigint[],
+  kind: Kind = "first",
+  at?: Place,
+): Map<bigint, number> {
   const grants = lanes.grant(hostKeys, kind);
   for (const { hostKey, slots } of grants) {
-    for (let n = 0; n < slots; n += 1) assert.ok(lanes.begin(hostKey, kind, placeOf(hostKey)));
+    const place = at ?? placeOf(hostKey);
+    for (let n = 0; n < slots; n += 1) assert.ok(lanes.begin(hostKey, kind, place));
   }
   return new Map(grants.map(({ hostKey, slots }) => [hostKey, slots]));
 }
@@ -37,21 +43,28 @@ function end(
   lanes: Lanes,
   hostKey: bigint,
   outcome: Outcome,
-  wish: { kind?: Kind; durationMs?: number } = {},
+  wish: { kind?: Kind; durationMs?: number; at?: Place | undefined } = {},
 ) {
-  const { kind = "first", durationMs = 10 } = wish;
-  lanes.end({ hostKey, kind, place: placeOf(hostKey), outcome, durationMs });
+  const { kind = "first", durationMs = 10, at: place = placeOf(hostKey) } = wish;
+  lanes.end({ hostKey, kind, place, outcome, durationMs });
 }
 
-function attempt(lanes: Lanes, hostKey: bigint, outcome: Outcome, durationMs = 10): void {
+type Wish = { durationMs?: number; at?: Place | undefined };
+
+function attempt(lanes: Lanes, hostKey: bigint, outcome: Outcome, wish: Wish = {}): void {
   assert.ok(lanes.take(hostKey, "first"));
-  assert.ok(lanes.begin(hostKey, "first", placeOf(hostKey)));
-  end(lanes, hostKey, outcome, { durationMs });
+  assert.ok(lanes.begin(hostKey, "first", wish.at ?? placeOf(hostKey)));
+  end(lanes, hostKey, outcome, wish);
 }
 
 /** Proves a lane so far that it may have 32 in flight. */
-function prove(lanes: Lanes, hostKey: bigint): bigint {
-  for (let n = 0; n < 25; n += 1) attempt(lanes, hostKey, ok);
+function prove(lanes: Lanes, hostKey: bigint, at?: Place): bigint {
+  for (let n = 0; n < 25; n += 1) attempt(lanes, hostKey, ok, { at });
+  return hostKey;
+}
+
+function disprove(lanes: Lanes, hostKey: bigint): bigint {
+  for (let n = 0; n < 5; n += 1) attempt(lanes, hostKey, broken);
   return hostKey;
 }
 
@@ -146,7 +159,7 @@ test("slots of a host that is no longer proven count among the unproven", () => 
 test("an open host gets nothing until its probe is due, then one attempt", () => {
   const clock = manualClock();
   const lanes = keeper(clock);
-  for (let n = 0; n < 10; n += 1) attempt(lanes, key(1), late, 10_000);
+  for (let n = 0; n < 10; n += 1) attempt(lanes, key(1), late, { durationMs: 10_000 });
 
   assert.equal(sum(fill(lanes, [key(1)])), 0);
   clock.advance(30_000);
@@ -156,7 +169,7 @@ test("an open host gets nothing until its probe is due, then one attempt", () =>
 
 test("somebody who asks for it lets an open host be tried at once", () => {
   const lanes = keeper();
-  for (let n = 0; n < 10; n += 1) attempt(lanes, key(1), late, 10_000);
+  for (let n = 0; n < 10; n += 1) attempt(lanes, key(1), late, { durationMs: 10_000 });
 
   lanes.probe(key(1));
 
@@ -165,11 +178,11 @@ test("somebody who asks for it lets an open host be tried at once", () => {
 
 test("the same replay lets an open host be tried at once only once, the next one again", () => {
   const lanes = keeper();
-  for (let n = 0; n < 10; n += 1) attempt(lanes, key(1), late, 10_000);
+  for (let n = 0; n < 10; n += 1) attempt(lanes, key(1), late, { durationMs: 10_000 });
   const triedFor = (replayId: string) => {
     lanes.probe(key(1), replayId);
     const mayTry = lanes.mayTry(key(1));
-    if (mayTry) attempt(lanes, key(1), late, 0);
+    if (mayTry) attempt(lanes, key(1), late, { durationMs: 0 });
     return mayTry;
   };
 
@@ -227,6 +240,50 @@ test("within an account the host that was served least recently comes first", ()
   assert.equal(served.size, 40);
 });
 
+/** Who has all slots of a kind, and who waits for one of them. */
+const scarce: Record<string, (lanes: Lanes) => { busy: bigint[]; late: bigint; at?: Place }> = {
+  "all slots of the node": (lanes) => ({
+    busy: Array.from({ length: 8 }, (_, n) => prove(lanes, key(1 + n))),
+    late: prove(lanes, key(20)),
+  }),
+  "an account's slots": (lanes) => ({
+    busy: [1, 2].map((host) => prove(lanes, key(1, host))),
+    late: prove(lanes, key(1, 3)),
+  }),
+  "a host name's slots": (lanes) => ({
+    busy: [1, 2].map((account) => prove(lanes, key(account), placeOf(7n))),
+    late: prove(lanes, key(3), placeOf(7n)),
+    at: placeOf(7n),
+  }),
+  "an account's slots for the unproven": (lanes) => ({
+    busy: Array.from({ length: 8 }, (_, host) => disprove(lanes, key(1, host))),
+    late: key(1, 20),
+  }),
+  "all slots for the unproven": (lanes) => ({
+    busy: Array.from({ length: 64 }, (_, n) => disprove(lanes, key(1 + n))),
+    late: key(100),
+  }),
+};
+
+for (const [slots, setUp] of Object.entries(scarce)) {
+  test(`who has taken ${slots} goes on while nobody waits, then leaves them by turns`, () => {
+    const lanes = keeper();
+    const { busy, late: waiting, at } = setUp(lanes);
+    const [first = 0n] = busy;
+    fill(lanes, busy, "first", at);
+    const outcome = lanes.healthOf(first) === "proven" ? ok : broken;
+
+    end(lanes, first, outcome, { at });
+    assert.ok(lanes.take(first, "first"));
+    assert.ok(lanes.begin(first, "first", at ?? placeOf(first)));
+    assert.equal(sum(fill(lanes, [waiting], "first", at)), 0);
+    end(lanes, first, outcome, { at });
+
+    assert.equal(lanes.take(first, "first"), false);
+    assert.deepEqual([...fill(lanes, [...busy, waiting], "first", at).keys()], [waiting]);
+  });
+}
+
 test("slots given back are free again", () => {
   const lanes = keeper();
   const [grant] = lanes.grant([key(1)], "again");
@@ -240,7 +297,7 @@ test("slots given back are free again", () => {
 test("lanes that were used are reported once, with what people want to know", () => {
   const clock = manualClock();
   const lanes = keeper(clock);
-  attempt(lanes, key(1), ok, 120);
+  attempt(lanes, key(1), ok, { durationMs: 120 });
   clock.advance(1_000);
 
   const [report, ...others] = lanes.takeChanges();

@@ -20,6 +20,7 @@ import {
   type Remembered,
 } from "./lane-health.ts";
 import type { Outcome } from "./outcome.ts";
+import { isBeyondShare, type SharedSlots, sharedSlots, takeSlots } from "./shared-slots.ts";
 
 /** First attempts have slots of their own, which retries and replays never take. */
 export type Kind = "first" | "again";
@@ -39,8 +40,8 @@ export type Lanes = {
   /** Takes slots before anything is claimed, so that no interleaving can exceed a cap. */
   grant(hostKeys: readonly bigint[], kind: Kind): Grant[];
   /**
-   * Takes one slot of one lane, where it is free. Where slots are scarce an account takes no more than
-   * its share this way: whoever goes from one attempt to the next must not keep others waiting.
+   * Takes one slot of one lane, where it is free. Where others wait for slots nobody takes more than a share
+   * this way: whoever goes from one attempt to the next must not keep them waiting. The rest is granted.
    */
   take(hostKey: bigint, kind: Kind): boolean;
   giveBack(grant: Grant, kind: Kind): void;
@@ -82,8 +83,6 @@ export const caps = {
   accountUnproven: 16,
   /** Over all accounts, so that a receiver which many of them share is not flooded. */
   hostname: 64,
-  /** While so many are free there is no need to share. */
-  spare: 64,
 };
 
 /** Some hundred octets each. Lanes that nobody uses are forgotten first. */
@@ -95,10 +94,13 @@ type Deps = { clock: Clock; random?: () => number; maxLanes?: number };
 export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }: Deps): Lanes {
   const lanes = new Map<bigint, Lane>();
   const accounts = new Map<bigint, Account>();
-  const hostnames = new Map<string, number>();
+  const hostnames = new Map<string, SharedSlots<Lane>>();
+  /** Slots that somebody was refused since the last grant, that one included. */
+  const scarce = { first: new Set<object>(), again: new Set<object>() };
   const changed = new Set<Lane>();
-  const total = { all: 0, again: 0, unproven: 0 };
-  let busyAccounts = 0;
+  const all = sharedSlots<Account>(caps.all);
+  const unproven = sharedSlots<Account>(caps.unproven);
+  let again = 0;
   let turn = 0;
 
   function laneOf(hostKey: bigint): Lane {
@@ -115,7 +117,12 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
     const key = accountOf(hostKey);
     const known = accounts.get(key);
     if (known !== undefined) return known;
-    const account = { lanes: 0, inFlight: 0, unproven: 0, lastTurn: 0 };
+    const account: Account = {
+      lanes: 0,
+      all: sharedSlots(caps.account),
+      unproven: sharedSlots(caps.accountUnproven),
+      lastTurn: 0,
+    };
     accounts.set(key, account);
     return account;
   }
@@ -136,35 +143,48 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
     const isUnproven = healthNow(lane.state, clock.monotonicMs()) !== "proven";
     if (isUnproven === lane.isUnproven) return;
     lane.isUnproven = isUnproven;
-    const moved = isUnproven ? lane.inFlight : -lane.inFlight;
-    lane.account.unproven += moved;
-    total.unproven += moved;
+    occupyUnproven(lane, isUnproven ? lane.inFlight : -lane.inFlight);
+  }
+
+  function occupyUnproven(lane: Lane, slots: number): void {
+    takeSlots(unproven, lane.account, slots);
+    takeSlots(lane.account.unproven, lane, slots);
   }
 
   function occupy(lane: Lane, kind: Kind, slots: number): void {
-    const wasBusy = lane.account.inFlight > 0;
     lane.inFlight += slots;
-    lane.account.inFlight += slots;
-    busyAccounts += Number(lane.account.inFlight > 0) - Number(wasBusy);
-    total.all += slots;
-    if (kind === "again") total.again += slots;
-    if (!lane.isUnproven) return;
-    lane.account.unproven += slots;
-    total.unproven += slots;
+    takeSlots(all, lane.account, slots);
+    takeSlots(lane.account.all, lane, slots);
+    if (kind === "again") again += slots;
+    if (lane.isUnproven) occupyUnproven(lane, slots);
   }
 
-  function hasRoom(lane: Lane, kind: Kind): boolean {
+  function occupyHostname(hostname: string, lane: Lane, slots: number): void {
+    const shared = hostnames.getOrInsertComputed(hostname, () => sharedSlots(caps.hostname));
+    takeSlots(shared, lane, slots);
+    if (shared.taken === 0) hostnames.delete(hostname);
+  }
+
+  /** `granted`: of its host name's slots, those not yet begun. */
+  function hasRoom(lane: Lane, kind: Kind, granted = 0): boolean {
     const { account } = lane;
-    if (total.all >= caps.all || account.inFlight >= caps.account) return false;
-    if (kind === "again" && total.again >= caps.again) return false;
     if (lane.inFlight >= capOf(lane.state, clock.monotonicMs())) return false;
-    if ((hostnames.get(lane.place?.hostname ?? "") ?? 0) >= caps.hostname) return false;
-    if (!lane.isUnproven) return true;
-    return account.unproven < caps.accountUnproven && total.unproven < caps.unproven;
+    if (kind === "again" && again >= caps.again) return false;
+    const isFull = <User>(shared: SharedSlots<User>, taken = shared.taken) => {
+      if (taken < shared.cap) return false;
+      scarce[kind].add(shared);
+      return true;
+    };
+    const named = hostnames.get(hostnameOf(lane));
+    if (isFull(all) || isFull(account.all)) return false;
+    if (named && isFull(named, named.taken + granted)) return false;
+    return !lane.isUnproven || !(isFull(account.unproven) || isFull(unproven));
   }
 
   function grant(hostKeys: readonly bigint[], kind: Kind): Grant[] {
     const granted = new Map<Lane, number>();
+    const byHostname = new Map<string, number>();
+    scarce[kind].clear();
     let waiting = inTurn(hostKeys.map(laneOf));
     turn += 1;
     // One slot for each account, then the next round: a wide account gets no more than a narrow one.
@@ -173,8 +193,10 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
         const lane = lanesOfAccount.shift();
         if (lane === undefined) continue;
         recount(lane);
-        if (!hasRoom(lane, kind)) continue;
+        const hostname = hostnameOf(lane);
+        if (!hasRoom(lane, kind, byHostname.get(hostname))) continue;
         occupy(lane, kind, 1);
+        if (lane.place) increase(byHostname, hostname, 1);
         serve(lane);
         increase(granted, lane, 1);
         lanesOfAccount.push(lane);
@@ -188,15 +210,21 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
   function take(hostKey: bigint, kind: Kind): boolean {
     const lane = laneOf(hostKey);
     recount(lane);
-    if (!hasRoom(lane, kind) || isBeyondShare(lane.account)) return false;
+    if (!hasRoom(lane, kind) || isGreedy(lane)) return false;
     turn += 1;
     occupy(lane, kind, 1);
     serve(lane);
     return true;
   }
 
-  function isBeyondShare({ inFlight }: Account): boolean {
-    return total.all >= caps.all - caps.spare && inFlight >= caps.all / (busyAccounts + 1);
+  function isGreedy(lane: Lane): boolean {
+    const { account } = lane;
+    const isScarce = <User>(shared: SharedSlots<User>, user: User) =>
+      (scarce.first.has(shared) || scarce.again.has(shared)) && isBeyondShare(shared, user);
+    const named = hostnames.get(hostnameOf(lane));
+    if (isScarce(all, account) || isScarce(account.all, lane)) return true;
+    if (named && isScarce(named, lane)) return true;
+    return lane.isUnproven && (isScarce(account.unproven, lane) || isScarce(unproven, account));
   }
 
   function serve(lane: Lane): void {
@@ -210,18 +238,18 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
     const lane = laneOf(hostKey);
     const { hostname } = place;
     lane.place = place;
-    if ((hostnames.get(hostname) ?? 0) >= caps.hostname) {
+    if ((hostnames.get(hostname)?.taken ?? 0) >= caps.hostname) {
       occupy(lane, kind, -1);
       return false;
     }
-    increase(hostnames, hostname, 1);
+    occupyHostname(hostname, lane, 1);
     return true;
   }
 
   function end({ hostKey, kind, place, outcome, durationMs }: EndedAttempt): void {
     const lane = laneOf(hostKey);
     occupy(lane, kind, -1);
-    increase(hostnames, place.hostname, -1);
+    occupyHostname(place.hostname, lane, -1);
     const before = lane.state;
     const now = { ms: clock.monotonicMs(), random: random() };
     lane.state = learn(before, { outcome, durationMs }, now);
@@ -289,8 +317,13 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
       }
       return { healths, busy, open };
     },
-    inFlight: () => ({ ...total }),
+    inFlight: () => ({ all: all.taken, again, unproven: unproven.taken }),
   };
+}
+
+/** Empty before its first attempt. */
+function hostnameOf({ place }: Lane): string {
+  return place?.hostname ?? "";
 }
 
 /** The lanes of each account, least recently served first, and so the accounts. */

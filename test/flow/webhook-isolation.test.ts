@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { hostKey } from "#messages";
-import { sql } from "#platform";
+import { sql, systemClock } from "#platform";
 import { startReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
 import { type WebhookWorld, webhookWorld } from "../support/webhook-world.ts";
@@ -107,6 +107,29 @@ test("an account with more lanes than a node keeps in mind does not keep another
 
   await healthy.arrived(3);
   silent.release(200);
+});
+
+test("a receiver does not wait for the backlogs of two others at its host name", async () => {
+  await using world = await webhookWorld();
+  await using receiver = await startReceiver(() => systemClock.sleep(50).then(() => 200));
+  const newLane = async () => ({ url: receiver.url, accountId: await world.newAccount() });
+  const [one, two, third] = [await newLane(), await newLane(), await newLane()];
+  world.worker();
+  // Until each may have half of the host name's slots.
+  for (const lane of [one, two, third]) await world.sent(60, lane);
+  await world.left(0);
+  for (const lane of [one, two]) await world.sent(800, lane);
+  await receiver.arrived(300);
+
+  const [late = ""] = await world.sent(1, third);
+  await world.until(
+    "the third is told",
+    sql`select count(*) = 1 as holds from webhook_attempts where message_id = ${late}`,
+  );
+
+  const [backlog] = await world.db.query<{ count: number }>(sql`
+    select count(*)::integer as count from webhook_deliveries`);
+  assert.ok((backlog?.count ?? 0) > 200, `${backlog?.count} wait`);
 });
 
 test("a backlog of retries released at once leaves slots that only first attempts may use", async () => {

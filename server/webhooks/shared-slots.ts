@@ -1,0 +1,27 @@
+import { increase } from "./counts.ts";
+
+/** Slots that several users compete for. */
+export type SharedSlots<User> = {
+  readonly cap: number;
+  taken: number;
+  /** By those that have any. */
+  readonly by: Map<User, number>;
+};
+
+/** While so many are free there is no need to share. */
+const SPARE = 1 / 4;
+
+export function sharedSlots<User>(cap: number): SharedSlots<User> {
+  return { cap, taken: 0, by: new Map() };
+}
+
+/** Gives slots back where the count is negative. */
+export function takeSlots<User>(shared: SharedSlots<User>, user: User, count: number): void {
+  shared.taken += count;
+  increase(shared.by, user, count);
+}
+
+/** Whether one more would be as much as each could have if one more came. */
+export function isBeyondShare<User>({ cap, taken, by }: SharedSlots<User>, user: User): boolean {
+  return taken >= cap * (1 - SPARE) && (by.get(user) ?? 0) + 1 >= cap / (by.size + 1);
+}
