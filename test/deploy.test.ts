@@ -170,6 +170,13 @@ test("every way to start gives short-lived objects the same room", () => {
   }
 });
 
+test("the sandbox lets the service list this machine's addresses", () => {
+  assert.match(
+    read("deploy/systemd/posthorn.service"),
+    /^RestrictAddressFamilies=.*\bAF_NETLINK\b/m,
+  );
+});
+
 test("a deployment with the example's secrets is refused", () => {
   const example = Object.fromEntries(
     read("deploy/systemd/posthorn.env.example")

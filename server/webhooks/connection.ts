@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { messageOf } from "#platform";
 import { judgeAddress } from "./egress/address.ts";
 import { connect, type ConnectTrace, type Egress } from "./egress/connect.ts";
 import type { Failure } from "./egress/failure.ts";
@@ -55,7 +56,7 @@ export class Connection {
     this.trace = null;
     if (this.hasEnded) this.#lose(new Unreached(STOPPING));
     else if (this.#socket) this.#socket.write(octets);
-    else void this.#connect(octets, deadlineMs);
+    else this.#connect(octets, deadlineMs).catch((error: unknown) => this.#fail(error));
   }
 
   /** The answer is complete: what the receiver says from now on nobody asked for. */
@@ -90,6 +91,12 @@ export class Connection {
     socket.on("error", (error) => this.#lose(error));
     socket.on("close", () => this.#lose(new Error(CLOSED)));
     socket.write(octets);
+  }
+
+  /** A bug costs this connection, not the process. */
+  #fail(error: unknown): void {
+    const detail = `connecting failed: ${messageOf(error)}`;
+    this.#lose(new Unreached({ kind: "our_fault", detail }));
   }
 
   /** Tells it once, to whoever uses the connection or else keeps it. */

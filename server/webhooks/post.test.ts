@@ -52,6 +52,18 @@ test("the request on the wire is the octets given, the headers given, and what H
   assert.equal(Buffer.from(body, "latin1").toString(), '{"a":"ü"}');
 });
 
+test("a bug while connecting ends the attempt as a fault of ours, and nothing else", async () => {
+  const resolve = () => {
+    throw new TypeError("a bug");
+  };
+  await using sender = newPoster(testEgress({ resolve }));
+
+  const url = "http://hooks.example.com/";
+  const { outcome } = await sender.post({ hostKey: 1n, url, headers: {}, body: Buffer.from("{}") });
+
+  assert.deepEqual(outcome, { kind: "our_fault", detail: "connecting failed: a bug" });
+});
+
 test("an attempt tells status, answer, address and timings", async () => {
   await using server = await startRawServer((socket) => {
     onRequests(socket, () =>

@@ -36,7 +36,7 @@ type Unconnected = { failure: Failure; trace: ConnectTrace };
 
 /**
  * The only way out: resolves, judges every address, connects to one of those it judged, and judges
- * where the socket really ended up. Settles by `deadlineMs` (monotonic) at the latest, never rejects.
+ * where the socket really ended up. Settles by `deadlineMs` (monotonic) at the latest; rejects only on a bug.
  */
 export async function connect(
   url: CallbackUrl,
@@ -123,10 +123,15 @@ function mayConnect(ip: string, port: number, policy: EgressPolicy): boolean {
   return verdict === "public" && !isThisMachine(ip);
 }
 
+/** Also where it cannot be told, such as in a sandbox that hides this machine's addresses. */
 function isThisMachine(ip: string): boolean {
   const address = unwrap(ip);
-  const interfaces = Object.values(networkInterfaces()).flat();
-  return interfaces.some((one) => one?.address === address);
+  try {
+    const interfaces = Object.values(networkInterfaces()).flat();
+    return interfaces.some((one) => one?.address === address);
+  } catch {
+    return true;
+  }
 }
 
 function forbidden({ hostname }: CallbackUrl, ip: string): Failure {
