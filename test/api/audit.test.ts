@@ -59,6 +59,17 @@ test("a message that a carrier took whole has one segment on record", async () =
   assert.deepEqual(violations, []);
 });
 
+test("a webhook may be given up by an attempt that began before its day was over, and ended after it", async () => {
+  const { violations } = await afterPlanting(`
+    insert into webhook_attempts (account_id, message_id, sequence, attempt, at, step, error_class, total_ms, ended)
+    select d.account_id, d.message_id, d.sequence, 9, e.at + interval '24 hours' - interval '9 s', 0, 'timeout', 10000,
+           'exhausted'
+      from webhook_deliveries d join events e using (message_id, sequence);
+    delete from webhook_deliveries`);
+
+  assert.deepEqual(violations, []);
+});
+
 function attemptThatEnded(ended: string, step: number): string {
   return `insert into webhook_attempts (account_id, message_id, sequence, attempt, at, step, error_class, total_ms, ended)
           select account_id, message_id, sequence, 9, now(), ${step}, 'http_500', 0, '${ended}' from webhook_deliveries`;
