@@ -1131,6 +1131,11 @@ end $function$;
 CREATE OR REPLACE FUNCTION public.give_up_waiting(hosts bigint[], age interval, most integer)
  RETURNS integer
  LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET jit TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
 AS $function$
 declare
   moment    constant timestamptz := clock_timestamp();
@@ -1140,15 +1145,28 @@ declare
   sequences smallint[];
 begin
   with old as materialized (
-    select w.message_id, w.sequence
-      from webhook_deliveries w
-     where w.host_key = any (hosts) and w.created_at <= moment - age and w.leased_until is null
+    select d.message_id, d.sequence
+      from unnest(hosts) as h (host_key)
+     cross join (values (true), (false)) as k (is_first)
+     cross join lateral (
+       select w.message_id, w.sequence, w.created_at, w.leased_until
+         from webhook_deliveries w
+        where w.host_key = h.host_key and w.is_first = k.is_first
+        order by w.next_at
+        limit most
+     ) d
+     where d.created_at <= moment - age and d.leased_until is null
      limit most
-       for update skip locked
+  ), idle as materialized (
+    select w.message_id, w.sequence
+      from old o
+      join webhook_deliveries w on w.message_id = any (array[o.message_id]) and w.sequence = o.sequence
+     where w.created_at <= moment - age and w.leased_until is null
+       for update of w skip locked
   ), gone as (
     delete from webhook_deliveries w
-     using old o
-     where w.message_id = o.message_id and w.sequence = o.sequence
+     using idle i
+     where w.message_id = any (array[i.message_id]) and w.sequence = i.sequence
     returning w.account_id, w.message_id, w.sequence, w.attempts, w.replay_id, w.step
   ), noted as (
     insert into webhook_attempts (account_id, message_id, sequence, attempt, at, replay_id, step, error_class, error,

@@ -23,7 +23,7 @@ type Deps = {
 
 /** A crash loses at most this much of what people see of hosts. */
 const FLUSH_MS = 5_000;
-/** Rarely: it reads all that waits for hosts that are only probed, and a day is long. */
+/** Rarely: it looks at every host that is only probed, and a day is long. */
 const GIVE_UP_MS = 60_000;
 const GIVE_UP_PAGE = 500;
 
@@ -37,8 +37,10 @@ export function hostKeeper(deps: Deps) {
     const survey = lanes.survey();
     metrics.lanes(survey);
     if (survey.open.length === 0 || clock.monotonicMs() < giveUpAtMs) return 0;
+    // Also where it fails: what took too long must not be tried in every pass.
+    giveUpAtMs = clock.monotonicMs() + GIVE_UP_MS;
     const givenUp = await giveUpWaiting(survey.open);
-    if (givenUp === 0) giveUpAtMs = clock.monotonicMs() + GIVE_UP_MS;
+    if (givenUp > 0) giveUpAtMs = 0;
     return givenUp;
   }
 

@@ -113,6 +113,11 @@ const calls: [string, Call][] = [
     "finding the newest replay of a lane",
     (on) => on.query(sql`select from newest_replays(${["7"]}::bigint[])`),
   ],
+  [
+    "giving up what waits for a dead host",
+    (on) =>
+      on.query(sql`select give_up_waiting(${["7"]}::bigint[], interval '24 hours', ${BATCH})`),
+  ],
   ["claiming first deliveries", (on) => on.query(claimed(true))],
   ["claiming further deliveries", (on) => on.query(claimed(false))],
   [
