@@ -1,5 +1,12 @@
-import { listRoutes, longestPrefix, removeRoute, type Route, setRoute } from "#messages";
-import { nearest } from "#platform";
+import {
+  listRoutes,
+  lockRouting,
+  longestPrefix,
+  removeRoute,
+  type Route,
+  setRoute,
+} from "#messages";
+import { nearest, within } from "#platform";
 import { type CarrierRow, listCarriers, onlyReceives } from "#sending";
 import { ACTOR, command, CommandFailure, type Context } from "./command.ts";
 import { several } from "./input.ts";
@@ -20,11 +27,17 @@ const set = command({
   examples: ["route set 49 acme simulator", 'route set "" acme'],
   async run({ prefix, carriers: names }, context) {
     const { db } = await context.installation();
-    const known = await listCarriers(db);
     const carriers = [...new Set(names)];
-    const meant = carriers.map((name) => requireCarrier(known, name));
-    const carrierIds = meant.map(({ carrier_id }) => carrier_id);
-    await setRoute(db, { prefix, carrierIds }, { actor: ACTOR, now: context.clock.now() });
+    const change = { actor: ACTOR, now: context.clock.now() };
+    const meant = await db.transaction(async (tx) => {
+      // First, so that no carrier is removed between the look at it and the route.
+      await lockRouting(tx);
+      const known = await listCarriers(tx);
+      const found = carriers.map((name) => requireCarrier(known, name));
+      const carrierIds = found.map(({ carrier_id }) => carrier_id);
+      await setRoute(within(tx), { prefix, carrierIds }, change);
+      return found;
+    });
     for (const { name } of meant.filter(onlyReceives))
       context.terminal.say(`${name} only receives: this route's messages need another carrier.`);
     return { json: { prefix, carriers }, text: facts({ prefix: shownPrefix(prefix), carriers }) };

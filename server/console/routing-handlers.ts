@@ -32,17 +32,11 @@ export function routingHandlers({ db, clock }: Deps) {
     listRoutes: () => presentRoutes(db),
 
     async setRoute({ body: { prefix, carrierIds, version }, actor }) {
-      const known = new Set((await listCarriers(db)).map(({ carrier_id }) => carrier_id));
-      const unknown = carrierIds.filter((id) => !isId(id) || !known.has(id));
-      const isDoubled = new Set(carrierIds).size !== carrierIds.length;
-      refuseFields({
-        carrierIds: [
-          ...unknown.map((id) => `There is no carrier ${id.slice(0, 40)}.`),
-          ...(isDoubled ? ["Name each carrier once."] : []),
-        ],
-      });
       const by = { actor, now: clock.now() };
-      await change(version, (tx) => setRoute(tx, { prefix, carrierIds }, by));
+      await change(version, async (tx) => {
+        await refuseCarriers(tx, carrierIds);
+        await setRoute(tx, { prefix, carrierIds }, by);
+      });
       return presentRoutes(db);
     },
 
@@ -98,6 +92,19 @@ function bestOf<Entry extends { prefix: string }>(entries: Entry[], recipient: s
   return longestPrefix(Object.fromEntries(entries.map((entry) => [entry.prefix, entry])))(
     recipient,
   );
+}
+
+/** Those that are unknown, removed or doubled. */
+async function refuseCarriers(tx: Queryable, carrierIds: readonly string[]): Promise<void> {
+  const known = new Set((await listCarriers(tx)).map(({ carrier_id }) => carrier_id));
+  const unknown = carrierIds.filter((id) => !isId(id) || !known.has(id));
+  const isDoubled = new Set(carrierIds).size !== carrierIds.length;
+  refuseFields({
+    carrierIds: [
+      ...unknown.map((id) => `There is no carrier ${id.slice(0, 40)}.`),
+      ...(isDoubled ? ["Name each carrier once."] : []),
+    ],
+  });
 }
 
 /**

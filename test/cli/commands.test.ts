@@ -3,10 +3,12 @@ import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { startSmsc } from "#carriers";
-import { sql } from "#platform";
+import { sql, within } from "#platform";
+import { removeCarrier } from "#sending";
 import { selfSigned } from "../support/certificates.ts";
 import { callPosthorn, type CliRun, posthornJson, words } from "../support/cli.ts";
 import { dataFolder } from "../support/data-folder.ts";
+import { somebodyWaits } from "../support/locks.ts";
 import { type TestDatabase, testDatabase } from "../support/postgres.ts";
 
 /** One database for the file: each test works on an account of its own, or on its own prefix. */
@@ -192,6 +194,24 @@ test("whoever removes a carrier learns which routes ended with it and who has th
     removed.stderr,
     /^The route for 49153 has ended; its numbers go to simulator now, by the route for ""\.\nNothing is simulated/,
   );
+});
+
+test("no route is set to a carrier that is removed meanwhile", async () => {
+  await json`carrier add leaving --simulator`;
+  const [leaving] = await db.query<{ carrierId: string }>(sql`
+    select carrier_id as "carrierId" from carriers where name = 'leaving'`);
+  const change = { carrierId: leaving?.carrierId ?? "", actor: "test", now: new Date() } as const;
+
+  const { setting } = await db.transaction(async (tx) => {
+    await removeCarrier(within(tx), change);
+    const begun = run`route set 49156 leaving`;
+    await somebodyWaits(db);
+    return { setting: begun };
+  });
+
+  const { code, stderr } = await setting;
+  assert.deepEqual([code, stderr.split(".")[0]], [1, "There is no carrier leaving"]);
+  assert.deepEqual(await db.query(sql`select from routes where prefix = '49156'`), []);
 });
 
 test("whoever routes to a carrier that only receives learns that it takes no messages", async () => {
