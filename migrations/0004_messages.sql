@@ -109,7 +109,8 @@ create table submissions (
   constraint outcome_is_known check (outcome in ('accepted', 'refused_temporarily', 'refused', 'unsent')),
   constraint either_answered_or_in_doubt check (outcome is not null or in_doubt_at is not null)
 ) partition by range (message_id);
-create index submissions_by_match_id on submissions (carrier_id, match_id) where match_id is not null;
+-- With the time, because a carrier may give one id to very many: the newest are found without the others.
+create index submissions_by_match_id on submissions (carrier_id, match_id, at) where match_id is not null;
 
 -- Receipts that came before the answer they belong to was recorded.
 create table parked_receipts (

@@ -460,7 +460,7 @@ create table submissions (
   constraint either_answered_or_in_doubt CHECK (((outcome IS NOT NULL) OR (in_doubt_at IS NOT NULL))),
   constraint outcome_is_known CHECK ((outcome = ANY (ARRAY['accepted'::text, 'refused_temporarily'::text, 'refused'::text, 'unsent'::text])))
 ) partition by RANGE (message_id);
-CREATE INDEX submissions_by_match_id ON public.submissions USING btree (carrier_id, match_id) WHERE (match_id IS NOT NULL);
+CREATE INDEX submissions_by_match_id ON public.submissions USING btree (carrier_id, match_id, at) WHERE (match_id IS NOT NULL);
 
 create table users (
   user_id uuid not null,

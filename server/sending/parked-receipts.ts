@@ -1,17 +1,11 @@
 import type { Carrier, Receipt } from "#carriers";
 import { DAY_MS, idFloor, newId, type Queryable, sql, type Transaction } from "#platform";
-import {
-  type ArrivedReceipt,
-  LONGEST_WAIT_MS,
-  type MatchRules,
-  meantSince,
-} from "./match-receipts.ts";
+import { type ArrivedReceipt, LONGEST_WAIT_MS } from "./match-receipts.ts";
 
-/** Keeps receipts that match no submission yet. */
+/** Keeps receipts that match no submission yet, and none from before a time. */
 export async function parkReceipts(
   tx: Transaction,
-  unmatched: ArrivedReceipt[],
-  rules: MatchRules,
+  unmatched: (ArrivedReceipt & { since: Date })[],
 ): Promise<void> {
   if (unmatched.length === 0) return;
   const stored = unmatched.map(({ receipt: { raw: _raw, ...rest } }) => JSON.stringify(rest));
@@ -22,7 +16,7 @@ export async function parkReceipts(
       from unnest(${unmatched.map(({ at }) => newId(at.getTime()))}::uuid[], ${unmatched.map(({ receipt }) => receipt.carrierId)}::uuid[],
                   ${stored}::jsonb[], ${unmatched.map(({ receipt }) => (receipt.raw ? Buffer.from(receipt.raw) : null))}::bytea[],
                   ${unmatched.map(({ at }) => at)}::timestamptz[],
-                  ${unmatched.map((arrived) => meantSince(arrived, rules))}::timestamptz[])
+                  ${unmatched.map(({ since }) => since)}::timestamptz[])
            as u (parked_id, carrier_id, receipt, raw, at, since)`);
 }
 

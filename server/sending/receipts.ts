@@ -2,7 +2,12 @@ import { lockAccounts } from "#accounts";
 import { lockMessagesOf, type Move, moveMessages, type MoveListener } from "#messages";
 import type { Transaction } from "#platform";
 import { isBad, isOpen, judgeReceipt } from "./judge-receipt.ts";
-import { type ArrivedReceipt, matchReceipts, type MatchRules } from "./match-receipts.ts";
+import {
+  type ArrivedReceipt,
+  matchReceipts,
+  type MatchRules,
+  meantSince,
+} from "./match-receipts.ts";
 import { parkReceipts } from "./parked-receipts.ts";
 import { type Note, noteReceipts, readProgress } from "./submission-receipts.ts";
 
@@ -24,10 +29,12 @@ export async function applyReceipts(
   { rules, listener, onNoted }: Surroundings,
 ): Promise<number> {
   if (arrived.length === 0) return 0;
-  const matches = await matchReceipts(tx, arrived, rules);
-  const matched = new Map(matches.map((match) => [match.n, match]));
-  const unmatched = arrived.filter((_receipt, n) => !matched.has(n));
-  await parkReceipts(tx, unmatched, rules);
+  const { matches, meantFrom } = await matchReceipts(tx, arrived, rules);
+  const matched = new Set(matches.map(({ n }) => n));
+  const unmatched = arrived.flatMap((each, n) =>
+    matched.has(n) ? [] : [{ ...each, since: meantFrom.get(n) ?? meantSince(each, rules) }],
+  );
+  await parkReceipts(tx, unmatched);
   if (matches.length === 0) return unmatched.length;
 
   const rejected = matches.filter(({ n }) => arrived[n]?.receipt.effect === "rejected");
@@ -86,5 +93,6 @@ export async function findRejected(
 ): Promise<string[]> {
   const rejecting = arrived.filter(({ receipt }) => receipt.effect === "rejected");
   if (rejecting.length === 0) return [];
-  return (await matchReceipts(tx, rejecting, rules)).map(({ account_id }) => account_id);
+  const { matches } = await matchReceipts(tx, rejecting, rules);
+  return matches.map(({ account_id }) => account_id);
 }

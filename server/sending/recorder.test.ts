@@ -209,28 +209,42 @@ test("of a segment handed over twice, a failure told to two nodes at once counts
   assert.equal(told?.status, "SENT");
 });
 
-test("where two submissions have one id, the receipt is of the one to its recipient", async () => {
+test("where many submissions have one id, the receipt is of the one to its recipient, in whatever form it is told", async () => {
   await using api = await startApi();
-  const nodeId = newId(systemClock.now().getTime());
-  const messages = [await leased(api, nodeId), await leased(api, nodeId, "4915187654321")];
-  const record = recorderOf(api.db, nodeId);
-  const answer = accepted("x");
-  const [carrierId, at] = [messages[0]?.carrier_id ?? "", systemClock.now()];
-  for (const [position, message] of messages.entries()) {
-    const submission = { message, epoch: 1, carrierId, segment: 1, turn: 1, answer };
-    // The newest is to the other recipient.
-    const later = new Date(at.getTime() + position);
-    await record.submission({ ...submission, at: later, step: { next: "sent" } });
-  }
+  const { messages, statuses, record, receipt, at } = await sharingOneId(api, 14);
+  const [first, second, third] = messages.map(({ recipient }) => recipient);
 
-  const receipt = { ...rejection(carrierId), effect: "delivered" } as const;
-  await record.receipt({ receipt: { ...receipt, recipient: "4915112345678" }, at });
+  for (const recipient of [`${first}`, `00${second}`, `0${third?.slice(2)}`])
+    await record.receipt({ receipt: { ...receipt, recipient }, at });
 
-  const after = await findMessagesOf(api.db, messages);
-  assert.deepEqual(
-    messages.map(({ message_id }) => after.get(message_id)?.status),
-    ["DELIVERED", "SENT"],
-  );
+  const [oldest, others] = [(await statuses()).slice(0, 3), (await statuses()).slice(3)];
+  assert.deepEqual(oldest, ["DELIVERED", "DELIVERED", "DELIVERED"]);
+  assert.deepEqual(new Set(others), new Set(["SENT"]));
+});
+
+test("where several submissions have one id, a receipt that names nobody is of the newest that waits", async () => {
+  await using api = await startApi();
+  const sender = "4930123456";
+  const { statuses, record, receipt, at } = await sharingOneId(api, 4, sender);
+
+  for (const recipient of [null, "49151xxxx312", sender])
+    await record.receipt({ receipt: { ...receipt, recipient }, at });
+
+  assert.deepEqual(await statuses(), ["SENT", "DELIVERED", "DELIVERED", "DELIVERED"]);
+});
+
+test("a receipt to somebody else than those who have its id waits for its own submission", async () => {
+  await using api = await startApi();
+  const { nodeId, statuses, record, receipt, submission, at } = await sharingOneId(api, 2);
+  const recipient = "33698765432";
+
+  await record.receipt({ receipt: { ...receipt, recipient }, at });
+  assert.deepEqual(await statuses(), ["SENT", "SENT"]);
+  assert.equal(await record.sweepParked(), 0);
+  const message = await leased(api, nodeId, recipient);
+  await record.submission({ ...submission, message, at: new Date(at.getTime() + 10) });
+
+  assert.deepEqual(await statuses(message), ["SENT", "SENT", "DELIVERED"]);
 });
 
 test("of two submissions that a receipt's id may mean, it is of the one to its recipient, else of the one that waits", async () => {
@@ -453,13 +467,42 @@ async function sentTwice(api: Awaited<ReturnType<typeof startApi>>) {
   return rest;
 }
 
+/** Messages that a carrier has all taken as x, each to a recipient of its own, the first the oldest. */
+async function sharingOneId(
+  api: Awaited<ReturnType<typeof startApi>>,
+  count: number,
+  sender?: string,
+) {
+  const { nodeId, message: first, carrierId, at, record, submission: held1 } = await held(api);
+  const submission = { ...held1, answer: accepted("x"), step: { next: "sent" } as const };
+  const messages = [first];
+  for (let n = 1; n < count; n += 1)
+    messages.push(await leased(api, nodeId, `49151876543${10 + n}`, sender));
+  for (const [n, message] of messages.entries())
+    await record.submission({ ...submission, message, at: new Date(at.getTime() + n) });
+  return {
+    nodeId,
+    messages,
+    record,
+    at,
+    submission,
+    receipt: { ...rejection(carrierId), effect: "delivered" } as const,
+    async statuses(...more: MessageRow[]) {
+      const asked = [...messages, ...more];
+      const after = await findMessagesOf(api.db, asked);
+      return asked.map(({ message_id }) => after.get(message_id)?.status);
+    },
+  };
+}
+
 /** A message in the hands of this node. */
 async function leased(
   api: Awaited<ReturnType<typeof startApi>>,
   nodeId: string,
   recipient = "4915112345678",
+  sender?: string,
 ): Promise<MessageRow> {
-  const answer = await api.send({ recipient, text: "Hello" });
+  const answer = await api.send({ recipient, text: "Hello", ...(sender && { sender }) });
   const { messageId } = answer.json() as { messageId: string };
   await leaseAll(api.db, nodeId);
   const found = await findMessagesOf(api.db, [
