@@ -37,6 +37,7 @@ const segment: OutgoingSegment = {
   validitySeconds: 86_400,
   attempt: 1,
   resent: false,
+  isOvertaken: false,
 };
 
 const npmFields = {

@@ -60,6 +60,8 @@ export type OutgoingSegment = {
   attempt: number;
   /** Whether an earlier submission of this segment is in doubt. */
   resent: boolean;
+  /** Whether others got through since this one was throttled: throttled again, it is so by itself. */
+  isOvertaken: boolean;
 };
 
 /**

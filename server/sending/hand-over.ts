@@ -97,7 +97,12 @@ async function handOverSegment(
   const turn = (before?.turns ?? 0) + 1;
   const doubts = before?.doubts ?? 0;
   const startedAt = clock.now();
-  const segment = outgoing(message, part, { attempt: turn, resent: doubts > 0, at: startedAt });
+  const segment = outgoing(message, part, {
+    attempt: turn,
+    resent: doubts > 0,
+    isOvertaken: deps.throttling?.isOvertaken(message.message_id) ?? false,
+    at: startedAt,
+  });
   let isHeldBack = false;
   const answer = await carrier.submit(segment, signal, () => {
     const isAnswered = deps.answeredLate.has(lateKey(message, part.segment));
@@ -148,7 +153,7 @@ async function handOverSegment(
 function outgoing(
   message: MessageRow,
   part: Part,
-  { attempt, resent, at }: { attempt: number; resent: boolean; at: Date },
+  { at, ...submission }: Pick<OutgoingSegment, "attempt" | "resent" | "isOvertaken"> & { at: Date },
 ): OutgoingSegment {
   const validityMs = message.expires_at.getTime() - at.getTime();
   return {
@@ -160,8 +165,7 @@ function outgoing(
     ...part,
     concatReference: message.concat_reference,
     validitySeconds: Math.max(1, Math.round(validityMs / 1000)),
-    attempt,
-    resent,
+    ...submission,
   };
 }
 

@@ -53,3 +53,15 @@ test("what got through begins anew", () => {
   watch.note("one", accepted);
   assert.deepEqual(waits(2), [0, 0]);
 });
+
+test("one is overtaken while others get through after it was throttled, until it is throttled again", () => {
+  const { watch, waits } = watching();
+  const seen = [watch.isOvertaken("one")];
+  waits(1);
+  seen.push(watch.isOvertaken("one"));
+  watch.note("two", accepted);
+  seen.push(watch.isOvertaken("one"), watch.isOvertaken("three"));
+  waits(1);
+  seen.push(watch.isOvertaken("one"));
+  assert.deepEqual(seen, [false, false, true, false, false]);
+});

@@ -12,7 +12,7 @@ const LONGEST_WAIT_MS = 60_000;
 /** What waits by itself waits for a fifth of the time that it was throttled for: so late it can be at most. */
 const SHARE_OF_TIME = 0.2;
 
-const MAX_KNOWN = 1_000;
+const MAX_KNOWN = 10_000;
 
 type Throttled = { sinceMs: number; tries: number; passes: number; overtaken: number };
 
@@ -51,6 +51,10 @@ export function throttleWatch(clock: Pick<Clock, "monotonicMs">) {
   }
 
   return {
+    /** Whether others got through since its carrier throttled it: if it does again, that is about this one. */
+    isOvertaken(messageId: string): boolean {
+      return passes > (known.get(messageId)?.passes ?? passes);
+    },
     /** What is left to wait after this answer, which throttles or not. */
     note(messageId: string, answer: SubmitOutcome): number {
       if (answer.kind === "refused" && answer.temporary)

@@ -33,6 +33,7 @@ export function segmentTo(
     validitySeconds: 3600,
     attempt: 1,
     resent: false,
+    isOvertaken: false,
     ...given,
   };
 }

@@ -21,7 +21,8 @@ for (const end of ends) {
       onThrottled() {},
       onUnbound() {},
     });
-    const sentNow = () => ({ atMs: clock.monotonicMs() }) as Sent;
+    const segment = { messageId: "1", isOvertaken: false };
+    const sentNow = () => ({ atMs: clock.monotonicMs(), segment }) as Sent;
     judge.judge({ kind: "answered", status: status.throttled, messageId: "" }, sentNow());
     clock.advance(1000);
     pace.took(clock.monotonicMs());

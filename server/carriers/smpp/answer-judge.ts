@@ -1,4 +1,4 @@
-import type { SubmitOutcome } from "#carriers";
+import type { OutgoingSegment, SubmitOutcome } from "#carriers";
 
 import { classify, status, statusCode } from "./codec/status.ts";
 import { LONGEST_ID, matchId } from "./ids.ts";
@@ -9,7 +9,11 @@ import type { Tally } from "./tally.ts";
 import type { SubmitAnswer } from "./window.ts";
 
 /** A submission on its way: when it left, and on which connection. */
-export type Sent = { atMs: number; session: Session };
+export type Sent = {
+  atMs: number;
+  session: Session;
+  segment: Pick<OutgoingSegment, "messageId" | "isOvertaken">;
+};
 
 type Deps = {
   settings: SmppSettings;
@@ -70,13 +74,14 @@ export class AnswerJudge {
     };
   }
 
-  #judgeRefusal(code: number, { atMs, session }: Sent): SubmitOutcome {
+  #judgeRefusal(code: number, { atMs, session, segment }: Sent): SubmitOutcome {
     const { settings, pace, tally, onThrottled, onUnbound } = this.#deps;
     const refusal = classify(code, settings.statusClasses);
     const isThrottled = refusal.kind === "throttled";
     tally.refused(code, isThrottled);
-    pace.answered(atMs, isThrottled);
-    if (isThrottled) onThrottled();
+    if (isThrottled && segment.isOvertaken) pace.ignored(atMs);
+    else pace.answered(atMs, isThrottled);
+    if (isThrottled && !segment.isOvertaken) onThrottled();
     if (refusal.kind === "rebind") onUnbound(session);
     return {
       kind: "refused",

@@ -248,7 +248,8 @@ class LinkedCarrier implements SmppCarrier {
       const session = this.#slots.freest();
       if (session === null) return;
       this.#leave(waiter);
-      if (this.#send(waiter, { atMs: nowMs, session })) due -= 1;
+      const { segment } = waiter;
+      if (this.#send(waiter, { atMs: nowMs, session, segment })) due -= 1;
     }
   }
 

@@ -204,6 +204,36 @@ test("what waits its turn when the carrier throttles goes back unsent", async ()
   );
 });
 
+test("one that is throttled again after others got through slows nobody, and is no probe", async () => {
+  const clock = manualClock();
+  const full = "4366412345678";
+  await using world = await boundWorld({
+    clock,
+    settings: { window: 3 },
+    smsc: { answer: ({ recipient }) => (recipient === full ? "queue_full" : "accept") },
+    share: { binds: 1, rate: 50 },
+  });
+  const overtaken = () => world.submit(full, { isOvertaken: true });
+  const [again, ...others] = [overtaken(), world.submit(), world.submit()];
+
+  const outcome = await again;
+  clock.advance(100);
+
+  assert.partialDeepStrictEqual(outcome, { kind: "refused", throttled: true, carrierCode: "0x14" });
+  assert.deepEqual(
+    (await Promise.all(others)).map(({ kind }) => kind),
+    ["accepted", "accepted"],
+  );
+  assert.equal(world.carrier.state().links[0]?.state, "bound");
+
+  await world.submit(full);
+  clock.advance(1000);
+  await overtaken();
+  assert.equal(world.carrier.room(), 1, "the next one is the probe");
+  assert.equal((await world.submit()).kind, "accepted");
+  assert.ok(world.carrier.room() > 1, "and won it back");
+});
+
 test("what comes while the carrier pauses goes back unsent, and the probe is whoever comes after it", async () => {
   const clock = manualClock();
   await using world = await boundWorld({ clock, smsc: { answer: "throttle" } });

@@ -114,6 +114,13 @@ export class Pace {
     else if (this.#mode === "probing" && sentAtMs === this.#probeSentAtMs) this.#recover();
   }
 
+  /** What left at that time was answered in a way that says nothing of the carrier. */
+  ignored(sentAtMs: number): void {
+    if (this.#mode !== "probing" || sentAtMs !== this.#probeSentAtMs) return;
+    this.#probeSentAtMs = null;
+    this.#deps.onReady();
+  }
+
   /** Forgets the slowing down, and every timer. */
   stop(): void {
     this.#cancelWake?.();
