@@ -19,9 +19,10 @@ for (const end of ends) {
       pace,
       tally: new Tally(),
       onThrottled() {},
-      onUnbound() {},
+      onAccepted() {},
+      onDenied() {},
     });
-    const segment = { messageId: "1", isOvertaken: false };
+    const segment = { isOvertaken: false };
     const sentNow = () => ({ atMs: clock.monotonicMs(), segment }) as Sent;
     judge.judge({ kind: "answered", status: status.throttled, messageId: "" }, sentNow());
     clock.advance(1000);

@@ -12,7 +12,7 @@ import type { SubmitAnswer } from "./window.ts";
 export type Sent = {
   atMs: number;
   session: Session;
-  segment: Pick<OutgoingSegment, "messageId" | "isOvertaken">;
+  segment: Pick<OutgoingSegment, "isOvertaken">;
 };
 
 type Deps = {
@@ -20,8 +20,9 @@ type Deps = {
   pace: Pace;
   tally: Tally;
   onThrottled: () => void;
+  onAccepted: (session: Session) => void;
   /** The carrier answers as if this connection were not bound. */
-  onUnbound: (session: Session) => void;
+  onDenied: (session: Session) => void;
 };
 
 export const UNSENT: SubmitOutcome = { kind: "unsent" };
@@ -61,11 +62,12 @@ export class AnswerJudge {
 
   #judgeAnswered(answer: Extract<SubmitAnswer, { kind: "answered" }>, sent: Sent): SubmitOutcome {
     if (answer.status !== status.ok) return this.#judgeRefusal(answer.status, sent);
-    const { settings, pace, tally } = this.#deps;
+    const { settings, pace, tally, onAccepted } = this.#deps;
     // Receipts are read without the spaces around their ids.
     const messageId = answer.messageId.trim();
     const carrierMessageId = messageId.slice(0, LONGEST_ID);
     pace.answered(sent.atMs, false);
+    onAccepted(sent.session);
     tally.accepted(carrierMessageId);
     return {
       kind: "accepted",
@@ -75,14 +77,14 @@ export class AnswerJudge {
   }
 
   #judgeRefusal(code: number, { atMs, session, segment }: Sent): SubmitOutcome {
-    const { settings, pace, tally, onThrottled, onUnbound } = this.#deps;
+    const { settings, pace, tally, onThrottled, onDenied } = this.#deps;
     const refusal = classify(code, settings.statusClasses);
     const isThrottled = refusal.kind === "throttled";
     tally.refused(code, isThrottled);
     if (isThrottled && segment.isOvertaken) pace.ignored(atMs);
     else pace.answered(atMs, isThrottled);
     if (isThrottled && !segment.isOvertaken) onThrottled();
-    if (refusal.kind === "rebind") onUnbound(session);
+    if (refusal.kind === "rebind") onDenied(session);
     return {
       kind: "refused",
       temporary: refusal.kind !== "permanent",

@@ -122,7 +122,8 @@ class LinkedCarrier implements SmppCarrier {
       pace: this.#pace,
       tally: this.#tally,
       onThrottled: () => this.#giveBack(),
-      onUnbound: (session) => this.#slots.rebind(session),
+      onAccepted: (session) => this.#slots.linkOf(session)?.accepted(),
+      onDenied: (session) => this.#slots.linkOf(session)?.denied(() => this.#intake.settled()),
     });
   }
 

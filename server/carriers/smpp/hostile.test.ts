@@ -214,6 +214,37 @@ test("a bind that the carrier denies to know is ended in good order and made ane
   assert.deepEqual(warnings, [said]);
 });
 
+test("a bind that takes others is kept, whatever the carrier answers to one message", async () => {
+  const odd = "4366412345678";
+  const clock = manualClock();
+  const answer = ({ recipient }: { recipient: string }) =>
+    recipient === odd ? ({ status: 0x04 } as const) : "accept";
+  await using world = await boundWorld({ clock, smsc: { answer } });
+  const isBound = () => world.carrier.state().links[0]?.state === "bound";
+
+  await world.submit(odd);
+  await until("the link waits", () => !isBound());
+  clock.advance(1200);
+  await world.ready();
+  for (const recipient of [odd, odd, odd, "4915112345678", odd, odd, odd])
+    await world.submit(recipient);
+
+  assert.equal((await world.submit()).kind, "accepted");
+  assert.equal(world.carrier.state().counts.reconnects, 1, "made anew once, which did not help");
+});
+
+test("a bind that took messages is made anew once it denies two in a row", async () => {
+  await using world = await boundWorld();
+  await world.submit();
+  world.smsc.answer({ status: 0x04 });
+
+  await world.submit();
+  assert.equal(world.carrier.state().takesMessages, true);
+  await world.submit();
+
+  assert.equal(world.carrier.state().takesMessages, false);
+});
+
 test("a text that the carrier's alphabet cannot hold is refused by us and never sent", async () => {
   await using world = await boundWorld({ settings: { alphabet: "ascii" } });
 

@@ -4,6 +4,7 @@ import type { Clock, Log, Secret } from "#platform";
 import { backoffMs } from "./backoff.ts";
 import { classifyBind, status, statusName } from "./codec/status.ts";
 import { connectionProblem } from "./connection-problem.ts";
+import { Denials } from "./denials.ts";
 import { Meter } from "./meter.ts";
 import { pduLog, type Trace } from "./pdu-log.ts";
 import type { BindKind, Delivery, SessionEnd } from "./session-events.ts";
@@ -43,6 +44,7 @@ export class Link {
   readonly #deps: Deps;
   readonly #meter: Meter;
   readonly #trace: Trace | undefined;
+  readonly #denials: Denials;
   #session: Session | null = null;
   #state: LinkState["state"] = "starting";
   #since: Date;
@@ -63,6 +65,7 @@ export class Link {
     this.#deps = deps;
     this.#meter = new Meter(deps.meter);
     this.#trace = pduLog(deps.settings.pduLog, deps);
+    this.#denials = new Denials(deps.clock);
     this.#since = deps.clock.now();
   }
 
@@ -114,9 +117,13 @@ export class Link {
     this.#enter("stopped", null);
   }
 
-  /** The carrier says that it knows no bind of ours: ends it in good order and makes a new one. */
-  rebind(settled: () => Promise<void>): void {
-    if (this.#session === null || this.#session.isLeaving) return;
+  accepted(): void {
+    this.#denials.accepted();
+  }
+
+  /** The carrier says that it knows no bind of ours: believed, it is ended in good order and made anew. */
+  denied(settled: () => Promise<void>): void {
+    if (this.#session === null || this.#session.isLeaving || !this.#denials.denied()) return;
     void this.#session.stop(settled, BIND_DENIED);
     this.#onLeaving(BIND_DENIED);
   }
@@ -171,6 +178,7 @@ export class Link {
   #onBound(): void {
     const { bind, carrier, clock, events, log } = this.#deps;
     this.#boundAtMs = clock.monotonicMs();
+    this.#denials.bound();
     this.#enter("bound", null);
     if (this.#isPaused) this.#session?.pause();
     log.info({ carrier, bind }, `bound to ${carrier} as ${bind}`);

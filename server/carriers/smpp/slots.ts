@@ -112,8 +112,8 @@ export class Slots {
     for (const link of this.#reading()) link.resume();
   }
 
-  rebind(session: Session): void {
-    this.#links.find((link) => link.session === session)?.rebind(this.#deps.settled);
+  linkOf(session: Session): Link | undefined {
+    return this.#links.find((link) => link.session === session);
   }
 
   states(isThrottled: boolean): LinkState[] {
