@@ -1,4 +1,5 @@
 import { bookCredits } from "#credits";
+import { DatabaseUnavailable, newId } from "#platform";
 import { accountOption, requireAccount, unknownAccount } from "./accounts.ts";
 import { ACTOR, command, CommandFailure } from "./command.ts";
 import { optional, required } from "./input.ts";
@@ -19,12 +20,23 @@ const add = command({
   examples: [
     'credits add --account 019a85c2-5b00-7abc-8def-0123456789ab --amount 500 --note "Invoice 17"',
   ],
-  async run({ account, amount, note, reference }, context) {
+  async run({ account, amount, note, reference: given }, context) {
     const { db } = await context.installation();
     const kind = amount < 0 ? "adjustment" : "topup";
-    const booking = { accountId: account, kind, amount, note, actor: ACTOR } as const;
     const now = context.clock.now();
-    const booked = await bookCredits(db, { ...booking, now, reference: reference ?? null });
+    const reference = given ?? newId(now.getTime());
+    const by = { actor: ACTOR, now, reference } as const;
+    const book = () => bookCredits(db, { accountId: account, kind, amount, note, ...by });
+    let isSecondTry = false;
+    const booked = await book().catch((error: unknown) => {
+      if (!isDoubtful(error)) throw error;
+      isSecondTry = true;
+      return book().catch(() => {
+        throw new CommandFailure(
+          `The database was lost before it had answered: ${error.message}. The credits may be booked all the same. Repeat the command with --reference ${reference}: so they are booked once.`,
+        );
+      });
+    });
     switch (booked.outcome) {
       case "account_unknown":
         return unknownAccount(account);
@@ -37,13 +49,19 @@ const add = command({
           `${reference} was booked before with another amount; nothing was changed. Give another --reference.`,
         );
       case "repeated":
-        context.terminal.say(`${reference} was booked before; nothing was changed.`);
+        if (!isSecondTry)
+          context.terminal.say(`${reference} was booked before; nothing was changed.`);
         return { json: { balance: booked.balance }, text: facts({ balance: booked.balance }) };
       case "booked":
         return { json: { balance: booked.balance }, text: facts({ balance: booked.balance }) };
     }
   },
 });
+
+/** Whether the booking may have been committed, though the answer to that was lost. */
+function isDoubtful(error: unknown): error is DatabaseUnavailable {
+  return error instanceof DatabaseUnavailable && error.unknownBackend !== undefined;
+}
 
 /** Far more than anyone sells, and far from where sums of them stop being exact. */
 const MAX_AMOUNT = 1_000_000_000_000;

@@ -39,7 +39,10 @@ export async function runCli({ program, argv, streams }: Call): Promise<number> 
     return EXIT.worked;
   }
   const read = readArguments(command, words.slice(command.name.split(" ").length));
-  if (read.outcome === "read") return perform(command, read.given, { program, terminal });
+  if (read.outcome === "read") {
+    const shows = commands.find(({ name }) => name !== command.name && isShownBy(command, name));
+    return perform(command, read.given, { program, terminal, shows });
+  }
   terminal.say([...read.faults, `posthorn ${command.name} --help explains it.`].join("\n"));
   return EXIT.wrongCall;
 }
@@ -56,10 +59,21 @@ function readLine(argv: readonly string[]) {
   };
 }
 
+/** Whether the command of this name lists or shows what the other one changes. */
+function isShownBy({ name }: AnyCommand, reader: string): boolean {
+  const group = name.split(" ").slice(0, -1);
+  return ["list", "show"].some((word) => reader === [...group, word].join(" "));
+}
+
+type Performance = Pick<Context, "program" | "terminal"> & {
+  /** Where it is seen what the command has done; of one that only reads there is none. */
+  shows: AnyCommand | undefined;
+};
+
 async function perform(
   command: AnyCommand,
   given: Record<string, unknown>,
-  { program, terminal }: Pick<Context, "program" | "terminal">,
+  { program, terminal, shows }: Performance,
 ): Promise<number> {
   const signal = program.stopSignal();
   let opened: Promise<Installation> | undefined;
@@ -82,7 +96,7 @@ async function perform(
   } catch (error) {
     // A service that was asked to stop has done so.
     if (signal.aborted) return command.isService ? EXIT.worked : EXIT.interrupted;
-    terminal.say(explainError(error));
+    terminal.say(explainError(error, shows));
     return EXIT.failed;
   } finally {
     await opened?.then(
@@ -104,10 +118,13 @@ async function untilAborted<Value>(work: Promise<Value>, signal: AbortSignal): P
   }
 }
 
-function explainError(error: unknown): string {
+function explainError(error: unknown, shows: AnyCommand | undefined): string {
   if (error instanceof CommandFailure || error instanceof Unfit) return error.message;
   if (error instanceof DatabaseUnavailable) {
-    return `The database cannot be reached: ${error.message}. Check that it runs, then try again.`;
+    const isDoubtful = error.unknownBackend !== undefined && shows !== undefined;
+    return isDoubtful
+      ? `The database was lost before it had answered: ${error.message}. What was asked may be done all the same: look with posthorn ${shows.name} before you try again.`
+      : `The database cannot be reached: ${error.message}. Check that it runs, then try again.`;
   }
   const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return `Something went wrong that should not; please report it.\n${reason}`;

@@ -10,6 +10,7 @@ import { callPosthorn, type CliRun, posthornJson, words } from "../support/cli.t
 import { dataFolder } from "../support/data-folder.ts";
 import { somebodyWaits } from "../support/locks.ts";
 import { type TestDatabase, testDatabase } from "../support/postgres.ts";
+import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 
 /** One database for the file: each test works on an account of its own, or on its own prefix. */
 let db: TestDatabase;
@@ -78,6 +79,57 @@ test("credits are added once per reference, and taken, but never below zero", as
     [1, "", "The account has 1 credits; 2 cannot be taken from it. Take at most 1.\n"],
   );
 });
+
+test("credits are booked once though the answer to the commit is lost", async () => {
+  const { accountId } = await json<Account>`account create --name Lost`;
+  const line = words`credits add --account ${accountId} --amount 25 --note ${"Invoice 18"} --json`;
+
+  const { code, stdout, stderr } = await withLostCommit(line);
+
+  assert.deepEqual([code, stdout, stderr], [0, '{"balance":25}\n', ""]);
+});
+
+test("a booking whose outcome cannot be learned is told with what repeats it once", async () => {
+  const { accountId } = await json<Account>`account create --name Gone`;
+  const line = words`credits add --account ${accountId} --amount 25 --note ${"Invoice 19"} --json`;
+
+  const { code, stderr } = await withLostCommit(line, (proxy) => proxy.refuse(true));
+  const reference = /--reference (\S+):/.exec(stderr)?.[1] ?? assert.fail(stderr);
+  const again = await callPosthorn([...line, "--reference", reference], { environment });
+
+  assert.equal(code, 1);
+  assert.equal(again.stdout, '{"balance":25}\n');
+});
+
+test("a command that may be done though its answer was lost says where to look", async () => {
+  const { accountId } = await json<Account>`account create --name Doubt`;
+  const line = words`key create --account ${accountId} --name Shop --scope messages:send`;
+
+  const { code, stderr } = await withLostCommit(line);
+
+  assert.equal(code, 1);
+  assert.match(stderr, /may be done all the same: look with posthorn key list before/);
+});
+
+/** Runs a command whose commit arrives, and whose connection breaks before the answer is back. */
+async function withLostCommit(line: string[], then: (proxy: TcpProxy) => void = () => {}) {
+  const url = new URL(db.url);
+  await using proxy = await startTcpProxy({ host: url.hostname, port: Number(url.port) });
+  url.port = String(proxy.port);
+  const isCommit = (chunk: Buffer) => chunk.includes("commit\0");
+  const lost = proxy.clientSent(isCommit).then(async () => {
+    proxy.withholdReplies();
+    await proxy.replyWithheld();
+    then(proxy);
+    proxy.cut();
+    proxy.release();
+  });
+  const ended = await callPosthorn(line, {
+    environment: { ...environment, DATABASE_URL: url.href },
+  });
+  await lost;
+  return ended;
+}
 
 test("a key is shown once, listed masked with its expiry, and revoked", async () => {
   const { accountId } = await json<Account>`account create --name Keys`;
