@@ -57,17 +57,6 @@ const FOLDERS: Record<string, { perProcess: number; within: number }> = {
   "test/cli": { perProcess: 1, within: 0.8 },
 };
 
-/**
- * Ids of a process only grow: who begins years ago needs one in which nobody was before, and who moves the
- * clock by days leaves one in which nobody can be after.
- */
-const ALONE = new Set([
-  "test/api/console-sign-in.test.ts",
-  "test/api/console-stats.test.ts",
-  "test/api/console-team.test.ts",
-  "test/flow/retention.test.ts",
-]);
-
 const wanted = process.argv.slice(2);
 if (wanted.length === 0) {
   // The checks are started first: unpacking a browser borrows the name of the temporary folder.
@@ -171,8 +160,7 @@ function placeOf(file: string): string {
 function dealt(files: string[], from: string): string[][] {
   const perProcess = FOLDERS[from]?.perProcess ?? (ROOM.test(`${from}/`) ? files.length : 1);
   const hands = Math.ceil(files.length / perProcess);
-  const handOf = (file: string) => (ALONE.has(file) ? file : files.indexOf(file) % hands);
-  return [...Map.groupBy(files, handOf).values()];
+  return [...Map.groupBy(files, (file) => files.indexOf(file) % hands).values()];
 }
 
 function suitesOf(files: string[]): string {

@@ -8,12 +8,15 @@ let lastMs = 0;
 let time = "";
 let counter = 0;
 
+/** A clock that was set back by more than this was wrong before: to stay ahead of it would keep its error. */
+const MAX_AHEAD_MS = 1_000;
+
 /**
  * A UUIDv7: its first 48 bits are the time in milliseconds, so ids sort by age. Ids of one process
- * never go backwards, even within a millisecond or when the clock steps back.
+ * never go backwards, even within a millisecond or when the clock steps back a little.
  */
 export function newId(nowMs: number): string {
-  if (nowMs > lastMs) {
+  if (nowMs > lastMs || nowMs < lastMs - MAX_AHEAD_MS) {
     begin(nowMs);
     // Starting in the lower half leaves room to count up within the millisecond.
     counter = Number.parseInt(randomDigits(3), 16) >> 1;
