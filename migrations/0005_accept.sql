@@ -17,8 +17,8 @@
 create function accept_messages(
   -- Whose sender takes the messages marked m_leased right after the commit.
   node uuid, lease interval, send_rate double precision, send_burst double precision,
-  -- g_again marks a repetition of an idempotency key within this call.
-  g_account uuid[], g_key uuid[], g_routing bigint[], g_idempotency_key text[], g_fingerprint bytea[], g_again boolean[],
+  -- g_first is the first group of this call with the same idempotency key; the group itself where it has none.
+  g_account uuid[], g_key uuid[], g_routing bigint[], g_idempotency_key text[], g_fingerprint bytea[], g_first integer[],
   g_count integer[], g_credits bigint[],
   -- m_place counts the messages of a group from 1, m_total sums their credits up to here.
   m_group integer[], m_place integer[], m_total bigint[], m_account uuid[], m_key uuid[], m_id uuid[], m_recipient text[],
@@ -49,6 +49,8 @@ declare
   g_entries       bigint[]  := array_fill(0::bigint, array[cardinality(g_account)]);
   g_purse         bigint[]  := array_fill(0::bigint, array[cardinality(g_account)]);
   g_sender        text[]    := array_fill(null::text, array[cardinality(g_account)]);
+  -- Of each first group: whether it is accepted, or one that repeats its key.
+  g_taken         boolean[] := array_fill(false, array[cardinality(g_account)]);
   -- Of each account that is charged: what it is left with.
   charged         integer := 0;
   c_account       uuid[] := '{}';
@@ -66,7 +68,7 @@ begin
     from routing_version v;
 
   for r in
-    select g.n::integer as n, g.account_id, g.key_id, g.again, g.count, g.credits,
+    select g.n::integer as n, g.account_id, g.key_id, g.first, g.count, g.credits,
            k.key_id is null or k.revoked_at is not null as is_revoked,
            k.expires_at <= moment as is_expired, g.routing <> current_routing as is_stale,
            i.fingerprint = g.fingerprint as is_repeated, i.message_ids,
@@ -74,8 +76,8 @@ begin
            least(send_burst, coalesce(
              a.send_tokens + send_rate * greatest(0, extract(epoch from moment - a.send_tokens_at)), send_burst
            )) as tokens
-      from unnest(g_account, g_key, g_routing, g_idempotency_key, g_fingerprint, g_again, g_count, g_credits)
-           with ordinality as g (account_id, key_id, routing, idempotency_key, fingerprint, again, count, credits, n)
+      from unnest(g_account, g_key, g_routing, g_idempotency_key, g_fingerprint, g_first, g_count, g_credits)
+           with ordinality as g (account_id, key_id, routing, idempotency_key, fingerprint, first, count, credits, n)
       join accounts a on a.account_id = any (array[g.account_id])
       left join keys k on k.key_id = any (array[g.key_id]) and k.account_id = g.account_id
       left join idempotency i on i.account_id = any (array[g.account_id]) and i.key = g.idempotency_key
@@ -95,8 +97,8 @@ begin
       when r.key_id is not null and r.is_expired then 'key_expired'
       when r.is_repeated then 'replayed'
       when not r.is_repeated then 'key_reused'
-      -- The first of two equal keys in one call decides; the second asks again and sees its record.
-      when r.again then 'again'
+      -- The first with a key that is accepted in this call decides; who repeats it asks again and sees its record.
+      when g_taken[r.first] then 'again'
       when r.is_stale then 'routing_changed'
       -- A batch larger than the whole allowance passes when the allowance is full, and leaves a debt.
       when r.count > bucket and bucket < send_burst then 'rate_limited'
@@ -105,6 +107,7 @@ begin
     end;
     if outcome = 'accepted' then
       g_accepted[n] := true;
+      g_taken[r.first] := true;
       g_entries[n] := entries;
       g_purse[n] := purse;
       g_sender[n] := default_sender;

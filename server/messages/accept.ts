@@ -25,7 +25,7 @@ export type Acceptance =
   | { outcome: "key_revoked" | "key_expired" | "key_reused"; tokens: number }
   /** The routes or prices changed meanwhile: draft the messages again. */
   | { outcome: "routing_changed"; tokens: number }
-  /** Another request with the same idempotency key is in this very batch: ask again. */
+  /** Another request with the same idempotency key is accepted in this very batch: ask again. */
   | { outcome: "again"; tokens: number };
 
 export type AcceptSettings = {
@@ -108,7 +108,6 @@ function noteSends(requests: AcceptRequest[], statement: Sql): Sql {
 /** One array per column: the text is the same for 1 message and for 500, so one plan serves. */
 function acceptStatement(requests: AcceptRequest[], settings: AcceptSettings) {
   const messages = requests.flatMap(placeMessages);
-  const isRepetition = repetitions(requests);
   const of = <Value>(pick: (request: AcceptRequest) => Value) => requests.map(pick);
   const each = <Value>(pick: (message: MessageRow) => Value) =>
     messages.map(({ message }) => pick(message));
@@ -119,7 +118,7 @@ function acceptStatement(requests: AcceptRequest[], settings: AcceptSettings) {
         ${of(({ accountId }) => accountId)}::uuid[], ${of(({ keyId }) => keyId)}::uuid[],
         ${of(({ routingVersion }) => routingVersion)}::bigint[],
         ${of(({ idempotencyKey }) => idempotencyKey)}::text[], ${of((request) => request.fingerprint)}::bytea[],
-        ${of(isRepetition)}::boolean[],
+        ${firstOfKeys(requests)}::integer[],
         ${of((request) => request.messages.length)}::integer[], ${of(creditsOf)}::bigint[],
         ${messages.map(({ group }) => group)}::integer[], ${messages.map(({ place }) => place)}::integer[],
         ${messages.map(({ total }) => total)}::bigint[],
@@ -143,17 +142,16 @@ function placeMessages(request: AcceptRequest, position: number) {
   });
 }
 
-/** Tells of each request, asked in order, whether one before it bears the same idempotency key. */
-function repetitions(requests: AcceptRequest[]) {
-  const seen = new Set<string>();
-  if (requests.every(({ idempotencyKey }) => idempotencyKey === null)) return () => false;
-  return ({ accountId, idempotencyKey }: AcceptRequest) => {
-    if (idempotencyKey === null) return false;
+/** Of each request, which is the first with its idempotency key, counted from 1. */
+function firstOfKeys(requests: AcceptRequest[]): number[] {
+  const firsts = new Map<string, number>();
+  return requests.map(({ accountId, idempotencyKey }, position) => {
+    if (idempotencyKey === null) return position + 1;
     const key = `${accountId} ${idempotencyKey}`;
-    const isRepetition = seen.has(key);
-    seen.add(key);
-    return isRepetition;
-  };
+    const first = firsts.get(key) ?? position + 1;
+    firsts.set(key, first);
+    return first;
+  });
 }
 
 export function creditsOf({ messages }: Pick<AcceptRequest, "messages">): number {

@@ -11,7 +11,9 @@ import {
   systemClock,
 } from "#platform";
 import { startApi, type TestApi } from "../../test/support/api.ts";
-import { type Accepted, acceptor } from "./acceptor.ts";
+import type { AcceptRequest } from "./accept.ts";
+import { type Accepted, acceptor, type Intake } from "./acceptor.ts";
+import { newMessageId } from "./message-id.ts";
 import type { MessageRow } from "./message-row.ts";
 import { findMessagesOf } from "./read.ts";
 
@@ -48,39 +50,99 @@ test("where settling fails the outcome is unknown, and the place that was kept i
   assert.equal(kept.size, 0);
 });
 
-/** One message; the first statements are answered so, the others by the database. */
-async function acceptOnce(
-  { db, accountId, send }: TestApi,
-  answers: (() => Promise<never>)[],
-  kept = new Set<MessageRow>(),
-): Promise<Accepted> {
-  const sent = await send({ recipient: "4915112345678", text: "Hello" });
-  const { messageId } = sent.json() as { messageId: string };
-  const rows = await findMessagesOf(db, [{ account_id: accountId, message_id: messageId }]);
-  const message = rows.get(messageId) ?? assert.fail("the message is not there");
-  const id = newId(systemClock.now().getTime());
-  const scripted: Database = {
-    ...db,
-    query: (statement) => answers.shift()?.() ?? db.query(statement),
+test("of one key at once, who comes after a refusal is judged in the same batch", async () => {
+  await using api = await startApi({ credits: 2 });
+  const asked: string[][] = [];
+  const accept = acceptorOn(impatient(api.db, asked));
+  const request = await requestOf(api);
+  const priced = (credits: number) => {
+    const { messages, ...rest } = request(api.accountId);
+    const fingerprint = Buffer.from([credits]);
+    const dear = messages.map((message) => ({ ...message, credits }));
+    return { ...rest, idempotencyKey: "k", fingerprint, messages: dear };
   };
-  const accept = acceptor({
-    db: scripted,
+
+  const refused = await Promise.all(Array.from({ length: 20 }, () => accept(priced(7))));
+  const askedFor = asked.length;
+  const mixed = await Promise.all([7, 1, 1, 7].map((credits) => accept(priced(credits))));
+
+  assert.deepEqual(
+    new Set(refused.map(({ outcome }) => outcome)),
+    new Set(["credits_insufficient"]),
+  );
+  assert.equal(askedFor, 1);
+  assert.deepEqual(
+    mixed.map(({ outcome }) => outcome),
+    ["credits_insufficient", "accepted", "replayed", "key_reused"],
+  );
+});
+
+/** Waits only a little for the locks of several accounts, and notes which each statement is about. */
+function impatient(db: Database, asked: string[][]): Database {
+  return {
+    ...db,
+    query: (statement) => {
+      const accounts = statement.values.find((value) => Array.isArray(value)) as string[];
+      const several = [...new Set(accounts)];
+      asked.push(several);
+      if (several.length === 1) return db.query(statement);
+      return db.transaction(async (tx) => {
+        await tx.query(sql`set local lock_timeout = '100ms'`);
+        return tx.query(statement);
+      });
+    },
+  };
+}
+
+/** Requests for one message, by any account, as they would be drafted now. */
+async function requestOf(api: TestApi): Promise<(accountId: string) => AcceptRequest> {
+  const [routing] = await api.db.query<{ version: number }>(
+    sql`select version from routing_version`,
+  );
+  const message = await someMessage(api);
+  return (accountId) => ({
+    accountId,
+    keyId: null,
+    routingVersion: routing?.version ?? assert.fail("there is no routing"),
+    idempotencyKey: null,
+    fingerprint: null,
+    messages: [{ ...message, message_id: newMessageId(systemClock.now().getTime()) }],
+  });
+}
+
+function acceptorOn(db: Database, intake?: Intake) {
+  return acceptor({
+    db,
     clock: systemClock,
     log: silentLog,
     metrics: createMetrics(),
-    settings: { nodeId: id, sends: 1, sendsBurst: 1 },
-    intake: {
-      reserve: (each) => kept.add(each).has(each),
-      take: (each) => kept.delete(each),
-      release: (each) => kept.delete(each),
-    },
+    settings: { nodeId: newId(systemClock.now().getTime()), sends: 100, sendsBurst: 100 },
+    intake,
   });
-  return accept({
-    accountId,
-    keyId: null,
-    routingVersion: 0,
-    idempotencyKey: null,
-    fingerprint: null,
-    messages: [{ ...message, message_id: id }],
+}
+
+async function someMessage({ db, accountId, send }: TestApi): Promise<MessageRow> {
+  const sent = await send({ recipient: "4915112345678", text: "Hello" });
+  const { messageId } = sent.json() as { messageId: string };
+  const rows = await findMessagesOf(db, [{ account_id: accountId, message_id: messageId }]);
+  return rows.get(messageId) ?? assert.fail("the message is not there");
+}
+
+/** One message; the first statements are answered so, the others by the database. */
+async function acceptOnce(
+  api: TestApi,
+  answers: (() => Promise<never>)[],
+  kept = new Set<MessageRow>(),
+): Promise<Accepted> {
+  const request = await requestOf(api);
+  const scripted: Database = {
+    ...api.db,
+    query: (statement) => answers.shift()?.() ?? api.db.query(statement),
+  };
+  const accept = acceptorOn(scripted, {
+    reserve: (each) => kept.add(each).has(each),
+    take: (each) => kept.delete(each),
+    release: (each) => kept.delete(each),
   });
+  return accept(request(api.accountId));
 }
