@@ -11,6 +11,7 @@ import {
   systemClock,
 } from "#platform";
 import { startApi, type TestApi } from "../../test/support/api.ts";
+import { held } from "../../test/support/locks.ts";
 import type { AcceptRequest } from "./accept.ts";
 import { type Accepted, acceptor, type Intake } from "./acceptor.ts";
 import { newMessageId } from "./message-id.ts";
@@ -50,6 +51,31 @@ test("where settling fails the outcome is unknown, and the place that was kept i
   assert.equal(kept.size, 0);
 });
 
+test("an account that somebody holds keeps no other of its lane waiting, and comes back when it is free", async () => {
+  await using api = await startApi();
+  const [busy, other] = [api.accountId, await neighbourOf(api)];
+  const asked: string[][] = [];
+  const accept = acceptorOn(impatient(api.db, asked));
+  const request = await requestOf(api);
+  const letGo = await holdAccount(api.db, busy);
+  let isAnswered = false;
+  const waiting = [accept(request(busy)).finally(() => (isAnswered = true))];
+
+  const first = await accept(request(other));
+  waiting.push(accept(request(busy)));
+  const second = await accept(request(other));
+  const wasAnswered = isAnswered;
+  await letGo();
+  const late = await Promise.all(waiting);
+
+  const outcomes = [first, second, ...late].map(({ outcome }) => outcome);
+  assert.deepEqual([wasAnswered, ...outcomes], [false, ...Array(4).fill("accepted")]);
+  const together = asked.filter(({ length }) => length > 1);
+  assert.equal(together.length, 1, "only the first time");
+  await Promise.all([accept(request(busy)), accept(request(other))]);
+  assert.equal(asked.at(-1)?.length, 2, "and when it is free");
+});
+
 test("of one key at once, who comes after a refusal is judged in the same batch", async () => {
   await using api = await startApi({ credits: 2 });
   const asked: string[][] = [];
@@ -77,6 +103,15 @@ test("of one key at once, who comes after a refusal is judged in the same batch"
   );
 });
 
+/** An account that shares the lane with the first one. */
+async function neighbourOf({ accountId, createAccount }: TestApi): Promise<string> {
+  const lane = (id: string) => id.charCodeAt(id.length - 1) % 2;
+  for (;;) {
+    const { accountId: other } = await createAccount();
+    if (lane(other) === lane(accountId)) return other;
+  }
+}
+
 /** Waits only a little for the locks of several accounts, and notes which each statement is about. */
 function impatient(db: Database, asked: string[][]): Database {
   return {
@@ -91,6 +126,21 @@ function impatient(db: Database, asked: string[][]): Database {
         return tx.query(statement);
       });
     },
+  };
+}
+
+/** Holds the account's row until it is told to let go. */
+async function holdAccount(db: Database, accountId: string): Promise<() => Promise<void>> {
+  const [isHeld, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const holding = held(db, async (tx) => {
+    await tx.query(sql`select from accounts where account_id = ${accountId} for no key update`);
+    isHeld.resolve();
+    await end.promise;
+  });
+  await isHeld.promise;
+  return () => {
+    end.resolve();
+    return holding;
   };
 }
 

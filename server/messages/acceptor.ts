@@ -7,6 +7,7 @@ import {
   isLockedOut,
   type Log,
   type Metrics,
+  narrowGate,
   sql,
 } from "#platform";
 import {
@@ -55,16 +56,22 @@ const LANES = 2;
 const MAX_RUNNING = 1;
 const MAX_WAITING = 5_000 / LANES;
 const MAX_BYTES = (64 * 1024 * 1024) / LANES;
+/** With two, one held account delays no other that is suspected with it; and the lanes keep a connection. */
+const MAX_APART = 2;
 const SETTLE_MS = 5_000;
+
+/** Not tried with the others: the account's row may be held by somebody. */
+type Tried = Accepted | { outcome: "apart" };
+const APART = { outcome: "apart" } as const;
 
 /** Turns single requests into batches, one statement each, and answers each after its commit. */
 export function acceptor(deps: Deps): (request: AcceptRequest) => Promise<Accepted> {
   const { metrics, maxItems = MAX_ITEMS, maxRunning = MAX_RUNNING } = deps;
-  const lanes = Array.from({ length: LANES }, () =>
-    batcher<AcceptRequest, Accepted>({
+  const makeLane = (accept: (requests: AcceptRequest[]) => Promise<(Tried | Error)[]>) =>
+    batcher<AcceptRequest, Tried>({
       run: (requests) => {
         metrics.batchSize.labels("accept").observe(requests.length);
-        return acceptBatch(deps, requests);
+        return accept(requests);
       },
       whenFull: () => ({ outcome: "queue_full" }),
       maxItems,
@@ -73,21 +80,54 @@ export function acceptor(deps: Deps): (request: AcceptRequest) => Promise<Accept
       maxBytes: MAX_BYTES,
       sizeOf: ({ messages }) => messages.length,
       bytesOf: ({ messages }) => messages.reduce((sum, { text }) => sum + 500 + 2 * text.length, 0),
+    });
+
+  /** Accounts that somebody held, and those in a batch with one: each has its own lane until a batch of it passes. */
+  const apart = new Map<string, ReturnType<typeof makeLane>>();
+  const gate = narrowGate(MAX_APART, Number.POSITIVE_INFINITY);
+  const laneApart = (accountId: string) =>
+    makeLane(async (requests) => {
+      const leave = await gate.enter();
+      try {
+        const results = await acceptBatch(deps, requests);
+        if (!results.some(isHeld)) apart.delete(accountId);
+        return results;
+      } finally {
+        leave?.();
+      }
+    });
+  const setApart = (accountId: string) => apart.getOrInsertComputed(accountId, laneApart);
+  const lanes = Array.from({ length: LANES }, () =>
+    makeLane(async (requests) => {
+      const together = requests.filter(({ accountId }) => !apart.has(accountId));
+      const results = together.length > 0 ? await acceptBatch(deps, together) : [];
+      const byRequest = new Map(together.map((request, n) => [request, results[n]]));
+      for (const [{ accountId }, result] of byRequest) if (isHeld(result)) setApart(accountId);
+      return requests.map((request) => byRequest.get(request) ?? APART);
     }),
   );
 
   const messages = metrics.counter("messages_accepted_total", "Messages accepted and charged.");
   metrics.batchWaiting(() =>
-    lanes.map(({ waiting }) => ({ labels: { kind: "accept" }, value: waiting })),
+    [...lanes, ...apart.values()].map(({ waiting }) => ({
+      labels: { kind: "accept" },
+      value: waiting,
+    })),
   );
 
   return async function acceptOne(request) {
-    const lane = lanes[laneOf(request.accountId)] as (typeof lanes)[number];
+    const { accountId } = request;
+    const lane = apart.get(accountId) ?? (lanes[laneOf(accountId)] as (typeof lanes)[number]);
     const accepted = await lane(request);
-    if (accepted.outcome === "again") return acceptOne(request);
+    if (accepted.outcome === "apart") setApart(accountId);
+    if (accepted.outcome === "apart" || accepted.outcome === "again") return acceptOne(request);
     if (accepted.outcome === "accepted") messages.inc(request.messages.length);
     return accepted;
   };
+}
+
+function isHeld(result: unknown): boolean {
+  return result instanceof DatabaseUnavailable && isLockedOut(result);
 }
 
 /** The last digit of an id is as good as random. */
@@ -95,7 +135,7 @@ function laneOf(accountId: string): number {
   return accountId.charCodeAt(accountId.length - 1) % LANES;
 }
 
-async function acceptBatch(deps: Deps, requests: AcceptRequest[]): Promise<(Accepted | Error)[]> {
+async function acceptBatch(deps: Deps, requests: AcceptRequest[]): Promise<(Tried | Error)[]> {
   const { intake } = deps;
   const reserved = new Set<MessageRow>();
   for (const { messages } of requests) {
@@ -127,38 +167,22 @@ async function acceptOrSettle(
   deps: Deps,
   requests: AcceptRequest[],
   settings: AcceptSettings,
-): Promise<(Accepted | Error)[]> {
+): Promise<(Tried | Error)[]> {
   try {
     return await acceptMessages(deps.db, requests, settings);
   } catch (error) {
     if (error instanceof DatabaseUnavailable) {
-      const accounts = Map.groupBy(requests, ({ accountId }) => accountId);
-      if (!isLockedOut(error) || accounts.size === 1) return settleUnknown(deps, requests, error);
+      const isOfMany = requests.some(({ accountId }) => accountId !== requests[0]?.accountId);
       // Somebody holds one of the accounts: the others must not wait for it.
-      return apart(deps, requests, [...accounts.values()], settings);
+      if (isHeld(error) && isOfMany) return requests.map(() => APART);
+      return settleUnknown(deps, requests, error);
     }
     if (requests.length === 1) return [error as Error];
     // A poison row harms only itself: each request once more, alone.
     deps.log.error({ error }, `a batch of ${requests.length} requests failed; each is tried alone`);
-    const alone = requests.map((request) => [request]);
-    return apart(deps, requests, alone, settings);
+    const alone = requests.map((request) => acceptOrSettle(deps, [request], settings));
+    return (await Promise.all(alone)).flat();
   }
-}
-
-/** The same requests in smaller batches; the answers in the order of the requests. */
-async function apart(
-  deps: Deps,
-  requests: AcceptRequest[],
-  batches: AcceptRequest[][],
-  settings: AcceptSettings,
-): Promise<(Accepted | Error)[]> {
-  const results = new Map<AcceptRequest, Accepted | Error>();
-  const accept = async (batch: AcceptRequest[]) => {
-    const outcomes = await acceptOrSettle(deps, batch, settings);
-    outcomes.forEach((outcome, n) => results.set(batch[n] as AcceptRequest, outcome));
-  };
-  await Promise.all(batches.map(accept));
-  return requests.map((request) => results.get(request) as Accepted | Error);
 }
 
 /**
