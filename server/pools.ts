@@ -13,6 +13,7 @@ export function openPools(given: { url: string; log: Log; metrics: Metrics }) {
     openDatabase({
       ...given,
       genericPlans,
+      primaryOnly: true,
       maxConnections: CONNECTIONS[work],
       ...(work === "db" ? {} : { applicationName: `posthorn ${work}` }),
     });

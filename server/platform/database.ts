@@ -5,7 +5,7 @@ import { arrayText } from "./array-text.ts";
 import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 import { type PoolMeter, poolMeter } from "./pool-metrics.ts";
-import { isStandby, type Primary, seekPrimary } from "./primary.ts";
+import { type Primary, seekPrimary } from "./primary.ts";
 import { sessionOptions } from "./session.ts";
 import type { Sql } from "./sql.ts";
 import { readTimestamp } from "./timestamp.ts";
@@ -49,6 +49,8 @@ export type DatabaseOptions = {
    * size that a table has just now. Rows are looked up by an index, one after the other.
    */
   genericPlans?: boolean;
+  /** A standby is refused though the address names no other host: who only reads may do so from one. */
+  primaryOnly?: boolean;
   /** 0 switches it off, for audits and migrations. */
   statementTimeoutMs?: number;
   /** How long a caller waits for a free connection before it is told that there is none. */
@@ -61,11 +63,12 @@ const SILENCE_MS = 2_000;
 
 export function openDatabase(options: DatabaseOptions): Database {
   const primary = seekPrimary(options.url);
+  const primaryOnly = options.primaryOnly || primary.count > 1;
   const pool = new pg.Pool({
     ...poolConfig(options),
     Client: primary.Client,
     // The pool waits for what this returns, though its types do not say so.
-    onConnect: ((client: pg.ClientBase) => greet(client, primary)) as unknown as () => void,
+    onConnect: ((client: pg.ClientBase) => greet(client, { primaryOnly })) as unknown as () => void,
   });
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
   // Only its words are logged: the error carries the whole client. A closing pool loses them all, as asked.
@@ -103,14 +106,17 @@ async function hasLeft(client: pg.PoolClient): Promise<void> {
 
 const backends = new WeakMap<pg.ClientBase, Backend>();
 
-async function greet(client: pg.ClientBase, { count }: Primary): Promise<void> {
-  if (count > 1 && (await isStandby(client)))
-    throw new DatabaseUnavailable("this host is a standby");
+async function greet(
+  client: pg.ClientBase,
+  { primaryOnly }: { primaryOnly: boolean },
+): Promise<void> {
   // Asked now: when the connection breaks, it is too late. A session always finds itself.
-  const { rows } = await client.query<Backend>(
-    `select pid, backend_start::text as "startedAt" from pg_stat_activity where pid = pg_backend_pid()`,
+  const { rows } = await client.query<Backend & { isStandby: boolean }>(
+    `select pid, backend_start::text as "startedAt", pg_is_in_recovery() as "isStandby" from pg_stat_activity where pid = pg_backend_pid()`,
   );
-  backends.set(client, rows[0] as Backend);
+  const [{ isStandby, ...backend }] = rows as [Backend & { isStandby: boolean }];
+  if (isStandby && primaryOnly) throw new DatabaseUnavailable("this host is a standby");
+  backends.set(client, backend);
 }
 
 type Source = { pool: pg.Pool; primary: Primary; meter: PoolMeter; absence: AbsenceTeller };

@@ -12,6 +12,7 @@ import { openDatabase } from "./database.ts";
 import { silentLog } from "./log.ts";
 import { connectToPrimary, seekPrimary } from "./primary.ts";
 import { sql } from "./sql.ts";
+import { DatabaseUnavailable } from "./unavailable.ts";
 
 test("an address with one host is handed on as it is", () => {
   const address = "postgres://me:secret@[::1]:5433/posthorn?sslmode=require";
@@ -46,6 +47,33 @@ test("a pool finds the host that is there, whichever of the others are not", asy
     Array.from({ length: 4 }, () => ({ one: 1 })),
   );
   await pool.close();
+});
+
+test("a standby is away for who needs the primary, though its address names no other host", async () => {
+  await using db = await testDatabase();
+  // As a standby answers: here what the database says of itself is found before what the server says.
+  await db.query(sql`
+    create function pg_is_in_recovery() returns boolean language sql as 'select true'`);
+  await db.query(sql`
+    create function read_allowances() returns integer language plpgsql as $$
+    begin
+      raise 'cannot access temporary or unlogged relations during recovery' using errcode = '0A000';
+    end $$`);
+  await db.query(sql`
+    do $$
+    begin
+      execute format('alter database %I set search_path = public, pg_catalog', current_database());
+    end $$`);
+  await using pools = new AsyncDisposableStack();
+  const open = (primaryOnly: boolean) => {
+    const pool = openDatabase({ url: db.url, log: silentLog, maxConnections: 1, primaryOnly });
+    return pools.adopt(pool, () => pool.close());
+  };
+  const reader = open(false);
+
+  await assert.rejects(open(true).query(sql`select 1`), /^DatabaseUnavailable: .* standby/);
+  assert.equal((await reader.query(sql`select 1`)).length, 1);
+  await assert.rejects(reader.query(sql`select read_allowances()`), DatabaseUnavailable);
 });
 
 test("a host's certificate is judged by the name of that host, not of the first", async () => {

@@ -48,7 +48,7 @@ export function databasePorts(address: string): number[] {
 }
 
 /** Whether a connection leads to a server that takes no writes. */
-export async function isStandby(client: pg.ClientBase): Promise<boolean> {
+async function isStandby(client: pg.ClientBase): Promise<boolean> {
   const { rows } = await client.query<{ standby: boolean }>(
     "select pg_is_in_recovery() as standby",
   );
