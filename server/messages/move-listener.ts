@@ -13,7 +13,7 @@ export type BornDelivery = {
   at: Date;
   url: string;
   body: Buffer;
-  /** By the database's clock, and at what moment of the monotonic one a place was kept for it. */
+  /** By the database's clock, and at what moment of that of leases a place was kept for it. */
   leasedAt: Date;
   leasedAtMs: number;
 };
@@ -24,7 +24,7 @@ export type MoveListener = {
   wake(hostKeys: readonly bigint[]): void;
   /**
    * Keeps a place in a lane for a webhook that can leave at once; it is leased at birth, which spares
-   * a claim. Answers the moment of the monotonic clock; null where it must wait its turn.
+   * a claim. Answers the moment of the clock of leases; null where it must wait its turn.
    */
   reserve?(hostKey: bigint): number | null;
   /** These are stored: deliver them. */

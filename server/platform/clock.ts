@@ -2,8 +2,10 @@
 export type Clock = {
   /** Wall-clock time, for what people and tables see. */
   now(): Date;
-  /** Monotonic milliseconds, for waits, leases and durations: it never jumps. */
+  /** Monotonic milliseconds, for waits and durations: it never jumps, and stands still while the machine is suspended. */
   monotonicMs(): number;
+  /** The same and what the machine was suspended for, for leases: the others do not wait for it. */
+  leaseMs(): number;
   /** Resolves after `ms`, or at once when `signal` aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** Calls `run` once after `ms`; the answer cancels it. */
@@ -13,6 +15,7 @@ export type Clock = {
 export const systemClock: Clock = {
   now: () => new Date(),
   monotonicMs: () => performance.now(),
+  leaseMs: leaseClock(Date.now, () => performance.now()),
   sleep(ms, signal) {
     return new Promise((resolve) => {
       if (signal?.aborted) return resolve();
@@ -30,3 +33,21 @@ export const systemClock: Clock = {
     return () => clearTimeout(handle);
   },
 };
+
+/** Clocks are slewed by far less; what is suspended for less than this loses no lease. */
+const MIN_SUSPENDED_MS = 1_000;
+
+/**
+ * Adds to the monotonic clock whatever the other one is ahead of it from one look to the next. One that is
+ * set ahead looks the same: leases seem older than they are, and are given back. Set back, it adds nothing.
+ */
+export function leaseClock(wallMs: () => number, monotonicMs: () => number): () => number {
+  let [seenWallMs, seenMs, suspendedMs] = [wallMs(), monotonicMs(), 0];
+  return () => {
+    const [nowWallMs, nowMs] = [wallMs(), monotonicMs()];
+    const aheadMs = nowWallMs - seenWallMs - (nowMs - seenMs);
+    if (aheadMs > MIN_SUSPENDED_MS) suspendedMs += aheadMs;
+    [seenWallMs, seenMs] = [nowWallMs, nowMs];
+    return nowMs + suspendedMs;
+  };
+}

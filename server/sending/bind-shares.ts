@@ -18,16 +18,16 @@ export function bindShares({ db, clock, node, members, leaving }: Deps) {
   const { nodeId } = node;
   let nodes: string[] = [nodeId];
   let leasedAtMs = Number.NEGATIVE_INFINITY;
-  const isCutOff = () => clock.monotonicMs() - leasedAtMs > FRESH_MS;
+  const isCutOff = () => clock.leaseMs() - leasedAtMs > FRESH_MS;
 
   return {
-    isDue: () => clock.monotonicMs() - leasedAtMs >= HEARTBEAT_MS,
+    isDue: () => clock.leaseMs() - leasedAtMs >= HEARTBEAT_MS,
     /** Lets the others hear of this node, and takes or renews its share; what failed stays due. */
     async renew(): Promise<void> {
       const heard = await heartbeat(db, node);
       // Where the others were cut off as well, they get the time to be heard before they count as gone.
       nodes = isCutOff() ? [...new Set([...nodes, ...heard])].toSorted() : heard;
-      const nowMs = clock.monotonicMs();
+      const nowMs = clock.leaseMs();
       for (const [carrierId, { binds }] of members) {
         if (binds) await shareBinds(db, { carrierId, nodeId, nodes }, binds);
       }

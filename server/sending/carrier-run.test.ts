@@ -32,6 +32,42 @@ test("nobody is taken at once before the queue was seen empty: others may wait l
   assert.equal(isTakenBefore, false);
 });
 
+test("what was leased before the machine was suspended for long does not leave afterwards", async () => {
+  const nodeId = newId(systemClock.now().getTime());
+  const db = { ...absentDatabase(), query: () => Promise.resolve([]) };
+  let suspendedMs = 0;
+  const clock = { ...systemClock, leaseMs: () => systemClock.leaseMs() + suspendedMs };
+  const asked = Promise.withResolvers<() => boolean>();
+  const answered = Promise.withResolvers<{ kind: "unsent" }>();
+  const submit: Carrier["submit"] = (_segment, _signal, mayLeave) => {
+    asked.resolve(mayLeave ?? assert.fail("nobody says whether it may leave"));
+    return answered.promise;
+  };
+  const run = runCarrier({
+    db,
+    carrier: { ...roomy, submit },
+    recorder: recorderOf(db, nodeId),
+    routing: () => assert.fail("no other way is looked for"),
+    isPaused: () => false,
+    nodeId,
+    clock,
+    log: silentLog,
+  });
+  const fields = { segments: 1, text: "Hello", encoding: "gsm7" };
+  const message = { ...fields, expires_at: new Date(Date.UTC(2200, 0)) } as MessageRow;
+  await eventually("it is taken", async () => run.reserve(message));
+  run.take(message);
+
+  const mayLeave = await asked.promise;
+  const before = mayLeave();
+  suspendedMs = 60_000;
+  const after = mayLeave();
+
+  assert.deepEqual([before, after], [true, false]);
+  answered.resolve({ kind: "unsent" });
+  await run.stop();
+});
+
 const roomy = {
   carrierId: "c1",
   name: "c1",

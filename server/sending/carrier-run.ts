@@ -75,7 +75,7 @@ export function runCarrier(deps: Deps): CarrierRun {
     log,
     tracer: deps.tracer,
     throttling: throttleWatch(clock),
-    isLeaseFresh: ({ leasedAtMs }: DueSend) => clock.monotonicMs() - leasedAtMs < FRESH_MS,
+    isLeaseFresh: ({ leasedAtMs }: DueSend) => clock.leaseMs() - leasedAtMs < FRESH_MS,
     onBack() {
       hasBacklog = true;
     },
@@ -100,7 +100,7 @@ export function runCarrier(deps: Deps): CarrierRun {
   async function pass(signal: AbortSignal): Promise<number> {
     const limit = Math.min(MAX_CLAIM, room());
     if (limit <= 0) return 0;
-    const nowMs = clock.monotonicMs();
+    const nowMs = clock.leaseMs();
     if (afterAccount === FIRST_ACCOUNT) isTurnEmpty = true;
     const { due, lastAccount } = await claimDueSends(
       db,
@@ -134,12 +134,12 @@ export function runCarrier(deps: Deps): CarrierRun {
     inFlight,
     reserve(message) {
       const isFree = !hasBacklog && room() >= message.segments;
-      if (isFree) reserved.set(message, clock.monotonicMs());
+      if (isFree) reserved.set(message, clock.leaseMs());
       else hasBacklog = true;
       return isFree;
     },
     take(message) {
-      const leasedAtMs = reserved.get(message) ?? clock.monotonicMs();
+      const leasedAtMs = reserved.get(message) ?? clock.leaseMs();
       reserved.delete(message);
       begin({ message, epoch: 1, attempt: 1, wasLeased: false, earlier: new Map(), leasedAtMs });
     },

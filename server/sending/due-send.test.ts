@@ -24,7 +24,7 @@ test("what was claimed is still held where the database tells only half a minute
   let aheadMs = 0;
   const clock: Clock = {
     ...systemClock,
-    monotonicMs: () => systemClock.monotonicMs() + aheadMs,
+    leaseMs: () => systemClock.leaseMs() + aheadMs,
     async sleep() {
       aheadMs = 30_000;
       resolve();
@@ -39,7 +39,7 @@ test("what was claimed is still held where the database tells only half a minute
   });
 
   const [due] = (await claiming).due;
-  assert.ok((due?.leasedAtMs ?? 0) >= systemClock.monotonicMs() + 29_000, "its lease is a new one");
+  assert.ok((due?.leasedAtMs ?? 0) >= systemClock.leaseMs() + 29_000, "its lease is a new one");
 });
 
 test("two claims at the same time take no message twice, and neither waits for the other", async () => {
@@ -131,6 +131,6 @@ function wishFor(carrierId = ""): Parameters<typeof claimDueSends>[1] {
     nodeId: newId(systemClock.now().getTime()),
     room: 10,
     afterAccount: "00000000-0000-0000-0000-000000000000",
-    nowMs: systemClock.monotonicMs(),
+    nowMs: systemClock.leaseMs(),
   };
 }

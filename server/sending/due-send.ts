@@ -32,7 +32,7 @@ export type DueSend = {
   wasLeased: boolean;
   /** Segments that were submitted before. */
   earlier: Map<number, SegmentState>;
-  /** When the lease was taken, by the monotonic clock. */
+  /** When the lease was taken, by the clock of leases. */
   leasedAtMs: number;
 };
 
@@ -90,7 +90,7 @@ export async function claimDueSends(
   // Forgotten now, they would come back in doubt when their lease runs out, though nothing has left.
   const due = await persist(() => readDue(db, claims, { carrierId, nowMs }), patience);
   const { clock } = patience;
-  const wasSlow = clock.monotonicMs() - nowMs > RETRY_MS;
+  const wasSlow = clock.leaseMs() - nowMs > RETRY_MS;
   if (wasSlow) await persist(() => renewDue(db, { nodeId, clock }, due), patience);
   return { due, lastAccount };
 }
@@ -102,7 +102,7 @@ export async function renewDue(
   held: DueSend[],
 ): Promise<void> {
   if (held.length === 0) return;
-  const startedMs = clock.monotonicMs();
+  const startedMs = clock.leaseMs();
   const messageIds = held.map(({ message }) => message.message_id);
   const renewed = await renewLeases(db, { nodeId, messageIds });
   for (const due of held) {

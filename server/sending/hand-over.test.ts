@@ -484,7 +484,7 @@ async function startWorld({ inDoubt = "resend" }: { inDoubt?: Carrier["inDoubt"]
     carrier,
     record: (submission: Submission) => recording.submission(submission),
     async claimed(given: Partial<DueSend> = {}): Promise<DueSend> {
-      const leasedAtMs = systemClock.monotonicMs();
+      const leasedAtMs = systemClock.leaseMs();
       const fresh = { epoch: 1, attempt: 1, wasLeased: false, leasedAtMs };
       return { message: await find(), earlier: new Map(), ...fresh, ...given };
     },

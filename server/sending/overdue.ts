@@ -22,7 +22,7 @@ const LEFT_MS = 60_000;
  */
 export async function endOverdue(deps: Deps): Promise<number> {
   const { db, clock, log, nodeId } = deps;
-  const nowMs = clock.monotonicMs();
+  const nowMs = clock.leaseMs();
   const request = { nodeId, now: clock.now(), afterMs: LEFT_MS, limit: PAGE };
   const claims = await leaseOverdue(db, request);
   for (const [carrierId, ofCarrier] of Map.groupBy(claims, ({ carrier_id }) => carrier_id)) {

@@ -23,7 +23,7 @@ export type Claim = {
   step: number;
   epoch: number;
   createdAt: Date;
-  /** By the database's clock, and at what moment of the monotonic one. */
+  /** By the database's clock, and at what moment of that of leases. */
   claimedAt: Date;
   claimedAtMs: number;
 };

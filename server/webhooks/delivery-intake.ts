@@ -56,7 +56,7 @@ export function deliveryIntake(deps: Deps): DeliveryIntake {
     reserve(hostKey) {
       if (isStopping || !ahead.hasRoom(hostKey) || isBehind(hostKey)) return null;
       ahead.add(hostKey, 1);
-      return clock.monotonicMs();
+      return clock.leaseMs();
     },
     release: (hostKeys) => hostKeys.forEach(leave),
     take(born) {

@@ -6,12 +6,12 @@ import type { ClaimedDelivery } from "./deliveries.ts";
 import { webhookHeaders } from "./headers.ts";
 import type { Post } from "./post.ts";
 
-/** The database's clock, carried on by the monotonic one since the claim: nodes may disagree about the time. */
+/** The database's clock, carried on by that of leases since the claim: nodes may disagree about the time. */
 export function databaseNow(
   { claimedAt, claimedAtMs }: Pick<ClaimedDelivery, "claimedAt" | "claimedAtMs">,
-  clock: Pick<Clock, "monotonicMs">,
+  clock: Pick<Clock, "leaseMs">,
 ): Date {
-  return new Date(claimedAt.getTime() + clock.monotonicMs() - claimedAtMs);
+  return new Date(claimedAt.getTime() + clock.leaseMs() - claimedAtMs);
 }
 
 /** The POST of a delivery: the stored octets, signed for this attempt by the secrets that live now. */

@@ -89,7 +89,7 @@ export function deliveryRunner(deps: Deps): DeliveryRunner {
   }
 
   function isLate({ claimedAtMs }: Claim): boolean {
-    return isStopping || clock.monotonicMs() - claimedAtMs > BEGIN_WITHIN_MS;
+    return isStopping || clock.leaseMs() - claimedAtMs > BEGIN_WITHIN_MS;
   }
 
   function post(delivery: ClaimedDelivery): Promise<Attempt> {

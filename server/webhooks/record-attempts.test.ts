@@ -43,7 +43,7 @@ for (const [what, recorded, expected] of cases) {
     const url = "http://127.0.0.1:9/";
     await world.sent(1, { url });
     const lanes = [{ hostKey: hostKey(accountId, url), most: 5 }];
-    const nowMs = systemClock.monotonicMs();
+    const nowMs = systemClock.leaseMs();
     const { deliveries } = await claimDeliveries(db, { lanes, kind: "first", nowMs, secrets });
     const recorder = attemptRecorder({
       db: losingOneAnswer(db),

@@ -23,6 +23,7 @@ export function manualClock(start = new Date("2026-11-15T09:30:00.000Z")): Manua
   return {
     now: () => new Date(start.getTime() + nowMs),
     monotonicMs: () => nowMs,
+    leaseMs: () => nowMs,
     timer,
     sleep(ms, signal) {
       return new Promise((resolve) => {
