@@ -8,9 +8,8 @@ create unlogged table watched_accounts (
   until      timestamptz not null
 );
 
--- Ids of what changed, never what it is. Whoever reads goes by the transaction: all changes of
--- transactions below the oldest that still runs are there, and none can come to it later. A number
--- given out before the commit could not promise that.
+-- Ids of what changed, never what it is. Whoever reads goes by what its snapshot sees and the one
+-- before it did not: a number given out before the commit could not promise that nothing comes later.
 create unlogged table watched_changes (
   xid        xid8        not null default pg_current_xact_id(),
   at         timestamptz not null default clock_timestamp(),

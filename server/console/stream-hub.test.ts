@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sql, systemClock } from "#platform";
-import { startConsole } from "../../test/support/console.ts";
+import { type Database, sql, systemClock } from "#platform";
+import { startConsole, type TestConsole } from "../../test/support/console.ts";
+import { eventually } from "../../test/support/eventually.ts";
 import { somebodyWaits } from "../../test/support/locks.ts";
 import { manualClock } from "../../test/support/manual-clock.ts";
 import { streamHub } from "./stream-hub.ts";
@@ -78,4 +79,152 @@ test("every 15 s each stream says, as an event that pages can hear, that it is t
   assert.equal(await beats(), 0);
   clock.advance(1);
   assert.equal(await beats(), 1);
+});
+
+/** A hub with a clock of its own, whose streams keep what they are told. */
+async function quietHub({ db, accountId, ...console }: TestConsole, through: Database = db) {
+  await console.member("developer");
+  const [session] = await db.query<{ id: string }>(sql`select session_id as id from sessions`);
+  const clock = manualClock(new Date());
+  const hub = streamHub({ db: through, clock, operatorNews: async () => [] });
+  const watcher = { sessionId: session?.id ?? "", accountId, role: "developer" as const };
+  const pass = () => hub.loop.pass(new AbortController().signal);
+  return {
+    clock,
+    pass,
+    /** Other tests have transactions on the same server, for which this waits. */
+    readsAll: (told: () => string[]) =>
+      eventually("it is told to read all", async () => {
+        await pass();
+        return told().at(-1) === `id ${ALL}`;
+      }),
+    async open(lastEventId?: string) {
+      const told: string[] = [];
+      (await hub.open(watcher))({
+        write: (text) => told.push(text) > 0,
+        end: () => undefined,
+        onClose: () => undefined,
+        lastEventId,
+      });
+      /** What was told since it was last asked for; an id stands where one was given. */
+      return () =>
+        told
+          .splice(0)
+          .filter((text) => text.includes("data: {"))
+          .map((text) => text.replace(/^id: \d+\.\d+\n/gm, "id ").trim());
+    },
+    /** Of a key, which is told by its id. */
+    change: (tx: Pick<Database, "query">, id: string, ageSeconds = 0) =>
+      tx.query(sql`
+        insert into watched_changes (account_id, kind, ids, at)
+        values (${accountId}, 'key', array[${id}], clock_timestamp() - make_interval(secs => ${ageSeconds}))`),
+  };
+}
+
+const ALL = 'data: {"type":"all"}';
+const key = (id: string) => `data: {"type":"key","id":"${id}"}`;
+
+test("while somebody's transaction runs on, others' changes are told; its own when it ends, however old", async () => {
+  await using console = await startConsole();
+  const { db } = console;
+  const { clock, pass, open, change, readsAll } = await quietHub(console);
+  const first = await open();
+  await readsAll(first);
+
+  const second = await db.transaction(async (tx) => {
+    await change(tx, "slow", 3_600);
+    await change(db, "quick");
+    await pass();
+    assert.deepEqual(first(), [`id ${key("quick")}`]);
+
+    const late = await open();
+    await change(db, "quicker");
+    await pass();
+    assert.deepEqual(first(), [`id ${key("quicker")}`]);
+    // Of what it may have missed before it came: no id says that there is nothing.
+    assert.deepEqual(late(), [key("quicker")]);
+    clock.advance(5_000);
+    await pass();
+    assert.deepEqual([first(), late()], [[], [ALL]]);
+    clock.advance(30_000);
+    await pass();
+    assert.deepEqual([first(), late()], [[], [ALL]]);
+    return late;
+  });
+  clock.advance(30_000);
+  await pass();
+
+  assert.deepEqual(first(), [`id ${key("slow")}`]);
+  await readsAll(second);
+});
+
+test("what was seen a minute ago is forgotten; a node that saw nothing for so long tells to read all", async () => {
+  await using console = await startConsole();
+  const { db } = console;
+  const { clock, pass, open, change, readsAll } = await quietHub(console);
+  const told = await open();
+  await change(db, "old", 3_600);
+  await change(db, "young");
+  await readsAll(told);
+
+  clock.advance(59_999);
+  await pass();
+  assert.deepEqual(told(), [`id ${ALL}`]);
+  const kept = () => db.query(sql`select ids from watched_changes order by at`);
+  assert.deepEqual(await kept(), [{ ids: ["old"] }, { ids: ["young"] }]);
+  clock.advance(10_000);
+  await pass();
+  assert.deepEqual(told(), []);
+  assert.deepEqual(await kept(), [{ ids: ["young"] }]);
+});
+
+test("after a crash of the database, which forgets who watches, all are told to read anew", async () => {
+  await using console = await startConsole();
+  const { db } = console;
+  let isAway = false;
+  const shaky: Database = {
+    ...db,
+    query: (statement) => (isAway ? Promise.reject(new Error("away")) : db.query(statement)),
+  };
+  const { pass, open, change, readsAll } = await quietHub(console, shaky);
+  const told = await open();
+  await readsAll(told);
+
+  isAway = true;
+  await assert.rejects(pass(), /away/);
+  await db.query(sql`truncate watched_accounts, watched_changes`);
+  isAway = false;
+  await readsAll(told);
+  await change(db, "later");
+  await pass();
+
+  assert.deepEqual(told(), [`id ${key("later")}`]);
+});
+
+test("a look that fails for one who comes back is told to the others all the same", async () => {
+  await using console = await startConsole();
+  const { db } = console;
+  let isFailing = false;
+  const shaky: Database = {
+    ...db,
+    query: (statement) =>
+      isFailing && statement.text.includes("order by at")
+        ? Promise.reject(new Error("away"))
+        : db.query(statement),
+  };
+  const { pass, open, change, readsAll } = await quietHub(console, shaky);
+  const first = await open();
+  await readsAll(first);
+  const [standing] = await db.query<{ id: string }>(sql`
+    select pg_snapshot_xmin(pg_current_snapshot()) || '.' || ceil(extract(epoch from clock_timestamp()) * 1000) as id`);
+
+  await change(db, "K");
+  const back = await open(standing?.id);
+  isFailing = true;
+  await assert.rejects(pass(), /away/);
+  isFailing = false;
+  await pass();
+
+  assert.deepEqual(first(), [`id ${key("K")}`]);
+  await readsAll(back);
 });

@@ -8,6 +8,7 @@ import { eventsOf, writeEvents } from "./stream/events.ts";
 import {
   findChanges,
   forgetChanges,
+  KEPT_MS,
   type Look,
   lookAtChanges,
   OPERATOR,
@@ -22,17 +23,21 @@ type Stream = {
   watcher: Watcher;
   accountId: string;
   sink: StreamSink;
+  /** Since when its account is watched without a gap. */
+  since: number;
   /** Set while it waits for the first look that misses nothing: then it is told to read everything. */
   readyAfter: bigint | null;
+  /** While it waits: when it opened, or was last told to read everything. */
+  waitsSinceMs: number;
   /** Set while it has yet to hear what it missed since this transaction. */
   resumeFrom: string | null;
-  /** The look that it has heard of already. */
-  heardUntil: string | null;
 };
 
 /** Four batches a second at most. */
 const LOOK_MS = 250;
 const WATCH_AGAIN_MS = 10_000;
+/** A transaction of anybody on the database's server may run for hours; nobody waits for it this long. */
+const MAX_WAIT_MS = 5_000;
 const CHECK_SESSIONS_MS = 1_000;
 /** An event and no comment, which a browser shows to no page: this way one notices a service that hangs. */
 const BEAT_MS = 15_000;
@@ -54,26 +59,27 @@ type Deps = {
  */
 export function streamHub({ db, clock, operatorNews }: Deps) {
   const streams = new Set<Stream>();
-  let from: string | undefined;
+  /** The snapshot of the last look; null before the first, which only finds out where to begin. */
+  let seen: string | null = null;
+  /** A look of a while ago: what it saw is forgotten in time. */
+  let kept: { snapshot: string; sinceMs: number } | undefined;
   let last = {
     watchMs: -Infinity,
     checkMs: -Infinity,
+    lookMs: -Infinity,
     beatMs: clock.monotonicMs(),
   };
   let isClosed = false;
   async function pass(): Promise<number> {
     if (streams.size === 0) {
-      from = undefined;
-      last = { ...last, watchMs: -Infinity };
+      seen = null;
+      last = { ...last, watchMs: -Infinity, lookMs: -Infinity };
       return 0;
     }
     const now = clock.monotonicMs();
     if (now - last.watchMs >= WATCH_AGAIN_MS) {
-      await watchAccounts(
-        db,
-        [...streams].map(({ accountId }) => accountId),
-      );
-      await forgetChanges(db);
+      await watchAgain();
+      await forget();
       last.watchMs = now;
     }
     if (now - last.checkMs >= CHECK_SESSIONS_MS) {
@@ -81,12 +87,16 @@ export function streamHub({ db, clock, operatorNews }: Deps) {
       await tellOperators();
       last.checkMs = now;
     }
-    // The first look of all only finds out where to begin.
-    const look = await lookAtChanges(db, from ?? "9223372036854775807");
-    const isFirst = from === undefined;
-    from = look.until;
-    await resume(look);
-    tell(look, isFirst);
+    const look = await lookAtChanges(db, seen);
+    const lookMs = clock.monotonicMs();
+    // Another node may have forgotten what this one never saw.
+    if (lookMs - last.lookMs > RESUMABLE_MS) for (const stream of streams) stream.readyAfter ??= 0n;
+    const resumed = await resume(look);
+    tell(look, { except: resumed, nowMs: lookMs });
+    // Not before everybody heard of it: what failed on the way is looked at again.
+    seen = look.snapshot;
+    last.lookMs = lookMs;
+    kept ??= { snapshot: look.snapshot, sinceMs: lookMs };
     if (now - last.beatMs >= BEAT_MS) {
       for (const { sink } of streams) sink.write(BEAT);
       last.beatMs = now;
@@ -94,29 +104,54 @@ export function streamHub({ db, clock, operatorNews }: Deps) {
     return 0;
   }
 
-  /** Streams that came back hear what they missed, up to this look; the next goes on from there. */
-  async function resume(look: Look): Promise<void> {
+  /** Who watches is not logged: after a crash of the database it begins anew, and so do the streams. */
+  async function watchAgain(): Promise<void> {
+    const watched = await watchAccounts(
+      db,
+      [...streams].map(({ accountId }) => accountId),
+    );
+    for (const stream of streams) {
+      const since = watched.since.get(stream.accountId) ?? stream.since;
+      if (since <= stream.since) continue;
+      stream.since = since;
+      stream.readyAfter = BigInt(watched.from);
+      stream.resumeFrom = null;
+    }
+  }
+
+  async function forget(): Promise<void> {
+    if (!kept || clock.monotonicMs() - kept.sinceMs < KEPT_MS) return;
+    await forgetChanges(db, kept.snapshot);
+    kept = undefined;
+  }
+
+  /** Streams that came back hear what they missed; the next look may tell them some of it again. */
+  async function resume(look: Look): Promise<Set<Stream>> {
+    const resumed = new Set<Stream>();
     for (const stream of streams) {
       const { resumeFrom, accountId } = stream;
       if (resumeFrom === null) continue;
       stream.resumeFrom = null;
       // Of another database, or made up.
       if (BigInt(resumeFrom) > BigInt(look.until)) continue;
-      const changes = await findChanges(db, { accountId, from: resumeFrom, until: look.until });
+      const changes = await findChanges(db, { accountId, from: resumeFrom });
       stream.readyAfter = null;
-      stream.heardUntil = look.until;
+      resumed.add(stream);
       if (changes.length > 0) write(stream, writeEvents(eventsOf(changes), idOf(look)));
     }
+    return resumed;
   }
 
-  function tell(look: Look, isFirst: boolean): void {
-    const byAccount = Map.groupBy(isFirst ? [] : look.changes, ({ account_id }) => account_id);
-    const id = idOf(look);
+  function tell(look: Look, { except, nowMs }: { except: Set<Stream>; nowMs: number }): void {
+    const byAccount = Map.groupBy(look.changes, ({ account_id }) => account_id);
     for (const stream of streams) {
-      if (stream.heardUntil === look.until) continue;
-      if (stream.readyAfter !== null) {
-        if (BigInt(look.until) <= stream.readyAfter) continue;
-        stream.readyAfter = null;
+      if (except.has(stream)) continue;
+      const isReady = stream.readyAfter === null || BigInt(look.until) > stream.readyAfter;
+      // Without an id: who comes back with one has missed nothing before it.
+      const id = isReady ? idOf(look) : null;
+      if (stream.readyAfter !== null && (isReady || nowMs - stream.waitsSinceMs >= MAX_WAIT_MS)) {
+        if (isReady) stream.readyAfter = null;
+        stream.waitsSinceMs = nowMs;
         write(stream, writeEvents([{ type: "all" }], id));
         continue;
       }
@@ -166,8 +201,15 @@ export function streamHub({ db, clock, operatorNews }: Deps) {
     return (sink) => {
       if (isClosed) return sink.end();
       const resumeFrom = resumableFrom(sink.lastEventId, { since, nowMs: clock.now().getTime() });
-      const readyAfter = BigInt(watched.from);
-      const stream: Stream = { watcher, accountId, sink, readyAfter, resumeFrom, heardUntil: null };
+      const stream: Stream = {
+        watcher,
+        accountId,
+        sink,
+        since,
+        readyAfter: BigInt(watched.from),
+        waitsSinceMs: clock.monotonicMs(),
+        resumeFrom,
+      };
       sink.onClose(() => void streams.delete(stream));
       // Tells the browser how soon to come back when the connection is lost.
       sink.write("retry: 2000\n\n");
@@ -175,7 +217,16 @@ export function streamHub({ db, clock, operatorNews }: Deps) {
     };
   }
 
-  const loop: Loop = { name: "tell those who watch", idleMs: LOOK_MS, pass: () => pass() };
+  const loop: Loop = {
+    name: "tell those who watch",
+    idleMs: LOOK_MS,
+    pass: () =>
+      pass().catch((error: unknown) => {
+        // A database that fails may have lost who watches: the next pass finds out.
+        last.watchMs = -Infinity;
+        throw error;
+      }),
+  };
   return {
     open,
     loop,

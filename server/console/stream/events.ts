@@ -53,10 +53,10 @@ function otherEvents(kind: string, ids: readonly string[]): Event[] {
  * A batch as server-sent events. Only the last carries the id: a browser cut off amid a batch comes
  * back with the id before it, and hears all of it again.
  */
-export function writeEvents(events: readonly Event[], id: string): string {
+export function writeEvents(events: readonly Event[], id: string | null): string {
   return events
     .map((event, n) => {
-      const idLine = n === events.length - 1 ? `id: ${id}\n` : "";
+      const idLine = id !== null && n === events.length - 1 ? `id: ${id}\n` : "";
       return `${idLine}data: ${JSON.stringify(event)}\n\n`;
     })
     .join("");

@@ -11,13 +11,16 @@ export type Change = {
   is_charged: boolean;
 };
 
-/** Everything that transactions below `until` changed, and nothing they did can come later. */
-export type Look = { changes: Change[]; until: string; atMs: number };
+/**
+ * What its snapshot sees and the one before it did not: a transaction that runs on holds nobody up.
+ * Everything that transactions below `until` changed is seen, and nothing they did can come later.
+ */
+export type Look = { changes: Change[]; snapshot: string; until: string; atMs: number };
 
 /** A watch lapses by itself when its node dies. */
 const WATCH_SECONDS = 30;
-/** How long changes are kept for those who come back. */
-const KEPT_SECONDS = 60;
+/** How long changes are kept once they are seen: for those who come back, and for nodes that hang. */
+export const KEPT_MS = 60_000;
 /** Who comes back within this time has missed nothing that is not kept. */
 export const RESUMABLE_MS = 45_000;
 
@@ -43,34 +46,40 @@ export async function watchAccounts(
   };
 }
 
-/** What changed since the look that ended at `from`, in any account that is watched. */
-export async function lookAtChanges(db: Queryable, from: string): Promise<Look> {
-  const rows = await db.query<Partial<Change> & { until: string; at: Date }>(sql`
+/** What changed since the look with the snapshot `seen`, in any account that is watched. */
+export async function lookAtChanges(db: Queryable, seen: string | null): Promise<Look> {
+  const rows = await db.query<Partial<Change> & Omit<Look, "changes" | "atMs"> & { at: Date }>(sql`
     with here as (
-      select pg_snapshot_xmin(pg_current_snapshot()) as until, clock_timestamp() as at
+      select pg_current_snapshot() as snapshot, clock_timestamp() as at
     )
-    select h.until::text as until, h.at, c.account_id, c.kind, c.ids, c.versions, c.is_charged
+    select h.snapshot::text as snapshot, pg_snapshot_xmin(h.snapshot)::text as until, h.at, c.account_id,
+           c.kind, c.ids, c.versions, c.is_charged
       from here h
-      left join watched_changes c on c.xid >= ${from}::text::xid8 and c.xid < h.until`);
+      left join watched_changes c
+        on c.xid >= pg_snapshot_xmin(${seen}::pg_snapshot)
+       and not pg_visible_in_snapshot(c.xid, ${seen}::pg_snapshot)`);
   const [first] = rows;
   if (!first) throw new Error("A look at changes found nothing at all.");
   const changes = rows.filter((row): row is Change & typeof row => row.account_id !== null);
-  return { changes, until: first.until, atMs: first.at.getTime() };
+  return { changes, snapshot: first.snapshot, until: first.until, atMs: first.at.getTime() };
 }
 
-/** Of one account, between two looks: for a stream that comes back. */
+/** Of one account, since the look that ended at `from`: for a stream that comes back. */
 export function findChanges(
   db: Queryable,
-  { accountId, from, until }: { accountId: string; from: string; until: string },
+  { accountId, from }: { accountId: string; from: string },
 ): Promise<Change[]> {
   return db.query<Change>(sql`
     select account_id, kind, ids, versions, is_charged
       from watched_changes
-     where xid >= ${from}::text::xid8 and xid < ${until}::text::xid8 and account_id = ${accountId}
+     where xid >= ${from}::text::xid8 and account_id = ${accountId}
      order by at`);
 }
 
-export async function forgetChanges(db: Queryable): Promise<void> {
+/** Those that a look saw `KEPT_MS` ago. What a long transaction wrote is old when it is first seen. */
+export async function forgetChanges(db: Queryable, seen: string): Promise<void> {
   await db.query(sql`
-    delete from watched_changes where at < clock_timestamp() - make_interval(secs => ${KEPT_SECONDS})`);
+    delete from watched_changes
+     where at < clock_timestamp() - make_interval(secs => ${KEPT_MS / 1000})
+       and pg_visible_in_snapshot(xid, ${seen}::pg_snapshot)`);
 }
