@@ -2,8 +2,8 @@ import { sql, type Transaction } from "#platform";
 
 /**
  * Takes the locks that order everything about these accounts' money and keys, by id, so that nobody
- * deadlocks. First of all locks, everywhere: accounts, then queue rows, then messages. Answers how
- * many of the accounts there are.
+ * deadlocks. First of all locks, everywhere: accounts, then queue rows, then messages; only the role
+ * of the person who asks is held before. Answers how many of the accounts there are.
  */
 export async function lockAccounts(
   tx: Transaction,

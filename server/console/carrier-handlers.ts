@@ -3,7 +3,7 @@ import { describeSmppSettings, passwordFault, readSmppSettings } from "#carriers
 import type { Carrier, Detail } from "#contract";
 import { Problem } from "#http";
 import { measureQueue } from "#messages";
-import { type Clock, type Database, isId, type SecretBox } from "#platform";
+import { type Clock, type Database, isId, type SecretBox, within } from "#platform";
 import {
   type CarrierRow,
   changeCarrier,
@@ -34,12 +34,12 @@ export function carrierHandlers(deps: Deps) {
       return { data: await presentCarriers(db, carriers), parkedReceipts: parked.count };
     },
 
-    async updateCarrier({ params: { carrierId }, body, actor, problem }) {
+    async updateCarrier({ params: { carrierId }, body, actor, problem, holdAccess }) {
       const carrier = await requireCarrier(db, carrierId);
       const { version, password } = body;
       const merged = body.settings && mergeSettings(carrier, body.settings, secrets);
       refuseFields({ password: judgePassword(carrier, password, merged) }, merged?.faults);
-      const isChanged = await changeCarrier(db, {
+      const change = {
         carrierId,
         version,
         ...(merged ? { settings: merged.settings } : {}),
@@ -47,6 +47,10 @@ export function carrierHandlers(deps: Deps) {
         secrets,
         actor,
         now: clock.now(),
+      };
+      const isChanged = await db.transaction(async (tx) => {
+        await holdAccess(tx);
+        return changeCarrier(within(tx), change);
       });
       if (!isChanged) throw problem("VERSION_CONFLICT");
       return presentCarrier(db, carrierId);

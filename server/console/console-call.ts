@@ -11,6 +11,7 @@ import type {
 } from "#contract";
 import type { RemoteActor } from "#accounts";
 import type { Problem } from "#http";
+import type { Transaction } from "#platform";
 import type { StreamSink } from "./stream/event-stream.ts";
 
 /** Who is signed in. */
@@ -36,6 +37,11 @@ export type ConsoleCall<O extends ConsoleOperation> = {
   person: PersonOf<O>;
   /** The account of the path, and the person's role in it. */
   account: AccountOf<O>;
+  /**
+   * First in a transaction that gives out what outlasts the role. Who locks all members does so
+   * before, and everybody locks accounts after: else a deadlock.
+   */
+  holdAccess: (tx: Transaction) => Promise<void>;
   actor: RemoteActor;
   params: ParamsOf<O>;
   query: QueryOf<O>;

@@ -46,7 +46,9 @@ export function keyHandlers({ db, clock, pager }: { db: Database; clock: Clock; 
       };
     },
 
-    async createKey({ account: { accountId }, person, body, actor, idempotencyKey, problem }) {
+    async createKey(call) {
+      const { account, person, body, actor, idempotencyKey, problem, holdAccess } = call;
+      const { accountId } = account;
       const now = clock.now();
       const days = body.expiresInDays ?? null;
       const expiresAt = days === null ? null : new Date(now.getTime() + days * DAY_MS);
@@ -57,6 +59,7 @@ export function keyHandlers({ db, clock, pager }: { db: Database; clock: Clock; 
         scopes: body.scopes.length === 0 ? ["Choose at least one scope."] : [],
       });
       const created = await db.transaction(async (tx) => {
+        await holdAccess(tx);
         const form = { userId: person.userId, key: idempotencyKey, operation: "createKey", now };
         if (!(await takeFormKey(tx, form)).isFirst) throw problem("KEY_ALREADY_CREATED");
         const made = await createKey(within(tx), wish);

@@ -14,7 +14,7 @@ import type { ConsoleHandlers, CsvAnswer } from "./console-call.ts";
 import { fieldDetails, nulFaults } from "./field-problems.ts";
 import { messagesCsv } from "./messages-csv.ts";
 import type { Pager } from "./paging.ts";
-import { roleDenied } from "./serve-console-operations.ts";
+import { roleDenied } from "./access.ts";
 import { type Account, showMessages } from "./show-messages.ts";
 
 type Deps = {

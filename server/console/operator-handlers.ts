@@ -45,10 +45,11 @@ export function operatorHandlers({ db, clock, pager, secrets, publicUrl }: Deps)
       return { data: await presentAccounts(db, rows), ...cursors };
     },
 
-    async createAccount({ body, person, actor, idempotencyKey, problem }) {
+    async createAccount({ body, person, actor, idempotencyKey, problem, holdAccess }) {
       const now = clock.now();
       refuseFields({ name: judgeName(body.name) });
       const made = await db.transaction(async (tx) => {
+        await holdAccess(tx);
         const form = {
           userId: person.userId,
           key: idempotencyKey,
@@ -68,10 +69,11 @@ export function operatorHandlers({ db, clock, pager, secrets, publicUrl }: Deps)
       };
     },
 
-    async makeOwnerLink({ params: { accountId }, actor, problem }) {
+    async makeOwnerLink({ params: { accountId }, actor, problem, holdAccess }) {
       const now = clock.now();
       return db.transaction(async (tx) => {
-        // First: it waits for whoever is joining by one of them, and then there is an owner.
+        await holdAccess(tx);
+        // Before it is asked who owns it: it waits for whoever is joining by one of them, and then there is an owner.
         await withdrawOwnerLinks(tx, { accountId, now });
         const [account] = await presentAccounts(tx, await findAccounts(tx, [accountId]));
         if (!account) throw problem("ACCOUNT_NOT_FOUND");
@@ -83,21 +85,18 @@ export function operatorHandlers({ db, clock, pager, secrets, publicUrl }: Deps)
       });
     },
 
-    async bookCredits({ params: { accountId }, body, actor, problem }) {
+    async bookCredits({ params: { accountId }, body, actor, problem, holdAccess }) {
       const { kind, amount, note, reference } = body;
       refuseFields({
         amount: judgeAmount(kind, amount),
         note: nulFaults("note", note),
         reference: nulFaults("reference", reference),
       });
-      const booked = await bookCredits(db, {
-        accountId,
-        kind,
-        amount,
-        note,
-        reference,
-        actor,
-        now: clock.now(),
+      const now = clock.now();
+      const booked = await db.transaction(async (tx) => {
+        await holdAccess(tx);
+        const booking = { accountId, kind, amount, note, reference, actor, now };
+        return bookCredits(within(tx), booking);
       });
       switch (booked.outcome) {
         case "account_unknown":
@@ -139,11 +138,15 @@ export function operatorHandlers({ db, clock, pager, secrets, publicUrl }: Deps)
       return { data, ...cursors };
     },
 
-    async makeResetLink({ params: { userId }, body, actor, problem }) {
+    async makeResetLink({ params: { userId }, body, actor, problem, holdAccess }) {
       const now = clock.now();
       if (!(await findUser(db, userId))) throw problem("USER_NOT_FOUND");
       const dropsSecondFactor = body.dropSecondFactor ?? false;
-      const made = await makeResetLink(db, { userId, dropsSecondFactor, publicUrl, actor, now });
+      const made = await db.transaction(async (tx) => {
+        await holdAccess(tx);
+        const wish = { userId, dropsSecondFactor, publicUrl, actor, now };
+        return makeResetLink(within(tx), wish);
+      });
       return { link: made.link, expiresAt: made.expiresAt.toISOString() };
     },
 

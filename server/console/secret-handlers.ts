@@ -4,7 +4,7 @@ import {
   rotateSigningSecret,
   type SigningSecrets,
 } from "#accounts";
-import type { Clock, Database, SecretBox } from "#platform";
+import { type Clock, type Database, type SecretBox, within } from "#platform";
 import type { ConsoleHandlers } from "./console-call.ts";
 
 type Deps = { db: Database; clock: Clock; secrets: SecretBox };
@@ -22,17 +22,23 @@ export function secretHandlers({ db, clock, secrets }: Deps) {
       };
     },
 
-    async revealSigningSecret({ account: { accountId }, actor, problem }) {
+    async revealSigningSecret({ account: { accountId }, actor, problem, holdAccess }) {
       const wish = { accountId, actor, now: clock.now(), secrets };
-      const revealed = await revealSigningSecret(db, wish);
+      const revealed = await db.transaction(async (tx) => {
+        await holdAccess(tx);
+        return revealSigningSecret(within(tx), wish);
+      });
       if (!revealed) throw problem("ACCOUNT_NOT_FOUND");
       return presentSecrets(revealed);
     },
 
-    async rotateSigningSecret({ account: { accountId }, body, actor, problem }) {
+    async rotateSigningSecret({ account: { accountId }, body, actor, problem, holdAccess }) {
       const { overlapHours, dropPrevious: dropsPrevious = false } = body;
-      const change = { accountId, actor, now: clock.now(), secrets };
-      const rotated = await rotateSigningSecret(db, { ...change, overlapHours, dropsPrevious });
+      const wish = { accountId, actor, now: clock.now(), secrets, overlapHours, dropsPrevious };
+      const rotated = await db.transaction(async (tx) => {
+        await holdAccess(tx);
+        return rotateSigningSecret(within(tx), wish);
+      });
       switch (rotated.outcome) {
         case "rotated":
           return presentSecrets(rotated.secrets);

@@ -1,12 +1,6 @@
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import {
-  type Access,
-  type ConsoleOperation,
-  consoleOperations,
-  type MemberRole,
-  memberRoles,
-} from "#contract";
+import { type ConsoleOperation, consoleOperations } from "#contract";
 import { bodyAndQueryCheck, Problem, type Refinement } from "#http";
 import {
   type Clock,
@@ -16,7 +10,9 @@ import {
   type Metrics,
   NIL_ID,
   severityOf,
+  type Transaction,
 } from "#platform";
+import { type Admission, holdAccess, requireAccess } from "./access.ts";
 import type {
   ConsoleCall,
   ConsoleHandlers,
@@ -49,7 +45,6 @@ export const PROOF_MS = 10 * 60_000;
 
 type Enter = ReturnType<typeof gatePerPerson>;
 type Serving = ServeConsoleOptions & { enter: Enter; enterExport: Enter };
-type Admission = { person: Person | undefined; role: MemberRole | undefined };
 type Admitted = FastifyRequest & { consoleAdmission?: Admission };
 type AnyCall = ConsoleCall<ConsoleOperation>;
 
@@ -88,7 +83,8 @@ function serve(
     const { body: given, query } = checkShape(request);
     const admission = request.consoleAdmission as Admission;
     if (operation.proof) requireProof(admission.person, options.clock.now());
-    const call = callOf(request, reply, admission, { body: given, query });
+    const { access } = operation;
+    const call = callOf(request, reply, { ...admission, access }, { body: given, query });
     const answer = await handler(call).catch(asProblem);
     return type === "text/csv" ? openFile(request, answer as CsvAnswer, options) : answer;
   }
@@ -170,28 +166,6 @@ function personOf(session: FoundSession): Person {
   };
 }
 
-function requireAccess(access: Access, { person, role }: Admission): void {
-  if (access === "public" || access === "setup") return;
-  if (!person) throw new Problem("SESSION_REQUIRED");
-  if (access === "pending") return;
-  if (person.isPending) throw new Problem("SECOND_FACTOR_REQUIRED");
-  if (access === "user") return;
-  if (access === "operator") {
-    // To anybody else these operations do not exist.
-    if (!person.isOperator) throw new Problem("ROUTE_NOT_FOUND");
-    return;
-  }
-  if (!role) throw new Problem("ACCOUNT_NOT_FOUND");
-  if (memberRoles.indexOf(role) < memberRoles.indexOf(access)) throw roleDenied(access);
-}
-
-export function roleDenied(needed: MemberRole): Problem {
-  const who = needed === "owner" ? "An owner" : "A developer or an owner";
-  return new Problem("ROLE_DENIED", [
-    { field: null, code: "FIELD_INVALID", message: `${who} of the account may do this.` },
-  ]);
-}
-
 function requireProof(person: Person | undefined, now: Date): void {
   if (!person || now.getTime() - person.provenAt.getTime() > PROOF_MS)
     throw new Problem("PROOF_REQUIRED");
@@ -200,7 +174,7 @@ function requireProof(person: Person | undefined, now: Date): void {
 function callOf(
   request: FastifyRequest,
   reply: FastifyReply,
-  { person, role }: Admission,
+  { person, role, access }: Admission & Pick<ConsoleOperation, "access">,
   { body, query }: { body: unknown; query: unknown },
 ): AnyCall {
   const { accountId } = request.params as { accountId?: string };
@@ -208,6 +182,7 @@ function callOf(
   return {
     person,
     account: role && accountId !== undefined ? { accountId, role } : undefined,
+    holdAccess: (tx: Transaction) => holdAccess(tx, access, { person, accountId }),
     actor: { name: person ? `user:${person.userId}` : "system", address, requestId: request.id },
     params: knownIds(request.params as Record<string, string>),
     query: query ?? {},

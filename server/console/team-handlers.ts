@@ -12,12 +12,11 @@ import { insertLink, type LinkRow, listInvitations, withdrawInvitation } from ".
 import {
   changeRole,
   listMembers,
-  lockRole,
+  lockMembers,
   type MemberChange,
   type MemberRow,
   removeMember,
 } from "./members.ts";
-import { roleDenied } from "./serve-console-operations.ts";
 import type { SessionCookie } from "./sign-in/session-cookie.ts";
 import { endSessionsOf } from "./sign-in/sessions.ts";
 
@@ -63,12 +62,14 @@ export function teamHandlers({ db, clock, publicUrl, cookie }: Deps) {
     },
 
     async changeRole(call) {
-      const { account, params, person, body, actor, problem, header } = call;
+      const { account, params, person, body, actor, problem, header, holdAccess } = call;
       const now = clock.now();
       const [{ accountId }, { userId }, { role, version }] = [account, params, body];
       const isOwn = userId === person.userId;
       const issued = cookie.issue();
       await db.transaction(async (tx) => {
+        await lockMembers(tx, accountId);
+        await holdAccess(tx);
         const changed = await changeRole(tx, { accountId, userId, role, version, now });
         const { before, withdrawnInvitations } = refuseUnchanged(changed);
         // Their pages show what the old role may see: every session of theirs ends with it, and of
@@ -85,9 +86,12 @@ export function teamHandlers({ db, clock, publicUrl, cookie }: Deps) {
       return presentMember(row, person.userId);
     },
 
-    async removeMember({ account: { accountId }, params: { userId }, person, actor }) {
+    async removeMember({ account, params: { userId }, person, actor, holdAccess }) {
       const now = clock.now();
+      const { accountId } = account;
       await db.transaction(async (tx) => {
+        await lockMembers(tx, accountId);
+        await holdAccess(tx);
         const details = leavingOf(await removeMember(tx, { accountId, userId, now }));
         const except = userId === person.userId ? person.sessionId : null;
         await endSessionsOf(tx, userId, { except });
@@ -124,16 +128,15 @@ export function teamHandlers({ db, clock, publicUrl, cookie }: Deps) {
       actor,
       idempotencyKey,
       problem,
+      holdAccess,
     }) {
       const forWhom = name?.trim() || null;
       if (forWhom !== null) refuseFields({ forWhom: judgeName(forWhom) });
       const now = clock.now();
       const made = await db.transaction(async (tx) => {
+        await holdAccess(tx);
         const form = { userId: person.userId, key: idempotencyKey, operation: "invite", now };
         if (!(await takeFormKey(tx, form)).isFirst) throw problem("LINK_ALREADY_MADE");
-        // Held until the link is there, so that whoever takes the role away sees and withdraws it.
-        const held = await lockRole(tx, { accountId, userId: person.userId });
-        if (held !== "owner") throw roleDenied("owner");
         const wish = {
           kind: "invitation",
           createdBy: actor.name,

@@ -71,6 +71,13 @@ export async function lockUser(tx: Transaction, userId: string): Promise<UserRow
   return user;
 }
 
+/** Whether the user is an operator, which stays so until the transaction ends. */
+export async function lockOperator(tx: Transaction, userId: string): Promise<boolean> {
+  const [user] = await tx.query<{ is_operator: boolean }>(sql`
+    select is_operator from users where user_id = ${userId} for share`);
+  return user?.is_operator ?? false;
+}
+
 export type NewUser = {
   email: string;
   name: string;

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { type ConsoleOperation, consoleOperations, memberRoles } from "#contract";
 import { sql } from "#platform";
 import { PASSWORD, type Person, startConsole, type TestConsole } from "../support/console.ts";
+import { held, somebodyWaits } from "../support/locks.ts";
 
 /** Last, because they end what the other calls need. */
 const ENDINGS = ["leaveAccount", "signOut"];
@@ -51,11 +52,15 @@ async function call(
   const filled = path
     .replace("{accountId}", console.accountId)
     .replaceAll(/\{\w+\}/g, "019a85c2-5b00-7abc-8def-0123456789ab");
-  const { examples = [{}] } = (body ?? {}) as { examples?: unknown[] };
-  const answer = await person.call(method, filled, body && examples[0]);
+  const answer = await person.call(method, filled, exampleOf(body));
   assert.notEqual(answer.statusCode, 500, `${method} ${path}: ${answer.body}`);
   const code = answer.statusCode >= 400 ? answer.json().error.code : "";
   return GATES.has(code) ? `${answer.statusCode} ${code}` : "passes";
+}
+
+function exampleOf(body: ConsoleOperation["body"]): unknown {
+  const { examples = [{}] } = (body ?? {}) as { examples?: unknown[] };
+  return body && examples[0];
 }
 
 async function personas(console: TestConsole): Promise<Record<Persona, Person>> {
@@ -87,6 +92,41 @@ test("every operation is open to exactly those whom the contract names", async (
       assert.equal(found, expected(operation, persona), `${name} as ${persona}`);
     }
   }
+});
+
+test("who loses the role while they are served is given nothing that outlasts it", async () => {
+  await using console = await startConsole();
+  const { db, accountId } = console;
+  await console.member("owner", { isOperator: true });
+  const person = await console.member("owner", { isOperator: true });
+  const { userId } = person;
+  const [carrier] = await db.query<{ id: string }>(sql`select carrier_id as id from carriers`);
+  const giving = declared.filter(([name, { access, proof }]) =>
+    access === "user" ? false : proof || name === "removeMember",
+  );
+  assert.ok(giving.length >= 11);
+  const audited = () => db.query(sql`select action from audit_log`);
+  const before = await audited();
+
+  for (const [name, { method, path, body, access }] of giving) {
+    const filled = path
+      .replace("{accountId}", accountId)
+      .replace("{userId}", userId)
+      .replace("{carrierId}", carrier?.id ?? "");
+    const given = name === "updateCarrier" ? { version: 1, password: "x" } : exampleOf(body);
+    const { asked } = await held(db, async (tx) => {
+      await tx.query(sql`update memberships set role = 'viewer' where user_id = ${userId}`);
+      await tx.query(sql`update users set is_operator = false where user_id = ${userId}`);
+      const call = person.call(method, filled, given);
+      await Promise.race([call, somebodyWaits(db)]);
+      return { asked: call };
+    });
+    const refusal = access === "operator" ? "ROUTE_NOT_FOUND" : "ROLE_DENIED";
+    assert.equal((await asked).json().error?.code, refusal, name);
+    await db.query(sql`update memberships set role = 'owner' where user_id = ${userId}`);
+    await db.query(sql`update users set is_operator = true where user_id = ${userId}`);
+  }
+  assert.deepEqual(await audited(), before);
 });
 
 test("an answer that is refused says the same whether or not the thing asked for exists", async () => {
