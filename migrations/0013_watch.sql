@@ -31,8 +31,12 @@ create function is_watched(account uuid) returns boolean language sql stable
 -- Every change of a key, member, credit or setting has its row in the audit log: that row tells.
 create function tell_watchers_of_audit() returns trigger language plpgsql as $$
 declare
-  operator constant uuid := '00000000-0000-0000-0000-000000000000';
-  subject  constant text := split_part(new.action, '.', 1);
+  operator  constant uuid := '00000000-0000-0000-0000-000000000000';
+  subject   constant text := split_part(new.action, '.', 1);
+  -- What the lists of accounts and of users show. When somebody was last seen is told by nothing.
+  is_listed constant boolean := subject in ('account', 'credits', 'setup', 'member')
+    or new.action in ('user.created', 'user.changed', 'user.operator_changed', 'user.password_reset',
+                      'user.second_factor_switched_on', 'user.second_factor_switched_off');
 begin
   if new.account_id is not null and subject in ('key', 'member', 'credits', 'account', 'secret') and is_watched(new.account_id) then
     insert into watched_changes (account_id, kind, ids, is_charged)
@@ -42,7 +46,7 @@ begin
   if is_watched(operator) then
     insert into watched_changes (account_id, kind)
     select operator, k.kind
-      from unnest(array['audit', case when subject in ('account', 'credits', 'setup') then 'accounts'
+      from unnest(array['audit', case when is_listed then 'accounts'
                                       when subject = 'carrier' then 'carriers'
                                       when subject in ('route', 'price') then 'routing' end]) as k (kind)
      where k.kind is not null;

@@ -214,6 +214,11 @@ test("the operator's stream tells of accounts, routes and the audit log", async 
   assert.ok(told.some(({ type }) => type === "audit"));
   await operator.post("/console/operator/accounts", { name: "Other" });
   await stream.until(({ type }) => type === "accounts");
+  // People are listed with their accounts, names and second factors.
+  await owner.call("PATCH", "/console/me", { name: "Ada King", version: 1 });
+  await stream.until(({ type }) => type === "accounts");
+  await owner.post(`/console/accounts/${console.accountId}/leave`);
+  await stream.until(({ type }) => type === "accounts");
   const refused = await openStream(path, { cookie: owner.cookie });
   assert.equal(refused.status, 404);
 });
