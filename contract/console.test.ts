@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { TSchema } from "typebox";
 import Schema from "typebox/schema";
-import { consoleOperations, type ConsoleOperation, errors } from "./index.ts";
+import {
+  consoleOperations,
+  type ConsoleOperation,
+  errors,
+  type Operation,
+  operations,
+  webhookBodies,
+} from "./index.ts";
 
 const declared = Object.entries<ConsoleOperation>(consoleOperations);
 
@@ -44,15 +52,18 @@ test("every body refuses unknown fields", () => {
   }
 });
 
-test("every example is what its schema says", () => {
-  for (const [name, { body, success }] of declared) {
-    for (const schema of [body, success.body].filter((each) => each !== undefined)) {
-      for (const example of (schema as { examples?: unknown[] }).examples ?? []) {
-        const compiled = Schema.Compile(schema);
-        assert.ok(compiled.Check(example), `${name}: ${JSON.stringify(compiled.Errors(example))}`);
-      }
+test("every example is what its schema says, also of the API and of webhooks", () => {
+  const check = (name: string, schema: TSchema | undefined) => {
+    for (const example of (schema as { examples?: unknown[] } | undefined)?.examples ?? []) {
+      const compiled = Schema.Compile(schema as TSchema);
+      assert.ok(compiled.Check(example), `${name}: ${JSON.stringify(compiled.Errors(example))}`);
     }
+  };
+  for (const [name, { body, success }] of [...declared, ...Object.entries<Operation>(operations)]) {
+    check(name, body);
+    check(name, success.body);
   }
+  for (const [name, body] of Object.entries(webhookBodies)) check(name, body);
 });
 
 test("every error that an operation declares is in the list of errors", () => {
