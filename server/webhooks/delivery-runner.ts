@@ -1,3 +1,4 @@
+import { eventId } from "#messages";
 import type { Clock, Log, Tracer } from "#platform";
 import type { Ahead } from "./ahead.ts";
 import { conclude } from "./conclude.ts";
@@ -9,6 +10,7 @@ import { judgeUrl } from "./egress/judge-url.ts";
 import type { EgressPolicy } from "./egress/policy.ts";
 import type { Place } from "./lane.ts";
 import type { Grant, Kind, Lanes } from "./lanes.ts";
+import { outcomeClass } from "./outcome.ts";
 import type { Attempt, Poster } from "./post.ts";
 import { type AttemptRecorder, idsOf, type Recorded } from "./record-attempts.ts";
 
@@ -122,14 +124,26 @@ export function deliveryRunner(deps: Deps): DeliveryRunner {
     const concluded = conclude(delivery, attempt, { now, health, random: deps.random() });
     metrics.attempted(attempt, concluded.next === "ended" ? concluded.ended : null);
     deps.tracer?.step(delivery.messageId, attemptSpan(delivery, attempt, clock.now()));
-    tell(delivery, attempt, concluded);
+    tell({ delivery, outcome: attempt.outcome, concluded, place });
     // Where the lane may not go on by itself, the slot is for those that wait for a grant.
     if (!beginNext(hostKey)) deps.onRoom();
     await recorder.record(concluded);
   }
 
-  function tell(delivery: ClaimedDelivery, { outcome }: Attempt, concluded: Recorded): void {
-    const fields = { ...idsOf(delivery), accountId: delivery.accountId, outcome };
+  type Told = Pick<Attempt, "outcome"> &
+    Pick<Begun, "delivery" | "place"> & { concluded: Recorded };
+
+  function tell({ delivery, outcome, concluded, place }: Told): void {
+    const { messageId, sequence, accountId } = delivery;
+    const fields = {
+      eventId: eventId(messageId, sequence),
+      ...idsOf(delivery),
+      accountId,
+      // No more of its address: paths and queries hold secrets.
+      host: place.hostname,
+      class: outcomeClass(outcome),
+      outcome,
+    };
     if (outcome.kind === "our_fault")
       log.error(fields, "a webhook could not be tried by a fault of ours");
     else if (concluded.next === "ended" && concluded.ended === "exhausted")

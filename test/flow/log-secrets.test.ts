@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { after, before, test } from "node:test";
 import { findSigningSecrets } from "#accounts";
 import { type Smsc, startSmsc } from "#carriers";
+import { eventId } from "#messages";
 import { createLog, rawSql, type SecretBox, secretBox, sql, systemClock } from "#platform";
 import { addCarrier } from "#sending";
 import { PASSWORD, startConsole } from "../support/console.ts";
@@ -18,6 +19,7 @@ const OTHER_NUMBERS = ["4915112340001", "4915112340002", "4915112340008", "49151
 const CARRIER_PASSWORD = "hush4321";
 const TOKEN = randomBytes(8).toString("hex");
 
+const GIVEN_UP = "a webhook was given up after its last attempt";
 const lines: string[] = [];
 const log = createLog("debug", { write: (line: string) => void lines.push(line) });
 const secrets = new Map<string, string>();
@@ -67,13 +69,33 @@ test("a refusal is found in the log by the request id of its answer", async () =
   assert.partialDeepStrictEqual(found, [{ code: "VALIDATION_FAILED", path: "/v1/messages" }]);
 });
 
+test("a webhook that was given up is told with its event, its host and the class of its failure", () => {
+  const told = JSON.parse(lines.find((line) => line.includes(GIVEN_UP)) ?? "{}");
+
+  assert.equal(told.eventId, eventId(told.messageId, told.sequence));
+  assert.deepEqual([told.host, told.class], ["127.0.0.1", "http_500"]);
+});
+
 async function sendGood(receiverUrl: string): Promise<void> {
   const callbackUrl = `${receiverUrl}?token=${TOKEN}`;
   for (const recipient of [NUMBER, ...OTHER_NUMBERS.slice(0, 3)]) {
     const { messageId } = await world.send({ recipient, text: TEXT, callbackUrl });
     await world.reached(messageId, "DELIVERED", "UNDELIVERED", "FAILED");
   }
-  await world.send({ recipient: NUMBER, text: TEXT, callbackUrl: `${receiverUrl}/bad` });
+  const { messageId } = await world.send({
+    recipient: NUMBER,
+    text: TEXT,
+    callbackUrl: `${receiverUrl}/bad/${TOKEN}?token=${TOKEN}`,
+  });
+  await eventually("an attempt failed", async () => {
+    const hurried = await world.api.db.query(sql`
+      update webhook_deliveries
+         set step = 6, next_at = clock_timestamp()
+       where message_id = ${messageId} and step = 1
+      returning message_id`);
+    return hurried.length > 0;
+  });
+  await eventually("it is given up", async () => lines.some((line) => line.includes(GIVEN_UP)));
   await world.send({ recipient: NUMBER, text: TEXT, callbackUrl: "http://127.0.0.1:4/closed" });
 }
 
