@@ -21,6 +21,8 @@ type Hostile = {
   receive: (socket: Socket) => void;
   /** The class expected; null where the receiver's 2xx counts all the same. */
   expected: string | null;
+  /** The day that the words must name. */
+  day?: { words: string; date: Date };
   tls?: TlsOptions;
 };
 
@@ -219,12 +221,14 @@ const hostiles: Hostile[] = [
     name: "has an expired certificate",
     receive: answering(write(OK)),
     tls: authority.issue({ names: ["localhost"], ...lastWeek }),
+    day: { words: "CERT_HAS_EXPIRED: valid until ", date: lastWeek.notAfter },
     expected: "tls_certificate_expired",
   },
   {
     name: "has a certificate of next week",
     receive: answering(write(OK)),
     tls: authority.issue({ names: ["localhost"], ...nextWeek }),
+    day: { words: "CERT_NOT_YET_VALID: valid from ", date: nextWeek.notBefore },
     expected: "tls_certificate_expired",
   },
   {
@@ -325,11 +329,16 @@ test(
     clock.advance(DEADLINE_MS - connectBudgets.tlsMs);
 
     for (const { hostile, attempt } of attacks) {
-      const { name, expected } = hostile;
+      const { name, expected, day } = hostile;
       await context.test(`a receiver that ${name}: ${expected ?? "delivered"}`, async () => {
         const { outcome, answer } = await attempt;
         assert.equal(outcomeClass(outcome), expected, JSON.stringify(outcome));
         assert.ok((answer?.body.length ?? 0) <= 2_048);
+        if (day && outcome.kind === "failed") {
+          assert.ok(outcome.detail.startsWith(day.words), outcome.detail);
+          const told = new Date(outcome.detail.slice(day.words.length));
+          assert.equal(told.toDateString(), day.date.toDateString());
+        }
       });
     }
     assert.equal(sender.connections().busy, 0);

@@ -1,3 +1,4 @@
+import type { X509Certificate } from "node:crypto";
 import { codeOf } from "#platform";
 
 /**
@@ -74,9 +75,16 @@ const connectClasses: Record<string, FailureClass> = {
   EAFNOSUPPORT: "connect_unreachable",
 };
 
-export function tlsFailure(error: unknown): Failure {
+export function tlsFailure(error: unknown, certificate?: X509Certificate): Failure {
   const code = codeOf(error);
-  return failed(tlsClasses[code] ?? "tls_failed", code);
+  return failed(tlsClasses[code] ?? "tls_failed", `${code}${validityOf(code, certificate)}`);
+}
+
+/** Of the receiver's own certificate; where that is in order, another of its chain is not. */
+function validityOf(code: string, certificate: X509Certificate | undefined): string {
+  if (certificate && code === "CERT_HAS_EXPIRED") return `: valid until ${certificate.validTo}`;
+  if (certificate && code === "CERT_NOT_YET_VALID") return `: valid from ${certificate.validFrom}`;
+  return "";
 }
 
 const tlsClasses: Record<string, FailureClass> = {

@@ -1,3 +1,4 @@
+import type { X509Certificate } from "node:crypto";
 import { isIP, type Socket } from "node:net";
 import { connect, type SecureContext } from "node:tls";
 import type { Clock } from "#platform";
@@ -30,7 +31,10 @@ export function secure(
     };
     const cancel = clock.timer(budgetMs, () => end(failed("tls_timeout", hostname)));
     const onClose = (): void => end(failed("tls_failed", "closed during the handshake"));
-    const onError = (error: Error): void => end(tlsFailure(error));
+    const onError = (error: Error): void => end(tlsFailure(error, certificate));
+    // One that is refused is gone by the time that the error is told.
+    let certificate: X509Certificate | undefined;
+    socket.prependOnceListener("secure", () => (certificate = socket.getPeerX509Certificate()));
 
     socket.once("secureConnect", () => {
       cancel();
