@@ -114,10 +114,13 @@ export function deliveryRunner(deps: Deps): DeliveryRunner {
     });
     const { outcome, timings } = made;
     lanes.end({ hostKey, kind, place, outcome, durationMs: timings.totalMs });
-    await settle(delivery, made);
+    await settle({ delivery, place }, made);
   }
 
-  async function settle(delivery: ClaimedDelivery, attempt: Attempt): Promise<void> {
+  async function settle(
+    { delivery, place }: Pick<Begun, "delivery" | "place">,
+    attempt: Attempt,
+  ): Promise<void> {
     const { hostKey } = delivery;
     const health = lanes.healthOf(hostKey);
     const now = databaseNow(delivery, clock);
