@@ -7,12 +7,12 @@ const body = (details: object[]) => ({
 });
 
 test("an answer of the API keeps its code, words, request id and wait", () => {
-  const failure = readFailure(429, new Headers({ "retry-after": "7" }), {
-    error: { code: "RATE_LIMITED", message: "Too many.", details: [], requestId: "r2" },
+  const failure = readFailure(503, new Headers({ "retry-after": "7" }), {
+    error: { code: "UNAVAILABLE", message: "Not now.", details: [], requestId: "r2" },
   });
 
-  assert.equal(failure.code, "RATE_LIMITED");
-  assert.equal(failure.message, "Too many.");
+  assert.equal(failure.code, "UNAVAILABLE");
+  assert.equal(failure.message, "Not now.");
   assert.equal(failure.requestId, "r2");
   assert.equal(failure.retryAfterSeconds, 7);
 });
