@@ -14,6 +14,8 @@ type Entry = {
 test("balance, last row, sum of the ledger and the API agree, and a month's CSV sums to its change", async () => {
   await using console = await startConsole();
   const operator = await console.member("owner", { isOperator: true });
+  // Of another account, whose entries are none of this one's.
+  await console.createAccount();
   const A = `/console/accounts/${console.accountId}`;
   const send = () => operator.post(`${A}/messages`, { recipient: "4915112345678", text: "Hello" });
   const { messageId } = (await send()).json();

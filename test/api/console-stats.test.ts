@@ -115,6 +115,11 @@ test("after random traffic the sums equal a full count, before and after they ar
     select status, count(*) as count, sum(credits) as credits from messages group by status`);
   const count = (status: string) => counted.find((row) => row.status === status)?.count ?? 0;
   for (const isFolded of [false, true]) {
+    // Of another account.
+    await console.db.query(sql`
+      insert into stat_changes (account_id, changes)
+      select gen_random_uuid(), array_agg(row(now(), null, now_is, 'BLOCKED', 1, 1, 1)::stat_change)
+        from unnest(array['QUEUED', 'SENT', 'DELIVERED', 'UNDELIVERED', 'FAILED']) now_is`);
     if (isFolded) await fold(console);
     const { buckets } = (await viewer.get(`${A}/stats/statuses?range=1h`)).json();
     for (const status of ["QUEUED", "SENT", "DELIVERED", "UNDELIVERED", "FAILED"]) {

@@ -20,7 +20,10 @@ function watch(
   });
 }
 
-const send = async (person: Person, { accountId }: TestConsole): Promise<string> =>
+const send = async (
+  person: Person,
+  { accountId }: Pick<TestConsole, "accountId">,
+): Promise<string> =>
   (
     await person.post(`/console/accounts/${accountId}/messages`, {
       recipient: "4915112345678",
@@ -116,15 +119,21 @@ test("another account's changes are not told", async () => {
   assert.equal(refused.status, 404);
 });
 
-test("who comes back hears what was missed; after a gap they are told to read everything", async () => {
+test("who comes back hears what was missed in their account; after a gap they are told to read everything", async () => {
   await using console = await startConsole();
   const developer = await console.member("developer");
+  const elsewhere = await console.createAccount();
+  const other = await console.member("developer", { accountId: elsewhere });
+  await console.db.query(sql`
+    insert into watched_accounts (account_id, since, until)
+    values (${elsewhere}, clock_timestamp(), clock_timestamp() + interval '1 hour')`);
   const origin = await listen(console);
   const first = await watch(origin, console, developer);
   await first.next();
   const { lastEventId } = first;
   await first[Symbol.asyncDispose]();
 
+  await send(other, { accountId: elsewhere });
   const missed = [await send(developer, console), await send(developer, console)];
   await using back = await watch(origin, console, developer, { "last-event-id": lastEventId });
   const told = await back.until(({ id }) => id === missed[1]);
