@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import crypto from "node:crypto";
+import crypto, { argon2Sync } from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";
 import { Readable } from "node:stream";
 import { test } from "node:test";
@@ -211,6 +211,10 @@ test("proof is asked for after ten minutes, by password or code, revoking never 
     guesses.push(guess.statusCode);
   }
   assert.deepEqual(guesses, [403, 403, 403, 403, 403, 429], "as at the sign-in");
+  const codes: number[] = [];
+  for (let n = 0; n < 6; n += 1)
+    codes.push((await owner.post("/console/proof", { code: "000000" })).statusCode);
+  assert.deepEqual(codes, [403, 403, 403, 403, 403, 429], "as at the second factor");
 });
 
 test("a stranger who guesses at the sign-in keeps nobody who is signed in from acting", async () => {
@@ -311,6 +315,11 @@ test("with a second factor the password alone opens nothing, and each code works
     401,
   );
 
+  assert.equal((await owner.post("/console/auth/recovery-codes")).statusCode, 200);
+  const old = await third.post("/console/auth/second-factor", { code: recoveryCodes[1] });
+  assert.equal(old.statusCode, 401, "new codes end the old ones");
+  assert.equal((await owner.get("/console/me")).json().recoveryCodesLeft, 10);
+
   const kept = await console.db.query<{ everything: string }>(sql`
     select query_to_xml('select * from users', true, true, '')::text
         || query_to_xml('select * from recovery_codes', true, true, '')::text
@@ -347,7 +356,7 @@ test("a second factor has five tries in fifteen minutes, and is waited for ten",
   assert.equal(late.json().error.code, "SESSION_REQUIRED");
 });
 
-test("a changed password ends all other sessions, and is held to the rules", async () => {
+test("a changed password ends all other sessions, is held to the rules, and is hashed anew where its hash was weaker", async () => {
   await using console = await startConsole();
   const owner = await console.member("owner");
   const elsewhere = console.stranger();
@@ -371,6 +380,16 @@ test("a changed password ends all other sessions, and is held to the rules", asy
   assert.equal((await owner.signIn()).statusCode, 401);
   owner.password = "purple canoe 17 window";
   assert.equal((await owner.signIn()).statusCode, 200);
+
+  const nonce = Buffer.alloc(16, 7);
+  const parameters = { memory: 8, passes: 1, parallelism: 1, tagLength: 32 };
+  const hash = argon2Sync("argon2id", { message: owner.password, nonce, ...parameters });
+  const [salt, tag] = [nonce, hash].map((each) => each.toString("base64").replaceAll("=", ""));
+  await console.db.query(sql`
+    update users set password = ${`$argon2id$v=19$m=8,t=1,p=1$${salt}$${tag}`}`);
+  for (let n = 0; n < 2; n += 1) assert.equal((await owner.signIn()).statusCode, 200);
+  const [kept] = await console.db.query<{ password: string }>(sql`select password from users`);
+  assert.match(kept?.password ?? "", /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
 });
 
 test("what ends all other sessions also ends a copy of this one's cookie", async () => {

@@ -282,14 +282,18 @@ test("every authenticated answer carries the three headers, refusals too", async
   assert.equal((await one.get("/healthz")).headers["ratelimit-limit"], undefined);
 });
 
-test("after 20 failed authentications an address gets 429, while valid keys still pass", async () => {
-  const ask = (key: string | undefined, remoteAddress: string) =>
-    one.inject({
+test("after 20 failed authentications an address gets 429, whomever it claims to forward, while valid keys still pass", async () => {
+  let asked = 0;
+  const ask = (key: string | undefined, remoteAddress: string) => {
+    asked += 1;
+    const from = { "x-forwarded-for": `198.51.100.${asked}` };
+    return one.inject({
       method: "GET",
       url: "/v1/credits",
       remoteAddress,
-      headers: key === undefined ? {} : { "x-api-key": key },
+      headers: key === undefined ? from : { ...from, "x-api-key": key },
     });
+  };
   const account = await one.createAccount(0);
   const revoked = await one.createKey({ accountId: account.accountId });
   await one.revoke(revoked.keyId);
