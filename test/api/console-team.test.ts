@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { lockAccounts } from "#accounts";
 import { memberRoles } from "#contract";
 import { sql } from "#platform";
 import { lockMembers, removeMember } from "../../server/console/members.ts";
@@ -162,19 +163,20 @@ test("a member who opens an invitation keeps their role, and leaves it to whom i
 test("a link that was withdrawn or is out of date says so", async () => {
   const clock = movableClock();
   await using console = await startConsole({ clock });
-  const owner = await console.member("owner");
+  const owner = await console.member("owner", { isOperator: true });
   const A = `/console/accounts/${console.accountId}`;
   const invite = async () => (await owner.post(`${A}/invitations`, { role: "viewer" })).json();
   const read = async (link: string) =>
     detailOf(await console.stranger().post("/console/links/read", { token: tokenOf(link) }));
 
   const [withdrawn, late] = [await invite(), await invite()];
+  const reset = await owner.post(`/console/operator/users/${owner.userId}/reset-link`, {});
   const path = `${A}/invitations/${withdrawn.invitation.invitationId}`;
   assert.equal((await owner.call("DELETE", path)).statusCode, 204);
   assert.equal((await owner.call("DELETE", path)).json().error.code, "INVITATION_NOT_FOUND");
   assert.match(await read(withdrawn.link), /withdrawn/);
   clock.advance(48 * HOUR + 1_000);
-  assert.match(await read(late.link), /out of date/);
+  for (const { link } of [late, reset.json()]) assert.match(await read(link), /out of date/);
   assert.match(await read("http://x/#token=made-up"), /not known/);
 });
 
@@ -324,7 +326,7 @@ test("a member may leave; the account is then closed to them", async () => {
   assert.deepEqual((await viewer.get("/console/me")).json().accounts, []);
 });
 
-test("settings carry a version, and the default sender is used by the next send", async () => {
+test("settings carry a version, which one of two at once can change, and the default sender is used by the next send", async () => {
   await using console = await startConsole();
   const owner = await console.member("owner");
   const A = `/console/accounts/${console.accountId}`;
@@ -349,6 +351,16 @@ test("settings carry a version, and the default sender is used by the next send"
   assert.equal(sent.json().sender, "Shop");
   const none = await owner.call("PATCH", A, { version: 2, defaultSender: null });
   assert.equal(none.json().defaultSender, null);
+
+  // Both have read version 3 by the time that either can write.
+  const { both } = await held(console.db, async (tx) => {
+    await lockAccounts(tx, [console.accountId]);
+    const asked = ["One", "Two"].map((name) => owner.call("PATCH", A, { version: 3, name }));
+    await somebodyWaits(console.db, 2);
+    return { both: Promise.all(asked) };
+  });
+  const statuses = (await both).map(({ statusCode }) => statusCode);
+  assert.deepEqual(new Set(statuses), new Set([200, 409]));
 });
 
 test("a reset link sets a new password once and ends every session of that user", async () => {
@@ -401,22 +413,27 @@ test("who lost the second factor gets in by a link that was made to switch it of
   ]);
 });
 
-test("an account whose owner lost the link gets another, which ends the older; one with an owner does not", async () => {
+test("an account whose owner lost the link gets another, which ends the older and works once; one with an owner does not", async () => {
   await using console = await startConsole();
   const operator = await console.member("owner", { isOperator: true });
   const made = (await operator.post("/console/operator/accounts", { name: "Late" })).json();
   const path = `/console/operator/accounts/${made.account.accountId}/owner-link`;
   const { link } = (await operator.post(path)).json();
-  const join = (token: string) =>
-    console.stranger().post("/console/links/join", {
-      token,
-      name: "Grace",
-      email: "grace@example.com",
-      password: PASSWORD,
-    });
+  const join = (link: string, email: string) => {
+    const fields = { token: tokenOf(link), name: "Grace", email, password: PASSWORD };
+    return console.stranger().post("/console/links/join", fields);
+  };
 
-  assert.match(detailOf(await join(tokenOf(made.link))), /withdrawn/);
-  assert.equal((await join(tokenOf(link))).statusCode, 200);
+  assert.match(detailOf(await join(made.link, "grace@example.com")), /withdrawn/);
+  // Of two at once, one joins: there is no member yet whose lock they could wait for.
+  const { both } = await held(console.db, async (tx) => {
+    await tx.query(sql`select from links for update`);
+    const asked = ["grace@example.com", "eve@example.com"].map((email) => join(link, email));
+    await somebodyWaits(console.db, 2);
+    return { both: Promise.all(asked) };
+  });
+  const statuses = (await both).map(({ statusCode }) => statusCode);
+  assert.deepEqual(new Set(statuses), new Set([200, 404]));
   assert.equal((await operator.post(path)).json().error.code, "ACCOUNT_HAS_OWNER");
   const unknown = path.replace(made.account.accountId, "019a85c2-5b00-7abc-8def-0123456789ab");
   assert.equal((await operator.post(unknown)).json().error.code, "ACCOUNT_NOT_FOUND");

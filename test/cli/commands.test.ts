@@ -9,6 +9,7 @@ import { selfSigned } from "../support/certificates.ts";
 import { callPosthorn, type CliRun, posthornJson, words } from "../support/cli.ts";
 import { dataFolder } from "../support/data-folder.ts";
 import { somebodyWaits } from "../support/locks.ts";
+import { held, somebodyWaits } from "../support/locks.ts";
 import { type TestDatabase, testDatabase } from "../support/postgres.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 
@@ -442,11 +443,15 @@ test("a user gets a reset link, and is an operator no more, unless the last: ses
     await posthornJson(args, { environment, run: callPosthorn, input });
   }
   const own = { ...environment, PUBLIC_URL: "https://sms.example.com" };
-  const reset = await posthornJson<{ link: string }>(
-    words`user reset --email EVE@example.com --drop-second-factor`,
-    { environment: own, run: callPosthorn },
-  );
-  assert.match(reset.link, /^https:\/\/sms\.example\.com\/reset#token=.{43}$/);
+  for (const more of [[], ["--drop-second-factor"]]) {
+    const args = [...words`user reset --email EVE@example.com`, ...more];
+    const given = { environment: own, run: callPosthorn };
+    const { link } = await posthornJson<{ link: string }>(args, given);
+    assert.match(link, /^https:\/\/sms\.example\.com\/reset#token=.{43}$/);
+  }
+  const made = await db.query(sql`
+    select drops_second_factor as drops from links where kind = 'reset' order by link_id`);
+  assert.deepEqual(made, [{ drops: false }, { drops: true }]);
   await db.query(sql`
     insert into sessions (session_id, token_hash, user_id, is_pending, created_at, seen_at, proven_at)
     select gen_random_uuid(), sha256(email::bytea), user_id, false, now(), now(), now() from users where email like 'mallory%'`);
@@ -470,21 +475,41 @@ test("a user gets a reset link, and is an operator no more, unless the last: ses
   const last = await set("eve@example.com", "no");
   assert.equal(last.code, 1);
   assert.match(last.stderr, /^eve@example\.com is the only operator\./);
+  await set("mallory@example.com", "yes");
+  // Both know of each other by the time that either can write.
+  const { both } = await held(db, async (tx) => {
+    await tx.query(sql`select from users for no key update`);
+    const asked = ["eve@example.com", "mallory@example.com"].map((email) => set(email, "no"));
+    await somebodyWaits(db, 2);
+    return { both: Promise.all(asked) };
+  });
+  assert.deepEqual(new Set((await both).map(({ code }) => code)), new Set([0, 1]));
   assert.match(
     (await set("nobody@example.com", "no")).stderr,
     /^There is no user .* npx posthorn user list/,
   );
   const audited = await db.query<{ details: object }>(sql`
     select details from audit_log where action = 'user.operator_changed'`);
-  assert.equal(audited.length, operators.length + 1);
+  assert.equal(audited.length, operators.length + 3);
   assert.deepEqual(audited[0]?.details, { before: true, after: false });
 });
 
-test("the audit of what all this has left finds nothing, and says so by its exit code", async () => {
+test("the audit of what all this has left finds nothing, and a credit from nowhere; its exit code says so", async () => {
   const { violations, checked } = await json<{ violations: unknown[]; checked: object }>`audit`;
+
+  const change = (by: number) =>
+    db.query(sql`
+      update accounts
+         set balance = balance + ${by}
+       where account_id = (select max(account_id::text)::uuid from accounts)`);
+  await change(1);
+  const wrong = await run`audit`;
+  await change(-1);
 
   assert.deepEqual(violations, []);
   assert.ok("messages" in checked && "ledgerEntries" in checked);
+  assert.equal(wrong.code, 1);
+  assert.equal((JSON.parse(wrong.stdout) as { violations: unknown[] }).violations.length, 1);
 });
 
 test("an unknown account is named, with the command that lists them", async () => {
