@@ -13,6 +13,7 @@ import {
 } from "#platform";
 import { keepAttempts } from "#webhooks";
 import { audit } from "../../server/cli/audit/audit.ts";
+import { sweepLoop } from "../../server/console/sweep.ts";
 import { startApi } from "../support/api.ts";
 import { testDatabase } from "../support/postgres.ts";
 import { startReceiver } from "../support/receiver.ts";
@@ -271,6 +272,45 @@ test("a host that nothing was sent to for as long as attempts are kept is forgot
 
   const left = await api.db.query(sql`select origin from webhook_hosts`);
   assert.deepEqual(left, [{ origin: "https://6.example.com" }]);
+});
+
+test("sessions that are over, forms and tries of a day ago and links of a month ago go, and no others", async () => {
+  await using db = await testDatabase();
+  await db.query(sql`
+    insert into users (user_id, email, name, password, created_at)
+    values (gen_random_uuid(), 'ada@example.com', 'Ada', 'x', now())`);
+  await db.query(sql`
+    insert into sessions (session_id, token_hash, user_id, is_pending, created_at, seen_at, proven_at, user_agent)
+    select gen_random_uuid(), sha256(s.name::bytea), user_id, is_pending, now() - age, now() - idle, now(), s.name
+      from users
+     cross join (values ('kept: idle', false, interval '11 hours', interval '11 hours'),
+                        ('kept: old', false, interval '6 days 23 hours', interval '0'),
+                        ('kept: pending', true, interval '9 minutes', interval '9 minutes'),
+                        ('idle', false, interval '13 hours', interval '13 hours'),
+                        ('old', false, interval '7 days 1 hour', interval '0'),
+                        ('pending', true, interval '11 minutes', interval '0')) s (name, is_pending, age, idle)`);
+  await db.query(sql`
+    insert into form_keys (user_id, key, operation, created_at)
+    values (gen_random_uuid(), 'kept', 'createKey', now() - interval '23 hours'),
+           (gen_random_uuid(), 'old', 'createKey', now() - interval '25 hours')`);
+  await db.query(sql`
+    insert into sign_in_tries (subject, tries, at, blocked_until)
+    values ('kept', 1, now() - interval '23 hours', '-infinity'), ('old', 1, now() - interval '25 hours', '-infinity')`);
+  await db.query(sql`
+    insert into links (link_id, kind, token_hash, created_at, created_by, expires_at)
+    values (gen_random_uuid(), 'setup', 'a', now(), 'kept', now() - interval '29 days'),
+           (gen_random_uuid(), 'setup', 'b', now(), 'old', now() - interval '31 days')`);
+
+  const gone = await sweepLoop(db, systemClock).pass(new AbortController().signal);
+
+  const left = await db.query<{ name: string }>(sql`
+    select user_agent as name from sessions
+    union all select key from form_keys
+    union all select subject from sign_in_tries
+    union all select created_by from links
+     order by name`);
+  const kept = ["kept", "kept", "kept", "kept: idle", "kept: old", "kept: pending"];
+  assert.deepEqual([gone, left.map(({ name }) => name)], [6, kept]);
 });
 
 /** A row like one that is there, from before all partitions. */
