@@ -129,7 +129,9 @@ test("keys are found by state and paged both ways without a gap", async () => {
   const owner = await console.member("owner");
   const A = `/console/accounts/${console.accountId}`;
   for (let n = 0; n < 5; n += 1) await owner.post(`${A}/keys`, { ...NEW_KEY, name: `key ${n}` });
-  await owner.post(`${A}/keys`, { ...NEW_KEY, name: "soon", expiresInDays: 3 });
+  const soon = await owner.post(`${A}/keys`, { ...NEW_KEY, name: "soon", expiresInDays: 3 });
+  const { createdAt, expiresAt } = soon.json();
+  assert.equal(Date.parse(expiresAt) - Date.parse(createdAt), 3 * 86_400_000);
   const { keyId } = (await owner.post(`${A}/keys`, { ...NEW_KEY, name: "gone" })).json();
   await owner.post(`${A}/keys/${keyId}/revoke`);
   const names = async (query: string) =>

@@ -243,7 +243,12 @@ test("a carrier is paused and resumed, its settings and password are judged, and
   });
   const here = { host: "127.0.0.1", system_id: "posthorn" };
   assert.equal((await change({ version: version + 3, settings: here })).statusCode, 200);
-  for (const elsewhere of [{ host: "evil.example" }, { port: 2 }, { tls_verify: false }]) {
+  for (const elsewhere of [
+    { host: "evil.example" },
+    { port: 2 },
+    { system_id: "other" },
+    { tls_verify: false },
+  ]) {
     const unproven = await change({ version: version + 4, settings: elsewhere });
     assert.equal(unproven.json().error.details[0].field, "password", JSON.stringify(elsewhere));
   }
@@ -292,7 +297,7 @@ test("the limits in force are told where they were never set, also of a carrier 
   });
 });
 
-test("a carrier's links, its error codes, late receipts, doubts and reconnects, and why it is down, are told", async () => {
+test("a carrier's links, its error codes, late receipts, doubts and reconnects, and why it is down, are told to operators", async () => {
   await using smsc = await startSmsc({
     answer: ({ recipient }) => (recipient.endsWith("2") ? "refuse" : "accept"),
     // The second comes when the first has ended the message.
@@ -353,9 +358,15 @@ test("a carrier's links, its error codes, late receipts, doubts and reconnects, 
   assert.equal((await operator.get(`${O}/carriers`)).json().parkedReceipts, 1);
 
   await smsc.stop();
-  await seen("the reason is told in words", ({ links }) =>
-    links.some(({ problem }) => problem === "The carrier refused the connection (ECONNREFUSED)."),
+  const reason = "The carrier refused the connection (ECONNREFUSED).";
+  await seen(
+    "the reason is told in words",
+    ({ state, links }) => state === "down" && links.some(({ problem }) => problem === reason),
   );
+  const alerts = async ({ get }: Person) =>
+    (await get(`${A}/stats/summary`)).json().alerts.map(({ kind }: { kind: string }) => kind);
+  assert.deepEqual(await alerts(operator), ["carrier_down"]);
+  assert.deepEqual(await alerts(await console.member("owner")), []);
 });
 
 test("the queue, the nodes and the carriers show what is going on", async () => {

@@ -8,7 +8,6 @@ import { removeCarrier } from "#sending";
 import { selfSigned } from "../support/certificates.ts";
 import { callPosthorn, type CliRun, posthornJson, words } from "../support/cli.ts";
 import { dataFolder } from "../support/data-folder.ts";
-import { somebodyWaits } from "../support/locks.ts";
 import { held, somebodyWaits } from "../support/locks.ts";
 import { type TestDatabase, testDatabase } from "../support/postgres.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
