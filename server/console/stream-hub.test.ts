@@ -55,6 +55,46 @@ test("a stream that opens when the server closes is ended at once", async () => 
   assert.ok(isEnded);
 });
 
+test("a session has twenty streams at most", async () => {
+  await using console = await startConsole();
+  const { db, accountId } = console;
+  const hub = streamHub({ db, clock: systemClock, operatorNews: async () => [] });
+  const open = async (sessionId: string) =>
+    (await hub.open({ sessionId, accountId, role: "developer" }))({
+      write: () => true,
+      end: () => undefined,
+      onClose: () => undefined,
+      lastEventId: undefined,
+    });
+
+  for (let n = 0; n < 20; n += 1) await open("one");
+  await assert.rejects(open("one"), { code: "RATE_LIMITED" });
+  await open("another");
+});
+
+test("who comes back to an account that nobody watched in between reads everything", async () => {
+  await using console = await startConsole();
+  const { db, accountId } = console;
+  await console.member("developer");
+  const [session] = await db.query<{ id: string }>(sql`select session_id as id from sessions`);
+  const hub = streamHub({ db, clock: systemClock, operatorNews: async () => [] });
+  const told: string[] = [];
+  await db.query(sql`
+    insert into watched_changes (account_id, kind, ids) values (${accountId}, 'key', '{K}')`);
+
+  const watcher = { sessionId: session?.id ?? "", accountId, role: "developer" as const };
+  (await hub.open(watcher))({
+    write: (text) => told.push(...(text.match(/data: .+/g) ?? [])) >= 0,
+    end: () => undefined,
+    onClose: () => undefined,
+    lastEventId: `1.${Date.now() - 1_000}`,
+  });
+  // Other tests have transactions on the same server, for which this waits.
+  while (told.length === 0) await hub.loop.pass(new AbortController().signal);
+
+  assert.deepEqual(told, ['data: {"type":"all"}']);
+});
+
 test("every 15 s each stream says, as an event that pages can hear, that it is there", async () => {
   await using console = await startConsole();
   const { db, accountId } = console;
