@@ -1,9 +1,15 @@
-import { type Query, type QueryClient, useQueryClient } from "@tanstack/react-query";
+import { VisuallyHidden } from "@mantine/core";
+import { useNetwork } from "@mantine/hooks";
+import { type Query, type QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
 import { createContext, type ReactNode, use, useEffect, useEffectEvent, useRef } from "react";
 import type { StreamEvent } from "#contract";
 import { addressOf, type ReadRoute } from "../api.ts";
-import { useAccount } from "../session.ts";
+import { formatTime } from "../format.ts";
+import { meOptions, useAccount } from "../session.ts";
+import { words } from "../text/words.ts";
+import { useZone } from "../ui/zone.tsx";
 import { askAgain, askAgainAll } from "../use-read.ts";
+import classes from "./shell.module.css";
 import { useStream } from "./stream.ts";
 
 type Listener = (events: StreamEvent[]) => void;
@@ -32,6 +38,29 @@ export function useSilentSince(): number | undefined {
 /** Whether what surrounds the page has a stream, and says when it is off. */
 export function useHasStream(): boolean {
   return use(LiveContext) !== undefined;
+}
+
+/** Says that what is shown may be old: of a page whose stream is off since then, or undefined while it is on. */
+export function ConnectionBanner({ silentSince }: { silentSince: number | undefined }) {
+  const text = useConnectionTrouble(silentSince);
+  if (text === undefined) return <VisuallyHidden role="status" />;
+  return (
+    <div role="status" className={classes["banner"]}>
+      {text}
+    </div>
+  );
+}
+
+function useConnectionTrouble(silentSince: number | undefined): string | undefined {
+  const { online } = useNetwork();
+  const zone = useZone();
+  // Asked again by each poll, so it tells whether those still get answers.
+  const { isError, dataUpdatedAt } = useQuery(meOptions);
+  if (!online) return words.offline;
+  if (silentSince === undefined) return undefined;
+  if (!isError) return words.liveOff;
+  const at = new Date(Math.max(silentSince, dataUpdatedAt)).toISOString();
+  return words.noAnswer(formatTime(at, zone));
 }
 
 /** For what does more than ask again, such as the lists that move no row. */
