@@ -4,7 +4,7 @@ import type { Failure } from "../failure.ts";
 import { words } from "../text/words.ts";
 import { FailurePanel } from "./failure-panel.tsx";
 import classes from "./listing.module.css";
-import { useIsPhone } from "./use-phone.ts";
+import { useIsSmall } from "./use-phone.ts";
 
 export type Column<Row> = {
   name: string;
@@ -16,6 +16,8 @@ export type Column<Row> = {
   isLong?: boolean;
   /** What people call themselves or their accounts, of any length: it may wrap. */
   isName?: boolean;
+  /** Only in a window that is so many pixels wide: what a row can do without, or tells elsewhere. */
+  from?: 1280 | 1440;
 };
 
 export type ListingProps<Row> = {
@@ -27,7 +29,7 @@ export type ListingProps<Row> = {
   onRetry: () => void;
   /** Shown where the list has no rows: nothing yet, or nothing that matches. */
   empty: ReactNode;
-  /** The row on a phone: two lines, and one for what else it has to say. */
+  /** The row where no table has room: two lines, and one for what else it has to say. */
   compact: (row: Row) => ReactNode;
   /** Old rows, while the next page loads. */
   isStale?: boolean;
@@ -36,16 +38,16 @@ export type ListingProps<Row> = {
 
 /** A list in its four states: loading, failed, empty, filled. */
 export function Listing<Row>(props: ListingProps<Row>) {
-  const isPhone = useIsPhone();
+  const isSmall = useIsSmall();
   const { rows, failure, onRetry, empty } = props;
   if (failure && !rows) return <FailurePanel failure={failure} onRetry={onRetry} />;
-  if (!rows) return <LoadingRows columns={props.columns.length} isPhone={isPhone} />;
+  if (!rows) return <LoadingRows columns={props.columns.length} isSmall={isSmall} />;
   return (
     <>
       {failure && <FailurePanel failure={failure} onRetry={onRetry} />}
       {rows.length === 0 ? (
         empty
-      ) : isPhone ? (
+      ) : isSmall ? (
         <CompactRows {...props} rows={rows} />
       ) : (
         <TableRows {...props} rows={rows} />
@@ -65,7 +67,7 @@ function TableRows<Row>({ label, columns, rows, rowId, isStale, onOpen }: Filled
       tabIndex={0}
       data-stale={isStale}
     >
-      <Table highlightOnHover={onOpen !== undefined} verticalSpacing="sm" tabularNums>
+      <Table highlightOnHover={onOpen !== undefined} verticalSpacing="sm">
         <Table.Thead>
           <Table.Tr>
             {columns.map((column) => (
@@ -117,10 +119,9 @@ function isMeantForRow(target: EventTarget): boolean {
   return !isOwn && (getSelection()?.toString() ?? "") === "";
 }
 
-function classOf<Row>({ isNumber, isName, isLong }: Column<Row>): string | undefined {
-  if (isNumber) return classes["number"];
-  if (isName) return classes["name"];
-  return isLong ? classes["long"] : classes["plain"];
+function classOf<Row>({ isNumber, isName, isLong, from }: Column<Row>): string {
+  const kind = isNumber ? "number" : isName ? "name" : isLong ? "long" : "plain";
+  return [classes[kind], from && classes[`from${from}`]].filter(Boolean).join(" ");
 }
 
 function CompactRows<Row>({ label, rows, rowId, compact, isStale }: Filled<Row>) {
@@ -137,7 +138,7 @@ function CompactRows<Row>({ label, rows, rowId, compact, isStale }: Filled<Row>)
 
 type FactsProps<Row> = { row: Row; columns: Column<Row>[]; names: string[] };
 
-/** The last line of a row on a phone: the columns that have no other place in it. */
+/** The last line of a row without a table: the columns that have no other place in it. */
 export function CompactFacts<Row>({ row, columns, names }: FactsProps<Row>) {
   const facts = columns
     .filter(({ name }) => names.includes(name))
@@ -163,18 +164,18 @@ const SKELETON_AFTER_MS = 150;
 /** With the row of the headings. */
 const SKELETON_ROWS = 9;
 
-function LoadingRows({ columns, isPhone }: { columns: number; isPhone: boolean }) {
+function LoadingRows({ columns, isSmall }: { columns: number; isSmall: boolean }) {
   const isShown = useIsLate();
-  const cells = Array.from({ length: isPhone ? 1 : columns }, (_, n) => n);
+  const cells = Array.from({ length: isSmall ? 1 : columns }, (_, n) => n);
   const rows = Array.from({ length: SKELETON_ROWS }, (_, n) => n);
   return (
     <div role="status" aria-label={words.loading} className={classes["skeleton"]}>
       {isShown && (
         <div className={classes["skeletonRows"]}>
           {rows.map((row) => (
-            <div key={row} className={classes["skeletonRow"]} data-phone={isPhone}>
+            <div key={row} className={classes["skeletonRow"]} data-small={isSmall}>
               {cells.map((cell) => (
-                <Skeleton key={cell} height={isPhone ? 40 : 16} radius="sm" />
+                <Skeleton key={cell} height={isSmall ? 40 : 16} radius="sm" />
               ))}
             </div>
           ))}

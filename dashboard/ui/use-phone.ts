@@ -1,6 +1,15 @@
 import { useMediaQuery } from "@mantine/hooks";
 
-/** Below 48 em: navigation is a drawer, and a row of a list is two lines. */
+/** Below 48 em: navigation is a drawer. */
 export function useIsPhone(): boolean {
-  return useMediaQuery("(max-width: 47.99em)", false, { getInitialValueInEffect: false });
+  return useIsBelow(48);
+}
+
+/** Below 64 em, beside the navigation, no table has room: a row of a list is two lines. */
+export function useIsSmall(): boolean {
+  return useIsBelow(64);
+}
+
+function useIsBelow(em: number): boolean {
+  return useMediaQuery(`(max-width: ${em - 0.01}em)`, false, { getInitialValueInEffect: false });
 }

@@ -10,7 +10,7 @@ import { RowButton } from "../../ui/reasoned.tsx";
 import { Time } from "../../ui/time.tsx";
 import classes from "./key-row.module.css";
 
-/** Grows with the window: at 1280 pixels the actions at the other end are in sight as well. */
+/** Grows with the window, so that the actions at the other end are in sight as well. */
 const NAME_WIDTH = "clamp(8rem, 10vw, 15rem)";
 
 export const COLUMNS: Column<ApiKey>[] = [
@@ -19,16 +19,22 @@ export const COLUMNS: Column<ApiKey>[] = [
     header: text.columns.name,
     isLong: true,
     cell: (key) => (
-      <Text component="div" fw={550} size="sm" truncate maw={NAME_WIDTH} title={key.name}>
-        {key.name}
-      </Text>
+      <>
+        <Text component="div" fw={550} size="sm" truncate maw={NAME_WIDTH} title={key.name}>
+          {key.name}
+        </Text>
+        <div className={classes["mask"]}>
+          <Mask mask={key.mask} />
+        </div>
+      </>
     ),
   },
-  { name: "mask", header: text.columns.mask, cell: (key) => <Mask mask={key.mask} /> },
+  { name: "mask", header: text.columns.mask, from: 1280, cell: (key) => <Mask mask={key.mask} /> },
   { name: "scopes", header: text.columns.scopes, cell: (key) => <Scopes apiKey={key} /> },
   {
     name: "created",
     header: text.columns.created,
+    from: 1280,
     cell: (key) => (
       <Stack gap={0}>
         <Time at={key.createdAt} form="relative" />
@@ -40,11 +46,15 @@ export const COLUMNS: Column<ApiKey>[] = [
   },
   { name: "lastUsed", header: text.columns.lastUsed, cell: (key) => <LastUsed apiKey={key} /> },
   {
-    name: "expires",
-    header: text.columns.expires,
-    cell: (key) => (key.expiresAt ? <Time at={key.expiresAt} form="relative" /> : words.never),
+    name: "state",
+    header: text.columns.state,
+    cell: (key) => (
+      <Stack gap={0}>
+        <KeyState state={key.state} />
+        <Expiry apiKey={key} />
+      </Stack>
+    ),
   },
-  { name: "state", header: text.columns.state, cell: (key) => <KeyState state={key.state} /> },
   { name: "actions", header: text.columns.actions, cell: (key) => <KeyActions apiKey={key} /> },
 ];
 
@@ -79,6 +89,17 @@ function KeyState({ state }: { state: ApiKey["state"] }) {
   );
 }
 
+/** Nothing of a key that lasts, or that is revoked. */
+function Expiry({ apiKey: { state, expiresAt } }: { apiKey: ApiKey }) {
+  if (!expiresAt || state === "revoked") return null;
+  return (
+    <Text span size="xs" c="dimmed">
+      {state === "expired" ? text.states.expired : text.expires}{" "}
+      <Time at={expiresAt} form="relative" />
+    </Text>
+  );
+}
+
 const UNUSED_MS = 30 * 86_400_000;
 
 function LastUsed({ apiKey }: { apiKey: ApiKey }) {
@@ -88,7 +109,7 @@ function LastUsed({ apiKey }: { apiKey: ApiKey }) {
     <Stack gap={0}>
       {apiKey.lastUsedAt ? <Time at={apiKey.lastUsedAt} form="relative" /> : words.never}
       {isActive && nowMs() - since > UNUSED_MS && (
-        <Text span size="xs" c="dimmed" lh="xs" maw="5rem" className={classes["hint"]}>
+        <Text span size="xs" c="dimmed">
           {text.unused}
         </Text>
       )}
@@ -144,12 +165,7 @@ export function CompactKey({ apiKey }: { apiKey: ApiKey }) {
           )}
         </Text>
       </Group>
-      {apiKey.expiresAt && apiKey.state !== "revoked" && (
-        <Text span size="sm" c="dimmed">
-          {apiKey.state === "expired" ? text.states.expired : text.columns.expires}{" "}
-          <Time at={apiKey.expiresAt} form="relative" />
-        </Text>
-      )}
+      <Expiry apiKey={apiKey} />
       <Group justify="space-between" gap="xs" align="flex-end">
         <Scopes apiKey={apiKey} />
         <KeyActions apiKey={apiKey} />

@@ -109,6 +109,7 @@ const COLUMNS: Column<OperatorAccount>[] = [
   {
     name: "created",
     header: text.columns.created,
+    from: 1280,
     cell: ({ createdAt }) => <Time at={createdAt} />,
   },
 ];
@@ -143,7 +144,7 @@ function actionColumn(onOpen: (open: Open) => void): Column<OperatorAccount> {
     name: "actions",
     header: text.columns.actions,
     cell: (account) => (
-      <Group gap="xs">
+      <Group gap="xs" wrap="nowrap">
         <Actions account={account} onOpen={onOpen} />
       </Group>
     ),
