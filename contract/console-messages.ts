@@ -31,10 +31,22 @@ export const ConsoleMessage = Type.Object(
     isMasked: Type.Boolean({ description: "Whether recipient and text are withheld." }),
     key: nullable(Type.Object({ keyId: Id, name: Type.String() })),
     carrier: nullable(CarrierName),
+    isSubmitted: Type.Boolean({
+      description: "Whether that carrier was handed any of it; else it is where its route leads.",
+    }),
   },
   {
     title: "ConsoleMessage",
-    examples: [{ message: MESSAGE_EXAMPLE, version: 1, isMasked: false, key: null, carrier: null }],
+    examples: [
+      {
+        message: MESSAGE_EXAMPLE,
+        version: 1,
+        isMasked: false,
+        key: null,
+        carrier: null,
+        isSubmitted: false,
+      },
+    ],
   },
 );
 export type ConsoleMessage = Static<typeof ConsoleMessage>;

@@ -45,6 +45,7 @@ export const messageText = {
     callbackUrl: "Callback address",
     key: "Key",
     carrier: "Carrier",
+    routedTo: "Routed to",
     createdAt: "Created",
     sendAt: "Send at",
     expiresAt: "Expires",

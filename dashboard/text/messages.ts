@@ -24,6 +24,8 @@ export const messagesText = {
     carrier: "Carrier",
     created: "Created",
   },
+  routedTo: (carrier: string) => `routed to ${carrier}`,
+  due: (time: string) => `due ${time}`,
   withheld: "withheld",
   segments: (count: string, encoding: string) => `${count} × ${encoding}`,
   encodings: { gsm7: "GSM-7", ucs2: "UCS-2" },

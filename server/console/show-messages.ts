@@ -2,7 +2,7 @@ import { findKeyNames } from "#accounts";
 import type { ConsoleMessage, MemberRole } from "#contract";
 import type { MessageRow } from "#messages";
 import type { Queryable } from "#platform";
-import { findCarrierNames } from "#sending";
+import { findCarrierNames, findLastCarriers } from "#sending";
 import { showMessage } from "./mask.ts";
 
 export type Account = { accountId: string; role: MemberRole };
@@ -13,17 +13,28 @@ export async function showMessages(
   rows: MessageRow[],
   { accountId, role }: Account,
 ): Promise<ConsoleMessage[]> {
-  const [keys, carriers] = await Promise.all([
+  const [keys, last] = await Promise.all([
     findKeyNames(db, accountId, distinct(rows.map(({ key_id }) => key_id))),
-    findCarrierNames(db, distinct(rows.map(({ carrier_id }) => carrier_id))),
+    findLastCarriers(
+      db,
+      rows.filter(isUnsettled).map(({ message_id }) => message_id),
+    ),
   ]);
+  const carrierOf = (row: MessageRow) => last.get(row.message_id) ?? row.carrier_id;
+  const carriers = await findCarrierNames(db, distinct(rows.map(carrierOf)));
   return rows.map((row) => ({
     message: showMessage(row, role),
     version: row.sequence,
     isMasked: role === "viewer",
     key: row.key_id === null ? null : { keyId: row.key_id, name: keys.get(row.key_id) ?? "" },
-    carrier: carriers.get(row.carrier_id ?? "") ?? null,
+    carrier: carriers.get(carrierOf(row) ?? "") ?? null,
+    isSubmitted: last.has(row.message_id) || !isUnsettled(row),
   }));
+}
+
+/** Until a carrier has all of it, a message is stored with the first carrier of its route. */
+function isUnsettled({ status }: MessageRow): boolean {
+  return status === "QUEUED" || status === "FAILED";
 }
 
 function distinct(ids: (string | null)[]): string[] {

@@ -38,6 +38,20 @@ export async function submissionHistory(db: Queryable, messageId: string): Promi
   return rows.flatMap((row) => entriesOf(row, names.get(row.carrier_id)?.name ?? "unknown"));
 }
 
+/** The carrier that was handed a message last, of each that any was handed. */
+export async function findLastCarriers(
+  db: Queryable,
+  messageIds: readonly string[],
+): Promise<Map<string, string>> {
+  if (messageIds.length === 0) return new Map();
+  const rows = await db.query<{ message_id: string; carrier_id: string }>(sql`
+    select distinct on (message_id) message_id, carrier_id
+      from submissions
+     where message_id = any (${messageIds}::uuid[])
+     order by message_id, at desc, turn desc`);
+  return new Map(rows.map(({ message_id, carrier_id }) => [message_id, carrier_id]));
+}
+
 function entriesOf(row: Row, carrier: string): HistoryEntry[] {
   const { segment } = row;
   const entries: HistoryEntry[] = [];

@@ -17,7 +17,7 @@ export {
   resealCarriers,
 } from "./carriers-table.ts";
 export { carrierFleet } from "./fleet.ts";
-export { submissionHistory } from "./history.ts";
+export { findLastCarriers, submissionHistory } from "./history.ts";
 export { measureParked, observeSending } from "./observe.ts";
 export { openCarrier } from "./open-carrier.ts";
 export { testCarrier } from "./test-carrier.ts";

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { moveMessages } from "#messages";
 import { sql } from "#platform";
+import { addSimulator } from "#sending";
 import { type Person, startConsole, type TestConsole } from "../support/console.ts";
 
 type Shown = {
@@ -279,6 +280,40 @@ test("the CSV holds the rows of the list, with cells that no spreadsheet runs", 
     .trimEnd()
     .split("\r\n");
   assert.equal(filtered.length, 2);
+});
+
+test("the carrier of a message is the one that was handed it last; before, it is only routed to one", async () => {
+  await using console = await startConsole();
+  const developer = await console.member("developer");
+  const A = `/console/accounts/${console.accountId}`;
+  const actor = { actor: "cli", now: new Date() };
+  const second = await addSimulator(console.db, { name: "second", ...actor });
+  assert.ok(second.outcome === "added");
+  const refused = await send(developer, console, { reference: "refused" });
+  const waiting = await send(developer, console, { reference: "waiting" });
+  await console.db.query(sql`
+    insert into submissions (message_id, segment, turn, account_id, carrier_id, at, outcome)
+    select message_id, 1, n, account_id, case n when 1 then carrier_id else ${second.carrierId} end,
+           now() + n * interval '1 second', 'refused'
+      from messages, generate_series(1, 2) n
+     where message_id = ${refused}`);
+  await move(console, [refused], "FAILED");
+
+  const listed = (await developer.get(`${A}/messages`)).json().data;
+  const csv = (await developer.get(`${A}/messages.csv`)).body.trimEnd().split("\r\n");
+
+  assert.partialDeepStrictEqual(listed, [
+    { message: { messageId: waiting }, carrier: { name: "simulator" }, isSubmitted: false },
+    { message: { messageId: refused }, carrier: { name: "second" }, isSubmitted: true },
+  ]);
+  assert.partialDeepStrictEqual((await developer.get(`${A}/messages/${refused}`)).json(), {
+    carrier: { name: "second" },
+    isSubmitted: true,
+  });
+  assert.deepEqual(
+    csv.map((line) => /second|simulator/.exec(line)?.[0]),
+    [undefined, undefined, "second"],
+  );
 });
 
 test("another account's message does not exist here", async () => {

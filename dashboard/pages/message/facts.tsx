@@ -27,7 +27,7 @@ export function MessageFacts({ shown }: { shown: ConsoleMessage }) {
 type Fact = [name: keyof typeof text.labels, value: ReactNode];
 
 function factsOf(shown: ConsoleMessage): Fact[] {
-  const { message, key, carrier } = shown;
+  const { message, key, carrier, isSubmitted } = shown;
   return [
     ["messageId", <MessageId key="id" id={message.messageId} />],
     [
@@ -54,7 +54,7 @@ function factsOf(shown: ConsoleMessage): Fact[] {
     ],
     ["callbackUrl", <Callback key="callback" shown={shown} />],
     ["key", key?.name ?? text.fromConsole],
-    ["carrier", carrier?.name ?? words.none],
+    [isSubmitted ? "carrier" : "routedTo", carrier?.name ?? words.none],
     ["createdAt", <Time key="created" at={message.createdAt} />],
     ["sendAt", <TimeOrNone key="sendAt" at={message.sendAt} />],
     ["sentAt", <TimeOrNone key="sent" at={message.sentAt} />],

@@ -1,12 +1,14 @@
 import { Group, Stack, Text } from "@mantine/core";
 import type { ConsoleMessage } from "#contract";
-import { formatNumber } from "../../format.ts";
+import { useRelativeNow } from "../../clock.ts";
+import { formatMinute, formatNumber } from "../../format.ts";
 import { messagesText as text } from "../../text/messages.ts";
 import { words } from "../../text/words.ts";
 import { TextLink } from "../../ui/link.tsx";
 import { type Column } from "../../ui/listing.tsx";
 import { StatusBadge } from "../../ui/status-badge.tsx";
 import { Time } from "../../ui/time.tsx";
+import { useZone } from "../../ui/zone.tsx";
 
 function MessageLink({ row, children }: { row: ConsoleMessage; children: React.ReactNode }) {
   return (
@@ -34,12 +36,26 @@ function FirstWords({ row }: { row: ConsoleMessage }) {
   return row.message.text.slice(0, 120);
 }
 
-/** Why a message ended as its badge says. */
+/** Why a message is as its badge says: how it ended, or until when it waits. */
 function Reason({ row: { message } }: { row: ConsoleMessage }) {
-  if (!message.error) return null;
+  const zone = useZone();
+  const now = useRelativeNow();
+  const { status, sendAt, error } = message;
+  const isLater = status === "QUEUED" && sendAt !== null && Date.parse(sendAt) > now;
+  if (!error && !isLater) return null;
   return (
     <Text span size="xs" c="dimmed">
-      {text.reason(message.error.code)}
+      {error ? text.reason(error.code) : text.due(formatMinute(sendAt ?? "", zone))}
+    </Text>
+  );
+}
+
+function Carrier({ row: { carrier, isSubmitted } }: { row: ConsoleMessage }) {
+  if (!carrier) return words.none;
+  if (isSubmitted) return carrier.name;
+  return (
+    <Text span size="xs" c="dimmed">
+      {text.routedTo(carrier.name)}
     </Text>
   );
 }
@@ -71,19 +87,22 @@ export const COLUMNS: Column<ConsoleMessage>[] = [
   {
     name: "segments",
     header: text.columns.segments,
+    from: 1280,
     cell: ({ message }) =>
       text.segments(formatNumber(message.segments), text.encodings[message.encoding]),
   },
   {
     name: "credits",
     header: text.columns.credits,
+    from: 1280,
     isNumber: true,
     cell: ({ message }) => formatNumber(message.credits),
   },
   {
     name: "carrier",
     header: text.columns.carrier,
-    cell: ({ carrier }) => carrier?.name ?? words.none,
+    isLong: true,
+    cell: (row) => <Carrier row={row} />,
   },
   {
     name: "created",
