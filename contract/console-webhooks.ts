@@ -39,6 +39,9 @@ const delivery = {
   maxAttempts: Type.Integer(),
   createdAt: Time,
   nextAttemptAt: nullable(Time),
+  isPaused: Type.Boolean({
+    description: "Whether it waits for a receiver that is only probed at this moment.",
+  }),
   lastAttemptAt: nullable(Time),
   lastHttpStatus: nullable(Type.Integer()),
   lastError: nullable(
@@ -62,6 +65,7 @@ const DELIVERY_EXAMPLE = {
   maxAttempts: 7,
   createdAt: "2026-11-15T09:30:00.200Z",
   nextAttemptAt: null,
+  isPaused: false,
   lastAttemptAt: "2026-11-15T09:30:00.230Z",
   lastHttpStatus: 200,
   lastError: null,

@@ -32,6 +32,7 @@ export function presentDelivery(
     maxAttempts: MAX_ATTEMPTS,
     createdAt: row.createdAt.toISOString(),
     nextAttemptAt: row.nextAttemptAt?.toISOString() ?? null,
+    isPaused: row.isPaused,
     lastAttemptAt: last?.at.toISOString() ?? null,
     lastHttpStatus: last?.httpStatus ?? null,
     lastError: last && attemptInWords({ error_class: last.errorClass, error: last.error }),

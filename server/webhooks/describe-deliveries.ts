@@ -21,6 +21,8 @@ export type DeliveryRow = {
   createdAt: Date;
   /** Null where it has ended, or an attempt is under way. */
   nextAttemptAt: Date | null;
+  /** Whether it waits for a receiver that is only probed. */
+  isPaused: boolean;
   /** The replay that is under way, or that the last attempt was part of. */
   replayId: string | null;
   last: LastAttempt | null;
@@ -37,6 +39,7 @@ export type LastAttempt = {
 type Live = EventKey & {
   next_at: Date;
   is_leased: boolean;
+  is_paused: boolean;
   replay_id: string | null;
 };
 
@@ -83,6 +86,7 @@ function describe(
     attempts: tried?.attempt ?? 0,
     createdAt: event.at,
     nextAttemptAt: live && !live.is_leased ? live.next_at : null,
+    isPaused: live?.is_paused ?? false,
     replayId: live?.replay_id ?? tried?.replay_id ?? null,
     last: tried
       ? {
@@ -109,9 +113,11 @@ function byId<Row extends EventKey>(rows: Row[]): Map<string, Row> {
 async function findLive(db: Queryable, keys: readonly EventKey[]): Promise<Map<string, Live>> {
   return byId(
     await db.query<Live>(sql`
-      select w.message_id, w.sequence, w.next_at, w.leased_until is not null as is_leased, w.replay_id
+      select w.message_id, w.sequence, w.next_at, w.leased_until is not null as is_leased, w.replay_id,
+             h.health is not distinct from 'open' as is_paused
         from ${unnested(keys)}
-        join webhook_deliveries w on w.message_id = u.message_id and w.sequence = u.sequence`),
+        join webhook_deliveries w on w.message_id = u.message_id and w.sequence = u.sequence
+        left join webhook_hosts h on h.account_id = w.account_id and h.host_key = w.host_key`),
   );
 }
 

@@ -241,6 +241,13 @@ test("what was exhausted is counted first, then replayed, and the replay can be 
     values (${messageId}, ${sequence}, ${console.accountId}, 1, now(), now(), now() + interval '1 hour')`);
   const held = await developer.post(single, undefined, { "idempotency-key": "held" });
   assert.equal(held.json().error?.code, "DELIVERY_IN_FLIGHT");
+  const isPaused = async () =>
+    (await developer.get(`${A}/webhook-deliveries/${deliveryIds[1]}`)).json().isPaused;
+  assert.equal(await isPaused(), false);
+  await console.db.query(sql`
+    insert into webhook_hosts (account_id, host_key, origin, health, since, last_at)
+    values (${console.accountId}, 1, ${new URL(receiver.url).origin}, 'open', now(), now())`);
+  assert.equal(await isPaused(), true);
   await console.db.query(sql`
     delete from webhook_deliveries where message_id = ${messageId} and sequence = ${sequence}`);
   const { replayId, total } = (await start({ deliveryIds })).json();

@@ -103,6 +103,7 @@ export const COLUMNS: Column<WebhookDelivery>[] = [
   {
     name: "message",
     header: text.columns.message,
+    from: 1280,
     cell: ({ messageId }) => (
       <TextLink to="/messages/$messageId" params={{ messageId }} className="mono">
         …{messageId.slice(-12)}
@@ -117,11 +118,13 @@ export const COLUMNS: Column<WebhookDelivery>[] = [
   {
     name: "attempts",
     header: text.columns.attempts,
+    from: 1280,
     cell: ({ attempts, maxAttempts }) => text.attemptsOf(attempts, maxAttempts),
   },
   {
     name: "duration",
     header: text.columns.duration,
+    from: 1440,
     isNumber: true,
     cell: ({ durationMs }) => (durationMs === null ? "" : formatDuration(durationMs)),
   },
@@ -133,7 +136,7 @@ function NextAttempt({ row }: { row: WebhookDelivery }) {
   if (when === undefined) return null;
   return (
     <Text span size="xs" c="dimmed">
-      {text.next(when)}
+      {when}
     </Text>
   );
 }

@@ -3,15 +3,17 @@ import { useRelativeNow } from "../../clock.ts";
 import { formatRelative } from "../../format.ts";
 import { webhooksText as text } from "../../text/webhooks.ts";
 
-type Delivery = Pick<WebhookDelivery, "state" | "nextAttemptAt">;
+type Delivery = Pick<WebhookDelivery, "state" | "nextAttemptAt" | "isPaused">;
 
-/** When the next attempt comes, such as "in 5 minutes"; undefined where none does. */
+/** When the next attempt comes, such as "in 5 minutes", or what it waits for; undefined where none does. */
 export function useNextAttempt(delivery: Delivery): string | undefined {
   return nextAttemptOf(delivery, useRelativeNow());
 }
 
-export function nextAttemptOf({ state, nextAttemptAt }: Delivery, now: number): string | undefined {
+export function nextAttemptOf(delivery: Delivery, now: number): string | undefined {
+  const { state, nextAttemptAt, isPaused } = delivery;
   if (state !== "retrying" && state !== "waiting") return undefined;
   if (nextAttemptAt === null) return text.isUnderWay;
-  return Date.parse(nextAttemptAt) <= now ? text.isDue : formatRelative(nextAttemptAt, now);
+  if (Date.parse(nextAttemptAt) > now) return formatRelative(nextAttemptAt, now);
+  return isPaused ? text.isPaused : text.isDue;
 }
