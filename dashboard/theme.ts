@@ -5,7 +5,7 @@ import type { Status } from "#contract";
 const dialogProps = {
   closeButtonProps: { "aria-label": "Close" },
   attributes: { header: { role: "none" } },
-  styles: { title: { fontWeight: 650 } },
+  styles: { title: { fontWeight: 650, lineHeight: 1.35 } },
 } as const;
 
 export const theme = createTheme({
@@ -42,6 +42,7 @@ export const resolver: CSSVariablesResolver = ({ colors }) => ({
   variables: {},
   light: {
     "--posthorn-pill": colors.gray[1],
+    "--posthorn-field-border": colors.gray[6],
     "--mantine-color-dimmed": colors.gray[7],
     "--mantine-color-error": colors.red[8],
     "--mantine-color-placeholder": colors.gray[6],
@@ -49,6 +50,7 @@ export const resolver: CSSVariablesResolver = ({ colors }) => ({
   },
   dark: {
     "--posthorn-pill": colors.dark[5],
+    "--posthorn-field-border": colors.dark[2],
     "--mantine-color-text": colors.gray[2],
     "--mantine-color-gray-filled": colors.gray[5],
     "--mantine-color-gray-outline": colors.dark[2],
