@@ -35,7 +35,7 @@ export const creditsText = {
   noMatchHint: "No ledger entry fits these filters.",
   noneYet: "Nothing booked yet",
   noneYetHint: "Your first send appears here as a charge.",
-  csvOf: (month: string) => `CSV of ${month}`,
+  csvOf: (month: string) => `Ledger of ${month} (CSV)`,
   low: (mark: string) => `at or below the mark of ${mark}`,
   gone: "nothing can be sent until the account is topped up",
   perDayChart: "Credits per day",

@@ -32,7 +32,7 @@ export const words = {
   showPassword: "Show password",
   timeHint: (local: string, utc: string, relative: string) => `${local} · ${utc} · ${relative}`,
   copyTime: (text: string) => `${text}, copy as ISO 8601`,
-  allTimesIn: (zone: string) => `Times in ${zone}`,
+  timesIn: (zone: string) => `Times: ${zone}`,
   offline: "You are offline. What you see may be out of date.",
   liveOff: "Live updates off: refreshing every 10 seconds",
   noAnswer: (time: string) =>

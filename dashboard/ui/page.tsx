@@ -1,6 +1,7 @@
 import { Group, Stack, Text, Title } from "@mantine/core";
 import { useDocumentTitle } from "@mantine/hooks";
 import type { ReactNode } from "react";
+import { zoneName } from "../format.ts";
 import { words } from "../text/words.ts";
 import classes from "./page.module.css";
 import { useZone } from "./zone.tsx";
@@ -34,7 +35,7 @@ export function Page({ title, about, lead, hasTimes = false, actions, children }
           )}
           {hasTimes && (
             <Text size="sm" c="dimmed" mt={4}>
-              {words.allTimesIn(zone)}
+              {words.timesIn(zoneName(zone))}
             </Text>
           )}
         </div>

@@ -55,7 +55,7 @@ test("a send shows its charge and a failed one its refund; balance, last row, su
   assert.equal(total(amounts), 100);
   const v1 = await fetch(`${site.url}/v1/credits`, { headers: { "x-api-key": key } });
   assert.equal(((await v1.json()) as { balance: number }).balance, 100);
-  const csv = page.getByRole("link", { name: /^CSV of / });
+  const csv = page.getByRole("link", { name: /^Ledger of .+ \(CSV\)$/ });
   const lines = (await fetchText(page, (await csv.getAttribute("href")) ?? ""))
     .trim()
     .split("\r\n");
@@ -74,11 +74,11 @@ test("filters live in the address, and one that nothing fits can be cleared", as
   assert.equal(page.url(), `${site.url}/credits?kind=topup`);
   await page.setViewportSize({ width: 375, height: 812 });
   await page.getByRole("button", { name: "Filters (1)" }).waitFor();
-  await page.getByRole("link", { name: "CSV of" }).waitFor({ state: "hidden" });
+  await page.getByRole("link", { name: "(CSV)" }).waitFor({ state: "hidden" });
   const first = await rows(page).first().boundingBox();
   assert.ok(first && first.y + first.height < 812, "a phone's first screen reaches the ledger");
   await page.getByRole("button", { name: "Filters (1)" }).click();
-  await page.getByRole("link", { name: "CSV of" }).waitFor();
+  await page.getByRole("link", { name: "(CSV)" }).waitFor();
   await page.setViewportSize({ width: 1280, height: 800 });
   await page.goto(`${site.url}/credits?kind=adjustment`);
   await page.getByText("No entries match").waitFor();

@@ -44,7 +44,7 @@ test("a sent message shows its story, its segments, its charge, and HTML only as
   );
   assert.equal(Number(sent?.count), 1, "a double click sends once");
   await page.getByRole("link", { name: "999 credits" }).waitFor();
-  await page.getByText("Times in Europe/Paris").waitFor();
+  await page.getByText("Times: Paris time").waitFor();
   await tab.check("sent");
   await page.getByRole("link", { name: "Open as page" }).click();
   await page.getByRole("heading", { name: "Message to 4915112345678" }).waitFor();

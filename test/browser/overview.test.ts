@@ -267,9 +267,12 @@ test("a day begins at the midnight of the reader's zone, which the page names", 
     insert into stat_changes (account_id, changes)
     values (${travel.accountId}, array[row(${row.at}::timestamptz, null, 'QUEUED', null, null, 7, 7)::stat_change])`);
 
-  for (const zone of ["UTC", "Europe/Paris"]) {
+  for (const [zone, name] of [
+    ["UTC", "UTC"],
+    ["Europe/Paris", "Paris time"],
+  ] as const) {
     await using tab = await site.signedIn(owner, "/?range=7d", { zone });
-    await tab.page.getByText(`Times in ${zone}`).waitFor();
+    await tab.page.getByText(`Times: ${name}`).waitFor();
     const byStatus = panel(tab.page, "Messages by status");
     await byStatus.getByRole("button", { name: "Show as table" }).click();
     const day = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeZone: zone });

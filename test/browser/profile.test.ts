@@ -219,7 +219,7 @@ test("the default sender is used by the next send, and the low mark colours the 
     await page.getByRole("status", { name: "Loading" }).waitFor();
     await tab.check("settings loading");
   });
-  await page.getByText("Times in Europe/Paris").waitFor();
+  await page.getByText("Times: Paris time").waitFor();
   await page.getByLabel("Default sender").fill("Engines");
   await page.getByLabel("Low credits mark").fill("5000");
   await tab.check("settings");
