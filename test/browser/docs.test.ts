@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { sql } from "#platform";
+import { siteOfFile } from "../support/site.ts";
+
+const { site, account } = await siteOfFile();
+
+/** That nothing is asked for outside is what the guards of every tab see to. */
+test("the API reference needs nothing from outside, sends a real message with a pasted key, and keeps nothing", async () => {
+  const key = await site.key(account);
+  await using tab = await site.tab();
+  const { page } = tab;
+  await page.goto(`${site.url}/docs`);
+
+  await page.locator("input[id^=scalar-refs]").fill(key);
+  await page
+    .getByRole("button", { name: /^Test Request/ })
+    .first()
+    .click();
+  const client = page.getByRole("dialog");
+  await client
+    .getByRole("button", { name: /Send post request to/ })
+    .first()
+    .click();
+  await client.getByText(/^202/).first().waitFor();
+
+  const [sent] = await site.db.query(sql`select count(*)::int as count from messages`);
+  assert.deepEqual(sent, { count: 1 });
+  const kept = `indexedDB.databases().then((databases) =>
+    [{ ...localStorage }, { ...sessionStorage }, databases, document.cookie])`;
+  assert.deepEqual(await page.evaluate(kept), [{}, {}, [], ""]);
+});
