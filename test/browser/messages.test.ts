@@ -1,9 +1,15 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { test } from "node:test";
-import type { Message } from "#contract";
+import { promisify } from "node:util";
+import type { HistoryEntry, Message } from "#contract";
 import { bookCredits } from "#credits";
 import { sql, systemClock } from "#platform";
+import { eventually } from "../support/eventually.ts";
+import { whileLate, withoutColumn } from "../support/faults.ts";
 import { siteOfFile } from "../support/site.ts";
+
+const run = promisify(execFile);
 
 const { site, account, ada } = await siteOfFile();
 const key = await site.key(account, { name: "Web shop" });
@@ -13,6 +19,29 @@ function send(recipient: string, text: string, more: object = {}, by = key): Pro
 }
 
 const rows = "main [data-row]";
+
+/** How the simulator's numbers end. They are sent before all else: one takes ten seconds. */
+const ENDINGS = [
+  ["0001", "UNDELIVERED"],
+  ["0002", "FAILED"],
+  ["0003", "DELIVERED"],
+  ["0004", "SENT"],
+  ["0005", "DELIVERED"],
+  ["0006", "DELIVERED"],
+  ["0007", "FAILED"],
+  ["0008", "DELIVERED"],
+  ["5678", "DELIVERED"],
+] as const;
+const told = await site.account({ name: "Told" });
+const teller = await site.person("Story Teller", [[told, "owner"]]);
+const tellersKey = await site.key(told);
+const stories = await Promise.all(
+  ENDINGS.map(async ([digits, status]) => {
+    const text = digits === "5678" ? "Three segments. ".repeat(25) : "Hello";
+    const { messageId, recipient } = await send(`491511234${digits}`, text, {}, tellersKey);
+    return { messageId, recipient, status };
+  }),
+);
 
 test("without messages the page says what comes and what to do", async () => {
   await using tab = await site.signedIn(ada, "/messages");
@@ -40,7 +69,7 @@ test("a sent message shows its story, its segments, its charge, and HTML only as
   await page.getByText("DELIVERED to the handset").waitFor();
 
   const [sent] = await site.db.query<{ count: number }>(
-    sql`select count(*) as count from messages`,
+    sql`select count(*) as count from messages where account_id = ${account.accountId}`,
   );
   assert.equal(Number(sent?.count), 1, "a double click sends once");
   await page.getByRole("link", { name: "999 credits" }).waitFor();
@@ -85,6 +114,23 @@ test("who leaves Compose before the answer comes stays where they went", async (
 
   await page.locator(rows, { hasText: "4915112345679" }).waitFor();
   assert.equal(new URL(page.url()).pathname, "/messages");
+});
+
+test("the cURL copied from Compose sends the text as it was written", async () => {
+  const text = `"It's" a \\ $HOME \`id\` 👋\nand !more`;
+  await using tab = await site.signedIn(ada, "/compose");
+  const { page } = tab;
+  await page.getByLabel("Recipient").fill("4915112345678");
+  await page.getByLabel("Text").fill(text);
+  await page.getByRole("button", { name: "Copy cURL" }).click();
+  await page.getByRole("button", { name: "Copied" }).waitFor();
+
+  const curl = await page.evaluate<string>("navigator.clipboard.readText()");
+  const env = { ...process.env, POSTHORN_API_KEY: key };
+  const { stdout } = await run("sh", ["-c", `${curl} -s -w '\n%{http_code}'`], { env });
+  const [body = "", status] = stdout.split("\n");
+  assert.equal(status, "202");
+  assert.equal((JSON.parse(body) as Message).text, text);
 });
 
 test("the counter equals the preview, and 11 segments, a wrong address or half a date are told before sending", async () => {
@@ -304,7 +350,9 @@ test("however many messages come, the rows shown are kept true by one read, and 
   const { page, requests } = tab;
   const own = page.locator(`[data-row="${messageId}"]`);
   await own.getByText("QUEUED", { exact: true }).waitFor();
-  const before = requests.length;
+  const order = () =>
+    page.locator(rows).evaluateAll((all) => all.map((row) => row.getAttribute("data-row")));
+  const [before, shown] = [requests.length, await order()];
 
   const crowd = Array.from({ length: 250 }, () => ({ recipient: "4915112345679", text: "Crowd" }));
   const [batch] = await Promise.all([
@@ -324,6 +372,7 @@ test("however many messages come, the rows shown are kept true by one read, and 
   await page.getByRole("button", { name: "Show 99+ new" }).waitFor();
   const single = requests.slice(before).filter((each) => /\/messages\/[\da-f-]{36}$/.test(each));
   assert.ok(single.length <= 1, `${single.length} rows were read one by one`);
+  assert.deepEqual(await order(), shown, "no row moves");
 });
 
 test("a list of the last minutes that was left open is of the last minutes again, and so is its file", async () => {
@@ -401,6 +450,106 @@ test("a message that waits can be canceled, its refund is shown, and it can be s
     select metadata, callback_url from messages where text = 'Later still'`);
   const { metadata, callbackUrl } = more;
   assert.deepEqual(again, { metadata: JSON.stringify(metadata), callback_url: callbackUrl });
+});
+
+test("every ending of the simulator and every segment is told as the history has it, and leads to its bookings", async () => {
+  await using tab = await site.signedIn(teller, "/messages");
+  const { page } = tab;
+  const timeline = page.getByRole("region", { name: "Timeline" });
+  for (const { messageId, recipient, status } of stories) {
+    const history = await eventually(`the message to ${recipient} is ${status}`, async () => {
+      const entries = await historyOf(messageId);
+      const last = entries.findLast((entry) => entry.type === "status");
+      return last?.status === status && entries;
+    });
+    // Within the tab, as a link would: to load the whole page nine times would be most of the test.
+    const params = JSON.stringify({ messageId });
+    await page.evaluate(
+      `__TSR_ROUTER__.navigate({ to: "/messages/$messageId", params: ${params} })`,
+    );
+    await page.getByRole("heading", { name: `Message to ${recipient}` }).waitFor();
+    const titles = timeline.locator(".mantine-Timeline-itemTitle");
+    await titles.nth(history.length - 1).waitFor();
+
+    const shown = await titles.allInnerTexts();
+    assert.equal(shown.length, history.length);
+    for (const [step, title] of shown.entries()) assert.match(title, wordOf(history[step]));
+  }
+  for (const part of [1, 2, 3])
+    await timeline.getByText(new RegExp(`^Segment ${part} of 3 handed to`)).waitFor();
+
+  const refused = stories[1]?.messageId;
+  await page.goto(`${site.url}/messages/${refused}`);
+  await page.getByRole("link", { name: "in the ledger" }).last().click();
+  await page.waitForURL(`**/credits?messageId=${refused}`);
+  await page.locator(rows).nth(1).waitFor();
+  assert.deepEqual(await page.locator(`${rows} strong`).allInnerTexts(), ["+1", "-1"]);
+});
+
+async function historyOf(messageId: string): Promise<HistoryEntry[]> {
+  const answer = await fetch(`${site.url}/v1/messages/${messageId}/events`, {
+    headers: { "x-api-key": tellersKey },
+  });
+  return ((await answer.json()) as { data: HistoryEntry[] }).data;
+}
+
+/** What the title of its step holds, however the rest is worded. */
+function wordOf(entry: HistoryEntry | undefined): RegExp {
+  switch (entry?.type) {
+    case "status":
+      return entry.status === "QUEUED" ? /^Accepted/ : new RegExp(`^${entry.status}`);
+    case "submission":
+      return {
+        accepted: /anded to/,
+        refused_temporarily: /for now/,
+        refused: /for good/,
+        unsent: /did not leave/,
+      }[entry.outcome];
+    case "receipt":
+      return new RegExp(`reports ${entry.state}`);
+    case "doubt":
+      return /^In doubt/;
+    case undefined:
+      return /(?!)/;
+  }
+}
+
+test("a message that is handed over while somebody asks to cancel it stays, and the page says why", async () => {
+  const sendAt = new Date(Date.now() + 3_600_000).toISOString();
+  const { messageId } = await send("4915112340004", "Too late", { sendAt });
+  await using tab = await site.signedIn(ada, `/messages/${messageId}`, { statuses: [409] });
+  const { page } = tab;
+  await page.getByRole("button", { name: "Cancel message" }).click();
+  const confirm = page.getByRole("dialog").getByRole("button", { name: "Cancel message" });
+  await confirm.waitFor();
+  await site.db.query(sql`update send_queue set due_at = now() where message_id = ${messageId}`);
+  await page
+    .locator("main")
+    .getByText(/^SENT: /)
+    .waitFor();
+  await confirm.click();
+
+  await page.getByRole("dialog").getByText("can no longer be canceled").waitFor();
+});
+
+test("a list that is late shows its shape, and one that fails says so", async () => {
+  await using tab = await site.signedIn(ada, "/messages", { statuses: [500] });
+  const { page } = tab;
+  await page.locator(rows).first().waitFor();
+
+  await whileLate({ site, tab, link: "Messages" }, async () => {
+    await page.getByRole("status", { name: "Loading" }).locator("div").first().waitFor();
+    await tab.check("loading");
+  });
+  await page.locator(rows).first().waitFor();
+  await withoutColumn(site.db, "messages.reference", async () => {
+    await page.reload();
+    await page.getByRole("alert").getByText("Request id", { exact: true }).waitFor();
+    await tab.check("error");
+  });
+  await page.getByRole("button", { name: "Try again" }).click();
+
+  await page.locator(rows).first().waitFor();
 });
 
 test("another account's message is not found", async () => {
