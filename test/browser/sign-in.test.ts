@@ -5,7 +5,13 @@ import { sql } from "#platform";
 import { siteOfFile } from "../support/site.ts";
 import type { Tab } from "../support/tab.ts";
 
-const { site, account, ada } = await siteOfFile({ isOperator: true });
+const INSECURE = (port: number | string) => `http://posthorn.test:${port}`;
+
+const { site, account, ada } = await siteOfFile({
+  isOperator: true,
+  // Where no browser says by itself that a write is of our own page.
+  settings: (port) => ({ PUBLIC_URL: INSECURE(port) }),
+});
 
 async function give({ page }: Tab, email: string, password: string): Promise<void> {
   await page.getByLabel("E-mail").fill(email);
@@ -13,8 +19,8 @@ async function give({ page }: Tab, email: string, password: string): Promise<voi
   await page.getByRole("button", { name: "Sign in" }).click();
 }
 
-test("an unknown e-mail and a wrong password read the same, and the focus is on the password", async () => {
-  await using tab = await site.tab({ statuses: [401, 404] });
+test("an unknown e-mail and a wrong password read the same, the focus is on the password, and who goes on guessing waits, counted down", async () => {
+  await using tab = await site.tab({ statuses: [401, 404, 429] });
   await tab.page.goto(`${site.url}/sign-in`);
   await tab.page.getByLabel("E-mail").waitFor();
   await tab.check("sign-in");
@@ -30,6 +36,60 @@ test("an unknown e-mail and a wrong password read the same, and the focus is on 
   assert.equal(texts[0], "E-mail or password is wrong.");
   assert.equal(texts[1], texts[0]);
   await tab.check("wrong password");
+
+  for (let tries = 2; tries <= 5; tries += 1) await guess("nobody@example.com");
+  await give(tab, "nobody@example.com", "a wrong password");
+  const wait = tab.page.getByRole("alert").getByText(/^Wait \d+ seconds\.$/);
+  const first = await wait.innerText();
+  await tab.page.getByText(first, { exact: true }).waitFor({ state: "detached" });
+  assert.ok(secondsOf(await wait.innerText()) < secondsOf(first));
+});
+
+const secondsOf = (wait: string) => Number(/\d+/.exec(wait)?.[0]);
+
+async function guess(email: string): Promise<void> {
+  const answer = await fetch(`${site.url}/console/auth/sign-in`, {
+    method: "POST",
+    headers: { "content-type": "application/json", origin: INSECURE(new URL(site.url).port) },
+    body: JSON.stringify({ email, password: "a wrong password" }),
+  });
+  assert.equal(answer.status, 401);
+}
+
+test("on plain http sign-in warns, a key is copied all the same, and where that fails it is selected and the gate stays", async () => {
+  const url = INSECURE(new URL(site.url).port);
+  const plain = await site.account({ name: "Plain" });
+  const owner = await site.person("Plain Owner", [[plain, "owner"]]);
+  await using tab = await site.tab({ url, statuses: [401, 404] });
+  const { page } = tab;
+  const dialog = page.getByRole("dialog");
+  await page.goto(`${url}/keys`);
+  await page.getByText("This connection is not encrypted").waitFor();
+  await tab.check("plain http");
+  await give(tab, owner.email, owner.password);
+  await page.getByRole("button", { name: "Create key" }).first().click();
+  await dialog.getByLabel("Name").fill("Insecure");
+  await dialog.getByRole("button", { name: "Create key" }).click();
+  const key = (await page.getByTestId("shown-key").textContent()) ?? "";
+  site.secrets.set(key, /^POST \/console\/accounts\/[^/]+\/keys$/);
+  assert.equal(await page.evaluate("navigator.clipboard"), undefined);
+
+  await page.evaluate("void (document.execCommand = () => false)");
+  await dialog.getByRole("button", { name: "Copy key" }).click();
+  await dialog.getByRole("button", { name: "Press Ctrl+C" }).waitFor();
+  assert.equal(await page.evaluate("getSelection().toString()"), key);
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Go back" }).click();
+  await page.evaluate("void delete document.execCommand");
+  await dialog.getByRole("button", { name: "Press Ctrl+C" }).click();
+  await dialog.getByRole("button", { name: "Copied" }).waitFor();
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+
+  await page.getByRole("button", { name: "Create key" }).first().click();
+  await dialog.getByLabel("Name").focus();
+  await page.keyboard.press("ControlOrMeta+v");
+  assert.equal(await dialog.getByLabel("Name").inputValue(), key);
 });
 
 test("signing in leads to the page that was wanted, and never to another site", async () => {

@@ -28,8 +28,8 @@ export type Site = AsyncDisposable & {
   key(account: Account, options?: { name?: string; scopes?: readonly Scope[] }): Promise<string>;
   /** By the API, with a key; answers the message as it was accepted. */
   send(key: string, message: object): Promise<Message>;
-  /** A browser context of its own, with the guards on. */
-  tab(options?: TabOptions): Promise<Tab>;
+  /** A browser context of its own, with the guards on; by `url` where it is found under another address. */
+  tab(options?: TabOptions & { url?: string }): Promise<Tab>;
   /** The same, signed in and at a path. */
   signedIn(person: Person, path?: string, options?: TabOptions): Promise<Tab>;
 };
@@ -42,20 +42,17 @@ export const NOWHERE = /(?!)/;
 
 type Options = {
   settings?: Record<string, string> | ((port: number) => Record<string, string>);
-  /** Where the browser finds the service, if not at its own address. */
-  address?: (port: number) => string;
 };
 
 /** The real process on a database of its own, and a browser before it: one per test file. */
-export async function startSite({ settings, address }: Options = {}): Promise<Site> {
+export async function startSite({ settings }: Options = {}): Promise<Site> {
   // Before the process, which would build it at the first request, while a test waits for a page.
   await buildDashboard();
   await using started = new AsyncDisposableStack();
   const db = started.use(await testDatabase());
   const service = started.use(await startService(db.url, settings));
   const shared = started.use(await shareBrowser());
-  const port = Number(new URL(service.url).port);
-  const url = address?.(port) ?? service.url;
+  const { url } = service;
   const hashing = passwords();
   // Of everybody: hashing another for each of them would be much of the work.
   const password = `pass ${randomBytes(9).toString("hex")}`;
@@ -141,7 +138,7 @@ export async function startSite({ settings, address }: Options = {}): Promise<Si
       if (answer.status !== 202) throw new Error(`Not accepted: ${await answer.text()}`);
       return (await answer.json()) as Message;
     },
-    tab: (options) => openTab(deps, options),
+    tab: ({ url: at = url, ...options } = {}) => openTab({ ...deps, url: at }, options),
     async signedIn(who, path = "/", options = {}) {
       const tab = await openTab(deps, options);
       await signIn(tab, url, who);

@@ -75,15 +75,16 @@ export async function openTab(deps: Deps, options: TabOptions = {}): Promise<Tab
  * site's code is compiled and warm already: a process of its own costs more than most tests do in it.
  */
 type Seat = { context: BrowserContext; anchor: Page };
-/** Those that nobody sits in, by what a page in them looks like. */
+/** Those that nobody sits in, by where they are and what a page in them looks like. */
 export type Seats = Map<string, Seat[]>;
 
-function looksOf({ isPhone, isDark, zone }: TabOptions): string {
-  return JSON.stringify([isPhone, isDark, zone]);
+function placeOf({ url }: Deps, { isPhone, isDark, zone }: TabOptions): string {
+  return JSON.stringify([url, isPhone, isDark, zone]);
 }
 
-async function takeSeat({ browser, url, seats }: Deps, options: TabOptions): Promise<Seat> {
-  const free = seats.get(looksOf(options))?.pop();
+async function takeSeat(deps: Deps, options: TabOptions): Promise<Seat> {
+  const { browser, url, seats } = deps;
+  const free = seats.get(placeOf(deps, options))?.pop();
   if (free) return free;
   const context = await browser.newContext({
     viewport: options.isPhone ? PHONE : DESKTOP,
@@ -109,13 +110,15 @@ async function openPage({ context, anchor }: Seat): Promise<Page> {
 }
 
 /** As nobody had been there: without pages, cookies and what was kept. */
-async function leaveSeat({ seats }: Deps, options: TabOptions, seat: Seat): Promise<void> {
+async function leaveSeat(deps: Deps, options: TabOptions, seat: Seat): Promise<void> {
+  const { seats } = deps;
+  const place = placeOf(deps, options);
   const { context, anchor } = seat;
   const pages = context.pages().filter((page) => page !== anchor);
   await Promise.all(pages.map((page) => page.close()));
   await context.clearCookies();
   await anchor.evaluate("localStorage.clear(), sessionStorage.clear()");
-  seats.set(looksOf(options), [...(seats.get(looksOf(options)) ?? []), seat]);
+  seats.set(place, [...(seats.get(place) ?? []), seat]);
 }
 
 /** Watches the console, errors, requests and answers of a page. */
