@@ -257,6 +257,20 @@ async function meets(page: Page, cdp: CDPSession, { path, role }: { path: string
   }).catch(() => assert.deepEqual(found, wanted, `${path} as ${role}`));
 }
 
+/** A narrow phone, and a desktop at a zoom of 200 %. */
+const NARROW = [320, 640];
+
+async function fits(page: Page, path: string): Promise<void> {
+  const desktop = page.viewportSize();
+  for (const width of NARROW) {
+    await page.setViewportSize({ width, height: 800 });
+    const across = await page.evaluate<number>(`new Promise((resolve) => requestAnimationFrame(() =>
+      requestAnimationFrame(() => resolve(document.documentElement.scrollWidth))))`);
+    assert.ok(across <= width, `${path} is ${across} px wide on ${width}`);
+  }
+  if (desktop) await page.setViewportSize(desktop);
+}
+
 test("every page of the site map says who may see it", async () => {
   await using tab = await site.tab({ statuses: [401, 404] });
   await tab.page.goto(`${site.url}/sign-in`);
@@ -268,13 +282,19 @@ test("every page of the site map says who may see it", async () => {
 for (const role of [...memberRoles, "operator", "outsider", "stranger"] as const) {
   test(`to the ${role}, every page shows itself, says why a button may not be pressed, or is refused`, async () => {
     const person = people[role];
-    const options = { statuses: [401, 404] };
+    const options = { statuses: [401, 404], isDark: role === "operator" };
     await using tab = person ? await site.signedIn(person, "/", options) : await site.tab(options);
     const { page } = tab;
     if (!person) await page.goto(`${site.url}/sign-in`);
     await page.getByRole("heading", { level: 1 }).waitFor();
     const cdp = await tab.context.newCDPSession(page);
 
-    for (const path of await pathsOf(page)) await meets(page, cdp, { path, role });
+    for (const path of await pathsOf(page)) {
+      await meets(page, cdp, { path, role });
+      if (role === "operator") {
+        await tab.checkView(`${path} on a desktop in the dark`);
+        await fits(page, path);
+      }
+    }
   });
 }

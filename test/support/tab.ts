@@ -26,6 +26,8 @@ export type Tab = AsyncDisposable & {
   expect(...statuses: number[]): void;
   /** On a desktop in light and on a phone in the dark: nothing for axe, and no sideways scroll. */
   check(state: string): Promise<void>;
+  /** The same, but only as the page looks now. */
+  checkView(view: string): Promise<void>;
   /** Where pictures are wanted. */
   picture(name: string): Promise<void>;
   /** Waits until what has this name, by its label or its words, has the focus. */
@@ -57,6 +59,7 @@ export async function openTab(deps: Deps, options: TabOptions = {}): Promise<Tab
     requests: watch.requests,
     expect: (...statuses) => statuses.forEach((status) => watch.expected.add(status)),
     check: (state) => checkState(page, state, { home, isDark: options.isDark ?? false }),
+    checkView: (view) => checkView(page, view),
     picture: (name) => picture(page, name),
     focusIs: (name) => focusIs(page, name),
     async [Symbol.asyncDispose]() {
@@ -183,7 +186,10 @@ function bodyOf(response: Response): Promise<string> {
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 
-/** Each size and each scheme once: the colours of a phone are those of a desktop. */
+/**
+ * Each size and each scheme once: most colours of a phone are those of a desktop. The desktop in the
+ * dark would cost half as much again; roles.test.ts looks at every page so, once.
+ */
 const VIEWS = [
   { name: "desktop", size: DESKTOP, scheme: "light" },
   { name: "phone in the dark", size: PHONE, scheme: "dark" },
@@ -194,11 +200,15 @@ type View = { home: { width: number; height: number }; isDark: boolean };
 async function checkState(page: Page, state: string, { home, isDark }: View): Promise<void> {
   for (const { name, size, scheme } of VIEWS) {
     await look(page, size, scheme);
-    await picture(page, `${state} ${name}`);
-    assert.deepEqual(await axeFindings(page), [], `axe on "${state}", ${name}`);
-    assert.equal(await sidewaysScroll(page), 0, `sideways scroll on "${state}", ${name}`);
+    await checkView(page, `${state} ${name}`);
   }
   await look(page, home, isDark ? "dark" : "light");
+}
+
+async function checkView(page: Page, view: string): Promise<void> {
+  await picture(page, view);
+  assert.deepEqual(await axeFindings(page), [], `axe on ${view}`);
+  assert.equal(await sidewaysScroll(page), 0, `sideways scroll on ${view}`);
 }
 
 /** Comes back when the page looks so: before, parts of the other size may still stand there. */
