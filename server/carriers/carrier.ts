@@ -37,6 +37,8 @@ export type ReceiptRules = {
   windowMs: number;
   /** How long a receipt that matches nothing is kept. */
   parkedMs: number;
+  /** The sender of messages that have none. */
+  defaultSender?: string | null;
 };
 
 export type OutgoingSegment = {

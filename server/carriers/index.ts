@@ -10,6 +10,7 @@ export type {
   LinkState,
   OutgoingSegment,
   Receipt,
+  ReceiptRules,
   ReceiptSink,
   SubmitOutcome,
 } from "./carrier.ts";

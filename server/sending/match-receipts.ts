@@ -1,4 +1,4 @@
-import type { Receipt } from "#carriers";
+import type { Receipt, ReceiptRules } from "#carriers";
 import { findMessagesOf, type MessageRow } from "#messages";
 import { DAY_MS, idFloor, sql, type Transaction } from "#platform";
 
@@ -6,7 +6,7 @@ import { DAY_MS, idFloor, sql, type Transaction } from "#platform";
 export type ArrivedReceipt = { receipt: Receipt; at: Date };
 
 /** How the carriers that receipts come from want them matched. */
-export type MatchRules = (carrierId: string) => { windowMs: number; per: "segment" | "message" };
+export type MatchRules = (carrierId: string) => Omit<ReceiptRules, "parkedMs">;
 
 /** The submission that a receipt belongs to; n is its place among those that arrived. */
 export type Match = {
@@ -65,8 +65,11 @@ export async function matchReceipts(
     const inWindow = within(rivals[n] ?? [], meantSince(each, rules));
     const [first] = inWindow;
     if (!first) continue;
-    const { recipient } = each.receipt;
-    const meant = inWindow.length > 1 ? meantOf(inWindow, recipient, messages) : first;
+    const { defaultSender } = rules(each.receipt.carrierId);
+    const meant =
+      inWindow.length > 1
+        ? meantOf(inWindow, each.receipt.recipient, { messages, defaultSender })
+        : first;
     if (meant) matched.matches.push({ n, ...meant });
     else matched.meantFrom.set(n, afterNewest(inWindow));
   }
@@ -91,7 +94,10 @@ function afterNewest(rivals: Candidate[]): Date {
 function meantOf(
   rivals: Candidate[],
   named: string | null,
-  messages: Map<string, MessageRow>,
+  {
+    messages,
+    defaultSender,
+  }: { messages: Map<string, MessageRow>; defaultSender: string | null | undefined },
 ): Candidate | undefined {
   const messageOf = ({ message_id }: Candidate) => messages.get(message_id);
   const same = rivals.find((each) => messageOf(each)?.recipient === named);
@@ -99,7 +105,7 @@ function meantOf(
   const end = NUMBER.exec(named ?? "")?.[1];
   if (end === undefined) return rivals[0];
   // A carrier may write both addresses as they were in the submission.
-  const isOurs = rivals.some((each) => messageOf(each)?.sender?.endsWith(end));
+  const isOurs = rivals.some((each) => (messageOf(each)?.sender ?? defaultSender)?.endsWith(end));
   return isOurs ? rivals[0] : rivals.find((each) => messageOf(each)?.recipient.endsWith(end));
 }
 

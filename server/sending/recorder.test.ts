@@ -233,6 +233,18 @@ test("where several submissions have one id, a receipt that names nobody is of t
   assert.deepEqual(await statuses(), ["SENT", "DELIVERED", "DELIVERED", "DELIVERED"]);
 });
 
+test("a receipt that names its carrier's own sender names nobody", async () => {
+  await using api = await startApi();
+  const { nodeId, statuses, receipt, at } = await sharingOneId(api, 2);
+  const defaultSender = "4930123456";
+  const rules = () => ({ windowMs: 60_000, per: "segment", defaultSender }) as const;
+  const record = recorderOf(api.db, nodeId, { rules });
+
+  await record.receipt({ receipt: { ...receipt, recipient: `+${defaultSender}` }, at });
+
+  assert.deepEqual(await statuses(), ["SENT", "DELIVERED"]);
+});
+
 test("a receipt to somebody else than those who have its id waits for its own submission", async () => {
   await using api = await startApi();
   const { nodeId, statuses, record, receipt, submission, at } = await sharingOneId(api, 2);

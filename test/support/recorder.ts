@@ -1,7 +1,7 @@
 import { createMetrics, type Database, openDatabase, silentLog, systemClock } from "#platform";
 import { type Recorder, recorder } from "../../server/sending/recorder.ts";
 
-type Surroundings = Partial<Pick<Parameters<typeof recorder>[0], "clock" | "log">>;
+type Surroundings = Partial<Pick<Parameters<typeof recorder>[0], "clock" | "log" | "rules">>;
 
 /** What writes down the answers and receipts of carriers on one node. */
 export function recorderOf(db: Database, nodeId: string, other: Surroundings = {}): Recorder {

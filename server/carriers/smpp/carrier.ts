@@ -98,6 +98,7 @@ class LinkedCarrier implements SmppCarrier {
       per: settings.receiptPer,
       windowMs: settings.receiptWindowMs,
       parkedMs: settings.parkedReceiptsMs,
+      defaultSender: settings.defaultSender,
     };
     this.#pace = new Pace(deps.share.rate, {
       clock,
