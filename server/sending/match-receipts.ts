@@ -54,7 +54,7 @@ export async function matchReceipts(
   arrived: ArrivedReceipt[],
   rules: MatchRules,
 ): Promise<Matched> {
-  const submissions = await findSubmissions(tx, arrived, rules);
+  const { submissions, isCut } = await findSubmissions(tx, arrived, rules);
   const rivals = arrived.map(rivalsIn(submissions));
   const tied = new Set(rivals.filter(({ length }, n) => length > 1 && isNamed(arrived[n])));
   const pairs = [...tied].flat();
@@ -71,7 +71,7 @@ export async function matchReceipts(
         ? meantOf(inWindow, each.receipt.recipient, { messages, defaultSender })
         : first;
     if (meant) matched.matches.push({ n, ...meant });
-    else matched.meantFrom.set(n, afterNewest(inWindow));
+    else if (!isCut(each)) matched.meantFrom.set(n, afterNewest(inWindow));
   }
   return matched;
 }
@@ -131,12 +131,15 @@ function keyOf(carrierId: string, matchId: string): string {
   return `${carrierId} ${matchId}`;
 }
 
-/** The newest of each id that is asked for, by carrier and id. */
+/** The newest of each id that is asked for, by carrier and id, and of which receipts more were there. */
 async function findSubmissions(
   tx: Transaction,
   arrived: ArrivedReceipt[],
   rules: MatchRules,
-): Promise<Map<string, Candidate[]>> {
+): Promise<{
+  submissions: Map<string, Candidate[]>;
+  isCut: (arrived: ArrivedReceipt) => boolean;
+}> {
   const lookups = new Map<string, { carrierId: string; id: string; since: Date }>();
   let oldest = Number.MAX_SAFE_INTEGER;
   for (const each of arrived) {
@@ -168,5 +171,12 @@ async function findSubmissions(
         limit ${most}
      ) s
      order by s.at desc`);
-  return Map.groupBy(rows, ({ carrier_id, match_id }) => keyOf(carrier_id, match_id));
+  const submissions = Map.groupBy(rows, ({ carrier_id, match_id }) => keyOf(carrier_id, match_id));
+  return {
+    submissions,
+    // More than the most are never read: nothing is gained by asking again.
+    isCut: ({ receipt: { carrierId, carrierMessageIds } }) =>
+      most < MOST_OF_ONE_ID &&
+      carrierMessageIds.some((id) => submissions.get(keyOf(carrierId, id))?.length === most),
+  };
 }

@@ -222,6 +222,24 @@ test("where many submissions have one id, the receipt is of the one to its recip
   assert.deepEqual(new Set(others), new Set(["SENT"]));
 });
 
+test("a receipt to the oldest of many that have its id is found though it came with a thousand others", async () => {
+  await using api = await startApi();
+  const { messages, statuses, record, receipt, at } = await sharingOneId(api, 14);
+  const others = Array.from({ length: 1_200 }, (_, n) => [`other ${n}`]);
+  const recipient = messages[0]?.recipient ?? "";
+
+  // The first has a batch of its own.
+  await Promise.all(
+    [["other"], ["x"], ...others].map((carrierMessageIds) =>
+      record.receipt({ receipt: { ...receipt, carrierMessageIds, recipient }, at }),
+    ),
+  );
+  const before = (await statuses())[0];
+  const swept = await record.sweepParked();
+
+  assert.deepEqual([before, swept, (await statuses())[0]], ["SENT", 1, "DELIVERED"]);
+});
+
 test("where several submissions have one id, a receipt that names nobody is of the newest that waits", async () => {
   await using api = await startApi();
   const sender = "4930123456";
