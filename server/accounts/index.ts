@@ -27,7 +27,7 @@ export { hasKeyProof, isSecretKeyRight, proveSecretKey, resealKeyProof } from ".
 export { keyUsage } from "./key-usage.ts";
 export { browseKeys, countKeys, findKeyNames, type KeyState } from "./browse-keys.ts";
 export { createKey, judgeNewKey, listKeys, revokeKey } from "./keys.ts";
-export { lockAccounts } from "./lock-accounts.ts";
+export { findHeldAccounts, lockAccounts } from "./lock-accounts.ts";
 export { judgeName, nameFaults } from "./names.ts";
 export {
   describeSigningSecret,

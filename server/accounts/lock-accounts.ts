@@ -1,4 +1,4 @@
-import { sql, type Transaction } from "#platform";
+import { type Queryable, sql, type Transaction } from "#platform";
 
 /**
  * Takes the locks that order everything about these accounts' money and keys, by id, so that nobody
@@ -16,4 +16,17 @@ export async function lockAccounts(
      order by account_id
        for no key update`);
   return locked.length;
+}
+
+/** Which of these accounts somebody has locked at this moment. Waits for nobody, and holds nothing. */
+export async function findHeldAccounts(
+  db: Queryable,
+  accountIds: readonly string[],
+): Promise<Set<string>> {
+  const free = await db.query<{ account_id: string }>(sql`
+    select account_id
+      from accounts
+     where account_id = any (${accountIds}::uuid[])
+       for no key update skip locked`);
+  return new Set(accountIds).difference(new Set(free.map(({ account_id }) => account_id)));
 }

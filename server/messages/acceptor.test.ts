@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { lockAccounts } from "#accounts";
 import {
   createMetrics,
   type Database,
@@ -51,29 +52,32 @@ test("where settling fails the outcome is unknown, and the place that was kept i
   assert.equal(kept.size, 0);
 });
 
-test("an account that somebody holds keeps no other of its lane waiting, and comes back when it is free", async () => {
+test("accounts that somebody holds keep no other of their lane waiting, and come back when they are free", async () => {
   await using api = await startApi();
-  const [busy, other] = [api.accountId, await neighbourOf(api)];
+  const busy = [api.accountId, await neighbourOf(api), await neighbourOf(api)];
+  const other = await neighbourOf(api);
   const asked: string[][] = [];
   const accept = acceptorOn(impatient(api.db, asked));
   const request = await requestOf(api);
-  const letGo = await holdAccount(api.db, busy);
+  const letGo = await holdAccounts(api.db, busy);
   let isAnswered = false;
-  const waiting = [accept(request(busy)).finally(() => (isAnswered = true))];
+  const acceptBusy = () =>
+    busy.map((each) => accept(request(each)).finally(() => (isAnswered = true)));
+  const waiting = acceptBusy();
 
   const first = await accept(request(other));
-  waiting.push(accept(request(busy)));
+  waiting.push(...acceptBusy());
   const second = await accept(request(other));
   const wasAnswered = isAnswered;
   await letGo();
   const late = await Promise.all(waiting);
 
   const outcomes = [first, second, ...late].map(({ outcome }) => outcome);
-  assert.deepEqual([wasAnswered, ...outcomes], [false, ...Array(4).fill("accepted")]);
+  assert.deepEqual([wasAnswered, ...outcomes], [false, ...Array(8).fill("accepted")]);
   const together = asked.filter(({ length }) => length > 1);
   assert.equal(together.length, 1, "only the first time");
-  await Promise.all([accept(request(busy)), accept(request(other))]);
-  assert.equal(asked.at(-1)?.length, 2, "and when it is free");
+  await Promise.all([...acceptBusy(), accept(request(other))]);
+  assert.equal(asked.at(-1)?.length, 4, "and when they are free");
 });
 
 test("of one key at once, who comes after a refusal is judged in the same batch", async () => {
@@ -117,6 +121,7 @@ function impatient(db: Database, asked: string[][]): Database {
   return {
     ...db,
     query: (statement) => {
+      if (!statement.text.includes("accept_messages")) return db.query(statement);
       const accounts = statement.values.find((value) => Array.isArray(value)) as string[];
       const several = [...new Set(accounts)];
       asked.push(several);
@@ -129,11 +134,11 @@ function impatient(db: Database, asked: string[][]): Database {
   };
 }
 
-/** Holds the account's row until it is told to let go. */
-async function holdAccount(db: Database, accountId: string): Promise<() => Promise<void>> {
+/** Holds the accounts' rows until it is told to let go. */
+async function holdAccounts(db: Database, accountIds: string[]): Promise<() => Promise<void>> {
   const [isHeld, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const holding = held(db, async (tx) => {
-    await tx.query(sql`select from accounts where account_id = ${accountId} for no key update`);
+    await lockAccounts(tx, accountIds);
     isHeld.resolve();
     await end.promise;
   });

@@ -1,3 +1,4 @@
+import { findHeldAccounts } from "#accounts";
 import {
   type Backend,
   batcher,
@@ -56,11 +57,11 @@ const LANES = 2;
 const MAX_RUNNING = 1;
 const MAX_WAITING = 5_000 / LANES;
 const MAX_BYTES = (64 * 1024 * 1024) / LANES;
-/** With two, one held account delays no other that is suspected with it; and the lanes keep a connection. */
+/** Held accounts wait for their locks two at a time, so that the lanes keep a connection. */
 const MAX_APART = 2;
 const SETTLE_MS = 5_000;
 
-/** Not tried with the others: the account's row may be held by somebody. */
+/** Not accepted with the others: the account's row is held by somebody, or may be. */
 type Tried = Accepted | { outcome: "apart" };
 const APART = { outcome: "apart" } as const;
 
@@ -82,7 +83,7 @@ export function acceptor(deps: Deps): (request: AcceptRequest) => Promise<Accept
       bytesOf: ({ messages }) => messages.reduce((sum, { text }) => sum + 500 + 2 * text.length, 0),
     });
 
-  /** Accounts that somebody held, and those in a batch with one: each has its own lane until a batch of it passes. */
+  /** Accounts that somebody held: each has its own lane until a batch of it passes. */
   const apart = new Map<string, ReturnType<typeof makeLane>>();
   const gate = narrowGate(MAX_APART, Number.POSITIVE_INFINITY);
   const laneApart = (accountId: string) =>
@@ -99,11 +100,9 @@ export function acceptor(deps: Deps): (request: AcceptRequest) => Promise<Accept
   const setApart = (accountId: string) => apart.getOrInsertComputed(accountId, laneApart);
   const lanes = Array.from({ length: LANES }, () =>
     makeLane(async (requests) => {
-      const together = requests.filter(({ accountId }) => !apart.has(accountId));
-      const results = together.length > 0 ? await acceptBatch(deps, together) : [];
-      const byRequest = new Map(together.map((request, n) => [request, results[n]]));
-      for (const [{ accountId }, result] of byRequest) if (isHeld(result)) setApart(accountId);
-      return requests.map((request) => byRequest.get(request) ?? APART);
+      const results = await acceptWithout(apart, requests, (some) => acceptBatch(deps, some));
+      requests.forEach(({ accountId }, n) => isHeld(results[n]) && setApart(accountId));
+      return results;
     }),
   );
 
@@ -133,6 +132,18 @@ function isHeld(result: unknown): boolean {
 /** The last digit of an id is as good as random. */
 function laneOf(accountId: string): number {
   return accountId.charCodeAt(accountId.length - 1) % LANES;
+}
+
+/** Accepts the others together; those of the accounts named are set apart. */
+async function acceptWithout(
+  accounts: { has(accountId: string): boolean },
+  requests: AcceptRequest[],
+  accept: (requests: AcceptRequest[]) => Promise<(Tried | Error)[]>,
+): Promise<(Tried | Error)[]> {
+  const together = requests.filter(({ accountId }) => !accounts.has(accountId));
+  const results = together.length > 0 ? await accept(together) : [];
+  const byRequest = new Map(together.map((request, n) => [request, results[n]]));
+  return requests.map((request) => byRequest.get(request) ?? APART);
 }
 
 async function acceptBatch(deps: Deps, requests: AcceptRequest[]): Promise<(Tried | Error)[]> {
@@ -172,10 +183,13 @@ async function acceptOrSettle(
     return await acceptMessages(deps.db, requests, settings);
   } catch (error) {
     if (error instanceof DatabaseUnavailable) {
-      const isOfMany = requests.some(({ accountId }) => accountId !== requests[0]?.accountId);
-      // Somebody holds one of the accounts: the others must not wait for it.
-      if (isHeld(error) && isOfMany) return requests.map(() => APART);
-      return settleUnknown(deps, requests, error);
+      const accounts = new Set(requests.map(({ accountId }) => accountId));
+      if (!isHeld(error) || accounts.size === 1) return settleUnknown(deps, requests, error);
+      // Somebody holds some of the accounts: the others must not wait for them.
+      const held = await findHeldAccounts(deps.db, [...accounts]);
+      // Let go meanwhile, or something else is held: who passes alone is not apart for long.
+      const suspected = held.size > 0 ? held : accounts;
+      return acceptWithout(suspected, requests, (some) => acceptOrSettle(deps, some, settings));
     }
     if (requests.length === 1) return [error as Error];
     // A poison row harms only itself: each request once more, alone.
