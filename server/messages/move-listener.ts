@@ -1,3 +1,4 @@
+import type { LocalMoment } from "#platform";
 import type { ToldStatus } from "#contract";
 import { eventBody, type StatusChange } from "./event-body.ts";
 import { hostKey } from "./host-key.ts";
@@ -13,9 +14,9 @@ export type BornDelivery = {
   at: Date;
   url: string;
   body: Buffer;
-  /** By the database's clock, and at what moment of that of leases a place was kept for it. */
+  /** By the database's clock, and when a place was kept for it by this node's. */
   leasedAt: Date;
-  leasedAtMs: number;
+  leasedHere: LocalMoment;
 };
 
 /** Who hears of moves on this node, once they are committed: webhooks, and metrics. */
@@ -24,9 +25,9 @@ export type MoveListener = {
   wake(hostKeys: readonly bigint[]): void;
   /**
    * Keeps a place in a lane for a webhook that can leave at once; it is leased at birth, which spares
-   * a claim. Answers the moment of the clock of leases; null where it must wait its turn.
+   * a claim. Answers the moment; null where it must wait its turn.
    */
-  reserve?(hostKey: bigint): number | null;
+  reserve?(hostKey: bigint): LocalMoment | null;
   /** These are stored: deliver them. */
   take?(deliveries: readonly BornDelivery[]): void;
   /** Places that were kept for nothing. */
@@ -50,19 +51,19 @@ export type Told = {
   body: Buffer;
   url: string;
   hostKey: bigint;
-  reservedMs: number | null;
+  reserved: LocalMoment | null;
 } | null;
 
 export function toldOf(move: Move, listener: MoveListener | undefined): Told {
   const { callbackUrl: url, accountId } = move;
   if (url === null) return null;
   const lane = hostKey(accountId, url);
-  const reservedMs = listener?.reserve?.(lane) ?? null;
-  return { move, body: eventBody(changeOf(move)), url, hostKey: lane, reservedMs };
+  const reserved = listener?.reserve?.(lane) ?? null;
+  return { move, body: eventBody(changeOf(move)), url, hostKey: lane, reserved };
 }
 
 export function reservedOf(told: readonly Told[]): bigint[] {
-  return told.flatMap((each) => (each && each.reservedMs !== null ? [each.hostKey] : []));
+  return told.flatMap((each) => (each && each.reserved !== null ? [each.hostKey] : []));
 }
 
 /** After the commit: what was born leased is handed over, and of the rest its lanes are named. */
@@ -76,16 +77,16 @@ export function tell(
   const woken = new Set<bigint>();
   for (const each of told) {
     if (!each) continue;
-    const { move, reservedMs, body, url, hostKey: lane } = each;
+    const { move, reserved, body, url, hostKey: lane } = each;
     const row = moved.get(move.messageId);
-    if (row?.is_leased && reservedMs !== null) {
+    if (row?.is_leased && reserved !== null) {
       const { accountId, messageId, to: status, at } = move;
-      const leased = { leasedAt: row.moved_at, leasedAtMs: reservedMs };
+      const leased = { leasedAt: row.moved_at, leasedHere: reserved };
       const event = { messageId, sequence: row.sequence, accountId, status, at, url, body };
       born.push({ ...event, hostKey: lane, ...leased });
       continue;
     }
-    if (reservedMs !== null) unused.push(lane);
+    if (reserved !== null) unused.push(lane);
     // One that waits for another of its message is found when that one is recorded.
     if (row && !row.is_blocked) woken.add(lane);
   }

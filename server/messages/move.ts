@@ -56,7 +56,7 @@ export async function moveMessages(
         ${moves.map((move) => errorOf(move)?.carrierCode ?? null)}::text[],
         ${told.map((each) => each?.body ?? null)}::bytea[],
         ${told.map((each) => each?.hostKey.toString() ?? null)}::bigint[],
-        ${told.map((each) => (each?.reservedMs ?? null) !== null)}::boolean[], make_interval(secs => ${LEASE_MS / 1000})
+        ${told.map((each) => (each?.reserved ?? null) !== null)}::boolean[], make_interval(secs => ${LEASE_MS / 1000})
       )`);
   const moved = new Map(rows.map((row) => [row.message_id, row]));
   tx.afterCommit(() => {

@@ -12,6 +12,13 @@ export type Clock = {
   timer(ms: number, run: () => void): () => void;
 };
 
+/** A moment of this node, by the clock for durations and by that of leases. */
+export type LocalMoment = { monotonicMs: number; leaseMs: number };
+
+export function localMoment(clock: Pick<Clock, keyof LocalMoment>): LocalMoment {
+  return { monotonicMs: clock.monotonicMs(), leaseMs: clock.leaseMs() };
+}
+
 export const systemClock: Clock = {
   now: () => new Date(),
   monotonicMs: () => performance.now(),

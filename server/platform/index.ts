@@ -4,7 +4,7 @@
  * has its id, and that the log knows our keys and secrets by their looks, to leave them out.
  */
 export { batcher, orEach } from "./batcher.ts";
-export { type Clock, systemClock } from "./clock.ts";
+export { type Clock, type LocalMoment, localMoment, systemClock } from "./clock.ts";
 export { DAY_MS, HOUR_MS, MINUTE_MS } from "./durations.ts";
 export { type Database, openDatabase, type Queryable, type Transaction } from "./database.ts";
 export { type EmbeddedPostgres, startEmbeddedPostgres } from "./embedded-postgres.ts";

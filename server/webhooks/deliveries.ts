@@ -4,6 +4,7 @@ import {
   type Database,
   DatabaseUnavailable,
   LEASE_MS,
+  type LocalMoment,
   type SecretBox,
   sql,
   violates,
@@ -23,9 +24,9 @@ export type Claim = {
   step: number;
   epoch: number;
   createdAt: Date;
-  /** By the database's clock, and at what moment of that of leases. */
+  /** By the database's clock, and by this node's. */
   claimedAt: Date;
-  claimedAtMs: number;
+  claimedHere: LocalMoment;
 };
 
 /** With everything its POST needs. */
@@ -72,7 +73,7 @@ type Row = {
 export type ClaimRequest = {
   lanes: { hostKey: bigint; most: number }[];
   kind: Kind;
-  nowMs: number;
+  moment: LocalMoment;
   secrets: SecretBox;
 };
 
@@ -88,7 +89,7 @@ export async function claimDeliveries(db: Database, request: ClaimRequest): Prom
     request.secrets,
   );
   const [signed, unsigned] = split(whole, ({ account_id }) => secrets.has(account_id));
-  const claim = (row: Row) => claimOf(row, request.nowMs);
+  const claim = (row: Row) => claimOf(row, request.moment);
   return {
     deliveries: signed.map((row) => ({
       ...claim(row),
@@ -147,7 +148,7 @@ export async function readSecrets(
   }
 }
 
-function claimOf(row: Row, nowMs: number): Claim {
+function claimOf(row: Row, moment: LocalMoment): Claim {
   return {
     messageId: row.message_id,
     sequence: row.sequence,
@@ -159,7 +160,7 @@ function claimOf(row: Row, nowMs: number): Claim {
     epoch: row.lease_epoch,
     createdAt: row.created_at,
     claimedAt: row.claimed_at,
-    claimedAtMs: nowMs,
+    claimedHere: moment,
   };
 }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { silentLog, systemClock } from "#platform";
+import { localMoment, silentLog, systemClock } from "#platform";
 import { webhookWorld } from "../../test/support/webhook-world.ts";
 import { aheadKeeper } from "./ahead.ts";
 import { deliveryIntake } from "./delivery-intake.ts";
@@ -41,7 +41,7 @@ test("a fault while webhooks are handed on is logged, and costs none of their pl
     url: "https://example.com/",
     body: Buffer.from("{}"),
     leasedAt: systemClock.now(),
-    leasedAtMs: intake.reserve(7n) ?? 0,
+    leasedHere: intake.reserve(7n) ?? localMoment(systemClock),
   }));
   assert.equal(ahead.held(7n), 3);
 

@@ -1,5 +1,5 @@
 import type { BornDelivery, MoveListener } from "#messages";
-import type { Clock, Database, Log, SecretBox } from "#platform";
+import { type Clock, type Database, localMoment, type Log, type SecretBox } from "#platform";
 import type { Ahead } from "./ahead.ts";
 import { type ClaimedDelivery, readSecrets } from "./deliveries.ts";
 import type { DeliveryRunner } from "./delivery-runner.ts";
@@ -56,7 +56,7 @@ export function deliveryIntake(deps: Deps): DeliveryIntake {
     reserve(hostKey) {
       if (isStopping || !ahead.hasRoom(hostKey) || isBehind(hostKey)) return null;
       ahead.add(hostKey, 1);
-      return clock.leaseMs();
+      return localMoment(clock);
     },
     release: (hostKeys) => hostKeys.forEach(leave),
     take(born) {
@@ -91,7 +91,7 @@ function claimOf(born: BornDelivery): Omit<ClaimedDelivery, "secrets"> {
     epoch: 1,
     createdAt: born.leasedAt,
     claimedAt: born.leasedAt,
-    claimedAtMs: born.leasedAtMs,
+    claimedHere: born.leasedHere,
     status,
     eventAt: born.at,
     url,

@@ -1,6 +1,7 @@
 import {
   type Clock,
   type Database,
+  localMoment,
   type Log,
   type Loop,
   type Metrics,
@@ -150,8 +151,8 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
       if (wish.length === 0) return 0;
       // Before the claim: what is named meanwhile may have come too late for it.
       for (const { hostKey } of wish) named[kind].delete(hostKey);
-      const nowMs = clock.leaseMs();
-      const claims = await claimDeliveries(db, { lanes: wish, kind, nowMs, secrets });
+      const moment = localMoment(clock);
+      const claims = await claimDeliveries(db, { lanes: wish, kind, moment, secrets });
       const taken = Map.groupBy(claims.deliveries, ({ hostKey }) => hostKey);
       const served = wish.filter(({ hostKey, most }) => (taken.get(hostKey)?.length ?? 0) >= most);
       named[kind].addServed(served.map(({ hostKey }) => hostKey));

@@ -6,12 +6,15 @@ import type { ClaimedDelivery } from "./deliveries.ts";
 import { webhookHeaders } from "./headers.ts";
 import type { Post } from "./post.ts";
 
-/** The database's clock, carried on by that of leases since the claim: nodes may disagree about the time. */
+/**
+ * The database's clock, carried on since the claim by one that nobody sets: nodes may disagree about
+ * the time. That of leases would follow a clock that is set ahead.
+ */
 export function databaseNow(
-  { claimedAt, claimedAtMs }: Pick<ClaimedDelivery, "claimedAt" | "claimedAtMs">,
-  clock: Pick<Clock, "leaseMs">,
+  { claimedAt, claimedHere }: Pick<ClaimedDelivery, "claimedAt" | "claimedHere">,
+  clock: Pick<Clock, "monotonicMs">,
 ): Date {
-  return new Date(claimedAt.getTime() + clock.leaseMs() - claimedAtMs);
+  return new Date(claimedAt.getTime() + clock.monotonicMs() - claimedHere.monotonicMs);
 }
 
 /** The POST of a delivery: the stored octets, signed for this attempt by the secrets that live now. */

@@ -90,8 +90,8 @@ export function deliveryRunner(deps: Deps): DeliveryRunner {
     return true;
   }
 
-  function isLate({ claimedAtMs }: Claim): boolean {
-    return isStopping || clock.leaseMs() - claimedAtMs > BEGIN_WITHIN_MS;
+  function isLate({ claimedHere }: Claim): boolean {
+    return isStopping || clock.leaseMs() - claimedHere.leaseMs > BEGIN_WITHIN_MS;
   }
 
   function post(delivery: ClaimedDelivery): Promise<Attempt> {

@@ -5,6 +5,7 @@ import {
   createMetrics,
   type Database,
   DatabaseUnavailable,
+  localMoment,
   silentLog,
   sql,
   systemClock,
@@ -43,8 +44,8 @@ for (const [what, recorded, expected] of cases) {
     const url = "http://127.0.0.1:9/";
     await world.sent(1, { url });
     const lanes = [{ hostKey: hostKey(accountId, url), most: 5 }];
-    const nowMs = systemClock.leaseMs();
-    const { deliveries } = await claimDeliveries(db, { lanes, kind: "first", nowMs, secrets });
+    const moment = localMoment(systemClock);
+    const { deliveries } = await claimDeliveries(db, { lanes, kind: "first", moment, secrets });
     const recorder = attemptRecorder({
       db: losingOneAnswer(db),
       clock: systemClock,

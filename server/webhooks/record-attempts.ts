@@ -75,7 +75,7 @@ export function attemptRecorder(deps: Deps): AttemptRecorder {
         });
         if (stored === "stored") return;
         // Past its lease somebody else delivers it: one that waits for ever would only fill memory.
-        if (clock.leaseMs() - item.claim.claimedAtMs > LEASE_MS) {
+        if (clock.leaseMs() - item.claim.claimedHere.leaseMs > LEASE_MS) {
           log.warn(idsOf(item.claim), "an attempt could not be recorded within its lease");
           return;
         }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { moveMessages, type MoveListener } from "#messages";
-import { sql, systemClock } from "#platform";
+import { localMoment, sql, systemClock } from "#platform";
 import { startReceiver } from "../support/receiver.ts";
 import { type WebhookWorld, webhookWorld } from "../support/webhook-world.ts";
 
@@ -117,7 +117,7 @@ test("no event is leased at birth while an earlier one of its message waits", as
   const released: bigint[] = [];
   const listener: MoveListener = {
     wake: () => {},
-    reserve: () => 0,
+    reserve: () => localMoment(systemClock),
     take: () => assert.fail("it would overtake the one before it"),
     release: (lanes) => void released.push(...lanes),
   };

@@ -245,6 +245,28 @@ test("what is being tried when its day of waiting is over is left to who tries i
   assert.deepEqual(await world.attempts(), []);
 });
 
+test("a clock set ahead leaves the time of an attempt that is under way right", async () => {
+  await using receiver = await startReceiver(() => "hold");
+  await using world = await webhookWorld();
+  let aheadMs = 0;
+  const clock = { ...systemClock, leaseMs: () => systemClock.leaseMs() + aheadMs };
+  world.worker({ clock });
+  await world.sent(1, { url: receiver.url });
+  await receiver.arrived(1);
+
+  aheadMs = 25 * 3_600_000;
+  receiver.release(503);
+  await world.until(
+    "the attempt is recorded",
+    sql`select count(*) = 1 as holds from webhook_attempts`,
+  );
+
+  const [row] = await world.db.query(sql`
+    select at between clock_timestamp() - interval '1 minute' and clock_timestamp() as is_now
+      from webhook_attempts`);
+  assert.deepEqual(row, { is_now: true });
+});
+
 test("an exhausted delivery that is replayed gets the whole schedule again", async () => {
   await using receiver = await startReceiver(() => 500);
   await using world = await webhookWorld();

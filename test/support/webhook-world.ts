@@ -2,6 +2,7 @@ import { createAccount, findSigningSecrets } from "#accounts";
 import type { Status, ToldStatus } from "#contract";
 import { hostKey, moveMessages, newMessageId } from "#messages";
 import {
+  type Clock,
   createMetrics,
   openDatabase,
   secretBox,
@@ -18,6 +19,7 @@ import { type TestDatabase, testDatabase } from "./postgres.ts";
 type WorkerOptions = Parameters<typeof testEgress>[0] & {
   /** Of one attempt; long where a receiver is to hold its slot as long as the test wants. */
   deadlineMs?: number;
+  clock?: Clock;
 };
 
 export type Worker = AsyncDisposable & {
@@ -148,10 +150,10 @@ export async function webhookWorld(given: { db?: TestDatabase } = {}): Promise<W
     });
     const lanes = laneKeeper({ clock: systemClock });
     const recalled: string[] = [];
-    const { deadlineMs } = options;
+    const { deadlineMs, clock = systemClock } = options;
     const loop = deliveryLoop({
       db: deliverDb,
-      clock: systemClock,
+      clock,
       log: silentLog,
       metrics: createMetrics(),
       secrets,
