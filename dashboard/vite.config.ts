@@ -4,7 +4,7 @@ import { defineConfig } from "vite";
 
 /** What every page needs, in one file. Own modules stay out: cut off from what they import, they break. */
 const LIBRARIES =
-  /node_modules\/(?:react|react-dom|scheduler|use-sync-external-store|@tanstack\/(?:query-core|react-query|router-core|react-router|history|store|react-store)|@floating-ui\/(?:react|react-dom|core|dom|utils))\//;
+  /node_modules\/(?:react|react-dom|scheduler|use-sync-external-store|@tanstack\/(?:query-core|react-query|router-core|react-router|history|store|react-store)|@floating-ui\/(?:react|react-dom|core|dom|utils))\/|createReactComponent|\/use-(?:merged-ref|disclosure)\/|\/DirectionProvider\//;
 
 export default defineConfig({
   root: fileURLToPath(new URL(".", import.meta.url)),
