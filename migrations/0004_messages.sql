@@ -122,7 +122,9 @@ create table parked_receipts (
   raw                bytea,
   at                 timestamptz not null,
   -- Submissions before this are not meant: the carrier has used the id again.
-  since              timestamptz not null default '-infinity'
+  since              timestamptz not null default '-infinity',
+  -- The last digits of its recipient, where others have its id: it waits for a submission to this one.
+  recipient_end      text
 );
 create index parked_receipts_by_match_id on parked_receipts using gin (match_ids);
 

@@ -280,6 +280,7 @@ create table parked_receipts (
   raw bytea,
   at timestamp with time zone not null,
   since timestamp with time zone not null default '-infinity'::timestamp with time zone,
+  recipient_end text,
   constraint parked_receipts_pkey PRIMARY KEY (parked_id)
 );
 CREATE INDEX parked_receipts_by_match_id ON public.parked_receipts USING gin (match_ids);

@@ -32,6 +32,10 @@ const [FEWEST_OF_ONE_ID, MOST_OF_ONE_ID] = [10, 1_000];
 /** So many digits at the end of a number are the same in every form that carriers write it in. */
 const NUMBER = /^\+?\d*(\d{7})$/;
 
+export function endOfNumber(address: string | null): string | undefined {
+  return NUMBER.exec(address ?? "")?.[1];
+}
+
 /** Submissions before this are not meant by a receipt, also where they have its id. */
 export function meantSince({ receipt, at }: ArrivedReceipt, rules: MatchRules): Date {
   return new Date(at.getTime() - rules(receipt.carrierId).windowMs);
@@ -39,7 +43,7 @@ export function meantSince({ receipt, at }: ArrivedReceipt, rules: MatchRules): 
 
 type Matched = {
   matches: Match[];
-  /** Of receipts that mean none of several submissions: those from this time on may be meant. */
+  /** Of receipts that mean none of several submissions: one to their recipient from this time on is meant. */
   meantFrom: Map<number, Date>;
 };
 
@@ -102,7 +106,7 @@ function meantOf(
   const messageOf = ({ message_id }: Candidate) => messages.get(message_id);
   const same = rivals.find((each) => messageOf(each)?.recipient === named);
   if (same) return same;
-  const end = NUMBER.exec(named ?? "")?.[1];
+  const end = endOfNumber(named);
   if (end === undefined) return rivals[0];
   // A carrier may write both addresses as they were in the submission.
   const isOurs = rivals.some((each) => (messageOf(each)?.sender ?? defaultSender)?.endsWith(end));

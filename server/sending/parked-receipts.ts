@@ -1,23 +1,24 @@
 import type { Carrier, Receipt } from "#carriers";
 import { DAY_MS, idFloor, newId, type Queryable, sql, type Transaction } from "#platform";
-import { type ArrivedReceipt, LONGEST_WAIT_MS } from "./match-receipts.ts";
+import { type ArrivedReceipt, endOfNumber, LONGEST_WAIT_MS } from "./match-receipts.ts";
 
-/** Keeps receipts that match no submission yet, and none from before a time. */
+/** Keeps receipts that match no submission yet, and none from before a time, or to somebody else. */
 export async function parkReceipts(
   tx: Transaction,
-  unmatched: (ArrivedReceipt & { since: Date })[],
+  unmatched: (ArrivedReceipt & { since: Date; recipientEnd?: string | undefined })[],
 ): Promise<void> {
   if (unmatched.length === 0) return;
   const stored = unmatched.map(({ receipt: { raw: _raw, ...rest } }) => JSON.stringify(rest));
   await tx.query(sql`
-    insert into parked_receipts (parked_id, carrier_id, match_ids, receipt, raw, at, since)
+    insert into parked_receipts (parked_id, carrier_id, match_ids, receipt, raw, at, since, recipient_end)
     select u.parked_id, u.carrier_id, array(select jsonb_array_elements_text(u.receipt -> 'carrierMessageIds')),
-           u.receipt, u.raw, u.at, u.since
+           u.receipt, u.raw, u.at, u.since, u.recipient_end
       from unnest(${unmatched.map(({ at }) => newId(at.getTime()))}::uuid[], ${unmatched.map(({ receipt }) => receipt.carrierId)}::uuid[],
                   ${stored}::jsonb[], ${unmatched.map(({ receipt }) => (receipt.raw ? Buffer.from(receipt.raw) : null))}::bytea[],
                   ${unmatched.map(({ at }) => at)}::timestamptz[],
-                  ${unmatched.map(({ since }) => since)}::timestamptz[])
-           as u (parked_id, carrier_id, receipt, raw, at, since)`);
+                  ${unmatched.map(({ since }) => since)}::timestamptz[],
+                  ${unmatched.map(({ recipientEnd }) => recipientEnd ?? null)}::text[])
+           as u (parked_id, carrier_id, receipt, raw, at, since, recipient_end)`);
 }
 
 /**
@@ -26,11 +27,12 @@ export async function parkReceipts(
  */
 export async function takeParked(
   tx: Transaction,
-  wanted: { carrierId: string; matchId: string }[] | { since: Date },
+  wanted: { carrierId: string; matchId: string; recipient: string }[] | { since: Date },
   limit: number,
 ): Promise<ArrivedReceipt[]> {
   const condition = Array.isArray(wanted)
-    ? sql`p.match_ids && ${wanted.map(({ matchId }) => matchId)}::text[] and p.carrier_id = any (${wanted.map(({ carrierId }) => carrierId)}::uuid[])`
+    ? sql`p.match_ids && ${wanted.map(({ matchId }) => matchId)}::text[] and p.carrier_id = any (${wanted.map(({ carrierId }) => carrierId)}::uuid[])
+             and (p.recipient_end is null or p.recipient_end = any (${wanted.map(({ recipient }) => endOfNumber(recipient) ?? null)}::text[]))`
     : sql`p.parked_id >= ${idFloor(wanted.since)} and exists (
              select from submissions s
               where s.carrier_id = p.carrier_id and s.match_id = any (p.match_ids) and s.at >= p.since

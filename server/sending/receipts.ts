@@ -4,6 +4,7 @@ import type { Transaction } from "#platform";
 import { isBad, isOpen, judgeReceipt } from "./judge-receipt.ts";
 import {
   type ArrivedReceipt,
+  endOfNumber,
   matchReceipts,
   type MatchRules,
   meantSince,
@@ -31,9 +32,13 @@ export async function applyReceipts(
   if (arrived.length === 0) return 0;
   const { matches, meantFrom } = await matchReceipts(tx, arrived, rules);
   const matched = new Set(matches.map(({ n }) => n));
-  const unmatched = arrived.flatMap((each, n) =>
-    matched.has(n) ? [] : [{ ...each, since: meantFrom.get(n) ?? meantSince(each, rules) }],
-  );
+  const unmatched = arrived.flatMap((each, n) => {
+    const since = meantFrom.get(n);
+    if (matched.has(n)) return [];
+    return since
+      ? [{ ...each, since, recipientEnd: endOfNumber(each.receipt.recipient) }]
+      : [{ ...each, since: meantSince(each, rules) }];
+  });
   await parkReceipts(tx, unmatched);
   if (matches.length === 0) return unmatched.length;
 

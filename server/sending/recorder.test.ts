@@ -271,10 +271,15 @@ test("a receipt to somebody else than those who have its id waits for its own su
   await record.receipt({ receipt: { ...receipt, recipient }, at });
   assert.deepEqual(await statuses(), ["SENT", "SENT"]);
   assert.equal(await record.sweepParked(), 0);
+  const parked = () => api.db.query(sql`select parked_id from parked_receipts`);
+  const before = await parked();
+  const other = await leased(api, nodeId, "33612345678");
+  await record.submission({ ...submission, message: other, at: new Date(at.getTime() + 10) });
+  assert.deepEqual([before.length, await parked()], [1, before], "it is left where it is");
   const message = await leased(api, nodeId, recipient);
-  await record.submission({ ...submission, message, at: new Date(at.getTime() + 10) });
+  await record.submission({ ...submission, message, at: new Date(at.getTime() + 20) });
 
-  assert.deepEqual(await statuses(message), ["SENT", "SENT", "DELIVERED"]);
+  assert.deepEqual(await statuses(other, message), ["SENT", "SENT", "SENT", "DELIVERED"]);
 });
 
 test("of two submissions that a receipt's id may mean, it is of the one to its recipient, else of the one that waits", async () => {

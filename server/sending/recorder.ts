@@ -180,9 +180,9 @@ async function recordBatch(deps: Counted, items: Item[]): Promise<Stored[]> {
   const submissions = items.flatMap((item) => ("submission" in item ? [item.submission] : []));
   const receipts = items.flatMap((item) => ("receipt" in item ? [item.receipt] : []));
   return db.transaction(async (tx) => {
-    const accepted = submissions.flatMap(({ answer, carrierId }) =>
+    const accepted = submissions.flatMap(({ answer, carrierId, message }) =>
       answer.kind === "accepted" && answer.matchId !== ""
-        ? [{ carrierId, matchId: answer.matchId }]
+        ? [{ carrierId, matchId: answer.matchId, recipient: message.recipient }]
         : [],
     );
     const parked = accepted.length > 0 ? await takeParked(tx, accepted, PARKED_PAGE) : [];
