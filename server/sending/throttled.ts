@@ -14,7 +14,13 @@ const SHARE_OF_TIME = 0.2;
 
 const MAX_KNOWN = 10_000;
 
-type Throttled = { sinceMs: number; tries: number; passes: number; overtaken: number };
+type Throttled = {
+  sinceMs: number;
+  tries: number;
+  passes: number;
+  overtaken: number;
+  wasOvertaken: boolean;
+};
 
 export type ThrottleWatch = ReturnType<typeof throttleWatch>;
 
@@ -32,7 +38,13 @@ export function throttleWatch(clock: Pick<Clock, "monotonicMs">) {
 
   function throttle(messageId: string): number {
     const nowMs = clock.monotonicMs();
-    const first: Throttled = { sinceMs: nowMs, tries: 0, passes, overtaken: 0 };
+    const first: Throttled = {
+      sinceMs: nowMs,
+      tries: 0,
+      passes,
+      overtaken: 0,
+      wasOvertaken: false,
+    };
     const each = known.get(messageId) ?? first;
     known.set(messageId, each);
     const [oldest = messageId] = known.keys();
@@ -41,6 +53,7 @@ export function throttleWatch(clock: Pick<Clock, "monotonicMs">) {
 
     const isOvertaken = passes > each.passes;
     each.passes = passes;
+    each.wasOvertaken = isOvertaken;
     each.tries += 1;
     if (each.tries <= (held.size < MANY ? TRIES_ALONE : TRIES_AMONG_MANY)) return 0;
     if (isOvertaken) each.overtaken += 1;
@@ -51,9 +64,13 @@ export function throttleWatch(clock: Pick<Clock, "monotonicMs">) {
   }
 
   return {
-    /** Whether others got through since its carrier throttled it: if it does again, that is about this one. */
+    /**
+     * Whether others got through both times since its carrier throttled it: if it does again, that is about
+     * this one. Once is too little: where a carrier throttles all, the first probe overtakes the others.
+     */
     isOvertaken(messageId: string): boolean {
-      return passes > (known.get(messageId)?.passes ?? passes);
+      const each = known.get(messageId);
+      return each !== undefined && each.wasOvertaken && passes > each.passes;
     },
     /** What is left to wait after this answer, which throttles or not. */
     note(messageId: string, answer: SubmitOutcome): number {

@@ -81,9 +81,9 @@ export class AnswerJudge {
     const refusal = classify(code, settings.statusClasses);
     const isThrottled = refusal.kind === "throttled";
     tally.refused(code, isThrottled);
-    if (isThrottled && segment.isOvertaken) pace.ignored(atMs);
-    else pace.answered(atMs, isThrottled);
-    if (isThrottled && !segment.isOvertaken) onThrottled();
+    const isIgnored = isThrottled && segment.isOvertaken && pace.ignored(atMs);
+    if (!isIgnored) pace.answered(atMs, isThrottled);
+    if (isThrottled && !isIgnored) onThrottled();
     if (refusal.kind === "rebind") onDenied(session);
     return {
       kind: "refused",

@@ -211,7 +211,7 @@ test("one that is throttled again after others got through slows nobody, and is 
     clock,
     settings: { window: 3 },
     smsc: { answer: ({ recipient }) => (recipient === full ? "queue_full" : "accept") },
-    share: { binds: 1, rate: 50 },
+    share: { binds: 1, rate: 100 },
   });
   const overtaken = () => world.submit(full, { isOvertaken: true });
   const [again, ...others] = [overtaken(), world.submit(), world.submit()];
@@ -230,6 +230,10 @@ test("one that is throttled again after others got through slows nobody, and is 
   clock.advance(1000);
   await overtaken();
   assert.equal(world.carrier.room(), 1, "the next one is the probe");
+  await overtaken();
+  assert.equal(world.carrier.room(), 0, "the second in a row counts");
+  clock.advance(1000);
+  await overtaken();
   assert.equal((await world.submit()).kind, "accepted");
   assert.ok(world.carrier.room() > 1, "and won it back");
 });

@@ -40,6 +40,7 @@ export class Pace {
   #makeUpMs = 0;
   #slowedAtMs = -1;
   #probeSentAtMs: number | null = null;
+  #hasIgnored = false;
   #cancelWake: (() => void) | null = null;
   #cancelStep = () => {};
 
@@ -114,11 +115,17 @@ export class Pace {
     else if (this.#mode === "probing" && sentAtMs === this.#probeSentAtMs) this.#recover();
   }
 
-  /** What left at that time was answered in a way that says nothing of the carrier. */
-  ignored(sentAtMs: number): void {
-    if (this.#mode !== "probing" || sentAtMs !== this.#probeSentAtMs) return;
+  /**
+   * What left at that time was answered in a way that seems to say nothing of the carrier; answers whether
+   * that is believed. Of the probes after a pause only one is let pass so: all may be throttled.
+   */
+  ignored(sentAtMs: number): boolean {
+    if (this.#mode !== "probing" || sentAtMs !== this.#probeSentAtMs) return true;
+    if (this.#hasIgnored) return false;
+    this.#hasIgnored = true;
     this.#probeSentAtMs = null;
     this.#deps.onReady();
+    return true;
   }
 
   /** Forgets the slowing down, and every timer. */
@@ -141,6 +148,7 @@ export class Pace {
     const present = this.#mode === "free" ? this.#ceiling : this.#limit;
     this.#limit = Math.max(Math.min(SLOWEST, this.#ceiling), present / 2);
     this.#mode = "paused";
+    this.#hasIgnored = false;
     this.#slowedAtMs = clock.monotonicMs();
     this.#cancelStep();
     this.#cancelStep = clock.timer(PAUSE_MS, () => {
