@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createAccount } from "#accounts";
 import { type ReceivedSubmit, type Reply, type Smsc, startSmsc } from "#carriers";
 import { setRoute } from "#messages";
@@ -166,7 +167,7 @@ async function startHook(history: History) {
   let answer: Answer = 200;
   let changed = Promise.withResolvers<void>();
   let count = 0;
-  const receiver = await startReceiver(async ({ headers, body }) => {
+  const receiver = await startReceiver(async ({ headers, body, closed }) => {
     const number = (count += 1);
     history.log({
       kind: "post",
@@ -177,9 +178,11 @@ async function startHook(history: History) {
       signature: headers["webhook-signature"] ?? "",
       body: body.toString(),
     });
-    while (answer === "hold") await changed.promise;
+    // Who asked has an end of it too when the connection is cut, and may come again.
+    const cut = once(closed, "abort");
+    while (answer === "hold" && !closed.aborted) await Promise.race([changed.promise, cut]);
     history.log({ kind: "answered", number, t: performance.now() });
-    return answer;
+    return answer === "hold" ? 503 : answer;
   });
   return {
     receiver,

@@ -11,6 +11,8 @@ export type Received = {
   /** Of the receiver's own clock; the end is when the answer was written. */
   arrivedMs: number;
   answeredMs: number | null;
+  /** Aborted when its connection ends, or when it is answered. */
+  closed: AbortSignal;
 };
 
 export type Answer =
@@ -63,6 +65,8 @@ export async function startReceiver(
     const chunks: Buffer[] = [];
     request.on("error", () => undefined);
     for await (const chunk of request) chunks.push(chunk as Buffer);
+    const closed = new AbortController();
+    response.once("close", () => closed.abort());
     const headers = Object.fromEntries(
       Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
     );
@@ -72,6 +76,7 @@ export async function startReceiver(
       body: Buffer.concat(chunks),
       arrivedMs: performance.now(),
       answeredMs: null,
+      closed: closed.signal,
     };
     receiver.received.push(entry);
     const wanted = await receiver.answer(entry);
