@@ -243,12 +243,21 @@ async function stopAmidTurn(
   return eventually("it holds what has not left", async () => {
     sender.kill("SIGSTOP");
     const claimed = await db.query(sql`select from send_queue where leased_by is not null`);
-    // What has left may still be on its way.
-    await systemClock.sleep(20);
-    if (smsc.submitCount() > 0 && claimed.length > smsc.submitCount()) return claimed.length;
+    const left = await restingCount(smsc);
+    if (left > 0 && claimed.length > left) return claimed.length;
     sender.kill("SIGCONT");
     return false;
   });
+}
+
+/** How many have left a sender that is stopped: the last may still be on their way, or not read yet. */
+async function restingCount(smsc: Smsc): Promise<number> {
+  for (let seen = -1; ; seen = smsc.submitCount()) {
+    await systemClock.sleep(20);
+    // Whatever the machine was busy with, there was time to read what is there.
+    for (let turn = 0; turn < 2; turn += 1) await new Promise(setImmediate);
+    if (smsc.submitCount() === seen) return seen;
+  }
 }
 
 /** Settings of a process whose clock the test can put ahead while it sleeps. */
