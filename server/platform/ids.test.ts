@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { idFloor, isId, newId, timeOfId } from "./ids.ts";
+import { idFloor, isId, newId, newIdOf, timeOfId } from "./ids.ts";
 
 const V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const START_MS = Date.UTC(2100, 0, 1);
@@ -34,6 +34,19 @@ test("an id has the right time again once a clock that was ahead is put right", 
     [START_MS, START_MS, START_MS],
   );
   assert.deepEqual(ids, ids.toSorted());
+});
+
+test("an id of another time leaves the order of those of now alone", () => {
+  const before = newId(START_MS + 40_000);
+  const old = [0, 1, 2].map((place) => newIdOf(new Date(START_MS - 86_400_000), place));
+  const after = newId(START_MS + 39_990);
+
+  for (const id of old) {
+    assert.match(id, V7);
+    assert.equal(timeOfId(id).getTime(), START_MS - 86_400_000);
+  }
+  assert.deepEqual(old, old.toSorted());
+  assert.ok(before < after);
 });
 
 test("a hundred thousand ids of one millisecond are all different, and in order", () => {

@@ -12,8 +12,9 @@ let counter = 0;
 const MAX_AHEAD_MS = 1_000;
 
 /**
- * A UUIDv7: its first 48 bits are the time in milliseconds, so ids sort by age. Ids of one process
- * never go backwards, even within a millisecond or when the clock steps back a little.
+ * A UUIDv7: its first 48 bits are the time in milliseconds, so ids sort by age. It is for what happens
+ * now: ids of one process never go backwards, even within a millisecond or when the clock steps back
+ * a little. They do when it is set back by more.
  */
 export function newId(nowMs: number): string {
   if (nowMs > lastMs || nowMs < lastMs - MAX_AHEAD_MS) {
@@ -27,9 +28,18 @@ export function newId(nowMs: number): string {
       counter = 0;
     }
   }
+  return assemble(time, counter);
+}
+
+/** A UUIDv7 of some other time, which `newId` does not follow. Those of a millisecond sort by their place, below 4096. */
+export function newIdOf(at: Date, place: number): string {
+  return assemble(timeDigits(at.getTime()), place & 0xfff);
+}
+
+function assemble(timePart: string, count: number): string {
   const random = randomDigits(16);
   const variant = VARIANTS.charAt(Number.parseInt(random.charAt(0), 16) & 3);
-  return `${time}-7${counter.toString(16).padStart(3, "0")}-${variant}${random.slice(1, 4)}-${random.slice(4)}`;
+  return `${timePart}-7${count.toString(16).padStart(3, "0")}-${variant}${random.slice(1, 4)}-${random.slice(4)}`;
 }
 
 /** The first digit after the version, by the two bits of it that are free. */
@@ -37,8 +47,12 @@ const VARIANTS = "89ab";
 
 function begin(ms: number): void {
   lastMs = ms;
+  time = timeDigits(ms);
+}
+
+function timeDigits(ms: number): string {
   const digits = ms.toString(16).padStart(12, "0");
-  time = `${digits.slice(0, 8)}-${digits.slice(8)}`;
+  return `${digits.slice(0, 8)}-${digits.slice(8)}`;
 }
 
 /** Before every other. */
@@ -46,8 +60,7 @@ export const NIL_ID = "00000000-0000-0000-0000-000000000000";
 
 /** The smallest UUIDv7 of a moment: a bound for everything that is older or younger than it. */
 export function idFloor(time: Date): string {
-  const hex = Math.max(0, time.getTime()).toString(16).padStart(12, "0");
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
+  return `${timeDigits(Math.max(0, time.getTime()))}-7000-8000-000000000000`;
 }
 
 /** The moment in a UUIDv7; of any other id, some moment. */

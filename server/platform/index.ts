@@ -14,7 +14,7 @@ export { checkSurroundings, freeBytes, NEEDED_BYTES } from "./embedded-postgres/
 export { syncFolder } from "./embedded-postgres/sync-folder.ts";
 export { Unfit } from "./embedded-postgres/unfit.ts";
 export { codeOf, messageOf } from "./error-text.ts";
-export { idFloor, isId, newId, NIL_ID, timeOfId } from "./ids.ts";
+export { idFloor, isId, newId, newIdOf, NIL_ID, timeOfId } from "./ids.ts";
 export { DataDirInUse, type DataDirLock, lockDataDir } from "./instance-lock.ts";
 export { ipv6Groups } from "./ipv6.ts";
 export { createLog, type Log, silentLog } from "./log.ts";

@@ -22,7 +22,7 @@ export type HandOverDeps = {
   clock: Clock;
   log: Log;
   tracer?: Tracer | undefined;
-  /** Whether the lease surely holds: renewed lately, by the monotonic clock. */
+  /** Whether the lease surely holds: renewed lately, by the clock of leases. */
   isLeaseFresh: (due: DueSend) => boolean;
   throttling?: ThrottleWatch;
   /** A message goes back to the queue: it was there before whoever comes now. */

@@ -1,5 +1,5 @@
 import type { Carrier, Receipt } from "#carriers";
-import { DAY_MS, idFloor, newId, type Queryable, sql, type Transaction } from "#platform";
+import { DAY_MS, idFloor, newIdOf, type Queryable, sql, type Transaction } from "#platform";
 import { type ArrivedReceipt, endOfNumber, LONGEST_WAIT_MS } from "./match-receipts.ts";
 
 /** Keeps receipts that match no submission yet, and none from before a time, or to somebody else. */
@@ -13,7 +13,7 @@ export async function parkReceipts(
     insert into parked_receipts (parked_id, carrier_id, match_ids, receipt, raw, at, since, recipient_end)
     select u.parked_id, u.carrier_id, array(select jsonb_array_elements_text(u.receipt -> 'carrierMessageIds')),
            u.receipt, u.raw, u.at, u.since, u.recipient_end
-      from unnest(${unmatched.map(({ at }) => newId(at.getTime()))}::uuid[], ${unmatched.map(({ receipt }) => receipt.carrierId)}::uuid[],
+      from unnest(${unmatched.map(({ at }, n) => newIdOf(at, n))}::uuid[], ${unmatched.map(({ receipt }) => receipt.carrierId)}::uuid[],
                   ${stored}::jsonb[], ${unmatched.map(({ receipt }) => (receipt.raw ? Buffer.from(receipt.raw) : null))}::bytea[],
                   ${unmatched.map(({ at }) => at)}::timestamptz[],
                   ${unmatched.map(({ since }) => since)}::timestamptz[],
