@@ -11,10 +11,10 @@ import { ReasonedButton } from "../ui/reasoned.tsx";
 import { Deliveries } from "./webhooks/deliveries.tsx";
 import { Hosts } from "./webhooks/hosts.tsx";
 import { TABS, type WebhooksSearch } from "./webhooks/search.ts";
-import { SecretPanel } from "./webhooks/secret-panel.tsx";
 
 const TestEvent = part(() => import("./webhooks/test-event.tsx"), "TestEvent");
 const ReplayExhausted = part(() => import("./webhooks/replay-exhausted.tsx"), "ReplayExhausted");
+const SecretPanel = part(() => import("./webhooks/secret-panel.tsx"), "SecretPanel");
 const VerifySamples = part(() => import("./webhooks/verify-samples.tsx"), "VerifySamples");
 
 export function WebhooksPage() {
@@ -72,7 +72,9 @@ export function WebhooksPage() {
           <Hosts />
         </Tabs.Panel>
         <Tabs.Panel value="secret">
-          <SecretPanel />
+          <Suspense>
+            <SecretPanel />
+          </Suspense>
         </Tabs.Panel>
         <Tabs.Panel value="verify">
           <Suspense>

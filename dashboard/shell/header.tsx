@@ -1,4 +1,4 @@
-import { ActionIcon, Badge, Button, Text, VisuallyHidden } from "@mantine/core";
+import { ActionIcon, Button, Text, VisuallyHidden } from "@mantine/core";
 import { IconCoins, IconMenu2, IconSearch, IconSelector } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import { countOf, formatCompact, formatNumber } from "../format.ts";
@@ -127,16 +127,14 @@ function CreditsChip({ isPhone }: { isPhone: boolean }) {
       className={classes["brand"]}
       aria-label={state ? `${full}. ${state}` : full}
     >
-      <Badge
-        variant="outline"
-        size="lg"
-        color={color}
-        c="var(--mantine-color-text)"
-        leftSection={<IconCoins size={14} aria-hidden />}
+      <span
+        className={classes["credits"]}
+        style={{ borderColor: `var(--mantine-color-${color}-outline)` }}
         data-credits={balance}
       >
+        <IconCoins size={14} aria-hidden />
         {isPhone ? shortNumber(balance) : full}
-      </Badge>
+      </span>
     </Link>
   );
 }
