@@ -82,8 +82,8 @@ function DeliveryDetail({ delivery }: { delivery: Detail }) {
         {text.attempts}
       </Title>
       {delivery.exchanges.length === 0 && <Text size="sm">{text.noAttempts}</Text>}
-      {delivery.exchanges.toReversed().map((exchange) => (
-        <Exchange key={exchange.attempt} exchange={exchange} />
+      {delivery.exchanges.toReversed().map((exchange, index) => (
+        <Exchange key={exchange.attempt} exchange={exchange} isOpen={index === 0} />
       ))}
     </Stack>
   );

@@ -6,8 +6,14 @@ import { AnswerBadge } from "../../ui/answer-badge.tsx";
 import { Time } from "../../ui/time.tsx";
 import classes from "./exchange.module.css";
 
+type Props = {
+  exchange: ExchangeData;
+  /** Whether the answer is seen without asking for it. */
+  isOpen: boolean;
+};
+
 /** One POST: what was sent, what came back, and where the time went. Everything is shown as text. */
-export function Exchange({ exchange }: { exchange: ExchangeData }) {
+export function Exchange({ exchange, isOpen }: Props) {
   const { attempt, at, httpStatus, error, address, requestHeaders } = exchange;
   const isSigned = requestHeaders.some(({ name }) => name === "webhook-signature");
   return (
@@ -43,19 +49,15 @@ export function Exchange({ exchange }: { exchange: ExchangeData }) {
           </Text>
         )}
       </details>
-      <Answer exchange={exchange} />
+      <Answer exchange={exchange} isOpen={isOpen} />
     </section>
   );
 }
 
-function Answer({
-  exchange: { httpStatus, responseHeaders, responseBody },
-}: {
-  exchange: ExchangeData;
-}) {
+function Answer({ exchange: { httpStatus, responseHeaders, responseBody }, isOpen }: Props) {
   if (httpStatus === null) return null;
   return (
-    <details className={classes["details"]} open>
+    <details className={classes["details"]} open={isOpen}>
       <summary>{text.answer}</summary>
       <Stack gap="xs">
         {responseHeaders.length > 0 && <Headers headers={responseHeaders} />}
@@ -94,11 +96,12 @@ function Headers({ headers }: { headers: { name: string; value: string }[] }) {
   );
 }
 
+/** None in the colour of an outcome, which the answer tells. */
 const STEPS = [
   { name: "dnsMs", color: "blue.7" },
   { name: "connectMs", color: "violet.7" },
   { name: "tlsMs", color: "grape.7" },
-  { name: "firstByteMs", color: "teal.7" },
+  { name: "firstByteMs", color: "gray.6" },
 ] as const;
 
 /** The steps in a row, as long as they took; the numbers stand below, so colour says nothing alone. */

@@ -62,7 +62,7 @@ export function TestEvent({ onClose }: { onClose: () => void }) {
           />
           <NativeSelect label={text.event} data={EVENTS} {...fields.getInputProps("event")} />
           {result && <TestResult result={result} />}
-          <Group justify="flex-end">
+          <Group justify="flex-end" className={classes["buttons"]}>
             <Button variant="default" onClick={onClose}>
               {words.close}
             </Button>
@@ -93,7 +93,7 @@ function TestResult({ result }: { result: Result }) {
       <Code block tabIndex={0} className={classes["body"]} aria-label={webhooksText.body}>
         {result.body}
       </Code>
-      <Exchange exchange={result.exchange} />
+      <Exchange exchange={result.exchange} isOpen />
     </Stack>
   );
 }
