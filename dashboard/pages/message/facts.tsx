@@ -10,16 +10,18 @@ import { TextLink } from "../../ui/link.tsx";
 import { Time } from "../../ui/time.tsx";
 import classes from "./message-view.module.css";
 
-/** Every field of a message, named as in the API. */
+/** Every field of a message that has a value, named as in the API. */
 export function MessageFacts({ shown }: { shown: ConsoleMessage }) {
   return (
     <DataList withDivider labelWidth="7.5rem" className={classes["facts"]}>
-      {factsOf(shown).map(([name, value]) => (
-        <DataList.Item key={name}>
-          <DataList.ItemLabel>{text.labels[name]}</DataList.ItemLabel>
-          <DataList.ItemValue>{value}</DataList.ItemValue>
-        </DataList.Item>
-      ))}
+      {factsOf(shown)
+        .filter(([, value]) => value !== null)
+        .map(([name, value]) => (
+          <DataList.Item key={name}>
+            <DataList.ItemLabel>{text.labels[name]}</DataList.ItemLabel>
+            <DataList.ItemValue>{value}</DataList.ItemValue>
+          </DataList.Item>
+        ))}
     </DataList>
   );
 }
@@ -41,24 +43,22 @@ function factsOf(shown: ConsoleMessage): Fact[] {
     ["segments", formatNumber(message.segments)],
     ["credits", <InLedger key="charge" shown={shown} credits={message.credits} />],
     ["creditsRefunded", <InLedger key="refund" shown={shown} credits={message.creditsRefunded} />],
-    ["reference", message.reference || words.none],
+    ["reference", message.reference || null],
     [
       "metadata",
       message.metadata ? (
         <Code block tabIndex={0} role="group" aria-label={text.labels.metadata}>
           {JSON.stringify(message.metadata, null, 2)}
         </Code>
-      ) : (
-        words.none
-      ),
+      ) : null,
     ],
-    ["callbackUrl", <Callback key="callback" shown={shown} />],
+    ["callbackUrl", message.callbackUrl && <Callback key="callback" shown={shown} />],
     ["key", key?.name ?? text.fromConsole],
     [isSubmitted ? "carrier" : "routedTo", carrier?.name ?? words.none],
     ["createdAt", <Time key="created" at={message.createdAt} />],
-    ["sendAt", <TimeOrNone key="sendAt" at={message.sendAt} />],
-    ["sentAt", <TimeOrNone key="sent" at={message.sentAt} />],
-    ["deliveredAt", <TimeOrNone key="delivered" at={message.deliveredAt} />],
+    ["sendAt", message.sendAt && <Time key="sendAt" at={message.sendAt} />],
+    ["sentAt", message.sentAt && <Time key="sent" at={message.sentAt} />],
+    ["deliveredAt", message.deliveredAt && <Time key="delivered" at={message.deliveredAt} />],
     ["expiresAt", <Time key="expires" at={message.expiresAt} />],
     ["updatedAt", <Time key="updated" at={message.updatedAt} />],
   ];
@@ -86,7 +86,6 @@ function InLedger({ shown, credits }: { shown: ConsoleMessage; credits: number }
 }
 
 function Callback({ shown: { message } }: { shown: ConsoleMessage }) {
-  if (message.callbackUrl === null) return words.none;
   return (
     <>
       <span>{message.callbackUrl}</span>{" "}
@@ -95,8 +94,4 @@ function Callback({ shown: { message } }: { shown: ConsoleMessage }) {
       </TextLink>
     </>
   );
-}
-
-function TimeOrNone({ at }: { at: string | null }) {
-  return at === null ? words.none : <Time at={at} />;
 }

@@ -1,5 +1,5 @@
 import { Alert, Code, Grid, SegmentedControl, Skeleton, Stack, Text, Title } from "@mantine/core";
-import { IconInfoCircle } from "@tabler/icons-react";
+import { IconAlertTriangle } from "@tabler/icons-react";
 import type { ConsoleMessage } from "#contract";
 import { deliveryErrors } from "../../../contract/errors.ts";
 import { nowMs } from "../../clock.ts";
@@ -7,6 +7,7 @@ import { formatTime } from "../../format.ts";
 import { useAccount } from "../../session.ts";
 import { codeInWords, isNoError } from "../../text/carrier-codes.ts";
 import { messageText as text } from "../../text/message.ts";
+import { STATUS_COLOR } from "../../theme.ts";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { SegmentRuler } from "../../ui/segment-ruler.tsx";
 import { useZone } from "../../ui/zone.tsx";
@@ -124,9 +125,9 @@ function ErrorExplained({ shown: { message } }: { shown: ConsoleMessage }) {
   const { carrierCode: own } = error;
   return (
     <Alert
-      color="orange"
+      color={STATUS_COLOR[message.status]}
       variant="outline"
-      icon={<IconInfoCircle aria-hidden />}
+      icon={<IconAlertTriangle aria-hidden />}
       title={`${error.code}${own && !isNoError(own) ? ` (${text.carrierCode(codeInWords(own))})` : ""}`}
     >
       <Text size="sm">{meaning}</Text>

@@ -23,7 +23,7 @@ export function WebhookAttempts({ webhook }: { webhook: ToldWebhook }) {
           </Text>
           <AnswerBadge httpStatus={httpStatus} />
           <Text span size="xs" c="dimmed">
-            <Time at={at} />
+            <Time at={at} form="clock" />
           </Text>
           <Text span size="xs" c="dimmed">
             {formatDuration(durationMs)}
