@@ -32,17 +32,20 @@ export function Invitations() {
         onRetry={invitations.retry}
         empty={null}
         compact={(invitation) => (
-          <Group justify="space-between" gap="xs">
-            <Stack gap={0}>
-              <Text span size="sm">
-                {[invitation.forWhom, text.roles[invitation.role]].filter(Boolean).join(", ")}
+          <Stack gap={6}>
+            <Group justify="space-between" wrap="nowrap" gap="xs">
+              <Text span size="sm" fw={550} miw={0} style={{ overflowWrap: "anywhere" }}>
+                {invitation.forWhom ?? "–"}
               </Text>
-              <Text span size="xs" c="dimmed">
-                {text.expires} <Time at={invitation.expiresAt} />
+              <Text span size="sm" flex="none">
+                {text.roles[invitation.role]}
               </Text>
-            </Stack>
+            </Group>
+            <Text span size="xs" c="dimmed">
+              {text.expires} <Time at={invitation.expiresAt} />
+            </Text>
             <Withdraw invitation={invitation} />
-          </Group>
+          </Stack>
         )}
       />
     </Stack>

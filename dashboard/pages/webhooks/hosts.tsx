@@ -34,17 +34,17 @@ export function Hosts() {
       }
       compact={(row) => (
         <Stack gap={4}>
-          <Group justify="space-between" wrap="nowrap" gap="xs">
+          <Group justify="space-between" wrap="nowrap" gap="xs" align="flex-start">
             <Text span size="sm" truncate>
               {row.host}
             </Text>
-            <Health row={row} />
+            <Health row={row} align="flex-end" />
           </Group>
-          <Group justify="space-between">
+          <Group justify="space-between" wrap="nowrap" gap="xs">
             <Text span size="sm" c="dimmed">
               {text.columns.rate}: <Rate row={row} />
             </Text>
-            <Text span size="sm">
+            <Text span size="sm" flex="none">
               {row.p95Ms === null ? "" : `${text.columns.p95} ${formatDuration(row.p95Ms)}`}
             </Text>
           </Group>
@@ -63,10 +63,10 @@ const HEALTH_COLOR: Record<ReceiverHealth, string> = {
   idle: "gray",
 };
 
-function Health({ row }: { row: Receiver }) {
+function Health({ row, align }: { row: Receiver; align: "flex-start" | "flex-end" }) {
   const health = healthOf(row);
   return (
-    <Stack gap={0} align="flex-start">
+    <Stack gap={0} align={align} flex="none">
       <Badge variant="dot" color={HEALTH_COLOR[health]}>
         {text.health[health]}
       </Badge>
@@ -101,7 +101,11 @@ function Rate({ row: { succeeded, failed } }: { row: Receiver }) {
 
 const COLUMNS: Column<Receiver>[] = [
   { name: "host", header: text.columns.host, isLong: true, cell: ({ host }) => host },
-  { name: "health", header: text.columns.health, cell: (row) => <Health row={row} /> },
+  {
+    name: "health",
+    header: text.columns.health,
+    cell: (row) => <Health row={row} align="flex-start" />,
+  },
   { name: "rate", header: text.columns.rate, cell: (row) => <Rate row={row} /> },
   {
     name: "p95",
