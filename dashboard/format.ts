@@ -127,6 +127,12 @@ export function formatMinute(iso: string, zone: Zone): string {
   return formatterOf(zone, "minute", options).format(new Date(iso));
 }
 
+/** "09:30": where the day is clear. */
+export function formatMinuteOfDay(iso: string, zone: Zone): string {
+  const options = { hour: "2-digit", minute: "2-digit" } as const;
+  return formatterOf(zone, "minute of day", options).format(new Date(iso));
+}
+
 /** "15 Nov": the axis of a chart of days. */
 export function formatShortDay(iso: string, zone: Zone): string {
   return formatterOf(zone, "short day", { day: "numeric", month: "short" }).format(new Date(iso));

@@ -173,36 +173,41 @@ function ChartSkeletons() {
   );
 }
 
-const ALERT_LINKS: Record<AlertData["kind"], (alert: AlertData) => LinkProps> = {
-  credits_low: () => ({ to: "/credits" }),
-  credits_gone: () => ({ to: "/credits" }),
-  key_expiring: () => ({ to: "/keys", search: { state: "expires_soon" } }),
-  receiver_failing: ({ subject }) => ({
-    to: "/webhooks",
-    search: { host: subject ?? "", state: ["waiting", "retrying"] },
-  }),
-  deliveries_exhausted: () => ({ to: "/webhooks", search: { state: ["exhausted"] } }),
-  carrier_down: () => ({ to: "/operator/carriers" }),
+const ALERT_LINKS: Record<AlertData["kind"], LinkProps> = {
+  credits_low: { to: "/credits" },
+  credits_gone: { to: "/credits" },
+  key_expiring: { to: "/keys", search: { state: "expires_soon" } },
+  receiver_failing: { to: "/webhooks", search: { tab: "hosts" } },
+  deliveries_exhausted: { to: "/webhooks", search: { state: ["exhausted"] } },
+  carrier_down: { to: "/operator/carriers" },
 };
 
+/** As long as these last, messages cannot leave, or not by every route. */
+const GRAVE: readonly AlertData["kind"][] = ["credits_gone", "carrier_down"];
+
+/** One box of a kind, in the order of the server: what does the most harm comes first. */
 function Alerts({ alerts }: { alerts: AlertData[] }) {
-  if (alerts.length === 0) return null;
+  const kinds = [...new Set(alerts.map(({ kind }) => kind))];
+  if (kinds.length === 0) return null;
   return (
     <SimpleGrid
-      cols={{ base: 1, md: Math.min(2, alerts.length) }}
+      cols={{ base: 1, md: Math.min(2, kinds.length) }}
       role="status"
       aria-label={text.alerts}
     >
-      {alerts.map((alert) => (
+      {kinds.map((kind) => (
         <Alert
-          key={`${alert.kind} ${alert.subjectId}`}
-          color="yellow"
+          key={kind}
+          color={GRAVE.includes(kind) ? "red" : "yellow"}
           variant="outline"
           icon={<IconAlertTriangle aria-hidden />}
         >
-          {text.alertTexts[alert.kind](withCount(alert))}{" "}
-          <TextLink {...ALERT_LINKS[alert.kind](alert)} underline="always">
-            {text.alertActions[alert.kind]}
+          {alertInWords(
+            kind,
+            alerts.filter((alert) => alert.kind === kind),
+          )}{" "}
+          <TextLink {...ALERT_LINKS[kind]} underline="always">
+            {text.alertActions[kind]}
           </TextLink>
         </Alert>
       ))}
@@ -210,6 +215,13 @@ function Alerts({ alerts }: { alerts: AlertData[] }) {
   );
 }
 
-function withCount(alert: AlertData): AlertData {
-  return { ...alert, subject: alert.subject ?? formatNumber(alert.count ?? 0) };
+const MOST_NAMES = 3;
+
+function alertInWords(kind: AlertData["kind"], alerts: AlertData[]): string {
+  const names = alerts.flatMap(({ subject }) => subject ?? []);
+  const count = alerts[0]?.count ?? alerts.length;
+  const named = names.slice(0, MOST_NAMES).join(", ");
+  const more = names.length - MOST_NAMES;
+  const shown = more > 0 ? text.andMore(named, formatNumber(more)) : named;
+  return text.alertTexts[kind](count, shown || formatNumber(count));
 }

@@ -25,8 +25,7 @@ export const overviewText = {
   webhooks: "Webhooks",
   webhookCounts: {
     delivered: "Delivered",
-    waiting: "Waiting",
-    retrying: "Retrying",
+    undelivered: "Not delivered yet",
     exhausted: "Exhausted",
     failedAttempts: "Failed attempts",
   },
@@ -42,8 +41,7 @@ export const overviewText = {
   narrowHint: "A click on a bar narrows the range to it.",
   statusSummary: (all: string, delivered: string, bad: string) =>
     `${all}: ${delivered} delivered, ${bad} undelivered or failed.`,
-  latencySummary: (p50: string, p95: string) =>
-    `At the slowest, half within ${p50} and 95 % within ${p95}.`,
+  latencySummary: (p50: string, p95: string) => `Slowest interval: half in ${p50}, 95 % in ${p95}.`,
   latencyNone: "Nothing was delivered in this range.",
   creditsNone: "Nothing was charged in this range.",
   creditsSummary: (charged: string, refunded: string) =>
@@ -54,28 +52,33 @@ export const overviewText = {
   refunded: "Refunded",
   state: "How things stand",
   noCarrierDown: "No carrier down",
-  carriersDown: (carriers: string) => `${carriers} down`,
   receiversUp: "No events wait for a failing receiver",
-  receiversFailing: (failing: string) => `Events wait for ${failing}`,
   retrying: (events: string) => `${events} retrying`,
   creditsFor: (days: string) => `Credits for ${days}`,
   alerts: "Needs attention",
+  /** Each of how many, and of which, or else how many in figures. */
   alertTexts: {
     credits_low: () => "Credits are low.",
     credits_gone: () => "No credits are left: nothing can be sent.",
-    key_expiring: ({ subject }) => `The key ${subject} expires soon.`,
-    receiver_failing: ({ subject }) => `${subject} is failing, and events wait for it.`,
-    deliveries_exhausted: ({ subject, count }) =>
+    key_expiring: (count, names) =>
+      count === 1 ? `The key ${names} expires soon.` : `Keys that expire soon: ${names}.`,
+    receiver_failing: (count, names) =>
+      count === 1
+        ? `${names} is failing, and events wait for it.`
+        : `Events wait for failing receivers: ${names}.`,
+    deliveries_exhausted: (count, shown) =>
       count === 1
         ? "A webhook delivery is exhausted."
-        : `${subject} webhook deliveries are exhausted.`,
-    carrier_down: ({ subject }) => `The carrier ${subject} is down.`,
-  } satisfies Record<Alert["kind"], (alert: Alert) => string>,
+        : `${shown} webhook deliveries are exhausted.`,
+    carrier_down: (count, names) =>
+      count === 1 ? `The carrier ${names} is down.` : `Carriers that are down: ${names}.`,
+  } satisfies Record<Alert["kind"], (count: number, names: string) => string>,
+  andMore: (names: string, more: string) => `${names} and ${more} more`,
   alertActions: {
     credits_low: "Open credits",
     credits_gone: "Open credits",
     key_expiring: "Open keys",
-    receiver_failing: "Open its deliveries",
+    receiver_failing: "Open receivers",
     deliveries_exhausted: "Open deliveries",
     carrier_down: "Open carriers",
   } satisfies Record<Alert["kind"], string>,

@@ -155,7 +155,7 @@ async function numbersOf(db: Database, accountId: string, span: Span) {
 
 const MAX_KEY_ALERTS = 50;
 
-/** What needs somebody's attention now. */
+/** What needs somebody's attention now, what does the most harm first. */
 async function findAlerts(
   { db }: Deps,
   { accountId, person, now }: { accountId: string; person: Person; now: Date },
@@ -178,7 +178,12 @@ async function findAlerts(
   const none = { subject: null, subjectId: null, count: null, at: null };
   const alerts: Alert[] = [];
   if (account?.balance === 0) alerts.push({ ...none, kind: "credits_gone" });
-  else if (account && account.balance <= account.low_credits)
+  for (const { carrier_id, name } of carriers)
+    alerts.push({ ...none, kind: "carrier_down", subject: name, subjectId: carrier_id });
+  for (const { origin } of receivers)
+    alerts.push({ ...none, kind: "receiver_failing", subject: origin, subjectId: origin });
+  if (exhausted > 0) alerts.push({ ...none, kind: "deliveries_exhausted", count: exhausted });
+  if (account && account.balance > 0 && account.balance <= account.low_credits)
     alerts.push({ ...none, kind: "credits_low", count: account.balance });
   for (const { key_id, name, expires_at } of keys)
     alerts.push({
@@ -188,11 +193,6 @@ async function findAlerts(
       subjectId: key_id,
       at: expires_at?.toISOString() ?? null,
     });
-  for (const { origin } of receivers)
-    alerts.push({ ...none, kind: "receiver_failing", subject: origin, subjectId: origin });
-  if (exhausted > 0) alerts.push({ ...none, kind: "deliveries_exhausted", count: exhausted });
-  for (const { carrier_id, name } of carriers)
-    alerts.push({ ...none, kind: "carrier_down", subject: name, subjectId: carrier_id });
   return alerts;
 }
 

@@ -192,7 +192,7 @@ test("a range in years that no table can hold is refused", async () => {
   }
 });
 
-test("alerts name low credits, keys that expire and receivers that fail, and progress ticks step by step", async () => {
+test("alerts name receivers that fail, low credits and keys that expire, in this order, and progress ticks step by step", async () => {
   await using console = await startConsole();
   const owner = await console.member("owner");
   const A = `/console/accounts/${console.accountId}`;
@@ -234,11 +234,11 @@ test("alerts name low credits, keys that expire and receivers that fail, and pro
     )
     insert into webhook_deliveries (message_id, sequence, account_id, host_key, created_at, next_at)
     values (${ids[0]}, 1, ${console.accountId}, 1, now(), now())`);
-  assert.deepEqual(await alerts(), ["credits_low", "key_expiring", "receiver_failing"]);
+  assert.deepEqual(await alerts(), ["receiver_failing", "credits_low", "key_expiring"]);
   await console.db.query(sql`update webhook_host_hours set ok = 3`);
   assert.deepEqual(await alerts(), ["credits_low", "key_expiring"]);
   await console.db.query(sql`update webhook_hosts set health = 'open'`);
-  assert.deepEqual(await alerts(), ["credits_low", "key_expiring", "receiver_failing"]);
+  assert.deepEqual(await alerts(), ["receiver_failing", "credits_low", "key_expiring"]);
 });
 
 test("sums of minutes are forgotten after 48 hours, quarters are kept", async () => {

@@ -1,6 +1,12 @@
 import { Button, Group, Paper, Skeleton, Table, Text, Title } from "@mantine/core";
 import { type ReactNode, useDeferredValue, useState } from "react";
-import { formatMinute, formatNumber, formatShortDay, formatTime } from "../../format.ts";
+import {
+  formatMinute,
+  formatMinuteOfDay,
+  formatNumber,
+  formatShortDay,
+  formatTime,
+} from "../../format.ts";
 import { overviewText as text } from "../../text/overview.ts";
 import { words } from "../../text/words.ts";
 import { downloadText } from "../../ui/download.ts";
@@ -142,6 +148,12 @@ function fileName(title: string): string {
   return title.toLowerCase().replaceAll(/[^a-z]+/g, "-");
 }
 
-export function bucketLabel(start: string, bucket: string, zone: string): string {
-  return bucket === "day" ? formatShortDay(start, zone) : formatMinute(start, zone);
+/** How a bucket is named on the axis: with no more than tells it from the others. */
+export function bucketFormat(
+  buckets: { start: string }[],
+  { bucket, zone }: { bucket: string; zone: string },
+): (start: string) => string {
+  if (bucket === "day") return (start) => formatShortDay(start, zone);
+  const days = new Set(buckets.map(({ start }) => formatShortDay(start, zone)));
+  return (start) => (days.size > 1 ? formatMinute(start, zone) : formatMinuteOfDay(start, zone));
 }

@@ -15,8 +15,9 @@ import { useIsPhone } from "../../ui/use-phone.ts";
 import { useRead } from "../../use-read.ts";
 import { STATUSES } from "../../vocabulary.ts";
 import type { StatsQuery } from "../overview.tsx";
+import classes from "./overview.module.css";
 import { type Axis, countAxis, durationAxis } from "./axis.ts";
-import { bucketLabel, ChartPanel, type ChartRow } from "./chart-panel.tsx";
+import { bucketFormat, ChartPanel, type ChartRow } from "./chart-panel.tsx";
 import { Errors, WebhookHealth } from "./panels.tsx";
 
 type Props = { query: StatsQuery; onRange: (range: RangeSearch) => void };
@@ -51,8 +52,8 @@ type Bucketed = {
 
 /** Each bucket with its label on the axis; the end is what a click narrows to. */
 function rowsOf<Data extends Bucketed>(data: Data): (Data["buckets"][number] & ChartRow)[] {
-  const { bucket, zone } = data.span;
-  return data.buckets.map((each) => ({ ...each, label: bucketLabel(each.start, bucket, zone) }));
+  const label = bucketFormat(data.buckets, data.span);
+  return data.buckets.map((each) => ({ ...each, label: label(each.start) }));
 }
 
 /** In the order of the series, not of the alphabet. */
@@ -150,12 +151,15 @@ function NoPoints({ children }: { children: string }) {
   );
 }
 
-type Latency = { p95Ms: number | null };
+/** Fewer points in a row make no line that is seen, so they need dots. */
+const ENOUGH_FOR_A_LINE = 5;
 
-/** A point without neighbours makes no line, so it needs a dot to be seen. */
-function isAlone({ p95Ms }: Latency, at: number, all: Latency[]): boolean {
-  const isPoint = (row: Latency | undefined) => (row?.p95Ms ?? null) !== null;
-  return p95Ms !== null && !isPoint(all[at - 1]) && !isPoint(all[at + 1]);
+function needsDots(rows: { p95Ms: number | null }[]): boolean {
+  const inRows = rows
+    .map(({ p95Ms }) => (p95Ms === null ? " " : "x"))
+    .join("")
+    .split(" ");
+  return inRows.some(({ length }) => length > 0 && length < ENOUGH_FOR_A_LINE);
 }
 
 function LatencyChart({ query }: Pick<Props, "query">) {
@@ -192,9 +196,10 @@ function LatencyChart({ query }: Pick<Props, "query">) {
         data={rows ?? []}
         dataKey="label"
         withLegend
-        withDots={rows?.some(isAlone) ?? false}
+        withDots={needsDots(rows ?? [])}
         connectNulls={false}
         legendProps={LEGEND}
+        classNames={{ legendItem: classes["lineName"], legendItemColor: classes["lineMark"] }}
         // Straight, as what is between two points is not known.
         curveType="linear"
         // The dashes of what is drawn last leave the other seen where both are the same.

@@ -90,7 +90,7 @@ function sumOf(counts: { count: number }[]): number {
   return counts.reduce((sum, { count }) => sum + count, 0);
 }
 
-const HEALTH = ["delivered", "waiting", "retrying", "exhausted", "failedAttempts"] as const;
+const HEALTH = ["delivered", "undelivered", "exhausted", "failedAttempts"] as const;
 
 export function WebhookHealth({ query }: Props) {
   const { accountId } = useAccount();
@@ -99,19 +99,19 @@ export function WebhookHealth({ query }: Props) {
     { params: { accountId }, query },
     { keepsOld: true },
   );
+  const { data } = health;
+  const counts = data && { ...data, undelivered: data.waiting + data.retrying };
   return (
     <Panel title={text.webhooks}>
-      {health.failure && !health.data && (
-        <FailurePanel failure={health.failure} onRetry={health.retry} />
-      )}
-      <SimpleGrid cols={{ base: 2, sm: 3 }}>
+      {health.failure && !data && <FailurePanel failure={health.failure} onRetry={health.retry} />}
+      <SimpleGrid cols={2}>
         {HEALTH.map((name) => (
           <div key={name}>
             <Text size="xs" c="dimmed">
               {text.webhookCounts[name]}
             </Text>
             <Text fw={650} fz="lg">
-              {health.data ? formatNumber(health.data[name]) : "…"}
+              {counts ? formatNumber(counts[name]) : "…"}
             </Text>
           </div>
         ))}

@@ -13,30 +13,24 @@ type Known = {
   hasWebhook: boolean;
 };
 
-/** How things stand: each part leads to where one sees more. Of what nobody uses nothing is said. */
+/**
+ * How things stand: each part leads to where one sees more. Nothing is said of what nobody uses, nor
+ * of what an alert tells.
+ */
 export function standingOf(known: Known): [words: string, link: LinkProps][] {
   const { alerts, daysLeft, retrying, isOperator, hasWebhook } = known;
-  const count = (kind: Alert["kind"]) => alerts.filter((alert) => alert.kind === kind).length;
-  const [down, failing] = [count("carrier_down"), count("receiver_failing")];
+  const isTold = (...kinds: Alert["kind"][]) => alerts.some(({ kind }) => kinds.includes(kind));
   const parts: [words: string, link: LinkProps][] = [];
-  if (isOperator)
-    parts.push([
-      down === 0 ? text.noCarrierDown : text.carriersDown(countOf(down, "carrier")),
-      { to: "/operator/carriers" },
-    ]);
-  if (hasWebhook || failing > 0)
-    parts.push([
-      failing === 0
-        ? text.receiversUp
-        : text.receiversFailing(countOf(failing, "failing receiver")),
-      { to: "/webhooks", search: { tab: "hosts" } },
-    ]);
+  if (isOperator && !isTold("carrier_down"))
+    parts.push([text.noCarrierDown, { to: "/operator/carriers" }]);
+  if (hasWebhook && !isTold("receiver_failing"))
+    parts.push([text.receiversUp, { to: "/webhooks", search: { tab: "hosts" } }]);
   if (retrying > 0)
     parts.push([
       text.retrying(countOf(retrying, "event")),
       { to: "/webhooks", search: { state: ["retrying"] } },
     ]);
-  if (daysLeft !== null)
+  if (daysLeft !== null && !isTold("credits_low", "credits_gone"))
     parts.push([text.creditsFor(countOf(daysLeft, "day")), { to: "/credits" }]);
   return parts;
 }
