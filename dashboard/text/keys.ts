@@ -75,12 +75,12 @@ export const createKeyText = {
 } as const;
 
 export const revokeKeyText = {
-  title: "Revoke this key?",
+  title: (name: string) => `Revoke the key ${name}?`,
   consequence:
     "Requests with it are refused from this moment on, on every node. This cannot be undone.",
   lastUsed: "Last used",
   mask: "Key",
-  typeName: (name: string) => `Type ${name} to confirm`,
+  typeName: ["Type", "to confirm"],
   mismatch: "This is not the name of the key.",
   submit: "Revoke key",
   done: (name: string) => `${name} is revoked`,

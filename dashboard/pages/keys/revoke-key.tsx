@@ -1,4 +1,4 @@
-import { DataList, TextInput } from "@mantine/core";
+import { Code, DataList, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import type { ApiKey } from "#contract";
 import { call } from "../../api.ts";
@@ -17,6 +17,7 @@ import { Dialog } from "../../ui/dialog.tsx";
 export function RevokeKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
   const { accountId } = useAccount();
   const client = useQueryClient();
+  const [before, after] = text.typeName;
   const fields = useFields(
     { name: "" },
     { name: (value) => (value.trim() === apiKey.name ? null : text.mismatch) },
@@ -34,7 +35,7 @@ export function RevokeKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => 
     if (outcome?.ok) onClose();
   }
   return (
-    <Dialog onClose={onClose} title={text.title}>
+    <Dialog onClose={onClose} title={text.title(apiKey.name)}>
       <DialogForm
         lead={text.consequence}
         action={revoke}
@@ -58,7 +59,11 @@ export function RevokeKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => 
           </DataList.Item>
         </DataList>
         <TextInput
-          label={text.typeName(apiKey.name)}
+          label={
+            <>
+              {before} <Code translate="no">{apiKey.name}</Code> {after}
+            </>
+          }
           autoComplete="off"
           data-autofocus
           {...fields.getInputProps("name")}
