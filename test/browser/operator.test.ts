@@ -73,7 +73,7 @@ test("an operator creates an account, whose owner joins by the last link made, a
   await dialog(page).getByLabel("Your reference").fill("invoice-17");
   await dialog(page).getByText("The balance goes from 500 to 750.").waitFor();
   await tab.check("top up");
-  await dialog(page).getByRole("button", { name: "Book" }).click();
+  await dialog(page).getByRole("button", { name: "Top up" }).click();
   await row(page, "Analytical Engines").getByText("750").waitFor();
   await page.getByRole("searchbox", { name: "Search" }).fill("no such account");
   await page.getByText("Nothing matches").waitFor();
@@ -169,12 +169,19 @@ test("a carrier is added by the command shown, bound, paused, changed, lost and 
   await dialog(page).getByRole("button", { name: "Cancel" }).click();
 
   await section(page, "Routes").click();
+  await row(page, "simulator").waitFor();
+  const replaces = page.getByText("Replaces what is set");
+  assert.equal(await replaces.count(), 0, "of a form that nobody has touched");
   await page.getByLabel("Prefix").fill("33");
   await page.getByLabel("First carrier").selectOption("acme");
   await page.getByRole("button", { name: "Set route" }).click();
   await row(page, "acme").waitFor();
-  await page.getByLabel("Prefix").fill("33");
+  await page.getByRole("button", { name: "Edit 33" }).click();
+  assert.equal(await page.getByLabel("Prefix").inputValue(), "33");
   await page.getByText("Replaces what is set: acme.").waitFor();
+  await page.getByLabel("If that fails").selectOption("simulator");
+  await page.getByRole("button", { name: "Set route" }).click();
+  await row(page, "acme, simulator").waitFor();
   await section(page, "Carriers").click();
   await acme.getByRole("button", { name: "Pause" }).click();
   await dialog(page).getByRole("button", { name: "Pause" }).click();
@@ -191,7 +198,7 @@ test("a carrier is added by the command shown, bound, paused, changed, lost and 
   await section(page, "Carriers").click();
   await fact(acme, "Error codes, last hour", "none").waitFor();
   await fact(acme, "Late receipts, last hour", "0").waitFor();
-  await acme.getByText("A node started").waitFor();
+  await acme.getByText("Counted since").waitFor();
   tab.expect(0);
   await page.route("**/resume", (route) => route.abort("internetdisconnected"));
   await acme.getByRole("button", { name: "Resume" }).click();

@@ -4,7 +4,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Suspense, useState } from "react";
 import type { OperatorAccount } from "#contract";
 import { call } from "../../api.ts";
-import { formatNumber } from "../../format.ts";
+import { countOf, formatNumber } from "../../format.ts";
 import { part } from "../../parts.ts";
 import { accountsText as text, operatorText } from "../../text/operator.ts";
 import { type Column, CompactFacts } from "../../ui/listing.tsx";
@@ -51,21 +51,21 @@ export function AccountsPage() {
         rowId={({ accountId }) => accountId}
         compact={(account) => (
           <Stack gap={4}>
-            <Group justify="space-between" gap="xs">
-              <Stack gap={0} miw={0}>
-                <Text span fw={550}>
-                  {account.name}
-                </Text>
-                <Text span size="sm" c="dimmed">
-                  <Owners account={account} />
-                </Text>
-              </Stack>
-              <Group gap="xs">
-                <strong>{formatNumber(account.balance)}</strong>
-                <Actions account={account} onOpen={setOpen} />
-              </Group>
+            <Group justify="space-between" gap="xs" wrap="nowrap" align="baseline">
+              <Text span fw={550} miw={0} style={{ overflowWrap: "anywhere" }}>
+                {account.name}
+              </Text>
+              <Text span size="sm" flex="none">
+                {countOf(account.balance, "credit")}
+              </Text>
             </Group>
+            <Text span size="sm" c="dimmed">
+              {text.owner}: <Owners account={account} />
+            </Text>
             <CompactFacts row={account} columns={COLUMNS} names={["members", "created"]} />
+            <Group gap="xs">
+              <Actions account={account} onOpen={setOpen} />
+            </Group>
           </Stack>
         )}
       />

@@ -60,10 +60,10 @@ export function BookCredits({ account, onClose }: Props) {
   }
   const after = balance + Number(fields.values.amount);
   return (
-    <Dialog onClose={onClose} title={text.title(name)}>
+    <Dialog onClose={onClose} title={text.titles[fields.values.kind](name)}>
       <DialogForm
         action={{ ...book, failure: fields.general(book.failure) }}
-        submit={text.submit}
+        submit={text.submits[fields.values.kind]}
         onSubmit={fields.submit((values) => void send(values))}
         onCancel={onClose}
       >

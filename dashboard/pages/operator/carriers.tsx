@@ -1,4 +1,16 @@
-import { Badge, Code, Group, Paper, SimpleGrid, Skeleton, Stack, Text, Title } from "@mantine/core";
+import {
+  Alert,
+  Badge,
+  Code,
+  Group,
+  Paper,
+  SimpleGrid,
+  Skeleton,
+  Stack,
+  Text,
+  Title,
+} from "@mantine/core";
+import { IconAlertTriangle, IconCheck } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, Suspense, useState } from "react";
 import type { Carrier } from "#contract";
@@ -80,9 +92,9 @@ const STATE_COLOR: Record<Carrier["state"], string> = {
 function CarrierCard({ carrier }: { carrier: Carrier }) {
   return (
     <Paper withBorder p="md" component="section" aria-label={carrier.name}>
-      <Stack gap="md">
-        <Group justify="space-between">
-          <div>
+      <Stack gap="md" h="100%">
+        <Group justify="space-between" wrap="nowrap" align="flex-start">
+          <div className={classes["carrier"]}>
             <Title order={2} size="h5">
               {carrier.name}
             </Title>
@@ -90,23 +102,24 @@ function CarrierCard({ carrier }: { carrier: Carrier }) {
               {text.kinds[carrier.kind]}
             </Text>
           </div>
-          <Badge variant="dot" size="lg" color={STATE_COLOR[carrier.state]}>
+          <Badge variant="dot" size="lg" flex="none" color={STATE_COLOR[carrier.state]}>
             {text.states[carrier.state]}
           </Badge>
         </Group>
+        <Problems carrier={carrier} />
         <SimpleGrid cols={2}>
           <Fact label={text.submits} value={submits(carrier)} />
           <Fact label={text.receipts} value={text.perSecond(rate(carrier.receiptsPerSecond))} />
           <Fact label={text.waiting} value={formatNumber(carrier.waiting)} />
           <Fact label={text.answerTime} value={answerTime(carrier)} />
-          <Fact label={text.refusals} value={errorCodes(carrier)} />
+          <Fact label={text.refusals} value={<ErrorCodes carrier={carrier} />} />
           <Fact label={text.lateReceipts} value={formatNumber(carrier.lateReceipts)}>
             {carrier.lateReceipts > 0 && text.lateReceiptsHint}
           </Fact>
         </SimpleGrid>
         {carrier.countedSince && (
           <Text size="xs" c="dimmed" mt={-12}>
-            {text.nodeStarted} <Time at={carrier.countedSince} form="relative" /> {text.mayLack}
+            {text.countedSince} <Time at={carrier.countedSince} form="minute" />.
           </Text>
         )}
         <SinceStart counts={carrier.sinceStart} />
@@ -115,6 +128,16 @@ function CarrierCard({ carrier }: { carrier: Carrier }) {
       </Stack>
     </Paper>
   );
+}
+
+/** Why it is down, or a part of it. */
+function Problems({ carrier: { links } }: { carrier: Carrier }) {
+  const problems = new Set(links.flatMap(({ problem }) => problem ?? []));
+  return [...problems].map((problem) => (
+    <Text key={problem} size="sm" c="var(--mantine-color-error)" mt={-8}>
+      {problem}
+    </Text>
+  ));
 }
 
 function SinceStart({ counts }: { counts: Carrier["sinceStart"] }) {
@@ -144,14 +167,16 @@ function answerTime({ responseMs }: Carrier): string {
   return text.p50p99(formatDuration(responseMs.p50Ms), formatDuration(responseMs.p99Ms));
 }
 
-function errorCodes({ refusals }: Carrier): string {
-  const codes = refusals
-    .slice(0, 5)
-    .map((each) => `${codeInWords(each.carrierCode)}\u00a0×\u00a0${formatNumber(each.count)}`);
-  return codes.join(", ") || text.none;
+function ErrorCodes({ carrier: { refusals } }: { carrier: Carrier }) {
+  if (refusals.length === 0) return text.none;
+  return refusals.slice(0, 5).map(({ carrierCode, count }) => (
+    <div key={carrierCode}>
+      {codeInWords(carrierCode)}&nbsp;×&nbsp;{formatNumber(count)}
+    </div>
+  ));
 }
 
-type FactProps = { label: string; value: string; children?: ReactNode };
+type FactProps = { label: string; value: ReactNode; children?: ReactNode };
 
 function Fact({ label, value, children }: FactProps) {
   return (
@@ -159,7 +184,7 @@ function Fact({ label, value, children }: FactProps) {
       <Text size="xs" c="dimmed">
         {label}
       </Text>
-      <Text size="sm" fw={550}>
+      <Text size="sm" fw={550} component="div">
         {value}
       </Text>
       {children && (
@@ -187,7 +212,6 @@ function Links({ carrier: { links } }: { carrier: Carrier }) {
             {text.changed} <Time at={link.since} form="relative" />
             {link.bind !== "simulator" && <Enquired link={link} />}
           </Text>
-          {link.problem && <Text size="sm">{link.problem}</Text>}
         </div>
       ))}
     </div>
@@ -239,7 +263,7 @@ function CarrierActions({ carrier }: { carrier: Carrier }) {
     setTested(outcome?.ok ? outcome.result : undefined);
   }
   return (
-    <Stack gap="xs">
+    <Stack gap="xs" mt="auto">
       <Group gap="xs">
         <RowButton reason={undefined} loading={test.isRunning} onClick={() => void bind()}>
           {text.test}
@@ -257,9 +281,18 @@ function CarrierActions({ carrier }: { carrier: Carrier }) {
           </RowButton>
         )}
       </Group>
-      <Text size="sm" role="status" className={classes["status"]}>
-        {tested && text.tested(tested.message, unbroken(formatDuration(tested.durationMs)))}
-      </Text>
+      <div role="status" className={classes["status"]}>
+        {tested && (
+          <Alert
+            color={tested.isBound ? "teal" : "red"}
+            variant="outline"
+            p="xs"
+            icon={tested.isBound ? <IconCheck aria-hidden /> : <IconAlertTriangle aria-hidden />}
+          >
+            {text.tested(tested.message, unbroken(formatDuration(tested.durationMs)))}
+          </Alert>
+        )}
+      </div>
       {test.failure && <FailureLine failure={test.failure} />}
       {change.failure && open !== "pause" && <FailureLine failure={change.failure} />}
       {open === "pause" && (

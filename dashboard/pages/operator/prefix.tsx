@@ -12,6 +12,7 @@ import { type ReactNode, type SubmitEvent, Suspense, useState } from "react";
 import { part } from "../../parts.ts";
 import { routingText as text } from "../../text/operator.ts";
 import { FailureLine } from "../../ui/failure-panel.tsx";
+import { RowButton } from "../../ui/reasoned.tsx";
 import { type Action, useAction } from "../../use-action.ts";
 import classes from "./operator.module.css";
 
@@ -35,26 +36,35 @@ type RemovalRequest = {
   remove: (removal: Removal) => Promise<unknown>;
 };
 
-/** A button for each row, and the one dialog that asks first. */
-export function useRemoval(wish: RemovalRequest) {
+/** The buttons of each row, and the one dialog that asks before it is removed. */
+export function useRowActions(wish: RemovalRequest) {
   const { version } = wish;
   const [asked, setAsked] = useState<Removal>();
-  const button = (prefix: string) => (
-    <Button
-      variant="default"
-      size="compact-sm"
-      aria-label={text.removeNamed(prefixName(prefix))}
-      onClick={() => setAsked({ prefix, version })}
-    >
-      {text.remove}
-    </Button>
+  const buttons = (prefix: string, onEdit: () => void) => (
+    <Group gap="xs" wrap="nowrap">
+      <RowButton
+        reason={undefined}
+        aria-label={text.editNamed(prefixName(prefix))}
+        onClick={onEdit}
+      >
+        {text.edit}
+      </RowButton>
+      <RowButton
+        reason={undefined}
+        takesAway
+        aria-label={text.removeNamed(prefixName(prefix))}
+        onClick={() => setAsked({ prefix, version })}
+      >
+        {text.remove}
+      </RowButton>
+    </Group>
   );
   const dialog = asked && (
     <Suspense>
       <RemovalDialog wish={wish} asked={asked} onClose={() => setAsked(undefined)} />
     </Suspense>
   );
-  return { button, dialog };
+  return { buttons, dialog };
 }
 
 type RemovalProps = { wish: RemovalRequest; asked: Removal; onClose: () => void };
@@ -87,12 +97,14 @@ type SetProps = {
   prefix: TextInputProps;
   action: Pick<Action<never, unknown>, "failure" | "isRunning">;
   onSubmit: (event: SubmitEvent<HTMLFormElement>) => void;
+  /** What is set now and would be no more. */
+  replaces: string | undefined;
   /** What is set, beside the prefix. */
   children: ReactNode;
 };
 
 export function SetByPrefix(props: SetProps) {
-  const { title, submit, prefix, action, onSubmit, children } = props;
+  const { title, submit, prefix, action, onSubmit, replaces, children } = props;
   return (
     <Paper withBorder p="md" component="section" aria-label={title}>
       <form onSubmit={onSubmit} noValidate>
@@ -111,6 +123,9 @@ export function SetByPrefix(props: SetProps) {
             />
             {children}
           </Group>
+          <Text size="sm" role="status" className={classes["status"]}>
+            {replaces !== undefined && text.replaces(replaces)}
+          </Text>
           <Group>
             <Button type="submit" variant="default" loading={action.isRunning}>
               {submit}

@@ -1,4 +1,4 @@
-import { Group, NumberInput, Stack } from "@mantine/core";
+import { Group, NumberInput, Stack, Text } from "@mantine/core";
 import { IconCoins } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { type Answer, call } from "../../api.ts";
@@ -6,10 +6,10 @@ import { countOf, formatNumber } from "../../format.ts";
 import { operatorText, routingText as text } from "../../text/operator.ts";
 import { Empty } from "../../ui/empty.tsx";
 import { type Column, Listing } from "../../ui/listing.tsx";
-import { useFields } from "../../ui/use-fields.ts";
+import { type Fields, useFields } from "../../ui/use-fields.ts";
 import { useAction } from "../../use-action.ts";
 import { askAgain, useRead } from "../../use-read.ts";
-import { checkPrefix, Finder, prefixName, SetByPrefix, useRemoval } from "./prefix.tsx";
+import { checkPrefix, Finder, prefixName, SetByPrefix, useRowActions } from "./prefix.tsx";
 
 const LIST = "GET /console/operator/prices";
 type Price = Answer<typeof LIST>["data"][number];
@@ -18,13 +18,25 @@ type Price = Answer<typeof LIST>["data"][number];
 export function PricesPage() {
   const prices = useRead(LIST, {});
   const client = useQueryClient();
-  const removal = useRemoval({
+  const rowActions = useRowActions({
     version: prices.data?.version,
     title: text.removePriceTitle,
     consequence: text.removePriceText,
     remove: (query) =>
       call("DELETE /console/operator/prices", { query }).finally(() => askAgain(client, [LIST])),
   });
+  const fields = useFields<Values>(
+    { prefix: "", credits: "" },
+    {
+      prefix: checkPrefix,
+      credits: (value) => (/^\d+$/.test(String(value)) ? null : text.creditsWrong),
+    },
+  );
+  const actions = (price: Price) =>
+    rowActions.buttons(price.prefix, () => {
+      fields.setValues(price);
+      fields.getInputNode("credits")?.focus();
+    });
   const columns: Column<Price>[] = [
     { name: "prefix", header: text.prefix, cell: ({ prefix }) => prefixName(prefix) },
     {
@@ -33,11 +45,11 @@ export function PricesPage() {
       isNumber: true,
       cell: ({ credits }) => formatNumber(credits),
     },
-    { name: "actions", header: text.actions, cell: ({ prefix }) => removal.button(prefix) },
+    { name: "actions", header: text.actions, cell: actions },
   ];
   return (
     <Stack gap="lg">
-      {removal.dialog}
+      {rowActions.dialog}
       <Listing
         label={operatorText.prices}
         columns={columns}
@@ -53,16 +65,20 @@ export function PricesPage() {
           />
         }
         compact={(price) => (
-          <Group justify="space-between" gap="xs">
-            <span>{prefixName(price.prefix)}</span>
-            <Group gap="xs">
-              <strong>{countOf(price.credits, "credit")}</strong>
-              {removal.button(price.prefix)}
-            </Group>
+          <Group justify="space-between" gap="xs" wrap="nowrap">
+            <Stack gap={0} miw={0}>
+              <Text span size="sm" fw={550}>
+                {prefixName(price.prefix)}
+              </Text>
+              <Text span size="sm" c="dimmed">
+                {countOf(price.credits, "credit")}
+              </Text>
+            </Stack>
+            {actions(price)}
           </Group>
         )}
       />
-      <SetPrice version={prices.data?.version} />
+      <SetPrice fields={fields} prices={prices.data} />
       <Finder
         title={text.findPrice}
         version={prices.data?.version}
@@ -80,18 +96,13 @@ export function PricesPage() {
 
 type Values = { prefix: string; credits: number | string };
 
-function SetPrice({ version }: { version: number | undefined }) {
+type SetPriceProps = { fields: Fields<Values>; prices: Answer<typeof LIST> | undefined };
+
+function SetPrice({ fields, prices }: SetPriceProps) {
   const client = useQueryClient();
-  const fields = useFields<Values>(
-    { prefix: "", credits: 1 },
-    {
-      prefix: checkPrefix,
-      credits: (value) => (/^\d+$/.test(String(value)) ? null : text.creditsWrong),
-    },
-  );
   const set = useAction(({ prefix, credits }: Values) =>
     call("POST /console/operator/prices", {
-      body: { prefix, credits: Number(credits), version },
+      body: { prefix, credits: Number(credits), version: prices?.version },
     }),
   );
   async function send(values: Values): Promise<void> {
@@ -100,6 +111,9 @@ function SetPrice({ version }: { version: number | undefined }) {
     else fields.reset();
     askAgain(client, [LIST]);
   }
+  const before = prices?.data.find(({ prefix }) => prefix === fields.values.prefix);
+  // An empty prefix is that of the default price, also while nobody has meant it yet.
+  const isBegun = fields.values.prefix !== "" || fields.values.credits !== "";
   return (
     <SetByPrefix
       title={text.setPriceTitle}
@@ -107,6 +121,7 @@ function SetPrice({ version }: { version: number | undefined }) {
       prefix={fields.getInputProps("prefix")}
       action={{ ...set, failure: fields.general(set.failure) }}
       onSubmit={fields.submit((values) => void send(values))}
+      replaces={isBegun && before ? countOf(before.credits, "credit") : undefined}
     >
       <NumberInput
         label={text.credits}

@@ -5,10 +5,10 @@ import { type Answer, call } from "../../api.ts";
 import { operatorText, routingText as text } from "../../text/operator.ts";
 import { Empty } from "../../ui/empty.tsx";
 import { type Column, Listing } from "../../ui/listing.tsx";
-import { useFields } from "../../ui/use-fields.ts";
+import { type Fields, useFields } from "../../ui/use-fields.ts";
 import { useAction } from "../../use-action.ts";
 import { askAgain, useRead } from "../../use-read.ts";
-import { checkPrefix, Finder, prefixName, SetByPrefix, useRemoval } from "./prefix.tsx";
+import { checkPrefix, Finder, prefixName, SetByPrefix, useRowActions } from "./prefix.tsx";
 
 const LIST = "GET /console/operator/routes";
 type Route = Answer<typeof LIST>["data"][number];
@@ -17,13 +17,26 @@ type Route = Answer<typeof LIST>["data"][number];
 export function RoutesPage() {
   const routes = useRead(LIST, {});
   const client = useQueryClient();
-  const removal = useRemoval({
+  const rowActions = useRowActions({
     version: routes.data?.version,
     title: text.removeRouteTitle,
     consequence: text.removeRouteText,
     remove: (query) =>
       call("DELETE /console/operator/routes", { query }).finally(() => askAgain(client, [LIST])),
   });
+  const fields = useFields<Values>(
+    { prefix: "", first: "", others: [] },
+    {
+      prefix: checkPrefix,
+      first: (value) => (value === "" ? text.carrierNeeded : null),
+    },
+  );
+  const actions = ({ prefix, carriers }: Route) =>
+    rowActions.buttons(prefix, () => {
+      const [first = "", ...others] = carriers.map(({ carrierId }) => carrierId);
+      fields.setValues({ prefix, first, others });
+      fields.getInputNode("first")?.focus();
+    });
   const columns: Column<Route>[] = [
     { name: "prefix", header: text.prefix, cell: ({ prefix }) => prefixName(prefix) },
     {
@@ -32,11 +45,11 @@ export function RoutesPage() {
       isLong: true,
       cell: ({ carriers }) => carriers.map(({ name }) => name).join(", "),
     },
-    { name: "actions", header: text.actions, cell: ({ prefix }) => removal.button(prefix) },
+    { name: "actions", header: text.actions, cell: actions },
   ];
   return (
     <Stack gap="lg">
-      {removal.dialog}
+      {rowActions.dialog}
       <Listing
         label={operatorText.routes}
         columns={columns}
@@ -52,8 +65,8 @@ export function RoutesPage() {
           />
         }
         compact={(route) => (
-          <Group justify="space-between" gap="xs">
-            <Stack gap={0}>
+          <Group justify="space-between" gap="xs" wrap="nowrap">
+            <Stack gap={0} miw={0}>
               <Text span size="sm" fw={550}>
                 {prefixName(route.prefix)}
               </Text>
@@ -61,11 +74,11 @@ export function RoutesPage() {
                 {route.carriers.map(({ name }) => name).join(", ")}
               </Text>
             </Stack>
-            {removal.button(route.prefix)}
+            {actions(route)}
           </Group>
         )}
       />
-      <SetRoute routes={routes.data} />
+      <SetRoute fields={fields} routes={routes.data} />
       <Finder
         title={text.findCarrier}
         version={routes.data?.version}
@@ -80,36 +93,37 @@ export function RoutesPage() {
   );
 }
 
-function SetRoute({ routes }: { routes: Answer<typeof LIST> | undefined }) {
+type Values = { prefix: string; first: string; others: string[] };
+
+type SetRouteProps = { fields: Fields<Values>; routes: Answer<typeof LIST> | undefined };
+
+function SetRoute({ fields, routes }: SetRouteProps) {
   const client = useQueryClient();
   const carriers = useRead("GET /console/operator/carriers", {});
-  const fields = useFields(
-    { prefix: "", first: "", second: "" },
-    {
-      prefix: checkPrefix,
-      first: (value) => (value === "" ? text.carrierNeeded : null),
-    },
-  );
-  const set = useAction(({ prefix, first, second }: typeof fields.values) =>
+  const set = useAction(({ prefix, first, others }: Values) =>
     call("POST /console/operator/routes", {
-      body: {
-        prefix,
-        carrierIds: second === "" ? [first] : [first, second],
-        version: routes?.version,
-      },
+      body: { prefix, carrierIds: [first, ...others], version: routes?.version },
     }),
   );
-  async function send(values: typeof fields.values): Promise<void> {
+  async function send(values: Values): Promise<void> {
     const outcome = await set.run(values);
     if (outcome?.ok === false) fields.take(outcome.failure);
     else fields.reset();
     askAgain(client, [LIST]);
   }
-  const names = (carriers.data?.data ?? []).map(({ carrierId, name }) => ({
-    value: carrierId,
-    label: name,
-  }));
-  const before = routes?.data.find(({ prefix }) => prefix === fields.values.prefix);
+  const all = carriers.data?.data ?? [];
+  const { prefix, first, others } = fields.values;
+  const chosen = new Set([first, ...others]);
+  /** Each carrier once. */
+  const namesFor = (own: string) =>
+    all
+      .filter(({ carrierId }) => carrierId === own || !chosen.has(carrierId))
+      .map(({ carrierId, name }) => ({ value: carrierId, label: name }));
+  // One more than are chosen, while there are more.
+  const places = others.length > 0 && chosen.size >= all.length ? others : [...others, ""];
+  const before = routes?.data.find((route) => route.prefix === prefix);
+  // An empty prefix is that of the default route, also while nobody has meant it yet.
+  const isBegun = prefix !== "" || first !== "";
   return (
     <SetByPrefix
       title={text.setRouteTitle}
@@ -117,22 +131,27 @@ function SetRoute({ routes }: { routes: Answer<typeof LIST> | undefined }) {
       prefix={fields.getInputProps("prefix")}
       action={{ ...set, failure: fields.general(set.failure) }}
       onSubmit={fields.submit((values) => void send(values))}
+      replaces={isBegun ? before?.carriers.map(({ name }) => name).join(", ") : undefined}
     >
       <NativeSelect
         label={text.first}
-        data={[{ value: "", label: "–" }, ...names]}
+        data={[{ value: "", label: "–" }, ...namesFor(first)]}
         {...fields.getInputProps("first")}
       />
-      <NativeSelect
-        label={text.second}
-        data={[{ value: "", label: text.noSecond }, ...names]}
-        {...fields.getInputProps("second")}
-      />
-      {before && (
-        <Text size="sm" role="status" style={{ flexBasis: "100%" }}>
-          {text.replaces(before.carriers.map(({ name }) => name).join(", "))}
-        </Text>
-      )}
+      {places.map((own, place) => (
+        <NativeSelect
+          key={place}
+          label={text.next(place)}
+          data={[{ value: "", label: text.noNext }, ...namesFor(own)]}
+          value={own}
+          onChange={({ currentTarget: { value } }) =>
+            fields.setFieldValue(
+              "others",
+              places.with(place, value).filter((carrierId) => carrierId !== ""),
+            )
+          }
+        />
+      ))}
     </SetByPrefix>
   );
 }
