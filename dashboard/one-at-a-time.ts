@@ -7,13 +7,13 @@ type Work = () => Promise<void>;
 export function oneAtATime(): (work: Work) => void {
   let isRunning = false;
   let next: Work | undefined;
-  async function run(work: Work): Promise<void> {
+  async function run(first: Work): Promise<void> {
     isRunning = true;
-    await work().catch(() => undefined);
+    for (let work: Work | undefined = first; work; work = next) {
+      next = undefined;
+      await work().catch(() => undefined);
+    }
     isRunning = false;
-    const after = next;
-    next = undefined;
-    if (after) await run(after);
   }
   return (work) => {
     if (isRunning) next = work;

@@ -29,6 +29,8 @@ type Stream = {
   readyAfter: bigint | null;
   /** While it waits: when it opened, or was last told to read everything. */
   waitsSinceMs: number;
+  /** How long it waits before it is told so again. */
+  waitMs: number;
   /** Set while it has yet to hear what it missed since this transaction. */
   resumeFrom: string | null;
 };
@@ -36,8 +38,8 @@ type Stream = {
 /** Four batches a second at most. */
 const LOOK_MS = 250;
 const WATCH_AGAIN_MS = 10_000;
-/** A transaction of anybody on the database's server may run for hours; nobody waits for it this long. */
-const MAX_WAIT_MS = 5_000;
+/** A transaction of anybody on the database's server may run for hours: nobody waits for it, and ever fewer ask. */
+const WAIT_MS = { first: 5_000, longest: 60_000 };
 const CHECK_SESSIONS_MS = 1_000;
 /** An event and no comment, which a browser shows to no page: this way one notices a service that hangs. */
 const BEAT_MS = 15_000;
@@ -149,8 +151,9 @@ export function streamHub({ db, clock, operatorNews }: Deps) {
       const isReady = stream.readyAfter === null || BigInt(look.until) > stream.readyAfter;
       // Without an id: who comes back with one has missed nothing before it.
       const id = isReady ? idOf(look) : null;
-      if (stream.readyAfter !== null && (isReady || nowMs - stream.waitsSinceMs >= MAX_WAIT_MS)) {
+      if (stream.readyAfter !== null && (isReady || nowMs - stream.waitsSinceMs >= stream.waitMs)) {
         if (isReady) stream.readyAfter = null;
+        stream.waitMs = isReady ? WAIT_MS.first : Math.min(2 * stream.waitMs, WAIT_MS.longest);
         stream.waitsSinceMs = nowMs;
         write(stream, writeEvents([{ type: "all" }], id));
         continue;
@@ -208,6 +211,7 @@ export function streamHub({ db, clock, operatorNews }: Deps) {
         since,
         readyAfter: BigInt(watched.from),
         waitsSinceMs: clock.monotonicMs(),
+        waitMs: WAIT_MS.first,
         resumeFrom,
       };
       sink.onClose(() => void streams.delete(stream));

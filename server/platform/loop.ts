@@ -35,6 +35,8 @@ export function runLoop(loop: Loop, { clock, log }: { clock: Clock; log: Log }):
             { error, loop: loop.name },
             `${loop.name} failed; it goes on after a rest`,
           );
+        // Also where it was woken on the way: the work that is there would fail again at once.
+        isWoken = false;
         return 0;
       });
       if (found > 0 || isWoken || stopping.signal.aborted) continue;

@@ -1,7 +1,7 @@
 import { isIP, type Socket } from "node:net";
 import { networkInterfaces } from "node:os";
 import type { SecureContext } from "node:tls";
-import type { Clock } from "#platform";
+import { type Clock, messageOf } from "#platform";
 import { judgeAddress, unwrap } from "./address.ts";
 import { dialOneOf } from "./dial.ts";
 import { dnsFailure, type Failure, failed } from "./failure.ts";
@@ -56,8 +56,10 @@ export async function connect(
   trace.dnsMs = isIP(url.hostname) === 0 ? resolving() : null;
   if ("kind" in addresses) return { failure: addresses, trace };
   // One forbidden address condemns them all: whoever mixes them in tries where we end up.
-  const refused = addresses.find((ip) => !mayConnect(ip, url.port, policy));
-  if (refused !== undefined) return { failure: forbidden(url, refused), trace };
+  for (const ip of addresses) {
+    const failure = refusalOf(ip, url, policy);
+    if (failure !== undefined) return { failure, trace };
+  }
 
   const dialling = stopwatch();
   const dialled = await dialOneOf(addresses, url.port, { budgetMs: within(budgets.tcpMs), clock });
@@ -114,24 +116,28 @@ function judgeLanding(socket: Socket, url: CallbackUrl, policy: EgressPolicy): F
   const { remoteAddress } = socket;
   if (remoteAddress === undefined)
     return failed("connection_lost", "closed as soon as it was open");
-  return mayConnect(remoteAddress, url.port, policy) ? undefined : forbidden(url, remoteAddress);
+  return refusalOf(remoteAddress, url, policy);
 }
 
-function mayConnect(ip: string, port: number, policy: EgressPolicy): boolean {
+/** Why this address is not called at that port, where it is not. */
+function refusalOf(ip: string, url: CallbackUrl, policy: EgressPolicy): Failure | undefined {
   const verdict = judgeAddress(ip, policy);
-  if (verdict === "forbidden" || !policy.ownPorts.has(port)) return verdict !== "forbidden";
-  return verdict === "public" && !isThisMachine(ip);
+  if (verdict === "forbidden") return forbidden(url, ip);
+  if (!policy.ownPorts.has(url.port)) return undefined;
+  if (verdict !== "public") return forbidden(url, ip);
+  try {
+    return isThisMachine(ip) ? forbidden(url, ip) : undefined;
+  } catch (error) {
+    // For want of descriptors, or in a sandbox that hides them. It is tried again, and never called meanwhile.
+    const detail = `the addresses of this machine cannot be told: ${messageOf(error)}`;
+    return { kind: "our_fault", detail };
+  }
 }
 
-/** Also where it cannot be told, such as in a sandbox that hides this machine's addresses. */
 function isThisMachine(ip: string): boolean {
   const address = unwrap(ip);
-  try {
-    const interfaces = Object.values(networkInterfaces()).flat();
-    return interfaces.some((one) => one?.address === address);
-  } catch {
-    return true;
-  }
+  const interfaces = Object.values(networkInterfaces()).flat();
+  return interfaces.some((one) => one?.address === address);
 }
 
 function forbidden({ hostname }: CallbackUrl, ip: string): Failure {
