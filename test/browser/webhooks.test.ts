@@ -173,7 +173,7 @@ test("whatever a receiver answers is told in the right words, with its timings a
       await last.getByText(html).waitFor();
       await last.getByText("x-test").waitFor();
       await dialog(page)
-        .getByText(/^Attempt [2-7] of 7 /)
+        .getByText(/^Attempt [2-7] of 7: /)
         .waitFor();
       await tab.check("drawer");
     }
