@@ -292,7 +292,7 @@ for (const role of [...memberRoles, "operator", "outsider", "stranger"] as const
     for (const path of await pathsOf(page)) {
       await meets(page, cdp, { path, role });
       if (role === "operator") {
-        await tab.checkView(`${path} on a desktop in the dark`);
+        await tab.checkContrast(`${path} on a desktop in the dark`);
         await fits(page, path);
       }
     }
