@@ -51,10 +51,12 @@ const MIN_SUSPENDED_MS = 1_000;
 export function leaseClock(wallMs: () => number, monotonicMs: () => number): () => number {
   let [seenWallMs, seenMs, suspendedMs] = [wallMs(), monotonicMs(), 0];
   return () => {
-    const [nowWallMs, nowMs] = [wallMs(), monotonicMs()];
+    const nowWallMs = wallMs();
+    const nowMs = monotonicMs();
     const aheadMs = nowWallMs - seenWallMs - (nowMs - seenMs);
     if (aheadMs > MIN_SUSPENDED_MS) suspendedMs += aheadMs;
-    [seenWallMs, seenMs] = [nowWallMs, nowMs];
+    seenWallMs = nowWallMs;
+    seenMs = nowMs;
     return nowMs + suspendedMs;
   };
 }

@@ -65,7 +65,8 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
     recorder,
     random: deps.random ?? Math.random,
     onRoom: () => {
-      if (!named.first.isEmpty() || !named.again.isEmpty() || runner.hasKept()) running?.wake();
+      const isNamed = !named.first.isEmpty() || !named.again.isEmpty();
+      if (isNamed || (lanes.isScarce() && runner.hasKept())) wakeSoon();
     },
   });
   const isBehind = (hostKey: bigint) => named.first.has(hostKey);
@@ -76,12 +77,23 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
   let oldestDue = new Map<Health, Date>();
   let walkAtMs = 0;
   let hasRecalled = false;
+  let isWakeDue = false;
   let running: RunningLoop | undefined;
   let keepingHosts: RunningLoop | undefined;
 
   function wake(hostKeys: readonly bigint[]): void {
     for (const hostKey of hostKeys) named.first.add(hostKey);
     running?.wake();
+  }
+
+  /** Many answers come in one turn of the event loop: one pass is enough for the slots of all of them. */
+  function wakeSoon(): void {
+    if (isWakeDue) return;
+    isWakeDue = true;
+    setImmediate(() => {
+      isWakeDue = false;
+      running?.wake();
+    });
   }
 
   async function pass(): Promise<number> {

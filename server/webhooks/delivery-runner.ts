@@ -137,6 +137,9 @@ export function deliveryRunner(deps: Deps): DeliveryRunner {
     Pick<Begun, "delivery" | "place"> & { concluded: Recorded };
 
   function tell({ delivery, outcome, concluded, place }: Told): void {
+    const ended = concluded.next === "ended" ? concluded.ended : null;
+    // Most attempts succeed, and have nothing to tell.
+    if (outcome.kind !== "our_fault" && ended !== "exhausted" && ended !== "forbidden") return;
     const { messageId, sequence, accountId } = delivery;
     const fields = {
       eventId: eventId(messageId, sequence),
@@ -149,10 +152,9 @@ export function deliveryRunner(deps: Deps): DeliveryRunner {
     };
     if (outcome.kind === "our_fault")
       log.error(fields, "a webhook could not be tried by a fault of ours");
-    else if (concluded.next === "ended" && concluded.ended === "exhausted")
+    else if (ended === "exhausted")
       log.warn(fields, "a webhook was given up after its last attempt");
-    else if (concluded.next === "ended" && concluded.ended === "forbidden")
-      log.warn(fields, "a webhook was not sent: its address must not be called");
+    else log.warn(fields, "a webhook was not sent: its address must not be called");
   }
 
   /** Begins what was claimed for the lane, as far as it may take slots; false where it took none. */
