@@ -1,0 +1,155 @@
+import { Badge, Group, Paper, SimpleGrid, Stack, Text, Title } from "@mantine/core";
+import type { ReactNode } from "react";
+import type { Carrier } from "#contract";
+import { formatDuration, formatNumber } from "../../format.ts";
+import { codeInWords } from "../../text/carrier-codes.ts";
+import { carriersText as text } from "../../text/operator.ts";
+import { Time } from "../../ui/time.tsx";
+import { CarrierActions } from "./carrier-actions.tsx";
+import classes from "./operator.module.css";
+
+const STATE_COLOR: Record<Carrier["state"], string> = {
+  up: "teal",
+  degraded: "yellow",
+  down: "red",
+  paused: "gray",
+  unknown: "gray",
+};
+
+export function CarrierCard({ carrier }: { carrier: Carrier }) {
+  return (
+    <Paper withBorder p="md" component="section" aria-label={carrier.name}>
+      <Stack gap="md" h="100%">
+        <Group justify="space-between" wrap="nowrap" align="flex-start">
+          <div className={classes["carrier"]}>
+            <Title order={2} size="h5">
+              {carrier.name}
+            </Title>
+            <Text size="sm" c="dimmed">
+              {text.kinds[carrier.kind]}
+            </Text>
+          </div>
+          <Badge variant="dot" size="lg" flex="none" color={STATE_COLOR[carrier.state]}>
+            {text.states[carrier.state]}
+          </Badge>
+        </Group>
+        <Problems carrier={carrier} />
+        <SimpleGrid cols={2}>
+          <Fact label={text.submits} value={submits(carrier)} />
+          <Fact label={text.receipts} value={text.perSecond(rate(carrier.receiptsPerSecond))} />
+          <Fact label={text.waiting} value={formatNumber(carrier.waiting)} />
+          <Fact label={text.answerTime} value={answerTime(carrier)} />
+          <Fact label={text.refusals} value={<ErrorCodes carrier={carrier} />} />
+          <Fact label={text.lateReceipts} value={formatNumber(carrier.lateReceipts)}>
+            {carrier.lateReceipts > 0 && text.lateReceiptsHint}
+          </Fact>
+        </SimpleGrid>
+        {carrier.countedSince && (
+          <Text size="xs" c="dimmed" mt={-12}>
+            {text.countedSince} <Time at={carrier.countedSince} form="minute" />.
+          </Text>
+        )}
+        <SinceStart counts={carrier.sinceStart} />
+        <Links carrier={carrier} />
+        <CarrierActions carrier={carrier} />
+      </Stack>
+    </Paper>
+  );
+}
+
+/** Why it is down, or a part of it. */
+function Problems({ carrier: { links } }: { carrier: Carrier }) {
+  const problems = new Set(links.flatMap(({ problem }) => problem ?? []));
+  return [...problems].map((problem) => (
+    <Text key={problem} size="sm" c="var(--mantine-color-error)" mt={-8}>
+      {problem}
+    </Text>
+  ));
+}
+
+function SinceStart({ counts }: { counts: Carrier["sinceStart"] }) {
+  const counted = (["inDoubt", "reconnects", "throttled"] as const)
+    .filter((name) => counts[name] > 0)
+    .map((name) => `${text.counted[name]}\u00a0${formatNumber(counts[name])}`);
+  if (counted.length === 0) return null;
+  return (
+    <Text size="xs" c="dimmed" mt={-12}>
+      {text.sinceStart(counted.join(" · "))}
+    </Text>
+  );
+}
+
+function rate(perSecond: number): string {
+  return perSecond >= 10 ? formatNumber(perSecond) : perSecond.toFixed(1);
+}
+
+function submits({ submitsPerSecond, settings }: Carrier): string {
+  const limit = Number(settings["rate"] ?? 0);
+  if (limit === 0) return text.perSecond(rate(submitsPerSecond));
+  return text.ofLimit(rate(submitsPerSecond), formatNumber(limit));
+}
+
+function answerTime({ responseMs }: Carrier): string {
+  if (responseMs === null) return "–";
+  return text.p50p99(formatDuration(responseMs.p50Ms), formatDuration(responseMs.p99Ms));
+}
+
+function ErrorCodes({ carrier: { refusals } }: { carrier: Carrier }) {
+  if (refusals.length === 0) return text.none;
+  return refusals.slice(0, 5).map(({ carrierCode, count }) => (
+    <div key={carrierCode}>
+      {codeInWords(carrierCode)}&nbsp;×&nbsp;{formatNumber(count)}
+    </div>
+  ));
+}
+
+type FactProps = { label: string; value: ReactNode; children?: ReactNode };
+
+function Fact({ label, value, children }: FactProps) {
+  return (
+    <div>
+      <Text size="xs" c="dimmed">
+        {label}
+      </Text>
+      <Text size="sm" fw={550} component="div">
+        {value}
+      </Text>
+      {children && (
+        <Text size="xs" c="dimmed">
+          {children}
+        </Text>
+      )}
+    </div>
+  );
+}
+
+function Links({ carrier: { links } }: { carrier: Carrier }) {
+  return (
+    <div>
+      <Text size="xs" c="dimmed">
+        {text.links}
+      </Text>
+      {links.length === 0 && <Text size="sm">{text.noLinks}</Text>}
+      {links.map((link, index) => (
+        <div key={`${link.bind} ${index}`}>
+          <Text size="sm">
+            {link.bind}: {text.linkStates[link.state]}, {text.window(link.windowInUse)}
+          </Text>
+          <Text size="xs" c="dimmed">
+            {text.changed} <Time at={link.since} form="relative" />
+            {link.bind !== "simulator" && <Enquired link={link} />}
+          </Text>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function Enquired({ link: { enquireLinkAt } }: { link: Carrier["links"][number] }) {
+  if (enquireLinkAt === null) return <>, {text.notEnquired}</>;
+  return (
+    <>
+      , {text.enquired} <Time at={enquireLinkAt} form="relative" />
+    </>
+  );
+}
