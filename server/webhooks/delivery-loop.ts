@@ -65,8 +65,7 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
     recorder,
     random: deps.random ?? Math.random,
     onRoom: () => {
-      const isNamed = !named.first.isEmpty() || !named.again.isEmpty();
-      if (isNamed || (lanes.isScarce() && runner.hasKept())) wakeSoon();
+      if (!named.first.isEmpty() || !named.again.isEmpty() || runner.hasKept()) wakeSoon();
     },
   });
   const isBehind = (hostKey: bigint) => named.first.has(hostKey);

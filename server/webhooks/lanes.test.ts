@@ -284,34 +284,6 @@ for (const [slots, setUp] of Object.entries(scarce)) {
   });
 }
 
-test("who has an equal share goes on by itself, though all of them were refused more", () => {
-  const lanes = keeper();
-  const at = placeOf(7n);
-  const [first = 0n, ...others] = [1, 2, 3, 4].map((account) => prove(lanes, key(account), at));
-  assert.ok(lanes.take(first, "first") && lanes.begin(first, "first", at));
-  assert.equal(sum(fill(lanes, [first, ...others], "first", at)), caps.hostname - 1);
-  assert.equal(sum(fill(lanes, [first, ...others], "first", at)), 0);
-
-  for (const hostKey of others) {
-    end(lanes, hostKey, ok, { at });
-    assert.ok(lanes.take(hostKey, "first"));
-    assert.ok(lanes.begin(hostKey, "first", at));
-  }
-});
-
-test("an account that has most slots of retries leaves those that end to who waits", () => {
-  const lanes = keeper();
-  const busy = Array.from({ length: 6 }, (_, n) => prove(lanes, key(1 + n)));
-  const late = prove(lanes, key(20));
-  assert.equal(sum(fill(lanes, busy, "again")), caps.again);
-  assert.equal(sum(fill(lanes, [late], "again")), 0);
-  const place = placeOf(key(1));
-  lanes.end({ hostKey: key(1), kind: "again", place, outcome: ok, durationMs: 10 });
-
-  assert.equal(lanes.take(key(1), "again"), false);
-  assert.equal(lanes.take(late, "again"), true);
-});
-
 test("slots given back are free again", () => {
   const lanes = keeper();
   const [grant] = lanes.grant([key(1)], "again");

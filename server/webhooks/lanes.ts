@@ -20,14 +20,7 @@ import {
   type Remembered,
 } from "./lane-health.ts";
 import type { Outcome } from "./outcome.ts";
-import {
-  isBeyondShare,
-  noteRefused,
-  scarceSlots,
-  type SharedSlots,
-  sharedSlots,
-  takeSlots,
-} from "./shared-slots.ts";
+import { isBeyondShare, type SharedSlots, sharedSlots, takeSlots } from "./shared-slots.ts";
 
 /** First attempts have slots of their own, which retries and replays never take. */
 export type Kind = "first" | "again";
@@ -74,8 +67,6 @@ export type Lanes = {
   /** How many lanes have each health, how many slots those have taken, and which are open. */
   survey(): { healths: Map<Health, number>; busy: Map<Health, number>; open: bigint[] };
   inFlight(): { all: number; again: number; unproven: number };
-  /** Whether somebody was refused a slot that others have: one that is freed is to be granted. */
-  isScarce(): boolean;
 };
 
 /** Attempts in flight, per node. */
@@ -104,11 +95,12 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
   const lanes = new Map<bigint, Lane>();
   const accounts = new Map<bigint, Account>();
   const hostnames = new Map<string, SharedSlots<Lane>>();
-  const scarce = { first: scarceSlots(), again: scarceSlots() };
+  /** Slots that somebody was refused since the last grant, that one included. */
+  const scarce = { first: new Set<object>(), again: new Set<object>() };
   const changed = new Set<Lane>();
   const all = sharedSlots<Account>(caps.all);
-  const again = sharedSlots<Account>(caps.again);
   const unproven = sharedSlots<Account>(caps.unproven);
+  let again = 0;
   let turn = 0;
 
   function laneOf(hostKey: bigint): Lane {
@@ -163,7 +155,7 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
     lane.inFlight += slots;
     takeSlots(all, lane.account, slots);
     takeSlots(lane.account.all, lane, slots);
-    if (kind === "again") takeSlots(again, lane.account, slots);
+    if (kind === "again") again += slots;
     if (lane.isUnproven) occupyUnproven(lane, slots);
   }
 
@@ -177,16 +169,16 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
   function hasRoom(lane: Lane, kind: Kind, granted = 0): boolean {
     const { account } = lane;
     if (lane.inFlight >= capOf(lane.state, clock.monotonicMs())) return false;
-    const isFull = <User extends object>(shared: SharedSlots<User>, user: User, more = 0) => {
-      if (shared.taken + more < shared.cap) return false;
-      noteRefused(scarce[kind], shared, user);
+    if (kind === "again" && again >= caps.again) return false;
+    const isFull = <User>(shared: SharedSlots<User>, taken = shared.taken) => {
+      if (taken < shared.cap) return false;
+      scarce[kind].add(shared);
       return true;
     };
     const named = hostnames.get(hostnameOf(lane));
-    if (isFull(all, account) || isFull(account.all, lane)) return false;
-    if (kind === "again" && isFull(again, account)) return false;
-    if (named && isFull(named, lane, granted)) return false;
-    return !lane.isUnproven || !(isFull(account.unproven, lane) || isFull(unproven, account));
+    if (isFull(all) || isFull(account.all)) return false;
+    if (named && isFull(named, named.taken + granted)) return false;
+    return !lane.isUnproven || !(isFull(account.unproven) || isFull(unproven));
   }
 
   function grant(hostKeys: readonly bigint[], kind: Kind): Grant[] {
@@ -218,23 +210,19 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
   function take(hostKey: bigint, kind: Kind): boolean {
     const lane = laneOf(hostKey);
     recount(lane);
-    if (!hasRoom(lane, kind) || isGreedy(lane, kind)) return false;
+    if (!hasRoom(lane, kind) || isGreedy(lane)) return false;
     turn += 1;
     occupy(lane, kind, 1);
     serve(lane);
     return true;
   }
 
-  function isGreedy(lane: Lane, kind: Kind): boolean {
+  function isGreedy(lane: Lane): boolean {
     const { account } = lane;
-    const isScarce = <User>(shared: SharedSlots<User>, user: User) => {
-      const [first, later] = [scarce.first.get(shared), scarce.again.get(shared)];
-      if (first === undefined && later === undefined) return false;
-      return isBeyondShare(shared, user, (first?.size ?? 0) + (later?.size ?? 0));
-    };
+    const isScarce = <User>(shared: SharedSlots<User>, user: User) =>
+      (scarce.first.has(shared) || scarce.again.has(shared)) && isBeyondShare(shared, user);
     const named = hostnames.get(hostnameOf(lane));
     if (isScarce(all, account) || isScarce(account.all, lane)) return true;
-    if (kind === "again" && isScarce(again, account)) return true;
     if (named && isScarce(named, lane)) return true;
     return lane.isUnproven && (isScarce(account.unproven, lane) || isScarce(unproven, account));
   }
@@ -250,9 +238,7 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
     const lane = laneOf(hostKey);
     const { hostname } = place;
     lane.place = place;
-    const named = hostnames.get(hostname);
-    if (named && named.taken >= named.cap) {
-      noteRefused(scarce[kind], named, lane);
+    if ((hostnames.get(hostname)?.taken ?? 0) >= caps.hostname) {
       occupy(lane, kind, -1);
       return false;
     }
@@ -331,8 +317,7 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
       }
       return { healths, busy, open };
     },
-    inFlight: () => ({ all: all.taken, again: again.taken, unproven: unproven.taken }),
-    isScarce: () => scarce.first.size + scarce.again.size > 0,
+    inFlight: () => ({ all: all.taken, again, unproven: unproven.taken }),
   };
 }
 
