@@ -57,7 +57,7 @@ const LANES = 2;
 const MAX_RUNNING = 1;
 const MAX_WAITING = 5_000 / LANES;
 const MAX_BYTES = (64 * 1024 * 1024) / LANES;
-/** Held accounts wait for their locks two at a time, so that the lanes keep a connection. */
+/** Accounts known to be held wait for their locks two at a time, so that the lanes keep a connection. */
 const MAX_APART = 2;
 const SETTLE_MS = 5_000;
 

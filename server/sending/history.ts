@@ -38,7 +38,7 @@ export async function submissionHistory(db: Queryable, messageId: string): Promi
   return rows.flatMap((row) => entriesOf(row, names.get(row.carrier_id)?.name ?? "unknown"));
 }
 
-/** The carrier that was handed a message last, of each that any was handed. */
+/** The carrier that was handed a message last, of each that any was handed: not where it never left. */
 export async function findLastCarriers(
   db: Queryable,
   messageIds: readonly string[],
@@ -47,7 +47,7 @@ export async function findLastCarriers(
   const rows = await db.query<{ message_id: string; carrier_id: string }>(sql`
     select distinct on (message_id) message_id, carrier_id
       from submissions
-     where message_id = any (${messageIds}::uuid[])
+     where message_id = any (${messageIds}::uuid[]) and outcome is distinct from 'unsent'
      order by message_id, at desc, turn desc`);
   return new Map(rows.map(({ message_id, carrier_id }) => [message_id, carrier_id]));
 }

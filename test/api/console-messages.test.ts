@@ -293,9 +293,9 @@ test("the carrier of a message is the one that was handed it last; before, it is
   const waiting = await send(developer, console, { reference: "waiting" });
   await console.db.query(sql`
     insert into submissions (message_id, segment, turn, account_id, carrier_id, at, outcome)
-    select message_id, 1, n, account_id, case n when 1 then carrier_id else ${second.carrierId} end,
-           now() + n * interval '1 second', 'refused'
-      from messages, generate_series(1, 2) n
+    select message_id, 1, n, account_id, case n when 2 then ${second.carrierId} else carrier_id end,
+           now() + n * interval '1 second', case n when 3 then 'unsent' else 'refused' end
+      from messages, generate_series(1, 3) n
      where message_id = ${refused}`);
   await move(console, [refused], "FAILED");
 
