@@ -1,5 +1,4 @@
 import type { Receipt } from "#carriers";
-import type { DeliveryErrorCode } from "#contract";
 import { type LockedMessage, messageOfMove, type Move } from "#messages";
 import type { Match } from "./match-receipts.ts";
 
@@ -24,37 +23,45 @@ type Judgement = {
   per: "segment" | "message";
 };
 
+export type Verdict = {
+  move: Move | undefined;
+  /** Whether it changed anything, as far as is known when it comes. */
+  isApplied: boolean;
+  /** Whether it is what its submission has reached. */
+  isCounted: boolean;
+  /** Whether its segment is lost by it. */
+  isLoss: boolean;
+};
+
+const IGNORED: Verdict = { move: undefined, isApplied: false, isCounted: false, isLoss: false };
+
 /** What one receipt does to its message, given what its other segments have reached. */
 export function judgeReceipt(
   message: LockedMessage,
   { match, receipt, at, progress, per }: Judgement,
-): { move: Move | undefined; isApplied: boolean } {
+): Verdict {
   const { effect, errorCode, carrierCode } = receipt;
   const state = progress.get(match.segment) ?? { effect: null, open: new Set([match.turn]) };
   // Carriers repeat themselves: of a segment handed over twice, each counts once.
   const isDecided = state.effect !== null || !state.open.has(match.turn);
-  if (effect === "none" || isDecided || !isOpen(message))
-    return { move: undefined, isApplied: false };
+  if (effect === "none" || isDecided || !isOpen(message)) return IGNORED;
+  // The first segment that is lost decides. Before SENT others count all the same: an answer may still
+  // come that opens that segment again.
+  const isApplied = ![...progress.values()].some((each) => isBad(each.effect));
   state.open.delete(match.turn);
   // In doubt, the segment was submitted twice: it is lost only when neither is open any more.
   const isUndecided = isBad(effect) && state.open.size > 0;
   if (!isUndecided) state.effect = effect;
+  const noted = { isApplied, isCounted: true, isLoss: isBad(effect) && !isUndecided };
   // While segments are still being handed over SENT comes first, and settles this.
-  if (isUndecided || message.status === "QUEUED") return { move: undefined, isApplied: true };
-  return {
-    move: finalMove(message, { effect, progress, per, at, errorCode, carrierCode }),
-    isApplied: true,
-  };
+  if (isUndecided || message.status === "QUEUED") return { ...noted, move: undefined };
+  const move = finalMove(message, { effect, progress, per, at, errorCode, carrierCode });
+  return { ...noted, move };
 }
 
-type Finish = {
-  effect: Receipt["effect"];
-  progress: Progress;
-  per: "segment" | "message";
-  at: Date;
-  errorCode: DeliveryErrorCode | null;
-  carrierCode: string | null;
-};
+/** What a receipt says of the end. */
+export type Ending = Pick<Receipt, "effect" | "errorCode" | "carrierCode">;
+type Finish = Ending & Pick<Judgement, "progress" | "per" | "at">;
 
 /** DELIVERED when every segment is; the first bad one decides at once. */
 export function finalMove(

@@ -71,14 +71,14 @@ export async function applyReceipts(
     const { receipt, at } = arrived[match.n] as ArrivedReceipt;
     if (!message) continue;
     const isLate = !isOpen(message);
-    const { move, isApplied } = judgeReceipt(message, {
+    const { move, ...verdict } = judgeReceipt(message, {
       match,
       receipt,
       at,
       progress: segments.get(match.message_id) ?? new Map(),
       per: rules(receipt.carrierId).per,
     });
-    notes.push({ match, receipt, at, isApplied, isLate });
+    notes.push({ ...verdict, match, receipt, at, isLate });
     if (move) {
       moves.push(move);
       message.status = move.to;

@@ -1,4 +1,3 @@
-import type { DeliveryErrorCode } from "#contract";
 import {
   type LockedMessage,
   lockMessagesOf,
@@ -7,7 +6,7 @@ import {
   type MoveListener,
 } from "#messages";
 import { sql, type Transaction } from "#platform";
-import { finalMove, isBad, noneYet } from "./judge-receipt.ts";
+import { type Ending, finalMove, isBad, noneYet } from "./judge-receipt.ts";
 import type { MatchRules } from "./match-receipts.ts";
 import { readProgress } from "./submission-receipts.ts";
 
@@ -25,36 +24,41 @@ export async function settleSent(
   if (sent.length === 0) return;
   const messages = [...(await lockMessagesOf(tx, sent)).values()];
   const progress = await readProgress(tx, messages);
-  const reasons = await readReasons(tx, messages);
+  const losses = await readLosses(tx, messages);
   const moves = messages.flatMap((message) => {
     const { message_id: messageId, carrier_id: carrierId, status } = message;
     const reached = progress.get(messageId) ?? noneYet(message);
-    const effects = [...reached.values()].map(({ effect }) => effect);
-    const effect = effects.find(isBad) ?? effects.find((each) => each === "delivered");
-    if (effect === undefined || effect === null || status !== "SENT") return [];
+    // A segment that was handed over once more since then is not lost.
+    const loss = losses.get(messageId)?.find(({ segment }) => isBad(reached.get(segment)?.effect));
+    const isAnyDelivered = [...reached.values()].some(({ effect }) => effect === "delivered");
+    if (status !== "SENT" || !(loss || isAnyDelivered)) return [];
     const { per } = rules(carrierId ?? "");
-    const reason = reasons.get(messageId) ?? { errorCode: null, carrierCode: null };
-    return finalMove(message, { effect, progress: reached, per, at, ...reason }) ?? [];
+    return finalMove(message, { ...(loss ?? DELIVERED), progress: reached, per, at }) ?? [];
   });
   await moveMessages(tx, moves, listener);
 }
 
-type Reason = { errorCode: DeliveryErrorCode | null; carrierCode: string | null };
+type Loss = Ending & { message_id: string; segment: number };
 
-/** Of messages that a receipt has ended badly: what the first such receipt said. */
-async function readReasons(
+const DELIVERED: Ending = { effect: "delivered", errorCode: null, carrierCode: null };
+
+/**
+ * Of messages that have lost segments: by which receipts. The one that was applied is the first, which
+ * their times may not tell: several come at once, and on nodes with other clocks.
+ */
+async function readLosses(
   tx: Transaction,
   messages: LockedMessage[],
-): Promise<Map<string, Reason>> {
-  const rows = await tx.query<{ message_id: string } & Reason>(sql`
-    select distinct on (s.message_id) s.message_id, r.entry ->> 'error' as "errorCode",
+): Promise<Map<string, Loss[]>> {
+  const rows = await tx.query<Loss>(sql`
+    select s.message_id, s.segment, s.receipt_effect as effect, r.entry ->> 'error' as "errorCode",
            r.entry ->> 'carrierCode' as "carrierCode"
       from submissions s
-     cross join lateral jsonb_array_elements(s.receipts) with ordinality as r (entry, n)
+     cross join lateral jsonb_array_elements(s.receipts) as r (entry)
      where s.message_id = any (${messages.map(({ message_id }) => message_id)}::uuid[])
-       and s.receipt_effect in ('undelivered', 'rejected') and (r.entry ->> 'applied')::boolean
-     order by s.message_id, r.entry ->> 'at', r.n`);
-  return new Map(rows.map(({ message_id, ...reason }) => [message_id, reason]));
+       and s.receipt_effect in ('undelivered', 'rejected') and r.entry ->> 'error' is not null
+     order by (r.entry ->> 'applied')::boolean desc, r.entry ->> 'at', s.segment, s.turn`);
+  return Map.groupBy(rows, ({ message_id }) => message_id);
 }
 
 /** Accounts of messages that a receipt has rejected before their last segment was handed over. */

@@ -1,7 +1,7 @@
 import type { Receipt } from "#carriers";
 import type { LockedMessage } from "#messages";
 import { isoTime, sql, type Transaction } from "#platform";
-import { noneYet, type Progress } from "./judge-receipt.ts";
+import { noneYet, type Progress, type Verdict } from "./judge-receipt.ts";
 import type { Match } from "./match-receipts.ts";
 
 type SegmentRow = {
@@ -39,11 +39,10 @@ export async function readProgress(
   return progress;
 }
 
-export type Note = {
+export type Note = Omit<Verdict, "move"> & {
   match: Match;
   receipt: Receipt;
   at: Date;
-  isApplied: boolean;
   /** Its message had ended before it came. */
   isLate: boolean;
 };
@@ -53,12 +52,12 @@ const MAX_KEPT = 100;
 
 /** Keeps receipts with the submissions they belong to. */
 export async function noteReceipts(tx: Transaction, notes: Note[]): Promise<void> {
-  const entries = notes.map(({ receipt, at, isApplied }) => ({
+  const entries = notes.map(({ receipt, at, isApplied, isLoss }) => ({
     at: isoTime(at),
     state: receipt.state,
     carrierCode: receipt.carrierCode,
     applied: isApplied,
-    error: receipt.errorCode,
+    ...(isLoss && { error: receipt.errorCode ?? "UNKNOWN" }),
   }));
   // Several receipts of one submission in a batch become one update, in the order they came. Ids are
   // compared as in `accept_messages`.
@@ -73,7 +72,7 @@ export async function noteReceipts(tx: Transaction, notes: Note[]): Promise<void
                (array_agg(effect order by n) filter (where effect is not null))[1] as effect
           from unnest(${notes.map(({ match }) => match.message_id)}::uuid[], ${notes.map(({ match }) => match.segment)}::smallint[],
                       ${notes.map(({ match }) => match.turn)}::integer[], ${entries.map((entry) => JSON.stringify(entry))}::jsonb[],
-                      ${notes.map(({ receipt, isApplied }) => (isApplied ? receipt.effect : null))}::text[])
+                      ${notes.map(({ receipt, isCounted }) => (isCounted ? receipt.effect : null))}::text[])
                with ordinality as u (message_id, segment, turn, entry, effect, n)
          group by message_id, segment, turn
       ) u

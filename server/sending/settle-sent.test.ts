@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import fc from "fast-check";
+import { findMessagesOf } from "#messages";
+import { newId, sql, systemClock } from "#platform";
+import { startApi, type TestApi } from "../../test/support/api.ts";
+import { recorderOf } from "../../test/support/recorder.ts";
+
+const api = await startApi({ credits: 100_000 });
+after(() => api[Symbol.asyncDispose]());
+const node = nodeOn(api);
+
+const EFFECTS = {
+  ENROUTE: "none",
+  DELIVRD: "delivered",
+  UNDELIV: "undelivered",
+  REJECTD: "rejected",
+} as const;
+/** The first segment was handed over twice. */
+const HANDED_OVER = { first: [1, 1], again: [1, 2], second: [2, 1], last: [3, 1] } as const;
+
+type Told = { of: keyof typeof HANDED_OVER; state: keyof typeof EFFECTS; isAtOnce: boolean };
+
+const told = fc.record<Told>({
+  of: fc.constantFrom("first", "again", "second"),
+  state: fc.constantFrom("ENROUTE", "DELIVRD", "UNDELIV", "REJECTD"),
+  /** In one batch with the one before. */
+  isAtOnce: fc.boolean(),
+});
+const orders = fc.array(told, { minLength: 2, maxLength: 5 });
+
+test("receipts before the last answer end a message as they do after SENT, in whatever order they come", async () => {
+  const endOf = async (receipts: Told[], isEarly: boolean) => {
+    const message = await node.threeSegments();
+    await message.answered("first", "again", "second");
+    if (!isEarly) await message.answered("last");
+    await message.reported(receipts);
+    if (isEarly) await message.answered("last");
+    return await message.end();
+  };
+  const rejectedFirst: Told[] = [
+    { of: "second", state: "REJECTD", isAtOnce: false },
+    { of: "first", state: "UNDELIV", isAtOnce: true },
+    { of: "again", state: "UNDELIV", isAtOnce: true },
+  ];
+
+  const end = await endOf(rejectedFirst, true);
+  assert.deepEqual([end.status, end.toldBy, end.refunded], ["FAILED", "0", [3]]);
+  await fc.assert(
+    fc.asyncProperty(fc.array(orders, { minLength: 20, maxLength: 20 }), async (all) => {
+      const ends = (isEarly: boolean) => all.map((receipts) => endOf(receipts, isEarly));
+      const [early, late] = await Promise.all([true, false].map((is) => Promise.all(ends(is))));
+      assert.deepEqual(early, late);
+    }),
+    { numRuns: 2 },
+  );
+});
+
+test("a segment that was lost before its resend was answered is open again, and what came for others counts", async () => {
+  const message = await node.threeSegments();
+  await message.answered("first", "second");
+  await message.reported([
+    { of: "first", state: "REJECTD", isAtOnce: false },
+    { of: "second", state: "DELIVRD", isAtOnce: false },
+  ]);
+
+  await message.answered("again", "last");
+  const before = await message.end();
+  await message.reported([
+    { of: "last", state: "DELIVRD", isAtOnce: false },
+    { of: "again", state: "DELIVRD", isAtOnce: false },
+  ]);
+
+  assert.deepEqual([before.status, (await message.end()).status], ["SENT", "DELIVERED"]);
+});
+
+/** A sender that is handed messages, to be answered and reported on. */
+function nodeOn({ db, send, accountId }: TestApi) {
+  const nodeId = newId(systemClock.now().getTime());
+  const record = recorderOf(db, nodeId);
+
+  async function threeSegments() {
+    const sent = await send({ recipient: "4915112345678", text: "x".repeat(400) });
+    const { messageId } = sent.json<{ messageId: string }>();
+    await db.query(sql`
+      update send_queue
+         set leased_by = ${nodeId}, lease_epoch = 1, attempt = 1, due_at = clock_timestamp() + interval '30 s'
+       where message_id = ${messageId}`);
+    const read = async () => {
+      const found = await findMessagesOf(db, [{ account_id: accountId, message_id: messageId }]);
+      return found.get(messageId) ?? assert.fail("the message is not there");
+    };
+    const message = await read();
+    const { carrier_id, created_at: at } = message;
+    const carrierId = carrier_id ?? "";
+    const idOf = (of: Told["of"]) => `${of} of ${messageId}`;
+
+    async function answer(of: Told["of"]) {
+      const [segment, turn] = HANDED_OVER[of];
+      const accepted = { kind: "accepted", carrierMessageId: idOf(of), matchId: idOf(of) } as const;
+      const step = of === "last" ? ({ next: "sent" } as const) : null;
+      const common = { message, epoch: 1, carrierId, segment, turn, at };
+      await record.submission({ ...common, answer: accepted, step });
+    }
+
+    function report({ of, state }: Told, n: number) {
+      const said = { state, effect: EFFECTS[state], errorCode: null, carrierCode: String(n) };
+      const common = { carrierId, carrierMessageIds: [idOf(of)], recipient: null, raw: null };
+      return record.receipt({ receipt: { ...common, ...said }, at });
+    }
+
+    return {
+      answered: (...all: Told["of"][]) => Promise.all(all.map(answer)),
+      async reported(receipts: Told[]) {
+        const storing: Promise<void>[] = [];
+        for (const [n, each] of receipts.entries()) {
+          if (!each.isAtOnce) await Promise.all(storing.splice(0));
+          storing.push(report(each, n));
+        }
+        await Promise.all(storing);
+      },
+      async end() {
+        const { status, error_code: code, error_carrier_code: toldBy } = await read();
+        const refunds = await db.query<{ amount: number }>(sql`
+          select amount from ledger where message_id = ${messageId} and kind = 'refund'`);
+        const applied = await db.query(sql`
+          select segment, turn, jsonb_path_query_array(receipts, '$[*].applied') as applied
+            from submissions
+           where message_id = ${messageId} and receipts is not null
+           order by segment, turn`);
+        return { status, code, toldBy, refunded: refunds.map(({ amount }) => amount), applied };
+      },
+    };
+  }
+
+  return { threeSegments };
+}
