@@ -47,6 +47,20 @@ test("a stop waits for the request under way, and not for its client to close th
   await closed;
 });
 
+test("what was sent before a stop is answered, though it was not read yet", async () => {
+  const { app, port, answer } = await startSlow();
+  answer("done");
+  const sockets = Array.from({ length: 20 }, () => connect(port, "127.0.0.1"));
+  await Promise.all(sockets.map((socket) => once(socket, "connect")));
+
+  for (const socket of sockets) socket.write(REQUEST);
+  const closed = app.close();
+
+  for (const said of await Promise.all(sockets.map((socket) => text(socket))))
+    assert.match(said, /^HTTP\/1\.1 200 /);
+  await closed;
+});
+
 test("a stop waits ten seconds for a client that does not read its answer, and then cuts it off", async () => {
   const clock = manualClock();
   const { app, port, asked, answer } = await startSlow(clock);

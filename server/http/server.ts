@@ -1,6 +1,7 @@
-import { createServer as createNodeServer, type RequestListener } from "node:http";
+import { createServer as createNodeServer, type RequestListener, type Server } from "node:http";
 import type { Socket } from "node:net";
 import { isUtf8 } from "node:buffer";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { type Clock, type Log, type Metrics, newId } from "#platform";
 import { type Answering, answerRaw, refuseConnect, sendError } from "./answer-errors.ts";
@@ -32,6 +33,8 @@ export type HttpOptions = {
 /** Headers and body must have arrived by then: a slow client holds no slot for longer. */
 const REQUEST_TIMEOUT_MS = 10_000;
 const MAX_HEADER_OCTETS = 16_384;
+/** For what was sent to a port before it closes: the longest that a busy server goes on to take it. */
+const LAST_REQUESTS_MS = 1_000;
 /** For answers under way when the server closes; a client that has not read its own by then is cut off. */
 const CLOSE_GRACE_MS = 10_000;
 
@@ -65,6 +68,7 @@ export function createHttpServer(options: HttpOptions): FastifyInstance {
   app.addHook("preClose", async () => {
     app.server.keepAliveTimeout = 1;
     if (!app.server.listening) return;
+    await takeLastRequests(app.server, clock);
     const cancel = clock.timer(CLOSE_GRACE_MS, () => app.server.closeAllConnections());
     app.server.once("close", cancel);
   });
@@ -76,11 +80,32 @@ export function createHttpServer(options: HttpOptions): FastifyInstance {
       return void answerElse(app, request, reply, nothingThere(request, routes)).catch(done);
     done(isWithoutHost(request) ? new Problem("REQUEST_INVALID") : undefined);
   });
+  // By now its path and its key are judged; what is too long is refused without being sent.
+  app.addHook("preParsing", ({ headers }, reply, _, done) => {
+    const isExpected = headers.expect?.toLowerCase() === "100-continue";
+    const length = Number(headers["content-length"] ?? 0);
+    if (isExpected && length <= options.bodyLimit) reply.raw.writeContinue();
+    done();
+  });
   app.setErrorHandler((error, request, reply) => sendError(answering, error, request, reply));
   app.setNotFoundHandler((request) => {
     throw nothingThere(request, routes);
   });
   return app;
+}
+
+/**
+ * Closing cuts off connections that are not accepted yet, and those whose request is not read yet. One
+ * turn of the event loop accepts one connection, and the next reads from it.
+ */
+async function takeLastRequests(server: Server, clock: Clock): Promise<void> {
+  const untilMs = clock.monotonicMs() + LAST_REQUESTS_MS;
+  let quietTurns = 0;
+  server.on("connection", () => (quietTurns = 0));
+  while (quietTurns < 3 && clock.monotonicMs() < untilMs) {
+    quietTurns += 1;
+    await nextTurn();
+  }
 }
 
 /** On every answer: what is sent is what it says, and no address of ours is told to others. */
@@ -107,8 +132,8 @@ function listener(handler: RequestListener) {
   );
   // Who has said all it has to say, and closed its side, still gets its answer.
   Object.assign(server, { httpAllowHalfOpen: true });
-  // The same of an Expect that Node does not know.
-  return server.on("checkExpectation", handler);
+  // The same of an Expect that Node does not know; that of a body is answered when nothing is against it.
+  return server.on("checkExpectation", handler).on("checkContinue", handler);
 }
 
 /** HTTP/1.1 asks for the header; earlier versions do not know it. */
