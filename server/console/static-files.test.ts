@@ -121,6 +121,8 @@ test("an unknown path is an error, which a browser is shown as a page", async ()
     assert.equal(answer.json().error.code, "ROUTE_NOT_FOUND", path);
     assert.equal(answer.json().error.requestId, answer.headers["x-request-id"], path);
   }
+  for (const accept of ["application/json, text/html;q=0.1", "text/html;q=0, application/json"])
+    problemOf(await site.get("/nope", { accept }), "ROUTE_NOT_FOUND");
   const shown = await site.get("/nope", { accept: "text/html,application/xhtml+xml,*/*;q=0.8" });
   assert.equal(shown.statusCode, 404);
   assert.match(shown.body, /<div id="root">/);

@@ -110,9 +110,9 @@ async function sayUnbuilt(reply: FastifyReply): Promise<true> {
   return true;
 }
 
-/** Only browsers ask for a page by its type; others take anything, or JSON. */
+/** Only browsers ask for a page before anything else; others take anything, or JSON. */
 function isBrowser({ headers }: FastifyRequest): boolean {
-  return headers.accept?.includes("text/html") ?? false;
+  return /^\s*text\/html\s*(?:,|$)/i.test(headers.accept ?? "");
 }
 
 async function readSite(folder: string): Promise<Site> {

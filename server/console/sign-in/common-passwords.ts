@@ -1,17 +1,18 @@
 /** Fewer different characters than this make a pattern, not a password. */
 const LEAST_DIFFERENT = 5;
+const SEPARATORS = /[\s_.-]/g;
 
 /**
  * Whether a password of sufficient length is still among the first that anybody would try: a common
  * one, also when it is repeated, padded with digits or written with the usual replacements; a run
- * along the keyboard; or the person's own e-mail.
+ * along the keyboard; or the person's own e-mail. Words put together with separators are none of these.
  */
 export function isCommonPassword(password: string, email: string): boolean {
-  const plain = password.toLowerCase().replaceAll(/[\s_.-]/g, "");
+  const plain = password.toLowerCase();
+  const joined = plain.replaceAll(SEPARATORS, "");
+  if (new Set(joined).size < LEAST_DIFFERENT) return true;
+  if (isRun(joined) || isOwnAddress(joined, email)) return true;
   const withoutEnds = plain.replaceAll(/^[^a-z]+|[^a-z]+$/g, "");
-  if (new Set(plain).size < LEAST_DIFFERENT) return true;
-  if (isRun(plain)) return true;
-  if (isOwnAddress(plain, email)) return true;
   const candidates = [plain, withoutEnds, ...repeated(plain), ...repeated(withoutEnds)];
   return candidates.some((candidate) => COMMON.has(fold(candidate)));
 }
@@ -57,11 +58,11 @@ function isOnLine(text: string): boolean {
   return LINES.some((line) => line.includes(text));
 }
 
-function isOwnAddress(plain: string, email: string): boolean {
-  const address = email.toLowerCase().replaceAll(/[\s_.-]/g, "");
+function isOwnAddress(joined: string, email: string): boolean {
+  const address = email.toLowerCase().replaceAll(SEPARATORS, "");
   const local = address.split("@")[0] ?? "";
-  if (address.length >= 6 && plain.includes(address)) return true;
-  return local.length >= 5 && plain.includes(local) && plain.length - local.length < 6;
+  if (address.length >= 6 && joined.includes(address)) return true;
+  return local.length >= 5 && joined.includes(local) && joined.length - local.length < 6;
 }
 
 /** Words and phrases that head every published list. Digits around them do not count. */
@@ -73,7 +74,7 @@ const COMMON = new Set(
   monkey monkeymonkey shadow master masterkey michael jennifer jordan whatever nothing anything
   everything computer computers internet samsung iphone google facebook microsoft windows linux
   qwerty qwertyqwerty qwertyuiop qwertyuiopasdfghjkl asdfghjkl asdfasdf zxcvbnm qazwsx qazwsxedc
-  qazwsxedcrfv onetwothree onetwothreefour correcthorsebatterystaple correcthorse thisismypassword
+  qazwsxedcrfv onetwothree onetwothreefour thisismypassword
   mypassword mypasswordis mysecretpassword secret secretpassword topsecret secretsecret default
   defaultpassword guest guestguest test testtest testing testpassword testtesttest temp temporary
   temppassword temporarypassword newpassword oldpassword yourpassword companyname company

