@@ -133,7 +133,7 @@ export const carriersText = {
     count === 1
       ? "1 receipt is kept that matches no message yet."
       : `${shown} receipts are kept that match no message yet.`,
-  countedSince: "Counted since",
+  incompleteBefore: "May be incomplete before",
   lateReceiptsHint: "They came after their message had ended: kept, changed nothing.",
   none: "none",
   test: "Test bind",
@@ -141,8 +141,7 @@ export const carriersText = {
   pause: "Pause",
   resume: "Resume",
   pauseTitle: (name: string) => `Pause ${name}?`,
-  pauseText:
-    "Nothing more is handed to it. Messages wait, or take the next carrier of their route.",
+  pauseText: "Nothing more is handed to it. Messages routed to it wait until it is resumed.",
   edit: "Settings…",
   editTitle: (name: string) => `Settings of ${name}`,
   rate: "Segments per second",

@@ -1,7 +1,7 @@
 import { type FormErrors, useForm, type UseFormReturnType } from "@mantine/form";
 import { type Failure, fieldErrors } from "../failure.ts";
 
-type Checks<Values> = {
+export type Checks<Values> = {
   [Name in keyof Values]?: (value: Values[Name], all: Values) => string | null;
 };
 

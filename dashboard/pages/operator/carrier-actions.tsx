@@ -73,6 +73,7 @@ export function CarrierActions({ carrier }: { carrier: Carrier }) {
       <div role="status" className={classes["status"]}>
         {tested && (
           <Alert
+            role="presentation"
             color={tested.isBound ? "teal" : "red"}
             variant="outline"
             p="xs"

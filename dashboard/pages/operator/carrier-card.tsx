@@ -46,7 +46,7 @@ export function CarrierCard({ carrier }: { carrier: Carrier }) {
         </SimpleGrid>
         {carrier.countedSince && (
           <Text size="xs" c="dimmed" mt={-12}>
-            {text.countedSince} <Time at={carrier.countedSince} form="minute" />.
+            {text.incompleteBefore} <Time at={carrier.countedSince} form="minute" />.
           </Text>
         )}
         <SinceStart counts={carrier.sinceStart} />

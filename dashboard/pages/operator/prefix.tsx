@@ -8,12 +8,14 @@ import {
   type TextInputProps,
   Title,
 } from "@mantine/core";
-import { type ReactNode, type SubmitEvent, Suspense, useState } from "react";
+import { type ReactNode, Suspense, useState } from "react";
+import type { Failure } from "../../failure.ts";
 import { part } from "../../parts.ts";
 import { routingText as text } from "../../text/operator.ts";
 import { FailureLine } from "../../ui/failure-panel.tsx";
 import { RowButton } from "../../ui/reasoned.tsx";
-import { type Action, useAction } from "../../use-action.ts";
+import { type Checks, type Fields, useFields } from "../../ui/use-fields.ts";
+import { useAction } from "../../use-action.ts";
 import classes from "./operator.module.css";
 
 const Confirm = part(() => import("../../ui/confirm.tsx"), "Confirm");
@@ -88,38 +90,101 @@ function RemovalDialog({ wish, asked, onClose }: RemovalProps) {
   );
 }
 
+type Keyed = { prefix: string };
+type Version = number | undefined;
+
+type SettingRequest<Values extends Record<string, unknown>, Row> = {
+  list: { version: number; data: Row[] } | undefined;
+  empty: Values;
+  checks: Checks<Values>;
+  set: (request: { values: Values; version: Version }) => Promise<unknown>;
+};
+
+type Setting<Values extends Record<string, unknown>, Row> = {
+  fields: Fields<Values>;
+  /** The row that would be replaced. */
+  before: Row | undefined;
+  failure: Failure | undefined;
+  isRunning: boolean;
+  /** Somebody has touched a field. */
+  begin: () => void;
+  /** Puts in what is set now. */
+  edit: (values: Values, focus: string) => void;
+  send: (values: Values) => void;
+};
+
+/**
+ * The form by which something is set for a prefix. It is sent with the version of the list that was
+ * shown when somebody began, so that it undoes nobody's later change.
+ */
+export function useSetting<Values extends Keyed & Record<string, unknown>, Row extends Keyed>(
+  wish: SettingRequest<Values, Row>,
+): Setting<Values, Row> {
+  const { list } = wish;
+  const fields = useFields<Values>(wish.empty, wish.checks);
+  const [begunAt, setBegunAt] = useState<Version>();
+  const [dismissed, setDismissed] = useState<Failure>();
+  const action = useAction(wish.set);
+  async function send(values: Values): Promise<void> {
+    const outcome = await action.run({ values, version: begunAt ?? list?.version });
+    if (!outcome) return;
+    // Who is told of somebody else's change sees it in the list, and may set it all the same.
+    if (outcome.ok || outcome.failure.code === "VERSION_CONFLICT") setBegunAt(undefined);
+    if (!outcome.ok) fields.take(outcome.failure);
+    // Unless something else was put in meanwhile.
+    else if (fields.getValues() === values) fields.reset();
+  }
+  // An empty prefix is the default's, also while nobody has meant it yet.
+  const before = list?.data.find(({ prefix }) => prefix === fields.values.prefix);
+  return {
+    fields,
+    before: fields.isDirty() ? before : undefined,
+    failure: action.failure === dismissed ? undefined : fields.general(action.failure),
+    isRunning: action.isRunning,
+    begin: () => setBegunAt((version) => version ?? list?.version),
+    edit(values, focus) {
+      setBegunAt(list?.version);
+      setDismissed(action.failure);
+      fields.setValues(values);
+      fields.getInputNode(focus)?.focus();
+    },
+    send: (values) => void send(values),
+  };
+}
+
 /** The hint below its field, so that fields beside each other stand in line. */
 const HINT_BELOW: TextInputProps["inputWrapperOrder"] = ["label", "input", "description", "error"];
 
-type SetProps = {
+type SetProps<Values extends Record<string, unknown>, Row> = {
+  setting: Setting<Values, Row>;
   title: string;
   submit: string;
-  prefix: TextInputProps;
-  action: Pick<Action<never, unknown>, "failure" | "isRunning">;
-  onSubmit: (event: SubmitEvent<HTMLFormElement>) => void;
   /** What is set now and would be no more. */
   replaces: string | undefined;
   /** What is set, beside the prefix. */
   children: ReactNode;
 };
 
-export function SetByPrefix(props: SetProps) {
-  const { title, submit, prefix, action, onSubmit, replaces, children } = props;
+export function SetByPrefix<Values extends Keyed & Record<string, unknown>, Row>(
+  props: SetProps<Values, Row>,
+) {
+  const { title, submit, replaces, children } = props;
+  const { fields, failure, isRunning, begin, send } = props.setting;
   return (
     <Paper withBorder p="md" component="section" aria-label={title}>
-      <form onSubmit={onSubmit} noValidate>
+      <form onChange={begin} onSubmit={fields.submit(send)} noValidate>
         <Stack gap="sm">
           <Title order={2} size="h5">
             {title}
           </Title>
-          {action.failure && <FailureLine failure={action.failure} />}
+          {failure && <FailureLine failure={failure} />}
           <Group align="flex-start" gap="sm" className={classes["fields"]}>
             <TextInput
               label={text.prefix}
               description={text.prefixHint}
               inputWrapperOrder={HINT_BELOW}
               inputMode="numeric"
-              {...prefix}
+              {...fields.getInputProps("prefix")}
             />
             {children}
           </Group>
@@ -127,7 +192,7 @@ export function SetByPrefix(props: SetProps) {
             {replaces !== undefined && text.replaces(replaces)}
           </Text>
           <Group>
-            <Button type="submit" variant="default" loading={action.isRunning}>
+            <Button type="submit" variant="default" loading={isRunning}>
               {submit}
             </Button>
           </Group>

@@ -6,13 +6,20 @@ import { countOf, formatNumber } from "../../format.ts";
 import { operatorText, routingText as text } from "../../text/operator.ts";
 import { Empty } from "../../ui/empty.tsx";
 import { type Column, Listing } from "../../ui/listing.tsx";
-import { type Fields, useFields } from "../../ui/use-fields.ts";
-import { useAction } from "../../use-action.ts";
 import { askAgain, useRead } from "../../use-read.ts";
-import { checkPrefix, Finder, prefixName, SetByPrefix, useRowActions } from "./prefix.tsx";
+import {
+  checkPrefix,
+  Finder,
+  prefixName,
+  SetByPrefix,
+  useRowActions,
+  useSetting,
+} from "./prefix.tsx";
 
 const LIST = "GET /console/operator/prices";
 type Price = Answer<typeof LIST>["data"][number];
+
+type Values = { prefix: string; credits: number | string };
 
 /** The longest prefix wins; without any, a segment costs 1 credit. */
 export function PricesPage() {
@@ -25,18 +32,20 @@ export function PricesPage() {
     remove: (query) =>
       call("DELETE /console/operator/prices", { query }).finally(() => askAgain(client, [LIST])),
   });
-  const fields = useFields<Values>(
-    { prefix: "", credits: "" },
-    {
+  const setting = useSetting<Values, Price>({
+    list: prices.data,
+    empty: { prefix: "", credits: "" },
+    checks: {
       prefix: checkPrefix,
       credits: (value) => (/^\d+$/.test(String(value)) ? null : text.creditsWrong),
     },
-  );
+    set: ({ values: { prefix, credits }, version }) =>
+      call("POST /console/operator/prices", {
+        body: { prefix, credits: Number(credits), version },
+      }).finally(() => askAgain(client, [LIST])),
+  });
   const actions = (price: Price) =>
-    rowActions.buttons(price.prefix, () => {
-      fields.setValues(price);
-      fields.getInputNode("credits")?.focus();
-    });
+    rowActions.buttons(price.prefix, () => setting.edit(price, "credits"));
   const columns: Column<Price>[] = [
     { name: "prefix", header: text.prefix, cell: ({ prefix }) => prefixName(prefix) },
     {
@@ -78,7 +87,19 @@ export function PricesPage() {
           </Group>
         )}
       />
-      <SetPrice fields={fields} prices={prices.data} />
+      <SetByPrefix
+        setting={setting}
+        title={text.setPriceTitle}
+        submit={text.setPrice}
+        replaces={setting.before && countOf(setting.before.credits, "credit")}
+      >
+        <NumberInput
+          label={text.credits}
+          min={0}
+          allowDecimal={false}
+          {...setting.fields.getInputProps("credits")}
+        />
+      </SetByPrefix>
       <Finder
         title={text.findPrice}
         version={prices.data?.version}
@@ -91,44 +112,5 @@ export function PricesPage() {
         }}
       />
     </Stack>
-  );
-}
-
-type Values = { prefix: string; credits: number | string };
-
-type SetPriceProps = { fields: Fields<Values>; prices: Answer<typeof LIST> | undefined };
-
-function SetPrice({ fields, prices }: SetPriceProps) {
-  const client = useQueryClient();
-  const set = useAction(({ prefix, credits }: Values) =>
-    call("POST /console/operator/prices", {
-      body: { prefix, credits: Number(credits), version: prices?.version },
-    }),
-  );
-  async function send(values: Values): Promise<void> {
-    const outcome = await set.run(values);
-    if (outcome?.ok === false) fields.take(outcome.failure);
-    else fields.reset();
-    askAgain(client, [LIST]);
-  }
-  const before = prices?.data.find(({ prefix }) => prefix === fields.values.prefix);
-  // An empty prefix is that of the default price, also while nobody has meant it yet.
-  const isBegun = fields.values.prefix !== "" || fields.values.credits !== "";
-  return (
-    <SetByPrefix
-      title={text.setPriceTitle}
-      submit={text.setPrice}
-      prefix={fields.getInputProps("prefix")}
-      action={{ ...set, failure: fields.general(set.failure) }}
-      onSubmit={fields.submit((values) => void send(values))}
-      replaces={isBegun && before ? countOf(before.credits, "credit") : undefined}
-    >
-      <NumberInput
-        label={text.credits}
-        min={0}
-        allowDecimal={false}
-        {...fields.getInputProps("credits")}
-      />
-    </SetByPrefix>
   );
 }

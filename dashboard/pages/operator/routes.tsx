@@ -5,10 +5,15 @@ import { type Answer, call } from "../../api.ts";
 import { operatorText, routingText as text } from "../../text/operator.ts";
 import { Empty } from "../../ui/empty.tsx";
 import { type Column, Listing } from "../../ui/listing.tsx";
-import { type Fields, useFields } from "../../ui/use-fields.ts";
-import { useAction } from "../../use-action.ts";
 import { askAgain, useRead } from "../../use-read.ts";
-import { checkPrefix, Finder, prefixName, SetByPrefix, useRowActions } from "./prefix.tsx";
+import {
+  checkPrefix,
+  Finder,
+  prefixName,
+  SetByPrefix,
+  useRowActions,
+  useSetting,
+} from "./prefix.tsx";
 
 const LIST = "GET /console/operator/routes";
 type Route = Answer<typeof LIST>["data"][number];
@@ -24,18 +29,22 @@ export function RoutesPage() {
     remove: (query) =>
       call("DELETE /console/operator/routes", { query }).finally(() => askAgain(client, [LIST])),
   });
-  const fields = useFields<Values>(
-    { prefix: "", first: "", others: [] },
-    {
+  const setting = useSetting<Values, Route>({
+    list: routes.data,
+    empty: { prefix: "", first: "", others: [] },
+    checks: {
       prefix: checkPrefix,
       first: (value) => (value === "" ? text.carrierNeeded : null),
     },
-  );
+    set: ({ values: { prefix, first, others }, version }) =>
+      call("POST /console/operator/routes", {
+        body: { prefix, carrierIds: [first, ...others], version },
+      }).finally(() => askAgain(client, [LIST])),
+  });
   const actions = ({ prefix, carriers }: Route) =>
     rowActions.buttons(prefix, () => {
       const [first = "", ...others] = carriers.map(({ carrierId }) => carrierId);
-      fields.setValues({ prefix, first, others });
-      fields.getInputNode("first")?.focus();
+      setting.edit({ prefix, first, others }, "first");
     });
   const columns: Column<Route>[] = [
     { name: "prefix", header: text.prefix, cell: ({ prefix }) => prefixName(prefix) },
@@ -78,7 +87,7 @@ export function RoutesPage() {
           </Group>
         )}
       />
-      <SetRoute fields={fields} routes={routes.data} />
+      <SetRoute setting={setting} />
       <Finder
         title={text.findCarrier}
         version={routes.data?.version}
@@ -95,24 +104,11 @@ export function RoutesPage() {
 
 type Values = { prefix: string; first: string; others: string[] };
 
-type SetRouteProps = { fields: Fields<Values>; routes: Answer<typeof LIST> | undefined };
-
-function SetRoute({ fields, routes }: SetRouteProps) {
-  const client = useQueryClient();
+function SetRoute({ setting }: { setting: ReturnType<typeof useSetting<Values, Route>> }) {
   const carriers = useRead("GET /console/operator/carriers", {});
-  const set = useAction(({ prefix, first, others }: Values) =>
-    call("POST /console/operator/routes", {
-      body: { prefix, carrierIds: [first, ...others], version: routes?.version },
-    }),
-  );
-  async function send(values: Values): Promise<void> {
-    const outcome = await set.run(values);
-    if (outcome?.ok === false) fields.take(outcome.failure);
-    else fields.reset();
-    askAgain(client, [LIST]);
-  }
+  const { fields, before } = setting;
   const all = carriers.data?.data ?? [];
-  const { prefix, first, others } = fields.values;
+  const { first, others } = fields.values;
   const chosen = new Set([first, ...others]);
   /** Each carrier once. */
   const namesFor = (own: string) =>
@@ -121,17 +117,12 @@ function SetRoute({ fields, routes }: SetRouteProps) {
       .map(({ carrierId, name }) => ({ value: carrierId, label: name }));
   // One more than are chosen, while there are more.
   const places = others.length > 0 && chosen.size >= all.length ? others : [...others, ""];
-  const before = routes?.data.find((route) => route.prefix === prefix);
-  // An empty prefix is that of the default route, also while nobody has meant it yet.
-  const isBegun = prefix !== "" || first !== "";
   return (
     <SetByPrefix
+      setting={setting}
       title={text.setRouteTitle}
       submit={text.setRoute}
-      prefix={fields.getInputProps("prefix")}
-      action={{ ...set, failure: fields.general(set.failure) }}
-      onSubmit={fields.submit((values) => void send(values))}
-      replaces={isBegun ? before?.carriers.map(({ name }) => name).join(", ") : undefined}
+      replaces={before?.carriers.map(({ name }) => name).join(", ")}
     >
       <NativeSelect
         label={text.first}
