@@ -65,7 +65,7 @@ function TimelineStep({
             {line}
           </Text>
         ))}
-        {webhook && <WebhookAttempts webhook={webhook} />}
+        {webhook && <WebhookAttempts webhook={webhook} eventAt={at} />}
       </Stack>
     </Timeline.Item>
   );

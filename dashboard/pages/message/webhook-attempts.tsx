@@ -1,14 +1,23 @@
 import { Group, Text } from "@mantine/core";
-import { formatDuration } from "../../format.ts";
+import { formatDay, formatDuration } from "../../format.ts";
 import { webhooksText as text } from "../../text/webhooks.ts";
 import { AnswerBadge } from "../../ui/answer-badge.tsx";
 import { TextLink } from "../../ui/link.tsx";
 import { Time } from "../../ui/time.tsx";
+import { useZone } from "../../ui/zone.tsx";
 import type { ToldWebhook } from "./story.ts";
 
+type Props = {
+  webhook: ToldWebhook;
+  /** When the event was, whose day goes without saying. */
+  eventAt: string;
+};
+
 /** Leads to all that is kept of the delivery, above a line for each attempt. */
-export function WebhookAttempts({ webhook }: { webhook: ToldWebhook }) {
+export function WebhookAttempts({ webhook, eventAt }: Props) {
   const { eventId, title, attempts } = webhook;
+  const zone = useZone();
+  const isThatDay = (at: string) => formatDay(at, zone) === formatDay(eventAt, zone);
   return (
     <>
       <Text size="xs">
@@ -23,7 +32,7 @@ export function WebhookAttempts({ webhook }: { webhook: ToldWebhook }) {
           </Text>
           <AnswerBadge httpStatus={httpStatus} />
           <Text span size="xs" c="dimmed">
-            <Time at={at} form="clock" />
+            <Time at={at} form={isThatDay(at) ? "clock" : "full"} />
           </Text>
           <Text span size="xs" c="dimmed">
             {formatDuration(durationMs)}

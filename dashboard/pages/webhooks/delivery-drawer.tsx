@@ -37,7 +37,7 @@ export function DeliveryDrawer({
   return (
     <SideSheet onClose={onClose} title={text.drawer}>
       {data ? (
-        <DeliveryDetail delivery={data} />
+        <DeliveryDetail key={data.deliveryId} delivery={data} />
       ) : failure?.status === 404 ? (
         <Empty icon={<IconWebhookOff aria-hidden />} title={text.notFound} />
       ) : failure ? (
@@ -57,7 +57,7 @@ function DeliveryDetail({ delivery }: { delivery: Detail }) {
           <DeliveryState state={delivery.state} />
           <code>{delivery.event}</code>
         </Group>
-        <ReplayOne key={delivery.deliveryId} delivery={delivery} />
+        <ReplayOne delivery={delivery} />
       </Group>
       <Text size="sm" c="dimmed">
         {text.stateMeaning[delivery.state]}

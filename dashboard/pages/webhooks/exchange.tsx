@@ -1,4 +1,5 @@
 import { Code, Group, Progress, Stack, Table, Text, Title } from "@mantine/core";
+import { useState } from "react";
 import type { Exchange as ExchangeData } from "#contract";
 import { formatDuration } from "../../format.ts";
 import { webhooksText as text } from "../../text/webhooks.ts";
@@ -8,7 +9,7 @@ import classes from "./exchange.module.css";
 
 type Props = {
   exchange: ExchangeData;
-  /** Whether the answer is seen without asking for it. */
+  /** Whether the answer is seen at first without asking for it. Later only the reader opens and closes it. */
   isOpen: boolean;
 };
 
@@ -55,9 +56,10 @@ export function Exchange({ exchange, isOpen }: Props) {
 }
 
 function Answer({ exchange: { httpStatus, responseHeaders, responseBody }, isOpen }: Props) {
+  const [opens] = useState(isOpen);
   if (httpStatus === null) return null;
   return (
-    <details className={classes["details"]} open={isOpen}>
+    <details className={classes["details"]} open={opens}>
       <summary>{text.answer}</summary>
       <Stack gap="xs">
         {responseHeaders.length > 0 && <Headers headers={responseHeaders} />}

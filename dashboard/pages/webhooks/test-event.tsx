@@ -80,6 +80,7 @@ function TestResult({ result }: { result: Result }) {
   return (
     <Stack gap="sm" role="status">
       <Alert
+        role="presentation"
         color={result.isDelivered ? "teal" : "red"}
         variant="outline"
         p="xs"
