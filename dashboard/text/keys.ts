@@ -18,6 +18,7 @@ export const keysText = {
   },
   by: (name: string) => `by ${name}`,
   expires: "Expires",
+  lasts: "Does not expire",
   unused: "Unused for 30 days",
   used: "Used",
   neverUsed: "Never used",

@@ -23,8 +23,9 @@ export const COLUMNS: Column<ApiKey>[] = [
         <Text component="div" fw={550} size="sm" truncate maw={NAME_WIDTH} title={key.name}>
           {key.name}
         </Text>
-        <div className={classes["mask"]}>
+        <div className={classes["below"]}>
           <Mask mask={key.mask} />
+          <Creation apiKey={key} />
         </div>
       </>
     ),
@@ -62,6 +63,15 @@ function Mask({ mask }: { mask: string }) {
   return <code className="mono">{mask}</code>;
 }
 
+/** In one piece, where it has no column. */
+function Creation({ apiKey: { createdAt, createdBy } }: { apiKey: ApiKey }) {
+  return (
+    <Text size="xs" c="dimmed">
+      {text.columns.created} <Time at={createdAt} form="relative" /> {text.by(createdBy.name)}
+    </Text>
+  );
+}
+
 function Scopes({ apiKey }: { apiKey: ApiKey }) {
   return (
     <Stack gap={2} align="flex-start">
@@ -89,13 +99,19 @@ function KeyState({ state }: { state: ApiKey["state"] }) {
   );
 }
 
-/** Nothing of a key that lasts, or that is revoked. */
+/** Nothing of a key that is revoked. */
 function Expiry({ apiKey: { state, expiresAt } }: { apiKey: ApiKey }) {
-  if (!expiresAt || state === "revoked") return null;
+  if (state === "revoked") return null;
   return (
     <Text span size="xs" c="dimmed">
-      {state === "expired" ? text.states.expired : text.expires}{" "}
-      <Time at={expiresAt} form="relative" />
+      {expiresAt ? (
+        <>
+          {state === "expired" ? text.states.expired : text.expires}{" "}
+          <Time at={expiresAt} form="relative" />
+        </>
+      ) : (
+        text.lasts
+      )}
     </Text>
   );
 }
@@ -103,17 +119,23 @@ function Expiry({ apiKey: { state, expiresAt } }: { apiKey: ApiKey }) {
 const UNUSED_MS = 30 * 86_400_000;
 
 function LastUsed({ apiKey }: { apiKey: ApiKey }) {
-  const isActive = apiKey.state === "active" || apiKey.state === "expires_soon";
-  const since = Date.parse(apiKey.lastUsedAt ?? apiKey.createdAt);
   return (
     <Stack gap={0}>
       {apiKey.lastUsedAt ? <Time at={apiKey.lastUsedAt} form="relative" /> : words.never}
-      {isActive && nowMs() - since > UNUSED_MS && (
-        <Text span size="xs" c="dimmed">
-          {text.unused}
-        </Text>
-      )}
+      <Unused apiKey={apiKey} />
     </Stack>
+  );
+}
+
+/** A hint at a key that perhaps nobody needs. */
+function Unused({ apiKey }: { apiKey: ApiKey }) {
+  const isActive = apiKey.state === "active" || apiKey.state === "expires_soon";
+  const since = Date.parse(apiKey.lastUsedAt ?? apiKey.createdAt);
+  if (!isActive || nowMs() - since <= UNUSED_MS) return null;
+  return (
+    <Text span size="xs" c="dimmed">
+      {text.unused}
+    </Text>
   );
 }
 
@@ -165,7 +187,11 @@ export function CompactKey({ apiKey }: { apiKey: ApiKey }) {
           )}
         </Text>
       </Group>
-      <Expiry apiKey={apiKey} />
+      <Group justify="space-between" gap="xs">
+        <Expiry apiKey={apiKey} />
+        <Unused apiKey={apiKey} />
+      </Group>
+      <Creation apiKey={apiKey} />
       <Group justify="space-between" gap="xs" align="flex-end">
         <Scopes apiKey={apiKey} />
         <KeyActions apiKey={apiKey} />
