@@ -5,7 +5,6 @@ import { type LinkProps, useNavigate, useSearch } from "@tanstack/react-router";
 import { Fragment, Suspense, useEffect, useState } from "react";
 import type { Alert as AlertData } from "#contract";
 import type { Answer } from "../api.ts";
-import { formatNumber } from "../format.ts";
 import type { RangeSearch } from "../range.ts";
 import { loadPart, part } from "../parts.ts";
 import { useAccount, useMe } from "../session.ts";
@@ -17,6 +16,7 @@ import { Page } from "../ui/page.tsx";
 import { RangePicker } from "../ui/range-picker.tsx";
 import { useZone } from "../ui/zone.tsx";
 import { askAgainAll, useRead } from "../use-read.ts";
+import { alertInWords } from "./overview/alert-words.ts";
 import { Figures } from "./overview/figures.tsx";
 import { standingOf } from "./overview/standing.ts";
 import { Walk } from "./overview/walk.tsx";
@@ -198,6 +198,7 @@ function Alerts({ alerts }: { alerts: AlertData[] }) {
       {kinds.map((kind) => (
         <Alert
           key={kind}
+          role="presentation"
           color={GRAVE.includes(kind) ? "red" : "yellow"}
           variant="outline"
           icon={<IconAlertTriangle aria-hidden />}
@@ -213,15 +214,4 @@ function Alerts({ alerts }: { alerts: AlertData[] }) {
       ))}
     </SimpleGrid>
   );
-}
-
-const MOST_NAMES = 3;
-
-function alertInWords(kind: AlertData["kind"], alerts: AlertData[]): string {
-  const names = alerts.flatMap(({ subject }) => subject ?? []);
-  const count = alerts[0]?.count ?? alerts.length;
-  const named = names.slice(0, MOST_NAMES).join(", ");
-  const more = names.length - MOST_NAMES;
-  const shown = more > 0 ? text.andMore(named, formatNumber(more)) : named;
-  return text.alertTexts[kind](count, shown || formatNumber(count));
 }

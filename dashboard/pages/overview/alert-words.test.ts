@@ -1,0 +1,23 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { alertInWords } from "./alert-words.ts";
+
+test("alerts of one kind are one sentence, which names three of them and counts the others", () => {
+  const down = (...names: string[]) =>
+    alertInWords(
+      "carrier_down",
+      names.map((subject) => ({ subject, count: null })),
+    );
+
+  assert.equal(down("acme"), "The carrier acme is down.");
+  assert.equal(down("a", "b", "c"), "Carriers that are down: a, b, c.");
+  assert.equal(down("a", "b", "c", "d"), "Carriers that are down: a, b, c and 1 more.");
+});
+
+test("where the service counts, its count is told", () => {
+  const exhausted = (count: number) =>
+    alertInWords("deliveries_exhausted", [{ subject: null, count }]);
+
+  assert.equal(exhausted(1), "A webhook delivery is exhausted.");
+  assert.equal(exhausted(1_234), "1,234 webhook deliveries are exhausted.");
+});
