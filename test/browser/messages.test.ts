@@ -6,7 +6,6 @@ import type { HistoryEntry, Message } from "#contract";
 import { bookCredits } from "#credits";
 import { sql, systemClock } from "#platform";
 import { eventually } from "../support/eventually.ts";
-import { whileLate, withoutColumn } from "../support/faults.ts";
 import { siteOfFile } from "../support/site.ts";
 
 const run = promisify(execFile);
@@ -350,6 +349,8 @@ test("however many messages come, the rows shown are kept true by one read, and 
   const { page, requests } = tab;
   const own = page.locator(`[data-row="${messageId}"]`);
   await own.getByText("QUEUED", { exact: true }).waitFor();
+  await own.getByText(/^due /).waitFor();
+  await own.getByText("routed to simulator").waitFor();
   const order = () =>
     page.locator(rows).evaluateAll((all) => all.map((row) => row.getAttribute("data-row")));
   const [before, shown] = [requests.length, await order()];
@@ -412,6 +413,7 @@ test("who asked for too much is told how long to wait, and cannot try again befo
   await page.getByText("Too many requests for now.").waitFor();
   await page.getByText(/^Wait \d+ seconds\.$/).waitFor();
   assert.ok(await page.getByRole("button", { name: "Try again" }).isDisabled());
+  await tab.check("failed");
   await page.unroute(list);
   await page.clock.fastForward(60_000);
 
@@ -533,26 +535,6 @@ test("a message that is handed over while somebody asks to cancel it stays, and 
   await confirm.click();
 
   await page.getByRole("dialog").getByText("can no longer be canceled").waitFor();
-});
-
-test("a list that is late shows its shape, and one that fails says so", async () => {
-  await using tab = await site.signedIn(ada, "/messages", { statuses: [500] });
-  const { page } = tab;
-  await page.locator(rows).first().waitFor();
-
-  await whileLate({ site, tab, link: "Messages" }, async () => {
-    await page.getByRole("status", { name: "Loading" }).locator("div").first().waitFor();
-    await tab.check("loading");
-  });
-  await page.locator(rows).first().waitFor();
-  await withoutColumn(site.db, "messages.reference", async () => {
-    await page.reload();
-    await page.getByRole("alert").getByText("Request id", { exact: true }).waitFor();
-    await tab.check("error");
-  });
-  await page.getByRole("button", { name: "Try again" }).click();
-
-  await page.locator(rows).first().waitFor();
 });
 
 test("another account's message is not found", async () => {
