@@ -263,6 +263,12 @@ test("with two accounts the address names the one that is shown", async () => {
 
   assert.equal(new URL(tab.page.url()).searchParams.get("account"), second.accountId);
   await tab.page.goto(`${site.url}/nowhere?account=${second.accountId}`);
+  await tab.page.getByRole("heading", { name: "Page not found" }).waitFor();
+  await tab.check("not found");
+  await tab.page.getByRole("main").getByRole("button", { name: "Search…" }).click();
+  await tab.page.getByRole("textbox", { name: "Search pages, actions and messages" }).waitFor();
+  await tab.page.keyboard.press("Escape");
+  await tab.page.getByRole("dialog").waitFor({ state: "detached" });
   await tab.page.getByRole("link", { name: "Go to the overview" }).click();
   await tab.page.getByRole("button", { name: "Switch account: Second" }).waitFor();
 

@@ -154,6 +154,9 @@ test("whatever a receiver answers is told in the right words, with its timings a
     .nth(ways.length - 1)
     .waitFor();
   await tab.check("list");
+  await page.setViewportSize({ width: 1024, height: 800 });
+  assert.equal(await page.evaluate(WIDER_BY), 0, "the table fits");
+  await page.setViewportSize({ width: 1280, height: 800 });
 
   for (const { badge, words, steps, messageId } of ways) {
     await page
@@ -188,6 +191,11 @@ test("whatever a receiver answers is told in the right words, with its timings a
   await page.getByRole("button", { name: "Remove the filter State: Waiting, Retrying" }).waitFor();
   await eventually("its deliveries that wait", async () => (await rows(page).count()) === 2);
 });
+
+const WIDER_BY = `{
+  const { scrollWidth, clientWidth } = document.querySelector("main section[tabindex]");
+  scrollWidth - clientWidth;
+}`;
 
 test("one delivery is replayed with the same id and bytes and a valid signature, and its button keeps the focus; of too many the most is told", async () => {
   const [good] = ways;
