@@ -376,52 +376,6 @@ test("however many messages come, the rows shown are kept true by one read, and 
   assert.deepEqual(await order(), shown, "no row moves");
 });
 
-test("a list of the last minutes that was left open is of the last minutes again, and so is its file", async () => {
-  await using tab = await site.signedIn(ada, "/messages", { isLast: true });
-  const { page } = tab;
-  await page.clock.install();
-  await page.goto(`${site.url}/messages?range=15m`);
-  await page.locator(rows).first().waitFor();
-  const look = (state: string) =>
-    page.evaluate(`Object.defineProperty(document, "visibilityState", { value: "${state}", configurable: true });
-                   document.dispatchEvent(new Event("visibilitychange"))`);
-
-  await look("hidden");
-  await page.clock.fastForward("12:00:00");
-  const now = await page.evaluate<number>("Date.now()");
-  const [download] = await Promise.all([
-    page.waitForEvent("download"),
-    page.getByRole("link", { name: "Download CSV" }).click(),
-  ]);
-  await look("visible");
-
-  await page.getByText("No messages match").waitFor();
-  const from = Date.parse(new URL(download.url()).searchParams.get("createdAfter") ?? "");
-  assert.ok(now - from < 16 * 60_000, `the file begins at ${new Date(from).toISOString()}`);
-});
-
-test("who asked for too much is told how long to wait, and cannot try again before", async () => {
-  await using tab = await site.signedIn(ada, "/messages", { statuses: [429], isLast: true });
-  const { page } = tab;
-  await page.clock.install();
-  const problem = { error: { code: "RATE_LIMITED", message: "Wait for Retry-After seconds." } };
-  const answer = { status: 429, headers: { "retry-after": "60" }, json: problem };
-  const list = /\/console\/.+\/messages\?/;
-  await page.route(list, (route) => route.fulfill(answer));
-  await page.goto(`${site.url}/messages?limit=50`);
-
-  await page.getByText("Too many requests for now.").waitFor();
-  await page.getByText(/^Wait \d+ seconds\.$/).waitFor();
-  assert.ok(await page.getByRole("button", { name: "Try again" }).isDisabled());
-  await tab.check("failed");
-  await page.unroute(list);
-  await page.clock.fastForward(60_000);
-
-  // A page that has lost a minute asks by itself, too, and may be faster than a finger.
-  const again = page.getByRole("button", { name: "Try again", disabled: false });
-  await again.or(page.locator(rows).first()).waitFor();
-});
-
 test("a message that waits can be canceled, its refund is shown, and it can be sent again with all it had", async () => {
   const sendAt = new Date(Date.now() + 3_600_000).toISOString();
   const more = { metadata: { note: "x".repeat(200) }, callbackUrl: "https://example.com/hooks" };
@@ -576,4 +530,50 @@ test("a viewer's pages, answers and file hold no whole number and no text", asyn
     site.secrets.delete(secret);
     site.secrets.delete("4915198765432");
   }
+});
+
+test("a list of the last minutes that was left open is of the last minutes again, and so is its file", async () => {
+  await using tab = await site.signedIn(ada, "/messages", { isLast: true });
+  const { page } = tab;
+  await page.clock.install();
+  await page.goto(`${site.url}/messages?range=15m`);
+  await page.locator(rows).first().waitFor();
+  const look = (state: string) =>
+    page.evaluate(`Object.defineProperty(document, "visibilityState", { value: "${state}", configurable: true });
+                   document.dispatchEvent(new Event("visibilitychange"))`);
+
+  await look("hidden");
+  await page.clock.fastForward("12:00:00");
+  const now = await page.evaluate<number>("Date.now()");
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("link", { name: "Download CSV" }).click(),
+  ]);
+  await look("visible");
+
+  await page.getByText("No messages match").waitFor();
+  const from = Date.parse(new URL(download.url()).searchParams.get("createdAfter") ?? "");
+  assert.ok(now - from < 16 * 60_000, `the file begins at ${new Date(from).toISOString()}`);
+});
+
+test("who asked for too much is told how long to wait, and cannot try again before", async () => {
+  await using tab = await site.signedIn(ada, "/messages", { statuses: [429], isLast: true });
+  const { page } = tab;
+  await page.clock.install();
+  const problem = { error: { code: "RATE_LIMITED", message: "Wait for Retry-After seconds." } };
+  const answer = { status: 429, headers: { "retry-after": "60" }, json: problem };
+  const list = /\/console\/.+\/messages\?/;
+  await page.route(list, (route) => route.fulfill(answer));
+  await page.goto(`${site.url}/messages?limit=50`);
+
+  await page.getByText("Too many requests for now.").waitFor();
+  await page.getByText(/^Wait \d+ seconds\.$/).waitFor();
+  assert.ok(await page.getByRole("button", { name: "Try again" }).isDisabled());
+  await tab.check("failed");
+  await page.unroute(list);
+  await page.clock.fastForward(60_000);
+
+  // A page that has lost a minute asks by itself, too, and may be faster than a finger.
+  const again = page.getByRole("button", { name: "Try again", disabled: false });
+  await again.or(page.locator(rows).first()).waitFor();
 });

@@ -363,68 +363,6 @@ async function exhaust({ accountId }: Account, wanted: number): Promise<void> {
   });
 }
 
-test("the secret is revealed on record and hides by itself; after Rotate both verify, a second within the overlap is confirmed, after a drop only the new verifies", async () => {
-  const shop = await site.account({ name: "Rotating" });
-  const owner = await site.person("Careful Owner", [[shop, "developer"]]);
-  const shopKey = await site.key(shop);
-  await using target = await startReceiver();
-  await using tab = await site.signedIn(owner, "/webhooks", { isLast: true });
-  const { page } = tab;
-  await page.clock.install();
-  await page.goto(`${site.url}/webhooks?tab=secret`);
-  await page.getByText("whsec_••••••••").waitFor();
-
-  const first = await reveal(tab);
-  await page.clock.fastForward(31_000);
-  await page.getByText("whsec_••••••••").waitFor();
-  assert.ok(!(await page.content()).includes(first));
-  await page.getByRole("button", { name: "Rotate…" }).click();
-  await dialog(page).getByLabel("Hours").fill("");
-  await dialog(page).getByRole("button", { name: "Rotate", exact: true }).click();
-  await dialog(page).getByText("From 1 to 72 hours.").waitFor();
-  await tab.check("rotate");
-  await dialog(page).getByLabel("Hours").fill("24");
-  await dialog(page).getByRole("button", { name: "Rotate", exact: true }).click();
-  await page.getByText(/The old secret also signs for (?:1 d|23 h)/).waitFor();
-  const second = await reveal(tab);
-  await tab.check("rotated");
-  await send(target.url, shopKey);
-  const [both] = await target.arrived(2);
-  await page.getByRole("button", { name: "Rotate…" }).click();
-  await dialog(page).getByRole("button", { name: "Rotate", exact: true }).click();
-  await dialog(page).getByText("Confirm it, or wait until it has ended.").waitFor();
-  await tab.check("rotate within the overlap");
-  await dialog(page)
-    .getByLabel(/^Drop the older secret now/)
-    .check();
-  await dialog(page).getByRole("button", { name: "Rotate", exact: true }).click();
-  await dialog(page).waitFor({ state: "detached" });
-  await page.getByRole("button", { name: "Rotate…" }).click();
-  await dialog(page)
-    .getByLabel(/drop it now/)
-    .check();
-  await dialog(page).getByRole("button", { name: "Rotate", exact: true }).click();
-  await page.getByText(/The old secret also signs/).waitFor({ state: "detached" });
-  const third = await reveal(tab);
-  await send(target.url, shopKey);
-  const only = (await target.arrived(4))[2];
-
-  assert.ok(both && only);
-  assert.equal(both.headers["x-sms-signature"], signatureOf(both, second));
-  assert.equal(both.headers["x-sms-signature-previous"], signatureOf(both, first));
-  assert.equal(only.headers["x-sms-signature"], signatureOf(only, third));
-  assert.equal(only.headers["x-sms-signature-previous"], undefined);
-  const audited = await site.db.query<{ action: string; actor: string }>(sql`
-    select action, actor from audit_log
-     where account_id = ${shop.accountId} and action like 'secret.%' order by audit_id`);
-  const [looked, turned] = ["secret.revealed", "secret.rotated"];
-  assert.deepEqual(
-    audited.map(({ action }) => action),
-    [looked, turned, looked, turned, turned, looked],
-  );
-  assert.equal(audited[0]?.actor, `user:${owner.userId}`);
-});
-
 async function reveal({ page }: Tab): Promise<string> {
   await page.getByRole("button", { name: "Reveal" }).click();
   await dialog(page).getByRole("button", { name: "Reveal" }).click();
@@ -563,4 +501,66 @@ test("pages of the list show every delivery once; one that is late shows its sha
   }
   await page.getByRole("button", { name: "Try again" }).click();
   await rows(page).first().waitFor();
+});
+
+test("the secret is revealed on record and hides by itself; after Rotate both verify, a second within the overlap is confirmed, after a drop only the new verifies", async () => {
+  const shop = await site.account({ name: "Rotating" });
+  const owner = await site.person("Careful Owner", [[shop, "developer"]]);
+  const shopKey = await site.key(shop);
+  await using target = await startReceiver();
+  await using tab = await site.signedIn(owner, "/webhooks", { isLast: true });
+  const { page } = tab;
+  await page.clock.install();
+  await page.goto(`${site.url}/webhooks?tab=secret`);
+  await page.getByText("whsec_••••••••").waitFor();
+
+  const first = await reveal(tab);
+  await page.clock.fastForward(31_000);
+  await page.getByText("whsec_••••••••").waitFor();
+  assert.ok(!(await page.content()).includes(first));
+  await page.getByRole("button", { name: "Rotate…" }).click();
+  await dialog(page).getByLabel("Hours").fill("");
+  await dialog(page).getByRole("button", { name: "Rotate", exact: true }).click();
+  await dialog(page).getByText("From 1 to 72 hours.").waitFor();
+  await tab.check("rotate");
+  await dialog(page).getByLabel("Hours").fill("24");
+  await dialog(page).getByRole("button", { name: "Rotate", exact: true }).click();
+  await page.getByText(/The old secret also signs for (?:1 d|23 h)/).waitFor();
+  const second = await reveal(tab);
+  await tab.check("rotated");
+  await send(target.url, shopKey);
+  const [both] = await target.arrived(2);
+  await page.getByRole("button", { name: "Rotate…" }).click();
+  await dialog(page).getByRole("button", { name: "Rotate", exact: true }).click();
+  await dialog(page).getByText("Confirm it, or wait until it has ended.").waitFor();
+  await tab.check("rotate within the overlap");
+  await dialog(page)
+    .getByLabel(/^Drop the older secret now/)
+    .check();
+  await dialog(page).getByRole("button", { name: "Rotate", exact: true }).click();
+  await dialog(page).waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Rotate…" }).click();
+  await dialog(page)
+    .getByLabel(/drop it now/)
+    .check();
+  await dialog(page).getByRole("button", { name: "Rotate", exact: true }).click();
+  await page.getByText(/The old secret also signs/).waitFor({ state: "detached" });
+  const third = await reveal(tab);
+  await send(target.url, shopKey);
+  const only = (await target.arrived(4))[2];
+
+  assert.ok(both && only);
+  assert.equal(both.headers["x-sms-signature"], signatureOf(both, second));
+  assert.equal(both.headers["x-sms-signature-previous"], signatureOf(both, first));
+  assert.equal(only.headers["x-sms-signature"], signatureOf(only, third));
+  assert.equal(only.headers["x-sms-signature-previous"], undefined);
+  const audited = await site.db.query<{ action: string; actor: string }>(sql`
+    select action, actor from audit_log
+     where account_id = ${shop.accountId} and action like 'secret.%' order by audit_id`);
+  const [looked, turned] = ["secret.revealed", "secret.rotated"];
+  assert.deepEqual(
+    audited.map(({ action }) => action),
+    [looked, turned, looked, turned, turned, looked],
+  );
+  assert.equal(audited[0]?.actor, `user:${owner.userId}`);
 });

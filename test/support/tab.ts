@@ -13,7 +13,10 @@ export type TabOptions = {
   zone?: string;
   /** Statuses whose line in the browser's console is no fault of ours. */
   statuses?: number[];
-  /** For a test that changes what cannot be changed back, such as the clock of its pages. */
+  /**
+   * For a test that changes what cannot be changed back, such as the clock of its pages. It stands last
+   * in its file: whoever comes after it begins in a browser process that is cold.
+   */
   isLast?: boolean;
 };
 
