@@ -214,6 +214,29 @@ for (const { what, left } of [
   });
 }
 
+test("a message that expires tells the last refusal of the segment that waits, and of no other", async () => {
+  for (const { refusals, told } of [
+    { refusals: ["0x08", "0x58"], told: "0x58" },
+    { refusals: [], told: null },
+  ]) {
+    await using world = await startWorld();
+    const { message } = await world.claimed();
+    const { carrierId } = world.carrier;
+    const common = { message, epoch: 1, carrierId, step: null, at: systemClock.now() };
+    await world.record({ ...common, segment: 1, turn: 1, answer: busy("0x14") });
+    await world.record({ ...common, segment: 1, turn: 2, answer: accepted("1") });
+    for (const [before, code] of refusals.entries())
+      await world.record({ ...common, segment: 2, turn: before + 1, answer: busy(code) });
+
+    const taken = await world.claimed({ earlier: await world.read() });
+    const clock = { ...systemClock, now: () => message.expires_at };
+    await world.handOver(taken, async () => accepted("2"), { clock });
+
+    const { error_code, error_carrier_code } = await world.message();
+    assert.deepEqual([error_code, error_carrier_code], ["EXPIRED", told]);
+  }
+});
+
 test("what a carrier refused late fails for that, though the resend that was on its way gets no answer", async () => {
   await using world = await startWorld();
   const { read } = world;
@@ -449,6 +472,10 @@ function accepted(id: string): SubmitOutcome {
 }
 
 /** One message of two segments in the hands of this node, under the epoch 1. */
+function busy(carrierCode: string): SubmitOutcome {
+  return { kind: "refused", temporary: true, throttled: false, code: "EXPIRED", carrierCode };
+}
+
 async function startWorld({ inDoubt = "resend" }: { inDoubt?: Carrier["inDoubt"] } = {}) {
   const api = await startApi();
   const { db } = api;

@@ -55,7 +55,7 @@ export async function recordSubmissions(
   { nodeId, submissions: told, rules, listener, alsoLocked = [] }: Batch,
 ): Promise<Held> {
   if (told.length === 0) return new Map();
-  const submissions = await withLateAnswers(tx, told);
+  const submissions = await withEarlierAnswers(tx, told);
   const ofStep = (next: "sent" | "fail") => submissions.filter(({ step }) => step?.next === next);
   const begunBefore = ofStep("sent").filter(isBegunBefore);
   const failing = [
@@ -83,11 +83,11 @@ export async function recordSubmissions(
   return held;
 }
 
-type LateAnswer = {
+type EarlierAnswer = {
   message_id: string;
   segment: number;
-  /** Why the carrier refused it for good; null where it accepted it. */
-  refused_as: DeliveryErrorCode | null;
+  outcome: SubmissionOutcome;
+  error_code: DeliveryErrorCode | null;
   carrier_code: string | null;
 };
 
@@ -95,30 +95,35 @@ type LateAnswer = {
  * The late answer to a submission may come while the resend of its segment is on its way, or just before
  * its message is given up. Where the carrier has the segment, a failure of it ends nothing: the next
  * claim goes on from there. Where it refused the segment, the message fails for that, and not for a doubt.
+ * One that expires tells the code of the last temporary refusal of its segment.
  */
-async function withLateAnswers(tx: Transaction, told: Submission[]): Promise<Submission[]> {
+async function withEarlierAnswers(tx: Transaction, told: Submission[]): Promise<Submission[]> {
   const failed = new Set(told.filter(({ step, turn }) => step?.next === "fail" && turn !== 1));
   if (failed.size === 0) return told;
-  const stored = await tx.query<LateAnswer>(sql`
-    select message_id, segment, case outcome when 'refused' then error_code end as refused_as, carrier_code
+  const stored = await tx.query<EarlierAnswer>(sql`
+    select distinct on (message_id, segment, outcome) message_id, segment, outcome, error_code, carrier_code
       from submissions
      where message_id = any (${[...failed].map(({ message }) => message.message_id)}::uuid[])
-       and (outcome = 'accepted' or (outcome = 'refused' and in_doubt_at is not null))`);
+       and (outcome in ('accepted', 'refused_temporarily') or (outcome = 'refused' and in_doubt_at is not null))
+     order by message_id, segment, outcome, turn desc`);
   const accepted = new Set(told.filter(({ answer }) => answer.kind === "accepted").map(segmentKey));
   const refused = new Map<string, Submission["step"]>();
-  for (const { message_id, segment, refused_as: code, carrier_code: carrierCode } of stored) {
+  const lastCodes = new Map<string, string | null>();
+  for (const { message_id, segment, outcome, error_code: code, carrier_code } of stored) {
     const key = `${message_id} ${segment}`;
-    if (code === null) accepted.add(key);
-    else refused.set(key, { next: "fail", code, carrierCode });
+    if (outcome === "accepted") accepted.add(key);
+    else if (outcome === "refused_temporarily") lastCodes.set(key, carrier_code);
+    else if (code) refused.set(key, { next: "fail", code, carrierCode: carrier_code });
   }
   return told.map((submission) => {
     const { carrierId, step } = submission;
-    if (!failed.has(submission)) return submission;
-    if (accepted.has(segmentKey(submission)))
-      return { ...submission, step: { next: "again", delayMs: 0, carrierId } };
-    const isInDoubt = step?.next === "fail" && step.code === "UNKNOWN";
-    const refusal = isInDoubt && refused.get(segmentKey(submission));
-    return refusal ? { ...submission, step: refusal } : submission;
+    if (!failed.has(submission) || step?.next !== "fail") return submission;
+    const key = segmentKey(submission);
+    if (accepted.has(key)) return { ...submission, step: { next: "again", delayMs: 0, carrierId } };
+    if (step.code === "UNKNOWN") return { ...submission, step: refused.get(key) ?? step };
+    if (step.code !== "EXPIRED") return submission;
+    const carrierCode = step.carrierCode ?? lastCodes.get(key) ?? null;
+    return { ...submission, step: { ...step, carrierCode } };
   });
 }
 

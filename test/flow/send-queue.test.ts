@@ -41,7 +41,7 @@ test("a message that is refused again and again is EXPIRED when its time is over
 
   const { error, updatedAt } = await world.reached(messageId, "FAILED");
 
-  assert.equal(error?.code, "EXPIRED");
+  assert.deepEqual([error?.code, error?.carrierCode], ["EXPIRED", "0x08"]);
   assert.ok(updatedAt >= expiresAt.toISOString(), `${updatedAt} is before its time`);
 });
 
