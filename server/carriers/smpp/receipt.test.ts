@@ -45,6 +45,7 @@ function ofText(text: string): ReturnType<typeof summary> {
 const texts: [string, string, unknown][] = [
   ["in the standard form", TEXT, good],
   ["in capitals", TEXT.toUpperCase(), good],
+  ["in small letters", TEXT.toLowerCase(), ["0123456789", "delivrd", "delivered", "000"]],
   ["with keys in another order", "stat:DELIVRD err:000 id:0123456789 text:x", good],
   ["with its text first", "text:Hello id:0123456789 stat:DELIVRD err:000", good],
   ["without sub, dlvrd and dates", "id:0123456789 stat:DELIVRD err:000", good],
@@ -127,6 +128,16 @@ const others: [string, Partial<ShortMessage<Buffer>>, unknown][] = [
     "whose state is a zero, which leaves it to the text",
     { tlvs: encodeTlvs([id, state(0)]) },
     good,
+  ],
+  [
+    "whose state is a zero and whose text names none, as scheduled",
+    { shortMessage: NOTHING, tlvs: encodeTlvs([id, state(0)]) },
+    ["0123456789", "SCHEDULED", "none", null],
+  ],
+  [
+    "with esm_class 0, by its TLVs though its state is a zero",
+    { esmClass: 0, shortMessage: NOTHING, tlvs: encodeTlvs([id, state(0)]) },
+    ["0123456789", "SCHEDULED", "none", null],
   ],
   [
     "whose state TLV has no octets",
@@ -221,7 +232,7 @@ test("the carrier's settings say what its own words and its err mean", () => {
   assert.partialDeepStrictEqual(read, {
     kind: "receipt",
     isStateKnown: true,
-    receipt: { state: "FAILED", effect: "undelivered", errorCode: "RECIPIENT_UNKNOWN" },
+    receipt: { state: "Failed", effect: "undelivered", errorCode: "RECIPIENT_UNKNOWN" },
   });
 });
 

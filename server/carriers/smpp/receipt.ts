@@ -40,14 +40,15 @@ export function readDelivered(message: ShortMessage<Buffer>, settings: ReceiptSe
   if (said.id === undefined || said.id.length > LONGEST_ID) return { kind: "unreadable" };
 
   const word = shorten(said.word) ?? "UNKNOWN";
-  const known = findEffect(said, settings.receiptStates);
+  const name = word.toUpperCase();
+  const known = findEffect(name, said.stat?.toUpperCase() ?? name, settings.receiptStates);
   // An intermediate notification is not the end, whatever state it reports.
   const effect = type === INTERMEDIATE ? "none" : (known ?? "none");
   const receipt = {
     carrierMessageIds: matchIds(said.id, settings.receiptId),
     state: word,
     effect,
-    errorCode: errorCode(effect, word, said.err, settings.errorCodes),
+    errorCode: errorCode(effect, name, said.err, settings.errorCodes),
     carrierCode: shorten(said.err) ?? null,
     recipient: shorten(message.source.address.replace(/^\+/, "")) || null,
   };
@@ -69,18 +70,18 @@ function readSources(message: ShortMessage<Buffer>, isMarked: boolean): Said {
   const { tlvs } = message;
   const text = readText(message, isMarked);
   const state = tlvs.length === 0 ? undefined : findTlvInteger(tlvs, tag.messageState);
-  const stat = text.stat?.toUpperCase();
   return {
     id: receiptedId(tlvs) ?? text.id,
-    word: (state === undefined ? undefined : stateName(state)) ?? stat,
-    stat,
+    // Many write a zero where they mean nothing by it: it counts only where the text names no state.
+    word: (state ? undefined : text.stat) ?? stateName(state),
+    stat: text.stat,
     err: networkError(tlvs) ?? text.err,
   };
 }
 
-/** A state of zero says nothing, and the text is asked; one that the protocol lacks is a word. */
-function stateName(state: number): string | undefined {
-  return state === 0 ? undefined : (messageStates[state] ?? String(state));
+/** One that the protocol lacks is a word too. */
+function stateName(state: number | undefined): string | undefined {
+  return state === undefined ? undefined : (messageStates[state] ?? String(state));
 }
 
 function receiptedId(tlvs: Buffer): string | undefined {
@@ -150,14 +151,17 @@ const effects = new Map<string, Effect>([
   ["SCHEDULED", "none"],
 ]);
 
-function findEffect(said: Said, carrierStates: ReadonlyMap<string, Effect>): Effect | undefined {
-  const { word = "UNKNOWN", stat = word } = said;
-  return carrierStates.get(stat) ?? carrierStates.get(word) ?? effects.get(word);
+function findEffect(
+  name: string,
+  stat: string,
+  carrierStates: ReadonlyMap<string, Effect>,
+): Effect | undefined {
+  return carrierStates.get(stat) ?? carrierStates.get(name) ?? effects.get(name);
 }
 
 function errorCode(
   effect: Effect,
-  word: string,
+  name: string,
   err: string | undefined,
   carrierCodes: ReadonlyMap<string, DeliveryErrorCode>,
 ): DeliveryErrorCode | null {
@@ -165,6 +169,6 @@ function errorCode(
   const refined = err === undefined ? undefined : carrierCodes.get(err);
   if (refined !== undefined) return refined;
   if (effect === "rejected") return "REJECTED_BY_CARRIER";
-  if (word === "EXPIRED") return "EXPIRED";
-  return word === "DELETED" ? "UNKNOWN" : "RECIPIENT_UNREACHABLE";
+  if (name === "EXPIRED") return "EXPIRED";
+  return name === "DELETED" ? "UNKNOWN" : "RECIPIENT_UNREACHABLE";
 }
