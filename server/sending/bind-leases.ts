@@ -22,9 +22,10 @@ export async function shareBinds(
   { carrierId, nodeId, nodes }: Lease & { nodes: string[] },
   binds: Binds,
 ): Promise<void> {
-  const position = Math.max(0, nodes.indexOf(nodeId));
+  const ranked = await byHolding(db, carrierId, nodes);
+  const position = Math.max(0, ranked.indexOf(nodeId));
   const wanted = Array.from({ length: binds.most }, (_, slot) => slot).filter(
-    (slot) => slot % Math.max(1, nodes.length) === position,
+    (slot) => slot % Math.max(1, ranked.length) === position,
   );
   const leased = await leaseBinds(db, { carrierId, nodeId }, wanted);
   // Until then the carrier counts it, and none is opened in its place.
@@ -35,6 +36,16 @@ export async function shareBinds(
   const spare = leased.filter((slot) => !wanted.includes(slot));
   const surplus = Math.max(0, leased.length - wanted.length);
   await giveBack(db, { carrierId, nodeId }, spare.slice(0, surplus));
+}
+
+/** Who holds most comes first, and has what cannot be divided: a bind moves only to make shares more equal. */
+async function byHolding(db: Database, carrierId: string, nodes: string[]): Promise<string[]> {
+  const holders = await db.query<{ node_id: string }>(sql`
+    select node_id from bind_leases
+     where carrier_id = ${carrierId} and node_id = any (${nodes}::uuid[]) and leased_until > clock_timestamp()
+     group by node_id
+     order by count(*) desc, node_id`);
+  return [...new Set([...holders.map(({ node_id }) => node_id), ...nodes])];
 }
 
 /** Renews all that this node holds, and takes those of the wanted that are free; answers which it has. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { newId, sql, systemClock } from "#platform";
+import { type Database, newId, sql, systemClock } from "#platform";
 import { testDatabase } from "../../test/support/postgres.ts";
 import { bindShares } from "./bind-shares.ts";
 
@@ -20,3 +20,36 @@ test("the binds of a carrier that is leaving stay this node's until it has left"
     select slot, leased_until > clock_timestamp() + interval '10 s' as is_renewed from bind_leases`);
   assert.deepEqual(leases, [{ slot: 0, is_renewed: true }]);
 });
+
+test("a node that was away takes no more binds than make the shares equal", async () => {
+  for (const [most, shares] of [
+    [1, { back: 0, other: 1 }],
+    [3, { back: 1, other: 2 }],
+    [4, { back: 2, other: 2 }],
+  ] as const) {
+    await using db = await testDatabase();
+    const carrierId = newId(systemClock.now().getTime());
+    const [back, other] = [sharing(db, carrierId, most), sharing(db, carrierId, most)];
+    await other.renew();
+    const before = other.held();
+
+    for (let look = 0; look < 3; look += 1) for (const node of [back, other]) await node.renew();
+
+    assert.equal(before, most);
+    assert.deepEqual({ back: back.held(), other: other.held() }, shares);
+  }
+});
+
+/** A node with this carrier alone; those that come first have the lower ids. */
+function sharing(db: Database, carrierId: string, most: number) {
+  const startedAt = systemClock.now();
+  const nodeId = newId(startedAt.getTime());
+  const node = { nodeId, roles: ["sender"], host: "test", pid: 1, version: "0", startedAt };
+  let held = 0;
+  const hold = (share: number) => {
+    held = share;
+  };
+  const members = new Map([[carrierId, { binds: { most, hold, isClosing: () => false } }]]);
+  const shares = bindShares({ db, clock: systemClock, node, members, leaving: new Map() });
+  return { renew: () => shares.renew(), held: () => held };
+}
