@@ -145,22 +145,36 @@ function cellsOf({ x, y, w, h }: Place): string[] {
   return rows.flatMap((row) => columns.map((column) => `${column},${row}`));
 }
 
+const POSTGRES_AT = COMPOSE.indexOf("\n  postgres:");
+const [OURS, POSTGRES] = [COMPOSE.slice(0, POSTGRES_AT), COMPOSE.slice(POSTGRES_AT)];
+
 test("deployments set only settings that exist", () => {
   const known = new Set(describeSettings().map(({ name }) => name));
   const ofOthers = ["PATH", "NODE_OPTIONS"];
-  const posthorn = COMPOSE.slice(COMPOSE.indexOf("  posthorn:"), COMPOSE.indexOf("\n  postgres:"));
-  const inCompose = [...posthorn.matchAll(/^ {6}([A-Z_]+):/gm)];
+  const inCompose = [...OURS.matchAll(/^ {6}([A-Z_]+):/gm)];
   const inUnits = globSync("deploy/systemd/*", { cwd: ROOT }).flatMap((path) => [
     ...read(path).matchAll(/^(?:Environment=)?([A-Z_]+)=/gm),
   ]);
   const inImage = [...DOCKERFILE.matchAll(/^(?:ENV| {4}) ?([A-Z_]+)=/gm)];
 
-  assert.ok(inCompose.length >= 5 && inUnits.length >= 5 && inImage.length >= 3);
+  assert.ok(inCompose.length >= 4 && inUnits.length >= 5 && inImage.length >= 3);
   const names = [...inCompose, ...inUnits, ...inImage].map(([, name = ""]) => name);
   assert.deepEqual(
     names.filter((name) => !known.has(name) && !ofOthers.includes(name)),
     [],
   );
+});
+
+test("every setting in the .env of a composed service reaches it, but those that the composition must know", () => {
+  assert.match(OURS, /^ {4}env_file:\n {6}- path: \.env\n/m);
+  const fixed = [...OURS.matchAll(/^ {6}([A-Z_]+):/gm)].map(([, name]) => name);
+  assert.deepEqual(fixed, ["SECRET_KEY", "DATABASE_URL", "PUBLIC_URL", "METRICS_LISTEN"]);
+});
+
+test("a composed service is no superuser of its database", () => {
+  assert.doesNotMatch(POSTGRES, /POSTGRES_USER/);
+  assert.match(POSTGRES, /\.\/database\.sql:\/docker-entrypoint-initdb\.d\//);
+  assert.match(read("deploy/database.sql"), /^create role posthorn login password :'password';$/m);
 });
 
 test("every way to start gives short-lived objects the same room", () => {
