@@ -88,7 +88,7 @@ export const settings = {
     fallbackText: "none",
     parse: (value: string) => new Secret(base64Of32(value)),
     meaning:
-      "The former SECRET_KEY while it is being changed: what it sealed is opened, until npx posthorn secrets reseal.",
+      "A second key that opens what it sealed: the coming one while nodes learn it, then the former one until npx posthorn secrets reseal.",
   },
   roles: {
     name: "ROLES",

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { messageOf } from "#platform";
 import { selfSigned } from "../../../test/support/certificates.ts";
 import {
   describeSmppSettings,
@@ -8,6 +9,7 @@ import {
   passwordWarnings,
   readSmppSettings,
 } from "./read-settings.ts";
+import { type Setting, smppSettings } from "./settings.ts";
 
 const least = { host: "smsc.example", system_id: "user" };
 
@@ -188,3 +190,22 @@ test("every setting is described for the command line, under its name with dashe
     ["host", "system_id"],
   );
 });
+
+test("what a setting means names every word that it takes; error codes have a page of their own", () => {
+  for (const { name, parse, meaning } of Object.values<Setting>(smppSettings)) {
+    if (name === "error_codes") continue;
+    const words = ["?", { 1: "?" }].flatMap((wrong) => wordsTaken(() => parse(wrong)));
+    const unnamed = words.filter((word) => !new RegExp(`\\b${word}\\b`).test(meaning));
+    assert.deepEqual(unnamed, [], name);
+  }
+});
+
+/** Which a refusal names. */
+function wordsTaken(read: () => unknown): string[] {
+  try {
+    read();
+    return [];
+  } catch (error) {
+    return /must be one of (.*)$/.exec(messageOf(error))?.[1]?.split(", ") ?? [];
+  }
+}

@@ -197,7 +197,7 @@ export const smppSettings = {
     parse: map(wholeNumber(1, 0xffffffff), statusClass),
     kind: "json",
     meaning:
-      'How to take a command_status: {"0x45": "temporary", "0x401": {"class": "permanent", "code": "BLOCKED"}}.',
+      'How to take a command_status, as temporary, permanent or throttled: {"0x45": "temporary", "0x401": {"class": "permanent", "code": "BLOCKED"}}.',
   },
   defaultSender: {
     name: "default_sender",
@@ -270,7 +270,7 @@ export const smppSettings = {
     name: "validity",
     fallback: "relative",
     parse: oneOf("relative", "absolute", "none"),
-    meaning: "How validity_period is written.",
+    meaning: "How validity_period is written: relative, absolute or none (left empty).",
   },
   receiptId: {
     name: "receipt_id",
@@ -290,7 +290,8 @@ export const smppSettings = {
     fallback: {},
     parse: map(upperCaseWord, oneOf("delivered", "undelivered", "rejected", "none")),
     kind: "json",
-    meaning: 'What a state in the carrier\'s own words means: {"FAILED": "undelivered"}.',
+    meaning:
+      'What a state in the carrier\'s own words means, delivered, undelivered, rejected or none: {"FAILED": "undelivered"}.',
   },
   errorCodes: {
     name: "error_codes",
