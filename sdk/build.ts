@@ -3,8 +3,8 @@
  * Run: npx node sdk/build.ts FOLDER, then in your project: npm install FOLDER
  */
 import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export const PACKAGE_NAME = "posthorn-sdk";
@@ -16,7 +16,7 @@ export function buildSdk(folder: string): void {
   const tsc = join(compiler, "..", "bin", "tsc");
   execFileSync(process.execPath, [tsc, "-p", config, "--outDir", folder], { stdio: "inherit" });
   pointTypesAtJavaScript(folder);
-  copyFileSync(new URL("README.md", import.meta.url), join(folder, "README.md"));
+  copyTexts(folder);
   writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest(), null, 2)}\n`);
 }
 
@@ -28,6 +28,21 @@ function pointTypesAtJavaScript(folder: string): void {
       path,
       readFileSync(path, "utf8").replaceAll(/(from "\.\/[\w-]+)\.ts"/g, '$1.js"'),
     );
+  }
+}
+
+const TEXTS = [
+  "README.md",
+  "../LICENSE",
+  "../docs/verify-webhooks.md",
+  "../docs/webhook-vectors.json",
+];
+
+/** They lie side by side in the package, so what links to another folder links to its own. */
+function copyTexts(folder: string): void {
+  for (const path of TEXTS) {
+    const text = readFileSync(new URL(path, import.meta.url), "utf8");
+    writeFileSync(join(folder, basename(path)), text.replaceAll(/\]\(\.\.\/\w+\//g, "]("));
   }
 }
 

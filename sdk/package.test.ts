@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { execFile, execFileSync, spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import type { AddressInfo } from "node:net";
 import { delimiter, join } from "node:path";
@@ -14,12 +22,13 @@ import { readVectors } from "./webhook-vectors.ts";
 
 /** A project of somebody else, with the built package installed and nothing of ours around it. */
 const project = mkdtempSync(join(tmpdir(), "posthorn-sdk-"));
+const built = join(project, "node_modules", PACKAGE_NAME);
 
 const readme = readFileSync(new URL("README.md", import.meta.url), "utf8");
 const snippets = [...readme.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code = ""]) => code);
 
 before(() => {
-  buildSdk(join(project, "node_modules", PACKAGE_NAME));
+  buildSdk(built);
   writeFileSync(join(project, "package.json"), JSON.stringify({ type: "module" }));
 });
 
@@ -28,6 +37,20 @@ after(() => rmSync(project, { recursive: true }));
 test("the types are those of the contract; if not, run npm run generate", async () => {
   const written = readFileSync(new URL("model.ts", import.meta.url), "utf8");
   assert.equal(written, await generateModel());
+});
+
+test("the package holds its license, and every page that one of its pages links to", () => {
+  const names = readdirSync(built);
+  const pages = names.filter((name) => name.endsWith(".md"));
+  const links = pages.flatMap((name) => [
+    ...readFileSync(join(built, name), "utf8").matchAll(/\]\((?!https:)([^)#]+)/g),
+  ]);
+
+  assert.ok(links.length > 0 && names.includes("LICENSE"));
+  assert.deepEqual(
+    links.map(([, target = ""]) => target).filter((target) => !names.includes(target)),
+    [],
+  );
 });
 
 test("every snippet of the README compiles against the built package", () => {

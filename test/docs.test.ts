@@ -6,6 +6,9 @@ import { findCommand } from "../server/cli/find-command.ts";
 import { loadCommands } from "../server/cli/index.ts";
 import { optionName } from "../server/cli/input.ts";
 import { everywhere } from "../server/cli/read-arguments.ts";
+import { DEADLINE_MS } from "../server/webhooks/post.ts";
+import { REPLAYABLE_MS } from "../server/webhooks/replay.ts";
+import { MAX_WAIT_FOR_OPEN_HOST_MS, waitsMs } from "../server/webhooks/schedule.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
@@ -94,3 +97,20 @@ test("decisions are numbered one after the other, in their names and their title
     assert.ok(read(name).startsWith(`# ${number}: `), `the title of ${name} begins with ${number}`);
   });
 });
+
+test("receivers are told of the retries as they are", () => {
+  const [, retries = ""] = /## Retries([\s\S]*?)\n## /.exec(read("docs/verify-webhooks.md")) ?? [];
+  const [, waits = ""] = /^\| waits \| – \|(.*)\|$/m.exec(retries) ?? [];
+
+  assert.deepEqual(waits.split("|").map(inMs), [...waitsMs]);
+  assert.equal(inMs(/attempt may take \*\*(.*?)\*\*/.exec(retries)?.[1]), DEADLINE_MS);
+  assert.equal(inMs(/for up to (.*?)\./.exec(retries)?.[1]), MAX_WAIT_FOR_OPEN_HOST_MS);
+  assert.equal(inMs(/For (.*?) an event can be replayed/.exec(retries)?.[1]), REPLAYABLE_MS);
+});
+
+const UNITS: Record<string, number> = { s: 1_000, min: 60_000, h: 3_600_000, days: 86_400_000 };
+
+function inMs(words = ""): number {
+  const [amount, unit = ""] = words.trim().split(" ");
+  return Number(amount) * (UNITS[unit] ?? Number.NaN);
+}

@@ -47,7 +47,7 @@ export type Poster = {
   close(): Promise<void>;
 };
 
-const DEADLINE_MS = 10_000;
+export const DEADLINE_MS = 10_000;
 
 /** Receivers and the balancers before them close idle connections after 5 s and more. */
 const KEEP_ALIVE_MS = 4_000;

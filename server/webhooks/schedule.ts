@@ -3,7 +3,14 @@ import { isSuccess, type Outcome } from "./outcome.ts";
 import { retryAfterMs } from "./retry-after.ts";
 
 /** The wait after the failure of each step; a delivery that fails at the last one is exhausted. */
-const waitsMs = [5_000, 30_000, 5 * MINUTE_MS, 30 * MINUTE_MS, 2 * HOUR_MS, 6 * HOUR_MS] as const;
+export const waitsMs = [
+  5_000,
+  30_000,
+  5 * MINUTE_MS,
+  30 * MINUTE_MS,
+  2 * HOUR_MS,
+  6 * HOUR_MS,
+] as const;
 export const MAX_ATTEMPTS = waitsMs.length + 1;
 
 /** Spreads the retries of receivers that failed together: none comes earlier or later by more. */
