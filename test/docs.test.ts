@@ -98,6 +98,17 @@ test("decisions are numbered one after the other, in their names and their title
   });
 });
 
+test("the table for Citus names every table", () => {
+  const [, citus = ""] = /\*\*Citus\*\*([\s\S]*?)\n### /.exec(read("docs/operating.md")) ?? [];
+  const tables = [...read("migrations/schema.sql").matchAll(/^create (?:unlogged )?table (\w+)/gm)];
+
+  assert.ok(tables.length > 40);
+  assert.deepEqual(
+    tables.map(([, name]) => name).filter((name) => !citus.includes(`\`${name}\``)),
+    [],
+  );
+});
+
 test("receivers are told of the retries as they are", () => {
   const [, retries = ""] = /## Retries([\s\S]*?)\n## /.exec(read("docs/verify-webhooks.md")) ?? [];
   const [, waits = ""] = /^\| waits \| – \|(.*)\|$/m.exec(retries) ?? [];
