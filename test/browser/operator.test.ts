@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Locator, Page } from "playwright-core";
 import { type Smsc, startSmsc } from "#carriers";
+import { setPrice } from "#messages";
 import { sql } from "#platform";
 import { runPosthorn } from "../support/cli.ts";
 import { eventually } from "../support/eventually.ts";
@@ -338,9 +339,7 @@ test("an edited price undoes nobody's later change, and a late answer empties no
 
   await edit("44");
   await replaces("2");
-  await site.db.query(sql`
-    with changed as (update prices set credits = 3 where prefix = '44')
-    update routing_version set version = version + 1`);
+  await setPrice(site.db, { prefix: "44", credits: 3 }, { actor: "cli", now: new Date() });
   await replaces("3");
   await credits.fill("4");
   await set();
