@@ -22,7 +22,7 @@ export async function shareBinds(
   { carrierId, nodeId, nodes }: Lease & { nodes: string[] },
   binds: Binds,
 ): Promise<void> {
-  const ranked = await byHolding(db, carrierId, nodes);
+  const ranked = await byHolding(db, { carrierId, nodes, most: binds.most });
   const position = Math.max(0, ranked.indexOf(nodeId));
   const wanted = Array.from({ length: binds.most }, (_, slot) => slot).filter(
     (slot) => slot % Math.max(1, ranked.length) === position,
@@ -30,19 +30,26 @@ export async function shareBinds(
   const leased = await leaseBinds(db, { carrierId, nodeId }, wanted);
   // Until then the carrier counts it, and none is opened in its place.
   if (binds.isClosing()) return;
-  binds.hold(Math.min(leased.length, wanted.length));
+  // The carrier may allow fewer than when they were leased.
+  const allowed = leased.filter((slot) => slot < binds.most);
+  binds.hold(Math.min(allowed.length, wanted.length));
   if (binds.isClosing()) return;
   // One bind is as good as another: one that others want is kept until one of our own is free.
-  const spare = leased.filter((slot) => !wanted.includes(slot));
-  const surplus = Math.max(0, leased.length - wanted.length);
-  await giveBack(db, { carrierId, nodeId }, spare.slice(0, surplus));
+  const surplus = Math.max(0, allowed.length - wanted.length);
+  const spare = allowed.filter((slot) => !wanted.includes(slot)).slice(0, surplus);
+  const beyond = leased.filter((slot) => slot >= binds.most);
+  await giveBack(db, { carrierId, nodeId }, [...spare, ...beyond]);
 }
 
 /** Who holds most comes first, and has what cannot be divided: a bind moves only to make shares more equal. */
-async function byHolding(db: Database, carrierId: string, nodes: string[]): Promise<string[]> {
+async function byHolding(
+  db: Database,
+  { carrierId, nodes, most }: { carrierId: string; nodes: string[]; most: number },
+): Promise<string[]> {
   const holders = await db.query<{ node_id: string }>(sql`
     select node_id from bind_leases
-     where carrier_id = ${carrierId} and node_id = any (${nodes}::uuid[]) and leased_until > clock_timestamp()
+     where carrier_id = ${carrierId} and slot < ${most}
+       and node_id = any (${nodes}::uuid[]) and leased_until > clock_timestamp()
      group by node_id
      order by count(*) desc, node_id`);
   return [...new Set([...holders.map(({ node_id }) => node_id), ...nodes])];

@@ -40,6 +40,20 @@ test("a node that was away takes no more binds than make the shares equal", asyn
   }
 });
 
+test("when a carrier allows fewer binds, no more than these are held once each node has looked", async () => {
+  await using db = await testDatabase();
+  const carrierId = newId(systemClock.now().getTime());
+  const [back, other] = [sharing(db, carrierId, 3), sharing(db, carrierId, 3)];
+  await other.renew();
+  for (let look = 0; look < 3; look += 1) for (const node of [back, other]) await node.renew();
+  assert.deepEqual({ back: back.held(), other: other.held() }, { back: 1, other: 2 });
+
+  for (const node of [other, back]) node.allow(1);
+  for (const node of [other, back]) await node.renew();
+
+  assert.equal(back.held() + other.held(), 1);
+});
+
 /** A node with this carrier alone; those that come first have the lower ids. */
 function sharing(db: Database, carrierId: string, most: number) {
   const startedAt = systemClock.now();
@@ -49,7 +63,14 @@ function sharing(db: Database, carrierId: string, most: number) {
   const hold = (share: number) => {
     held = share;
   };
-  const members = new Map([[carrierId, { binds: { most, hold, isClosing: () => false } }]]);
+  const binds = { most, hold, isClosing: () => false };
+  const members = new Map([[carrierId, { binds }]]);
   const shares = bindShares({ db, clock: systemClock, node, members, leaving: new Map() });
-  return { renew: () => shares.renew(), held: () => held };
+  return {
+    renew: () => shares.renew(),
+    held: () => held,
+    allow: (fewer: number) => {
+      binds.most = fewer;
+    },
+  };
 }
