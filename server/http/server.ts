@@ -80,13 +80,6 @@ export function createHttpServer(options: HttpOptions): FastifyInstance {
       return void answerElse(app, request, reply, nothingThere(request, routes)).catch(done);
     done(isWithoutHost(request) ? new Problem("REQUEST_INVALID") : undefined);
   });
-  // By now its path and its key are judged; what is too long is refused without being sent.
-  app.addHook("preParsing", ({ headers }, reply, _, done) => {
-    const isExpected = headers.expect?.toLowerCase() === "100-continue";
-    const length = Number(headers["content-length"] ?? 0);
-    if (isExpected && length <= options.bodyLimit) reply.raw.writeContinue();
-    done();
-  });
   app.setErrorHandler((error, request, reply) => sendError(answering, error, request, reply));
   app.setNotFoundHandler((request) => {
     throw nothingThere(request, routes);
@@ -132,8 +125,8 @@ function listener(handler: RequestListener) {
   );
   // Who has said all it has to say, and closed its side, still gets its answer.
   Object.assign(server, { httpAllowHalfOpen: true });
-  // The same of an Expect that Node does not know; that of a body is answered when nothing is against it.
-  return server.on("checkExpectation", handler).on("checkContinue", handler);
+  // The same of an Expect that Node does not know.
+  return server.on("checkExpectation", handler);
 }
 
 /** HTTP/1.1 asks for the header; earlier versions do not know it. */

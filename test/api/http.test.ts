@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { type AddressInfo, connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
@@ -44,25 +43,6 @@ test("a request over a socket is answered like any other", async () => {
   assert.equal((await answer(post(chunked, `${size}\r\n${good}\r\n0\r\n\r\n`))).statusCode, 202);
   const expecting = `${json}Expect: 100-continue\r\nContent-Length: ${good.length}\r\n`;
   assert.equal((await answer(post(expecting), good)).statusCode, 202);
-});
-
-test("who asks whether to send a body is told so only when path, key and length are right", async () => {
-  const asks = "Expect: 100-continue\r\n";
-  const ask = async (request: string) => {
-    const socket = connect(port, "127.0.0.1");
-    socket.write(request);
-    const [said] = (await once(socket, "data")) as [Buffer];
-    socket.destroy();
-    return said.toString("latin1").split(" ", 2)[1];
-  };
-
-  assert.equal(await ask(post(`${json}${asks}Content-Length: ${good.length}\r\n`)), "100");
-  assert.equal(await ask(post(`Host: x\r\n${asks}Content-Length: ${good.length}\r\n`)), "401");
-  assert.equal(await ask(post(`${json}${asks}Content-Length: 2000000\r\n`)), "413");
-  assert.equal(
-    await ask(`POST /v1/nope HTTP/1.1\r\n${json}${asks}Content-Length: 9\r\n\r\n`),
-    "404",
-  );
 });
 
 test("HTTP/1.0, a hundred headers, an absolute address and an odd Expect do no harm", async () => {
