@@ -13,7 +13,7 @@ export function isCommonPassword(password: string, email: string): boolean {
   if (new Set(joined).size < LEAST_DIFFERENT) return true;
   if (isRun(joined) || isOwnAddress(joined, email)) return true;
   const withoutEnds = plain.replaceAll(/^[^a-z]+|[^a-z]+$/g, "");
-  const candidates = [plain, withoutEnds, ...repeated(plain), ...repeated(withoutEnds)];
+  const candidates = [plain, withoutEnds, ...repeated(joined), ...repeated(withoutEnds)];
   return candidates.some((candidate) => COMMON.has(fold(candidate)));
 }
 

@@ -89,6 +89,7 @@ test("a new password has 12 to 128 characters and is not one that everybody trie
     "AdaLovelace12",
     "letmeinletmein",
     "1234-5678-9012",
+    "password-password",
   ])
     assert.equal(judge(bad), false, bad);
   for (const good of [
