@@ -349,7 +349,7 @@ test("an edited price undoes nobody's later change, and a late answer empties no
   await edit("44");
   await page.getByRole("alert").waitFor({ state: "detached" });
   assert.equal(await credits.inputValue(), "3");
-  await credits.fill("5");
+  await credits.fill("6");
   const answer = Promise.withResolvers<void>();
   await page.route("**/operator/prices", async (route) => {
     if (route.request().method() === "POST") await answer.promise;
@@ -358,13 +358,21 @@ test("an edited price undoes nobody's later change, and a late answer empties no
   await set();
   await edit("any number");
   answer.resolve();
-  await row(page, "44").getByText("5", { exact: true }).waitFor();
+  await row(page, "44").getByText("6", { exact: true }).waitFor();
   await replaces("7");
   await credits.fill("8");
   await set();
   await row(page, "any number").getByText("8", { exact: true }).waitFor();
   await page.getByText("Replaces what is set").waitFor({ state: "detached" });
   assert.equal(await credits.inputValue(), "", "what is set is done with");
+
+  await edit("any number");
+  await page.getByRole("button", { name: "Remove 44", exact: true }).click();
+  await dialog(page).getByRole("button", { name: "Remove" }).click();
+  await row(page, "44").waitFor({ state: "detached" });
+  await credits.fill("9");
+  await set();
+  await row(page, "any number").getByText("9", { exact: true }).waitFor();
 });
 
 test("a node that is gone is shown stale", async () => {

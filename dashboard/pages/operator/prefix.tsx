@@ -108,6 +108,8 @@ type Setting<Values extends Record<string, unknown>, Row> = {
   isRunning: boolean;
   /** Somebody has touched a field. */
   begin: () => void;
+  /** The list is another by a change of one's own, which the form does not contradict. */
+  renew: () => void;
   /** Puts in what is set now. */
   edit: (values: Values, focus: string) => void;
   send: (values: Values) => void;
@@ -141,7 +143,9 @@ export function useSetting<Values extends Keyed & Record<string, unknown>, Row e
     before: fields.isDirty() ? before : undefined,
     failure: action.failure === dismissed ? undefined : fields.general(action.failure),
     isRunning: action.isRunning,
-    begin: () => setBegunAt((version) => version ?? list?.version),
+    begin: () =>
+      setBegunAt((version) => (fields.isDirty() ? (version ?? list?.version) : undefined)),
+    renew: () => setBegunAt(undefined),
     edit(values, focus) {
       setBegunAt(list?.version);
       setDismissed(action.failure);

@@ -25,13 +25,6 @@ type Values = { prefix: string; credits: number | string };
 export function PricesPage() {
   const prices = useRead(LIST, {});
   const client = useQueryClient();
-  const rowActions = useRowActions({
-    version: prices.data?.version,
-    title: text.removePriceTitle,
-    consequence: text.removePriceText,
-    remove: (query) =>
-      call("DELETE /console/operator/prices", { query }).finally(() => askAgain(client, [LIST])),
-  });
   const setting = useSetting<Values, Price>({
     list: prices.data,
     empty: { prefix: "", credits: "" },
@@ -43,6 +36,15 @@ export function PricesPage() {
       call("POST /console/operator/prices", {
         body: { prefix, credits: Number(credits), version },
       }).finally(() => askAgain(client, [LIST])),
+  });
+  const rowActions = useRowActions({
+    version: prices.data?.version,
+    title: text.removePriceTitle,
+    consequence: text.removePriceText,
+    remove: (query) =>
+      call("DELETE /console/operator/prices", { query })
+        .then(() => setting.renew())
+        .finally(() => askAgain(client, [LIST])),
   });
   const actions = (price: Price) =>
     rowActions.buttons(price.prefix, () => setting.edit(price, "credits"));

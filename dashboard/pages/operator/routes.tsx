@@ -22,13 +22,6 @@ type Route = Answer<typeof LIST>["data"][number];
 export function RoutesPage() {
   const routes = useRead(LIST, {});
   const client = useQueryClient();
-  const rowActions = useRowActions({
-    version: routes.data?.version,
-    title: text.removeRouteTitle,
-    consequence: text.removeRouteText,
-    remove: (query) =>
-      call("DELETE /console/operator/routes", { query }).finally(() => askAgain(client, [LIST])),
-  });
   const setting = useSetting<Values, Route>({
     list: routes.data,
     empty: { prefix: "", first: "", others: [] },
@@ -40,6 +33,15 @@ export function RoutesPage() {
       call("POST /console/operator/routes", {
         body: { prefix, carrierIds: [first, ...others], version },
       }).finally(() => askAgain(client, [LIST])),
+  });
+  const rowActions = useRowActions({
+    version: routes.data?.version,
+    title: text.removeRouteTitle,
+    consequence: text.removeRouteText,
+    remove: (query) =>
+      call("DELETE /console/operator/routes", { query })
+        .then(() => setting.renew())
+        .finally(() => askAgain(client, [LIST])),
   });
   const actions = ({ prefix, carriers }: Route) =>
     rowActions.buttons(prefix, () => {
