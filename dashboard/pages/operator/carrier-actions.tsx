@@ -1,5 +1,4 @@
-import { Alert, Group, Stack } from "@mantine/core";
-import { IconAlertTriangle, IconCheck } from "@tabler/icons-react";
+import { Group, Stack } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { Suspense, useState } from "react";
 import type { Carrier } from "#contract";
@@ -10,6 +9,7 @@ import { carriersText as text } from "../../text/operator.ts";
 import { Confirm } from "../../ui/confirm.tsx";
 import { FailureLine } from "../../ui/failure-panel.tsx";
 import { RowButton } from "../../ui/reasoned.tsx";
+import { Verdict } from "../../ui/verdict.tsx";
 import { useAction } from "../../use-action.ts";
 import { askAgain } from "../../use-read.ts";
 import classes from "./operator.module.css";
@@ -72,15 +72,9 @@ export function CarrierActions({ carrier }: { carrier: Carrier }) {
       </Group>
       <div role="status" className={classes["status"]}>
         {tested && (
-          <Alert
-            role="presentation"
-            color={tested.isBound ? "teal" : "red"}
-            variant="outline"
-            p="xs"
-            icon={tested.isBound ? <IconCheck aria-hidden /> : <IconAlertTriangle aria-hidden />}
-          >
+          <Verdict isGood={tested.isBound}>
             {text.tested(tested.message, unbroken(formatDuration(tested.durationMs)))}
-          </Alert>
+          </Verdict>
         )}
       </div>
       {test.failure && <FailureLine failure={test.failure} />}

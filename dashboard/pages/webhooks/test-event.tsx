@@ -1,15 +1,4 @@
-import {
-  Alert,
-  Button,
-  Code,
-  Group,
-  NativeSelect,
-  Stack,
-  Text,
-  TextInput,
-  Title,
-} from "@mantine/core";
-import { IconAlertTriangle, IconCheck } from "@tabler/icons-react";
+import { Button, Code, Group, NativeSelect, Stack, Text, TextInput, Title } from "@mantine/core";
 import { useState } from "react";
 import { type Answer, call } from "../../api.ts";
 import { useAccount } from "../../session.ts";
@@ -17,6 +6,7 @@ import { testText as text, webhooksText } from "../../text/webhooks.ts";
 import { words } from "../../text/words.ts";
 import { FailureLine } from "../../ui/failure-panel.tsx";
 import { useFields } from "../../ui/use-fields.ts";
+import { Verdict } from "../../ui/verdict.tsx";
 import { useAction } from "../../use-action.ts";
 import { EVENTS } from "../../vocabulary.ts";
 import { Exchange } from "./exchange.tsx";
@@ -79,15 +69,7 @@ export function TestEvent({ onClose }: { onClose: () => void }) {
 function TestResult({ result }: { result: Result }) {
   return (
     <Stack gap="sm" role="status">
-      <Alert
-        role="presentation"
-        color={result.isDelivered ? "teal" : "red"}
-        variant="outline"
-        p="xs"
-        icon={result.isDelivered ? <IconCheck aria-hidden /> : <IconAlertTriangle aria-hidden />}
-      >
-        {result.isDelivered ? text.good : text.bad}
-      </Alert>
+      <Verdict isGood={result.isDelivered}>{result.isDelivered ? text.good : text.bad}</Verdict>
       <Title order={3} size="h6">
         {webhooksText.body}
       </Title>
