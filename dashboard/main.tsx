@@ -15,6 +15,14 @@ import { createSiteRouter } from "./routes.tsx";
 import { goToSignIn, meOptions } from "./session.ts";
 import { resolver, theme } from "./theme.ts";
 import { Toasts } from "./ui/toasts.tsx";
+// What most pages show comes with the first file instead of in a dozen small ones.
+import "./ui/empty.tsx";
+import "./ui/link.tsx";
+import "./ui/listing.tsx";
+import "./ui/page.tsx";
+import "./ui/reasoned.tsx";
+import "./ui/status-badge.tsx";
+import "./ui/time.tsx";
 
 takeLinkToken();
 addEventListener("hashchange", takeLinkToken);

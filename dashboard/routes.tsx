@@ -18,6 +18,7 @@ import { parseSearch, present, type RawSearch, readChoice, readId, readNext } fr
 import { stringifySearch } from "./search.ts";
 import { requireUser, waitsForSetup } from "./session.ts";
 import { RouteFailure } from "./shell/route-failure.tsx";
+import { SignedIn } from "./shell/signed-in.tsx";
 
 /** The whole site map. Each page is a file of its own, loaded when it is first opened. */
 const root = createRootRouteWithContext<{ client: QueryClient }>()({
@@ -76,7 +77,7 @@ const signedIn = createRoute({
       });
     }
   },
-  component: page(() => import("./shell/signed-in.tsx"), "SignedIn"),
+  component: SignedIn,
 });
 
 const overview = createRoute({
