@@ -9,9 +9,6 @@ export type Behaviour = {
   } | null;
 };
 
-/** Refused for good: ESME_RSUBMITFAIL. */
-export const REFUSED_STATUS = 0x45;
-
 /** How long an answer stays away before nobody can tell what became of the segment. */
 export const SILENCE_MS = 2000;
 

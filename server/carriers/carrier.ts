@@ -117,30 +117,35 @@ export type Receipt = {
  * Resolves after commit; only then is the carrier answered. Names those that were not stored, where only
  * some were: the carrier is asked to repeat them. Rejects where none was: all are tried again first.
  */
-export type ReceiptSink = (receipts: Receipt[]) => Promise<readonly Receipt[] | void>;
+export type ReceiptSink = {
+  (receipts: Receipt[]): Promise<readonly Receipt[] | void>;
+  /** When it last stored anything of anybody's, by the monotonic clock: then it is slow and not stuck. */
+  storedAtMs?(): number;
+};
 
-export type LinkState = {
+/** Of a link or of a whole carrier, as it is now. */
+export type Speed = {
+  submitsPerSecond: number;
+  receiptsPerSecond: number;
+  responseMs: { p50: number; p99: number } | null;
+};
+
+export type LinkState = Speed & {
   bind: (typeof linkBinds)[number];
   state: (typeof linkStates)[number];
   since: Date;
   windowInUse: number;
-  submitsPerSecond: number;
-  receiptsPerSecond: number;
-  responseMs: { p50: number; p99: number } | null;
   /** When the carrier last answered our enquire_link: only an idle link is asked. */
   enquireLinkAt: Date | null;
   /** Why the link is not bound, or will soon be no more, in words. */
   problem: string | null;
 };
 
-export type CarrierState = {
+export type CarrierState = Speed & {
   state: "up" | "degraded" | "down";
   /** Never while it is down; one that only receives may be up and take none. */
   takesMessages: boolean;
   links: LinkState[];
-  submitsPerSecond: number;
-  receiptsPerSecond: number;
-  responseMs: { p50: number; p99: number } | null;
   counts: CarrierCounts;
   /** Refusals since start by `command_status`, such as "0x0B". */
   statuses: Record<string, number>;

@@ -12,6 +12,7 @@ export type {
   Receipt,
   ReceiptRules,
   ReceiptSink,
+  Speed,
   SubmitOutcome,
 } from "./carrier.ts";
 export { type Share, type SmppCarrier, smppCarrier } from "./smpp/carrier.ts";

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import type { DeliveryErrorCode } from "#contract";
 import { type Clock, DAY_MS, type Log } from "#platform";
 
-import { type Behaviour, behaviourOf, REFUSED_STATUS, SILENCE_MS } from "./behaviour.ts";
+import { type Behaviour, behaviourOf, SILENCE_MS } from "./behaviour.ts";
 import type {
   Carrier,
   CarrierState,
@@ -31,7 +31,6 @@ type Deps = {
   clock: Clock;
   log: Log;
   receipts: ReceiptSink;
-  inDoubt?: "resend" | "fail";
 };
 
 /** How many submissions it takes at once: it answers at once, so this only bounds memory. */
@@ -54,7 +53,7 @@ const REFUSED: SubmitOutcome = {
   temporary: false,
   throttled: false,
   code: "REJECTED_BY_CARRIER",
-  carrierCode: statusCode(REFUSED_STATUS),
+  carrierCode: statusCode(status.submitFailed),
 };
 
 const THROTTLED: SubmitOutcome = {
@@ -73,7 +72,7 @@ export function simulatorCarrier(deps: Deps): SimulatorCarrier {
 class Simulator implements SimulatorCarrier {
   readonly carrierId: string;
   readonly name: string;
-  readonly inDoubt: "resend" | "fail";
+  readonly inDoubt = "resend";
   readonly wholeMessages = false;
   readonly receiptRules = { per: "segment", windowMs: 7 * DAY_MS, parkedMs: 7 * DAY_MS } as const;
   readonly #deps: Deps;
@@ -96,7 +95,6 @@ class Simulator implements SimulatorCarrier {
     this.#deps = deps;
     this.carrierId = deps.carrierId;
     this.name = deps.name;
-    this.inDoubt = deps.inDoubt ?? "resend";
     this.#since = deps.clock.now();
     this.#idPrefix = `${this.#since.getTime().toString(36)}${randomBytes(4).toString("hex")}`;
     this.#intake = new ReceiptIntake({
@@ -149,7 +147,7 @@ class Simulator implements SimulatorCarrier {
       case "accept":
         return this.#accept(segment, behaviour.receipt);
       case "refuse":
-        this.#tally.refused(REFUSED_STATUS, false);
+        this.#tally.refused(status.submitFailed, false);
         return Promise.resolve(REFUSED);
       case "throttle":
         this.#tally.refused(status.throttled, true);

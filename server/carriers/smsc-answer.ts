@@ -1,4 +1,4 @@
-import { behaviourOf, isSpecial, REFUSED_STATUS, SILENCE_MS } from "./behaviour.ts";
+import { behaviourOf, isSpecial, SILENCE_MS } from "./behaviour.ts";
 import { encodeId } from "./smpp/codec/body.ts";
 import { bare, command } from "./smpp/codec/header.ts";
 import { status } from "./smpp/codec/status.ts";
@@ -46,7 +46,7 @@ export class SubmitAnswers {
       case "queue_full":
         return connection.send(submitResp(status.queueFull, sequence));
       case "refuse":
-        return connection.send(submitResp(REFUSED_STATUS, sequence));
+        return connection.send(submitResp(status.submitFailed, sequence));
       case "drop":
         return connection.drop();
       case "unbind":
@@ -91,7 +91,7 @@ export class SubmitAnswers {
         return this.#accept(connection, submit, asScripted);
       }
       case "refuse":
-        return connection.send(submitResp(REFUSED_STATUS, submit.sequence));
+        return connection.send(submitResp(status.submitFailed, submit.sequence));
       case "throttle":
         return connection.send(submitResp(status.throttled, submit.sequence));
       case "silence":

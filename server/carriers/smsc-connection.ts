@@ -26,7 +26,7 @@ export type ConnectionEvents = {
   /** The answer to one of our own requests. */
   onResponse(connection: Connection, pdu: PduSeen): void;
   /** Every PDU, before it is handled. */
-  onPdu(connection: Connection, pdu: PduSeen): void;
+  onPdu(pdu: PduSeen): void;
   onClose(connection: Connection): void;
 };
 
@@ -43,7 +43,7 @@ export class Connection {
   readonly #events: ConnectionEvents;
   #sequence = 0;
   /** Null until bound. */
-  bound: { systemId: string; canSubmit: boolean; canReceive: boolean } | null = null;
+  bound: { canSubmit: boolean; canReceive: boolean } | null = null;
   isClosed = false;
 
   constructor(number: number, socket: Socket, events: ConnectionEvents) {
@@ -80,11 +80,6 @@ export class Connection {
     if (!this.isClosed) this.#outbox.put(pdu);
   }
 
-  /** Everything put so far leaves in one write, at once. */
-  flush(): void {
-    this.#outbox.flush();
-  }
-
   pauseReading(): void {
     this.#socket.pause();
   }
@@ -110,7 +105,7 @@ export class Connection {
       status: readStatus(frame),
       sequence: readSequence(frame),
     };
-    this.#events.onPdu(this, pdu);
+    this.#events.onPdu(pdu);
     if (isResponse(pdu.commandId)) return this.#events.onResponse(this, pdu);
     this.#readRequest(frame, pdu);
   }
@@ -134,11 +129,11 @@ export class Connection {
   }
 
   #onSubmit(message: ShortMessage<Buffer> | undefined, sequence: number): void {
-    const code = this.bound?.canSubmit === true ? status.ok : status.invalidBindStatus;
-    if (code === status.ok && message !== undefined)
-      return this.#events.onSubmit(this, message, sequence);
-    const refusal = message === undefined ? status.invalidMessageLength : code;
-    this.send(encodeId({ commandId: command.submitSmResp, status: refusal, sequence }, ""));
+    const refuse = (code: number) =>
+      this.send(encodeId({ commandId: command.submitSmResp, status: code, sequence }, ""));
+    if (message === undefined) return refuse(status.invalidMessageLength);
+    if (this.bound?.canSubmit !== true) return refuse(status.invalidBindStatus);
+    this.#events.onSubmit(this, message, sequence);
   }
 
   #onBind(bind: Bind | undefined, commandId: number, sequence: number): void {

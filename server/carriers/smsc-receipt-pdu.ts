@@ -2,7 +2,7 @@ import { encodeShortMessage, type ShortMessage, unused } from "./smpp/codec/body
 import { command, HEADER_OCTETS, writeHeader } from "./smpp/codec/header.ts";
 import { messageStates } from "./smpp/codec/message-state.ts";
 import { writeString } from "./smpp/codec/octets.ts";
-import { encodeTlvs, tag, type Tlv } from "./smpp/codec/tlv.ts";
+import { encodeTlvs, tag } from "./smpp/codec/tlv.ts";
 import type { ReceiptScript } from "./smsc-script.ts";
 
 /** A receipt that an SMSC owes: for whom, from whom, and what it says. */
@@ -23,25 +23,24 @@ const NOTHING = Buffer.alloc(0);
 /** The PDU of a receipt, in the form that the script asks for. */
 export function receiptPdu(owed: OwedReceipt, script: ReceiptScript, sequence: number): Buffer {
   const text = Buffer.from(receiptText(owed, script), "latin1");
-  const id: Tlv[] = [
-    { tag: tag.receiptedMessageId, value: Buffer.from(`${script.spellId(owed.id)}\0`, "latin1") },
-    { tag: tag.messageState, value: Buffer.of(Math.max(0, messageStates.indexOf(owed.state))) },
-  ];
-  const payload: Tlv[] = [{ tag: tag.messagePayload, value: text }];
+  const idAndState = () =>
+    encodeTlvs([
+      { tag: tag.receiptedMessageId, value: Buffer.from(`${script.spellId(owed.id)}\0`, "latin1") },
+      { tag: tag.messageState, value: Buffer.of(Math.max(0, messageStates.indexOf(owed.state))) },
+    ]);
+  const deliver = (shortMessage: Buffer, tlvs: Buffer) =>
+    deliverSm(owed, script, sequence, { shortMessage, tlvs });
   switch (script.form) {
     case "text":
-      return deliverSm(owed, script, sequence, { shortMessage: text, tlvs: NOTHING });
+      return deliver(text, NOTHING);
     case "tlvs":
-      return deliverSm(owed, script, sequence, { shortMessage: NOTHING, tlvs: encodeTlvs(id) });
+      return deliver(NOTHING, idAndState());
     case "text_and_tlvs":
-      return deliverSm(owed, script, sequence, { shortMessage: text, tlvs: encodeTlvs(id) });
+      return deliver(text, idAndState());
     case "payload":
-      return deliverSm(owed, script, sequence, {
-        shortMessage: NOTHING,
-        tlvs: encodeTlvs(payload),
-      });
+      return deliver(NOTHING, encodeTlvs([{ tag: tag.messagePayload, value: text }]));
     case "data_sm":
-      return dataSm(owed, script, sequence, encodeTlvs(id));
+      return dataSm(owed, script, sequence, idAndState());
   }
 }
 

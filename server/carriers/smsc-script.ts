@@ -1,4 +1,4 @@
-import type { Clock, Log } from "#platform";
+import type { Clock } from "#platform";
 
 import type { Bind } from "./smpp/codec/body.ts";
 
@@ -70,7 +70,6 @@ export type SmscOptions = {
   credentials?: { systemId: string; password: string };
   tls?: { key: string; cert: string; ca?: string; requestCert?: boolean };
   clock?: Clock;
-  log?: Log;
   answer?: Reply | ((submit: ReceivedSubmit) => Reply);
   /** The status of the bind's answer; never: there is none. */
   bind?: BindReply | ((bind: Bind) => BindReply);

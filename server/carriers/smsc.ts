@@ -19,48 +19,16 @@ import {
 } from "./smsc-script.ts";
 import { readSubmit } from "./smsc-submit.ts";
 
-/** An SMSC that does as its script says, and remembers what it was sent. */
-export type Smsc = {
-  readonly host: string;
-  readonly port: number;
-  /** From now on. */
-  answer(answer: NonNullable<SmscOptions["answer"]>): void;
-  answerBinds(bind: NonNullable<SmscOptions["bind"]>): void;
-  sendReceipts(script: Partial<ReceiptScript>): void;
-  received(): ReceivedSubmit[];
-  submitCount(): number;
-  /** Resolves with the nth submit since the start, also when it is there already. */
-  submitArrived(nth?: number): Promise<ReceivedSubmit>;
-  /** Resolves when so many binds stand at once. */
-  bound(binds?: number): Promise<void>;
-  /** Resolves when so many PDUs of that kind have come since the start; with the last of them. */
-  pduArrived(commandId: number, nth?: number): Promise<PduSeen>;
-  /** How many of that kind have come since the start. */
-  pduCount(commandId: number): number;
-  /** The status of each answer to a receipt or other deliver_sm, in order. */
-  deliveryAnswers(): { sequence: number; status: number }[];
-  /** Sends octets as they are on the connection that bound last. */
-  sendRaw(octets: Buffer): void;
-  openConnections(): number;
-  connectionCount(): number;
-  /** The connections stay open and nothing is read from them. */
-  pauseReading(): void;
-  resumeReading(): void;
-  dropConnections(): void;
-  unbindAll(): void;
-  stop(): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
-};
-
 export async function startSmsc(options: SmscOptions = {}): Promise<Smsc> {
-  const smsc = new ScriptedSmsc(options);
+  const smsc = new Smsc(options);
   await smsc.listen();
   return smsc;
 }
 
 const REPEAT_MS = 1000;
 
-class ScriptedSmsc implements Smsc {
+/** An SMSC that does as its script says, and remembers what it was sent. */
+export class Smsc {
   readonly #options: SmscOptions;
   readonly #clock: Clock;
   readonly #server: Server;
@@ -117,6 +85,7 @@ class ScriptedSmsc implements Smsc {
     });
   }
 
+  /** From now on, as the next two. */
   answer(answer: NonNullable<SmscOptions["answer"]>): void {
     this.#answer = answer;
   }
@@ -137,6 +106,7 @@ class ScriptedSmsc implements Smsc {
     return this.#record.submits;
   }
 
+  /** Resolves with the nth submit since the start, also when it is there already. */
   async submitArrived(nth = 1): Promise<ReceivedSubmit> {
     await this.#record.until(() => this.#record.submits >= nth);
     const submit = this.#record.received[nth - 1];
@@ -144,24 +114,29 @@ class ScriptedSmsc implements Smsc {
     return submit;
   }
 
+  /** Resolves when so many binds stand at once. */
   bound(binds = 1): Promise<void> {
     const isBound = ({ bound }: Connection) => bound !== null;
     return this.#record.until(() => [...this.#connections].filter(isBound).length >= binds);
   }
 
+  /** Resolves when so many PDUs of that kind have come since the start; with the last of them. */
   async pduArrived(commandId: number, nth = 1): Promise<PduSeen> {
     await this.#record.until(() => this.pduCount(commandId) >= nth);
     return this.#record.lastPdu(commandId) as PduSeen;
   }
 
+  /** How many of that kind have come since the start. */
   pduCount(commandId: number): number {
     return this.#record.pduCount(commandId);
   }
 
+  /** The status of each answer to a receipt or other deliver_sm, in order. */
   deliveryAnswers(): { sequence: number; status: number }[] {
     return this.#record.deliveryAnswers;
   }
 
+  /** Sends octets as they are on the connection that bound last. */
   sendRaw(octets: Buffer): void {
     this.#last().send(octets);
   }
@@ -174,6 +149,7 @@ class ScriptedSmsc implements Smsc {
     return this.#connectionCount;
   }
 
+  /** The connections stay open and nothing is read from them. */
   pauseReading(): void {
     for (const connection of this.#connections) connection.pauseReading();
   }
@@ -218,7 +194,7 @@ class ScriptedSmsc implements Smsc {
       onBind: (from, bind, commandId, sequence) => this.#onBind(from, bind, commandId, sequence),
       onSubmit: (from, message, sequence) => this.#onSubmit(from, message, sequence),
       onResponse: (from, pdu) => this.#onResponse(from, pdu),
-      onPdu: (_from, pdu) => this.#record.pdu(pdu),
+      onPdu: (pdu) => this.#record.pdu(pdu),
       onClose: (from) => this.#onClose(from),
     });
     this.#connections.add(connection);
@@ -237,7 +213,6 @@ class ScriptedSmsc implements Smsc {
     connection.send(encodeId(head, reply === status.ok ? "Posthorn" : ""));
     if (reply !== status.ok) return connection.end();
     connection.bound = {
-      systemId: bind.systemId,
       canSubmit: commandId !== command.bindReceiver,
       canReceive: commandId !== command.bindTransmitter,
     };

@@ -1,4 +1,4 @@
-import { simulatorCarrier, smppCarrier, type SmppCarrier } from "#carriers";
+import { type ReceiptSink, simulatorCarrier, smppCarrier } from "#carriers";
 import type { Clock, Log, SecretBox } from "#platform";
 import type { Binds } from "./bind-leases.ts";
 import type { CarrierRow } from "./carriers-table.ts";
@@ -8,7 +8,7 @@ type Deps = {
   clock: Clock;
   log: Log;
   secrets: SecretBox;
-  receipts: Parameters<typeof simulatorCarrier>[0]["receipts"];
+  receipts: ReceiptSink;
 };
 
 /** A carrier as its row describes it; throws where its settings are wrong. */
@@ -23,7 +23,7 @@ export function buildCarrier(row: CarrierRow, { clock, log, secrets, receipts }:
   const opened = openCarrier(row, secrets);
   if (opened.outcome === "wrong") throw new Error(opened.sentence);
   const { settings, password } = opened;
-  const carrier: SmppCarrier = smppCarrier({
+  const carrier = smppCarrier({
     carrierId,
     name,
     settings,

@@ -51,7 +51,7 @@ type Deps = {
 
 /** One carrier at work on this node: takes what is due for it, as much as it has room for. */
 export function runCarrier(deps: Deps): CarrierRun {
-  const { db, carrier, recorder, routing, nodeId, clock, log } = deps;
+  const { db, carrier, recorder, nodeId, clock, log } = deps;
   const inFlight = new Set<DueSend>();
   const reserved = new Map<MessageRow, number>();
   const stopping = new AbortController();
@@ -67,13 +67,7 @@ export function runCarrier(deps: Deps): CarrierRun {
     return takesNothing ? 0 : carrier.room() - reserved.size;
   };
   const handOverDeps = {
-    carrier,
-    recorder,
-    routing,
-    isPaused: deps.isPaused,
-    clock,
-    log,
-    tracer: deps.tracer,
+    ...deps,
     throttling: throttleWatch(clock),
     isLeaseFresh: ({ leasedAtMs }: DueSend) => clock.leaseMs() - leasedAtMs < FRESH_MS,
     onBack() {

@@ -121,6 +121,7 @@ export async function changeCarrier(db: Database, change: CarrierChange): Promis
          and (${version}::integer is null or version = ${version})
          for update`);
     if (!old) return false;
+    if (paused === old.paused && settings === null && password === undefined) return true;
     await tx.query(sql`
       update carriers
          set paused = coalesce(${paused}, paused),

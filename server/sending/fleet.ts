@@ -81,16 +81,7 @@ export function carrierFleet(deps: Deps) {
     const carrier = (members.get(carrierId) ?? leaving.get(carrierId))?.run.carrier;
     return carrier?.receiptRules ?? { windowMs: 7 * DAY_MS, per: "segment" };
   };
-  const record = recorder({
-    listener: deps.listener,
-    tracer: deps.tracer,
-    db: deps.recordDb,
-    clock,
-    log,
-    metrics: deps.metrics,
-    nodeId,
-    rules,
-  });
+  const record = recorder({ ...deps, db: deps.recordDb, nodeId, rules });
   const receipts = receiptSink(record, clock);
   const unmatched = deps.metrics.counter(
     "receipts_unmatched_total",
@@ -99,7 +90,8 @@ export function carrierFleet(deps: Deps) {
   // What is read anew is not kept: `refresh` must see that the carriers have changed too.
   const currentRouting = async (isAnew = false) =>
     isAnew ? loadRouting(db) : (routing ??= await loadRouting(db));
-  const sending = { recorder: record, routing: currentRouting };
+  const isPaused = (carrierId: string) => members.get(carrierId)?.row.paused ?? false;
+  const sending = { ...deps, nodeId, recorder: record, routing: currentRouting, isPaused };
 
   async function refresh(): Promise<number> {
     const isChanged = (await routingVersion(db)) !== routing?.version || hasLeft;
@@ -155,23 +147,8 @@ export function carrierFleet(deps: Deps) {
   function join(row: CarrierRow): void {
     if (isStopping) return;
     try {
-      const { carrier, binds } = buildCarrier(row, {
-        clock,
-        log,
-        secrets: deps.secrets,
-        receipts,
-      });
-      const run = runCarrier({
-        db,
-        carrier,
-        recorder: record,
-        routing: currentRouting,
-        isPaused,
-        nodeId,
-        clock,
-        log,
-        tracer: deps.tracer,
-      });
+      const { carrier, binds } = buildCarrier(row, { ...deps, receipts });
+      const run = runCarrier({ ...sending, carrier });
       run.setPaused(row.paused);
       const recall = async () => {
         if ("recall" in carrier)
@@ -194,7 +171,6 @@ export function carrierFleet(deps: Deps) {
     return 0;
   }
 
-  const isPaused = (carrierId: string) => members.get(carrierId)?.row.paused ?? false;
   const isUp = (carrierId: string) => {
     const state = members.get(carrierId)?.run.carrier.state();
     return state?.takesMessages === true && !isPaused(carrierId);
@@ -247,7 +223,7 @@ export function carrierFleet(deps: Deps) {
     {
       name: "end what is past its validity",
       idleMs: REFRESH_MS,
-      pass: () => endOverdue({ db, clock, log, nodeId, ...sending }),
+      pass: () => endOverdue(sending),
     },
     { name: "apply parked receipts", idleMs: REFRESH_MS, pass: () => record.sweepParked() },
     { name: "report carriers", idleMs: REPORT_MS, pass: report },
@@ -287,6 +263,6 @@ export function carrierFleet(deps: Deps) {
 
 function isOutdated(row: CarrierRow, wanted: CarrierRow | undefined): boolean {
   if (!wanted) return true;
-  const same = (a: CarrierRow) => JSON.stringify([a.settings, a.password?.toString("hex")]);
-  return same(row) !== same(wanted);
+  const told = (of: CarrierRow) => JSON.stringify([of.settings, of.password?.toString("hex")]);
+  return told(row) !== told(wanted);
 }

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Carrier, OutgoingSegment, SubmitOutcome } from "#carriers";
-import { findMessagesOf, loadRouting, renewLeases } from "#messages";
+import { loadRouting, renewLeases } from "#messages";
 import { newId, silentLog, sql, systemClock } from "#platform";
 import { startApi } from "../../test/support/api.ts";
+import { heldMessage, readMessage } from "../../test/support/messages.ts";
 import { recorderOf } from "../../test/support/recorder.ts";
 import { eventually } from "../../test/support/eventually.ts";
 import { type DueSend, readSegments } from "./due-send.ts";
-import { handOver, type HandOverDeps } from "./hand-over.ts";
+import { handOver, type HandOverDeps, type Taker } from "./hand-over.ts";
 import type { Submission } from "./record.ts";
 
 const TWO_SEGMENTS = "a".repeat(200);
@@ -471,38 +472,26 @@ function accepted(id: string): SubmitOutcome {
   return { kind: "accepted", carrierMessageId: id, matchId: id };
 }
 
-/** One message of two segments in the hands of this node, under the epoch 1. */
 function busy(carrierCode: string): SubmitOutcome {
   return { kind: "refused", temporary: true, throttled: false, code: "EXPIRED", carrierCode };
 }
 
+/** One message of two segments in the hands of this node, under the epoch 1. */
 async function startWorld({ inDoubt = "resend" }: { inDoubt?: Carrier["inDoubt"] } = {}) {
   const api = await startApi();
   const { db } = api;
   const nodeId = newId(systemClock.now().getTime());
-  const answer = await api.send({ recipient: "4915112345678", text: TWO_SEGMENTS });
-  const { messageId } = answer.json() as { messageId: string };
-  await db.query(sql`
-    update send_queue
-       set leased_by = ${nodeId}, lease_epoch = 1, attempt = 1, due_at = clock_timestamp() + interval '30 s'`);
-  const find = async () =>
-    (await findMessagesOf(db, [{ account_id: api.accountId, message_id: messageId }])).get(
-      messageId,
-    ) ?? assert.fail("the message is not there");
+  const held = await heldMessage(api, nodeId, { text: TWO_SEGMENTS });
+  const { message_id: messageId, carrier_id } = held;
+  const find = () => readMessage(api, messageId);
   const recording = recorderOf(db, nodeId);
   const answeredLate = new Set<string>();
-  const carrierId = (await find()).carrier_id ?? "";
-  const carrier: Omit<Carrier, "submit"> = {
+  const carrierId = carrier_id ?? "";
+  const carrier: Omit<Taker, "submit"> = {
     carrierId,
     name: "scripted",
     inDoubt,
     wholeMessages: false,
-    start() {},
-    stop: async () => {},
-    room: () => 10,
-    onRoom() {},
-    state: () => assert.fail("nobody asks for it"),
-    receiptRules: { per: "segment", windowMs: 60_000, parkedMs: 60_000 },
   };
 
   return {

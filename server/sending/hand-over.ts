@@ -5,7 +5,7 @@ import type { Clock, Log, Tracer } from "#platform";
 import type { DueSend } from "./due-send.ts";
 import { afterDoubt, EXPIRED, nextStep } from "./next-step.ts";
 import { submitSpan } from "./sending-spans.ts";
-import type { Submission } from "./record.ts";
+import { segmentKey, type Submission } from "./record.ts";
 import type { Recorder } from "./recorder.ts";
 import type { ThrottleWatch } from "./throttled.ts";
 
@@ -105,7 +105,7 @@ async function handOverSegment(
   });
   let isHeldBack = false;
   const answer = await carrier.submit(segment, signal, () => {
-    const isAnswered = deps.answeredLate.has(lateKey(message, part.segment));
+    const isAnswered = deps.answeredLate.has(segmentKey({ message, segment: part.segment }));
     isHeldBack = isAnswered || isExpired(deps, due) || !deps.isLeaseFresh(due);
     return !isHeldBack;
   });
@@ -196,8 +196,8 @@ function followLateAnswer(
   submission: Submission,
   late: Promise<[SubmitOutcome, unknown]>,
 ): void {
-  const { message, segment } = submission;
-  const key = lateKey(message, segment);
+  const { message } = submission;
+  const key = segmentKey(submission);
   late
     .then(async ([answer]) => {
       if (answer.kind !== "accepted" && answer.kind !== "refused") return;
@@ -210,10 +210,6 @@ function followLateAnswer(
       answeredLate.delete(key);
       log.error({ error, messageId: message.message_id }, "a late answer was lost");
     });
-}
-
-function lateKey({ message_id: messageId }: MessageRow, segment: number): string {
-  return `${messageId} ${segment}`;
 }
 
 function isExpired({ clock }: HandOverDeps, { message }: DueSend): boolean {

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { MINUTE_MS } from "#platform";
 import { manualClock } from "../../test/support/manual-clock.ts";
 import { lastHour } from "./last-hour.ts";
-
-const MINUTE_MS = 60_000;
 
 test("what happened more than an hour ago is forgotten, each carrier for itself, and who counts for less says since when", () => {
   const clock = manualClock();

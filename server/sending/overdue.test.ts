@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { expireMessages, findMessagesOf, loadRouting } from "#messages";
+import { expireMessages, loadRouting } from "#messages";
 import { newId, silentLog, sql, systemClock } from "#platform";
 import { startApi } from "../../test/support/api.ts";
+import { queuedMessage, readMessage } from "../../test/support/messages.ts";
 import { recorderOf } from "../../test/support/recorder.ts";
 import { endOverdue } from "./overdue.ts";
 
@@ -63,8 +64,7 @@ async function startWorld() {
   const api = await startApi();
   const { db } = api;
   const [nodeId, lostId] = [newId(systemClock.now().getTime()), newId(systemClock.now().getTime())];
-  const answer = await api.send({ recipient: "4915112345678", text: "Hello" });
-  const { messageId } = answer.json() as { messageId: string };
+  const { message_id: messageId } = await queuedMessage(api);
   const record = recorderOf(db, nodeId);
 
   return {
@@ -96,16 +96,14 @@ async function startWorld() {
         routing: () => loadRouting(db),
       }),
     async ending() {
-      const [message] = (
-        await findMessagesOf(db, [{ account_id: api.accountId, message_id: messageId }])
-      ).values();
+      const { status, error_code: error } = await readMessage(api, messageId);
       const doubts = await db.query(sql`select from submissions where in_doubt_at is not null`);
       const ledger = await db.query<{ kind: string }>(sql`
         select kind from ledger where message_id = ${messageId} order by seq`);
       const queued = await db.query(sql`select from send_queue`);
       return {
-        status: message?.status,
-        error: message?.error_code,
+        status,
+        error,
         doubts: doubts.length,
         ledger: ledger.map(({ kind }) => kind),
         queued: queued.length,

@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { newId, sql, systemClock } from "#platform";
+import { HOUR_MS, newId, sql, systemClock } from "#platform";
 import { testDatabase } from "../../test/support/postgres.ts";
 import { giveUpParked } from "./parked-receipts.ts";
-
-const HOUR_MS = 3_600_000;
 
 test("a receipt that matches nothing is kept as long as its carrier says, and 7 days where that is gone", async () => {
   await using db = await testDatabase();

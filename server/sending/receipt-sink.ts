@@ -5,7 +5,7 @@ import type { Recorder } from "./recorder.ts";
 
 /** Stores receipts, and names those that could not be: they alone are answered with an error. */
 export function receiptSink(recorder: Recorder, clock: Clock): ReceiptSink {
-  return async (arrived) => {
+  const store: ReceiptSink = async (arrived) => {
     const at = clock.now();
     const results = await Promise.allSettled(
       arrived.map((receipt) => recorder.receipt({ receipt, at })),
@@ -15,4 +15,5 @@ export function receiptSink(recorder: Recorder, clock: Clock): ReceiptSink {
     if (failed[0] && !isAnyStored) throw failed[0].reason;
     return arrived.filter((_receipt, n) => results[n]?.status === "rejected");
   };
+  return Object.assign(store, { storedAtMs: recorder.storedAtMs });
 }

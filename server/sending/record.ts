@@ -127,7 +127,8 @@ async function withEarlierAnswers(tx: Transaction, told: Submission[]): Promise<
   });
 }
 
-function segmentKey({ message, segment }: Submission): string {
+/** Tells a segment from all others. */
+export function segmentKey({ message, segment }: Pick<Submission, "message" | "segment">): string {
   return `${message.message_id} ${segment}`;
 }
 

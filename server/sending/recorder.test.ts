@@ -4,17 +4,18 @@ import { lockAccounts } from "#accounts";
 import type { Receipt } from "#carriers";
 import { findMessagesOf, type MessageRow } from "#messages";
 import { type Database, DatabaseUnavailable, newId, silentLog, sql, systemClock } from "#platform";
-import { startApi } from "../../test/support/api.ts";
-import type { TestDatabase } from "../../test/support/postgres.ts";
+import { startApi, type TestApi } from "../../test/support/api.ts";
 import { somebodyWaits } from "../../test/support/locks.ts";
+import { heldMessage, leaseAll, readMessage } from "../../test/support/messages.ts";
 import { absentDatabase, recorderOf } from "../../test/support/recorder.ts";
 import { findUnreported, RECALL_AFTER_MS } from "./recall-receipts.ts";
+import { receiptSink } from "./receipt-sink.ts";
 
 test("an answer with a receipt that rejects locks the account before the queue, as a cancellation does", async () => {
   await using api = await startApi();
   const { db } = api;
   const nodeId = newId(systemClock.now().getTime());
-  const message = await leased(api, nodeId);
+  const message = await heldMessage(api, nodeId);
   const [carrierId, at] = [message.carrier_id ?? "", systemClock.now()];
   const record = recorderOf(db, nodeId);
   await record.receipt({ receipt: rejection(carrierId), at });
@@ -39,11 +40,23 @@ test("an answer with a receipt that rejects locks the account before the queue, 
   });
   await stored.storing;
 
-  const [ended] = (await findMessagesOf(db, [message])).values();
-  assert.equal(ended?.status, "FAILED");
+  const ended = await readMessage(api, message.message_id);
+  assert.equal(ended.status, "FAILED");
   const kinds = await db.query(sql`
     select kind from ledger where message_id = ${message.message_id} order by seq`);
   assert.deepEqual(kinds, [{ kind: "charge" }, { kind: "refund" }]);
+});
+
+test("the sink of receipts tells when anything was last stored, so that slow is not taken for stuck", async () => {
+  await using api = await startApi();
+  const { record, submission } = await held(api);
+  const { storedAtMs } = receiptSink(record, systemClock);
+  assert.equal(storedAtMs?.(), Number.NEGATIVE_INFINITY);
+  const beganAtMs = systemClock.monotonicMs();
+
+  await record.submission({ ...submission, answer: accepted("x"), step: null });
+
+  assert.ok((storedAtMs?.() ?? 0) >= beganAtMs);
 });
 
 test("a receipt that came while its message was still QUEUED decides once it is SENT", async () => {
@@ -59,9 +72,9 @@ test("a receipt that came while its message was still QUEUED decides once it is 
     const taken = { ...submission, turn: 0, answer: { kind: "none" } } as const;
     await record.submission({ ...taken, step: { next: "sent" } });
 
-    const [ended] = (await findMessagesOf(api.db, [message])).values();
+    const ended = await readMessage(api, message.message_id);
     assert.deepEqual(
-      [ended?.status, ended?.error_code, ended?.error_carrier_code],
+      [ended.status, ended.error_code, ended.error_carrier_code],
       effect === "delivered" ? ["DELIVERED", null, null] : ["FAILED", "BLOCKED", "007"],
     );
   }
@@ -122,8 +135,8 @@ test("a resend that fails ends nothing where the late answer to the first has co
     if (isOneBatch) await Promise.all([resent(), late()]);
     else for (const tell of [late, resent]) await tell();
 
-    const [after] = (await findMessagesOf(api.db, [message])).values();
-    assert.equal(after?.status, "QUEUED");
+    const after = await readMessage(api, message.message_id);
+    assert.equal(after.status, "QUEUED");
     const queued = await api.db.query(sql`select leased_by from send_queue`);
     assert.deepEqual(queued, [{ leased_by: null }]);
     const rows = await api.db.query(sql`
@@ -135,7 +148,7 @@ test("a resend that fails ends nothing where the late answer to the first has co
 test("a message remembers the carrier that took it, also where that is not the first of its route", async () => {
   await using api = await startApi();
   const nodeId = newId(systemClock.now().getTime());
-  const message = await leased(api, nodeId);
+  const message = await heldMessage(api, nodeId);
   const carrierId = newId(systemClock.now().getTime());
   const answer = accepted("x");
   const taken = { epoch: 1, carrierId, segment: 1, turn: 1, at: systemClock.now() };
@@ -146,8 +159,8 @@ test("a message remembers the carrier that took it, also where that is not the f
     step: { next: "sent" },
   });
 
-  const [sent] = (await findMessagesOf(api.db, [message])).values();
-  assert.equal(sent?.carrier_id, carrierId);
+  const sent = await readMessage(api, message.message_id);
+  assert.equal(sent.carrier_id, carrierId);
 });
 
 test("refusals by the carrier's code, and receipts that come after the end, are counted for their carrier", async () => {
@@ -185,8 +198,8 @@ test("of a segment handed over twice, a failure told twice counts once", async (
     const receipt = { ...rejection(carrierId), carrierMessageIds: ["y"] };
     await record.receipt({ receipt: { ...receipt, effect: "delivered" }, at });
 
-    const [ended] = (await findMessagesOf(api.db, [message])).values();
-    assert.equal(ended?.status, "DELIVERED");
+    const ended = await readMessage(api, message.message_id);
+    assert.equal(ended.status, "DELIVERED");
   }
 });
 
@@ -205,8 +218,8 @@ test("of a segment handed over twice, a failure told to two nodes at once counts
   });
   await storing;
 
-  const [told] = (await findMessagesOf(api.db, [message])).values();
-  assert.equal(told?.status, "SENT");
+  const told = await readMessage(api, message.message_id);
+  assert.equal(told.status, "SENT");
 });
 
 test("where many submissions have one id, the receipt is of the one to its recipient, in whatever form it is told", async () => {
@@ -243,7 +256,7 @@ test("a receipt to the oldest of many that have its id is found though it came w
 test("where several submissions have one id, a receipt that names nobody is of the newest that waits", async () => {
   await using api = await startApi();
   const sender = "4930123456";
-  const { statuses, record, receipt, at } = await sharingOneId(api, 4, sender);
+  const { statuses, record, receipt, at } = await sharingOneId(api, 4, { sender });
 
   for (const recipient of [null, "49151xxxx312", sender])
     await record.receipt({ receipt: { ...receipt, recipient }, at });
@@ -273,10 +286,10 @@ test("a receipt to somebody else than those who have its id waits for its own su
   assert.equal(await record.sweepParked(), 0);
   const parked = () => api.db.query(sql`select parked_id from parked_receipts`);
   const before = await parked();
-  const other = await leased(api, nodeId, "33612345678");
+  const other = await heldMessage(api, nodeId, { recipient: "33612345678" });
   await record.submission({ ...submission, message: other, at: new Date(at.getTime() + 10) });
   assert.deepEqual([before.length, await parked()], [1, before], "it is left where it is");
-  const message = await leased(api, nodeId, recipient);
+  const message = await heldMessage(api, nodeId, { recipient });
   await record.submission({ ...submission, message, at: new Date(at.getTime() + 20) });
 
   assert.deepEqual(await statuses(other, message), ["SENT", "SENT", "SENT", "DELIVERED"]);
@@ -287,7 +300,7 @@ test("of two submissions that a receipt's id may mean, it is of the one to its r
   const { nodeId, message: first, carrierId, at, record, submission } = await held(api);
   const step = { next: "sent" } as const;
   await record.submission({ ...submission, answer: accepted("10"), step });
-  const second = await leased(api, nodeId, "4915187654321");
+  const second = await heldMessage(api, nodeId, { recipient: "4915187654321" });
   await record.submission({ ...submission, message: second, answer: accepted("16"), step });
   const receipt = { ...rejection(carrierId), effect: "delivered" } as const;
   const carrierMessageIds = ["10", "16"];
@@ -315,8 +328,8 @@ test("a message that was accepted 37 days before it was sent finds its receipt",
 
   await record.receipt({ receipt: { ...rejection(carrierId), effect: "delivered" }, at: later });
 
-  const [ended] = (await findMessagesOf(api.db, [message])).values();
-  assert.equal(ended?.status, "DELIVERED");
+  const ended = await readMessage(api, message.message_id);
+  assert.equal(ended.status, "DELIVERED");
 });
 
 test("a parked receipt whose id was used before its carrier's window is left alone", async () => {
@@ -378,14 +391,14 @@ test("a receipt is stored though two nodes waited for each other", async () => {
   const receipt = { ...rejection(carrierId), effect: "delivered" } as const;
   await recorderOf(contended, nodeId).receipt({ receipt, at });
 
-  const [ended] = (await findMessagesOf(api.db, [message])).values();
-  assert.equal(ended?.status, "DELIVERED");
+  const ended = await readMessage(api, message.message_id);
+  assert.equal(ended.status, "DELIVERED");
 });
 
 test("once stopped, an answer that cannot be stored holds up nobody", async () => {
   await using api = await startApi();
   const nodeId = newId(systemClock.now().getTime());
-  const message = await leased(api, nodeId);
+  const message = await heldMessage(api, nodeId);
   const nowhere = absentDatabase();
   const waits = Promise.withResolvers<void>();
   const log = { ...silentLog, warn: () => waits.resolve() };
@@ -410,7 +423,7 @@ test("once stopped, an answer that cannot be stored holds up nobody", async () =
 test("an answer that waits for the database is told once, and keeps more from leaving", async () => {
   await using api = await startApi();
   const nodeId = newId(systemClock.now().getTime());
-  const message = await leased(api, nodeId);
+  const message = await heldMessage(api, nodeId);
   const nowhere = absentDatabase();
   let nowMs = 0;
   const warnings: string[] = [];
@@ -475,9 +488,9 @@ const DOUBT = { kind: "in_doubt", why: "timeout" } as const;
 const accepted = (id: string) => ({ kind: "accepted", carrierMessageId: id, matchId: id }) as const;
 
 /** A message in the hands of a node, what writes down its answers, and the first of them without its answer. */
-async function held(api: Awaited<ReturnType<typeof startApi>>) {
+async function held(api: TestApi) {
   const nodeId = newId(systemClock.now().getTime());
-  const message = await leased(api, nodeId);
+  const message = await heldMessage(api, nodeId);
   const [carrierId, at] = [message.carrier_id ?? "", systemClock.now()];
   return {
     nodeId,
@@ -491,7 +504,7 @@ async function held(api: Awaited<ReturnType<typeof startApi>>) {
 }
 
 /** A message whose only segment a carrier has taken twice: first as x, after a doubt as y. */
-async function sentTwice(api: Awaited<ReturnType<typeof startApi>>) {
+async function sentTwice(api: TestApi) {
   const { nodeId, submission, again, ...rest } = await held(api);
   const { record } = rest;
   await record.submission({ ...submission, answer: DOUBT, step: again });
@@ -503,16 +516,12 @@ async function sentTwice(api: Awaited<ReturnType<typeof startApi>>) {
 }
 
 /** Messages that a carrier has all taken as x, each to a recipient of its own, the first the oldest. */
-async function sharingOneId(
-  api: Awaited<ReturnType<typeof startApi>>,
-  count: number,
-  sender?: string,
-) {
+async function sharingOneId(api: TestApi, count: number, fields: object = {}) {
   const { nodeId, message: first, carrierId, at, record, submission: held1 } = await held(api);
   const submission = { ...held1, answer: accepted("x"), step: { next: "sent" } as const };
   const messages = [first];
   for (let n = 1; n < count; n += 1)
-    messages.push(await leased(api, nodeId, `49151876543${10 + n}`, sender));
+    messages.push(await heldMessage(api, nodeId, { recipient: `49151876543${10 + n}`, ...fields }));
   for (const [n, message] of messages.entries())
     await record.submission({ ...submission, message, at: new Date(at.getTime() + n) });
   return {
@@ -528,28 +537,6 @@ async function sharingOneId(
       return asked.map(({ message_id }) => after.get(message_id)?.status);
     },
   };
-}
-
-/** A message in the hands of this node. */
-async function leased(
-  api: Awaited<ReturnType<typeof startApi>>,
-  nodeId: string,
-  recipient = "4915112345678",
-  sender?: string,
-): Promise<MessageRow> {
-  const answer = await api.send({ recipient, text: "Hello", ...(sender && { sender }) });
-  const { messageId } = answer.json() as { messageId: string };
-  await leaseAll(api.db, nodeId);
-  const found = await findMessagesOf(api.db, [
-    { account_id: api.accountId, message_id: messageId },
-  ]);
-  return found.get(messageId) ?? assert.fail("the message is not there");
-}
-
-async function leaseAll(db: TestDatabase, nodeId: string): Promise<void> {
-  await db.query(sql`
-    update send_queue
-       set leased_by = ${nodeId}, lease_epoch = 1, attempt = 1, due_at = clock_timestamp() + interval '30 s'`);
 }
 
 function rejection(carrierId: string): Receipt {

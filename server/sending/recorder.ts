@@ -38,6 +38,8 @@ export type Recorder = {
   isBehind(): boolean;
   /** Rejects when it cannot be stored now: the carrier repeats it. */
   receipt(receipt: ArrivedReceipt): Promise<void>;
+  /** When a batch was last stored, by the monotonic clock. */
+  storedAtMs(): number;
   /** Applies receipts that were parked and match by now; answers how many. */
   sweepParked(): Promise<number>;
   lastHour(carrierId: string): CarrierHour;
@@ -79,13 +81,18 @@ const SWEPT_RARELY_MS = 3_600_000;
 export function recorder(deps: Deps): Recorder {
   const { db, clock, log, metrics } = deps;
   const counted = { ...deps, counts: recordMetrics(metrics), hour: lastHour(clock) };
+  let storedAtMs = Number.NEGATIVE_INFINITY;
   const record = batcher<Item, Stored | "later">({
     run(items) {
       metrics.batchSize.labels("record").observe(items.length);
       const words = `a batch of ${items.length} answers and receipts failed; each is tried alone`;
       return orEach(
         items,
-        (batch) => recordOrAgain(counted, batch),
+        async (batch) => {
+          const stored = await recordOrAgain(counted, batch);
+          storedAtMs = clock.monotonicMs();
+          return stored;
+        },
         (error) => log.error({ error }, words),
       );
     },
@@ -136,6 +143,7 @@ export function recorder(deps: Deps): Recorder {
       if ((await record({ receipt })) === "later")
         throw new Error("More receipts arrive than can be stored.");
     },
+    storedAtMs: () => storedAtMs,
     sweepParked() {
       const nowMs = clock.monotonicMs();
       const isRare = nowMs - sweptRarelyAtMs >= SWEPT_MS;

@@ -5,6 +5,7 @@ import { loadRouting } from "#messages";
 import { secretBox, sql, systemClock } from "#platform";
 import { startApi } from "../../test/support/api.ts";
 import { manualClock } from "../../test/support/manual-clock.ts";
+import { queuedMessage } from "../../test/support/messages.ts";
 import { carriersUpElsewhere } from "./carrier-states.ts";
 import { addCarrier, listCarriers } from "./carriers-table.ts";
 import { rerouting } from "./reroute.ts";
@@ -137,10 +138,7 @@ async function startWorld() {
     pass,
     /** Runs when a pass has looked at what waits, and has not moved it yet. */
     meanwhile: async () => {},
-    async queue(): Promise<string> {
-      const answer = await api.send({ recipient: "4915112345678", text: "Hello" });
-      return (answer.json() as { messageId: string }).messageId;
-    },
+    queue: async () => (await queuedMessage(api)).message_id,
     /** As if all had waited for a minute. */
     age: () => db.query(sql`update send_queue set due_at = due_at - interval '1 minute'`),
     /** As if it had been handed over once and given back; in doubt where nothing was answered. */

@@ -1,5 +1,6 @@
 import type { Carrier, OutgoingSegment, Receipt, SubmitOutcome } from "#carriers";
 import type { Tracer } from "#platform";
+import { isBad } from "./judge-receipt.ts";
 
 type Step = Parameters<Tracer["step"]>[1];
 
@@ -47,6 +48,6 @@ export function receiptSpan(
       "posthorn.applied": String(isApplied),
       "posthorn.carrier_code": carrierCode,
     },
-    isFailed: effect === "undelivered" || effect === "rejected",
+    isFailed: isBad(effect),
   };
 }

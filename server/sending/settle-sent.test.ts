@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import fc from "fast-check";
-import { findMessagesOf } from "#messages";
 import { newId, sql, systemClock } from "#platform";
 import { startApi, type TestApi } from "../../test/support/api.ts";
+import { heldMessage, readMessage } from "../../test/support/messages.ts";
 import { recorderOf } from "../../test/support/recorder.ts";
 
 const api = await startApi({ credits: 100_000 });
@@ -75,23 +75,14 @@ test("a segment that was lost before its resend was answered is open again, and 
 });
 
 /** A sender that is handed messages, to be answered and reported on. */
-function nodeOn({ db, send, accountId }: TestApi) {
+function nodeOn(api: TestApi) {
+  const { db } = api;
   const nodeId = newId(systemClock.now().getTime());
   const record = recorderOf(db, nodeId);
 
   async function threeSegments() {
-    const sent = await send({ recipient: "4915112345678", text: "x".repeat(400) });
-    const { messageId } = sent.json<{ messageId: string }>();
-    await db.query(sql`
-      update send_queue
-         set leased_by = ${nodeId}, lease_epoch = 1, attempt = 1, due_at = clock_timestamp() + interval '30 s'
-       where message_id = ${messageId}`);
-    const read = async () => {
-      const found = await findMessagesOf(db, [{ account_id: accountId, message_id: messageId }]);
-      return found.get(messageId) ?? assert.fail("the message is not there");
-    };
-    const message = await read();
-    const { carrier_id, created_at: at } = message;
+    const message = await heldMessage(api, nodeId, { text: "x".repeat(400) });
+    const { message_id: messageId, carrier_id, created_at: at } = message;
     const carrierId = carrier_id ?? "";
     const idOf = (of: Told["of"]) => `${of} of ${messageId}`;
 
@@ -120,7 +111,8 @@ function nodeOn({ db, send, accountId }: TestApi) {
         await Promise.all(storing);
       },
       async end() {
-        const { status, error_code: code, error_carrier_code: toldBy } = await read();
+        const ended = await readMessage(api, messageId);
+        const { status, error_code: code, error_carrier_code: toldBy } = ended;
         const refunds = await db.query<{ amount: number }>(sql`
           select amount from ledger where message_id = ${messageId} and kind = 'refund'`);
         const applied = await db.query(sql`

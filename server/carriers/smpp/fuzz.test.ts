@@ -5,23 +5,17 @@ import fc from "fast-check";
 
 import type { SubmitOutcome } from "#carriers";
 
-import { boundWorld, type SmppWorld } from "../../../test/support/smpp.ts";
+import { boundWorld, receiptSaying, type SmppWorld } from "../../../test/support/smpp.ts";
 import { until } from "../../../test/support/until.ts";
-import { encodeId, encodeShortMessage, unused } from "./codec/body.ts";
+import { encodeId, encodeShortMessage } from "./codec/body.ts";
 import { bare, command } from "./codec/header.ts";
 import { encodeTlvs, tag } from "./codec/tlv.ts";
 
 const receipt = encodeShortMessage(
   { commandId: command.deliverSm, status: 0, sequence: 9 },
-  {
-    serviceType: "",
-    source: { ton: 1, npi: 1, address: "4915112345678" },
-    destination: { ton: 5, npi: 0, address: "Posthorn" },
-    esmClass: 0x04,
-    ...unused,
-    shortMessage: Buffer.from("id:77 sub:001 dlvrd:001 stat:DELIVRD err:000 text:Hello"),
+  receiptSaying("id:77 sub:001 dlvrd:001 stat:DELIVRD err:000 text:Hello", {
     tlvs: encodeTlvs([{ tag: tag.messageState, value: Buffer.of(2) }]),
-  },
+  }),
 );
 
 /** Everything an SMSC may send, and some things it may not. */

@@ -5,9 +5,9 @@ import type { Receipt, ReceiptScript, SubmitOutcome } from "#carriers";
 import { silentLog } from "#platform";
 
 import { manualClock } from "../../../test/support/manual-clock.ts";
-import { boundWorld, smppWorld } from "../../../test/support/smpp.ts";
+import { boundWorld, receiptSaying, smppWorld } from "../../../test/support/smpp.ts";
 import { until } from "../../../test/support/until.ts";
-import { encodeShortMessage, unused } from "./codec/body.ts";
+import { encodeShortMessage } from "./codec/body.ts";
 import { command } from "./codec/header.ts";
 import { encodeTlvs, tag } from "./codec/tlv.ts";
 
@@ -324,15 +324,10 @@ test("of a receipt of 60,000 octets no more than some thousand are held until it
   await using world = await boundWorld();
   const pdu = encodeShortMessage(
     { commandId: command.deliverSm, status: 0, sequence: 4711 },
-    {
-      serviceType: "",
+    receiptSaying("id:7 stat:DELIVRD", {
       source: { ton: 1, npi: 1, address: "4".repeat(30_000) },
-      destination: { ton: 5, npi: 0, address: "Posthorn" },
-      esmClass: 0x04,
-      ...unused,
-      shortMessage: Buffer.from("id:7 stat:DELIVRD"),
       tlvs: encodeTlvs([{ tag: tag.messagePayload, value: Buffer.alloc(30_000, "x") }]),
-    },
+    }),
   );
 
   world.smsc.sendRaw(pdu);

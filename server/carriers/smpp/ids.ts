@@ -12,17 +12,16 @@ export type IdRule = {
 /** The protocol allows 64 octets. One far beyond it is nothing that a table could look for. */
 export const LONGEST_ID = 255;
 
+/** How each side writes the number. Both are compared in decimal: neither padding nor case of hex counts. */
+const bases = {
+  exact: { answer: null, receipt: null },
+  hex_to_decimal: { answer: "hex", receipt: "decimal" },
+  decimal_to_hex: { answer: "decimal", receipt: "hex" },
+} as const;
+
 /** The id of an answer in the form that receipts are compared with. */
 export function matchId(answered: string, rule: IdRule): string {
-  if (answered.length > LONGEST_ID) return "";
-  switch (rule.form) {
-    case "exact":
-      return plain(answered, rule);
-    case "hex_to_decimal":
-      return convert(answered, "hex", rule);
-    case "decimal_to_hex":
-      return convert(answered, "decimal", rule);
-  }
+  return answered.length > LONGEST_ID ? "" : convert(answered, bases[rule.form].answer, rule);
 }
 
 /**
@@ -30,21 +29,15 @@ export function matchId(answered: string, rule: IdRule): string {
  * it stands: so it was kept where the rule compares more loosely since. Under one rule, that finds no more.
  */
 export function matchIds(receipted: string, rule: IdRule): string[] {
-  const exact = matchId(receipted, rule);
-  const byRule = rule.form === "exact" ? exact : decimalOfReceipt(receipted, rule);
-  return [...new Set([exact, byRule, receipted])];
-}
-
-/** Both conversions compare in decimal, so that neither padding nor case of the hex side counts. */
-function decimalOfReceipt(receipted: string, rule: IdRule): string {
-  return convert(receipted, rule.form === "hex_to_decimal" ? "decimal" : "hex", rule);
+  const byRule = convert(receipted, bases[rule.form].receipt, rule);
+  return [...new Set([matchId(receipted, rule), byRule, receipted])];
 }
 
 const HEX = /^[0-9a-f]{1,64}$/i;
 const DECIMAL = /^[0-9]{1,64}$/;
 
 /** With BigInt: ids of 19 digits and more do not fit a number. What is no such id stays as it is. */
-function convert(id: string, from: "hex" | "decimal", rule: IdRule): string {
+function convert(id: string, from: "hex" | "decimal" | null, rule: IdRule): string {
   if (from === "hex" && HEX.test(id)) return BigInt(`0x${id}`).toString();
   if (from === "decimal" && DECIMAL.test(id)) return BigInt(id).toString();
   return plain(id, rule);

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { manualClock } from "../../../test/support/manual-clock.ts";
-import { boundWorld, type SmppWorld } from "../../../test/support/smpp.ts";
+import { boundWorld, receiptSaying, type SmppWorld } from "../../../test/support/smpp.ts";
 import { until } from "../../../test/support/until.ts";
-import { encodeShortMessage, type ShortMessage, unused } from "./codec/body.ts";
+import { encodeShortMessage, type ShortMessage } from "./codec/body.ts";
 import { bare, command, HEADER_OCTETS } from "./codec/header.ts";
 import { encodeTlvs, tag } from "./codec/tlv.ts";
 
@@ -20,20 +20,9 @@ const SEQUENCE = 4711;
 const receiptId = { tag: tag.receiptedMessageId, value: Buffer.from("77\0") };
 const receiptState = { tag: tag.messageState, value: Buffer.of(2) };
 
-function receipt(given: Partial<ShortMessage> = {}, sequence = SEQUENCE): Buffer {
-  return encodeShortMessage(
-    { commandId: command.deliverSm, status: 0, sequence },
-    {
-      serviceType: "",
-      source: { ton: 1, npi: 1, address: "4915112345678" },
-      destination: { ton: 5, npi: 0, address: "Posthorn" },
-      esmClass: 0x04,
-      ...unused,
-      shortMessage: Buffer.from(TEXT),
-      tlvs: NOTHING,
-      ...given,
-    },
-  );
+function receipt(given: Partial<ShortMessage<Buffer>> = {}, sequence = SEQUENCE): Buffer {
+  const head = { commandId: command.deliverSm, status: 0, sequence };
+  return encodeShortMessage(head, receiptSaying(TEXT, given));
 }
 
 function lengthened(pdu: Buffer, ...junk: number[]): Buffer {

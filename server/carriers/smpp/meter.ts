@@ -1,3 +1,5 @@
+import type { Speed } from "#carriers";
+
 const SLOTS = 5;
 const SLOT_MS = 1000;
 
@@ -43,7 +45,7 @@ class Durations {
     this.#current[at] = (this.#current[at] ?? 0) + 1;
   }
 
-  percentiles(nowMs: number): { p50: number; p99: number } | null {
+  percentiles(nowMs: number): Speed["responseMs"] {
     this.#turn(nowMs);
     const counts = this.#current.map((count, at) => count + (this.#previous[at] ?? 0));
     const total = counts.reduce((sum, count) => sum + count, 0);
@@ -93,7 +95,7 @@ export class Meter {
     this.#parent?.receipt(nowMs);
   }
 
-  read(nowMs: number): MeterReading {
+  read(nowMs: number): Speed {
     return {
       submitsPerSecond: this.#submits.perSecond(nowMs),
       receiptsPerSecond: this.#receipts.perSecond(nowMs),
@@ -101,9 +103,3 @@ export class Meter {
     };
   }
 }
-
-export type MeterReading = {
-  submitsPerSecond: number;
-  receiptsPerSecond: number;
-  responseMs: { p50: number; p99: number } | null;
-};

@@ -18,10 +18,7 @@ export function readSmppSettings(given: Record<string, unknown>): ReadSettings {
     try {
       return [key, parse(given[name] ?? fallback)];
     } catch (error) {
-      faults.push({
-        setting: name,
-        message: messageOf(error),
-      });
+      faults.push({ setting: name, message: messageOf(error) });
       return [key, undefined];
     }
   });
@@ -57,9 +54,14 @@ function contradictions(settings: SmppSettings): SettingFault[] {
   if ((tlsCert === null) !== (tlsKey === null)) {
     faults.push({ setting: "tls_cert", message: "and tls_key belong together; one is missing" });
   } else if (tlsCert !== null && tlsKey !== null) {
-    faults.push(...unreadable("tls_cert", { cert: tlsCert, key: tlsKey }));
+    const message = "and tls_key are not a certificate and its key";
+    if (throws(() => createSecureContext({ cert: tlsCert, key: tlsKey })))
+      faults.push({ setting: "tls_cert", message });
   }
-  if (tlsCa !== null) faults.push(...unreadable("tls_ca", { ca: tlsCa }));
+  // Node passes over an authority that it cannot read, and then trusts nobody.
+  const authorities = tlsCa === null ? [] : certificates(tlsCa);
+  if (authorities.some((each) => throws(() => new X509Certificate(each))))
+    faults.push({ setting: "tls_ca", message: "is not a certificate" });
   if (settings.destTonNpi === null) {
     faults.push({
       setting: "dest_ton_npi",
@@ -69,22 +71,12 @@ function contradictions(settings: SmppSettings): SettingFault[] {
   return faults;
 }
 
-function unreadable(
-  setting: string,
-  pem: { ca: string } | { cert: string; key: string },
-): SettingFault[] {
+function throws(read: () => unknown): boolean {
   try {
-    if ("ca" in pem) {
-      // Node passes over an authority that it cannot read, and then trusts nobody.
-      certificates(pem.ca).forEach((certificate) => new X509Certificate(certificate));
-    } else {
-      createSecureContext(pem);
-    }
-    return [];
+    read();
+    return false;
   } catch {
-    const what =
-      "ca" in pem ? "is not a certificate" : "and tls_key are not a certificate and its key";
-    return [{ setting, message: what }];
+    return true;
   }
 }
 

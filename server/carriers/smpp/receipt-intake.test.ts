@@ -153,6 +153,33 @@ test("a sink that hangs holds no receipt longer than that, and a late commit ans
   assert.equal(answers.length, 4);
 });
 
+test("while a sink stores, however slowly, only what waits for 15 s is asked for again, and none that is stored", async () => {
+  const stored: Receipt[] = [];
+  let storedAtMs = 0;
+  const sink: ReceiptSink = async (batch) => {
+    for (const _others of [1, 2]) {
+      await clock.sleep(3000);
+      storedAtMs = clock.monotonicMs();
+    }
+    stored.push(...batch);
+  };
+  const { answers, clock, intake, take } = intakeWith(
+    Object.assign(sink, { storedAtMs: () => storedAtMs }),
+  );
+
+  take(4500);
+  await new Promise(setImmediate);
+  take(2000);
+  while (intake.held > 0) {
+    clock.advance(250);
+    await new Promise(setImmediate);
+    assert.ok(clock.monotonicMs() > 14_000 || answers.every((code) => code === 0));
+  }
+
+  assert.equal(stored.length, 6000, "three batches in 18 s");
+  assert.deepEqual(Map.groupBy(answers, Number).get(TEMPORARY)?.length, 500);
+});
+
 test("with 5,000 held the carrier is not read from, and with half of them stored it is again", async () => {
   const { intake, pauses, take } = intakeWith(() => Promise.resolve());
 

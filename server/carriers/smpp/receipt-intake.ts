@@ -1,5 +1,5 @@
 import type { Receipt, ReceiptSink } from "#carriers";
-import type { Clock, Log } from "#platform";
+import { type Clock, type Log, severityOf } from "#platform";
 
 import { status } from "./codec/status.ts";
 
@@ -24,8 +24,11 @@ const BATCH = 2000;
 /** Held in memory, not stored: above this the carriers are not read from, below half they are again. */
 const FULL = 5000;
 
-/** How long a receipt may wait for the database before the carrier is asked to repeat it. */
+/** How long a receipt may wait for a database that stores nothing before the carrier is asked to repeat it. */
 const HOLD_MS = 5000;
+
+/** The same where the database is only slow: carriers wait for an answer no longer than half a minute. */
+const LONGEST_MS = 15_000;
 
 /** Between two tries to store what could not be stored. */
 const RETRY_MS = 250;
@@ -100,7 +103,7 @@ export class ReceiptIntake {
       return true;
     } catch (error) {
       if (!this.#isFailing) {
-        log.warn(
+        log[severityOf(error) === "debug" ? "debug" : "warn"](
           { error, carrier, receipts: batch.length },
           `receipts of ${carrier} wait to be stored`,
         );
@@ -118,14 +121,23 @@ export class ReceiptIntake {
     held.respond(code);
   }
 
-  /** Asks the carrier to repeat what was held too long, also while the sink hangs. */
+  /**
+   * Asks the carrier to repeat what was held too long, also while the sink hangs. Not what is about to
+   * be stored, however slowly: it would be stored again and make a slow database slower.
+   */
   #watch(inMs: number): void {
     this.#cancelWatch = this.#deps.clock.timer(inMs, () => {
       this.#cancelWatch = null;
-      const tooOldMs = this.#deps.clock.monotonicMs() - HOLD_MS;
-      for (const held of [...this.#storing, ...this.#waiting]) {
-        if (held.receivedAtMs <= tooOldMs) this.#answer(held, status.temporaryAppError);
-      }
+      const { clock, sink } = this.#deps;
+      const nowMs = clock.monotonicMs();
+      const storedAtMs = sink.storedAtMs?.() ?? Number.NEGATIVE_INFINITY;
+      const isStuck = nowMs - storedAtMs >= HOLD_MS;
+      const repeat = (held: Held[], afterMs: number) => {
+        for (const each of held)
+          if (nowMs - each.receivedAtMs >= afterMs) this.#answer(each, status.temporaryAppError);
+      };
+      if (isStuck) repeat(this.#storing, HOLD_MS);
+      repeat(this.#waiting, isStuck ? HOLD_MS : LONGEST_MS);
       this.#waiting = this.#waiting.filter(({ isAnswered }) => !isAnswered);
       this.#release();
       if (!this.#areAnswered()) this.#watch(RETRY_MS);

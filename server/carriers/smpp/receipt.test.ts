@@ -3,11 +3,11 @@ import { test } from "node:test";
 
 import fc from "fast-check";
 
-import { type ShortMessage, unused } from "./codec/body.ts";
+import type { ShortMessage } from "./codec/body.ts";
 import { encodeTlvs, tag } from "./codec/tlv.ts";
 import { type Delivered, readDelivered } from "./receipt.ts";
 import { readReceiptText } from "./receipt-text.ts";
-import { smppSettings } from "../../../test/support/smpp.ts";
+import { receiptSaying, smppSettings } from "../../../test/support/smpp.ts";
 
 const settings = smppSettings();
 
@@ -15,17 +15,7 @@ const TEXT =
   "id:0123456789 sub:001 dlvrd:001 submit date:2611150930 done date:2611150931 stat:DELIVRD err:000 text:Hello";
 
 function delivered(given: Partial<ShortMessage<Buffer>>, by = settings): Delivered {
-  const message = {
-    serviceType: "",
-    source: { ton: 1, npi: 1, address: "4915112345678" },
-    destination: { ton: 5, npi: 0, address: "Posthorn" },
-    esmClass: 0x04,
-    ...unused,
-    shortMessage: Buffer.from(TEXT),
-    tlvs: Buffer.alloc(0),
-    ...given,
-  };
-  return readDelivered(message, by);
+  return readDelivered(receiptSaying(TEXT, given), by);
 }
 
 /** Id, state, effect, err: what a receipt comes down to. */

@@ -69,7 +69,7 @@ type Said = ReceiptText & {
 function readSources(message: ShortMessage<Buffer>, isMarked: boolean): Said {
   const { tlvs } = message;
   const text = readText(message, isMarked);
-  const state = tlvs.length === 0 ? undefined : findTlvInteger(tlvs, tag.messageState);
+  const state = findTlvInteger(tlvs, tag.messageState);
   return {
     id: receiptedId(tlvs) ?? text.id,
     // Many write a zero where they mean nothing by it: it counts only where the text names no state.
@@ -85,7 +85,6 @@ function stateName(state: number | undefined): string | undefined {
 }
 
 function receiptedId(tlvs: Buffer): string | undefined {
-  if (tlvs.length === 0) return undefined;
   const value = findTlv(tlvs, tag.receiptedMessageId);
   if (value === undefined) return undefined;
   return readLatin1(value, 0, stringEnd(value, 0)).trim() || undefined;
@@ -93,7 +92,6 @@ function receiptedId(tlvs: Buffer): string | undefined {
 
 /** One octet for the kind of network, two for its code; written as receipts write their `err`. */
 function networkError(tlvs: Buffer): string | undefined {
-  if (tlvs.length === 0) return undefined;
   const value = findTlv(tlvs, tag.networkErrorCode);
   if (value?.length !== 3) return undefined;
   const code = value.readUInt16BE(1);
@@ -103,7 +101,7 @@ function networkError(tlvs: Buffer): string | undefined {
 function readText(message: ShortMessage<Buffer>, isMarked: boolean): ReceiptText {
   const { shortMessage, esmClass, tlvs } = message;
   const text = readUserData(shortMessage, esmClass, isMarked);
-  if (tlvs.length === 0 || (text.id !== undefined && text.stat !== undefined)) return text;
+  if (text.id !== undefined && text.stat !== undefined) return text;
   const payload = findTlv(tlvs, tag.messagePayload, "cut");
   if (payload === undefined) return text;
   const more = readUserData(payload, esmClass, isMarked);

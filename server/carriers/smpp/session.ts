@@ -104,7 +104,7 @@ export class Session {
       patience,
       window,
       onTimeout: () => this.#onWindow(),
-      onDead: () => this.abandon("the carrier does not answer submissions"),
+      onDead: () => this.#abandon("the carrier does not answer submissions"),
     });
     this.#liveness = new Liveness({
       clock,
@@ -113,7 +113,7 @@ export class Session {
       timeoutMs: settings.enquireLinkTimeoutMs,
       ask: () => this.#request(command.enquireLink),
       onAnswer: () => deps.events.onEnquired(),
-      onDead: () => this.abandon("the carrier does not answer enquire_link"),
+      onDead: () => this.#abandon("the carrier does not answer enquire_link"),
     });
     this.#push = framer(settings.maxPdu, (frame) => this.#read(frame));
     const { socket, readyEvent } = dial(settings);
@@ -208,7 +208,7 @@ export class Session {
   }
 
   /** The connection is of no use any more: what was written and not answered is in doubt. */
-  abandon(problem: string): void {
+  #abandon(problem: string): void {
     this.#end({ why: "lost", problem });
   }
 
@@ -219,7 +219,7 @@ export class Session {
     this.#socket.on("error", (error) => {
       this.#problem = connectionProblem(error);
     });
-    this.#socket.on("close", () => this.abandon(this.#problem));
+    this.#socket.on("close", () => this.#abandon(this.#problem));
   }
 
   #limit(ms: number, problem: string): void {
@@ -227,7 +227,7 @@ export class Session {
     this.#cancelPhase();
     this.#cancelPhase = this.#deps.clock.timer(ms, () =>
       this.#patience.thenJudge(() => {
-        if (this.#state === phase) this.abandon(problem);
+        if (this.#state === phase) this.#abandon(problem);
       }),
     );
   }
@@ -256,7 +256,7 @@ export class Session {
   /** After an impossible length nobody knows where the next PDU begins. */
   #breakOff(): void {
     this.#put(bare(command.genericNack, status.invalidCommandLength, 0));
-    this.abandon("the carrier sent a PDU of impossible length");
+    this.#abandon("the carrier sent a PDU of impossible length");
   }
 
   #onDrain(): void {
@@ -392,7 +392,7 @@ export class Session {
   #leave(): void {
     if (this.#theirUnbind === null) return;
     this.#put(bare(command.unbindResp, status.ok, this.#theirUnbind));
-    this.abandon(UNBOUND);
+    this.#abandon(UNBOUND);
   }
 
   /** Sends a request without a body; says its sequence number. */

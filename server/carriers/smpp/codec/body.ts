@@ -191,20 +191,10 @@ export function readId(frame: Buffer): string {
   return readLatin1(frame, HEADER_OCTETS, stringEnd(frame, HEADER_OCTETS));
 }
 
-function idOctets(id: string): number {
-  return HEADER_OCTETS + id.length + 1;
-}
-
-/** Writes a PDU whose body is one string; answers where it ends. */
-function writeId(buffer: Buffer, start: number, head: Head, id: string): number {
-  const end = writeString(buffer, start + HEADER_OCTETS, id);
-  writeHeader(buffer, start, end, head);
-  return end;
-}
-
 export function encodeId(head: Head, id: string): Buffer {
-  const pdu = Buffer.allocUnsafe(idOctets(id));
-  writeId(pdu, 0, head, id);
+  const pdu = Buffer.allocUnsafe(HEADER_OCTETS + id.length + 1);
+  writeString(pdu, HEADER_OCTETS, id);
+  writeHeader(pdu, 0, pdu.length, head);
   return pdu;
 }
 

@@ -34,8 +34,8 @@ export function framer(maxPdu: number, onFrame: (frame: Buffer) => void): Framer
   function begin(chunk: Buffer, at: number): number {
     if (lengthFilled > 0 || chunk.length - at < LENGTH_OCTETS) return gatherLength(chunk, at);
     const octets = chunk.readUInt32BE(at);
-    if (octets > chunk.length - at || octets < HEADER_OCTETS) return expect(octets, at);
-    if (octets > maxPdu) return expect(octets, at);
+    const isWhole = octets <= chunk.length - at;
+    if (!isWhole || octets < HEADER_OCTETS || octets > maxPdu) return expect(octets, at);
     onFrame(chunk.subarray(at, at + octets));
     return at + octets;
   }

@@ -4,7 +4,6 @@ export const tag = {
   sarMsgRefNum: 0x020c,
   sarTotalSegments: 0x020e,
   sarSegmentSeqnum: 0x020f,
-  scInterfaceVersion: 0x0210,
   networkErrorCode: 0x0423,
   messagePayload: 0x0424,
   messageState: 0x0427,
