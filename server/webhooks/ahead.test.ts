@@ -2,12 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aheadKeeper } from "./ahead.ts";
 import { laneKeeper } from "./lanes.ts";
+import { attempt, key, ok } from "../../test/support/lanes.ts";
 import { manualClock } from "../../test/support/manual-clock.ts";
-
-/** The nth host of the mth account. */
-function key(account: number, host: number): bigint {
-  return BigInt(account) * 65_536n + BigInt(host);
-}
 
 function keys(accounts: number, hosts: number): bigint[] {
   const count = { length: accounts * hosts };
@@ -17,13 +13,8 @@ function keys(accounts: number, hosts: number): bigint[] {
 /** Receivers that all answer so fast. */
 function receivers(hostKeys: bigint[], durationMs: number) {
   const lanes = laneKeeper({ clock: manualClock() });
-  const place = { accountId: "a1", hostname: "h", origin: "https://h" };
-  const outcome = { kind: "answered", status: 200, retryAfter: null } as const;
   for (const hostKey of hostKeys)
-    for (let n = 0; n < 40; n += 1) {
-      assert.ok(lanes.take(hostKey, "first") && lanes.begin(hostKey, "first", place));
-      lanes.end({ hostKey, kind: "first", place, outcome, durationMs });
-    }
+    for (let n = 0; n < 40; n += 1) attempt(lanes, hostKey, ok, { durationMs });
   return aheadKeeper(lanes);
 }
 

@@ -71,17 +71,14 @@ function continueReplay(db: Database, replayId: string): Promise<boolean> {
          for update skip locked`);
     if (!replay) return false;
     const page = await nextPage(tx, replay);
-    const events = await findReplayable(
-      tx,
-      page.map(({ message_id, sequence }) => ({ messageId: message_id, sequence })),
-    );
+    const events = await findReplayable(tx, page);
     const queued = replay.queued + (await queueReplays(tx, events, replayId));
     const last = page.at(-1);
     const isFinished = page.length < PAGE || queued >= MAX_REPLAYED;
     await tx.query(sql`
       update webhook_replays
          set queued = ${queued},
-             after_message = ${last?.message_id ?? replay.after_message},
+             after_message = ${last?.messageId ?? replay.after_message},
              after_sequence = ${last?.sequence ?? replay.after_sequence},
              finished_at = case when ${isFinished} then clock_timestamp() end,
              -- What was replayed singly meanwhile is not waited for.
@@ -139,7 +136,7 @@ function nextPage(tx: Transaction, replay: Unfinished) {
       ? sql``
       : sql`and (a.message_id, a.sequence) > (${replay.after_message}::uuid, ${replay.after_sequence}::smallint)`;
   const limit = Math.min(PAGE, MAX_REPLAYED - replay.queued);
-  return tx.query<{ message_id: string; sequence: number }>(sql`
+  return tx.query<{ messageId: string; sequence: number }>(sql`
     ${exhausted({ accountId, since, until })} ${after}
      order by a.message_id, a.sequence
      limit ${limit}`);
@@ -149,7 +146,7 @@ function nextPage(tx: Transaction, replay: Unfinished) {
 function exhausted({ accountId, since, until }: Exhausted & { until: Date | null }) {
   const eventAt = eventTime({ message: sql`a.message_id`, sequence: sql`a.sequence` });
   return sql`
-    select a.message_id, a.sequence
+    select a.message_id as "messageId", a.sequence
       from webhook_attempts a
      where a.account_id = ${accountId}
        and a.ended = 'exhausted'

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { DAY_MS } from "#platform";
 import { conclude } from "./conclude.ts";
 import type { ClaimedDelivery } from "./deliveries.ts";
 import type { Attempt } from "./post.ts";
 
-const DAY_MS = 86_400_000;
 const now = new Date("2026-11-15T09:30:00.000Z");
 const ourFault: Attempt = {
   outcome: { kind: "our_fault", detail: "ENETUNREACH 192.0.2.1" },

@@ -23,23 +23,16 @@ export function conclude(
   const step = nextStep(attempt.outcome, { step: claim.step, now, random });
   switch (step.next) {
     case "ended":
-      return { claim, attempt, at, next: "ended", ended: step.ended };
+      return { claim, attempt, at, ...step };
     case "not_tried":
       // What seems to be this machine's fault may be a router's far away, and last for ever.
       if (isTooOldToWait(claim.createdAt, now))
         return { claim, attempt, at, next: "ended", ended: "exhausted" };
-      return {
-        claim,
-        attempt: null,
-        at,
-        next: "put_back",
-        waitMs: step.dueAt.getTime() - now.getTime(),
-      };
+      return { claim, attempt: null, at, next: "put_back", waitMs: step.waitMs };
     case "again": {
       const isWaitingInVain = health === "open" && isTooOldToWait(claim.createdAt, now);
       if (isWaitingInVain) return { claim, attempt, at, next: "ended", ended: "exhausted" };
-      const waitMs = step.dueAt.getTime() - now.getTime();
-      return { claim, attempt, at, next: "again", step: step.step, waitMs };
+      return { claim, attempt, at, ...step };
     }
   }
 }

@@ -37,7 +37,6 @@ type Deps = {
   policy: EgressPolicy;
   version: string;
   tracer?: Tracer | undefined;
-  random?: () => number;
   /** The names of receivers that were healthy when this process began. */
   onRecalled?: (hostnames: string[]) => void;
 };
@@ -63,7 +62,6 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
     ahead,
     metrics,
     recorder,
-    random: deps.random ?? Math.random,
     onRoom: () => {
       if (!named.first.isEmpty() || !named.again.isEmpty() || runner.hasKept()) wakeSoon();
     },

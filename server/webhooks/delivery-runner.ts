@@ -24,7 +24,6 @@ type Deps = {
   recorder: AttemptRecorder;
   policy: EgressPolicy;
   version: string;
-  random: () => number;
   tracer?: Tracer | undefined;
   /** Slots are free, or will be before long, that nothing is claimed for. */
   onRoom: () => void;
@@ -124,7 +123,7 @@ export function deliveryRunner(deps: Deps): DeliveryRunner {
     const { hostKey } = delivery;
     const health = lanes.healthOf(hostKey);
     const now = databaseNow(delivery, clock);
-    const concluded = conclude(delivery, attempt, { now, health, random: deps.random() });
+    const concluded = conclude(delivery, attempt, { now, health, random: Math.random() });
     metrics.attempted(attempt, concluded.next === "ended" ? concluded.ended : null);
     deps.tracer?.step(delivery.messageId, attemptSpan(delivery, attempt, clock.now()));
     tell({ delivery, outcome: attempt.outcome, concluded, place });
@@ -192,6 +191,10 @@ export function deliveryRunner(deps: Deps): DeliveryRunner {
     return left;
   }
 
+  function sweep(): void {
+    for (const hostKey of waiting.keys()) beginNext(hostKey);
+  }
+
   function keep(delivery: ClaimedDelivery, kind: Kind): void {
     lineOf(delivery.hostKey).push({ kind, delivery });
     ahead.add(delivery.hostKey, 1);
@@ -225,12 +228,10 @@ export function deliveryRunner(deps: Deps): DeliveryRunner {
     lanesKept: (kind) => [...waiting.keys()].filter((key) => waiting.get(key)?.[0]?.kind === kind),
     beginKept,
     putBack,
-    sweep() {
-      for (const hostKey of waiting.keys()) beginNext(hostKey);
-    },
+    sweep,
     async stop() {
       isStopping = true;
-      for (const hostKey of waiting.keys()) beginNext(hostKey);
+      sweep();
       const untilMs = clock.monotonicMs() + DRAIN_MS;
       const isBusy = () => inFlight > 0 && clock.monotonicMs() < untilMs;
       while (isBusy()) await clock.sleep(10);

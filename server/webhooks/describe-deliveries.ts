@@ -100,12 +100,6 @@ function describe(
   };
 }
 
-function unnested(keys: readonly EventKey[]) {
-  return sql`
-    unnest(${keys.map(({ message_id }) => message_id)}::uuid[], ${keys.map(({ sequence }) => sequence)}::smallint[])
-      as u (message_id, sequence)`;
-}
-
 function byId<Row extends EventKey>(rows: Row[]): Map<string, Row> {
   return new Map(rows.map((row) => [eventId(row.message_id, row.sequence), row]));
 }
@@ -115,7 +109,8 @@ async function findLive(db: Queryable, keys: readonly EventKey[]): Promise<Map<s
     await db.query<Live>(sql`
       select w.message_id, w.sequence, w.next_at, w.leased_until is not null as is_leased, w.replay_id,
              h.health is not distinct from 'open' as is_paused
-        from ${unnested(keys)}
+        from unnest(${keys.map(({ message_id }) => message_id)}::uuid[],
+                    ${keys.map(({ sequence }) => sequence)}::smallint[]) as u (message_id, sequence)
         join webhook_deliveries w on w.message_id = u.message_id and w.sequence = u.sequence
         left join webhook_hosts h on h.account_id = w.account_id and h.host_key = w.host_key`),
   );

@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import { test } from "node:test";
 import type { TlsOptions } from "node:tls";
 import { gzipSync } from "node:zlib";
+import { DAY_MS } from "#platform";
 import { makeAuthority, selfSigned } from "../../test/support/certificates.ts";
 import { testEgress } from "../../test/support/egress.ts";
 import { manualClock } from "../../test/support/manual-clock.ts";
@@ -28,7 +29,6 @@ type Hostile = {
 
 const authority = makeAuthority();
 const EMPTY = Buffer.from("{}");
-const DAY_MS = 86_400_000;
 const lastWeek = {
   notBefore: new Date(Date.now() - 8 * DAY_MS),
   notAfter: new Date(Date.now() - DAY_MS),

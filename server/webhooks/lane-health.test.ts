@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { DAY_MS } from "#platform";
 import {
   capOf,
   type AttemptResult,
@@ -17,8 +18,6 @@ const broken: Outcome = { kind: "answered", status: 500, retryAfter: null };
 const refused: Outcome = { kind: "failed", class: "connect_refused", detail: "" };
 const late: Outcome = { kind: "failed", class: "timeout", detail: "" };
 const lateConnect: Outcome = { kind: "failed", class: "connect_timeout", detail: "" };
-
-const DAY_MS = 24 * 3_600_000;
 
 type World = { lane: LaneHealth; nowMs: number };
 

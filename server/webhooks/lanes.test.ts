@@ -1,24 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
+import { attempt, key, late, ok, placeOf } from "../../test/support/lanes.ts";
 import { type ManualClock, manualClock } from "../../test/support/manual-clock.ts";
 import { accountOf } from "#messages";
 import type { Place } from "./lane.ts";
 import { caps, type Kind, laneKeeper, type Lanes } from "./lanes.ts";
 import type { Outcome } from "./outcome.ts";
 
-const ok: Outcome = { kind: "answered", status: 200, retryAfter: null };
 const broken: Outcome = { kind: "answered", status: 500, retryAfter: null };
-const late: Outcome = { kind: "failed", class: "timeout", detail: "" };
-
-/** The nth host of the mth account. */
-function key(account: number, host = 0): bigint {
-  return BigInt(account) * 65_536n + BigInt(host);
-}
-
-function placeOf(hostKey: bigint): Place {
-  return { accountId: "a1", hostname: `h${hostKey}`, origin: `https://h${hostKey}` };
-}
 
 function keeper(clock: ManualClock = manualClock()): Lanes {
   return laneKeeper({ clock, random: () => 0.5 });
@@ -47,14 +37,6 @@ function end(
 ) {
   const { kind = "first", durationMs = 10, at: place = placeOf(hostKey) } = wish;
   lanes.end({ hostKey, kind, place, outcome, durationMs });
-}
-
-type Wish = { durationMs?: number; at?: Place | undefined };
-
-function attempt(lanes: Lanes, hostKey: bigint, outcome: Outcome, wish: Wish = {}): void {
-  assert.ok(lanes.take(hostKey, "first"));
-  assert.ok(lanes.begin(hostKey, "first", wish.at ?? placeOf(hostKey)));
-  end(lanes, hostKey, outcome, wish);
 }
 
 /** Proves a lane so far that it may have 32 in flight. */

@@ -1,26 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
+import { attempt, key, late, ok } from "../../test/support/lanes.ts";
 import { manualClock } from "../../test/support/manual-clock.ts";
 import { accountOf } from "#messages";
-import { laneKeeper, type Lanes } from "./lanes.ts";
+import { laneKeeper } from "./lanes.ts";
 import { namedLanes } from "./named-lanes.ts";
-import type { Outcome } from "./outcome.ts";
-
-const ok: Outcome = { kind: "answered", status: 200, retryAfter: null };
-const late: Outcome = { kind: "failed", class: "timeout", detail: "" };
-
-/** The nth host of the mth account. */
-function key(account: number, host = 0): bigint {
-  return BigInt(account) * 65_536n + BigInt(host);
-}
-
-function attempt(lanes: Lanes, hostKey: bigint, outcome: Outcome): void {
-  const place = { accountId: "a1", hostname: `h${hostKey}`, origin: `https://h${hostKey}` };
-  assert.ok(lanes.take(hostKey, "first"));
-  assert.ok(lanes.begin(hostKey, "first", place));
-  lanes.end({ hostKey, kind: "first", place, outcome, durationMs: 10 });
-}
 
 test("an account with all the lanes there can be leaves places for thousands of others", () => {
   const named = namedLanes(laneKeeper({ clock: manualClock() }));

@@ -1,6 +1,5 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "#platform";
 import { isSuccess, type Outcome } from "./outcome.ts";
-import { retryAfterMs } from "./retry-after.ts";
 
 /** The wait after the failure of each step; a delivery that fails at the last one is exhausted. */
 export const waitsMs = [
@@ -30,9 +29,9 @@ export type Ended = "delivered" | "exhausted" | "gone" | "forbidden";
 
 export type NextStep =
   | { next: "ended"; ended: Ended }
-  | { next: "again"; step: number; dueAt: Date }
+  | { next: "again"; step: number; waitMs: number }
   /** It was no attempt: nothing is recorded of it but an alarm. */
-  | { next: "not_tried"; dueAt: Date };
+  | { next: "not_tried"; waitMs: number };
 
 export type StepContext = {
   /** Failures so far that took a step of the schedule; 0 on the first attempt. */
@@ -45,8 +44,7 @@ export type StepContext = {
 /** The whole policy of retries: what an outcome makes of its delivery. */
 export function nextStep(outcome: Outcome, { step, now, random }: StepContext): NextStep {
   if (outcome.kind === "forbidden") return { next: "ended", ended: "forbidden" };
-  if (outcome.kind === "our_fault")
-    return { next: "not_tried", dueAt: after(now, OUR_FAULT_WAIT_MS) };
+  if (outcome.kind === "our_fault") return { next: "not_tried", waitMs: OUR_FAULT_WAIT_MS };
   if (isSuccess(outcome)) return { next: "ended", ended: "delivered" };
   if (outcome.kind === "answered" && outcome.status === 410)
     return { next: "ended", ended: "gone" };
@@ -60,7 +58,18 @@ export function nextStep(outcome: Outcome, { step, now, random }: StepContext): 
   const latestMs = middleMs * (1 + JITTER) - WALK_EVERY_MS;
   // The jitter never brings us back before the receiver wants us.
   const waitMs = Math.max(earliestMs + (latestMs - earliestMs) * random, askedMs);
-  return { next: "again", step: step + 1, dueAt: after(now, Math.round(waitMs)) };
+  return { next: "again", step: step + 1, waitMs: Math.round(waitMs) };
+}
+
+/**
+ * The wait that a `Retry-After` header asks for: seconds, or a date. Zero for one that is missing,
+ * past or cannot be read.
+ */
+function retryAfterMs(header: string | null, now: Date): number {
+  if (header === null) return 0;
+  if (/^\d+$/.test(header)) return Number(header) * 1_000;
+  const at = header.endsWith(" GMT") ? Date.parse(header) : Number.NaN;
+  return Number.isNaN(at) ? 0 : Math.max(0, at - now.getTime());
 }
 
 /** A delivery to a host that is only probed waits without using up its steps; it must end some time. */
@@ -68,8 +77,4 @@ export const MAX_WAIT_FOR_OPEN_HOST_MS = DAY_MS;
 
 export function isTooOldToWait(createdAt: Date, now: Date): boolean {
   return now.getTime() - createdAt.getTime() > MAX_WAIT_FOR_OPEN_HOST_MS;
-}
-
-function after(now: Date, ms: number): Date {
-  return new Date(now.getTime() + ms);
 }
