@@ -28,7 +28,7 @@ export { keyUsage } from "./key-usage.ts";
 export { browseKeys, countKeys, findKeyNames, type KeyState } from "./browse-keys.ts";
 export { createKey, judgeNewKey, listKeys, revokeKey } from "./keys.ts";
 export { findHeldAccounts, lockAccounts } from "./lock-accounts.ts";
-export { judgeName, nameFaults } from "./names.ts";
+export { judgeName, lineFaults, nameFaults } from "./names.ts";
 export {
   describeSigningSecret,
   findSigningSecrets,

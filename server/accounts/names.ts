@@ -16,11 +16,17 @@ export function judgeName(name: string): string[] {
 /** The same as ends of a sentence that begins with what holds the name. */
 export function nameFaults(name: string): string[] {
   const length = [...name.trim()].length;
+  const wrongLength = `must have 1 to ${MAX_LENGTH} characters.`;
+  if (length === 0) return [wrongLength];
+  return [...(length > MAX_LENGTH ? [wrongLength] : []), ...lineFaults(name)];
+}
+
+/** Of any text that people write to be shown in a line, whatever length it may have. */
+export function lineFaults(text: string): string[] {
   return [
-    ...(length < 1 || length > MAX_LENGTH ? [`must have 1 to ${MAX_LENGTH} characters.`] : []),
-    ...(length > 0 && !hasVisible(name) ? ["must hold something that can be seen."] : []),
-    ...(CONTROLS.test(name) ? ["must not hold control characters."] : []),
-    ...(TURNS_TEXT.test(name)
+    ...(hasVisible(text) ? [] : ["must hold something that can be seen."]),
+    ...(CONTROLS.test(text) ? ["must not hold control characters."] : []),
+    ...(TURNS_TEXT.test(text)
       ? ["must not hold characters that change the direction of text."]
       : []),
   ];

@@ -1,9 +1,9 @@
+import { lineFaults } from "#accounts";
 import { bookCredits } from "#credits";
 import { DatabaseUnavailable, newId } from "#platform";
 import { accountOption, requireAccount, unknownAccount } from "./accounts.ts";
 import { ACTOR, command, CommandFailure } from "./command.ts";
 import { optional, required } from "./input.ts";
-import { text } from "./input-values.ts";
 import { facts } from "./table.ts";
 
 const add = command({
@@ -13,8 +13,8 @@ const add = command({
   options: {
     account: accountOption,
     amount: required("N", amount, "Whole credits; a negative number is booked as an adjustment."),
-    note: required("TEXT", text, "Why; it stands in the ledger and the audit log."),
-    reference: optional("TEXT", text, "A name for this booking: repeated with it, it books once."),
+    note: required("TEXT", line, "Why; it stands in the ledger and the audit log."),
+    reference: optional("TEXT", line, "A name for this booking: repeated with it, it books once."),
   },
   prints: '{"balance"}',
   examples: [
@@ -57,6 +57,12 @@ const add = command({
     }
   },
 });
+
+function line(value: string): string {
+  const [fault] = lineFaults(value);
+  if (fault !== undefined) throw new Error(fault);
+  return value;
+}
 
 /** Whether the booking may have been committed, though the answer to that was lost. */
 function isDoubtful(error: unknown): error is DatabaseUnavailable {

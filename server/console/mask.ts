@@ -17,9 +17,11 @@ export function maskUrl(url: string): string {
 export function showMessage(row: MessageRow, role: MemberRole): ConsoleMessage["message"] {
   const message = present(row);
   if (role !== "viewer") return message;
+  const recipient = maskRecipient(message.recipient);
   return {
     ...message,
-    recipient: maskRecipient(message.recipient),
+    recipient,
+    reference: message.reference?.replaceAll(message.recipient, recipient) ?? null,
     text: null,
     metadata: null,
     callbackUrl: message.callbackUrl && maskUrl(message.callbackUrl),

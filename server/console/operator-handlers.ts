@@ -1,4 +1,4 @@
-import { browseAccounts, findAccounts, judgeName, recordAudit } from "#accounts";
+import { browseAccounts, findAccounts, judgeName, lineFaults, recordAudit } from "#accounts";
 import type { AccountRow, RemoteActor } from "#accounts";
 import type { OperatorAccount } from "#contract";
 import { bookCredits, openAccount } from "#credits";
@@ -89,8 +89,8 @@ export function operatorHandlers({ db, clock, pager, secrets, publicUrl }: Deps)
       const { kind, amount, note, reference } = body;
       refuseFields({
         amount: judgeAmount(kind, amount),
-        note: nulFaults("note", note),
-        reference: nulFaults("reference", reference),
+        note: lineFaults(note).map((fault) => `The note ${fault}`),
+        reference: lineFaults(reference).map((fault) => `The reference ${fault}`),
       });
       const now = clock.now();
       const booked = await db.transaction(async (tx) => {

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type ConsoleOperation, consoleOperations } from "#contract";
-import { bodyAndQueryCheck, Problem, type Refinement } from "#http";
+import { bodyAndQueryCheck, Problem, type Refinement, sendJson } from "#http";
 import {
   type Clock,
   type Database,
@@ -75,7 +75,7 @@ function serve(
     check ??= bodyAndQueryCheck(operation, options.refinements[name]);
     return check(request);
   };
-  const { status, body, type } = operation.success;
+  const { type } = operation.success;
 
   async function answerOf(request: Admitted, reply: FastifyReply): Promise<unknown> {
     // Whoever is slow to send a body may have lost the session or the role meanwhile.
@@ -94,7 +94,6 @@ function serve(
     url: operation.path.replaceAll(/\{(\w+)\}/g, ":$1"),
     // It would open a stream that nobody reads, or make a whole file for nobody.
     exposeHeadRoute: type === undefined,
-    ...(type || status === 204 ? {} : { schema: { response: { [status]: body } } }),
     onRequest: (request: Admitted, reply) => admit(request, reply, operation, options),
     onResponse: (_request, reply, done) => {
       const { requests } = options.metrics;
@@ -211,7 +210,7 @@ function asProblem(error: unknown): never {
 function send(
   request: FastifyRequest,
   reply: FastifyReply,
-  { success: { status, type } }: ConsoleOperation,
+  { success: { status, body, type } }: ConsoleOperation,
   answer: unknown,
 ): FastifyReply {
   if (type === "text/event-stream") {
@@ -225,7 +224,8 @@ function send(
       .header("content-disposition", `attachment; filename="${fileName}"`)
       .send(file);
   }
-  return reply.code(status).send(status === 204 ? undefined : answer);
+  reply.code(status);
+  return status === 204 ? reply.send() : sendJson(reply, body, answer);
 }
 
 type OpenFile = { fileName: string; file: Readable };

@@ -95,7 +95,7 @@ test("who comes back to an account that nobody watched in between reads everythi
   assert.deepEqual(told, ['data: {"type":"all"}']);
 });
 
-test("every 15 s each stream says, as an event that pages can hear, that it is there", async () => {
+test("every 15 s each stream says, by a comment and as an event that pages can hear, that it is there", async () => {
   await using console = await startConsole();
   const { db, accountId } = console;
   await console.member("developer");
@@ -112,7 +112,7 @@ test("every 15 s each stream says, as an event that pages can hear, that it is t
   });
   const beats = async () => {
     await hub.loop.pass(new AbortController().signal);
-    return written.filter((text) => text === "event: beat\ndata:\n\n").length;
+    return written.filter((text) => text === ": beat\nevent: beat\ndata:\n\n").length;
   };
 
   clock.advance(14_999);

@@ -41,9 +41,9 @@ const WATCH_AGAIN_MS = 10_000;
 /** A transaction of anybody on the database's server may run for hours: nobody waits for it, and ever fewer ask. */
 const WAIT_MS = { first: 5_000, longest: 60_000 };
 const CHECK_SESSIONS_MS = 1_000;
-/** An event and no comment, which a browser shows to no page: this way one notices a service that hangs. */
+/** The comment is for whoever reads the stream by hand; a browser shows pages only the event, by which they notice a service that hangs. */
 const BEAT_MS = 15_000;
-const BEAT = "event: beat\ndata:\n\n";
+const BEAT = ": beat\nevent: beat\ndata:\n\n";
 /** Streams of a node, and of one session: a browser has one per tab that is visible. */
 const MAX_STREAMS = 2_000;
 const MAX_STREAMS_A_SESSION = 20;

@@ -2,8 +2,10 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { FastifyInstance } from "fastify";
 import {
-  detailCodes,
+  type DeliveryErrorCode,
   deliveryErrors,
+  type DetailCode,
+  detailCodes,
   type ErrorCode,
   errors,
   openApi,
@@ -50,10 +52,16 @@ export function serveDocs(app: FastifyInstance, { version }: { version: string }
   servePage(app, "/docs/api", () => apiPage());
   servePage(app, "/docs/errors", () => errorsPage());
   servePage(app, "/docs/errors/:code", ({ code = "" }) => {
-    if (!Object.hasOwn(errors, code)) throw new Problem("ROUTE_NOT_FOUND");
-    return errorPage(code as ErrorCode);
+    if (isKeyOf(errors, code)) return errorPage(code);
+    if (isKeyOf(detailCodes, code)) return detailPage(code);
+    if (isKeyOf(deliveryErrors, code)) return deliveryPage(code);
+    throw new Problem("ROUTE_NOT_FOUND");
   });
   app.get("/llms.txt", (_request, reply) => reply.type("text/plain; charset=utf-8").send(LLMS));
+}
+
+function isKeyOf<Of extends object>(of: Of, code: string): code is string & keyof Of {
+  return Object.hasOwn(of, code);
 }
 
 function servePage(
@@ -106,9 +114,7 @@ function apiPage(): string {
 
 function operationSection(name: string, operation: Operation): string {
   const { method, path, summary, description = "", scope, body, query, success } = operation;
-  const own = operation.errors
-    .map((code) => `<a href="/docs/errors/${code}">${code}</a>`)
-    .join(", ");
+  const own = operation.errors.map(codeLink).join(", ");
   return `<section><h2 id="${name}">${escape(summary)}</h2>
 <p><code>${method} ${escape(path)}</code>, scope <code>${scope}</code></p><p>${escape(description)}</p>
 ${body ? `<h3>Body</h3>${schemaBlock(body)}` : ""}${query ? `<h3>Query</h3>${schemaBlock(query)}` : ""}
@@ -127,14 +133,14 @@ function schemaBlock(schema: object): string {
 function errorsPage(): string {
   const rows = Object.entries(errors).map(
     ([code, { status, message }]) =>
-      `<tr><td>${status}</td><td><a href="/docs/errors/${code}">${code}</a></td><td>${escape(message)}</td></tr>`,
+      `<tr><td>${status}</td><td>${codeLink(code)}</td><td>${escape(message)}</td></tr>`,
   );
   const details = Object.entries(detailCodes).map(
-    ([code, text]) => `<dt>${code}</dt><dd>${markdown(text)}</dd>`,
+    ([code, text]) => `<dt>${codeLink(code)}</dt><dd>${markdown(text)}</dd>`,
   );
   const delivery = Object.entries(deliveryErrors).map(
     ([code, { message, fix }]) =>
-      `<dt id="${code}">${code}</dt><dd>${escape(message)} ${escape(fix)}</dd>`,
+      `<dt id="${code}">${codeLink(code)}</dt><dd>${escape(message)} ${markdown(fix)}</dd>`,
   );
   return page(
     "Errors",
@@ -143,11 +149,36 @@ function errorsPage(): string {
   );
 }
 
+function codeLink(code: string): string {
+  return `<a href="/docs/errors/${code}">${code}</a>`;
+}
+
 function errorPage(code: ErrorCode): string {
   const { status, message, meaning, fix } = errors[code];
+  const where = `HTTP status ${status}</p><p><strong>${escape(message)}</strong>`;
+  return codePage(code, { where, meaning, fix });
+}
+
+function detailPage(code: DetailCode): string {
+  const fix = "Change what `field` names; `message` says what is wrong with it.";
+  const where = "In the <code>details</code> of an error";
+  return codePage(code, { where, meaning: detailCodes[code], fix });
+}
+
+function deliveryPage(code: DeliveryErrorCode): string {
+  const { message: meaning, fix } = deliveryErrors[code];
+  const where = "In the <code>error</code> of a message that ended undelivered or failed";
+  return codePage(code, { where, meaning, fix });
+}
+
+/** `where` is HTML, the rest is text. */
+function codePage(
+  code: string,
+  { where, meaning, fix }: { where: string; meaning: string; fix: string },
+): string {
   return page(
     code,
-    `<p>HTTP status ${status}</p><p><strong>${escape(message)}</strong></p><h2>What it means</h2><p>${markdown(meaning)}</p>
+    `<p>${where}</p><h2>What it means</h2><p>${markdown(meaning)}</p>
 <h2>What to do</h2><p>${markdown(fix)}</p><p><a href="/docs/errors">All errors</a></p>`,
   );
 }

@@ -7,6 +7,7 @@ export { failedAuthentications, networkOf } from "./failed-authentications.ts";
 export { serveHealth, serveMetrics } from "./health.ts";
 export type { Allowance, Handlers, Refinement } from "./operation-route.ts";
 export { Problem } from "./problem.ts";
+export { sendJson } from "./send-json.ts";
 export { bodyAndQueryCheck, serveOperations } from "./serve-operations.ts";
 export { createHttpServer, serveFallback } from "./server.ts";
 export { traceRequests } from "./trace-requests.ts";

@@ -42,7 +42,7 @@ test("whatever keeps a connection from being made, the database is away, and not
   }
 });
 
-test("an absence is told once, however many ask, and so is its end", async () => {
+test("an absence is told once, however many ask, and so is its end; of a closed pool nothing", async () => {
   await using server = await testDatabase();
   const url = new URL(server.url);
   await using proxy = await startTcpProxy({ host: url.hostname, port: Number(url.port) });
@@ -62,8 +62,9 @@ test("an absence is told once, however many ask, and so is its end", async () =>
   proxy.refuse(false);
   for (let n = 0; n < 3; n += 1) await db.query(sql`select 1`);
 
-  assert.deepEqual(told, ["the database cannot be reached", "the database is there again"]);
   await db.close();
+  await assert.rejects(db.query(sql`select 1`), DatabaseUnavailable);
+  assert.deepEqual(told, ["the database cannot be reached", "the database is there again"]);
 });
 
 test("what was committed is done, though one who hears of it fails", async () => {

@@ -158,7 +158,9 @@ async function connect({ pool, primary, meter, absence }: Source): Promise<pg.Po
     } catch (error) {
       meter.failed("connect");
       const unavailable = unreachable(error);
-      if (isPoolBusy(error)) throw unavailable;
+      // Closed on purpose: that says nothing about the host, and nobody need be told.
+      if (pool.ending) unavailable.isTold = true;
+      if (pool.ending || isPoolBusy(error)) throw unavailable;
       primary.advance(tried);
       if (hosts < primary.count) continue;
       absence.failed(unavailable);

@@ -16,7 +16,7 @@ export class DatabaseUnavailable extends Error {
    * set where the statement was never sent, or where the server itself said that it failed.
    */
   unknownBackend: Backend | undefined;
-  /** The log says already that the database is away; to repeat it for everybody who asks would hide the rest. */
+  /** The log says already that the database is away, or that we leave it; to repeat it for everybody who asks would hide the rest. */
   isTold = false;
 }
 
