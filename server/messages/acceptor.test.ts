@@ -13,11 +13,11 @@ import {
 } from "#platform";
 import { startApi, type TestApi } from "../../test/support/api.ts";
 import { held } from "../../test/support/locks.ts";
+import { queuedMessage } from "../../test/support/messages.ts";
 import type { AcceptRequest } from "./accept.ts";
 import { type Accepted, acceptor, type Intake } from "./acceptor.ts";
 import { newMessageId } from "./message-id.ts";
 import type { MessageRow } from "./message-row.ts";
-import { findMessagesOf } from "./read.ts";
 
 test("a connection with the pid of the one that broke, and begun at another time, is not ended", async () => {
   await using api = await startApi();
@@ -154,7 +154,7 @@ async function requestOf(api: TestApi): Promise<(accountId: string) => AcceptReq
   const [routing] = await api.db.query<{ version: number }>(
     sql`select version from routing_version`,
   );
-  const message = await someMessage(api);
+  const message = await queuedMessage(api);
   return (accountId) => ({
     accountId,
     keyId: null,
@@ -174,13 +174,6 @@ function acceptorOn(db: Database, intake?: Intake) {
     settings: { nodeId: newId(systemClock.now().getTime()), sends: 100, sendsBurst: 100 },
     intake,
   });
-}
-
-async function someMessage({ db, accountId, send }: TestApi): Promise<MessageRow> {
-  const sent = await send({ recipient: "4915112345678", text: "Hello" });
-  const { messageId } = sent.json() as { messageId: string };
-  const rows = await findMessagesOf(db, [{ account_id: accountId, message_id: messageId }]);
-  return rows.get(messageId) ?? assert.fail("the message is not there");
 }
 
 /** One message; the first statements are answered so, the others by the database. */

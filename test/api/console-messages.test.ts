@@ -1,15 +1,26 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, before, test } from "node:test";
 import { moveMessages } from "#messages";
 import { sql } from "#platform";
 import { addSimulator } from "#sending";
-import { type Person, startConsole, type TestConsole } from "../support/console.ts";
+import {
+  type Person,
+  startConsole,
+  type TestAccount,
+  type TestConsole,
+} from "../support/console.ts";
 
 type Shown = {
   message: { messageId: string; recipient: string; text: string | null; status: string };
 };
 
-async function send(person: Person, console: TestConsole, body: object = {}): Promise<string> {
+let shared: TestConsole;
+before(async () => {
+  shared = await startConsole();
+});
+after(() => shared[Symbol.asyncDispose]());
+
+async function send(person: Person, console: TestAccount, body: object = {}): Promise<string> {
   const answer = await person.post(`/console/accounts/${console.accountId}/messages`, {
     recipient: "4915112345678",
     text: "Hello from Posthorn",
@@ -21,7 +32,7 @@ async function send(person: Person, console: TestConsole, body: object = {}): Pr
 
 /** Gives messages a later status, as a sender would. */
 async function move(
-  console: TestConsole,
+  console: TestAccount,
   messageIds: string[],
   to: "SENT" | "FAILED",
 ): Promise<void> {
@@ -46,7 +57,7 @@ async function move(
 }
 
 test("a message sent from a page goes the way of the API, once per form, and is on record", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   const developer = await console.member("developer");
   const A = `/console/accounts/${console.accountId}`;
   const body = { recipient: "+49 151 12345678".replaceAll(" ", ""), text: "Hello" };
@@ -61,7 +72,7 @@ test("a message sent from a page goes the way of the API, once per form, and is 
   assert.deepEqual(shown.message, first.json(), "what a key would be shown");
   assert.deepEqual([shown.key, shown.version, shown.isMasked], [null, 1, false]);
   const audited = await console.db.query(sql`
-    select actor, object_id from audit_log where action = 'message.sent'`);
+    select actor, object_id from audit_log where action = 'message.sent' and account_id = ${console.accountId}`);
   assert.deepEqual(audited, [{ actor: `user:${developer.userId}`, object_id: messageId }]);
 
   const wrong = await developer.post(`${A}/messages`, { recipient: "12", text: "", sendr: "x" });
@@ -82,25 +93,28 @@ test("a message sent from a page goes the way of the API, once per form, and is 
   });
 });
 
-test("what a person sends or cancels is stored with its audit row, or not at all", async () => {
-  await using console = await startConsole();
+test("what a person sends or cancels is stored with its audit row, or not at all", async (t) => {
+  const console = await shared.another();
   const developer = await console.member("developer");
   const A = `/console/accounts/${console.accountId}`;
   const body = { recipient: "4915112345678", text: "Hello" };
   const sent = await send(developer, console);
   await console.db.query(sql`
     alter table audit_log add constraint nothing_more check (action not like 'message.%') not valid`);
+  t.after(() => console.db.query(sql`alter table audit_log drop constraint nothing_more`));
 
   const refused = await developer.post(`${A}/messages`, body);
   const kept = await developer.post(`${A}/messages/${sent}/cancel`);
 
   assert.deepEqual([refused.statusCode, kept.statusCode], [500, 500]);
-  const stored = await console.db.query(sql`select message_id, status from messages`);
+  const stored = await console.db.query(
+    sql`select message_id, status from messages where account_id = ${console.accountId}`,
+  );
   assert.deepEqual(stored, [{ message_id: sent, status: "QUEUED" }]);
 });
 
 test("a message that cannot be paid for names price and balance, and stores nothing", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   const accountId = await console.createAccount(1);
   const owner = await console.member("owner", { accountId });
 
@@ -112,11 +126,13 @@ test("a message that cannot be paid for names price and balance, and stores noth
     code: "CREDITS_INSUFFICIENT",
     details: [{ required: 2, available: 1 }],
   });
-  assert.deepEqual(await console.db.query(sql`select message_id from messages`), []);
+  const stored = await console.db.query(sql`
+    select message_id from messages where account_id = ${accountId}`);
+  assert.deepEqual(stored, []);
 });
 
 test("a waiting message is canceled once, refunded, and on record", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   const developer = await console.member("developer");
   const A = `/console/accounts/${console.accountId}`;
   const messageId = await send(developer, console);
@@ -146,7 +162,7 @@ test("a waiting message is canceled once, refunded, and on record", async () => 
 });
 
 test("each filter, alone and together, finds what the table has", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   const developer = await console.member("developer");
   const A = `/console/accounts/${console.accountId}`;
   const { key, keyId } = (
@@ -196,7 +212,7 @@ test("each filter, alone and together, finds what the table has", async () => {
 });
 
 test("a walk there and back shows every message exactly once, also when the filter is rare", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   const developer = await console.member("developer");
   const A = `/console/accounts/${console.accountId}`;
   const sent: string[] = [];
@@ -231,7 +247,7 @@ test("a walk there and back shows every message exactly once, also when the filt
 });
 
 test("a viewer gets the last four digits and no text, in lists, details and CSV, and cannot search numbers", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   const developer = await console.member("developer");
   const viewer = await console.member("viewer");
   const A = `/console/accounts/${console.accountId}`;
@@ -239,6 +255,7 @@ test("a viewer gets the last four digits and no text, in lists, details and CSV,
     text: "secret words",
     metadata: { to: "4915112345678" },
     callbackUrl: "http://127.0.0.1:65530/sms?to=4915112345678",
+    reference: "order for +4915112345678",
   });
 
   const answers = [
@@ -254,6 +271,7 @@ test("a viewer gets the last four digits and no text, in lists, details and CSV,
   }
   const { message, isMasked } = (await viewer.get(`${A}/messages/${messageId}`)).json();
   assert.deepEqual([message.recipient, message.text, isMasked], ["•••••••••5678", null, true]);
+  assert.equal(message.reference, "order for +•••••••••5678");
   for (const path of ["messages", "messages.csv"]) {
     const search = await viewer.get(`${A}/${path}?recipient=4915112345678`);
     assert.equal(search.json().error.code, "ROLE_DENIED");
@@ -262,7 +280,7 @@ test("a viewer gets the last four digits and no text, in lists, details and CSV,
 });
 
 test("the CSV holds the rows of the list, with cells that no spreadsheet runs", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   const developer = await console.member("developer");
   const A = `/console/accounts/${console.accountId}`;
   await send(developer, console, { text: "=1+1" });
@@ -283,7 +301,7 @@ test("the CSV holds the rows of the list, with cells that no spreadsheet runs", 
 });
 
 test("the carrier of a message is the one that was handed it last; before, it is only routed to one", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   const developer = await console.member("developer");
   const A = `/console/accounts/${console.accountId}`;
   const actor = { actor: "cli", now: new Date() };
@@ -317,7 +335,7 @@ test("the carrier of a message is the one that was handed it last; before, it is
 });
 
 test("another account's message does not exist here", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   const developer = await console.member("developer");
   const messageId = await send(developer, console);
   const elsewhere = await console.createAccount();

@@ -1,15 +1,22 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, before, test } from "node:test";
 import { type Database, sql, type Transaction } from "#platform";
 import { endSessionsOf } from "../../server/console/sign-in/sessions.ts";
 import { lockUser, setPassword } from "../../server/console/users.ts";
-import { PASSWORD, type Person, startConsole } from "../support/console.ts";
+import { PASSWORD, type Person, startConsole, type TestConsole } from "../support/console.ts";
 import { held, somebodyWaits } from "../support/locks.ts";
 import { movableClock } from "../support/movable-clock.ts";
 
 type Answer = Awaited<ReturnType<Person["get"]>>;
 
 const ANOTHER = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAA";
+
+const clock = movableClock();
+let shared: TestConsole;
+before(async () => {
+  shared = await startConsole({ clock });
+});
+after(() => shared[Symbol.asyncDispose]());
 
 /** The answer to a request which has judged what it was given when the change is made. */
 async function answerAfter(
@@ -32,8 +39,14 @@ async function replacePassword(tx: Transaction, userId: string): Promise<void> {
   await endSessionsOf(tx, userId);
 }
 
+async function passwordOf(userId: string): Promise<string | undefined> {
+  const [user] = await shared.db.query<{ password: string }>(sql`
+    select password from users where user_id = ${userId}`);
+  return user?.password;
+}
+
 test("a sign-in under way while the password changes opens nothing", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   const { db } = console;
   const { email, userId } = await console.member("owner");
   const request = () =>
@@ -42,11 +55,14 @@ test("a sign-in under way while the password changes opens nothing", async () =>
   const answer = await answerAfter({ db, userId, request }, (tx) => replacePassword(tx, userId));
 
   assert.equal(answer.json().error.code, "SIGN_IN_FAILED");
-  assert.deepEqual(await db.query(sql`select session_id from sessions`), []);
+  assert.deepEqual(
+    await db.query(sql`select session_id from sessions where user_id = ${userId}`),
+    [],
+  );
 });
 
 test("a sign-in under way while a second factor is switched on must give it", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   const { db } = console;
   const { email, userId } = await console.member("owner");
   const guest = console.stranger();
@@ -61,7 +77,7 @@ test("a sign-in under way while a second factor is switched on must give it", as
 });
 
 test("a change of password under way in a session that a reset ends changes nothing", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   const { db } = console;
   const { userId, post } = await console.member("owner");
   const wish = { currentPassword: PASSWORD, newPassword: "purple canoe 17 window" };
@@ -70,11 +86,11 @@ test("a change of password under way in a session that a reset ends changes noth
   const answer = await answerAfter({ db, userId, request }, (tx) => replacePassword(tx, userId));
 
   assert.equal(answer.json().error.code, "SESSION_REQUIRED");
-  assert.deepEqual(await db.query(sql`select password from users`), [{ password: ANOTHER }]);
+  assert.equal(await passwordOf(userId), ANOTHER);
 });
 
 test("of two changes of a password at once in one session, the second is refused", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   const { db } = console;
   const { userId, post } = await console.member("owner");
   const wish = { currentPassword: PASSWORD, newPassword: "purple canoe 17 window" };
@@ -85,12 +101,11 @@ test("of two changes of a password at once in one session, the second is refused
   );
 
   assert.equal(answer.json().error.code, "PROOF_FAILED");
-  assert.deepEqual(await db.query(sql`select password from users`), [{ password: ANOTHER }]);
+  assert.equal(await passwordOf(userId), ANOTHER);
 });
 
 test("a request that notes a session as seen waits its turn while the password changes", async () => {
-  const clock = movableClock();
-  await using console = await startConsole({ clock });
+  const console = await shared.another();
   const { db } = console;
   const { userId, get } = await console.member("owner");
   clock.advance(6 * 60_000);
@@ -103,7 +118,7 @@ test("a request that notes a session as seen waits its turn while the password c
 });
 
 test("a sign-in over a session of one's own waits its turn while the password changes", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   const { db } = console;
   const { userId, signIn } = await console.member("owner");
 

@@ -1,12 +1,24 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, before, test } from "node:test";
 import { type ConsoleOperation, consoleOperations, memberRoles } from "#contract";
 import { sql } from "#platform";
-import { PASSWORD, type Person, startConsole, type TestConsole } from "../support/console.ts";
+import {
+  PASSWORD,
+  type Person,
+  startConsole,
+  type TestAccount,
+  type TestConsole,
+} from "../support/console.ts";
 import { held, somebodyWaits } from "../support/locks.ts";
 
 /** Last, because they end what the other calls need. */
 const ENDINGS = ["leaveAccount", "signOut"];
+
+let shared: TestConsole;
+before(async () => {
+  shared = await startConsole();
+});
+after(() => shared[Symbol.asyncDispose]());
 
 const declared = Object.entries<ConsoleOperation>(consoleOperations)
   // A stream never ends by itself; who may open one is tested beside the streams.
@@ -44,7 +56,7 @@ const GATES = new Set([
 ]);
 
 async function call(
-  console: TestConsole,
+  console: TestAccount,
   person: Person,
   operation: ConsoleOperation,
 ): Promise<string> {
@@ -63,7 +75,7 @@ function exampleOf(body: ConsoleOperation["body"]): unknown {
   return body && examples[0];
 }
 
-async function personas(console: TestConsole): Promise<Record<Persona, Person>> {
+async function personas(console: TestAccount): Promise<Record<Persona, Person>> {
   const outside = await console.createAccount();
   const half = await console.member("owner");
   // A second factor that nobody knows: signing in stops half-way.
@@ -81,7 +93,7 @@ async function personas(console: TestConsole): Promise<Record<Persona, Person>> 
 }
 
 test("every operation is open to exactly those whom the contract names", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   const everybody = await personas(console);
 
   for (const [persona, person] of Object.entries(everybody) as [Persona, Person][]) {
@@ -95,7 +107,7 @@ test("every operation is open to exactly those whom the contract names", async (
 });
 
 test("who loses the role while they are served is given nothing that outlasts it", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   const { db, accountId } = console;
   await console.member("owner", { isOperator: true });
   const person = await console.member("owner", { isOperator: true });
@@ -130,7 +142,7 @@ test("who loses the role while they are served is given nothing that outlasts it
 });
 
 test("an answer that is refused says the same whether or not the thing asked for exists", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   const owner = await console.member("owner");
   const outsider = await console.member("owner", { accountId: await console.createAccount() });
   const send = { recipient: "4915112345678", text: "Hello" };
@@ -154,7 +166,7 @@ test("an answer that is refused says the same whether or not the thing asked for
 });
 
 test("an operator who is no member cannot read an account's messages", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   const operator = await console.member("owner", {
     accountId: await console.createAccount(),
     isOperator: true,

@@ -1,17 +1,23 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, before, test } from "node:test";
 import fc from "fast-check";
 import { statisticsLoops } from "#console";
 import type { DeliveryErrorCode } from "#contract";
 import { type Move, moveMessages } from "#messages";
 import { sql, systemClock } from "#platform";
-import { startConsole, type TestConsole } from "../support/console.ts";
+import { startConsole, type TestAccount, type TestConsole } from "../support/console.ts";
 import { eventually } from "../support/eventually.ts";
 import { movableClock } from "../support/movable-clock.ts";
 
 const DAY = 86_400_000;
 
-async function accept(console: TestConsole, count: number, segments = 1): Promise<string[]> {
+let shared: TestConsole;
+before(async () => {
+  shared = await startConsole();
+});
+after(() => shared[Symbol.asyncDispose]());
+
+async function accept(console: TestAccount, count: number, segments = 1): Promise<string[]> {
   const { key } = (await sender(console)) ?? {};
   const messages = Array.from({ length: count }, () => ({
     recipient: "4915112345678",
@@ -27,15 +33,15 @@ async function accept(console: TestConsole, count: number, segments = 1): Promis
   return answer.json().data.map(({ messageId }: { messageId: string }) => messageId);
 }
 
-const keys = new WeakMap<TestConsole, Promise<{ key: string }>>();
+const keys = new WeakMap<TestAccount, Promise<{ key: string }>>();
 
-function sender(console: TestConsole) {
+function sender(console: TestAccount) {
   const made = keys.get(console) ?? makeKey(console);
   keys.set(console, made);
   return made;
 }
 
-async function makeKey(console: TestConsole): Promise<{ key: string }> {
+async function makeKey(console: TestAccount): Promise<{ key: string }> {
   const owner = await console.member("owner");
   const body = { name: "x", scopes: ["messages:send"] };
   return (await owner.post(`/console/accounts/${console.accountId}/keys`, body)).json();
@@ -44,7 +50,7 @@ async function makeKey(console: TestConsole): Promise<{ key: string }> {
 type Step = Pick<Move, "from" | "to"> & { error?: DeliveryErrorCode; afterMs?: number };
 
 async function step(
-  console: TestConsole,
+  console: TestAccount,
   messageIds: string[],
   { from, to, error, afterMs = 0 }: Step,
 ) {
@@ -62,7 +68,7 @@ async function step(
 }
 
 /** Folds what there is, as the loop of a node does. While the service's own folds, nobody else can. */
-async function fold({ db }: TestConsole): Promise<void> {
+async function fold({ db }: TestAccount): Promise<void> {
   await eventually("everything noted is folded", async () => {
     await db.query(sql`select fold_stats(1000)`);
     return (await db.query(sql`select from stat_changes limit 1`)).length === 0;
@@ -74,7 +80,7 @@ function sumOf(rows: Record<string, number>[], name: string): number {
 }
 
 test("after random traffic the sums equal a full count, before and after they are folded", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   const viewer = await console.member("viewer");
   const A = `/console/accounts/${console.accountId}`;
   await fc.assert(
@@ -112,7 +118,10 @@ test("after random traffic the sums equal a full count, before and after they ar
   );
 
   const counted = await console.db.query<{ status: string; count: number; credits: number }>(sql`
-    select status, count(*) as count, sum(credits) as credits from messages group by status`);
+    select status, count(*) as count, sum(credits) as credits
+      from messages
+     where account_id = ${console.accountId}
+     group by status`);
   const count = (status: string) => counted.find((row) => row.status === status)?.count ?? 0;
   for (const isFolded of [false, true]) {
     // Of another account.
@@ -178,7 +187,7 @@ test("the summary tells four numbers and those of the span before", async () => 
 });
 
 test("a range in years that no table can hold is refused", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   const viewer = await console.member("viewer");
 
   for (const range of [
@@ -193,7 +202,7 @@ test("a range in years that no table can hold is refused", async () => {
 });
 
 test("alerts name receivers that fail, low credits and keys that expire, in this order, and progress ticks step by step", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   const owner = await console.member("owner");
   const A = `/console/accounts/${console.accountId}`;
   const progress = async () => (await owner.get(`${A}/progress`)).json();
@@ -235,14 +244,17 @@ test("alerts name receivers that fail, low credits and keys that expire, in this
     insert into webhook_deliveries (message_id, sequence, account_id, host_key, created_at, next_at)
     values (${ids[0]}, 1, ${console.accountId}, 1, now(), now())`);
   assert.deepEqual(await alerts(), ["receiver_failing", "credits_low", "key_expiring"]);
-  await console.db.query(sql`update webhook_host_hours set ok = 3`);
+  await console.db.query(
+    sql`update webhook_host_hours set ok = 3 where account_id = ${console.accountId}`,
+  );
   assert.deepEqual(await alerts(), ["credits_low", "key_expiring"]);
-  await console.db.query(sql`update webhook_hosts set health = 'open'`);
+  await console.db.query(sql`
+    update webhook_hosts set health = 'open' where account_id = ${console.accountId}`);
   assert.deepEqual(await alerts(), ["receiver_failing", "credits_low", "key_expiring"]);
 });
 
 test("sums of minutes are forgotten after 48 hours, quarters are kept", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   await console.db.query(sql`
     insert into stat_changes (account_id, changes)
     select ${console.accountId}, array[row(now() - interval '3 days', null, 'QUEUED', null, null, 1, 1)::stat_change,
@@ -250,7 +262,11 @@ test("sums of minutes are forgotten after 48 hours, quarters are kept", async ()
   await fold(console);
   const widths = () =>
     console.db.query<{ width: number; count: number }>(sql`
-      select width, count(*) as count from stat_spans group by width order by width`);
+      select width, count(*) as count
+        from stat_spans
+       where account_id = ${console.accountId}
+       group by width
+       order by width`);
 
   // The service's own loops may have done it already: there is nothing to see before.
   for (const loop of statisticsLoops({ db: console.db, clock: systemClock }))

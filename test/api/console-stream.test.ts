@@ -1,16 +1,25 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, before, test } from "node:test";
 import { sql } from "#platform";
-import { type Person, startConsole, type TestConsole } from "../support/console.ts";
+import {
+  type Person,
+  startConsole,
+  type TestAccount,
+  type TestConsole,
+} from "../support/console.ts";
 import { openStream } from "../support/event-stream.ts";
 
-async function listen(console: TestConsole): Promise<string> {
-  return console.app.listen({ host: "127.0.0.1", port: 0 });
-}
+let shared: TestConsole;
+let origin: string;
+before(async () => {
+  shared = await startConsole();
+  origin = await shared.app.listen({ host: "127.0.0.1", port: 0 });
+});
+after(() => shared[Symbol.asyncDispose]());
 
 function watch(
   origin: string,
-  console: TestConsole,
+  console: TestAccount,
   { cookie }: Person,
   headers: Record<string, string> = {},
 ) {
@@ -22,7 +31,7 @@ function watch(
 
 const send = async (
   person: Person,
-  { accountId }: Pick<TestConsole, "accountId">,
+  { accountId }: Pick<TestAccount, "accountId">,
 ): Promise<string> =>
   (
     await person.post(`/console/accounts/${accountId}/messages`, {
@@ -31,14 +40,17 @@ const send = async (
     })
   ).json().messageId;
 
+function changesOf(...accountIds: string[]): Promise<unknown[]> {
+  return shared.db.query(sql`
+    select kind from watched_changes where account_id = any (${accountIds}::uuid[])`);
+}
+
 test("a stream tells ids of what changes, and no content; nothing is written while nobody watches", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   const developer = await console.member("developer");
   const A = `/console/accounts/${console.accountId}`;
-  const origin = await listen(console);
   await send(developer, console);
-  const unwatched = await console.db.query(sql`select kind from watched_changes`);
-  assert.deepEqual(unwatched, []);
+  assert.deepEqual(await changesOf(console.accountId), []);
   await using stream = await watch(origin, console, developer);
   assert.deepEqual((await stream.next()).data, { type: "all" });
 
@@ -62,7 +74,7 @@ test("a stream tells ids of what changes, and no content; nothing is written whi
 });
 
 test("once nobody watches an account any more, nothing is written, though somebody watches another", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   const developer = await console.member("developer");
   const elsewhere = await console.createAccount();
   await console.db.query(sql`
@@ -73,13 +85,12 @@ test("once nobody watches an account any more, nothing is written, though somebo
   const id = await send(developer, console);
   await developer.post(`/console/accounts/${console.accountId}/messages/${id}/cancel`);
 
-  assert.deepEqual(await console.db.query(sql`select kind from watched_changes`), []);
+  assert.deepEqual(await changesOf(console.accountId, elsewhere), []);
 });
 
 test("a HEAD request opens no stream and makes no file", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   const { cookie } = await console.member("developer");
-  const origin = await listen(console);
 
   for (const path of ["stream", "messages.csv"]) {
     const url = `${origin}/console/accounts/${console.accountId}/${path}`;
@@ -89,11 +100,10 @@ test("a HEAD request opens no stream and makes no file", async () => {
 });
 
 test("another account's changes are not told", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   const developer = await console.member("developer");
   const elsewhere = await console.createAccount();
   const other = await console.member("developer", { accountId: elsewhere });
-  const origin = await listen(console);
   await using stream = await watch(origin, console, developer);
   await using theirs = await openStream(`${origin}/console/accounts/${elsewhere}/stream`, {
     cookie: other.cookie,
@@ -120,14 +130,13 @@ test("another account's changes are not told", async () => {
 });
 
 test("who comes back hears what was missed in their account; after a gap they are told to read everything", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   const developer = await console.member("developer");
   const elsewhere = await console.createAccount();
   const other = await console.member("developer", { accountId: elsewhere });
   await console.db.query(sql`
     insert into watched_accounts (account_id, since, until)
     values (${elsewhere}, clock_timestamp(), clock_timestamp() + interval '1 hour')`);
-  const origin = await listen(console);
   const first = await watch(origin, console, developer);
   await first.next();
   const { lastEventId } = first;
@@ -149,11 +158,11 @@ test("who comes back hears what was missed in their account; after a gap they ar
 });
 
 test("two nodes tell of each other's changes", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   await using second = await startConsole({ db: console.db });
   const developer = await console.member("developer");
-  const origin = await listen(second);
-  await using stream = await watch(origin, console, developer);
+  const itsOrigin = await second.app.listen({ host: "127.0.0.1", port: 0 });
+  await using stream = await watch(itsOrigin, console, developer);
   await stream.next();
 
   const id = await send(developer, console);
@@ -162,14 +171,13 @@ test("two nodes tell of each other's changes", async () => {
 });
 
 test("sign-out, removal and a new role end the stream", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   const owner = await console.member("owner");
   const people = [
     await console.member("developer"),
     await console.member("developer"),
     await console.member("developer"),
   ] as const;
-  const origin = await listen(console);
   const A = `/console/accounts/${console.accountId}`;
   const streams = await Promise.all(people.map((person) => watch(origin, console, person)));
   for (const stream of streams) await stream.next();
@@ -185,9 +193,8 @@ test("sign-out, removal and a new role end the stream", async () => {
 });
 
 test("two hundred and one messages at once are told without their ids", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   const developer = await console.member("developer");
-  const origin = await listen(console);
   const { key } = (
     await developer.post(`/console/accounts/${console.accountId}/keys`, {
       name: "x",
@@ -210,10 +217,9 @@ test("two hundred and one messages at once are told without their ids", async ()
 });
 
 test("the operator's stream tells of accounts, routes and the audit log", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   const operator = await console.member("owner", { isOperator: true });
   const owner = await console.member("owner");
-  const origin = await listen(console);
   const path = `${origin}/console/operator/stream`;
   await using stream = await openStream(path, { cookie: operator.cookie });
   await stream.until(({ type }) => type === "all");

@@ -3,12 +3,17 @@ import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
-import { test } from "node:test";
+import { after, before, test } from "node:test";
 import type { Exchange } from "#contract";
 import { parseEventId } from "#messages";
 import { sql } from "#platform";
 import { problemOf } from "../support/answers.ts";
-import { type Person, startConsole, type TestConsole } from "../support/console.ts";
+import {
+  type Person,
+  startConsole,
+  type TestAccount,
+  type TestConsole,
+} from "../support/console.ts";
 import { eventually } from "../support/eventually.ts";
 
 type Received = { headers: IncomingHttpHeaders; body: string };
@@ -45,11 +50,15 @@ async function startReceiver(status = 200) {
   };
 }
 
-const ALL_ROLES = { ROLES: "api,sender,webhooks,dashboard" };
+let shared: TestConsole;
+before(async () => {
+  shared = await startConsole({ settings: { ROLES: "api,sender,webhooks,dashboard" } });
+});
+after(() => shared[Symbol.asyncDispose]());
 
 async function send(
   person: Person,
-  { accountId }: TestConsole,
+  { accountId }: TestAccount,
   callbackUrl: string,
 ): Promise<string> {
   const body = { recipient: "4915112345678", text: "secret words", callbackUrl };
@@ -66,7 +75,7 @@ type Delivery = {
 
 test("deliveries are listed with their attempts, found by each filter, and masked for a viewer", async () => {
   await using receiver = await startReceiver();
-  await using console = await startConsole({ settings: ALL_ROLES });
+  const console = await shared.another();
   const developer = await console.member("developer");
   const viewer = await console.member("viewer");
   const A = `/console/accounts/${console.accountId}`;
@@ -158,7 +167,7 @@ test("deliveries are listed with their attempts, found by each filter, and maske
 
 test("a replay is a new attempt with the same id and bytes, once per form, and on record", async () => {
   await using receiver = await startReceiver();
-  await using console = await startConsole({ settings: ALL_ROLES });
+  const console = await shared.another();
   const developer = await console.member("developer");
   const A = `/console/accounts/${console.accountId}`;
   await send(developer, console, receiver.url);
@@ -194,14 +203,14 @@ test("a replay is a new attempt with the same id and bytes, once per form, and o
     .digest("hex");
   assert.equal(same[1]?.headers["x-sms-signature"], signature);
   const audited = await console.db.query(
-    sql`select actor from audit_log where action = 'webhook.replayed'`,
+    sql`select actor from audit_log where action = 'webhook.replayed' and account_id = ${console.accountId}`,
   );
   assert.deepEqual(audited, [{ actor: `user:${developer.userId}` }]);
 });
 
 test("what was exhausted is counted first, then replayed, and the replay can be followed and stopped", async () => {
   await using receiver = await startReceiver(410);
-  await using console = await startConsole({ settings: ALL_ROLES });
+  const console = await shared.another();
   const developer = await console.member("developer");
   const A = `/console/accounts/${console.accountId}`;
   await send(developer, console, receiver.url);
@@ -267,7 +276,7 @@ test("what was exhausted is counted first, then replayed, and the replay can be 
 
 test("a test event is signed, shows the answer at once, and goes to no forbidden address", async () => {
   await using receiver = await startReceiver(500);
-  await using console = await startConsole();
+  const console = await shared.another();
   const developer = await console.member("developer");
   const A = `/console/accounts/${console.accountId}`;
   const tryOut = (url: string, event?: string) =>
@@ -296,19 +305,20 @@ test("a test event is signed, shows the answer at once, and goes to no forbidden
 
 test("a clock that was set back costs no test events", async () => {
   await using receiver = await startReceiver();
-  await using console = await startConsole();
+  const console = await shared.another();
   const developer = await console.member("developer");
   const tryOut = () =>
     developer.post(`/console/accounts/${console.accountId}/webhook-tests`, { url: receiver.url });
   assert.equal((await tryOut()).statusCode, 200);
 
-  await console.db.query(sql`update webhook_test_allowances set at = at + interval '1 hour'`);
+  await console.db.query(sql`
+    update webhook_test_allowances set at = at + interval '1 hour' where account_id = ${console.accountId}`);
 
   assert.equal((await tryOut()).statusCode, 200);
 });
 
 test("a rotation that would drop a secret which still signs must be confirmed, or leave no overlap at all", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   const developer = await console.member("developer");
   const secret = `/console/accounts/${console.accountId}/signing-secret`;
   const rotate = (body: object) => developer.post(`${secret}/rotate`, body);
@@ -326,7 +336,7 @@ test("a rotation that would drop a secret which still signs must be confirmed, o
 });
 
 test("the signing secret is masked for all, revealed on record, and rotated with an overlap", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   const developer = await console.member("developer");
   const viewer = await console.member("viewer");
   const A = `/console/accounts/${console.accountId}`;
@@ -346,7 +356,10 @@ test("the signing secret is masked for all, revealed on record, and rotated with
     422,
   );
   const audited = await console.db.query<{ action: string; details: object }>(sql`
-    select action, details from audit_log where action like 'secret.%' order by audit_id`);
+    select action, details
+      from audit_log
+     where action like 'secret.%' and account_id = ${console.accountId}
+     order by audit_id`);
   assert.deepEqual(
     audited.map(({ action }) => action),
     ["secret.revealed", "secret.rotated", "secret.rotated"],

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { after, test } from "node:test";
 import {
   apiErrors,
+  deliveryErrors,
   detailCodes,
   type ErrorCode,
   everywhere,
@@ -217,7 +218,13 @@ test("each code has a page that says what it means and what to do", async () => 
     assert.match(overview.body, new RegExp(`/docs/errors/${code}"`));
     for (const sentence of [message, meaning, fix]) assert.match(sentence, /[.:)`]$/);
   }
-  for (const code of Object.keys(detailCodes)) assert.match(overview.body, new RegExp(`${code}<`));
+  const others = Object.keys({ ...detailCodes, ...deliveryErrors });
+  for (const code of others) {
+    const page = await api.get(`/docs/errors/${code}`);
+    assert.equal(page.statusCode, 200, code);
+    assert.match(page.body, /What it means.*What to do/s);
+    assert.match(overview.body, new RegExp(`/docs/errors/${code}"`));
+  }
   for (const code of ["nope", "__proto__", "constructor"]) {
     problemOf(await api.get(`/docs/errors/${code}`), "ROUTE_NOT_FOUND");
   }

@@ -198,6 +198,7 @@ test("two at once with one key and no credits are both refused", async () => {
 
 test("a replay needs neither credits nor allowance", async () => {
   await using slow = await startApi({
+    db: one.db,
     credits: 1,
     settings: { RATE_LIMIT_SENDS: "1", RATE_LIMIT_SENDS_BURST: "1" },
   });
@@ -236,7 +237,7 @@ test("what was accepted is replayed though it would be refused by now", async ()
 
 test("a revoked key replays nothing, neither a good request nor one that is refused by now", async () => {
   const clock = manualClock(new Date());
-  await using api = await startApi({ credits: 10, clock });
+  await using api = await startApi({ db: one.db, credits: 10, clock });
   const { key, keyId } = await api.createKey();
   const headers = { "idempotency-key": "k" };
   const later = { ...message, sendAt: new Date(clock.now().getTime() + 60_000).toISOString() };

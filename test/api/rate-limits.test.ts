@@ -51,7 +51,7 @@ async function stopGrowth({ accountId, keyId }: TestKey): Promise<void> {
 /** Checks that exactly a burst passes, and what grew meanwhile. */
 async function passExactly(burst: number, rate: number, run: (n: number) => Promise<Answer>) {
   const from = await databaseSeconds();
-  const answers = await Promise.all(Array.from({ length: 150 }, (_, n) => run(n)));
+  const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => run(n)));
   const grown = rate * ((await databaseSeconds()) - from);
   const passed = answers.filter(({ statusCode }) => statusCode < 300).length;
   assert.ok(passed >= burst, `${passed} of ${burst} passed`);
@@ -74,20 +74,16 @@ test("200 connections of one hot account get what its allowance has, and no more
 
   const statuses = await Promise.all(
     Array.from({ length: 200 }, async () => {
-      const own: number[] = [];
-      for (let n = 0; n < 4; n += 1) {
-        const answer = await fetch(url, request);
-        own.push(answer.status);
-        await answer.arrayBuffer();
-      }
-      return own;
+      const answer = await fetch(url, request);
+      await answer.arrayBuffer();
+      return answer.status;
     }),
   );
 
   const grown = 2 * ((await databaseSeconds()) - from);
-  const count = (status: number) => statuses.flat().filter((each) => each === status).length;
+  const count = (status: number) => statuses.filter((each) => each === status).length;
   assert.ok(count(202) >= 40 && count(202) <= 40 + grown, `${count(202)} were accepted`);
-  assert.equal(count(202) + count(429), 800);
+  assert.equal(count(202) + count(429), 200);
   const [row] = await one.db.query(sql`
     select balance, (select sum(amount) from ledger l where l.account_id = a.account_id) as sum
       from accounts a where account_id = ${account.accountId}`);

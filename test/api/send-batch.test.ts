@@ -115,6 +115,7 @@ test("in a batch too, the message without a route and the one above maxCredits a
 
 test("a batch counts its messages against the rate", async () => {
   await using slow = await startApi({
+    db: api.db,
     credits: 100,
     settings: { RATE_LIMIT_SENDS: "1", RATE_LIMIT_SENDS_BURST: "10" },
   });

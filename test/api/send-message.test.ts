@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import { sql } from "#platform";
 import { startApi } from "../support/api.ts";
 
-test("a message is accepted, charged and queued, and the answer shows it", async () => {
-  await using api = await startApi({ credits: 10 });
+const api = await startApi();
+after(() => api[Symbol.asyncDispose]());
 
-  const answer = await api.send({ recipient: "+4915112345678", text: "Hello" });
+test("a message is accepted, charged and queued, and the answer shows it", async () => {
+  const account = await api.createAccount(10);
+
+  const answer = await api.send({ recipient: "+4915112345678", text: "Hello" }, account);
 
   assert.equal(answer.statusCode, 202);
   const message = answer.json();
@@ -22,32 +25,36 @@ test("a message is accepted, charged and queued, and the answer shows it", async
     error: null,
   });
   assert.deepEqual(
-    await api.db.query(sql`select kind, amount, balance_after from ledger order by seq`),
+    await api.db.query(sql`
+      select kind, amount, balance_after from ledger where account_id = ${account.accountId} order by seq`),
     [
       { kind: "topup", amount: 10, balance_after: 10 },
       { kind: "charge", amount: -1, balance_after: 9 },
     ],
   );
-  const queue = await api.db.query(sql`select message_id from send_queue`);
+  const queue = await api.db.query(sql`
+    select message_id from send_queue where account_id = ${account.accountId}`);
   assert.deepEqual(queue, [{ message_id: message.messageId }]);
 });
 
 test("a message the account cannot pay for is refused and leaves no trace", async () => {
-  await using api = await startApi({ credits: 1 });
+  const account = await api.createAccount(1);
 
-  const answer = await api.send({ recipient: "4915112345678", text: "a".repeat(161) });
+  const answer = await api.send({ recipient: "4915112345678", text: "a".repeat(161) }, account);
 
   assert.equal(answer.statusCode, 402);
   assert.partialDeepStrictEqual(answer.json().error, {
     code: "CREDITS_INSUFFICIENT",
     details: [{ field: null, required: 2, available: 1 }],
   });
-  assert.deepEqual(await api.db.query(sql`select message_id from messages`), []);
-  assert.deepEqual(await api.db.query(sql`select kind from ledger`), [{ kind: "topup" }]);
+  const stored = await api.db.query(sql`
+    select message_id::text as what from messages where account_id = ${account.accountId}
+     union all
+    select kind from ledger where account_id = ${account.accountId}`);
+  assert.deepEqual(stored, [{ what: "topup" }]);
 });
 
 test("a key that was revoked sends nothing more, though this node has it cached", async () => {
-  await using api = await startApi({ credits: 5 });
   const { key, keyId } = await api.createKey();
   await api.send({ recipient: "4915112345678", text: "Hello" }, { key });
 

@@ -42,19 +42,13 @@ const stories = await Promise.all(
   }),
 );
 
-test("without messages the page says what comes and what to do", async () => {
+test("without messages the page says what comes and leads there; a sent one shows its story, its segments, its charge, and HTML only as text", async () => {
   await using tab = await site.signedIn(ada, "/messages");
-
-  await tab.page.getByText("No messages yet").waitFor();
-
-  await tab.check("nothing yet");
-  await tab.page.getByRole("link", { name: "Compose a message" }).click();
-  await tab.page.getByRole("heading", { name: "Compose" }).waitFor();
-});
-
-test("a sent message shows its story, its segments, its charge, and HTML only as text", async () => {
-  await using tab = await site.signedIn(ada, "/compose");
   const { page } = tab;
+  await page.getByText("No messages yet").waitFor();
+  await tab.check("nothing yet");
+  await page.getByRole("link", { name: "Compose a message" }).click();
+  await page.getByRole("heading", { name: "Compose" }).waitFor();
   await page.getByLabel("Recipient").fill("+49 151 12345678");
   await page.getByLabel("Text").fill("<img src=x onerror=alert(1)> “Hi”");
   await page.getByText("Number in Germany").waitFor();
@@ -115,10 +109,14 @@ test("who leaves Compose before the answer comes stays where they went", async (
   assert.equal(new URL(page.url()).pathname, "/messages");
 });
 
-test("the cURL copied from Compose sends the text as it was written", async () => {
+test("the counter equals the preview, the copied cURL sends the text as it was written, and 11 segments, a wrong address or half a date are told before sending", async () => {
   const text = `"It's" a \\ $HOME \`id\` 👋\nand !more`;
-  await using tab = await site.signedIn(ada, "/compose");
+  await using tab = await site.signedIn(ada, "/compose", { statuses: [422] });
   const { page } = tab;
+  const counter = (name: string) => page.locator(`[data-counter=${name}]`);
+  await page.getByRole("button", { name: "4915112340001" }).click();
+  assert.equal(await page.locator(":focus").inputValue(), "4915112340001");
+  assert.equal(await counter("credits").innerText(), "–", "nothing is asked for yet");
   await page.getByLabel("Recipient").fill("4915112345678");
   await page.getByLabel("Text").fill(text);
   await page.getByRole("button", { name: "Copy cURL" }).click();
@@ -130,15 +128,6 @@ test("the cURL copied from Compose sends the text as it was written", async () =
   const [body = "", status] = stdout.split("\n");
   assert.equal(status, "202");
   assert.equal((JSON.parse(body) as Message).text, text);
-});
-
-test("the counter equals the preview, and 11 segments, a wrong address or half a date are told before sending", async () => {
-  await using tab = await site.signedIn(ada, "/compose", { statuses: [422] });
-  const counter = (name: string) => tab.page.locator(`[data-counter=${name}]`);
-  await tab.page.getByRole("button", { name: "4915112340001" }).click();
-  assert.equal(await tab.page.locator(":focus").inputValue(), "4915112340001");
-  assert.equal(await counter("credits").innerText(), "–", "nothing is asked for yet");
-  await tab.page.getByLabel("Recipient").fill("4915112345678");
 
   const cases: [text: string, encoding: string, segments: string][] = [
     ["a".repeat(160), "GSM-7", "1"],
@@ -150,29 +139,29 @@ test("the counter equals the preview, and 11 segments, a wrong address or half a
     [`${"a".repeat(66)}👋${"b".repeat(10)}`, "UCS-2", "2"],
   ];
   for (const [text, encoding, segments] of cases) {
-    await tab.page.getByLabel("Text").fill(text);
-    await tab.page.getByRole("button", { name: `Send for ${segments} credit` }).waitFor();
+    await page.getByLabel("Text").fill(text);
+    await page.getByRole("button", { name: `Send for ${segments} credit` }).waitFor();
     assert.equal(await counter("encoding").innerText(), encoding);
     assert.equal(await counter("segments").innerText(), segments);
     assert.equal(await counter("credits").innerText(), segments);
   }
-  await tab.page.getByLabel("Text").fill("a".repeat(1_531));
-  await tab.page.getByText("This needs 11 segments; 10 are the most.").waitFor();
+  await page.getByLabel("Text").fill("a".repeat(1_531));
+  await page.getByText("This needs 11 segments; 10 are the most.").waitFor();
   assert.equal(await counter("credits").innerText(), "–");
-  await tab.page.getByRole("button", { name: "Send message" }).click();
-  await tab.page.getByLabel("Text").fill("Later");
-  const more = tab.page.getByRole("button", { name: "More options" });
-  const callback = tab.page.getByLabel("Callback address");
+  await page.getByRole("button", { name: "Send message" }).click();
+  await page.getByLabel("Text").fill("Later");
+  const more = page.getByRole("button", { name: "More options" });
+  const callback = page.getByLabel("Callback address");
   await more.click();
   await callback.fill("ftp://example.com");
   await more.click();
-  await tab.page.getByText("–", { exact: true }).first().waitFor();
-  await callback.and(tab.page.locator("[aria-invalid=true]")).waitFor();
+  await page.getByText("–", { exact: true }).first().waitFor();
+  await callback.and(page.locator("[aria-invalid=true]")).waitFor();
   await more.click();
   await callback.fill("");
-  await tab.page.getByLabel("Send later").press("1");
-  await tab.page.getByRole("button", { name: "Send for 1 credit" }).click();
-  await tab.page.getByText("Give the whole date and time, or empty the field.").waitFor();
+  await page.getByLabel("Send later").press("1");
+  await page.getByRole("button", { name: "Send for 1 credit" }).click();
+  await page.getByText("Give the whole date and time, or empty the field.").waitFor();
 
   assert.ok(!tab.requests.some((each) => /^POST .*\/messages$/.test(each)));
 });
@@ -264,20 +253,19 @@ test("filters live in the address, Back walks them, and unknown ones leave it", 
   await page.goBack();
   await page.locator(rows).nth(2).waitFor();
 
-  await page.goto(`${site.url}/messages?reference=order-7`);
+  const always = "from=2026-01-01T00:00:00.000Z&to=2099-01-01T00:00:00.000Z";
+  await page.goto(`${site.url}/messages?reference=order-7&${always}`);
   await page.locator(rows).first().waitFor();
   assert.equal(await page.locator(rows).count(), 1);
-
-  await page.goto(`${site.url}/messages?from=2026-01-01T00:00:00.000Z&to=2099-01-01T00:00:00.000Z`);
-  await page.locator(rows).nth(2).waitFor();
   await page.getByRole("button", { name: "Clear filters" }).click();
+  await page.locator(rows).nth(2).waitFor();
   await page.getByRole("button", { name: "Apply" }).waitFor({ state: "detached" });
   // The button is gone, the focus is not.
   await page.locator("#main:focus").waitFor();
   assert.equal(await page.getByLabel("Range", { exact: true }).inputValue(), "");
 });
 
-test("a number is found however it is written, and a reference that looks like one as well", async () => {
+test("a number is found however it is written, and a reference that looks like one as well; a row opens by keyboard beside the list, and Esc gives the focus back to it", async () => {
   await send("4915112345678", "By reference", { reference: "2026-1116-001" });
   await send("4915187654321", "By number");
   await using tab = await site.signedIn(ada, "/messages");
@@ -291,21 +279,16 @@ test("a number is found however it is written, and a reference that looks like o
   await page.getByRole("link", { name: "Look for the reference 2026-1116-001" }).click();
   await page.getByRole("cell", { name: "By reference" }).waitFor();
 
-  assert.equal(await page.locator(rows).count(), 1);
+  await page.locator(rows).nth(1).waitFor({ state: "detached" });
   assert.equal(new URL(page.url()).search, "?reference=2026-1116-001");
-});
 
-test("a row opens by keyboard beside the list, and Esc gives the focus back to it", async () => {
-  await using tab = await site.signedIn(ada, "/messages");
-  const { page } = tab;
-  await page.locator(rows).first().waitFor();
-
+  await page.getByRole("heading", { name: "Messages", level: 1 }).click();
   await page.keyboard.press("j");
   const name = () => page.evaluate<string>("document.activeElement.getAttribute('aria-label')");
   const opener = await name();
   await page.keyboard.press("Enter");
   await page.getByRole("dialog").getByText("Timeline").waitFor();
-  assert.match(page.url(), /\?id=/);
+  assert.match(page.url(), /[?&]id=/);
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "detached" });
 
@@ -415,17 +398,18 @@ test("every ending of the simulator and every segment is told as the history has
   await using tab = await site.signedIn(teller, "/messages");
   const { page } = tab;
   const timeline = page.getByRole("region", { name: "Timeline" });
+  // Within the tab, as a link would: to load the whole page ten times would be most of the test.
+  const open = (messageId: string | undefined) =>
+    page.evaluate(
+      `__TSR_ROUTER__.navigate({ to: "/messages/$messageId", params: ${JSON.stringify({ messageId })} })`,
+    );
   for (const { messageId, recipient, status } of stories) {
     const history = await eventually(`the message to ${recipient} is ${status}`, async () => {
       const entries = await historyOf(messageId);
       const last = entries.findLast((entry) => entry.type === "status");
       return last?.status === status && entries;
     });
-    // Within the tab, as a link would: to load the whole page nine times would be most of the test.
-    const params = JSON.stringify({ messageId });
-    await page.evaluate(
-      `__TSR_ROUTER__.navigate({ to: "/messages/$messageId", params: ${params} })`,
-    );
+    await open(messageId);
     await page.getByRole("heading", { name: `Message to ${recipient}` }).waitFor();
     const titles = timeline.locator(".mantine-Timeline-itemTitle");
     await titles.nth(history.length - 1).waitFor();
@@ -438,7 +422,8 @@ test("every ending of the simulator and every segment is told as the history has
     await timeline.getByText(new RegExp(`^Segment ${part} of 3 handed to`)).waitFor();
 
   const refused = stories[1]?.messageId;
-  await page.goto(`${site.url}/messages/${refused}`);
+  await open(refused);
+  await page.getByRole("heading", { name: `Message to ${stories[1]?.recipient}` }).waitFor();
   await page.getByRole("link", { name: "in the ledger" }).last().click();
   await page.waitForURL(`**/credits?messageId=${refused}`);
   await page.locator(rows).nth(1).waitFor();
@@ -517,7 +502,7 @@ test("a viewer's pages, answers and file hold no whole number and no text", asyn
       `fetch("/console/accounts/${account.accountId}/messages.csv").then((answer) => answer.text())`,
     );
 
-    await tab.page.goto(`${site.url}/compose`);
+    await tab.page.getByRole("link", { name: "Compose", exact: true }).click();
     await tab.page.getByText("Needs the role developer; yours is viewer.").waitFor();
     assert.equal(await tab.page.getByLabel("Recipient").count(), 0);
     await tab.page.getByLabel("Text").fill("Hello");
@@ -533,10 +518,9 @@ test("a viewer's pages, answers and file hold no whole number and no text", asyn
 });
 
 test("a list of the last minutes that was left open is of the last minutes again, and so is its file", async () => {
-  await using tab = await site.signedIn(ada, "/messages", { isLast: true });
+  const options = { hasClock: true, isLast: true };
+  await using tab = await site.signedIn(ada, "/messages?range=15m", options);
   const { page } = tab;
-  await page.clock.install();
-  await page.goto(`${site.url}/messages?range=15m`);
   await page.locator(rows).first().waitFor();
   const look = (state: string) =>
     page.evaluate(`Object.defineProperty(document, "visibilityState", { value: "${state}", configurable: true });
@@ -557,14 +541,14 @@ test("a list of the last minutes that was left open is of the last minutes again
 });
 
 test("who asked for too much is told how long to wait, and cannot try again before", async () => {
-  await using tab = await site.signedIn(ada, "/messages", { statuses: [429], isLast: true });
+  const options = { statuses: [429], hasClock: true, isLast: true };
+  await using tab = await site.signedIn(ada, "/keys", options);
   const { page } = tab;
-  await page.clock.install();
   const problem = { error: { code: "RATE_LIMITED", message: "Wait for Retry-After seconds." } };
   const answer = { status: 429, headers: { "retry-after": "60" }, json: problem };
-  const list = /\/console\/.+\/messages\?/;
+  const list = /\/console\/.+\/messages(?:\?|$)/;
   await page.route(list, (route) => route.fulfill(answer));
-  await page.goto(`${site.url}/messages?limit=50`);
+  await page.getByRole("link", { name: "Messages", exact: true }).click();
 
   await page.getByText("Too many requests for now.").waitFor();
   await page.getByText(/^Wait \d+ seconds\.$/).waitFor();

@@ -78,5 +78,5 @@ test("a stranger comes on a phone from the printed link to a delivered message a
 
   await open(page, "Overview");
   await page.getByText("3 of 4 done").waitFor();
-  await tab.check("overview after the walk");
+  await tab.picture("overview after the walk");
 });

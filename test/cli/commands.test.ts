@@ -69,6 +69,8 @@ test("credits are added once per reference, and taken, but never below zero", as
   const repeated = await book(25);
   const taken = await book(-24);
   const refused = await book(-2);
+  const unseen =
+    await run`credits add --account ${accountId} --amount 5 --note x --reference ${"\u200B"}`;
 
   assert.deepEqual(
     [booked, repeated, taken].map(({ stdout }) => JSON.parse(stdout)),
@@ -78,6 +80,7 @@ test("credits are added once per reference, and taken, but never below zero", as
     [refused.code, refused.stdout, refused.stderr],
     [1, "", "The account has 1 credits; 2 cannot be taken from it. Take at most 1.\n"],
   );
+  assert.match(unseen.stderr, /--reference must hold something that can be seen/);
 });
 
 test("credits are booked once though the answer to the commit is lost", async () => {
@@ -459,9 +462,9 @@ test("a user gets a reset link, and is an operator no more, unless the last: ses
 
   const set = (email: string, operator: string) =>
     run`user set --email ${email} --operator ${operator}`;
-  assert.partialDeepStrictEqual(JSON.parse((await set("mallory@example.com", "no")).stdout), {
-    isOperator: false,
-  });
+  const demoted = await set("mallory@example.com", "no");
+  assert.equal(demoted.code, 0, demoted.stderr);
+  assert.partialDeepStrictEqual(JSON.parse(demoted.stdout), { isOperator: false });
   const left = await db.query(sql`
     select (select count(*) from sessions) as sessions,
            (select count(*) from links where kind = 'reset' and withdrawn_at is null) as links`);

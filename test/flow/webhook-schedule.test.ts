@@ -262,8 +262,7 @@ test("a clock set ahead leaves the time of an attempt that is under way right", 
   );
 
   const [row] = await world.db.query(sql`
-    select at between clock_timestamp() - interval '1 minute' and clock_timestamp() as is_now
-      from webhook_attempts`);
+    select abs(extract(epoch from clock_timestamp() - at)) < 60 as is_now from webhook_attempts`);
   assert.deepEqual(row, { is_now: true });
 });
 

@@ -16,6 +16,8 @@ const ARGS = [
   "--disable-component-update",
   "--disable-sync",
   "--host-resolver-rules=MAP posthorn.test 127.0.0.1",
+  // A page of a test does not live long enough to earn back what it costs to optimize its code.
+  "--js-flags=--no-opt --no-maglev",
 ];
 
 let running: Promise<Browser> | undefined;

@@ -9,6 +9,7 @@ import { bookCredits } from "#credits";
 import { type Clock, type Log, secretBox, silentLog, systemClock } from "#platform";
 import { compose, type Service } from "../../server/compose.ts";
 import { readConfig } from "../../server/config.ts";
+import "./hash-once.ts";
 import { type TestDatabase, testDatabase } from "./postgres.ts";
 
 type Answer = Awaited<ReturnType<FastifyInstance["inject"]>>;
@@ -40,19 +41,27 @@ export type Person = {
   signIn(): Promise<Answer>;
 };
 
-export type TestConsole = AsyncDisposable & {
+/** An account, and the service that it is one of. */
+export type TestAccount = {
   db: TestDatabase;
   service: Service;
   app: FastifyInstance;
   publicUrl: string;
   secretKey: Buffer;
-  /** The first account, with 1,000 credits. */
+  /** It has 1,000 credits. */
   accountId: string;
   createAccount(credits?: number): Promise<string>;
-  /** A signed-in member of an account, by default the first. */
+  /** A signed-in member of an account, by default this one. */
   member(role: MemberRole, options?: { accountId?: string; isOperator?: boolean }): Promise<Person>;
   stranger(): Person;
 };
+
+/** With its first account. */
+export type TestConsole = AsyncDisposable &
+  TestAccount & {
+    /** Another account: each test of a file has one of its own, and all have the one service. */
+    another(): Promise<TestAccount>;
+  };
 
 export const PASSWORD = "violet tram 88 ladder";
 
@@ -133,37 +142,44 @@ export async function startConsole(options: Options = {}): Promise<TestConsole> 
     return self;
   }
 
-  const accountId = await makeAccount();
+  async function another(): Promise<TestAccount> {
+    const accountId = await makeAccount();
+    let members = 0;
+    return {
+      db,
+      service,
+      app,
+      publicUrl,
+      secretKey,
+      accountId,
+      createAccount: makeAccount,
+      async member(role, given = {}) {
+        people += 1;
+        members += 1;
+        const email = `${role}${people}@example.com`;
+        const wish = {
+          email,
+          name: `${role} ${members}`,
+          password: PASSWORD,
+          accountId: given.accountId ?? accountId,
+          role,
+          isOperator: given.isOperator ?? false,
+          actor: "cli",
+          now: clock.now(),
+        };
+        const created = await createUser({ db, passwords: hashing }, wish);
+        if (created.outcome !== "created")
+          throw new Error(`No user was created: ${created.outcome}`);
+        const someone = person(created.userId, email);
+        const answer = await someone.signIn();
+        if (answer.statusCode !== 200) throw new Error(`No sign-in: ${answer.body}`);
+        return someone;
+      },
+      stranger: () => person("", "stranger@example.com"),
+    };
+  }
+
+  const first = await another();
   const running = started.move();
-  return {
-    db,
-    service,
-    app,
-    publicUrl,
-    secretKey,
-    accountId,
-    createAccount: makeAccount,
-    async member(role, given = {}) {
-      people += 1;
-      const email = `${role}${people}@example.com`;
-      const wish = {
-        email,
-        name: `${role} ${people}`,
-        password: PASSWORD,
-        accountId: given.accountId ?? accountId,
-        role,
-        isOperator: given.isOperator ?? false,
-        actor: "cli",
-        now: clock.now(),
-      };
-      const created = await createUser({ db, passwords: hashing }, wish);
-      if (created.outcome !== "created") throw new Error(`No user was created: ${created.outcome}`);
-      const someone = person(created.userId, email);
-      const answer = await someone.signIn();
-      if (answer.statusCode !== 200) throw new Error(`No sign-in: ${answer.body}`);
-      return someone;
-    },
-    stranger: () => person("", "stranger@example.com"),
-    [Symbol.asyncDispose]: () => running.disposeAsync(),
-  };
+  return { ...first, another, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }

@@ -4,7 +4,7 @@ import type { Site } from "./site.ts";
 import type { Tab } from "./tab.ts";
 
 /** While the work runs the service answers nobody, as if it hung: what waits for it stays waiting. */
-export async function frozen(service: ServiceProcess, work: () => Promise<void>): Promise<void> {
+async function frozen(service: ServiceProcess, work: () => Promise<void>): Promise<void> {
   service.kill("SIGSTOP");
   try {
     await work();
@@ -14,20 +14,21 @@ export async function frozen(service: ServiceProcess, work: () => Promise<void>)
 }
 
 /**
- * A page that was seen before, so that its code is in the browser's cache, opened by its link while the
- * service answers nobody: only what the page asks for is late.
+ * A page that nobody has seen yet in this tab, which shows another one, opened by its link while the
+ * service answers nobody. Its code is there already: only what the page asks for is late.
  */
 export async function whileLate(
   { site, tab, link }: { site: Site; tab: Tab; link: string },
   work: () => Promise<void>,
 ): Promise<void> {
   const { page } = tab;
-  await page.goto(`${site.url}/keys`);
-  await page.getByRole("heading", { name: "API keys" }).waitFor();
+  const opener = page.getByRole("link", { name: link, exact: true });
+  const href = JSON.stringify(await opener.getAttribute("href"));
+  await page.evaluate(`__TSR_ROUTER__.preloadRoute({ to: ${href} })`);
   // What the service was at when it stopped may be out of time when it goes on.
   tab.expect(503);
   await frozen(site.service, async () => {
-    await page.getByRole("link", { name: link, exact: true }).click();
+    await opener.click();
     await work();
   });
 }

@@ -14,6 +14,7 @@ import {
 } from "#carriers";
 import { type Clock, type Log, Secret, silentLog, systemClock } from "#platform";
 
+import { type ShortMessage, unused } from "../../server/carriers/smpp/codec/body.ts";
 import { until } from "./until.ts";
 
 export function segmentTo(
@@ -34,6 +35,23 @@ export function segmentTo(
     attempt: 1,
     resent: false,
     isOvertaken: false,
+    ...given,
+  };
+}
+
+/** A receipt as a carrier sends it; its text says the rest. */
+export function receiptSaying(
+  text: string,
+  given: Partial<ShortMessage<Buffer>> = {},
+): ShortMessage<Buffer> {
+  return {
+    serviceType: "",
+    source: { ton: 1, npi: 1, address: "4915112345678" },
+    destination: { ton: 5, npi: 0, address: "Posthorn" },
+    esmClass: 0x04,
+    ...unused,
+    shortMessage: Buffer.from(text),
+    tlvs: Buffer.alloc(0),
     ...given,
   };
 }

@@ -13,6 +13,8 @@ export type TabOptions = {
   zone?: string;
   /** Statuses whose line in the browser's console is no fault of ours. */
   statuses?: number[];
+  /** The clock of its pages is the test's, from the first page on. */
+  hasClock?: boolean;
   /**
    * For a test that changes what cannot be changed back, such as the clock of its pages. It stands last
    * in its file: whoever comes after it begins in a browser process that is cold.
@@ -41,6 +43,7 @@ type Deps = { url: string; browser: Browser; secrets: Secrets; seats: Seats };
 
 const DESKTOP = { width: 1280, height: 800 };
 const PHONE = { width: 375, height: 812 };
+const HOME_ZONE = "Europe/Paris";
 /** The browser's own line for an answer that is an error. */
 const STATUS_LINE = /^Failed to load resource: the server responded with a status of (\d+)/;
 /** The same where none came, which counts as 0. */
@@ -53,7 +56,7 @@ const WAIT_MS = 120_000;
 export async function openTab(deps: Deps, options: TabOptions = {}): Promise<Tab> {
   const seat = await takeSeat(deps, options);
   const { context } = seat;
-  const page = await openPage(seat);
+  const page = await openPage(seat, options);
   const watch = guard(page, deps, new Set(options.statuses));
   const home = options.isPhone ? PHONE : DESKTOP;
   return {
@@ -81,11 +84,12 @@ export async function openTab(deps: Deps, options: TabOptions = {}): Promise<Tab
  * site's code is compiled and warm already: a process of its own costs more than most tests do in it.
  */
 type Seat = { context: BrowserContext; anchor: Page };
-/** Those that nobody sits in, by where they are and what a page in them looks like. */
+/** Those that nobody sits in, by where they are. */
 export type Seats = Map<string, Seat[]>;
 
-function placeOf({ url }: Deps, { isPhone, isDark, zone }: TabOptions): string {
-  return JSON.stringify([url, isPhone, isDark, zone]);
+/** The zone can only be given to all pages of a context; of the rest each page has its own. */
+function placeOf({ url }: Deps, { zone = HOME_ZONE }: TabOptions): string {
+  return JSON.stringify([url, zone]);
 }
 
 async function takeSeat(deps: Deps, options: TabOptions): Promise<Seat> {
@@ -93,11 +97,10 @@ async function takeSeat(deps: Deps, options: TabOptions): Promise<Seat> {
   const free = seats.get(placeOf(deps, options))?.pop();
   if (free) return free;
   const context = await browser.newContext({
-    viewport: options.isPhone ? PHONE : DESKTOP,
-    hasTouch: options.isPhone ?? false,
-    colorScheme: options.isDark ? "dark" : "light",
+    viewport: DESKTOP,
+    colorScheme: "light",
     locale: "en-GB",
-    timezoneId: options.zone ?? "Europe/Paris",
+    timezoneId: options.zone ?? HOME_ZONE,
     reducedMotion: "reduce",
   });
   context.setDefaultTimeout(WAIT_MS);
@@ -109,10 +112,18 @@ async function takeSeat(deps: Deps, options: TabOptions): Promise<Seat> {
   return { context, anchor };
 }
 
-async function openPage({ context, anchor }: Seat): Promise<Page> {
+async function openPage({ context, anchor }: Seat, options: TabOptions): Promise<Page> {
   const opened = context.waitForEvent("page");
   await anchor.evaluate("void window.open('about:blank')");
-  return opened;
+  const page = await opened;
+  if (options.isDark) await page.emulateMedia({ colorScheme: "dark" });
+  if (options.isPhone) {
+    await page.setViewportSize(PHONE);
+    const session = await context.newCDPSession(page);
+    await session.send("Emulation.setTouchEmulationEnabled", { enabled: true });
+  }
+  if (options.hasClock) await page.clock.install();
+  return page;
 }
 
 /** As nobody had been there: without pages, cookies and what was kept. */
