@@ -67,6 +67,25 @@ test("an absence is told once, however many ask, and so is its end; of a closed 
   assert.deepEqual(told, ["the database cannot be reached", "the database is there again"]);
 });
 
+test("who finds every connection busy waits as long as connect_timeout in the address says", async () => {
+  await using server = await testDatabase();
+  const { promise: end, resolve: letGo } = Promise.withResolvers<void>();
+  const askWhileBusy = async (search: string) => {
+    const url = Object.assign(new URL(server.url), { search }).href;
+    const db = openDatabase({ url, log: silentLog, maxConnections: 1 });
+    await db.query(sql`select 1`);
+    const busy = db.transaction(() => end);
+    const [asked] = await Promise.allSettled([db.query(sql`select 1`).finally(letGo)]);
+    await busy;
+    await db.close();
+    return asked.status;
+  };
+
+  const patient = askWhileBusy("connect_timeout=60");
+
+  assert.deepEqual(await Promise.all([patient, askWhileBusy("")]), ["fulfilled", "rejected"]);
+});
+
 test("what was committed is done, though one who hears of it fails", async () => {
   await using server = await testDatabase();
   const heard: string[] = [];

@@ -53,10 +53,9 @@ export type DatabaseOptions = {
   primaryOnly?: boolean;
   /** 0 switches it off, for audits and migrations. */
   statementTimeoutMs?: number;
-  /** How long a caller waits for a free connection before it is told that there is none. */
-  connectTimeoutMs?: number;
 };
 
+/** How long a caller waits for a free connection before it is told that there is none, unless the address says so. */
 const CONNECT_TIMEOUT_MS = 2_000;
 /** The server ends a statement by itself; one that is silent for this much longer is cut off from us. */
 const SILENCE_MS = 2_000;
@@ -254,7 +253,7 @@ function poolConfig(options: DatabaseOptions): pg.PoolConfig {
     connectionString: url,
     max: maxConnections,
     application_name: applicationName,
-    connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
+    connectionTimeoutMillis: connectTimeoutOf(url) ?? CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
@@ -265,6 +264,12 @@ function poolConfig(options: DatabaseOptions): pg.PoolConfig {
     options: sessionOptions(options.genericPlans ? GENERIC_PLANS : []),
     types: { getTypeParser },
   };
+}
+
+/** Seconds, as every client of PostgreSQL reads them; the driver does not. */
+function connectTimeoutOf(url: string): number | undefined {
+  const seconds = /[?&]connect_timeout=([1-9]\d{0,3})(?:&|$)/.exec(url)?.[1];
+  return seconds === undefined ? undefined : Number(seconds) * 1_000;
 }
 
 const { INT8, NUMERIC, TIMESTAMPTZ } = pg.types.builtins;

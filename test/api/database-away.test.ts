@@ -25,6 +25,7 @@ async function startBehindProxy(): Promise<
   const url = new URL(db.url);
   const proxy = stack.use(await startTcpProxy({ host: url.hostname, port: Number(url.port) }));
   url.port = String(proxy.port);
+  url.search = "";
   const api = stack.use(
     await startApi({ credits: 1_000, db: { ...db, url: url.href }, settings: MANY }),
   );

@@ -32,12 +32,11 @@ export async function testDatabase(options: Options = {}): Promise<TestDatabase>
   const name = `test_${randomBytes(8).toString("hex")}`;
   // As files: through the log it takes half as long again.
   await admin.query(`create database ${name} template ${source} strategy file_copy`);
-  const url = withDatabase(server, name);
+  const url = `${withDatabase(server, name)}?connect_timeout=${PATIENCE_MS / 1_000}`;
   const db = openDatabase({
     url,
     log: silentLog,
     maxConnections: options.maxConnections ?? 5,
-    connectTimeoutMs: PATIENCE_MS,
     statementTimeoutMs: PATIENCE_MS,
   });
   return {
