@@ -41,7 +41,7 @@ export async function openPassword(deps: Deps): Promise<string> {
   if (known !== undefined) return known;
   const password = newPassword();
   // A crash between these two leaves a cluster without a known password, and the next start is here again.
-  await singleUser(deps, deps.paths.cluster, [setPassword(password)]);
+  await singleUser(deps, deps.paths.cluster, setPassword(password));
   await keepPassword(deps.paths, password);
   return password;
 }
@@ -81,7 +81,7 @@ async function makeCluster(deps: Deps): Promise<void> {
   const site = { account, folder: paths.newCluster };
   await run(binaries.initdb, initdbArguments(paths.newCluster), site);
   await writeFile(join(paths.newCluster, "pg_hba.conf"), ACCESS, { flush: true });
-  await singleUser(deps, paths.newCluster, [setPassword(password), `create database ${DATABASE}`]);
+  await singleUser(deps, paths.newCluster, [...setPassword(password), `create database ${DATABASE}`]);
 
   await keepPassword(paths, password);
   // Before this a crash leaves no cluster and a password that the next start replaces.
@@ -117,9 +117,12 @@ function newPassword(): string {
   return randomBytes(24).toString("base64url");
 }
 
-/** The password is base64url, so it needs no quoting. */
-function setPassword(password: string): string {
-  return `alter role ${USER} password '${password}'`;
+/**
+ * The password is base64url, so it needs no quoting. Nobody guesses 192 random bits: stretching them
+ * would only cost every connection 2 ms.
+ */
+function setPassword(password: string): string[] {
+  return ["set scram_iterations = 1", `alter role ${USER} password '${password}'`];
 }
 
 /** PostgreSQL opens only a folder that is its user's own and closed to others; a restored one may be neither. */
