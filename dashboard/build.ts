@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, glob, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -42,6 +42,8 @@ async function build(sources: string): Promise<void> {
     });
     await compressAll(aside);
     await writeFile(join(aside, STAMP), sources);
+    // Who builds is often not who serves, and mkdtemp makes folders for one user alone.
+    await chmod(aside, 0o755);
     await rm(DIST, { recursive: true, force: true });
     await rename(aside, DIST);
   } finally {
@@ -57,19 +59,17 @@ async function isBuiltFrom(sources: string): Promise<boolean> {
 /** Everything that goes into the bundle: our sources, the contract, and which packages are installed. */
 async function hashSources(): Promise<string> {
   const folders = [HOME, join(ROOT, "contract"), join(ROOT, "docs/samples")];
-  const lists = await Promise.all(folders.map((folder) => filesUnder(folder)));
-  const paths = [...lists.flat(), join(ROOT, "package-lock.json")].filter(isSource).toSorted();
+  const exclude = ["dist", "**/*.test.ts"];
+  const lists = await Promise.all(folders.map((folder) => filesUnder(folder, exclude)));
+  const paths = [...lists.flat(), join(ROOT, "package-lock.json")].toSorted();
   const hash = createHash("sha256");
   for (const path of paths) hash.update(`${relative(ROOT, path)}\n`).update(await readFile(path));
   return hash.digest("hex");
 }
 
-function isSource(path: string): boolean {
-  return !path.startsWith(DIST) && !path.endsWith(".test.ts");
-}
-
-async function filesUnder(folder: string): Promise<string[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+async function filesUnder(folder: string, exclude: string[] = []): Promise<string[]> {
+  const found = glob("**", { cwd: folder, withFileTypes: true, exclude });
+  const entries = await Array.fromAsync(found);
   return entries.filter((entry) => entry.isFile()).map((each) => join(each.parentPath, each.name));
 }
 

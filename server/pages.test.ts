@@ -1,12 +1,16 @@
 import assert from "node:assert/strict";
-import { readdir } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { test } from "node:test";
 import { buildPages } from "./pages.ts";
 
-test("the pages are built outside of the service, and their folder is answered", async () => {
-  const folder = await buildPages(new AbortController().signal);
+const built = buildPages(new AbortController().signal);
 
-  assert.ok((await readdir(folder)).includes("index.html"));
+test("the pages are built outside of the service, and their folder is answered", async () => {
+  assert.ok((await readdir(await built)).includes("index.html"));
+});
+
+test("pages that one user built can be served by another", async () => {
+  assert.equal((await stat(await built)).mode & 0o777, 0o755);
 });
 
 test("a service that stops does not wait for its pages", async () => {
