@@ -224,6 +224,13 @@ test("the image is built by the command that prepares any installation, which wo
   await import(join(ROOT, "bin/prepare.mjs"));
 });
 
+test("every stage of the image has the library that the pinned Node needs", () => {
+  const [, ...stages] = DOCKERFILE.split(/^FROM /m);
+
+  assert.equal(stages.length, 2);
+  for (const stage of stages) assert.match(stage, /apt-get install .*\blibatomic1\b/);
+});
+
 test("no package runs a script when it is installed", () => {
   assert.match(read(".npmrc"), /^ignore-scripts=true$/m);
 });
