@@ -6,7 +6,7 @@
  */
 export { connectBudgets, type Egress } from "./egress/connect.ts";
 export { judgeUrl } from "./egress/judge-url.ts";
-export { egressPolicy, type EgressSettings, servicePolicy } from "./egress/policy.ts";
+export { allowances, egressPolicy, type EgressSettings, servicePolicy } from "./egress/policy.ts";
 export { type Resolve, systemResolve } from "./egress/resolve.ts";
 export { trust } from "./egress/trust.ts";
 export { webhookHeaders } from "./headers.ts";

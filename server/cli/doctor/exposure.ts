@@ -1,5 +1,6 @@
 import { BlockList, isIPv6 } from "node:net";
 import type { Secret } from "#platform";
+import { allowances } from "#webhooks";
 import { type Check, fault, ok, warning, warnings } from "./check.ts";
 
 /** The settings that decide it. */
@@ -62,24 +63,34 @@ function checkMetrics({ host, metricsListen }: Exposed): Check {
 /** Whole networks of an operator are rarely meant; a /16 is already a large one. */
 const WIDEST_BITS = 16;
 
+/** Beside an embedded database loopback and plain http are open, for those who try things out alone. */
 function checkCallbacks(settings: Exposed): Check {
   const name = "webhook addresses";
-  const { databaseUrl, webhookAllowCidrs = [], webhookAllowHttp = false } = settings;
-  if (!databaseUrl) return ok(name, "As for an installation to try things out.");
-  const wide = webhookAllowCidrs.filter((range) => Number(range.split("/")[1]) < WIDEST_BITS);
+  const isEmbedded = settings.databaseUrl === undefined;
+  const { allowCidrs, allowHttp } = allowances(settings, isEmbedded);
+  const isTrial = isEmbedded && !isOpenToOthers(settings);
+  const wide = allowCidrs.filter((range) => {
+    const [address = "", bits] = range.split("/");
+    return Number(bits) < WIDEST_BITS && !(isTrial && isLoopback(address));
+  });
   const risks = [
     wide.length > 0 && {
-      message: `Callbacks may go to all of ${wide.join(", ")}: every account can reach your network.`,
-      fix: "Name in WEBHOOK_ALLOW_CIDRS only the hosts that are meant.",
+      message: `Callbacks may go to all of ${wide.join(", ")}: every account can reach what listens there.`,
+      fix: "Name in WEBHOOK_ALLOW_CIDRS only the hosts that are meant, or set it to nothing.",
     },
-    webhookAllowHttp && {
-      message: "Callbacks may use plain http: what they tell can be read and changed.",
-      fix: "Set WEBHOOK_ALLOW_HTTP=false.",
-    },
+    allowHttp &&
+      !isTrial && {
+        message: "Callbacks may use plain http: what they tell can be read and changed.",
+        fix: "Set WEBHOOK_ALLOW_HTTP=false.",
+      },
   ].filter((risk) => risk !== false);
   if (risks.length > 0) return warnings(name, risks);
-  const named = webhookAllowCidrs.join(", ");
-  return ok(name, named === "" ? "Public ones by https alone." : `Also ${named}.`);
+  const byHttps = allowHttp ? "" : " by https alone";
+  return ok(name, `${["Public ones", ...allowCidrs].join(", ")}${byHttps}.`);
+}
+
+function isOpenToOthers({ host, publicUrl }: Exposed): boolean {
+  return !isLoopback(host) || (publicUrl !== undefined && !isLoopback(new URL(publicUrl).hostname));
 }
 
 const loopback = new BlockList();

@@ -67,6 +67,24 @@ const exposed: [string, string, Check["state"], Parameters<typeof checkExposure>
     { ...RUN_FOR_REAL, webhookAllowCidrs: ["10.0.0.0/8"] },
   ],
   [
+    "an installation to try things out whose callbacks reach a whole network",
+    "webhook addresses",
+    "warning",
+    { ...HOME, webhookAllowCidrs: ["10.0.0.0/8"] },
+  ],
+  [
+    "an embedded database behind TLS whose callbacks reach this machine",
+    "webhook addresses",
+    "warning",
+    { ...RUN_FOR_REAL, databaseUrl: undefined, webhookAllowHttp: false },
+  ],
+  [
+    "an embedded database open to a network whose callbacks go without TLS",
+    "webhook addresses",
+    "warning",
+    { ...HOME, host: "0.0.0.0", webhookAllowCidrs: [] },
+  ],
+  [
     "callbacks without TLS",
     "webhook addresses",
     "warning",

@@ -29,24 +29,33 @@ export function egressPolicy(settings: EgressSettings): EgressPolicy {
   };
 }
 
+type Allowances = {
+  webhookAllowCidrs: readonly string[] | undefined;
+  webhookAllowHttp: boolean | undefined;
+};
+
 type Service = {
-  settings: {
-    port: number;
-    metricsListen: { port: number } | undefined;
-    webhookAllowCidrs: readonly string[] | undefined;
-    webhookAllowHttp: boolean | undefined;
-  };
+  settings: Allowances & { port: number; metricsListen: { port: number } | undefined };
   /** Of the database. */
   url: string;
   isEmbedded: boolean;
 };
 
 /** As the settings say; where they are silent, loopback and plain http beside an embedded database alone. */
-export function servicePolicy({ settings, url, isEmbedded }: Service): EgressPolicy {
-  const { port, metricsListen, webhookAllowCidrs, webhookAllowHttp } = settings;
-  return egressPolicy({
+export function allowances(
+  { webhookAllowCidrs, webhookAllowHttp }: Allowances,
+  isEmbedded: boolean,
+): Pick<EgressSettings, "allowCidrs" | "allowHttp"> {
+  return {
     allowCidrs: webhookAllowCidrs ?? (isEmbedded ? ["127.0.0.0/8", "::1/128"] : []),
     allowHttp: webhookAllowHttp ?? isEmbedded,
+  };
+}
+
+export function servicePolicy({ settings, url, isEmbedded }: Service): EgressPolicy {
+  const { port, metricsListen } = settings;
+  return egressPolicy({
+    ...allowances(settings, isEmbedded),
     ownPorts: [port, ...(metricsListen ? [metricsListen.port] : []), ...databasePorts(url)],
   });
 }
