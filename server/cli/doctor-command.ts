@@ -1,6 +1,6 @@
 import { hasKeyProof } from "#accounts";
 import { type Clock, messageOf, type SecretBox } from "#platform";
-import { livingSenders } from "#sending";
+import { listNodes } from "#sending";
 import { command, type Context, type Installation, type Settings } from "./command.ts";
 import { attempt, type Check, fault, ok, warning } from "./doctor/check.ts";
 import { checkClock, checkDatabase, checkStandbys, judgeMigrations } from "./doctor/database.ts";
@@ -80,7 +80,9 @@ async function examineContents(installation: Installation, clock: Clock): Promis
     ...(isEmbedded
       ? []
       : await attempt("database settings", async () =>
-          checkServerSettings(db, { nodes: (await livingSenders(db)).length }),
+          checkServerSettings(db, {
+            nodes: (await listNodes(db)).filter(({ is_gone }) => !is_gone).length,
+          }),
         )),
     ...(await attempt("partitions", () => checkPartitions(db, clock))),
     ...(await attempt("senders", () => checkSenders(db))),

@@ -565,6 +565,19 @@ test("doctor finds no fault with a good database", async () => {
   assert.ok(data.some(({ name }) => name === "clock"));
 });
 
+test("doctor counts the connections of every living node, whatever its roles", async () => {
+  await db.query(sql`
+    insert into nodes (node_id, roles, host, pid, version, started_at, heard_at)
+    select gen_random_uuid(), array[role], 'h', 1, 'v', now(), clock_timestamp() - age
+      from (values ('api', interval '0'), ('webhooks', '0'), ('sender', '1 hour')) as n (role, age)`);
+
+  const { data } = await json<{ data: Finding[] }>`doctor`;
+  await db.query(sql`delete from nodes`);
+
+  const { message = "" } = data.find(({ name }) => name === "connections") ?? {};
+  assert.match(message, /^2 nodes may use/);
+});
+
 test("doctor finds no fault with a carrier for its TLS key, and says how to correct a setting", async () => {
   await using folder = await dataFolder();
   const { cert, key } = selfSigned(["us"]);

@@ -31,13 +31,22 @@ function durability(server: Server): Check {
 
 /** A standby that lags behind loses accepted messages when it takes over. */
 export async function checkStandbys(db: Queryable): Promise<Check> {
-  const standbys = await db.query<{ name: string; sync_state: string }>(sql`
+  const standbys = await db.query<{ name: string; sync_state: string | null }>(sql`
     select application_name as name, sync_state from pg_stat_replication`);
   if (standbys.length === 0)
     return ok("standby", "There is none; a backup is what saves the data.");
-  const names = standbys.map(({ name, sync_state }) => `${name} (${sync_state})`).join(", ");
+  const names = standbys
+    .map(({ name, sync_state }) => `${name} (${sync_state ?? "unknown"})`)
+    .join(", ");
   if (standbys.some(({ sync_state }) => sync_state === "sync" || sync_state === "quorum"))
     return ok("standby", `Commits wait for a standby: ${names}.`);
+  // An ordinary role sees that there is a standby, and not how it follows.
+  if (standbys.some(({ sync_state }) => sync_state === null))
+    return warning(
+      "standby",
+      `Whether commits wait for a standby cannot be seen: ${names}.`,
+      "Let the role of DATABASE_URL see it: grant pg_read_all_stats to ROLE",
+    );
   return warning(
     "standby",
     `All standbys are asynchronous: ${names}. A failover could lose accepted messages.`,

@@ -34,6 +34,13 @@ test("standbys that all lag behind are a warning; one that commits wait for is f
   assert.deepEqual([alone.state, together.state], ["warning", "ok"]);
 });
 
+test("a standby that the role may not look at is not called asynchronous", async () => {
+  const found = await checkStandbys(answering({ name: "b", sync_state: null }));
+
+  assert.doesNotMatch(found.message, /asynchronous/);
+  assert.match(found.fix ?? "", /grant pg_read_all_stats/);
+});
+
 for (const [state, skewMs] of [
   ["ok", 0],
   ["warning", 5_000],
