@@ -1,4 +1,5 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readdirSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type pg from "pg";
 import type { Queryable } from "./database.ts";
@@ -8,6 +9,11 @@ import { sql } from "./sql.ts";
 
 const FOLDER = fileURLToPath(new URL("../../migrations/", import.meta.url));
 
+/** Read once: an upgrade changes the folder under a node that still runs. */
+const NAMES = readdirSync(FOLDER)
+  .filter((name) => /^\d{4}_.+\.sql$/.test(name))
+  .toSorted();
+
 /** Any number; all nodes take the same one, so that migrations run once. */
 const LOCK = 4_276_221_001;
 
@@ -15,15 +21,8 @@ export type Migration = { name: string; text: string };
 
 export async function readMigrations(): Promise<Migration[]> {
   return Promise.all(
-    (await migrationNames()).map(async (name) => ({
-      name,
-      text: await readFile(`${FOLDER}${name}`, "utf8"),
-    })),
+    NAMES.map(async (name) => ({ name, text: await readFile(`${FOLDER}${name}`, "utf8") })),
   );
-}
-
-async function migrationNames(): Promise<string[]> {
-  return (await readdir(FOLDER)).filter((name) => /^\d{4}_.+\.sql$/.test(name)).toSorted();
 }
 
 /**
@@ -63,7 +62,7 @@ export async function compareMigrations(
     ? await db.query<{ name: string }>(sql`select name from migrations`)
     : [];
   const theirs = new Set(done.map(({ name }) => name));
-  const ours = new Set(await migrationNames());
+  const ours = new Set(NAMES);
   return { missing: [...ours.difference(theirs)], newer: [...theirs.difference(ours)] };
 }
 
