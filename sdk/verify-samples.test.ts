@@ -167,6 +167,7 @@ function secondsAgo(seconds: number): number {
 }
 
 const good = delivered.headers["X-SMS-Signature"] ?? "";
+const previous = delivered.headers["X-SMS-Signature-Previous"] ?? "";
 const byDecodedKey = withDecodedKey.headers["X-SMS-Signature"] ?? "";
 const changed = delivered.body.replace("DELIVERED", "DELIVEREd");
 
@@ -191,6 +192,12 @@ function cases(): Case[] {
       headers: { ...headersNow, "webhook-timestamp": "9".repeat(5000) },
     }),
     delivery({ name: "the vector's signature", verified: true, signature: good }),
+    delivery({
+      name: "the previous signature, previous secret",
+      verified: true,
+      signature: previous,
+      secret: previousSecret,
+    }),
     delivery({ name: "a changed body", body: changed, signature: good }),
     delivery({ name: "the decoded key", signature: byDecodedKey }),
     delivery({ name: "an empty signature", signature: "" }),

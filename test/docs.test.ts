@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
+import { webhookBodies } from "#contract";
 import { findCommand } from "../server/cli/find-command.ts";
 import { loadCommands } from "../server/cli/index.ts";
 import { optionName } from "../server/cli/input.ts";
@@ -58,6 +59,18 @@ test("every posthorn command that a page or a sentence names exists, with the op
   assert.ok(lines.length > 50, "the pages' commands are found");
 });
 
+test("every option that the guide to carriers names exists", async () => {
+  const { options = {} } = findCommand(await loadCommands(), ["carrier", "add"]) ?? {};
+  const named = [...read("docs/carriers.md").matchAll(/`--([a-z0-9-]+)/g)].map(([, name]) => name);
+
+  const known = new Set(Object.keys(options).map(optionName));
+  assert.ok(named.length > 20);
+  assert.deepEqual(
+    named.filter((name = "") => !known.has(name)),
+    [],
+  );
+});
+
 test("every npm script that a page names exists, with the options it names", () => {
   const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
   const lines = commandLines("npm run", pages);
@@ -106,6 +119,22 @@ test("the table for Citus names every table", () => {
   assert.deepEqual(
     tables.map(([, name]) => name).filter((name) => !citus.includes(`\`${name}\``)),
     [],
+  );
+});
+
+test("receivers are told of every event and its fields, as they are", () => {
+  const guide = read("docs/verify-webhooks.md");
+  const names = (cells: string) => [...cells.matchAll(/`(\w+)`/g)].map(([, name = ""]) => name);
+  const shared = names(/^`event`.*$/m.exec(guide)?.[0] ?? "");
+  const rows = [...guide.matchAll(/^\| `(message\.\w+)` \| `(\w+)` \|(.*)\|$/gm)];
+
+  assert.deepEqual(
+    rows.map(([, event, status, more = ""]) => [event, status, ...shared, ...names(more)]),
+    Object.entries(webhookBodies).map(([event, { properties }]) => [
+      event,
+      properties.status.const,
+      ...Object.keys(properties),
+    ]),
   );
 });
 

@@ -15,7 +15,10 @@ export function verifyWebhook(rawBody, headers, secret) {
   return given.some((signature) => isEqual(signature, expected));
 }
 
-/** The short way: X-SMS-Signature covers the body alone, so an old request passes, too. */
+/**
+ * The short way: X-SMS-Signature covers the body alone, so an old request passes, too. Try
+ * X-SMS-Signature-Previous where it does not match: while the secret is being rotated, the old one made that.
+ */
 export function verifyBody(rawBody, signature, secret) {
   const expected = createHmac("sha256", secret).update(rawBody).digest("hex");
   return isEqual(signature ?? "", expected);

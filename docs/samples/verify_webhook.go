@@ -37,7 +37,8 @@ func VerifyWebhook(rawBody []byte, headers http.Header, secret string) bool {
 	return false
 }
 
-// VerifyBody is the short way: X-SMS-Signature covers the body alone, so an old request passes, too.
+// VerifyBody is the short way: X-SMS-Signature covers the body alone, so an old request passes, too. Try
+// X-SMS-Signature-Previous where it does not match: while the secret is being rotated, the old one made that.
 func VerifyBody(rawBody []byte, signature, secret string) bool {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write(rawBody)

@@ -23,7 +23,10 @@ function verify_webhook(string $rawBody, array $headers, string $secret): bool
     return false;
 }
 
-/** The short way: X-SMS-Signature covers the body alone, so an old request passes, too. */
+/**
+ * The short way: X-SMS-Signature covers the body alone, so an old request passes, too. Try
+ * X-SMS-Signature-Previous where it does not match: while the secret is being rotated, the old one made that.
+ */
 function verify_body(string $rawBody, ?string $signature, string $secret): bool
 {
     return hash_equals(hash_hmac('sha256', $rawBody, $secret), $signature ?? '');

@@ -15,7 +15,8 @@ def verify_webhook(raw_body, headers, secret)
   given.any? { |signature| OpenSSL.secure_compare(signature, expected) }
 end
 
-# The short way: X-SMS-Signature covers the body alone, so an old request passes, too.
+# The short way: X-SMS-Signature covers the body alone, so an old request passes, too. Try
+# X-SMS-Signature-Previous where it does not match: while the secret is being rotated, the old one made that.
 def verify_body(raw_body, signature, secret)
   OpenSSL.secure_compare(signature.to_s, OpenSSL::HMAC.hexdigest("SHA256", secret, raw_body))
 end

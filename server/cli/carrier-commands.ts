@@ -108,7 +108,10 @@ const set = command({
     ...changedOptions,
   },
   prints: '{"carrierId","name","settings"}',
-  examples: ["carrier set acme --window 20 --rate 100", "carrier set acme --reset tls"],
+  examples: [
+    "carrier set acme --window 20 --rate 100",
+    "carrier set acme --reset tls --reset rate",
+  ],
   async run({ name, smpp, passwordStdin, reset, ...given }, context) {
     const { db, secrets: openBox } = await context.installation();
     const carrier = requireCarrier(await listCarriers(db), name);

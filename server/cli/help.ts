@@ -12,8 +12,9 @@ export function usage({ name, arguments: places, options }: AnyCommand): string 
   });
   const flags = Object.entries(options).map(([key, input]) => {
     const option = optionLabel(key, input);
-    const more = input.isRepeatable ? ` [${option}]…` : "";
-    return input.isRequired ? `${option}${more}` : `[${option}]`;
+    const optional = `[${option}]${input.isRepeatable ? "…" : ""}`;
+    if (!input.isRequired) return optional;
+    return input.isRepeatable ? `${option} ${optional}` : option;
   });
   return ["posthorn", name, ...words, ...flags].join(" ");
 }

@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { loadCommands } from "../../server/cli/index.ts";
+import { loadCommands, usage } from "../../server/cli/index.ts";
 import { describeSettings } from "../../server/settings.ts";
 import { callPosthorn } from "../support/cli.ts";
 
@@ -55,6 +55,13 @@ test("every command's help shows its usage, options, JSON and examples", async (
     assert.ok(prints === null || stdout.includes(prints), `${name} shows its JSON`);
     assert.ok(examples.length > 0 && examples.every((example) => stdout.includes(example)));
   }
+});
+
+test("usage shows which options may be given more than once", async () => {
+  const lines = (await loadCommands()).map(usage);
+
+  assert.ok(lines.some((line) => line.includes(" [--reset OPTION]…")));
+  assert.ok(lines.some((line) => line.includes(" --scope SCOPE [--scope SCOPE]…")));
 });
 
 test("--version prints the version, and as JSON where asked", async () => {

@@ -277,7 +277,7 @@ export const smppSettings = {
     fallback: "exact",
     parse: idRule,
     meaning:
-      "How a receipt spells the answer's id: exact, hex_to_decimal or decimal_to_hex; plus strip_zeros, fold_case.",
+      "How a receipt spells the answer's id: exact, hex_to_decimal (hex in the answer, decimal in the receipt) or decimal_to_hex; plus strip_zeros, fold_case.",
   },
   receiptPer: {
     name: "receipt_per",
