@@ -171,6 +171,12 @@ test("every setting in the .env of a composed service reaches it, but those that
   assert.deepEqual(fixed, ["SECRET_KEY", "DATABASE_URL", "PUBLIC_URL", "METRICS_LISTEN"]);
 });
 
+test("the guide names the address that a proxy before a composed service comes from", () => {
+  const [, gateway] = /^ +gateway: (\S+)/m.exec(COMPOSE) ?? [];
+
+  assert.ok(read("docs/operating.md").includes(`TRUST_PROXY=${gateway}`));
+});
+
 test("a composed service is no superuser of its database", () => {
   assert.doesNotMatch(POSTGRES, /POSTGRES_USER/);
   assert.match(POSTGRES, /\.\/database\.sql:\/docker-entrypoint-initdb\.d\//);
