@@ -334,6 +334,7 @@ export const webhookOperations = {
     access: "developer",
     proof: true,
     audit: "secret.rotated",
+    headers: IDEMPOTENCY,
     params: inAccount(),
     body: closed(
       {
@@ -352,6 +353,6 @@ export const webhookOperations = {
       { examples: [{ overlapHours: 24 }] },
     ),
     success: { status: 200, body: RevealedSecret },
-    errors: ["ROTATION_UNCONFIRMED"],
+    errors: ["ROTATION_UNCONFIRMED", "IDEMPOTENCY_KEY_INVALID", "IDEMPOTENCY_KEY_REUSED"],
   }),
 };

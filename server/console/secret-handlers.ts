@@ -6,6 +6,7 @@ import {
 } from "#accounts";
 import { type Clock, type Database, type SecretBox, within } from "#platform";
 import type { ConsoleHandlers } from "./console-call.ts";
+import { takeFormKey } from "./form-keys.ts";
 
 type Deps = { db: Database; clock: Clock; secrets: SecretBox };
 
@@ -32,21 +33,24 @@ export function secretHandlers({ db, clock, secrets }: Deps) {
       return presentSecrets(revealed);
     },
 
-    async rotateSigningSecret({ account: { accountId }, body, actor, problem, holdAccess }) {
+    async rotateSigningSecret(call) {
+      const { account, person, body, actor, idempotencyKey, problem, holdAccess } = call;
+      const { accountId } = account;
       const { overlapHours, dropPrevious: dropsPrevious = false } = body;
-      const wish = { accountId, actor, now: clock.now(), secrets, overlapHours, dropsPrevious };
-      const rotated = await db.transaction(async (tx) => {
+      const now = clock.now();
+      const wish = { accountId, actor, now, secrets, overlapHours, dropsPrevious };
+      const operation = `rotateSigningSecret ${accountId} ${overlapHours}`;
+      const form = { userId: person.userId, key: idempotencyKey, operation, now };
+      const live = await db.transaction(async (tx) => {
         await holdAccess(tx);
-        return rotateSigningSecret(within(tx), wish);
+        // Once more, it would drop the secret that receivers still check with.
+        if (!(await takeFormKey(tx, form)).isFirst) return revealSigningSecret(within(tx), wish);
+        const rotated = await rotateSigningSecret(within(tx), wish);
+        if (rotated.outcome === "unconfirmed") throw problem("ROTATION_UNCONFIRMED");
+        return rotated.outcome === "rotated" ? rotated.secrets : undefined;
       });
-      switch (rotated.outcome) {
-        case "rotated":
-          return presentSecrets(rotated.secrets);
-        case "unconfirmed":
-          throw problem("ROTATION_UNCONFIRMED");
-        case "not_found":
-          throw problem("ACCOUNT_NOT_FOUND");
-      }
+      if (!live) throw problem("ACCOUNT_NOT_FOUND");
+      return presentSecrets(live);
     },
   } satisfies Partial<ConsoleHandlers>;
 }

@@ -247,7 +247,7 @@ test("what was exhausted is counted first, then replayed, and the replay can be 
   const { messageId, sequence } = parseEventId(deliveryIds[1] ?? "") ?? assert.fail("no event");
   await console.db.query(sql`
     insert into webhook_deliveries (message_id, sequence, account_id, host_key, created_at, next_at, leased_until)
-    values (${messageId}, ${sequence}, ${console.accountId}, 1, now(), now(), now() + interval '1 hour')`);
+    values (${messageId}, ${sequence}, ${console.accountId}, 1, now(), now() + interval '1 hour', now() + interval '1 hour')`);
   const held = await developer.post(single, undefined, { "idempotency-key": "held" });
   assert.equal(held.json().error?.code, "DELIVERY_IN_FLIGHT");
   const isPaused = async () =>
@@ -333,6 +333,36 @@ test("a rotation that would drop a secret which still signs must be confirmed, o
   assert.deepEqual(kept, first);
   assert.equal(confirmed.previousSigningSecret, first.signingSecret);
   assert.partialDeepStrictEqual(dropped.json(), { previousSigningSecret: null });
+});
+
+test("a rotation sent twice by one form is done once, and its second answer tells the same secrets", async () => {
+  const console = await shared.another();
+  const developer = await console.member("developer");
+  const secret = `/console/accounts/${console.accountId}/signing-secret`;
+  const press = (body: object) =>
+    developer.post(`${secret}/rotate`, body, { "idempotency-key": "form 1" });
+
+  const answers = await Promise.all(Array.from({ length: 3 }, () => press({ overlapHours: 24 })));
+  const confirmed = await press({ overlapHours: 24, dropPrevious: true });
+  problemOf(await press({ overlapHours: 0 }), "IDEMPOTENCY_KEY_REUSED");
+
+  const live = (await developer.post(`${secret}/reveal`)).json();
+  assert.notEqual(live.previousSigningSecret, null);
+  for (const answer of [...answers, confirmed]) assert.deepEqual(answer.json(), live);
+});
+
+test("a rotation that was refused can be confirmed by the same form", async () => {
+  const console = await shared.another();
+  const developer = await console.member("developer");
+  const secret = `/console/accounts/${console.accountId}/signing-secret`;
+  const first = (await developer.post(`${secret}/rotate`, { overlapHours: 24 })).json();
+  const press = (body: object) =>
+    developer.post(`${secret}/rotate`, body, { "idempotency-key": "form 1" });
+
+  problemOf(await press({ overlapHours: 24 }), "ROTATION_UNCONFIRMED");
+  const confirmed = await press({ overlapHours: 24, dropPrevious: true });
+
+  assert.equal(confirmed.json().previousSigningSecret, first.signingSecret);
 });
 
 test("the signing secret is masked for all, revealed on record, and rotated with an overlap", async () => {

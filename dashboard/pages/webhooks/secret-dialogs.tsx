@@ -1,6 +1,7 @@
 import { Checkbox, NumberInput, Radio, Stack } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
-import { call } from "../../api.ts";
+import { useState } from "react";
+import { call, newIdempotencyKey } from "../../api.ts";
 import { useNow } from "../../clock.ts";
 import { formatDuration } from "../../format.ts";
 import { useProof } from "../../proof.tsx";
@@ -59,28 +60,34 @@ export function RotateSecret({ previousUntil, onClose, onRotated }: RotateProps)
   const { accountId } = useAccount();
   const client = useQueryClient();
   const proof = useProof();
+  const [formKey] = useState(newIdempotencyKey);
+  const rotate = useAction(async (body: { overlapHours: number; dropPrevious: boolean }) => {
+    await proof.guard(() =>
+      call(
+        "POST /console/accounts/{accountId}/signing-secret/rotate",
+        { params: { accountId }, body },
+        // After a lost answer the same wish again does nothing more; another overlap is another wish.
+        { idempotencyKey: `${formKey} ${body.overlapHours}` },
+      ),
+    );
+    toast({ title: text.rotated, message: text.rotatedHint });
+    onRotated();
+  });
   const leftMs = Date.parse(previousUntil ?? "") - useNow(1_000);
+  // It may have been done: pressed again it is still the first rotation, and drops nothing.
+  const isUntold = rotate.failure?.code === "OFFLINE" || (rotate.failure?.status ?? 0) >= 500;
+  const drops = leftMs > 0 && !isUntold;
   const fields = useFields(
     { overlap: "keep", hours: DEFAULT_HOURS as number | string, dropPrevious: false },
     {
       dropPrevious: (isConfirmed, { overlap }) =>
-        leftMs > 0 && overlap === "keep" && !isConfirmed ? text.dropPreviousNeeded : null,
+        drops && overlap === "keep" && !isConfirmed ? text.dropPreviousNeeded : null,
       hours: (hours, { overlap }) => {
         const isFine = overlap === "drop" || (Number(hours) >= 1 && Number(hours) <= 72);
         return isFine ? null : text.hoursWrong;
       },
     },
   );
-  const rotate = useAction(async (body: { overlapHours: number; dropPrevious: boolean }) => {
-    await proof.guard(() =>
-      call("POST /console/accounts/{accountId}/signing-secret/rotate", {
-        params: { accountId },
-        body,
-      }),
-    );
-    toast({ title: text.rotated, message: text.rotatedHint });
-    onRotated();
-  });
   async function send({ overlap, hours, dropPrevious }: typeof fields.values): Promise<void> {
     const overlapHours = overlap === "drop" ? 0 : Number(hours);
     const outcome = await rotate.run({ overlapHours, dropPrevious });
@@ -115,7 +122,7 @@ export function RotateSecret({ previousUntil, onClose, onRotated }: RotateProps)
             {...fields.getInputProps("hours")}
           />
         )}
-        {fields.values.overlap === "keep" && leftMs > 0 && (
+        {fields.values.overlap === "keep" && (drops || fields.values.dropPrevious) && (
           <Checkbox
             label={text.dropPrevious(formatDuration(leftMs))}
             description={text.dropPreviousHint}
