@@ -7,7 +7,7 @@ import { greeting } from "./greeting.ts";
 const publicUrl = "http://127.0.0.1:8080";
 const read = (given: Record<string, string>) => readConfig(given, tmpdir());
 
-test("a newcomer is told what runs where, how to set it up, and that loopback may be called", () => {
+test("a newcomer is told what runs where, how to set it up, and that loopback and plain http may be called", () => {
   const config = read({ DATA_DIR: "/srv/posthorn" });
   const setup = `${publicUrl}/setup#token=x`;
 
@@ -20,6 +20,7 @@ test("a newcomer is told what runs where, how to set it up, and that loopback ma
     "  Reference  http://127.0.0.1:8080/docs",
     "  Database   embedded PostgreSQL in /srv/posthorn",
     "  Webhooks   loopback addresses are allowed (WEBHOOK_ALLOW_CIDRS)",
+    "  Webhooks   plain http is allowed (WEBHOOK_ALLOW_HTTP)",
     "",
     "Set up this installation by opening, once:",
     "  http://127.0.0.1:8080/setup#token=x",

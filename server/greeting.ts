@@ -15,6 +15,7 @@ export function greeting(config: Config, { isEmbedded, publicUrl, setup }: Runni
     ? `embedded PostgreSQL in ${config.dataDir}`
     : "PostgreSQL at DATABASE_URL";
   const allowsLoopback = isEmbedded && config.webhookAllowCidrs === undefined;
+  const allowsHttp = isEmbedded && config.webhookAllowHttp === undefined;
   return [
     `Posthorn ${version} is running.`,
     ...(roles.has("dashboard") ? [`  Dashboard  ${publicUrl}`] : []),
@@ -24,6 +25,7 @@ export function greeting(config: Config, { isEmbedded, publicUrl, setup }: Runni
     ...(allowsLoopback
       ? ["  Webhooks   loopback addresses are allowed (WEBHOOK_ALLOW_CIDRS)"]
       : []),
+    ...(allowsHttp ? ["  Webhooks   plain http is allowed (WEBHOOK_ALLOW_HTTP)"] : []),
     ...(setup === undefined
       ? []
       : ["", "Set up this installation by opening, once:", `  ${setup}`, ""]),
