@@ -82,14 +82,18 @@ function barePost(port: number, connections: number) {
 
 function signedPost(port: number) {
   const url = `http://127.0.0.1:${port}/hook`;
-  const policy = egressPolicy({ allowCidrs: ["127.0.0.0/8"], allowHttp: true, ownPorts: [] });
+  const policy = egressPolicy({
+    allowCidrs: ["127.0.0.0/8"],
+    allowHttp: true,
+    showPrivateAnswers: true,
+    ownPorts: [],
+  });
   const sender = poster({
     policy,
     clock: systemClock,
     resolve: systemResolve({ clock: systemClock }),
     trust: trust(),
     budgets: connectBudgets,
-    showPrivateAnswers: true,
   });
   const lane = hostKey("0199aaaa-0000-7000-8000-000000000000", url);
   const body = newBody();

@@ -117,7 +117,12 @@ async function stored(site: Site, deliveries: number, deadHosts = 0): Promise<nu
   const lane = hostKey(accountId, url).toString();
   await using dead = await deadHost(deadHosts);
   const deliverDb = world.openDatabase({ maxConnections: 4, genericPlans: true });
-  const policy = egressPolicy({ allowCidrs: ["127.0.0.0/8"], allowHttp: true, ownPorts: [] });
+  const policy = egressPolicy({
+    allowCidrs: ["127.0.0.0/8"],
+    allowHttp: true,
+    showPrivateAnswers: true,
+    ownPorts: [],
+  });
   const loop = deliveryLoop({
     db: deliverDb,
     clock,
@@ -131,7 +136,6 @@ async function stored(site: Site, deliveries: number, deadHosts = 0): Promise<nu
       resolve: systemResolve({ clock }),
       trust: trust(),
       budgets: connectBudgets,
-      showPrivateAnswers: true,
     }),
     policy,
     version: "bench",

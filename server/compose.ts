@@ -264,7 +264,6 @@ function deliveryParts({ config, storage, clock }: Parts, secrets: SecretBox) {
     resolve,
     trust: trust(),
     budgets: connectBudgets,
-    showPrivateAnswers: storage.isEmbedded,
   });
   const lanes = laneKeeper({ clock });
   return { resolve, clock, secrets, lanes, poster: posting, policy, version };

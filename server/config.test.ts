@@ -34,6 +34,7 @@ test("with nothing given, every setting has its default", () => {
     secretKey: undefined,
     webhookAllowCidrs: undefined,
     webhookAllowHttp: undefined,
+    webhookShowPrivateAnswers: undefined,
     rateLimitSends: 100,
     rateLimitSendsBurst: 1_000,
     rateLimitReads: 100,
@@ -57,6 +58,7 @@ test("what the environment gives is taken as it means", () => {
     ROLES: "api, sender",
     WEBHOOK_ALLOW_CIDRS: "10.0.0.0/8, ::1",
     WEBHOOK_ALLOW_HTTP: "false",
+    WEBHOOK_SHOW_PRIVATE_ANSWERS: "true",
   });
 
   assert.equal(
@@ -68,6 +70,7 @@ test("what the environment gives is taken as it means", () => {
   assert.deepEqual([...config.roles], ["api", "sender"]);
   assert.deepEqual(config.webhookAllowCidrs, ["10.0.0.0/8", "::1/128"]);
   assert.equal(config.webhookAllowHttp, false);
+  assert.equal(config.webhookShowPrivateAnswers, true);
 });
 
 test("WEBHOOK_ALLOW_CIDRS set to nothing allows nothing, which is not the same as leaving it out", () => {
@@ -84,6 +87,7 @@ test("every wrong setting is named at once, with what it must be", () => {
     ROLES: "api,cook",
     WEBHOOK_ALLOW_CIDRS: "10.0.0.0/8,10.0.0.0/33",
     WEBHOOK_ALLOW_HTTP: "yes",
+    WEBHOOK_SHOW_PRIVATE_ANSWERS: "1",
     RATE_LIMIT_SENDS: "0",
     RATE_LIMIT_READS: "-1",
     RATE_LIMIT_FAILED_AUTH: "1.5",
@@ -102,6 +106,7 @@ test("every wrong setting is named at once, with what it must be", () => {
       "ROLES",
       "WEBHOOK_ALLOW_CIDRS",
       "WEBHOOK_ALLOW_HTTP",
+      "WEBHOOK_SHOW_PRIVATE_ANSWERS",
       "RATE_LIMIT_SENDS",
       "RATE_LIMIT_READS",
       "RATE_LIMIT_FAILED_AUTH",

@@ -109,6 +109,13 @@ export const settings = {
     parse: yesOrNo,
     meaning: "Whether callback addresses may use plain http.",
   },
+  webhookShowPrivateAnswers: {
+    name: "WEBHOOK_SHOW_PRIVATE_ANSWERS",
+    fallbackText: "true with the embedded database, else false",
+    parse: yesOrNo,
+    meaning:
+      "Whether accounts see what allowed private addresses answer; else the status and the times alone.",
+  },
   rateLimitSends: {
     name: "RATE_LIMIT_SENDS",
     fallback: "100",
@@ -244,6 +251,7 @@ type Optional =
   | "secretKeyPrevious"
   | "webhookAllowCidrs"
   | "webhookAllowHttp"
+  | "webhookShowPrivateAnswers"
   | "metricsListen"
   | "tracesEndpoint"
   | "tracesHeaders";

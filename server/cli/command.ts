@@ -82,6 +82,7 @@ export type Settings = {
   secretKeyPrevious: Secret | undefined;
   webhookAllowCidrs: string[] | undefined;
   webhookAllowHttp: boolean | undefined;
+  webhookShowPrivateAnswers: boolean | undefined;
   rateLimitSends: number;
   rateLimitSendsBurst: number;
   trustProxy: string[];

@@ -23,7 +23,7 @@ test("what wakes the loop does not put off the walk that finds retries", async (
     metrics: createMetrics(),
     secrets: secretBox(Buffer.alloc(32)),
     lanes: laneKeeper({ clock }),
-    poster: poster({ ...egress, showPrivateAnswers: true }),
+    poster: poster(egress),
     policy: egress.policy,
     version: "test",
   });

@@ -31,7 +31,6 @@ export function forwarder({ clock, url }: { clock: Clock; url: string }): Forwar
     resolve: systemResolve({ clock }),
     trust: trust(),
     budgets: connectBudgets,
-    showPrivateAnswers: true,
   });
   const lane = hostKey("", url);
   return {

@@ -283,7 +283,7 @@ const DEADLINE_MS = 10_000;
 
 function newPoster(clock = manualClock()): Poster {
   const egress = testEgress({ certificates: [authority.cert] });
-  return poster({ ...egress, clock, showPrivateAnswers: true, deadlineMs: DEADLINE_MS });
+  return poster({ ...egress, clock, deadlineMs: DEADLINE_MS });
 }
 
 function startHostile({ receive, tls }: Hostile): Promise<RawServer> {

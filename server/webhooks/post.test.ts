@@ -10,7 +10,7 @@ import { type Attempt, poster, type Poster, type PosterOptions } from "./post.ts
 const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 function newPoster(options: Partial<PosterOptions> = {}): Poster & AsyncDisposable {
-  const made = poster({ ...testEgress(), showPrivateAnswers: true, ...options });
+  const made = poster({ ...testEgress(), ...options });
   return { ...made, [Symbol.asyncDispose]: () => made.close() };
 }
 
@@ -228,7 +228,7 @@ test("answers from private addresses are kept to oneself unless the operator sho
       socket.write("HTTP/1.1 500 No\r\nRetry-After: 9\r\nContent-Length: 6\r\n\r\nsecret"),
     );
   });
-  await using sender = newPoster({ showPrivateAnswers: false });
+  await using sender = newPoster(testEgress({ showPrivateAnswers: false }));
 
   const { status, answer, outcome } = await post(sender, server);
 
@@ -283,7 +283,7 @@ async function postInChild(url: string, environment: Record<string, string>): Pr
   const script = `
     const { poster } = await import("${door.href}");
     const { testEgress } = await import("${egress.href}");
-    const sender = poster({ ...testEgress(), showPrivateAnswers: true });
+    const sender = poster(testEgress());
     const fetched = await fetch("${url}", { method: "POST" });
     const posted = await sender.post({ hostKey: 1n, url: "${url}", headers: {}, body: Buffer.from("{}") });
     await sender.close();

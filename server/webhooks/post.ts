@@ -33,8 +33,6 @@ export type Timings = Omit<ConnectTrace, "address"> & {
 };
 
 export type PosterOptions = Egress & {
-  /** Whether answers from private addresses are kept; else an account could read the operator's network. */
-  showPrivateAnswers: boolean;
   /** Over everything: DNS, connecting, TLS, sending, and the answer to its last octet. */
   deadlineMs?: number;
 };
@@ -58,7 +56,7 @@ const KEEP_ALIVE_MARGIN_MS = 2_000;
 const REDIAL_WITHIN_MS = 1_000;
 
 export function poster(options: PosterOptions): Poster {
-  const { clock, policy, showPrivateAnswers, deadlineMs = DEADLINE_MS } = options;
+  const { clock, policy, deadlineMs = DEADLINE_MS } = options;
   const pool = connections(options);
 
   async function post({ hostKey, url, headers, body }: Post): Promise<Attempt> {
@@ -88,7 +86,7 @@ export function poster(options: PosterOptions): Poster {
 
     const { firstOctetMs, answer } = result.exchange;
     const { status, headers: answered, kept } = answer;
-    const isShown = status !== null && (showPrivateAnswers || !connection.isPrivate);
+    const isShown = status !== null && (policy.showPrivateAnswers || !connection.isPrivate);
     return {
       outcome: outcomeOf(result),
       status,

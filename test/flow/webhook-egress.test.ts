@@ -67,7 +67,7 @@ test("the test button refuses what the worker refuses", async () => {
   await using world = await webhookWorld();
   const { db, secrets, accountId } = world;
   const egress = testEgress({ allowCidrs: [], resolve: resolveBy(dns.address) });
-  const posting = poster({ ...egress, showPrivateAnswers: true });
+  const posting = poster(egress);
   const deps = { db, clock: systemClock, secrets, poster: posting, policy: egress.policy };
   const tested = (host: string) =>
     sendTestEvent(

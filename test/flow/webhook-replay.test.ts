@@ -158,7 +158,7 @@ test("a test event that is delivered ends the waiting for a host that is only pr
   const { accountId, db, secrets } = world;
   const lane = shut(worker, accountId, receiver.url);
   const egress = testEgress();
-  const posting = poster({ ...egress, showPrivateAnswers: true });
+  const posting = poster(egress);
   const clock = systemClock;
   const { lanes } = worker;
 

@@ -18,8 +18,9 @@ type EgressOptions = Partial<EgressSettings> & {
 /** The guard with the embedded installation's policy, and no resolver unless one is given. */
 export function testEgress(options: EgressOptions = {}): Egress {
   const { allowCidrs = ["127.0.0.0/8", "::1/128"], allowHttp = true, ownPorts = [] } = options;
+  const { showPrivateAnswers = true } = options;
   return {
-    policy: egressPolicy({ allowCidrs, allowHttp, ownPorts }),
+    policy: egressPolicy({ allowCidrs, allowHttp, showPrivateAnswers, ownPorts }),
     clock: systemClock,
     resolve: options.resolve ?? (() => Promise.reject(new Error("nobody to ask"))),
     trust: trust(options.certificates),

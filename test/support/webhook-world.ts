@@ -160,7 +160,6 @@ export async function webhookWorld(given: { db?: TestDatabase } = {}): Promise<W
       lanes,
       poster: poster({
         ...egress,
-        showPrivateAnswers: true,
         ...(deadlineMs === undefined ? {} : { deadlineMs }),
       }),
       policy: egress.policy,

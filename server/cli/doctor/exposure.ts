@@ -4,14 +4,12 @@ import { allowances } from "#webhooks";
 import { type Check, fault, ok, warning, warnings } from "./check.ts";
 
 /** The settings that decide it. */
-type Exposed = {
+type Exposed = Parameters<typeof allowances>[0] & {
   host: string;
   publicUrl: string | undefined;
   trustProxy: string[];
   metricsListen: { host: string; port: number } | undefined;
   databaseUrl: Secret | undefined;
-  webhookAllowCidrs: string[] | undefined;
-  webhookAllowHttp: boolean | undefined;
 };
 
 /** How this node shows itself to others, and whom it would call. */

@@ -19,6 +19,7 @@ const HOME = {
   databaseUrl: undefined,
   webhookAllowCidrs: undefined,
   webhookAllowHttp: undefined,
+  webhookShowPrivateAnswers: undefined,
 };
 const RUN_FOR_REAL = {
   ...HOME,

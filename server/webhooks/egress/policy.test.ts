@@ -4,7 +4,12 @@ import { judgeUrl } from "./judge-url.ts";
 import { servicePolicy } from "./policy.ts";
 
 const silent = { metricsListen: undefined, webhookAllowCidrs: undefined };
-const settings = { ...silent, port: 8080, webhookAllowHttp: undefined };
+const settings = {
+  ...silent,
+  port: 8080,
+  webhookAllowHttp: undefined,
+  webhookShowPrivateAnswers: undefined,
+};
 const url = "postgres://posthorn:secret@127.0.0.1:54321/posthorn";
 
 function isAllowed(raw: string, service: Parameters<typeof servicePolicy>[0]): boolean {
@@ -32,4 +37,14 @@ test("loopback and plain http are allowed beside an embedded database, unless se
   assert.equal(isAllowed("https://[::1]:3000/", { settings, url, isEmbedded: false }), false);
   const closed = { ...settings, webhookAllowCidrs: [], webhookAllowHttp: false };
   assert.equal(isAllowed(http, { settings: closed, url, isEmbedded: true }), false);
+});
+
+test("answers of private addresses are shown beside an embedded database, unless settings say otherwise", () => {
+  const isShown = (isEmbedded: boolean, webhookShowPrivateAnswers?: boolean) => {
+    const service = { settings: { ...settings, webhookShowPrivateAnswers }, url, isEmbedded };
+    return servicePolicy(service).showPrivateAnswers;
+  };
+
+  assert.deepEqual([isShown(true), isShown(true, false)], [true, false]);
+  assert.deepEqual([isShown(false), isShown(false, true)], [false, true]);
 });

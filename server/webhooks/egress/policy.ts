@@ -8,6 +8,8 @@ export type EgressSettings = {
   /** `address/prefix` of the private tier that may be called; no setting opens the other tier. */
   allowCidrs: readonly string[];
   allowHttp: boolean;
+  /** Whether answers from private addresses are kept; else an account could read the operator's network. */
+  showPrivateAnswers?: boolean;
   /** Ports of our own listeners and of the database: never called on this machine or a private one. */
   ownPorts: readonly number[];
 };
@@ -15,6 +17,7 @@ export type EgressSettings = {
 export type EgressPolicy = {
   readonly allowed: BlockList;
   readonly allowHttp: boolean;
+  readonly showPrivateAnswers: boolean;
   readonly ownPorts: ReadonlySet<number>;
   /** What `judgeUrl` found, by scheme and authority: a policy never changes, so neither do they. */
   readonly verdicts: Map<string, UrlVerdict>;
@@ -24,6 +27,7 @@ export function egressPolicy(settings: EgressSettings): EgressPolicy {
   return {
     allowed: ranges(settings.allowCidrs),
     allowHttp: settings.allowHttp,
+    showPrivateAnswers: settings.showPrivateAnswers ?? false,
     ownPorts: new Set(settings.ownPorts),
     verdicts: new Map(),
   };
@@ -32,6 +36,7 @@ export function egressPolicy(settings: EgressSettings): EgressPolicy {
 type Allowances = {
   webhookAllowCidrs: readonly string[] | undefined;
   webhookAllowHttp: boolean | undefined;
+  webhookShowPrivateAnswers: boolean | undefined;
 };
 
 type Service = {
@@ -41,14 +46,18 @@ type Service = {
   isEmbedded: boolean;
 };
 
-/** As the settings say; where they are silent, loopback and plain http beside an embedded database alone. */
+/**
+ * As the settings say; where they are silent, loopback, plain http and private answers beside an
+ * embedded database alone.
+ */
 export function allowances(
-  { webhookAllowCidrs, webhookAllowHttp }: Allowances,
+  settings: Allowances,
   isEmbedded: boolean,
-): Pick<EgressSettings, "allowCidrs" | "allowHttp"> {
+): Omit<EgressSettings, "ownPorts"> {
   return {
-    allowCidrs: webhookAllowCidrs ?? (isEmbedded ? ["127.0.0.0/8", "::1/128"] : []),
-    allowHttp: webhookAllowHttp ?? isEmbedded,
+    allowCidrs: settings.webhookAllowCidrs ?? (isEmbedded ? ["127.0.0.0/8", "::1/128"] : []),
+    allowHttp: settings.webhookAllowHttp ?? isEmbedded,
+    showPrivateAnswers: settings.webhookShowPrivateAnswers ?? isEmbedded,
   };
 }
 

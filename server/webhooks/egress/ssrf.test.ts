@@ -24,7 +24,7 @@ after(() => canary[Symbol.asyncDispose]());
 test("no spelling of a forbidden address is accepted, posted to or connected to", async () => {
   assert.ok(hostileHosts.length >= 110, `${hostileHosts.length} hosts`);
   const egress = testEgress({ allowCidrs: [] });
-  const worker = poster({ ...egress, showPrivateAnswers: true });
+  const worker = poster(egress);
   for (const host of hostileHosts) {
     for (const scheme of ["http", "https"]) {
       const url = `${scheme}://${host}:${canary.port}/hook`;
@@ -52,7 +52,7 @@ test("no spelling of a forbidden address is accepted, posted to or connected to"
 test("a name that resolves to a forbidden address is refused at every connection", async () => {
   await using dns = await startDnsServer(hostileZone);
   const egress = testEgress({ allowCidrs: [], resolve: resolveBy(dns.address) });
-  const worker = poster({ ...egress, showPrivateAnswers: true });
+  const worker = poster(egress);
   for (const name of Object.keys(hostileZone)) {
     const url = `http://${name}:${canary.port}/hook`;
     assert.equal(judgeUrl(url, egress.policy).allowed, true, url);
@@ -85,7 +85,7 @@ test("with one private address allowed exactly that one is called, and metadata 
     allowCidrs: ["127.0.0.2/32", "169.254.0.0/16"],
     resolve: resolveBy(dns.address),
   });
-  const worker = poster({ ...egress, showPrivateAnswers: true });
+  const worker = poster(egress);
   const kinds: Record<string, string> = {};
   for (const host of [
     "allowed.example",
@@ -123,7 +123,7 @@ test("a name that changes its address between connections is judged at each of t
   });
   const kinds = [];
   for (let n = 0; n < 4; n += 1) {
-    const worker = poster({ ...egress, showPrivateAnswers: true });
+    const worker = poster(egress);
     const attempt = await post(worker, `http://rebind.example:${receiver.port}/hook`);
     kinds.push(attempt.outcome.kind);
     await worker.close();
