@@ -69,7 +69,7 @@ export async function* followEvents(
   const deps = { db, ...rest };
   await renew(db, accountId);
   let renewedAtMs = clock.monotonicMs();
-  let seen = await readSnapshot(db);
+  let { snapshot: seen } = await look(deps);
   onReady?.();
   while (!signal.aborted) {
     const unrenewedMs = clock.monotonicMs() - renewedAtMs;
@@ -78,12 +78,12 @@ export async function* followEvents(
       if (!(await renew(db, accountId)) || unrenewedMs >= FOLLOWED_KEPT_MS) onLapse?.();
       renewedAtMs = clock.monotonicMs();
     }
-    const now = await readSnapshot(db);
-    for await (const page of pagesBetween(db, { accountId, seen, now })) {
-      yield* await eventsOf(deps, accountId, page);
+    const { snapshot, databaseNow } = await look(deps);
+    for await (const page of pagesBetween(db, { accountId, seen, now: snapshot })) {
+      yield* await eventsOf({ ...deps, databaseNow }, accountId, page);
       if (signal.aborted) return;
     }
-    seen = now;
+    seen = snapshot;
     await clock.sleep(LOOK_EVERY_MS, signal);
   }
 }
@@ -126,11 +126,16 @@ async function renew(db: Queryable, accountId: string): Promise<boolean> {
   return rows[0]?.was_followed ?? false;
 }
 
-async function readSnapshot(db: Queryable): Promise<string> {
-  const [row] = await db.query<{ snapshot: string }>(
-    sql`select pg_current_snapshot()::text as snapshot`,
+type Look = { snapshot: string; databaseNow: () => Date };
+
+/** What is visible now, and the database's clock, carried on by one that nobody sets. */
+async function look({ db, clock }: Pick<Deps, "db" | "clock">): Promise<Look> {
+  const [row] = await db.query<{ snapshot: string; at: Date }>(
+    sql`select pg_current_snapshot()::text as snapshot, clock_timestamp() as at`,
   );
-  return row?.snapshot ?? "";
+  if (!row) throw new Error("The database told no snapshot.");
+  const aheadMs = row.at.getTime() - clock.monotonicMs();
+  return { snapshot: row.snapshot, databaseNow: () => new Date(clock.monotonicMs() + aheadMs) };
 }
 
 type Span = { accountId: string; seen: string; now: string };
@@ -157,7 +162,7 @@ async function* pagesBetween(
 }
 
 async function eventsOf(
-  { db, clock, secrets, version }: Deps,
+  { db, secrets, version, databaseNow }: Deps & Pick<Look, "databaseNow">,
   accountId: string,
   keys: EventKey[],
 ): Promise<FollowedEvent[]> {
@@ -168,7 +173,7 @@ async function eventsOf(
     const deliveryId = eventId(messageId, sequence);
     const event = eventNames[status];
     const sign = () => {
-      const now = clock.now();
+      const now = databaseNow();
       const timestampSeconds = Math.floor(now.getTime() / 1000);
       const live = found ? signingNow(found, now) : [];
       const signable = { eventId: deliveryId, timestampSeconds, body, secrets: live };

@@ -58,16 +58,17 @@ export async function sendTestEvent(deps: Deps, request: TestRequest): Promise<T
   const permitted = await db.transaction((tx) => permit(tx, { ...deps, ...request, now }));
   if (permitted.outcome !== "permitted") return permitted;
 
-  const messageId = newMessageId(now.getTime());
+  const { at } = permitted;
+  const messageId = newMessageId(at.getTime());
   const sequence = status === "SENT" || status === "FAILED" ? 2 : 3;
   const deliveryId = eventId(messageId, sequence);
   const code = status === "FAILED" ? "REJECTED_BY_CARRIER" : "RECIPIENT_UNREACHABLE";
   const error = { code, carrierCode: null } as const;
-  const body = eventBody(changeTo(status, { messageId, recipient: RECIPIENT, at: now, error }));
+  const body = eventBody(changeTo(status, { messageId, recipient: RECIPIENT, at, error }));
   const headers = webhookHeaders(
     {
       eventId: deliveryId,
-      timestampSeconds: Math.floor(now.getTime() / 1000),
+      timestampSeconds: Math.floor(at.getTime() / 1000),
       body,
       secrets: permitted.secrets,
       event: eventNames[status],
@@ -84,11 +85,12 @@ export async function sendTestEvent(deps: Deps, request: TestRequest): Promise<T
   const isDelivered = isSuccess(outcome);
   const place = { accountId, hostname: verdict.hostname, origin: verdict.origin };
   if (isDelivered) lanes?.answered({ hostKey: lane, place, outcome, durationMs: timings.totalMs });
-  return { outcome: "sent", isDelivered, deliveryId, at: now, body, headers, attempt };
+  return { outcome: "sent", isDelivered, deliveryId, at, body, headers, attempt };
 }
 
 type Permit =
-  | { outcome: "permitted"; secrets: string[] }
+  /** With the database's clock: nodes may disagree about the time. */
+  | { outcome: "permitted"; secrets: string[]; at: Date }
   | { outcome: "rate_limited"; retryAfterSeconds: number }
   | { outcome: "account_unknown" };
 
@@ -98,22 +100,25 @@ async function permit(
 ): Promise<Permit> {
   const found = (await findSigningSecrets(tx, { accountIds: [accountId], secrets })).get(accountId);
   if (!found) return { outcome: "account_unknown" };
-  const waitSeconds = await takeAllowance(tx, accountId);
+  const { waitSeconds, at } = await takeAllowance(tx, accountId);
   if (waitSeconds > 0)
     return { outcome: "rate_limited", retryAfterSeconds: Math.ceil(waitSeconds) };
   const details = { origin: URL.parse(url)?.origin ?? null, event: eventNames[status] };
   await recordAudit(tx, "webhook.tested", { actor, now, accountId, objectId: accountId, details });
-  return { outcome: "permitted", secrets: signingNow(found, now) };
+  return { outcome: "permitted", secrets: signingNow(found, at), at };
 }
 
 /** Takes one of the account's tests; answers the seconds to wait where none is left. */
-async function takeAllowance(tx: Transaction, accountId: string): Promise<number> {
+async function takeAllowance(
+  tx: Transaction,
+  accountId: string,
+): Promise<{ waitSeconds: number; at: Date }> {
   const perSecond = TESTS_A_MINUTE / 60;
   await tx.query(sql`
     insert into webhook_test_allowances (account_id, tokens, at)
     values (${accountId}, ${TESTS_A_MINUTE}, clock_timestamp())
         on conflict (account_id) do nothing`);
-  const [taken] = await tx.query<{ tokens: number }>(sql`
+  const [taken] = await tx.query<{ tokens: number; at: Date }>(sql`
     update webhook_test_allowances a
        set tokens = case when n.tokens >= 1 then n.tokens - 1 else n.tokens end, at = n.at
       from (select l.account_id, clock_timestamp() as at,
@@ -122,7 +127,8 @@ async function takeAllowance(tx: Transaction, accountId: string): Promise<number
               from (select account_id, tokens, at from webhook_test_allowances
                      where account_id = ${accountId} for update) l) n
      where a.account_id = n.account_id
-    returning n.tokens`);
-  const tokens = taken?.tokens ?? 0;
-  return tokens >= 1 ? 0 : (1 - tokens) / perSecond;
+    returning n.tokens, n.at`);
+  if (!taken) throw new Error(`The test events of account ${accountId} are not counted.`);
+  const { tokens, at } = taken;
+  return { waitSeconds: tokens >= 1 ? 0 : (1 - tokens) / perSecond, at };
 }

@@ -10,12 +10,15 @@ import { startReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
 import { type WebhookWorld, webhookWorld } from "../support/webhook-world.ts";
 
+/** A machine without the time: what is signed is dated by the database. */
+const clock = { ...systemClock, now: () => new Date(0) };
+
 /** Follows the account of the world until it is disposed of. */
 async function follow({ db, secrets, accountId }: WebhookWorld) {
   const seen: FollowedEvent[] = [];
   const stopping = new AbortController();
   const ready = Promise.withResolvers<void>();
-  const deps = { db, clock: systemClock, secrets, version: "test" };
+  const deps = { db, clock, secrets, version: "test" };
   async function read(): Promise<void> {
     const request = { accountId, signal: stopping.signal, onReady: ready.resolve };
     for await (const event of followEvents(deps, request)) seen.push(event);
@@ -31,7 +34,7 @@ async function follow({ db, secrets, accountId }: WebhookWorld) {
   };
 }
 
-test("a follower sees every change of status, with and without a callback address, in order and signed", async () => {
+test("a follower sees every change of status, with and without a callback address, in order and signed by the time of the database", async () => {
   await using world = await webhookWorld();
   const [secret] = (await world.signingSecrets()) as [string];
   await using follower = await follow(world);
@@ -148,7 +151,7 @@ async function listen({ db, secrets, accountId }: WebhookWorld, url: string) {
     },
   });
   const context = {
-    clock: { ...systemClock, now: () => new Date(Date.now() + listening.lateMs) },
+    clock: { ...clock, monotonicMs: () => clock.monotonicMs() + listening.lateMs },
     signal: stopping.signal,
     program: { version: "test" },
     terminal: {

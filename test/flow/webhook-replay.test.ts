@@ -14,10 +14,11 @@ import {
   sendTestEvent,
   startBulkReplay,
 } from "#webhooks";
+import { verifyWebhook } from "../../sdk/webhook.ts";
 import { audit } from "../../server/cli/audit/audit.ts";
 import { testEgress } from "../support/egress.ts";
 import { somebodyWaits } from "../support/locks.ts";
-import { startReceiver } from "../support/receiver.ts";
+import { type Received, startReceiver } from "../support/receiver.ts";
 import { laneOf, type WebhookWorld, webhookWorld, type Worker } from "../support/webhook-world.ts";
 
 const LONG_AGO = new Date("2026-01-01T00:00:00Z");
@@ -169,6 +170,25 @@ test("a test event that is delivered ends the waiting for a host that is only pr
   await posting.close();
 
   assert.notEqual(lanes.healthOf(lane), "open");
+});
+
+test("a test event is dated by the database's clock, whatever that of the node says", async () => {
+  await using receiver = await startReceiver();
+  await using world = await webhookWorld();
+  const { accountId, db, secrets } = world;
+  const egress = testEgress();
+  const posting = poster(egress);
+  const clock = { ...systemClock, now: () => new Date(0) };
+  const [secret] = (await world.signingSecrets()) as [string];
+
+  await sendTestEvent(
+    { db, clock, secrets, poster: posting, policy: egress.policy, version: "test" },
+    { accountId, url: receiver.url, status: "DELIVERED", actor: "test" },
+  );
+  await posting.close();
+
+  const [{ body, headers }] = (await receiver.arrived(1)) as [Received];
+  assert.ok(verifyWebhook(body, headers, secret));
 });
 
 test("the same key is one replay, two keys are two, each on record with its actor", async () => {
