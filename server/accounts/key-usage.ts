@@ -30,5 +30,6 @@ async function upsertUsage(db: Database, entries: [string, Date][]): Promise<voi
     insert into key_usage as u (key_id, last_used_at)
     select * from unnest(${entries.map(([keyId]) => keyId)}::uuid[], ${entries.map(([, at]) => at)}::timestamptz[])
         on conflict (key_id) do update
-       set last_used_at = greatest(u.last_used_at, excluded.last_used_at)`);
+       set last_used_at = excluded.last_used_at
+     where excluded.last_used_at >= u.last_used_at + interval '60 s'`);
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import { after, test } from "node:test";
-import { createKey, listKeys, maskKey } from "#accounts";
+import { createKey, keyUsage, listKeys, maskKey } from "#accounts";
 import { operations, type Scope } from "#contract";
 import { sql } from "#platform";
 import { problemOf } from "../support/answers.ts";
@@ -285,6 +285,26 @@ test("when a key was last used is noted, without a write per request", async () 
   await node[Symbol.asyncDispose]();
 
   assert.deepEqual(await lastUsedAt(), clock.now());
+});
+
+test("the first use of a key is written with the next, later ones once a minute", async () => {
+  const account = await one.createAccount(0);
+  const clock = manualClock(new Date());
+  const usage = keyUsage({ db: one.db, clock });
+  const written = async () => {
+    usage.note(account.keyId);
+    await usage.flush();
+    const [row] = await listKeys(one.db, account.accountId);
+    return row?.last_used_at?.getTime() === clock.now().getTime();
+  };
+
+  const uses: boolean[] = [];
+  for (const waitMs of [0, 30_000, 29_999, 1, 59_999]) {
+    clock.advance(waitMs);
+    uses.push(await written());
+  }
+
+  assert.deepEqual(uses, [true, false, false, true, false]);
 });
 
 test("every key made and revoked is in the audit log, without the key", async () => {
