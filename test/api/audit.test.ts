@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { bookCredits } from "#credits";
+import { createUser, passwords } from "#console";
 import { createAccount, createKey, lockAccounts, revokeKey, rotateSigningSecret } from "#accounts";
 import {
   acceptor,
@@ -291,6 +292,22 @@ const planted: { what: string; breaks: string; by: string }[] = [
     by: "delete from audit_log where action = 'secret.rotated'",
   },
   {
+    what: "a role changed unseen",
+    breaks: "I16",
+    by: "update memberships set role = 'owner' where role = 'viewer'",
+  },
+  {
+    what: "a member put in unseen",
+    breaks: "I16",
+    by: `insert into memberships (account_id, user_id, role, joined_at)
+         select ${OTHER}, user_id, 'viewer', now() from users limit 1`,
+  },
+  {
+    what: "an operator made unseen",
+    breaks: "I16",
+    by: "update users set is_operator = not is_operator",
+  },
+  {
     what: "credits booked unseen",
     breaks: "I16",
     by: "delete from audit_log where action = 'credits.booked'",
@@ -361,6 +378,12 @@ async function fillWithGoodData(db: TestDatabase): Promise<void> {
   const actor = "test";
   const { accountId } = await createAccount(db, { name: "Acme", actor, now, secrets });
   await createAccount(db, { name: "Other", actor, now, secrets });
+  const member = { email: "ada@example.com", password: "violet tram 88 ladder", accountId };
+  const hashing = { ...passwords(), hash: () => Promise.resolve("") };
+  await createUser(
+    { db, passwords: hashing },
+    { ...member, role: "viewer", isOperator: true, actor, now },
+  );
   await bookCredits(db, { accountId, kind: "topup", amount: 100, note: "test", actor, now });
   const rotation = { overlapHours: 24, dropsPrevious: false };
   await rotateSigningSecret(db, { accountId, ...rotation, actor, now, secrets });

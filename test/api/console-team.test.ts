@@ -8,6 +8,7 @@ import { codeOf } from "../../server/console/sign-in/totp.ts";
 import { PASSWORD, type Person, startConsole, type TestConsole } from "../support/console.ts";
 import { held, somebodyWaits } from "../support/locks.ts";
 import { movableClock } from "../support/movable-clock.ts";
+import { assertSound } from "../support/sound.ts";
 
 const HOUR = 3_600_000;
 
@@ -85,6 +86,7 @@ test("of fifty who finish the set-up at once one is the operator, and then it is
   assert.equal((await console.stranger().get("/console/setup")).statusCode, 404);
   assert.equal((await console.stranger().post("/console/setup", {})).statusCode, 404);
   assert.equal(await console.service.setupLink(), undefined);
+  await assertSound(console.db, ["I16"]);
 });
 
 test("an invitation works once, with the role given, for a new user and for one who is signed in", async () => {
@@ -473,4 +475,8 @@ test("a name and preferences are kept with their version", async () => {
   assert.equal(late.json().error.code, "VERSION_CONFLICT");
   const turned = await owner.call("PATCH", "/console/me", { version: 2, name: "Ada\u202eEve" });
   assert.match(detailOf(turned), /must not hold characters that change the direction/);
+});
+
+test("whatever became of members above, the audit log leads to the role that each has", async () => {
+  await assertSound(shared.db, ["I16"]);
 });

@@ -73,6 +73,39 @@ export const access: readonly Invariant[] = [
       having count(l.audit_id) <> s.rotations`,
   },
   {
+    // Somebody came to their role once more often than they left it. Counted, so that no clock orders
+    // the entries, and a change by hand shows even after a later one that is on record.
+    name: "I16",
+    rule: "every member has the role that the audit log leads to",
+    violations: sql`
+      select m.account_id as "accountId", m.user_id as "userId", m.role
+        from memberships m
+       where 1 <> (
+         select count(*) filter (where case l.action when 'setup.completed' then 'owner'
+                                                     when 'user.created' then l.details ->> 'role'
+                                                     when 'member.joined' then l.details ->> 'role'
+                                                     when 'member.role_changed' then l.details ->> 'after' end = m.role)
+              - count(*) filter (where case l.action when 'member.role_changed' then l.details ->> 'before'
+                                                     when 'member.left' then l.details ->> 'role'
+                                                     when 'member.removed' then l.details ->> 'role' end = m.role)
+           from audit_log l
+          where l.object_id = m.user_id::text and l.account_id = m.account_id)`,
+  },
+  {
+    name: "I16",
+    rule: "every operator is one by the audit log, and nobody else",
+    violations: sql`
+      select u.user_id as "userId", u.is_operator as "isOperator"
+        from users u
+       where u.is_operator::int <> (
+         select count(*) filter (where l.action = 'setup.completed'
+                                    or (l.action = 'user.created' and l.details @> '{"isOperator": true}')
+                                    or (l.action = 'user.operator_changed' and l.details @> '{"after": true}'))
+              - count(*) filter (where l.action = 'user.operator_changed' and l.details @> '{"before": true}')
+           from audit_log l
+          where l.object_id = u.user_id::text)`,
+  },
+  {
     name: "I16",
     rule: "every booking of credits by hand is in the audit log",
     violations: sql`
