@@ -20,7 +20,7 @@ create table messages (
   reference          text,
   metadata           text,
   callback_url       text,
-  -- 0 to 255, counted per sender and recipient by the node: joins the segments on the handset.
+  -- 0 to 255, counted per recipient by the node: joins the segments on the handset.
   concat_reference   smallint    not null default 0,
   carrier_id         uuid,
   error_code         text,
