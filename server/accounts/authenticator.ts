@@ -1,5 +1,6 @@
 import { batcher, type Database, DatabaseUnavailable, sql } from "#platform";
 import { hashKey, isWellFormed } from "./key.ts";
+import { type JudgedKey, judgedNow } from "./key-row.ts";
 
 export type Limits = { sends: number; sendsBurst: number; reads: number; readsBurst: number };
 
@@ -14,7 +15,7 @@ type Row = {
   key_id: string;
   account_id: string;
   scopes: string[];
-  outcome: "valid" | "revoked" | "expired";
+  outcome: JudgedKey;
   send_tokens: number;
   read_tokens: number;
   granted: number;
@@ -108,10 +109,7 @@ function selectKeys(
   return db.query<Row>(sql`
     with found as (
       select u.hash, u.reads, k.key_id, k.account_id, k.scopes,
-             case when k.revoked_at is not null then 'revoked'
-                  when k.expires_at <= clock_timestamp() then 'expired'
-                  else 'valid'
-             end as outcome
+             ${judgedNow} as outcome
         from unnest(${hashes}::bytea[], ${reads}::int[]) as u (hash, reads)
         join keys k on k.hash = u.hash
     ), taken as (

@@ -26,7 +26,7 @@ export { isActiveAt, type KeyRow, MAX_ACTIVE_KEYS } from "./key-row.ts";
 export { hasKeyProof, isSecretKeyRight, proveSecretKey, resealKeyProof } from "./key-proof.ts";
 export { keyUsage } from "./key-usage.ts";
 export { browseKeys, countKeys, findKeyNames, type KeyState } from "./browse-keys.ts";
-export { createKey, judgeNewKey, listKeys, revokeKey } from "./keys.ts";
+export { createKey, judgeKey, judgeNewKey, listKeys, revokeKey } from "./keys.ts";
 export { findHeldAccounts, lockAccounts } from "./lock-accounts.ts";
 export { judgeName, lineFaults, nameFaults } from "./names.ts";
 export {

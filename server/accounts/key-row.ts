@@ -22,6 +22,14 @@ export const keyColumns = sql`
 /** What keeps a forgotten script from filling the table; also what the dashboard counts against. */
 export const MAX_ACTIVE_KEYS = 50;
 
+/** What a row of `keys k` is good for at this moment. */
+export type JudgedKey = "valid" | "revoked" | "expired";
+export const judgedNow = sql`
+  case when k.revoked_at is not null then 'revoked'
+       when k.expires_at <= clock_timestamp() then 'expired'
+       else 'valid'
+  end`;
+
 /** Whether a row of `keys` is active at a moment. */
 export function isActiveAt(moment: Date | Sql): Sql {
   return sql`(revoked_at is null and (expires_at is null or expires_at > ${moment}))`;

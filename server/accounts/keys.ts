@@ -1,9 +1,9 @@
 import type { Scope } from "#contract";
-import { type Database, isId, newId, type Queryable, sql } from "#platform";
+import { type Database, isId, newId, type Queryable, sql, type Transaction } from "#platform";
 import { actorName, type Change, recordAudit } from "./audit-log.ts";
 import { countKeys } from "./browse-keys.ts";
 import { hashKey, keyPrefix, makeKey } from "./key.ts";
-import { keyColumns, type KeyRow, MAX_ACTIVE_KEYS } from "./key-row.ts";
+import { type JudgedKey, judgedNow, keyColumns, type KeyRow, MAX_ACTIVE_KEYS } from "./key-row.ts";
 import { lockAccounts } from "./lock-accounts.ts";
 import { judgeName } from "./names.ts";
 
@@ -78,6 +78,21 @@ export function revokeKey(
     await recordAudit(tx, "key.revoked", { actor, now, ...about });
     return { outcome: "revoked", key: current ?? key };
   });
+}
+
+/**
+ * Whether a key is good, for who holds its account's lock: it is not revoked before that is let go. One
+ * that is not there counts as revoked, as it does when messages are accepted.
+ */
+export async function judgeKey(
+  tx: Transaction,
+  { keyId, accountId }: { keyId: string; accountId: string },
+): Promise<JudgedKey> {
+  const [key] = await tx.query<{ outcome: JudgedKey }>(sql`
+    select ${judgedNow} as outcome
+      from keys k
+     where k.key_id = ${keyId} and k.account_id = ${accountId}`);
+  return key?.outcome ?? "revoked";
 }
 
 /** Newest first; an account has at most a few hundred, so they are one page. */

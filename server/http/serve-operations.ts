@@ -53,13 +53,14 @@ function serve<Operations extends Record<string, Operation>>(
   const handler = options.handlers[name] as unknown as (call: Call<Operation>) => Promise<unknown>;
   const checkShape = bodyAndQueryCheck(operation, options.refinements[name]);
   const { status } = operation.success;
-  const admit = admission(operation, options);
+  const { admit, judgeAgain } = admission(operation, options);
   const seconds = options.metrics.requests;
   app.route({
     method: operation.method,
     url: operation.path.replaceAll(/\{(\w+)\}/g, ":$1"),
     schema: { response: { [status]: operation.success.body } },
     onRequest: admit,
+    ...(operation.body && operation.rate === "reads" ? { preHandler: judgeAgain } : {}),
     onResponse: (_request, reply, done) => {
       seconds.labels(name, String(reply.statusCode)).observe(reply.elapsedTime / 1000);
       done();
@@ -121,7 +122,15 @@ function admission(
     return new Problem("RATE_LIMITED", [], { "retry-after": String(waitSeconds) });
   }
 
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+  /**
+   * Whoever is slow to send a body may have lost the key meanwhile. Of what is sent or canceled, the
+   * statement that does it judges the key.
+   */
+  async function judgeAgain(request: FastifyRequest): Promise<void> {
+    await lookUp(request, String(request.headers["x-api-key"]), false);
+  }
+
+  async function admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     reply.header("cache-control", "no-store");
     // Some clients name a type also where they send nothing, and an operation without a body reads none.
     if (!operation.body && request.headers["content-length"] === "0")
@@ -145,7 +154,9 @@ function admission(
     };
     if (!admitted.caller.scopes.includes(operation.scope))
       throw new Problem("API_KEY_SCOPE_DENIED");
-  };
+  }
+
+  return { admit, judgeAgain };
 }
 
 /** Reads body and query by the declared schemas, or throws a problem that names all that is wrong. */

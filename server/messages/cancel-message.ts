@@ -1,4 +1,4 @@
-import { type Actor, lockAccounts, recordAudit } from "#accounts";
+import { type Actor, judgeKey, lockAccounts, recordAudit } from "#accounts";
 import { type Database, type Queryable, sql, type Transaction } from "#platform";
 import { type MessageRow, messageColumns } from "./message-row.ts";
 import { failureInQueue, moveMessages } from "./move.ts";
@@ -6,10 +6,12 @@ import type { MoveListener } from "./move-listener.ts";
 
 export type Cancellation =
   | { outcome: "canceled" | "already_canceled"; message: MessageRow }
-  | { outcome: "not_found" | "not_cancelable" };
+  | { outcome: "not_found" | "not_cancelable" | "key_revoked" | "key_expired" };
 
 export type CancelRequest = {
   accountId: string;
+  /** Null where a person cancels. */
+  keyId: string | null;
   messageId: string;
   /** The person, where the audit log is to tell of it. */
   actor?: Actor | undefined;
@@ -27,13 +29,16 @@ export async function cancelMessage(
   request: CancelRequest,
   listener?: MoveListener,
 ): Promise<Cancellation> {
-  const { accountId, messageId, actor, now } = request;
+  const { accountId, keyId, messageId, actor, now } = request;
   // Asked before the transaction, which would wait for a second connection. Whoever takes the message
   // up meanwhile counts the epoch on, and the answer holds no longer.
   const epoch = await findWaiting(db, request);
   const isCancelable = epoch !== undefined && !(await request.isBegun());
   return db.transaction(async (tx) => {
     await lockAccounts(tx, [accountId]);
+    // It was good when the request began; only under the lock it cannot be revoked.
+    const judged = keyId === null ? "valid" : await judgeKey(tx, { keyId, accountId });
+    if (judged !== "valid") return { outcome: `key_${judged}` };
     const epochNow = await findWaiting(tx, request, sql`for update`);
     const message = await lockMessage(tx, accountId, messageId);
     if (!message) return { outcome: "not_found" };

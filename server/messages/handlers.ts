@@ -97,9 +97,10 @@ export function messageHandlers(deps: Deps): Handlers<typeof operations> {
     async cancelMessage({ caller, params, problem }) {
       const known = await findMessage(db, caller.accountId, params.messageId);
       if (!known) throw problem("MESSAGE_NOT_FOUND");
-      const { accountId, actor } = caller;
+      const { accountId, keyId, actor } = caller;
       const isBegun = async () => (await sources.submissions(known)).some(mayBeHandedOver);
-      const request = { accountId, actor, messageId: known.message_id, now: clock.now(), isBegun };
+      const { message_id: messageId } = known;
+      const request = { accountId, keyId, actor, messageId, now: clock.now(), isBegun };
       const result = await cancelMessage(db, request, deps.listener);
       switch (result.outcome) {
         case "canceled":
@@ -109,6 +110,10 @@ export function messageHandlers(deps: Deps): Handlers<typeof operations> {
           throw problem("MESSAGE_NOT_CANCELABLE");
         case "not_found":
           throw problem("MESSAGE_NOT_FOUND");
+        case "key_revoked":
+          throw problem("API_KEY_REVOKED");
+        case "key_expired":
+          throw problem("API_KEY_EXPIRED");
       }
     },
 

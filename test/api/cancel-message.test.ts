@@ -159,7 +159,7 @@ test("a message that was taken up and put back while its submissions were read i
     return false;
   }
 
-  const request = { accountId, messageId, now: new Date(), isBegun };
+  const request = { accountId, keyId: null, messageId, now: new Date(), isBegun };
   const { outcome } = await cancelMessage(api.db, request);
 
   assert.equal(outcome, "not_cancelable");

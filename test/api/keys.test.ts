@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
+import { PassThrough } from "node:stream";
 import { after, test } from "node:test";
-import { createKey, keyUsage, listKeys, maskKey } from "#accounts";
+import { createKey, keyUsage, listKeys, lockAccounts, maskKey } from "#accounts";
 import { operations, type Scope } from "#contract";
 import { sql } from "#platform";
 import { problemOf } from "../support/answers.ts";
 import { startApi, type TestKey } from "../support/api.ts";
 import { eventually } from "../support/eventually.ts";
-import { held } from "../support/locks.ts";
+import { held, somebodyWaits } from "../support/locks.ts";
 import { manualClock } from "../support/manual-clock.ts";
 
 const settings = {
@@ -200,6 +201,42 @@ test("requests that wait for the account while its key is revoked are refused, o
   const stored = await one.db.query(sql`
     select from messages where account_id = ${account.accountId}`);
   assert.equal(stored.length, 2);
+});
+
+test("a cancel that waits for the account while its key is revoked is refused, and cancels nothing", async () => {
+  const account = await one.createAccount(10);
+  const { messageId } = (await one.send(message, account)).json();
+  const other = await newKey(account.accountId);
+
+  const canceling = await held(one.db, async (tx) => {
+    await lockAccounts(tx, [account.accountId]);
+    const asked = one.post(`/v1/messages/${messageId}/cancel`, undefined, account);
+    await somebodyWaits(one.db);
+    await tx.query(sql`update keys set revoked_at = now() where key_id = ${account.keyId}`);
+    return { asked };
+  });
+
+  problemOf(await canceling.asked, "API_KEY_REVOKED");
+  const { status } = (await one.get(`/v1/messages/${messageId}`, other)).json();
+  assert.equal(status, "QUEUED");
+});
+
+test("a preview whose body comes after its key was revoked is refused", async () => {
+  const account = await one.createAccount(10);
+  const payload = new PassThrough();
+  const headers = { "x-api-key": account.key, "content-type": "application/json" };
+  const url = "/v1/messages/preview";
+
+  const asked = one.inject({ method: "POST", url, headers, payload });
+  await eventually("the key was judged by the headers", async () => {
+    const taken = await one.db.query(sql`
+      select from read_allowances where key_id = ${account.keyId}`);
+    return taken.length > 0;
+  });
+  await one.revoke(account.keyId);
+  payload.end(JSON.stringify(message));
+
+  problemOf(await asked, "API_KEY_REVOKED");
 });
 
 /** Resolves when so many acceptances wait for a lock. */
