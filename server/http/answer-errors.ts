@@ -101,7 +101,7 @@ const NUL_SOMEWHERE: Detail = {
 /** An error as an answer: what is not ours to explain is INTERNAL, and leaks nothing. */
 function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
-  if (error instanceof DatabaseUnavailable)
+  if (error instanceof DatabaseUnavailable && !error.isCommitUnknown)
     return new Problem("UNAVAILABLE", [], { "retry-after": "1" });
   const { code = "", statusCode = 500 } = (error ?? {}) as { code?: string; statusCode?: number };
   if (code === CHARACTER_NOT_STORABLE) return new Problem("VALIDATION_FAILED", [NUL_SOMEWHERE]);

@@ -187,6 +187,7 @@ async function inTransaction<Result>(
   const listeners: (() => void)[] = [];
   const failureListeners: (() => void)[] = [];
   let result: Result;
+  let isCommitting = false;
   try {
     result = await work({
       inTransaction: true,
@@ -194,11 +195,13 @@ async function inTransaction<Result>(
       afterCommit: (listener) => void listeners.push(listener),
       afterFailure: (listener) => void failureListeners.push(listener),
     });
+    isCommitting = true;
     await client.query("commit");
   } catch (error) {
     // A lost connection rolls back by itself, and asking it to would only wait once more.
     const lost = asUnavailable(error);
     if (!lost || isServerError(lost.cause)) await client.query("rollback").catch(() => undefined);
+    else lost.isCommitUnknown = isCommitting;
     tell(failureListeners, log);
     throw lost ?? error;
   }

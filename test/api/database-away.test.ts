@@ -181,6 +181,25 @@ describe("when the way to the database breaks", { concurrency: 4 }, () => {
     await assertSound(db);
   });
 
+  test("a cancel whose commit was not answered is 500, not a promise that nothing was done", async () => {
+    await using setup = await startBehindProxy();
+    const { api, proxy } = setup;
+    const { messageId } = (await answered(() => api.send(message))).json();
+    const cancel = () => api.post(`/v1/messages/${messageId}/cancel`);
+    const begun = proxy.clientSent((chunk) => chunk.includes("delete from send_queue"));
+    const canceling = cancel();
+    await begun;
+    await proxy.clientSent((chunk) => chunk.includes("commit"));
+    proxy.withholdReplies();
+    await proxy.replyWithheld();
+
+    proxy.cut();
+    proxy.release();
+
+    problemOf(await canceling, "INTERNAL");
+    assert.equal((await answered(cancel)).json().error.code, "CANCELED");
+  });
+
   test("a database that is silent without closing holds no request for ever", async () => {
     await using setup = await startBehindProxy();
     const { api, db, proxy } = setup;
