@@ -25,7 +25,7 @@ export type SplitText = Omit<SegmentCount, "outcome"> & {
   unitsLeft: number;
 };
 
-/** gsm7 was asked for and the text does not fit; nothing is ever substituted. */
+/** gsm7 was asked for and the text does not fit; each character that is in the way, by its first place. */
 export type NotGsm7 = { outcome: "not_gsm7"; nonGsmCharacters: NonGsmCharacter[] };
 
 /** `position` is an index into the string as JavaScript counts it: UTF-16 units, from 0. */
@@ -112,7 +112,7 @@ export function countSegments(
   const septets = choice === "ucs2" ? NONE : countSeptets(text);
   if (septets !== NONE) return counted(text, "gsm7", septets);
   if (choice !== "gsm7") return counted(text, "ucs2", text.length);
-  return { outcome: "not_gsm7", nonGsmCharacters: nonGsmCharacters(text, NON_GSM_NAMED) };
+  return { outcome: "not_gsm7", nonGsmCharacters: nonGsmOnce(text) };
 }
 
 function counted(text: string, encoding: Encoding, units: number): SegmentCount {
@@ -177,22 +177,36 @@ function costAt(text: string, position: number): number {
   return unit < TABLE_SIZE ? (septetCost[unit] ?? 0) : 0;
 }
 
-/** Enough to say why a text is refused; one in another script, of any length, would list itself whole. */
-const NON_GSM_NAMED = 100;
-
 /**
- * Every place where the text has a character without a septet, in order, and `most` of them. A
- * surrogate pair is one character; a lone surrogate is listed as it stands.
+ * Every place where the text has a character without a septet, in order. A surrogate pair is one
+ * character; a lone surrogate is listed as it stands.
  */
-export function nonGsmCharacters(text: string, most = Number.POSITIVE_INFINITY): NonGsmCharacter[] {
+export function nonGsmCharacters(text: string): NonGsmCharacter[] {
   const found: NonGsmCharacter[] = [];
   let position = 0;
   for (const character of text) {
-    if (found.length === most) break;
     if (costAt(text, position) === 0) found.push({ character, position });
     position += character.length;
   }
   return found;
+}
+
+/** Enough to say why a text is refused. */
+const MOST_NON_GSM = 100;
+
+/** Each of them once, by its first place. By code points, because a text to be refused may be very long. */
+function nonGsmOnce(text: string): NonGsmCharacter[] {
+  const places = new Map<number, number>();
+  for (let at = 0; at < text.length && places.size < MOST_NON_GSM; at += 1) {
+    if (costAt(text, at) > 0) continue;
+    const point = text.codePointAt(at) ?? 0;
+    if (!places.has(point)) places.set(point, at);
+    if (point > 0xffff) at += 1;
+  }
+  return [...places].map(([point, position]) => ({
+    character: String.fromCodePoint(point),
+    position,
+  }));
 }
 
 /**

@@ -147,14 +147,11 @@ const NONE: ReadonlySet<string> = new Set();
 
 const MOST_NAMED = 10;
 
-/** Each character by its first place. */
-function nameOnce(found: { character: string; position: number }[]): string {
-  const first = [...new Map(found.toReversed().map((each) => [each.character, each])).values()];
-  const inOrder = first.toSorted((a, b) => a.position - b.position);
-  const named = inOrder
+function nameThem(characters: { character: string; position: number }[]): string {
+  const named = characters
     .slice(0, MOST_NAMED)
     .map(({ character, position }) => `${JSON.stringify(character)} at ${position}`);
-  const others = inOrder.length - named.length;
+  const others = characters.length - named.length;
   return others > 0 ? `${named.join(", ")} and ${others} more` : named.join(", ");
 }
 
@@ -177,7 +174,7 @@ function judgeText(text: string, choice: "auto" | "gsm7" | "ucs2"): JudgedText {
   if (counted.outcome === "not_gsm7") {
     return {
       code: "TEXT_NOT_GSM7",
-      message: `These characters are not in the GSM alphabet: ${nameOnce(counted.nonGsmCharacters)}. Replace them, or use encoding auto.`,
+      message: `These characters are not in the GSM alphabet: ${nameThem(counted.nonGsmCharacters)}. Replace them, or use encoding auto.`,
     };
   }
   if (counted.segments > MAX_SEGMENTS) {
