@@ -61,6 +61,11 @@ const HEADER_TEXTS: Record<string, string> = {
   "Idempotency-Replayed": "`true` on the stored answer to an earlier request with the same key.",
 };
 
+const RATES: Record<Operation["rate"], string> = {
+  sends: "Each message counts as a send of the account.",
+  reads: "Counts as a read of the key.",
+};
+
 /** The OpenAPI 3.1 document of `/v1`, made from the declared operations. */
 export function openApi(version: string, serverUrl = "/"): Json {
   const paths: Record<string, Json> = {};
@@ -104,7 +109,7 @@ function describe(operationId: string, operation: Operation): Json {
   return {
     operationId,
     summary,
-    description: `${description}\n\nNeeds the scope \`${scope}\`.`,
+    description: `${description}\n\nNeeds the scope \`${scope}\`. ${RATES[operation.rate]}`,
     tags: [operation.path.startsWith("/v1/credits") ? "Credits" : "Messages"],
     "x-scope": scope,
     ...parametersOf(operation),
@@ -205,9 +210,12 @@ function errorResponses(codes: readonly ErrorCode[]): Json {
   );
 }
 
-/** Who is not known has no allowance, and who meets a fault of ours may not learn it. */
+/** Answered before anybody is known, who alone has an allowance. */
+const BEFORE_KEYS = new Set([401, 405, 408, 431]);
+
+/** Who meets a fault of ours may not learn the allowance. */
 function headersOf(status: number): Json {
-  const isKnown = status !== 401 && status < 500;
+  const isKnown = !BEFORE_KEYS.has(status) && status < 500;
   const mayWait = status === 429 || status === 503;
   return { ...(isKnown && RATE_HEADERS), ...(mayWait && RETRY_AFTER), ...REQUEST_ID };
 }

@@ -15,6 +15,8 @@ import { Problem, problemBody } from "./problem.ts";
 
 export type Answering = {
   publicUrl: string;
+  /** What every answer has. */
+  headers: Record<string, string>;
   clock: Clock;
   log: Log;
   metrics: Metrics;
@@ -24,6 +26,8 @@ export type Answering = {
 
 /** Of a body that is refused before it came whole; a client that writes more is cut off. */
 const MAX_DISCARDED_OCTETS = 64 * 1_048_576;
+
+const NOT_KEPT = { "cache-control": "no-store" };
 
 /** Answers what went wrong with a request in the one shape of errors. */
 export async function sendError(
@@ -37,7 +41,7 @@ export async function sendError(
   options.metrics.refused.labels(problem.code).inc();
   reply
     .code(problem.status)
-    .headers({ "x-request-id": request.id, "cache-control": "no-store" })
+    .headers({ "x-request-id": request.id, ...options.headers, ...NOT_KEPT })
     .headers({ ...challengeOf(problem), ...problem.headers })
     .type("application/json; charset=utf-8")
     .serializer(JSON.stringify);
@@ -141,6 +145,8 @@ function endRaw(options: Answering, problem: Problem, socket: Socket): void {
   const headers = {
     "Content-Type": "application/json; charset=utf-8",
     "X-Request-Id": requestId,
+    ...options.headers,
+    ...NOT_KEPT,
     ...problem.headers,
     "Content-Length": Buffer.byteLength(body),
     Connection: "close",

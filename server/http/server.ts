@@ -44,7 +44,8 @@ const CLOSE_GRACE_MS = 10_000;
  */
 export function createHttpServer(options: HttpOptions): FastifyInstance {
   const { clock } = options;
-  const answering: Answering = { ...options, answered: new WeakSet() };
+  const headers = headersOfAll(options.publicUrl);
+  const answering: Answering = { ...options, headers, answered: new WeakSet() };
   const app = fastify({
     bodyLimit: options.bodyLimit,
     trustProxy: options.trustProxy.length > 0 ? options.trustProxy : false,
@@ -61,7 +62,6 @@ export function createHttpServer(options: HttpOptions): FastifyInstance {
   app.server.on("connect", (_, socket) => refuseConnect(answering, socket as Socket));
   app.decorate("fallback", {});
   const routes = noteRoutes(app);
-  const headers = headersOfAll(options.publicUrl);
   readJson(app);
   // A connection whose last request was under way when the server began to close is idle after it,
   // and would keep the server for as long as clients may keep theirs.

@@ -194,10 +194,32 @@ for (const [code, { by, answer }] of Object.entries(provocations)) {
   });
 }
 
+/** Of those that are alone with their status: the document tells of statuses. */
+const ALONE = [
+  "CREDITS_INSUFFICIENT",
+  "API_KEY_SCOPE_DENIED",
+  "METHOD_NOT_ALLOWED",
+  "REQUEST_TIMEOUT",
+  "BODY_TOO_LARGE",
+  "CONTENT_TYPE_UNSUPPORTED",
+  "HEADERS_TOO_LARGE",
+] as const;
+
+for (const code of ALONE) {
+  test(`${code} tells of the allowance exactly where the document says so`, async () => {
+    const { by, answer } = provocations[code];
+    const { statusCode, headers } = await answer();
+
+    const told = documented(by).responses[statusCode]?.headers ?? {};
+    assert.equal("RateLimit-Limit" in told, "ratelimit-limit" in headers);
+  });
+}
+
 type Documented = {
+  description: string;
   parameters?: { name: string; in: string }[];
   requestBody?: unknown;
-  responses: Record<string, { description: string }>;
+  responses: Record<string, { description: string; headers: object }>;
   "x-scope": string;
 };
 const document = openApi("1.0.0") as { paths: Record<string, Record<string, Documented>> };
@@ -262,6 +284,11 @@ function routesOf(tree: string): string[] {
     return methods.split(", ").map((method) => `${method} ${open.join("")}`);
   });
 }
+
+test("an operation in the document says which allowance a call counts against", () => {
+  assert.match(documented("sendBatch").description, /Each message counts as a send of the account/);
+  assert.match(documented("previewMessage").description, /Counts as a read of the key/);
+});
 
 test("an operation in the document names its scope, parameters, body and header", () => {
   assert.equal(documented("sendMessage")["x-scope"], "messages:send");

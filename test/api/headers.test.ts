@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -8,6 +9,7 @@ import { silentLog, systemClock } from "#platform";
 import { compose } from "../../server/compose.ts";
 import { readConfig } from "../../server/config.ts";
 import { startApi, type TestApi } from "../support/api.ts";
+import { rawRequest } from "../support/raw-http.ts";
 
 let api: TestApi;
 /** The same with a dashboard, reached by https. */
@@ -92,6 +94,21 @@ test("a refusal is not kept and says no more than an answer", async () => {
   assert.equal(answer.statusCode, 401);
   const challenge = { "www-authenticate": 'ApiKey realm="Posthorn"' };
   assert.deepEqual(headersOf(answer), { ...ALL, ...JSON_TYPE, ...NOT_KEPT, ...challenge });
+});
+
+test("what is refused before any route is found has the headers of every error", async () => {
+  await api.service.app.listen({ host: "127.0.0.1", port: 0 });
+  const { port } = api.service.app.server.address() as AddressInfo;
+
+  const answers = [
+    await api.get("/v1/messages/%zz"),
+    await rawRequest(port, ["GET /v1/credits HTTP/1.1\r\nBad Header: 1\r\n\r\n"]),
+  ];
+
+  for (const answer of answers) {
+    assert.equal(answer?.statusCode, 400);
+    assert.deepEqual(headersOf(answer), { ...ALL, ...JSON_TYPE, ...NOT_KEPT });
+  }
 });
 
 const OVER_HTTPS = { ...ALL, "strict-transport-security": "max-age=31536000" };
