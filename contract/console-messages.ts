@@ -107,7 +107,7 @@ export const consoleMessageOperations = {
     params: inAccount(),
     body: NewMessage,
     success: { status: 202, body: Message },
-    errors: operations.sendMessage.errors,
+    errors: [...operations.sendMessage.errors, "QUEUE_FULL"],
   }),
   previewConsoleMessage: consoleOperation({
     method: "POST",
@@ -117,7 +117,7 @@ export const consoleMessageOperations = {
     params: inAccount(),
     body: NewMessage,
     success: { status: 200, body: ConsolePreview },
-    errors: operations.previewMessage.errors,
+    errors: [...operations.previewMessage.errors, "QUEUE_FULL"],
   }),
   readMessage: consoleOperation({
     method: "GET",

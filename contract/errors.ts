@@ -152,8 +152,8 @@ export const apiErrors = {
   QUEUE_FULL: {
     status: 429,
     message: "The service has as much work as it can hold; wait for Retry-After seconds.",
-    meaning: "More requests arrive than can be stored. Nothing was stored or charged.",
-    fix: "Wait for `Retry-After` seconds and repeat with the same `Idempotency-Key`.",
+    meaning: "More requests arrive than can be looked up or stored. Nothing was stored or charged.",
+    fix: "Wait for `Retry-After` seconds and repeat the request, a send with the same `Idempotency-Key`.",
   },
   HEADERS_TOO_LARGE: {
     status: 431,

@@ -150,7 +150,6 @@ const SEND_ERRORS = [
   "VALIDATION_FAILED",
   "RECIPIENT_NOT_SERVED",
   "PRICE_ABOVE_LIMIT",
-  "QUEUE_FULL",
 ] as const;
 
 /** Everything a client can do with an API key. */

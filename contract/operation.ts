@@ -34,6 +34,7 @@ export const everywhere = [
   "METHOD_NOT_ALLOWED",
   "REQUEST_TIMEOUT",
   "RATE_LIMITED",
+  "QUEUE_FULL",
   "HEADERS_TOO_LARGE",
   "INTERNAL",
   "UNAVAILABLE",

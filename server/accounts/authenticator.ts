@@ -1,4 +1,4 @@
-import { batcher, type Database, DatabaseUnavailable, sql } from "#platform";
+import { batcher, type Database, sql } from "#platform";
 import { hashKey, isWellFormed } from "./key.ts";
 import { type JudgedKey, judgedNow } from "./key-row.ts";
 
@@ -8,7 +8,7 @@ type Caller = { keyId: string; accountId: string; scopes: readonly string[] };
 type Allowance = { rate: number; burst: number; tokens: number };
 type Verdict =
   | { outcome: "valid"; caller: Caller; sends: Allowance; reads: Allowance; isGranted: boolean }
-  | { outcome: "unknown" | "revoked" | "expired" };
+  | { outcome: "unknown" | "revoked" | "expired" | "queue_full" };
 type Question = { key: string; takesRead: boolean };
 type Row = {
   hash: Buffer;
@@ -40,9 +40,9 @@ export function authenticator({
 }) {
   const remembered = new Map<string, Caller>();
 
-  const ask = batcher<Question, Verdict | "full">({
+  const ask = batcher<Question, Verdict>({
     run: (questions) => lookUpKeys(db, limits, questions),
-    whenFull: () => "full",
+    whenFull: () => ({ outcome: "queue_full" }),
     maxItems: 500,
     maxRunning: 4,
     maxWaiting: 10_000,
@@ -59,8 +59,7 @@ export function authenticator({
     async lookUp(key: string, takesRead: boolean): Promise<Verdict> {
       if (!isWellFormed(key)) return { outcome: "unknown" };
       const verdict = await ask({ key, takesRead });
-      if (verdict === "full")
-        throw new DatabaseUnavailable("More keys are waiting to be looked up than can be held.");
+      if (verdict.outcome === "queue_full") return verdict;
       remembered.delete(key);
       if (verdict.outcome === "valid") {
         remembered.set(key, verdict.caller);

@@ -55,7 +55,9 @@ export type Refinement = (body: unknown, wrong: ReadonlySet<string>) => Detail[]
 /** Whether a key is good, as the database has it now. */
 export type KeyVerdict =
   | { outcome: "valid"; caller: Caller; sends: Allowance; reads: Allowance; isGranted: boolean }
-  | { outcome: "unknown" | "revoked" | "expired" };
+  | { outcome: "unknown" | "revoked" | "expired" }
+  /** More keys wait to be looked up than can be held. */
+  | { outcome: "queue_full" };
 
 export type Authenticator = {
   /** What this node remembers of the key. It may spare the lookup; it never decides. */

@@ -29,6 +29,11 @@ export function rateLimited({ rate, burst, tokens }: Allowance, needed: number):
   });
 }
 
+/** As much waits already as can be held. */
+export function queueFull(): Problem {
+  return new Problem("QUEUE_FULL", [], { "retry-after": "1" });
+}
+
 /** The one shape of every error, whatever went wrong. */
 export function problemBody(problem: Problem, requestId: string, publicUrl: string) {
   const { code, message, details } = problem;

@@ -11,7 +11,7 @@ import {
   keyProblems,
   type Refinement,
 } from "./operation-route.ts";
-import { Problem, rateLimited } from "./problem.ts";
+import { Problem, queueFull, rateLimited } from "./problem.ts";
 import { readQuery, undecodable } from "./query.ts";
 import { shapeCheck } from "./shape.ts";
 
@@ -108,6 +108,7 @@ function admission(
 
   async function lookUp(request: FastifyRequest, key: string, takes: boolean): Promise<Admission> {
     const verdict = await authenticator.lookUp(key, takes);
+    if (verdict.outcome === "queue_full") throw queueFull();
     if (verdict.outcome !== "valid") throw refuse(request, keyProblems[verdict.outcome]);
     const { caller, sends, reads, isGranted } = verdict;
     return { caller, allowance: takesRead ? reads : sends, isGranted };

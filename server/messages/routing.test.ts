@@ -73,3 +73,11 @@ test("a reload asked for while another is under way reads the tables anew", asyn
   assert.equal(reads, 2, "and those who wait together share one read");
   assert.equal((await table.current()).priceFor("1"), 9);
 });
+
+test("who finds ten thousand waiting for the tables is told to wait, not that the database is away", async () => {
+  const silent = { query: () => new Promise(() => {}) } as unknown as Database;
+  const { reload } = routingTable(silent);
+  for (let n = 0; n < 10_000; n += 1) void reload();
+
+  await assert.rejects(reload(), { code: "QUEUE_FULL", headers: { "retry-after": "1" } });
+});

@@ -1,11 +1,5 @@
-import {
-  batcher,
-  type Database,
-  DatabaseUnavailable,
-  type Queryable,
-  sql,
-  type Transaction,
-} from "#platform";
+import { queueFull } from "#http/problem";
+import { batcher, type Database, type Queryable, sql, type Transaction } from "#platform";
 
 /** Which carriers serve a number and what a segment costs, as of one version of the tables. */
 export type Routing = {
@@ -37,7 +31,7 @@ export function routingTable(db: Database) {
       return asked.map(() => loaded);
     },
     whenFull() {
-      throw new DatabaseUnavailable("More requests wait for the routing tables than can be held.");
+      throw queueFull();
     },
     maxItems: MAX_WAITING,
     maxRunning: 1,

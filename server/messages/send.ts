@@ -1,7 +1,7 @@
 import type { Actor } from "#accounts";
 import type { Detail, ErrorCode, NewMessage } from "#contract";
 import type { Allowance } from "#http";
-import { Problem, rateLimited } from "#http/problem";
+import { Problem, queueFull, rateLimited } from "#http/problem";
 import type { Clock, Database } from "#platform";
 import { type AcceptRequest, creditsOf } from "./accept.ts";
 import type { Accepted } from "./acceptor.ts";
@@ -147,7 +147,7 @@ async function conclude(
     case "rate_limited":
       throw rateLimited(allowance, request.messages.length);
     case "queue_full":
-      throw new Problem("QUEUE_FULL", [], { "retry-after": "1" });
+      throw queueFull();
     case "key_revoked":
       throw new Problem("API_KEY_REVOKED");
     case "key_expired":
