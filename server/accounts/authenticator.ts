@@ -1,4 +1,4 @@
-import { batcher, type Database, sql } from "#platform";
+import { batcher, type Database, type Sql, sql } from "#platform";
 import { hashKey, isWellFormed } from "./key.ts";
 import { type JudgedKey, judgedNow } from "./key-row.ts";
 
@@ -104,7 +104,7 @@ function selectKeys(
   limits: Limits,
   { hashes, reads }: { hashes: Buffer[]; reads: number[] },
 ): Promise<Row[]> {
-  const { sends, sendsBurst, reads: readRate, readsBurst } = limits;
+  const { reads: readRate, readsBurst } = limits;
   return db.query<Row>(sql`
     with found as (
       select u.hash, u.reads, k.key_id, k.account_id, k.scopes,
@@ -132,14 +132,24 @@ function selectKeys(
     )
     select f.hash, f.key_id, f.account_id, f.scopes, f.outcome, coalesce(t.granted, 0) as granted,
            coalesce(t.tokens, ${refilled(readRate, readsBurst, "clock_timestamp()")}, ${readsBurst}::float8) as read_tokens,
-           least(${sendsBurst}::float8, coalesce(
-             a.send_tokens + ${sends}::float8 * greatest(0, extract(epoch from clock_timestamp() - a.send_tokens_at)),
-             ${sendsBurst}::float8
-           )) as send_tokens
+           ${sendTokensOf(sql`f.account_id`, limits)} as send_tokens
       from found f
-      join accounts a on a.account_id = f.account_id
       left join taken t on t.key_id = f.key_id
       left join read_allowances r on r.key_id = f.key_id`);
+}
+
+/** What an account may send at once now. */
+export function sendTokensOf(
+  accountId: Sql,
+  { sends, sendsBurst }: Pick<Limits, "sends" | "sendsBurst">,
+): Sql {
+  return sql`(
+    select least(${sendsBurst}::float8, coalesce(
+             a.send_tokens + ${sends}::float8 * greatest(0, extract(epoch from clock_timestamp() - a.send_tokens_at)),
+             ${sendsBurst}::float8
+           ))
+      from accounts a
+     where a.account_id = ${accountId})`;
 }
 
 /** What an allowance has grown to by `at`. */

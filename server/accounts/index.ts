@@ -20,7 +20,7 @@ export {
 } from "./audit-log.ts";
 export { browseAccounts } from "./browse-accounts.ts";
 export { type AuditFilter, type AuditRow, browseAudit } from "./browse-audit.ts";
-export { authenticator } from "./authenticator.ts";
+export { authenticator, sendTokensOf } from "./authenticator.ts";
 export { keyPrefix, maskKey } from "./key.ts";
 export { isActiveAt, type KeyRow, MAX_ACTIVE_KEYS } from "./key-row.ts";
 export { hasKeyProof, isSecretKeyRight, proveSecretKey, resealKeyProof } from "./key-proof.ts";

@@ -1,4 +1,4 @@
-import { findHeldAccounts } from "#accounts";
+import { findHeldAccounts, sendTokensOf } from "#accounts";
 import {
   type Backend,
   batcher,
@@ -215,7 +215,7 @@ async function settleUnknown(
   while (deps.clock.monotonicMs() < deadline) {
     try {
       if (await isBackendGone(deps.db, lost.unknownBackend))
-        return await outcomesByIds(deps.db, requests, lost);
+        return await outcomesByIds(deps, requests, lost);
     } catch (error) {
       reason = error;
       if (!(error instanceof DatabaseUnavailable)) break;
@@ -238,8 +238,10 @@ async function isBackendGone(db: Database, { pid, startedAt }: Backend): Promise
   return state?.is_there === false;
 }
 
+type Stored = { message_id: string; sender: string | null; tokens: number };
+
 async function outcomesByIds(
-  db: Database,
+  { db, settings }: Deps,
   requests: AcceptRequest[],
   lost: Error,
 ): Promise<(Accepted | Error)[]> {
@@ -247,17 +249,17 @@ async function outcomesByIds(
   const ids = requests.map((request) => witness(request)?.message_id ?? null);
   // The commit that is found may have been cut off while it waited for the standby. This one writes
   // something too, and so waits for everything before it: what it answers survives a failover.
-  const stored = await db.query<{ message_id: string; sender: string | null }>(sql`
+  const stored = await db.query<Stored>(sql`
     with written as materialized (select pg_logical_emit_message(true, 'posthorn', 'settled'::text))
-    select m.message_id, m.sender
+    select m.message_id, m.sender, ${sendTokensOf(sql`u.account_id`, settings)} as tokens
       from written
      cross join unnest(${accounts}::uuid[], ${ids}::uuid[]) as u (account_id, message_id)
       join messages m on m.account_id = u.account_id and m.message_id = u.message_id`);
-  const found = new Map(stored.map(({ message_id, sender }) => [message_id, sender]));
+  const byId = new Map(stored.map((row) => [row.message_id, row]));
   return requests.map((request) => {
-    const id = witness(request)?.message_id ?? "";
-    return found.has(id)
-      ? { outcome: "accepted", tokens: 0, defaultSender: found.get(id) ?? null }
+    const found = byId.get(witness(request)?.message_id ?? "");
+    return found
+      ? { outcome: "accepted", tokens: found.tokens, defaultSender: found.sender }
       : lost;
   });
 }
