@@ -21,20 +21,31 @@ export function EditCarrier({ carrier, onClose }: { carrier: Carrier; onClose: (
   const [{ carrierId, version, settings, name }] = useState(carrier);
   const client = useQueryClient();
   const proof = useProof();
-  const fields = useFields<Values>({
-    rate: Number(settings["rate"] ?? 0),
-    window: Number(settings["window"] ?? 0),
-    inDoubt: String(settings["in_doubt"] ?? "resend"),
-    password: "",
-  });
+  const fields = useFields<Values>(
+    {
+      rate: Number(settings["rate"] ?? 0),
+      window: Number(settings["window"] ?? 0),
+      inDoubt: String(settings["in_doubt"] ?? "resend"),
+      password: "",
+    },
+    {
+      rate: (value) => (/^\d+$/.test(String(value)) ? null : text.rateWrong),
+      window: (value) => (/^\d+$/.test(String(value)) ? null : text.windowWrong),
+    },
+  );
   const save = useAction(async ({ rate, window, inDoubt, password }: Values) => {
+    const changed = {
+      ...(fields.isDirty("rate") && { rate: Number(rate) }),
+      ...(fields.isDirty("window") && { window: Number(window) }),
+      ...(fields.isDirty("inDoubt") && { in_doubt: inDoubt }),
+    };
     await proof.guard(() =>
       call("PATCH /console/operator/carriers/{carrierId}", {
         params: { carrierId },
         body: {
           version,
-          settings: { rate: Number(rate), window: Number(window), in_doubt: inDoubt },
-          ...(password === "" ? {} : { password }),
+          ...(Object.keys(changed).length > 0 && { settings: changed }),
+          ...(password !== "" && { password }),
         },
       }),
     );
@@ -56,7 +67,8 @@ export function EditCarrier({ carrier, onClose }: { carrier: Carrier; onClose: (
       >
         <NumberInput
           label={text.rate}
-          min={1}
+          description={text.rateHint}
+          min={0}
           allowDecimal={false}
           data-autofocus
           {...fields.getInputProps("rate")}
