@@ -16,18 +16,22 @@ export function operatorNews(db: Database): () => Promise<OperatorStreamEvent[]>
       listNodes(db),
     ]);
     const shown = {
-      carriers: [...states].map(([id, { state, links, lastHour, sinceStart }]) => [
-        id,
-        state,
-        lastHour,
-        sinceStart,
-        links.map((link) => [link.state, link.problem, link.enquireLinkAt]),
-      ]),
+      carriers: [...states].map(([id, { seenAt: _, ...seen }]) => [id, seen]),
       queue: [
-        queue.map(({ account_id, waiting, scheduled }) => [account_id, waiting, scheduled]),
+        queue.map(({ account_id, waiting, scheduled, oldest_due_at }) => [
+          account_id,
+          waiting,
+          scheduled,
+          roughly(oldest_due_at),
+        ]),
         backlog.waiting,
       ],
-      nodes: nodes.map(({ node_id, roles, is_gone }) => [node_id, roles, is_gone]),
+      nodes: nodes.map(({ node_id, roles, is_gone, heard_at }) => [
+        node_id,
+        roles,
+        is_gone,
+        roughly(heard_at),
+      ]),
     };
     return (["carriers", "queue", "nodes"] as const)
       .filter((type) => {
@@ -37,4 +41,11 @@ export function operatorNews(db: Database): () => Promise<OperatorStreamEvent[]>
       })
       .map((type) => ({ type }));
   };
+}
+
+/** Pages say how long ago it was: for less than this nobody need read them anew. */
+const ROUGHLY_MS = 10_000;
+
+function roughly(at: Date | null): number | null {
+  return at && Math.floor(at.getTime() / ROUGHLY_MS);
 }

@@ -237,3 +237,33 @@ test("the operator's stream tells of accounts, routes and the audit log", async 
   const refused = await openStream(path, { cookie: owner.cookie });
   assert.equal(refused.status, 404);
 });
+
+test("the operator's stream tells when a node is heard again, and when a carrier's speed changes", async () => {
+  const console = await shared.another();
+  const { db } = console;
+  const operator = await console.member("owner", { isOperator: true });
+  const path = `${origin}/console/operator/stream`;
+  await using stream = await openStream(path, { cookie: operator.cookie });
+  await stream.until(({ type }) => type === "all");
+
+  await db.query(sql`
+    insert into nodes (node_id, roles, host, pid, version, started_at, heard_at)
+    values (${console.accountId}, '{sender}', 'test', 1, '0', now(), now())`);
+  await stream.until(({ type }) => type === "nodes");
+  await db.query(sql`update nodes set heard_at = heard_at + interval '10 seconds'`);
+  await stream.until(({ type }) => type === "nodes");
+
+  const lastHour = { since: null, refusals: {}, lateReceipts: 0 };
+  const counts = { inDoubt: 0, reconnects: 0, throttled: 0 };
+  const link = { state: "bound", problem: null, submitsPerSecond: 32 };
+  const state = { state: "up", links: [link], lastHour, counts };
+  // Of a time to come: it must not be told of because it is old.
+  await db.query(sql`
+    insert into carrier_states (carrier_id, node_id, state, at)
+    select carrier_id, ${console.accountId}, ${JSON.stringify(state)}::jsonb, now() + interval '1 hour'
+      from carriers`);
+  await stream.until(({ type }) => type === "carriers");
+  await db.query(sql`
+    update carrier_states set state = jsonb_set(state, '{links,0,submitsPerSecond}', '0')`);
+  await stream.until(({ type }) => type === "carriers");
+});
