@@ -31,7 +31,7 @@ const Carrier = Type.Object(
     links: Type.Array(Link),
     submitsPerSecond: Type.Number(),
     receiptsPerSecond: Type.Number(),
-    responseMs: Latency,
+    responseMs: { ...Latency, description: "Of the slowest link." },
     waiting: Type.Integer({
       description: "Messages that wait for this carrier, counted up to about 100,000.",
     }),
@@ -109,7 +109,7 @@ export const carrierOperations = {
         password: Type.Optional(
           Type.String({
             minLength: 1,
-            maxLength: 64,
+            maxLength: 255,
             description: "Needed where host, port, system_id or a setting of TLS changes.",
           }),
         ),

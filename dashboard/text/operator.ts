@@ -116,7 +116,7 @@ export const carriersText = {
   ofLimit: (rate: string, limit: string) => `${rate}/s of at most ${limit}/s`,
   submits: "Submits",
   receipts: "Receipts",
-  answerTime: "Answer time",
+  answerTime: "Answer time, slowest link",
   p50p99: (p50: string, p99: string) => `p50 ${p50}, p99 ${p99}`,
   waiting: "Waiting",
   window: (used: number) => `window ${used} in use`,

@@ -176,13 +176,18 @@ function presentState(seen: SeenCarrier | undefined) {
     links: links.map(presentLink),
     submitsPerSecond: total(({ submitsPerSecond }) => submitsPerSecond),
     receiptsPerSecond: total(({ receiptsPerSecond }) => receiptsPerSecond),
-    responseMs: presentLatency(links.find(({ responseMs }) => responseMs)?.responseMs ?? null),
+    responseMs: presentLatency(slowest(links)),
     countedSince: since,
     refusals: byCount,
     lateReceipts,
     sinceStart,
     seenAt: seen?.seenAt?.toISOString() ?? null,
   };
+}
+
+function slowest(links: SeenCarrier["links"]) {
+  const measured = links.flatMap(({ responseMs }) => responseMs ?? []);
+  return measured.toSorted((a, b) => b.p99 - a.p99)[0] ?? null;
 }
 
 function presentLink({ responseMs, problem, ...link }: SeenCarrier["links"][number]) {

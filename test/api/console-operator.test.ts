@@ -268,7 +268,7 @@ test("a carrier is paused and resumed, its settings and password are judged, and
     const unproven = await change({ version: version + 4, settings: elsewhere });
     assert.equal(unproven.json().error.details[0].field, "password", JSON.stringify(elsewhere));
   }
-  const moved = { version: version + 4, settings: { tls: true }, password: "anderes1" };
+  const moved = { version: version + 4, settings: { tls: true }, password: "anderes1".repeat(31) };
   assert.equal((await change(moved)).statusCode, 200);
   const tested = await operator.post(`${O}/carriers/${carrierId}/test`);
   assert.equal(tested.json().isBound, false);
@@ -384,6 +384,36 @@ test("a carrier's links, its error codes, late receipts, doubts and reconnects, 
     (await get(`${A}/stats/summary`)).json().alerts.map(({ kind }: { kind: string }) => kind);
   assert.deepEqual(await alerts(operator), ["carrier_down"]);
   assert.deepEqual(await alerts(await console.member("owner")), []);
+});
+
+test("a carrier answers as slowly as the slowest of its links", async () => {
+  const console = await shared.another();
+  const operator = await operatorOf(console);
+  const link = {
+    bind: "simulator",
+    state: "bound",
+    since: new Date(),
+    windowInUse: 0,
+    submitsPerSecond: 0,
+    receiptsPerSecond: 0,
+    enquireLinkAt: null,
+    problem: null,
+  };
+  const times = [null, { p50: 5, p99: 9 }, { p50: 200, p99: 900 }];
+  const state = {
+    state: "up",
+    links: times.map((responseMs) => ({ ...link, responseMs })),
+    lastHour: { since: null, refusals: {}, lateReceipts: 0 },
+    counts: { inDoubt: 0, reconnects: 0, throttled: 0 },
+  };
+  await console.db.query(sql`
+    insert into carrier_states (carrier_id, node_id, state, at)
+    values (${SIMULATOR}, ${console.accountId}, ${JSON.stringify(state)}::jsonb, clock_timestamp())`);
+
+  const { data } = (await operator.get(`${O}/carriers`)).json() as { data: Carrier[] };
+
+  const simulator = data.find(({ carrierId }) => carrierId === SIMULATOR);
+  assert.deepEqual(simulator?.responseMs, { p50Ms: 200, p99Ms: 900 });
 });
 
 test("the queue, the nodes and the carriers show what is going on", async () => {

@@ -214,6 +214,7 @@ test("a carrier is added by the command shown, bound, paused, changed, lost and 
   await acme.getByRole("button", { name: "Resume" }).click();
   await smsc.submitArrived(before + 1);
   await fact(acme, "Late receipts, last hour", "1").waitFor();
+  await acme.getByText(/^transceiver: .*, window \d+ in use, [\d.]+\/s, p50 .+, p99 /).waitFor();
   smsc.answer("refuse");
   await send(key, "33612345679");
   await fact(acme, "Error codes, last hour", "0x45 submit failed × 1").waitFor();

@@ -38,7 +38,7 @@ export function CarrierCard({ carrier }: { carrier: Carrier }) {
           <Fact label={text.submits} value={submits(carrier)} />
           <Fact label={text.receipts} value={text.perSecond(rate(carrier.receiptsPerSecond))} />
           <Fact label={text.waiting} value={formatNumber(carrier.waiting)} />
-          <Fact label={text.answerTime} value={answerTime(carrier)} />
+          <Fact label={text.answerTime} value={answerTime(carrier) ?? "–"} />
           <Fact label={text.refusals} value={<ErrorCodes carrier={carrier} />} />
           <Fact label={text.lateReceipts} value={formatNumber(carrier.lateReceipts)}>
             {carrier.lateReceipts > 0 && text.lateReceiptsHint}
@@ -89,9 +89,10 @@ function submits({ submitsPerSecond, settings }: Carrier): string {
   return text.ofLimit(rate(submitsPerSecond), formatNumber(limit));
 }
 
-function answerTime({ responseMs }: Carrier): string {
-  if (responseMs === null) return "–";
-  return text.p50p99(formatDuration(responseMs.p50Ms), formatDuration(responseMs.p99Ms));
+function answerTime({ responseMs }: Pick<Carrier, "responseMs">): string | undefined {
+  return responseMs === null
+    ? undefined
+    : text.p50p99(formatDuration(responseMs.p50Ms), formatDuration(responseMs.p99Ms));
 }
 
 function ErrorCodes({ carrier: { refusals } }: { carrier: Carrier }) {
@@ -133,7 +134,7 @@ function Links({ carrier: { links } }: { carrier: Carrier }) {
       {links.map((link, index) => (
         <div key={`${link.bind} ${index}`}>
           <Text size="sm">
-            {link.bind}: {text.linkStates[link.state]}, {text.window(link.windowInUse)}
+            {link.bind}: {linkInWords(link)}
           </Text>
           <Text size="xs" c="dimmed">
             {text.changed} <Time at={link.since} form="relative" />
@@ -143,6 +144,13 @@ function Links({ carrier: { links } }: { carrier: Carrier }) {
       ))}
     </div>
   );
+}
+
+function linkInWords(link: Carrier["links"][number]): string {
+  const { state, windowInUse, submitsPerSecond } = link;
+  const speed = text.perSecond(rate(submitsPerSecond));
+  const told = [text.linkStates[state], text.window(windowInUse), speed, answerTime(link)];
+  return told.filter((each) => each !== undefined).join(", ");
 }
 
 function Enquired({ link: { enquireLinkAt } }: { link: Carrier["links"][number] }) {
