@@ -27,6 +27,9 @@ const Carrier = Type.Object(
     name: Type.String(),
     kind: oneOf(carrierKinds),
     state: oneOf(["up", "degraded", "down", "paused", "unknown"]),
+    problems: Type.Array(Type.String(), {
+      description: "Why it is down, or a part of it, or cannot be started, as sentences.",
+    }),
     isPaused: Type.Boolean(),
     links: Type.Array(Link),
     submitsPerSecond: Type.Number(),

@@ -173,6 +173,7 @@ function presentState(seen: SeenCarrier | undefined) {
     .toSorted((a, b) => b.count - a.count);
   return {
     state: seen?.state ?? "unknown",
+    problems: (seen?.problems ?? []).map(sentence),
     links: links.map(presentLink),
     submitsPerSecond: total(({ submitsPerSecond }) => submitsPerSecond),
     receiptsPerSecond: total(({ receiptsPerSecond }) => receiptsPerSecond),

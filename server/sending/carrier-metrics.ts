@@ -7,8 +7,11 @@ const MAX_STATUSES = 30;
 
 type Read = (state: CarrierState) => Reading[];
 
-/** What `/metrics` tells of the carriers at work on this node, read from them when somebody looks. */
-export function watchCarriers(metrics: Metrics, carriers: () => Carrier[]): void {
+/** What `/metrics` tells of the carriers of this node, read from them when somebody looks. */
+export function watchCarriers(
+  metrics: Metrics,
+  carriers: () => Pick<Carrier, "name" | "state">[],
+): void {
   const each = (read: Read) => () =>
     carriers().flatMap((carrier) =>
       read(carrier.state()).map(({ labels, value }) => ({

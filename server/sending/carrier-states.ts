@@ -4,7 +4,11 @@ import type { CarrierRow } from "./carriers-table.ts";
 import type { CarrierHour } from "./last-hour.ts";
 
 /** What a node tells of a carrier. */
-export type ReportedState = CarrierState & { lastHour: CarrierHour };
+export type ReportedState = CarrierState & {
+  lastHour: CarrierHour;
+  /** Why the node cannot start it, where it cannot. */
+  problem?: string;
+};
 
 /** Reports are kept as JSON, so their times are texts. */
 type SeenLink = Omit<LinkState, "since" | "enquireLinkAt"> & {
@@ -16,7 +20,7 @@ type SeenLink = Omit<LinkState, "since" | "enquireLinkAt"> & {
 export type SeenCarrier = {
   state: "up" | "degraded" | "down" | "paused" | "unknown";
   links: SeenLink[];
-  /** Why links are not bound, in the carrier's or our words. */
+  /** Why links are not bound, or there are none, in the carrier's or our words. */
   problems: string[];
   /** Of the last hour, as the nodes that report have counted them. */
   lastHour: CarrierHour;
@@ -65,18 +69,15 @@ export async function isBoundNow(
   return seen?.links.some(({ state }) => state === "bound" || state === "throttled") ?? false;
 }
 
-/** A node that holds no bind of the carrier says nothing about it. */
+/** A node that holds no bind of the carrier, though it could, says nothing about it. */
 function together(
   reports: Report["state"][],
   isPaused: boolean,
 ): Pick<SeenCarrier, "state" | "links" | "problems"> {
   const links = reports.flatMap((report) => report.links);
-  const problems = [
-    ...new Set(links.flatMap(({ problem }) => (problem === null ? [] : [problem]))),
-  ];
-  const states = new Set(
-    reports.filter((report) => report.links.length > 0).map(({ state }) => state),
-  );
+  const problems = [...new Set([...reports, ...links].flatMap(({ problem }) => problem ?? []))];
+  const telling = reports.filter((report) => report.links.length > 0 || report.problem);
+  const states = new Set(telling.map(({ state }) => state));
   if (isPaused) return { state: "paused", links, problems };
   if (reports.length === 0) return { state: "unknown", links, problems };
   if (states.size === 0) return { state: "down", links, problems };

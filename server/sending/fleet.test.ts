@@ -17,7 +17,8 @@ import { manualClock } from "../../test/support/manual-clock.ts";
 import { testDatabase } from "../../test/support/postgres.ts";
 import { quiet, until } from "../../test/support/until.ts";
 import { command } from "../carriers/smpp/codec/header.ts";
-import { addCarrier } from "./carriers-table.ts";
+import { readCarrierStates } from "./carrier-states.ts";
+import { addCarrier, listCarriers } from "./carriers-table.ts";
 import { carrierFleet } from "./fleet.ts";
 import { HEARTBEAT_MS } from "./nodes.ts";
 
@@ -38,6 +39,24 @@ test("a carrier whose owed receipts cannot be looked for is started all the same
 
   assert.deepEqual(told, ["carrier simulator started"]);
   assert.equal(looks, 2);
+});
+
+test("a carrier that cannot be started is down, and the reason is told", async () => {
+  await using db = await testDatabase();
+  const settings = { host: "127.0.0.1", port: 1, system_id: "test", rate: "many" };
+  const [name, password, actor, now] = ["c1", "secret", "test", systemClock.now()];
+  await addCarrier(db, { name, settings, password, secrets, actor, now });
+  await using node = nodeOn(db);
+
+  await node.look();
+  await node.report();
+
+  const carriers = await listCarriers(db);
+  const states = await readCarrierStates(db, carriers);
+  const told = states.get(carriers.find((each) => each.name === name)?.carrier_id ?? "");
+  assert.partialDeepStrictEqual(told, { state: "down" });
+  assert.match(told?.problems.join() ?? "", /^Its settings are wrong: rate [^.]*$/);
+  assert.match(await node.metrics.registry.metrics(), /^posthorn_carrier_up\{carrier="c1"\} 0$/m);
 });
 
 test("a lease of binds that cannot be taken is asked for again with the next look", async () => {
@@ -210,7 +229,9 @@ function nodeOn(database: Database, { log = silentLog }: { log?: Log } = {}) {
     nodeId,
     clock,
     cutOff: (isSo: boolean) => void (isCutOff = isSo),
+    metrics,
     look: () => pass("keep carriers in step"),
+    report: () => pass("report carriers"),
     watchLeases: () => pass("close binds whose leases end"),
     stop: () => fleet.stop(),
     [Symbol.asyncDispose]: () => fleet.stop(),

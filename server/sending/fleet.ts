@@ -1,4 +1,4 @@
-import type { Carrier } from "#carriers";
+import { type Carrier, notStarted } from "#carriers";
 import {
   type Intake,
   loadRouting,
@@ -68,6 +68,8 @@ export function carrierFleet(deps: Deps) {
   const { db, clock, log, node } = deps;
   const { nodeId } = node;
   const members = new Map<string, Member>();
+  /** Those that cannot be started, and why. */
+  const broken = new Map<string, { name: string; problem: string }>();
   /** Those that no longer take anything, until what they had is answered. */
   const leaving = new Map<string, { run: CarrierRun; left: Promise<void> }>();
   /** Whether one has left whose place another, with new settings, may take. */
@@ -117,6 +119,7 @@ export function carrierFleet(deps: Deps) {
       isOutdated(row, wanted.get(row.carrier_id)),
     );
     outdated.forEach(leave);
+    broken.clear();
     // With new settings it starts once the old one has left: a carrier counts its binds.
     for (const row of rows.filter(({ carrier_id }) => !leaving.has(carrier_id))) {
       const member = members.get(row.carrier_id);
@@ -161,6 +164,8 @@ export function carrierFleet(deps: Deps) {
       log.info({ carrier: row.name }, `carrier ${row.name} started`);
     } catch (error) {
       log.error({ error, carrier: row.name }, `carrier ${row.name} cannot be started`);
+      const problem = error instanceof Error ? error.message.replace(/\.$/, "") : String(error);
+      broken.set(row.carrier_id, { name: row.name, problem });
     }
   }
 
@@ -178,11 +183,15 @@ export function carrierFleet(deps: Deps) {
 
   /** What the dashboard, doctor and `carrier list` show. */
   async function report(): Promise<number> {
-    const told = [...members.values()].map(({ row, run: { carrier } }) => ({
-      carrierId: row.carrier_id,
-      state: { ...carrier.state(), lastHour: record.lastHour(row.carrier_id) },
+    const started = carriers().map((carrier) => ({
+      carrierId: carrier.carrierId,
+      state: { ...carrier.state(), lastHour: record.lastHour(carrier.carrierId) },
     }));
-    await reportStates(db, nodeId, told);
+    const others = [...broken].map(([carrierId, { problem }]) => ({
+      carrierId,
+      state: { ...notStarted, problem, lastHour: record.lastHour(carrierId) },
+    }));
+    await reportStates(db, nodeId, [...started, ...others]);
     return 0;
   }
 
@@ -243,7 +252,10 @@ export function carrierFleet(deps: Deps) {
     ...worksUntilStop.map(untilStop),
   ];
   const carriers = (): Carrier[] => [...members.values()].map(({ run }) => run.carrier);
-  watchCarriers(deps.metrics, carriers);
+  watchCarriers(deps.metrics, () => [
+    ...carriers(),
+    ...[...broken.values()].map(({ name }) => ({ name, state: () => notStarted })),
+  ]);
 
   return {
     intake,

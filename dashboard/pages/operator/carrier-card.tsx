@@ -57,10 +57,8 @@ export function CarrierCard({ carrier }: { carrier: Carrier }) {
   );
 }
 
-/** Why it is down, or a part of it. */
-function Problems({ carrier: { links } }: { carrier: Carrier }) {
-  const problems = new Set(links.flatMap(({ problem }) => problem ?? []));
-  return [...problems].map((problem) => (
+function Problems({ carrier: { problems } }: { carrier: Carrier }) {
+  return problems.map((problem) => (
     <Text key={problem} size="sm" c="var(--mantine-color-error)" mt={-8}>
       {problem}
     </Text>

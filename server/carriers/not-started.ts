@@ -1,0 +1,14 @@
+import type { CarrierState } from "#carriers";
+import { Tally } from "./smpp/tally.ts";
+
+/** Of a carrier that cannot be started. */
+export const notStarted: CarrierState = {
+  state: "down",
+  takesMessages: false,
+  links: [],
+  submitsPerSecond: 0,
+  receiptsPerSecond: 0,
+  responseMs: null,
+  counts: new Tally().counts,
+  statuses: {},
+};
