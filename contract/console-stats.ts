@@ -197,7 +197,10 @@ export const statsOperations = {
           hasKey: Type.Boolean(),
           hasMessage: Type.Boolean(),
           hasDelivered: Type.Boolean(),
-          hasWebhook: Type.Boolean({ description: "A webhook was delivered to some address." }),
+          hasWebhook: Type.Boolean({
+            description:
+              "A webhook or a test event was delivered to some address, or an event to whoever listened.",
+          }),
           hasInvited: Type.Boolean({ description: "There is another member, or an invitation." }),
         },
         {

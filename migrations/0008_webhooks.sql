@@ -147,6 +147,11 @@ create unlogged table webhook_test_allowances (
   at         timestamptz      not null
 );
 
+-- Accounts of which a test event has arrived, or an event that somebody listened to.
+create table tried_webhooks (
+  account_id uuid primary key
+);
+
 -- Who follows an account's events now, and what it has to see. Nothing is written here for an
 -- account that nobody follows.
 create table followers (

@@ -463,6 +463,11 @@ create table submissions (
 ) partition by RANGE (message_id);
 CREATE INDEX submissions_by_match_id ON public.submissions USING btree (carrier_id, match_id, at) WHERE (match_id IS NOT NULL);
 
+create table tried_webhooks (
+  account_id uuid not null,
+  constraint tried_webhooks_pkey PRIMARY KEY (account_id)
+);
+
 create table users (
   user_id uuid not null,
   email text not null,

@@ -52,6 +52,7 @@ const owners: Record<string, string> = {
   webhook_host_hours: "webhooks",
   webhook_replays: "webhooks",
   webhook_test_allowances: "webhooks",
+  tried_webhooks: "webhooks",
   followers: "webhooks",
   followed_events: "webhooks",
   users: "console",

@@ -3,7 +3,7 @@ import { type Alert, EXPIRES_SOON_DAYS } from "#contract";
 import { browseMessages, NO_MESSAGE_FILTER } from "#messages";
 import { type Clock, type Database, DAY_MS } from "#platform";
 import { listCarriers, readCarrierStates } from "#sending";
-import { countWaiting, listFailingHosts } from "#webhooks";
+import { countWaiting, hasTried, listFailingHosts } from "#webhooks";
 import type { ConsoleHandlers, Person } from "./console-call.ts";
 import { readRate } from "./credit-handlers.ts";
 import { fieldProblem, judgeTime, refuseFields } from "./field-problems.ts";
@@ -97,10 +97,11 @@ export function statsHandlers(deps: Deps) {
 
     async readProgress({ account: { accountId } }) {
       const now = clock.now();
-      const [keys, messages, firsts, members, invitations] = await Promise.all([
+      const [keys, messages, firsts, tried, members, invitations] = await Promise.all([
         countKeys(db, { accountId, now }),
         browseMessages(db, { accountId, filter: NO_MESSAGE_FILTER, position: null, limit: 1 }),
         readFirsts(db, accountId),
+        hasTried(db, accountId),
         listMembers(db, accountId),
         listInvitations(db, accountId, now),
       ]);
@@ -108,7 +109,7 @@ export function statsHandlers(deps: Deps) {
         hasKey: keys.total > 0,
         hasMessage: messages.rows.length > 0,
         hasDelivered: firsts.message,
-        hasWebhook: firsts.webhook,
+        hasWebhook: firsts.webhook || tried,
         hasInvited: members.length > 1 || invitations.length > 0,
       };
     },

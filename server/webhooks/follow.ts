@@ -11,6 +11,7 @@ import {
   sql,
 } from "#platform";
 import { webhookHeaders } from "./headers.ts";
+import { noteTried } from "./tried.ts";
 
 /** A change of status, as a receiver would get it. */
 export type FollowedEvent = {
@@ -70,6 +71,7 @@ export async function* followEvents(
   await renew(db, accountId);
   let renewedAtMs = clock.monotonicMs();
   let { snapshot: seen } = await look(deps);
+  let isNoted = false;
   onReady?.();
   while (!signal.aborted) {
     const unrenewedMs = clock.monotonicMs() - renewedAtMs;
@@ -80,6 +82,8 @@ export async function* followEvents(
     }
     const { snapshot, databaseNow } = await look(deps);
     for await (const page of pagesBetween(db, { accountId, seen, now: snapshot })) {
+      if (!isNoted) await noteTried(db, accountId);
+      isNoted = true;
       yield* await eventsOf({ ...deps, databaseNow }, accountId, page);
       if (signal.aborted) return;
     }

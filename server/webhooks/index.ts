@@ -42,3 +42,4 @@ export { countSelected, isReplayable, replayDelivery, replaySelected } from "./r
 export { observeWebhooks } from "./observe.ts";
 export { keepAttemptDays, keepAttempts, sweepFollowed } from "./retention.ts";
 export { sendTestEvent, type TestedEvent } from "./test-event.ts";
+export { hasTried } from "./tried.ts";

@@ -9,6 +9,7 @@ import { webhookHeaders } from "./headers.ts";
 import type { Lanes } from "./lanes.ts";
 import { isSuccess } from "./outcome.ts";
 import type { Attempt, Poster } from "./post.ts";
+import { noteTried } from "./tried.ts";
 
 type Deps = {
   db: Database;
@@ -48,7 +49,7 @@ const TESTS_A_MINUTE = 10;
 /** A number that is reserved for fiction. */
 const RECIPIENT = "447700900123";
 
-/** Posts one signed event that belongs to no message, and shows what came back. Nothing is kept but the audit row. */
+/** Posts one signed event that belongs to no message, and shows what came back. Nothing is kept of it but the audit row. */
 export async function sendTestEvent(deps: Deps, request: TestRequest): Promise<TestedEvent> {
   const { clock, db, poster, policy, lanes, version } = deps;
   const { accountId, url, status } = request;
@@ -84,7 +85,10 @@ export async function sendTestEvent(deps: Deps, request: TestRequest): Promise<T
   const { outcome, timings } = attempt;
   const isDelivered = isSuccess(outcome);
   const place = { accountId, hostname: verdict.hostname, origin: verdict.origin };
-  if (isDelivered) lanes?.answered({ hostKey: lane, place, outcome, durationMs: timings.totalMs });
+  if (isDelivered) {
+    lanes?.answered({ hostKey: lane, place, outcome, durationMs: timings.totalMs });
+    await noteTried(db, accountId);
+  }
   return { outcome: "sent", isDelivered, deliveryId, at, body, headers, attempt };
 }
 

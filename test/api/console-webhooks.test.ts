@@ -303,6 +303,24 @@ test("a test event is signed, shows the answer at once, and goes to no forbidden
   assert.equal(statuses.at(-1), 429);
 });
 
+test("a test event that was delivered is a webhook received on the walk, and one that failed is none", async () => {
+  await using receiver = await startReceiver(500);
+  const console = await shared.another();
+  const developer = await console.member("developer");
+  const A = `/console/accounts/${console.accountId}`;
+  const isReceived = async () => {
+    assert.equal(
+      (await developer.post(`${A}/webhook-tests`, { url: receiver.url })).statusCode,
+      200,
+    );
+    return (await developer.get(`${A}/progress`)).json().hasWebhook;
+  };
+
+  assert.equal(await isReceived(), false);
+  receiver.answer(204);
+  assert.equal(await isReceived(), true);
+});
+
 test("a clock that was set back costs no test events", async () => {
   await using receiver = await startReceiver();
   const console = await shared.another();

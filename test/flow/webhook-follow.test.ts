@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { moveMessages } from "#messages";
 import { openDatabase, silentLog, type Sql, sql, systemClock } from "#platform";
-import { type FollowedEvent, followEvents, forwarder } from "#webhooks";
+import { type FollowedEvent, followEvents, forwarder, hasTried } from "#webhooks";
 import { verifyWebhook } from "../../sdk/webhook.ts";
 import type { Context } from "../../server/cli/command.ts";
 import { listenCommands } from "../../server/cli/listen-command.ts";
@@ -64,6 +64,18 @@ test("a follower sees every change of status, with and without a callback addres
     follower.seen.filter(({ messageId }) => messageId === told).map(({ body }) => body),
     events.map(({ body }) => body),
   );
+});
+
+test("whoever follows has received a webhook with the first event, and not before", async () => {
+  await using world = await webhookWorld();
+  await using follower = await follow(world);
+  const messageId = await world.message({ url: null });
+
+  const before = await hasTried(world.db, world.accountId);
+  await world.move(messageId, "SENT");
+  await until("it is seen", () => follower.seen.length === 1);
+
+  assert.deepEqual([before, await hasTried(world.db, world.accountId)], [false, true]);
 });
 
 test("once nobody follows an account any more, nothing is written for followers", async () => {
