@@ -1,24 +1,27 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, beforeEach, test } from "node:test";
 import { type Clock, newId, sql, systemClock } from "#platform";
 import { startApi } from "../../test/support/api.ts";
 import { claimDueSends } from "./due-send.ts";
 
+const api = await startApi();
+after(() => api[Symbol.asyncDispose]());
+const { db } = api;
+beforeEach(() => db.query(sql`delete from send_queue`));
+
 test("however often a message was claimed, it can be claimed again", async () => {
-  await using api = await startApi();
-  await api.send({ recipient: "4915112345678", text: "Hello" });
-  const [queued] = await api.db.query<{ carrier_id: string }>(sql`
+  await send();
+  const [queued] = await db.query<{ carrier_id: string }>(sql`
     update send_queue set attempt = 32767 returning carrier_id`);
 
-  const { due } = await claimDueSends(api.db, wishFor(queued?.carrier_id), { clock: systemClock });
+  const { due } = await claimDueSends(db, wishFor(queued?.carrier_id), { clock: systemClock });
 
   assert.equal(due.length, 1);
 });
 
 test("what was claimed is still held where the database tells only half a minute later what it is", async () => {
-  await using api = await startApi();
-  await api.send({ recipient: "4915112345678", text: "Hello" });
-  const [queued] = await api.db.query<{ carrier_id: string }>(sql`
+  await send();
+  const [queued] = await db.query<{ carrier_id: string }>(sql`
     select carrier_id from send_queue`);
   const { promise: timedOut, resolve } = Promise.withResolvers<void>();
   let aheadMs = 0;
@@ -31,9 +34,9 @@ test("what was claimed is still held where the database tells only half a minute
     },
   };
 
-  const { claiming } = await api.db.transaction(async (tx) => {
+  const { claiming } = await db.transaction(async (tx) => {
     await tx.query(sql`lock table messages in access exclusive mode`);
-    const asked = claimDueSends(api.db, wishFor(queued?.carrier_id), { clock });
+    const asked = claimDueSends(db, wishFor(queued?.carrier_id), { clock });
     await timedOut;
     return { claiming: asked };
   });
@@ -43,22 +46,20 @@ test("what was claimed is still held where the database tells only half a minute
 });
 
 test("two claims at the same time take no message twice, and neither waits for the other", async () => {
-  await using api = await startApi();
-  const { carrierId } = await queueFour(api);
+  const { carrierId } = await queueFour();
 
-  const taken = await api.db.transaction(async (tx) => [
+  const taken = await db.transaction(async (tx) => [
     ...(await tx.query<Claimed>(claim(carrierId, 2))),
-    ...(await api.db.query<Claimed>(claim(carrierId, 2))),
+    ...(await db.query<Claimed>(claim(carrierId, 2))),
   ]);
 
   assert.equal(new Set(taken.map(({ message_id }) => message_id)).size, 4);
 });
 
 test("of more than there is room for, the oldest are claimed", async () => {
-  await using api = await startApi();
-  const { carrierId, oldestFirst } = await queueFour(api);
+  const { carrierId, oldestFirst } = await queueFour();
 
-  const taken = await api.db.query<Claimed>(claim(carrierId, 2));
+  const taken = await db.query<Claimed>(claim(carrierId, 2));
 
   assert.deepEqual(
     taken.map(({ message_id }) => message_id),
@@ -67,26 +68,24 @@ test("of more than there is room for, the oldest are claimed", async () => {
 });
 
 test("of more accounts than there is room for, no more are claimed than there is room for", async () => {
-  await using api = await startApi();
-  await send(api);
-  await send(api, await api.createAccount());
-  await send(api, await api.createAccount());
+  await send();
+  await send(await api.createAccount());
+  await send(await api.createAccount());
 
-  const taken = await api.db.query<Claimed>(claim(await carrierOf(api), 2));
+  const taken = await db.query<Claimed>(claim(await carrierOf(), 2));
 
   assert.equal(taken.length, 2);
 });
 
 test("a claim is in the order of waiting, whoever waits; a message for later waits from its time on", async () => {
-  await using api = await startApi();
   const other = await api.createAccount();
-  const later = await send(api, other, { sendAt: new Date(Date.now() + 3_600_000) });
-  const first = await send(api, other);
-  const second = await send(api);
-  await api.db.query(sql`
+  const later = await send(other, { sendAt: new Date(Date.now() + 3_600_000) });
+  const first = await send(other);
+  const second = await send();
+  await db.query(sql`
     update send_queue set due_at = due_at - interval '1 hour', placed_at = placed_at - interval '1 hour'`);
 
-  const taken = await api.db.query<Claimed>(claim(await carrierOf(api), 10));
+  const taken = await db.query<Claimed>(claim(await carrierOf(), 10));
 
   assert.deepEqual(
     taken.map(({ message_id }) => message_id),
@@ -94,15 +93,14 @@ test("a claim is in the order of waiting, whoever waits; a message for later wai
   );
 });
 
-type Api = Awaited<ReturnType<typeof startApi>>;
 type Claimed = { message_id: string };
 
-async function send(api: Api, by: { key: string } = api, fields: object = {}): Promise<string> {
+async function send(by: { key: string } = api, fields: object = {}): Promise<string> {
   const message = { recipient: "4915112345678", text: "Hello", ...fields };
   return (await api.send(message, { key: by.key })).json().messageId;
 }
 
-async function carrierOf({ db }: Api): Promise<string> {
+async function carrierOf(): Promise<string> {
   const [queued] = await db.query<{ carrier_id: string }>(sql`select carrier_id from send_queue`);
   return queued?.carrier_id ?? "";
 }
@@ -114,8 +112,8 @@ function claim(carrierId: string, room: number) {
      where message_id is not null`;
 }
 
-async function queueFour({ db, send }: Api) {
-  for (let n = 0; n < 4; n += 1) await send({ recipient: "4915112345678", text: "Hello" });
+async function queueFour() {
+  for (let n = 0; n < 4; n += 1) await send();
   const queued = await db.query<{ carrier_id: string; message_id: string }>(sql`
     select carrier_id, message_id from send_queue order by due_at, message_id`);
   const [first] = queued;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import type { Carrier, OutgoingSegment, SubmitOutcome } from "#carriers";
 import { loadRouting, renewLeases } from "#messages";
 import { newId, silentLog, sql, systemClock } from "#platform";
@@ -11,10 +11,14 @@ import { type DueSend, readSegments } from "./due-send.ts";
 import { handOver, type HandOverDeps, type Taker } from "./hand-over.ts";
 import type { Submission } from "./record.ts";
 
+const api = await startApi({ credits: 100_000 });
+after(() => api[Symbol.asyncDispose]());
+const { db } = api;
+
 const TWO_SEGMENTS = "a".repeat(200);
 
 test("who was overtaken while an answer waited to be stored sends no further segment", async () => {
-  await using world = await startWorld();
+  const world = await makeWorld();
   const due = await world.claimed();
   const sent = await world.handOver(due, async () => {
     // This very node took it up again: its database had been away for longer than the lease.
@@ -26,7 +30,7 @@ test("who was overtaken while an answer waited to be stored sends no further seg
 });
 
 test("a segment that waits at its carrier asks whether its lease still holds when its turn comes", async () => {
-  await using world = await startWorld();
+  const world = await makeWorld();
   const due = await world.claimed();
   let isLeaseFresh = true;
   const sent = await world.handOver(
@@ -43,7 +47,7 @@ test("a segment that waits at its carrier asks whether its lease still holds whe
 });
 
 test("a message whose lease may not hold between two segments goes back, and leaves no doubt", async () => {
-  await using world = await startWorld();
+  const world = await makeWorld();
   let isLeaseFresh = true;
   let isBack = false;
   const sent = await world.handOver(
@@ -63,8 +67,7 @@ test("a message whose lease may not hold between two segments goes back, and lea
 });
 
 test("a route that was changed a moment ago leads to no carrier of the old one", async () => {
-  await using world = await startWorld();
-  const { db } = world.api;
+  const world = await makeWorld();
   const now = await loadRouting(db);
   const old = { ...now, carriersFor: () => ["019a85c2-5b00-7abc-8def-0123456789ab"] };
   const busy = { kind: "refused", temporary: true, throttled: false } as const;
@@ -75,13 +78,12 @@ test("a route that was changed a moment ago leads to no carrier of the old one",
     { routing: async (isAnew = false) => (isAnew ? now : old) },
   );
 
-  const rows = await db.query(sql`select carrier_id from send_queue`);
+  const rows = await world.carrierInQueue();
   assert.deepEqual(rows, [{ carrier_id: world.carrier.carrierId }]);
 });
 
 test("a message of which a carrier has a segment stays with it, whatever it refuses later", async () => {
-  await using world = await startWorld();
-  const { db } = world.api;
+  const world = await makeWorld();
   const now = await loadRouting(db);
   const { carrierId } = world.carrier;
   const route = [carrierId, "019a85c2-5b00-7abc-8def-0123456789ab"];
@@ -99,12 +101,12 @@ test("a message of which a carrier has a segment stays with it, whatever it refu
   );
 
   assert.deepEqual(sent, [2]);
-  const rows = await db.query(sql`select carrier_id from send_queue`);
+  const rows = await world.carrierInQueue();
   assert.deepEqual(rows, [{ carrier_id: carrierId }]);
 });
 
 test("what a carrier says late that it has goes on, though the resend that was on its way is refused", async () => {
-  await using world = await startWorld();
+  const world = await makeWorld();
   const { read } = world;
   const late = Promise.withResolvers<SubmitOutcome>();
   await world.handOver(await world.claimed(), async () => ({
@@ -134,11 +136,11 @@ test("what a carrier says late that it has goes on, though the resend that was o
 for (const isAccepted of [true, false]) {
   const what = isAccepted ? "has" : "refuses";
   test(`what a carrier says late that it ${what} is not sent again, where the resend waits for its turn`, async () => {
-    await using world = await startWorld();
+    const world = await makeWorld();
     const { read, carrier } = world;
     // The next carrier of the route has nothing of it.
     const routing = {
-      ...(await loadRouting(world.api.db)),
+      ...(await loadRouting(db)),
       carriersFor: () => [carrier.carrierId, newId(0)],
     };
     const late = Promise.withResolvers<SubmitOutcome>();
@@ -166,7 +168,7 @@ for (const isAccepted of [true, false]) {
       { routing: async () => routing },
     );
     const turns = (await read()).get(1)?.turns;
-    const queued = await world.api.db.query(sql`select carrier_id from send_queue`);
+    const queued = await world.carrierInQueue();
     await world.leaseAgain();
     const rest = await world.handOver(
       await world.claimed({ attempt: 3, epoch: 3, earlier: await read() }),
@@ -188,9 +190,9 @@ for (const { what, left } of [
   { what: "after the first", left: 1 },
 ]) {
   test(`no segment ${what} leaves once the message has expired, and the credits come back`, async () => {
-    await using world = await startWorld();
+    const world = await makeWorld();
     const { expires_at } = await world.message();
-    const creditsOf = async () => (await world.api.get("/v1/credits")).json().balance;
+    const creditsOf = async () => (await api.get("/v1/credits")).json().balance;
     const before = await creditsOf();
     let now = systemClock.now();
     const clock = { ...systemClock, now: () => now };
@@ -220,7 +222,7 @@ test("a message that expires tells the last refusal of the segment that waits, a
     { refusals: ["0x08", "0x58"], told: "0x58" },
     { refusals: [], told: null },
   ]) {
-    await using world = await startWorld();
+    const world = await makeWorld();
     const { message } = await world.claimed();
     const { carrierId } = world.carrier;
     const common = { message, epoch: 1, carrierId, step: null, at: systemClock.now() };
@@ -239,7 +241,7 @@ test("a message that expires tells the last refusal of the segment that waits, a
 });
 
 test("what a carrier refused late fails for that, though the resend that was on its way gets no answer", async () => {
-  await using world = await startWorld();
+  const world = await makeWorld();
   const { read } = world;
   const doubt = { kind: "in_doubt", why: "timeout" } as const;
   const late = Promise.withResolvers<SubmitOutcome>();
@@ -268,7 +270,7 @@ for (const { what, doubts, wasLeased, isExpired } of [
   { what: "its validity ends", doubts: 1, wasLeased: false, isExpired: true },
 ]) {
   test(`what a carrier says late that it has is not given up, though ${what} meanwhile`, async () => {
-    await using world = await startWorld();
+    const world = await makeWorld();
     const { message } = await world.claimed();
     const { carrierId } = world.carrier;
     const common = { message, epoch: 1, carrierId, step: null, at: systemClock.now() };
@@ -297,7 +299,7 @@ for (const wholeMessages of [false, true]) {
   const began = wholeMessages ? "whole" : "in segments";
   test(`a message that began ${began} goes on so, also where its carrier takes it otherwise by now`, async () => {
     for (const isAccepted of [true, false]) {
-      await using world = await startWorld();
+      const world = await makeWorld();
       const doubt = { kind: "in_doubt", why: "timeout" } as const;
       const first = await world.handOver(
         await world.claimed(),
@@ -330,22 +332,24 @@ for (const wholeMessages of [false, true]) {
 }
 
 test("an answer is stored also where the routes cannot be read anew", async () => {
-  await using world = await startWorld();
-  const old = { ...(await loadRouting(world.api.db)), carriersFor: () => [] };
+  const world = await makeWorld();
+  const old = { ...(await loadRouting(db)), carriersFor: () => [] };
   const busy = { kind: "refused", temporary: true, throttled: false } as const;
 
+  const due = await world.claimed();
   await world.handOver(
-    await world.claimed(),
+    due,
     async () => ({ ...busy, code: "CARRIER_UNAVAILABLE", carrierCode: "0x14" }),
     { routing: async (isAnew = false) => (isAnew ? assert.fail("the database is away") : old) },
   );
 
-  const rows = await world.api.db.query(sql`select outcome from submissions`);
+  const rows = await db.query(sql`
+    select outcome from submissions where message_id = ${due.message.message_id}`);
   assert.deepEqual(rows, [{ outcome: "refused_temporarily" }]);
 });
 
 test("an answer is stored however often its segment was handed over before", async () => {
-  await using world = await startWorld();
+  const world = await makeWorld();
   const { message, epoch } = await world.claimed();
   const { carrierId } = world.carrier;
   const many = { message, epoch, carrierId, segment: 1, turn: 32_767, at: systemClock.now() };
@@ -361,10 +365,10 @@ test("an answer is stored however often its segment was handed over before", asy
 });
 
 test("a renewal names the epoch of the lease, so that one that ran out is not taken for it", async () => {
-  await using world = await startWorld();
+  const world = await makeWorld();
   const { message, epoch } = await world.claimed();
   await world.overtake();
-  const held = await renewLeases(world.api.db, {
+  const held = await renewLeases(db, {
     nodeId: world.nodeId,
     messageIds: [message.message_id],
   });
@@ -372,20 +376,22 @@ test("a renewal names the epoch of the lease, so that one that ran out is not ta
 });
 
 test("a node renews no lease of another", async () => {
-  await using world = await startWorld();
+  const world = await makeWorld();
   const { message } = await world.claimed();
-  const dueAt = () => world.api.db.query(sql`select due_at::text from send_queue`);
+  const dueAt = () =>
+    db.query(sql`
+      select due_at::text from send_queue where message_id = ${message.message_id}`);
   const before = await dueAt();
 
   const nodeId = newId(systemClock.now().getTime());
-  const held = await renewLeases(world.api.db, { nodeId, messageIds: [message.message_id] });
+  const held = await renewLeases(db, { nodeId, messageIds: [message.message_id] });
 
   assert.equal(held.size, 0);
   assert.deepEqual(await dueAt(), before);
 });
 
 test("an overtaken answer changes nothing, also in one batch with an answer of who overtook", async () => {
-  await using world = await startWorld();
+  const world = await makeWorld();
   const { message, epoch } = await world.claimed();
   await world.overtake();
   const { carrierId } = world.carrier;
@@ -401,7 +407,7 @@ test("an overtaken answer changes nothing, also in one batch with an answer of w
 
 for (const inDoubt of ["resend", "fail"] as const) {
   test(`what a former holder tells while it is taken over is no doubt, where doubts mean ${inDoubt}`, async () => {
-    await using world = await startWorld({ inDoubt });
+    const world = await makeWorld({ inDoubt });
     const { message, epoch } = await world.claimed();
     await world.overtake();
     // Claimed before the former holder's answer was stored, and handed over after it.
@@ -418,7 +424,7 @@ for (const inDoubt of ["resend", "fail"] as const) {
 }
 
 test("a refusal that a former holder told is the end of the message, which is not sent again", async () => {
-  await using world = await startWorld();
+  const world = await makeWorld();
   const { message, epoch } = await world.claimed();
   await world.overtake();
   const taken = await world.claimed({ epoch: epoch + 1, wasLeased: true });
@@ -443,7 +449,7 @@ test("a refusal that a former holder told is the end of the message, which is no
 });
 
 test("who is lost between the last doubt and the end of its message leaves no further doubt", async () => {
-  await using world = await startWorld({ inDoubt: "resend" });
+  const world = await makeWorld({ inDoubt: "resend" });
   const { message } = await world.claimed();
   const { carrierId } = world.carrier;
   const common = { message, epoch: 1, carrierId, segment: 1, step: null, at: systemClock.now() };
@@ -460,7 +466,7 @@ test("who is lost between the last doubt and the end of its message leaves no fu
 });
 
 test("a holder that never told leaves a doubt on record, and where doubts mean fail nothing is sent", async () => {
-  await using world = await startWorld({ inDoubt: "fail" });
+  const world = await makeWorld({ inDoubt: "fail" });
   const due = await world.claimed({ wasLeased: true });
   const sent = await world.handOver(due, async () => accepted("1"));
   assert.deepEqual(sent, []);
@@ -477,9 +483,7 @@ function busy(carrierCode: string): SubmitOutcome {
 }
 
 /** One message of two segments in the hands of this node, under the epoch 1. */
-async function startWorld({ inDoubt = "resend" }: { inDoubt?: Carrier["inDoubt"] } = {}) {
-  const api = await startApi();
-  const { db } = api;
+async function makeWorld({ inDoubt = "resend" }: { inDoubt?: Carrier["inDoubt"] } = {}) {
   const nodeId = newId(systemClock.now().getTime());
   const held = await heldMessage(api, nodeId, { text: TWO_SEGMENTS });
   const { message_id: messageId, carrier_id } = held;
@@ -495,7 +499,6 @@ async function startWorld({ inDoubt = "resend" }: { inDoubt?: Carrier["inDoubt"]
   };
 
   return {
-    api,
     nodeId,
     carrier,
     record: (submission: Submission) => recording.submission(submission),
@@ -505,11 +508,15 @@ async function startWorld({ inDoubt = "resend" }: { inDoubt?: Carrier["inDoubt"]
       return { message: await find(), earlier: new Map(), ...fresh, ...given };
     },
     /** The lease ran out, and this node took it up again. */
-    overtake: () => db.query(sql`update send_queue set lease_epoch = lease_epoch + 1`),
+    overtake: () =>
+      db.query(sql`
+        update send_queue set lease_epoch = lease_epoch + 1 where message_id = ${messageId}`),
     /** It was given back, and this node claims it again. */
     leaseAgain: () =>
       db.query(sql`
-        update send_queue set leased_by = ${nodeId}, lease_epoch = lease_epoch + 1, attempt = attempt + 1`),
+        update send_queue
+           set leased_by = ${nodeId}, lease_epoch = lease_epoch + 1, attempt = attempt + 1
+         where message_id = ${messageId}`),
     /** Answers which segments were submitted. */
     async handOver(
       due: DueSend,
@@ -542,7 +549,12 @@ async function startWorld({ inDoubt = "resend" }: { inDoubt?: Carrier["inDoubt"]
       return sent;
     },
     queue: () =>
-      db.query(sql`select lease_epoch, leased_by is not null as is_leased from send_queue`),
+      db.query(sql`
+        select lease_epoch, leased_by is not null as is_leased
+          from send_queue
+         where message_id = ${messageId}`),
+    carrierInQueue: () =>
+      db.query(sql`select carrier_id from send_queue where message_id = ${messageId}`),
     message: find,
     status: async () => (await find()).status,
     /** What is on record of its segments. */
@@ -552,6 +564,5 @@ async function startWorld({ inDoubt = "resend" }: { inDoubt?: Carrier["inDoubt"]
         select count(in_doubt_at) as doubts from submissions where message_id = ${messageId}`);
       return row?.doubts;
     },
-    [Symbol.asyncDispose]: () => api[Symbol.asyncDispose](),
   };
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import { expireMessages, loadRouting } from "#messages";
 import { newId, silentLog, sql, systemClock } from "#platform";
 import { startApi } from "../../test/support/api.ts";
@@ -7,8 +7,12 @@ import { queuedMessage, readMessage } from "../../test/support/messages.ts";
 import { recorderOf } from "../../test/support/recorder.ts";
 import { endOverdue } from "./overdue.ts";
 
+const api = await startApi();
+after(() => api[Symbol.asyncDispose]());
+const { db } = api;
+
 test("what a lost node held for a carrier that takes nothing ends when its validity is over, in doubt and refunded", async () => {
-  await using world = await startWorld();
+  const world = await makeWorld();
   await world.leave({ leaseEndedMinutesAgo: 2, expiredMinutesAgo: 1 });
 
   await world.pass();
@@ -26,7 +30,7 @@ test("a lease that may still be somebody's, and a message that may still leave, 
     { leaseEndedMinutesAgo: -1, expiredMinutesAgo: 1 },
     { leaseEndedMinutesAgo: 2, expiredMinutesAgo: -1 },
   ]) {
-    await using world = await startWorld();
+    const world = await makeWorld();
     await world.leave(left);
 
     await world.pass();
@@ -40,7 +44,7 @@ test("what was given back and expires is SENT where its carrier said late that i
     [true, "SENT", ["charge"]],
     [false, "FAILED", ["charge", "refund"]],
   ] as const) {
-    await using world = await startWorld();
+    const world = await makeWorld();
     await world.leave({ leaseEndedMinutesAgo: 0, expiredMinutesAgo: 1 });
     await world.giveBackInDoubt({ hasLateAnswer });
 
@@ -59,10 +63,9 @@ test("what was given back and expires is SENT where its carrier said late that i
   }
 });
 
-/** One message that was accepted; nothing takes it. */
-async function startWorld() {
-  const api = await startApi();
-  const { db } = api;
+/** One message that was accepted; nothing takes it, and nothing else waits. */
+async function makeWorld() {
+  await db.query(sql`delete from send_queue`);
   const [nodeId, lostId] = [newId(systemClock.now().getTime()), newId(systemClock.now().getTime())];
   const { message_id: messageId } = await queuedMessage(api);
   const record = recorderOf(db, nodeId);
@@ -74,7 +77,8 @@ async function startWorld() {
         update send_queue
            set leased_by = ${lostId}, lease_epoch = 1, attempt = 1, expires_at = ${expiresAt},
                due_at = now() - make_interval(mins => ${left.leaseEndedMinutesAgo})`);
-      await db.query(sql`update messages set expires_at = ${expiresAt}`);
+      await db.query(sql`
+        update messages set expires_at = ${expiresAt} where message_id = ${messageId}`);
     },
     async giveBackInDoubt({ hasLateAnswer }: { hasLateAnswer: boolean }) {
       await db.query(sql`update send_queue set leased_by = null`);
@@ -97,7 +101,8 @@ async function startWorld() {
       }),
     async ending() {
       const { status, error_code: error } = await readMessage(api, messageId);
-      const doubts = await db.query(sql`select from submissions where in_doubt_at is not null`);
+      const doubts = await db.query(sql`
+        select from submissions where message_id = ${messageId} and in_doubt_at is not null`);
       const ledger = await db.query<{ kind: string }>(sql`
         select kind from ledger where message_id = ${messageId} order by seq`);
       const queued = await db.query(sql`select from send_queue`);
@@ -109,6 +114,5 @@ async function startWorld() {
         queued: queued.length,
       };
     },
-    [Symbol.asyncDispose]: () => api[Symbol.asyncDispose](),
   };
 }

@@ -1,38 +1,31 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, beforeEach, test } from "node:test";
 import { lockAccounts } from "#accounts";
 import type { Receipt } from "#carriers";
 import { findMessagesOf, type MessageRow } from "#messages";
 import { type Database, DatabaseUnavailable, newId, silentLog, sql, systemClock } from "#platform";
-import { startApi, type TestApi } from "../../test/support/api.ts";
+import { startApi } from "../../test/support/api.ts";
 import { somebodyWaits } from "../../test/support/locks.ts";
-import { heldMessage, leaseAll, readMessage } from "../../test/support/messages.ts";
+import { heldMessage, lease, readMessage } from "../../test/support/messages.ts";
 import { absentDatabase, recorderOf } from "../../test/support/recorder.ts";
 import { findUnreported, RECALL_AFTER_MS } from "./recall-receipts.ts";
 import { receiptSink } from "./receipt-sink.ts";
 
+const api = await startApi({ credits: 100_000 });
+after(() => api[Symbol.asyncDispose]());
+const { db } = api;
+// A sweep is over those of all carriers.
+beforeEach(() => db.query(sql`delete from parked_receipts`));
+
 test("an answer with a receipt that rejects locks the account before the queue, as a cancellation does", async () => {
-  await using api = await startApi();
-  const { db } = api;
-  const nodeId = newId(systemClock.now().getTime());
-  const message = await heldMessage(api, nodeId);
-  const [carrierId, at] = [message.carrier_id ?? "", systemClock.now()];
-  const record = recorderOf(db, nodeId);
+  const { message, carrierId, at, record, submission } = await held();
   await record.receipt({ receipt: rejection(carrierId), at });
 
   // As a cancellation does it: the account first, then the queue row.
   const stored = await db.transaction(async (tx) => {
     await lockAccounts(tx, [message.account_id]);
-    const storing = record.submission({
-      message,
-      epoch: 1,
-      carrierId,
-      segment: 1,
-      turn: 1,
-      answer: { kind: "accepted", carrierMessageId: "x", matchId: "x" },
-      step: { next: "sent" },
-      at,
-    });
+    const sent = { answer: accepted("x"), step: { next: "sent" } } as const;
+    const storing = record.submission({ ...submission, ...sent });
     await somebodyWaits(db);
     await tx.query(sql`
       select message_id from send_queue where message_id = ${message.message_id} for update nowait`);
@@ -48,8 +41,7 @@ test("an answer with a receipt that rejects locks the account before the queue, 
 });
 
 test("the sink of receipts tells when anything was last stored, so that slow is not taken for stuck", async () => {
-  await using api = await startApi();
-  const { record, submission } = await held(api);
+  const { record, submission } = await held();
   const { storedAtMs } = receiptSink(record, systemClock);
   assert.equal(storedAtMs?.(), Number.NEGATIVE_INFINITY);
   const beganAtMs = systemClock.monotonicMs();
@@ -61,14 +53,13 @@ test("the sink of receipts tells when anything was last stored, so that slow is 
 
 test("a receipt that came while its message was still QUEUED decides once it is SENT", async () => {
   for (const effect of ["delivered", "rejected"] as const) {
-    await using api = await startApi();
-    const { nodeId, message, carrierId, at, record, submission, again } = await held(api);
+    const { nodeId, message, carrierId, at, record, submission, again } = await held();
     await record.submission({ ...submission, answer: DOUBT, step: again });
     await record.submission({ ...submission, answer: accepted("x"), step: null });
     const reason = { errorCode: "BLOCKED", carrierCode: "007" } as const;
     await record.receipt({ receipt: { ...rejection(carrierId), effect, ...reason }, at });
 
-    await leaseAll(api.db, nodeId);
+    await lease(db, nodeId, message.message_id);
     const taken = { ...submission, turn: 0, answer: { kind: "none" } } as const;
     await record.submission({ ...taken, step: { next: "sent" } });
 
@@ -81,30 +72,31 @@ test("a receipt that came while its message was still QUEUED decides once it is 
 });
 
 test("a doubt and the late answer to it may be stored together: the row tells both", async () => {
-  await using api = await startApi();
-  const { record, submission, again } = await held(api);
+  const { message, record, submission, again } = await held();
 
   await Promise.all([
     record.submission({ ...submission, answer: DOUBT, step: again }),
     record.submission({ ...submission, answer: accepted("x"), step: null }),
   ]);
 
-  const rows = await api.db.query(sql`
-    select in_doubt_at is not null as "inDoubt", doubt_reason, outcome, match_id from submissions`);
+  const rows = await db.query(sql`
+    select in_doubt_at is not null as "inDoubt", doubt_reason, outcome, match_id
+      from submissions
+     where message_id = ${message.message_id}`);
   assert.deepEqual(rows, [
     { inDoubt: true, doubt_reason: "timeout", outcome: "accepted", match_id: "x" },
   ]);
 });
 
 test("whether a carrier had all of a message in one piece is told by who handed it over, not by who took down the doubt", async () => {
-  await using api = await startApi();
-  const { record, submission } = await held(api);
+  const { message, record, submission } = await held();
   const lost = { kind: "process_lost", isLast: false } as const;
   await record.submission({ ...submission, isWhole: false, answer: lost, step: null });
 
   await record.submission({ ...submission, isWhole: true, answer: accepted("x"), step: null });
 
-  const rows = await api.db.query(sql`select outcome, is_whole from submissions`);
+  const rows = await db.query(sql`
+    select outcome, is_whole from submissions where message_id = ${message.message_id}`);
   assert.deepEqual(rows, [{ outcome: "accepted", is_whole: true }]);
 });
 
@@ -125,10 +117,9 @@ test("a resend that fails ends nothing where the late answer to the first has co
       row: { outcome: "refused", doubt_action: null },
     },
   ] as const) {
-    await using api = await startApi();
-    const { nodeId, message, record, submission, again } = await held(api);
+    const { nodeId, message, record, submission, again } = await held();
     await record.submission({ ...submission, answer: DOUBT, step: again });
-    await leaseAll(api.db, nodeId);
+    await lease(db, nodeId, message.message_id);
 
     const late = () => record.submission({ ...submission, answer: accepted("x"), step: null });
     const resent = () => record.submission({ ...submission, turn: 2, answer, step });
@@ -137,22 +128,25 @@ test("a resend that fails ends nothing where the late answer to the first has co
 
     const after = await readMessage(api, message.message_id);
     assert.equal(after.status, "QUEUED");
-    const queued = await api.db.query(sql`select leased_by from send_queue`);
+    const queued = await db.query(sql`
+      select leased_by from send_queue where message_id = ${message.message_id}`);
     assert.deepEqual(queued, [{ leased_by: null }]);
-    const rows = await api.db.query(sql`
-      select outcome, doubt_action from submissions order by turn`);
+    const rows = await db.query(sql`
+      select outcome, doubt_action
+        from submissions
+       where message_id = ${message.message_id}
+       order by turn`);
     assert.deepEqual(rows, [{ outcome: "accepted", doubt_action: "resend" }, row]);
   }
 });
 
 test("a message remembers the carrier that took it, also where that is not the first of its route", async () => {
-  await using api = await startApi();
   const nodeId = newId(systemClock.now().getTime());
   const message = await heldMessage(api, nodeId);
   const carrierId = newId(systemClock.now().getTime());
   const answer = accepted("x");
   const taken = { epoch: 1, carrierId, segment: 1, turn: 1, at: systemClock.now() };
-  await recorderOf(api.db, nodeId).submission({
+  await recorderOf(db, nodeId).submission({
     message,
     ...taken,
     answer,
@@ -164,15 +158,14 @@ test("a message remembers the carrier that took it, also where that is not the f
 });
 
 test("refusals by the carrier's code, and receipts that come after the end, are counted for their carrier", async () => {
-  await using api = await startApi();
-  const { nodeId, carrierId, at, record, submission, again } = await held(api);
+  const { nodeId, message, carrierId, at, record, submission, again } = await held();
   const refused = { kind: "refused", temporary: true, throttled: false, code: "EXPIRED" } as const;
   // The second refusal is ours: the carrier has no code for it.
   for (const [position, carrierCode] of ["0x58", null].entries()) {
     const answer = { ...refused, carrierCode };
     await record.submission({ ...submission, turn: position + 1, answer, step: again });
   }
-  await leaseAll(api.db, nodeId);
+  await lease(db, nodeId, message.message_id);
   const sent = { answer: accepted("x"), step: { next: "sent" } } as const;
   await record.submission({ ...submission, turn: 3, ...sent });
   const receipt = { ...rejection(carrierId), state: "DELIVRD", effect: "delivered" } as const;
@@ -189,8 +182,7 @@ test("refusals by the carrier's code, and receipts that come after the end, are 
 
 test("of a segment handed over twice, a failure told twice counts once", async () => {
   for (const isOneBatch of [true, false]) {
-    await using api = await startApi();
-    const { message, carrierId, at, record } = await sentTwice(api);
+    const { message, carrierId, at, record } = await sentTwice();
 
     const failure = () => record.receipt({ receipt: rejection(carrierId), at });
     if (isOneBatch) await Promise.all([failure(), failure()]);
@@ -204,16 +196,15 @@ test("of a segment handed over twice, a failure told twice counts once", async (
 });
 
 test("of a segment handed over twice, a failure told to two nodes at once counts once", async () => {
-  await using api = await startApi();
-  const { message, carrierId, at, record } = await sentTwice(api);
+  const { message, carrierId, at, record } = await sentTwice();
   const failure = { ...rejection(carrierId), state: "UNDELIV", effect: "undelivered" } as const;
-  const records = [record, recorderOf(api.db, newId(systemClock.now().getTime()))];
+  const records = [record, recorderOf(db, newId(systemClock.now().getTime()))];
 
-  const { storing } = await api.db.transaction(async (tx) => {
+  const { storing } = await db.transaction(async (tx) => {
     await tx.query(sql`
       select message_id from messages where message_id = ${message.message_id} for update`);
     const storing = Promise.all(records.map((each) => each.receipt({ receipt: failure, at })));
-    await somebodyWaits(api.db, records.length);
+    await somebodyWaits(db, records.length);
     return { storing };
   });
   await storing;
@@ -223,8 +214,7 @@ test("of a segment handed over twice, a failure told to two nodes at once counts
 });
 
 test("where many submissions have one id, the receipt is of the one to its recipient, in whatever form it is told", async () => {
-  await using api = await startApi();
-  const { messages, statuses, record, receipt, at } = await sharingOneId(api, 14);
+  const { messages, statuses, record, receipt, at } = await sharingOneId(14);
   const [first, second, third] = messages.map(({ recipient }) => recipient);
 
   for (const recipient of [`${first}`, `00${second}`, `0${third?.slice(2)}`])
@@ -236,8 +226,7 @@ test("where many submissions have one id, the receipt is of the one to its recip
 });
 
 test("a receipt to the oldest of many that have its id is found though it came with a thousand others", async () => {
-  await using api = await startApi();
-  const { messages, statuses, record, receipt, at } = await sharingOneId(api, 14);
+  const { messages, statuses, record, receipt, at } = await sharingOneId(14);
   const others = Array.from({ length: 1_200 }, (_, n) => [`other ${n}`]);
   const recipient = messages[0]?.recipient ?? "";
 
@@ -254,9 +243,8 @@ test("a receipt to the oldest of many that have its id is found though it came w
 });
 
 test("where several submissions have one id, a receipt that names nobody is of the newest that waits", async () => {
-  await using api = await startApi();
   const sender = "4930123456";
-  const { statuses, record, receipt, at } = await sharingOneId(api, 4, { sender });
+  const { statuses, record, receipt, at } = await sharingOneId(4, { sender });
 
   for (const recipient of [null, "49151xxxx312", sender])
     await record.receipt({ receipt: { ...receipt, recipient }, at });
@@ -265,11 +253,10 @@ test("where several submissions have one id, a receipt that names nobody is of t
 });
 
 test("a receipt that names its carrier's own sender names nobody", async () => {
-  await using api = await startApi();
-  const { nodeId, statuses, receipt, at } = await sharingOneId(api, 2);
+  const { nodeId, statuses, receipt, at } = await sharingOneId(2);
   const defaultSender = "4930123456";
   const rules = () => ({ windowMs: 60_000, per: "segment", defaultSender }) as const;
-  const record = recorderOf(api.db, nodeId, { rules });
+  const record = recorderOf(db, nodeId, { rules });
 
   await record.receipt({ receipt: { ...receipt, recipient: `+${defaultSender}` }, at });
 
@@ -277,14 +264,13 @@ test("a receipt that names its carrier's own sender names nobody", async () => {
 });
 
 test("a receipt to somebody else than those who have its id waits for its own submission", async () => {
-  await using api = await startApi();
-  const { nodeId, statuses, record, receipt, submission, at } = await sharingOneId(api, 2);
+  const { nodeId, statuses, record, receipt, submission, at } = await sharingOneId(2);
   const recipient = "33698765432";
 
   await record.receipt({ receipt: { ...receipt, recipient }, at });
   assert.deepEqual(await statuses(), ["SENT", "SENT"]);
   assert.equal(await record.sweepParked(), 0);
-  const parked = () => api.db.query(sql`select parked_id from parked_receipts`);
+  const parked = () => db.query(sql`select parked_id from parked_receipts`);
   const before = await parked();
   const other = await heldMessage(api, nodeId, { recipient: "33612345678" });
   await record.submission({ ...submission, message: other, at: new Date(at.getTime() + 10) });
@@ -296,8 +282,7 @@ test("a receipt to somebody else than those who have its id waits for its own su
 });
 
 test("of two submissions that a receipt's id may mean, it is of the one to its recipient, else of the one that waits", async () => {
-  await using api = await startApi();
-  const { nodeId, message: first, carrierId, at, record, submission } = await held(api);
+  const { nodeId, message: first, carrierId, at, record, submission } = await held();
   const step = { next: "sent" } as const;
   await record.submission({ ...submission, answer: accepted("10"), step });
   const second = await heldMessage(api, nodeId, { recipient: "4915187654321" });
@@ -305,7 +290,7 @@ test("of two submissions that a receipt's id may mean, it is of the one to its r
   const receipt = { ...rejection(carrierId), effect: "delivered" } as const;
   const carrierMessageIds = ["10", "16"];
   const statuses = async () => {
-    const after = await findMessagesOf(api.db, [first, second]);
+    const after = await findMessagesOf(db, [first, second]);
     return [first, second].map(({ message_id }) => after.get(message_id)?.status);
   };
 
@@ -320,8 +305,7 @@ test("of two submissions that a receipt's id may mean, it is of the one to its r
 });
 
 test("a message that was accepted 37 days before it was sent finds its receipt", async () => {
-  await using api = await startApi();
-  const { message, carrierId, at, record, submission } = await held(api);
+  const { message, carrierId, at, record, submission } = await held();
   const later = new Date(at.getTime() + 37 * 86_400_000);
   const sent = { answer: accepted("x"), step: { next: "sent" } } as const;
   await record.submission({ ...submission, ...sent, at: later });
@@ -333,12 +317,12 @@ test("a message that was accepted 37 days before it was sent finds its receipt",
 });
 
 test("a parked receipt whose id was used before its carrier's window is left alone", async () => {
-  await using api = await startApi();
-  const { carrierId, at, record, submission } = await held(api);
+  const { message, carrierId, at, record, submission } = await held();
   await record.submission({ ...submission, answer: accepted("x"), step: { next: "sent" } });
-  await api.db.query(sql`update submissions set at = at - interval '1 day'`);
+  await db.query(sql`
+    update submissions set at = at - interval '1 day' where message_id = ${message.message_id}`);
   await record.receipt({ receipt: rejection(carrierId), at });
-  const parked = () => api.db.query(sql`select parked_id from parked_receipts`);
+  const parked = () => db.query(sql`select parked_id from parked_receipts`);
   const before = await parked();
 
   assert.equal(await record.sweepParked(), 0);
@@ -346,15 +330,14 @@ test("a parked receipt whose id was used before its carrier's window is left alo
 });
 
 test("what was parked just now is looked at each time, what is older once a minute", async () => {
-  await using api = await startApi();
-  const { nodeId, carrierId, at, record, submission } = await held(api);
+  const { nodeId, carrierId, at, record, submission } = await held();
   await record.submission({ ...submission, answer: accepted("x"), step: { next: "sent" } });
   let nowMs = 0;
   const clock = { ...systemClock, monotonicMs: () => nowMs };
-  const { sweepParked } = recorderOf(api.db, nodeId, { clock });
+  const { sweepParked } = recorderOf(db, nodeId, { clock });
   // Whoever recorded the submission did not see it yet.
   const park = (minutesAgo: number) =>
-    api.db.query(sql`
+    db.query(sql`
       insert into parked_receipts (parked_id, carrier_id, match_ids, receipt, at)
       values (id_floor(clock_timestamp() - ${minutesAgo} * interval '1 minute'), ${carrierId}, '{x}',
               ${JSON.stringify({ ...rejection(carrierId), effect: "none" })}, ${at})`);
@@ -371,14 +354,13 @@ test("what was parked just now is looked at each time, what is older once a minu
 });
 
 test("a receipt is stored though two nodes waited for each other", async () => {
-  await using api = await startApi();
-  const { nodeId, message, carrierId, at, record, submission } = await held(api);
+  const { nodeId, message, carrierId, at, record, submission } = await held();
   await record.submission({ ...submission, answer: accepted("x"), step: { next: "sent" } });
   let tries = 0;
   const contended: Database = {
-    ...api.db,
+    ...db,
     transaction: (work) =>
-      api.db.transaction(async (tx) => {
+      db.transaction(async (tx) => {
         const result = await work(tx);
         if (++tries === 1)
           await tx.query(
@@ -396,23 +378,13 @@ test("a receipt is stored though two nodes waited for each other", async () => {
 });
 
 test("once stopped, an answer that cannot be stored holds up nobody", async () => {
-  await using api = await startApi();
-  const nodeId = newId(systemClock.now().getTime());
-  const message = await heldMessage(api, nodeId);
+  const { nodeId, submission } = await held();
   const nowhere = absentDatabase();
   const waits = Promise.withResolvers<void>();
   const log = { ...silentLog, warn: () => waits.resolve() };
   const record = recorderOf(nowhere, nodeId, { log });
-  const storing = record.submission({
-    message,
-    epoch: 1,
-    carrierId: message.carrier_id ?? "",
-    segment: 1,
-    turn: 1,
-    answer: { kind: "accepted", carrierMessageId: "x", matchId: "x" },
-    step: { next: "sent" },
-    at: systemClock.now(),
-  });
+  const sent = { answer: accepted("x"), step: { next: "sent" } } as const;
+  const storing = record.submission({ ...submission, ...sent });
   await waits.promise;
 
   await record.stop();
@@ -421,9 +393,7 @@ test("once stopped, an answer that cannot be stored holds up nobody", async () =
 });
 
 test("an answer that waits for the database is told once, and keeps more from leaving", async () => {
-  await using api = await startApi();
-  const nodeId = newId(systemClock.now().getTime());
-  const message = await heldMessage(api, nodeId);
+  const { nodeId, submission } = await held();
   const nowhere = absentDatabase();
   let nowMs = 0;
   const warnings: string[] = [];
@@ -433,10 +403,8 @@ test("an answer that waits for the database is told once, and keeps more from le
     clock: { ...systemClock, monotonicMs: () => nowMs, sleep: async () => await sleep() },
     log: { ...silentLog, warn: (_fields: object, text: string) => void warnings.push(text) },
   });
-  const carrierId = message.carrier_id ?? "";
-  const common = { message, epoch: 1, carrierId, turn: 1, step: null, at: systemClock.now() };
   const storing = [1, 2, 3].map((segment) =>
-    record.submission({ ...common, segment, answer: accepted(String(segment)) }),
+    record.submission({ ...submission, segment, answer: accepted(String(segment)), step: null }),
   );
   await waits.promise;
 
@@ -470,11 +438,10 @@ test("no more leave while 4,000 answers wait to be stored, for however short a t
 });
 
 test("what was accepted long enough ago is asked about again until any receipt has come", async () => {
-  await using api = await startApi();
-  const { carrierId, at, record, submission } = await held(api);
+  const { carrierId, at, record, submission } = await held();
   await record.submission({ ...submission, answer: accepted("x"), step: { next: "sent" } });
   const later = new Date(at.getTime() + RECALL_AFTER_MS + 1);
-  const unreported = (now: Date) => findUnreported(api.db, carrierId, now);
+  const unreported = (now: Date) => findUnreported(db, carrierId, now);
 
   assert.deepEqual(await unreported(at), []);
   assert.deepEqual(await unreported(later), [
@@ -487,28 +454,32 @@ test("what was accepted long enough ago is asked about again until any receipt h
 const DOUBT = { kind: "in_doubt", why: "timeout" } as const;
 const accepted = (id: string) => ({ kind: "accepted", carrierMessageId: id, matchId: id }) as const;
 
-/** A message in the hands of a node, what writes down its answers, and the first of them without its answer. */
-async function held(api: TestApi) {
+/**
+ * A message in the hands of a node, what writes down its answers, and the first of them without its answer.
+ * Its carrier has nothing else.
+ */
+async function held() {
   const nodeId = newId(systemClock.now().getTime());
   const message = await heldMessage(api, nodeId);
-  const [carrierId, at] = [message.carrier_id ?? "", systemClock.now()];
+  const at = systemClock.now();
+  const carrierId = newId(at.getTime());
   return {
     nodeId,
     message,
     carrierId,
     at,
-    record: recorderOf(api.db, nodeId),
+    record: recorderOf(db, nodeId),
     submission: { message, epoch: 1, carrierId, segment: 1, turn: 1, at },
     again: { next: "again", carrierId, delayMs: 0 } as const,
   };
 }
 
 /** A message whose only segment a carrier has taken twice: first as x, after a doubt as y. */
-async function sentTwice(api: TestApi) {
-  const { nodeId, submission, again, ...rest } = await held(api);
-  const { record } = rest;
+async function sentTwice() {
+  const { nodeId, submission, again, ...rest } = await held();
+  const { message, record } = rest;
   await record.submission({ ...submission, answer: DOUBT, step: again });
-  await leaseAll(api.db, nodeId);
+  await lease(db, nodeId, message.message_id);
   const sent = { answer: accepted("y"), step: { next: "sent" } } as const;
   await record.submission({ ...submission, turn: 2, ...sent });
   await record.submission({ ...submission, answer: accepted("x"), step: null });
@@ -516,8 +487,8 @@ async function sentTwice(api: TestApi) {
 }
 
 /** Messages that a carrier has all taken as x, each to a recipient of its own, the first the oldest. */
-async function sharingOneId(api: TestApi, count: number, fields: object = {}) {
-  const { nodeId, message: first, carrierId, at, record, submission: held1 } = await held(api);
+async function sharingOneId(count: number, fields: object = {}) {
+  const { nodeId, message: first, carrierId, at, record, submission: held1 } = await held();
   const submission = { ...held1, answer: accepted("x"), step: { next: "sent" } as const };
   const messages = [first];
   for (let n = 1; n < count; n += 1)
@@ -533,7 +504,7 @@ async function sharingOneId(api: TestApi, count: number, fields: object = {}) {
     receipt: { ...rejection(carrierId), effect: "delivered" } as const,
     async statuses(...more: MessageRow[]) {
       const asked = [...messages, ...more];
-      const after = await findMessagesOf(api.db, asked);
+      const after = await findMessagesOf(db, asked);
       return asked.map(({ message_id }) => after.get(message_id)?.status);
     },
   };

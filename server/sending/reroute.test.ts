@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import { loadRouting } from "#messages";
 import { secretBox, sql, systemClock } from "#platform";
 import { startApi } from "../../test/support/api.ts";
@@ -10,9 +10,14 @@ import { carriersUpElsewhere } from "./carrier-states.ts";
 import { addCarrier, listCarriers } from "./carriers-table.ts";
 import { rerouting } from "./reroute.ts";
 
+const api = await startApi();
+after(() => api[Symbol.asyncDispose]());
+const { db } = api;
+const [first, next] = await twoCarriers();
+
 test("a carrier is waited for once: as long as it stays away, what comes later goes on at once", async () => {
-  await using world = await startWorld();
-  const { first, next, clock, carrierAfterPass } = world;
+  const world = await makeWorld();
+  const { clock, carrierAfterPass } = world;
 
   assert.equal(await carrierAfterPass(await world.queue()), first, "it may come back any moment");
   clock.advance(PATIENCE_MS);
@@ -25,8 +30,8 @@ test("a carrier is waited for once: as long as it stays away, what comes later g
 });
 
 test("what waits for a carrier that another node is bound to stays", async () => {
-  await using world = await startWorld();
-  const { first, next, carrierAfterPass } = world;
+  const world = await makeWorld();
+  const { carrierAfterPass } = world;
   world.upElsewhere.add(first);
   const messageId = await world.queue();
   await world.age();
@@ -37,21 +42,19 @@ test("what waits for a carrier that another node is bound to stays", async () =>
 });
 
 test("nothing goes to a carrier that is paused, though another node is bound to it", async () => {
-  await using world = await startWorld();
+  const world = await makeWorld();
   const messageId = await world.queue();
   await world.age();
   world.up.clear();
-  world.upElsewhere.add(world.next);
-  world.paused.add(world.next);
+  world.upElsewhere.add(next);
+  world.paused.add(next);
 
-  assert.equal(await world.carrierAfterPass(messageId), world.first);
+  assert.equal(await world.carrierAfterPass(messageId), first);
   world.paused.clear();
-  assert.equal(await world.carrierAfterPass(messageId), world.next);
+  assert.equal(await world.carrierAfterPass(messageId), next);
 });
 
 test("a carrier of another node counts while it takes messages there", async () => {
-  await using world = await startWorld();
-  const { db, first, next } = world;
   const state = (takesMessages: boolean) => JSON.stringify({ state: "up", takesMessages });
   await db.query(sql`
     insert into carrier_states (carrier_id, node_id, state, at)
@@ -62,8 +65,8 @@ test("a carrier of another node counts while it takes messages there", async () 
 });
 
 test("a message that its carrier may have stays with it, and its neighbour goes", async () => {
-  await using world = await startWorld();
-  const { first, next, clock, carrierAfterPass } = world;
+  const world = await makeWorld();
+  const { clock, carrierAfterPass } = world;
   const [doubted, other] = [await world.queue(), await world.queue()];
   await world.submitted(doubted, { carrierId: first });
   await world.pass();
@@ -74,8 +77,8 @@ test("a message that its carrier may have stays with it, and its neighbour goes"
 });
 
 test("a message that was taken up since a pass looked stays with the carrier that has a segment of it", async () => {
-  await using world = await startWorld();
-  const { first, carrierAfterPass } = world;
+  const world = await makeWorld();
+  const { carrierAfterPass } = world;
   const messageId = await world.queue();
   await world.age();
   // Claimed, the first segment accepted, the next one throttled, and given back.
@@ -85,8 +88,8 @@ test("a message that was taken up since a pass looked stays with the carrier tha
 });
 
 test("a text that the next carrier cannot hold waits for the one that is away", async () => {
-  await using world = await startWorld();
-  const { first, next, carrierAfterPass } = world;
+  const world = await makeWorld();
+  const { carrierAfterPass } = world;
   const messageId = await world.queue();
   await world.submitted(messageId, { carrierId: next, ...UNFIT });
   await world.age();
@@ -95,8 +98,8 @@ test("a text that the next carrier cannot hold waits for the one that is away", 
 });
 
 test("where only carriers are left that cannot hold a text, it goes to one of them, to end there", async () => {
-  await using world = await startWorld();
-  const { next, carrierAfterPass } = world;
+  const world = await makeWorld();
+  const { carrierAfterPass } = world;
   const messageId = await world.queue();
   await world.submitted(messageId, { carrierId: next, ...UNFIT });
   await world.age();
@@ -109,10 +112,8 @@ const PATIENCE_MS = 5_000;
 const UNFIT = { outcome: "refused", error: "CONTENT_REJECTED" };
 
 /** A route of two carriers, of which only the second is up. */
-async function startWorld() {
-  const api = await startApi();
-  const { db } = api;
-  const [first, next] = await twoCarriers(db);
+async function makeWorld() {
+  await db.query(sql`delete from send_queue`);
   const clock = manualClock();
   const [up, upElsewhere, paused] = [new Set([next]), new Set<string>(), new Set<string>()];
   const route = [first, next];
@@ -127,9 +128,6 @@ async function startWorld() {
     clock,
   });
   const world = {
-    db,
-    first,
-    next,
     up,
     upElsewhere,
     paused,
@@ -159,12 +157,11 @@ async function startWorld() {
         select carrier_id from send_queue where message_id = ${messageId}`);
       return row?.carrier_id;
     },
-    [Symbol.asyncDispose]: () => api[Symbol.asyncDispose](),
   };
   return world;
 }
 
-async function twoCarriers(db: Parameters<typeof addCarrier>[0]): Promise<[string, string]> {
+async function twoCarriers(): Promise<[string, string]> {
   await addCarrier(db, {
     name: "next",
     settings: { host: "127.0.0.1", system_id: "me" },

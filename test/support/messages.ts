@@ -16,17 +16,16 @@ export async function heldMessage(
   fields: object = {},
 ): Promise<MessageRow> {
   const message = await queuedMessage(api, fields);
-  await api.db.query(sql`
-    update send_queue
-       set leased_by = ${nodeId}, lease_epoch = 1, attempt = 1, due_at = clock_timestamp() + interval '30 s'
-     where message_id = ${message.message_id}`);
+  await lease(api.db, nodeId, message.message_id);
   return message;
 }
 
-export async function leaseAll(db: Database, nodeId: string): Promise<void> {
+/** Into the hands of this node, as if for the first time. */
+export async function lease(db: Database, nodeId: string, messageId: string): Promise<void> {
   await db.query(sql`
     update send_queue
-       set leased_by = ${nodeId}, lease_epoch = 1, attempt = 1, due_at = clock_timestamp() + interval '30 s'`);
+       set leased_by = ${nodeId}, lease_epoch = 1, attempt = 1, due_at = clock_timestamp() + interval '30 s'
+     where message_id = ${messageId}`);
 }
 
 export async function readMessage(
