@@ -1,10 +1,10 @@
 import { type Smsc, type SmscOptions, startSmsc } from "#carriers";
 import type { HistoryEntry, Message } from "#contract";
-import { type SecretBox, systemClock } from "#platform";
+import { type SecretBox, sql, systemClock } from "#platform";
 import { addCarrier } from "#sending";
 import { setRoute } from "#messages";
 import { startApi, type TestApi } from "./api.ts";
-import { LIMIT_MS } from "./eventually.ts";
+import { eventually, LIMIT_MS } from "./eventually.ts";
 import type { TestDatabase } from "./postgres.ts";
 
 type WorldOptions = {
@@ -87,16 +87,13 @@ export async function startSending({
     },
     history: async (messageId) => (await api.get(`/v1/messages/${messageId}/events`)).json().data,
     async reached(messageId, ...statuses) {
-      const began = performance.now();
-      for (;;) {
-        const message = await read(messageId);
-        if (statuses.includes(message.status)) return message;
-        if (performance.now() - began > LIMIT_MS)
-          throw new Error(
-            `waited in vain for ${statuses.join(" or ")}; it is ${JSON.stringify(message)}`,
-          );
-        await systemClock.sleep(10);
-      }
+      await eventually(`a message is ${statuses.join(" or ")}`, async () => {
+        const rows = await api.db.query(sql`
+          select from messages
+           where account_id = ${api.accountId} and message_id = ${messageId} and status = any (${statuses})`);
+        return rows.length > 0;
+      });
+      return read(messageId);
     },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
