@@ -56,6 +56,11 @@ async function acceptMany(api: TestApi, count: number): Promise<string[]> {
   return data.map(({ messageId }) => messageId);
 }
 
+/** Who takes over is not killed, so it needs no process. */
+function successor(db: TestDatabase): Promise<TestApi> {
+  return startApi({ db, settings: { ROLES: "sender" } });
+}
+
 async function kill(sender: ServiceProcess): Promise<void> {
   sender.kill("SIGKILL");
   await sender.exited;
@@ -75,7 +80,7 @@ test("a sender killed before the carrier answers, or before its submit left, los
   assert.ok(left < claimed, "one that it held had not left");
   smsc.answer("accept");
   await expireClaims(db);
-  await using _second = await startService(db.url, { ROLES: "sender" });
+  await using _second = await successor(db);
   await statusIs(db, { DELIVERED: 20 });
 
   const received = timesReceived(smsc);
@@ -98,7 +103,7 @@ test("with in_doubt = fail, what a killed sender held fails and is refunded, and
   await kill(first);
   smsc.answer("accept");
   await expireClaims(db);
-  await using _second = await startService(db.url, { ROLES: "sender" });
+  await using _second = await successor(db);
   await statusIs(db, { FAILED: 5 });
 
   assert.equal(smsc.submitCount(), 5);
@@ -134,7 +139,7 @@ test("a receipt that was not answered before the crash is repeated, and changes 
   await kill(second);
   smsc.dropConnections();
   await expireClaims(db);
-  await using _third = await startService(db.url, { ROLES: "sender" });
+  await using _third = await successor(db);
 
   await eventually("it is repeated", async () => (await receiptsOf(db)).flat().length === 3);
   assert.deepEqual(
@@ -166,7 +171,7 @@ test("a sender killed before it stored the carrier's answer leaves a doubt, and 
     await kill(first);
   });
   await expireClaims(db);
-  await using _second = await startService(db.url, { ROLES: "sender" });
+  await using _second = await successor(db);
   await statusIs(db, { DELIVERED: 1 });
 
   assert.equal(smsc.submitCount(), 2);
@@ -202,7 +207,7 @@ test("a stop signal lets answers in, unbinds, gives back what has not left, and 
     await db.query(sql`select message_id from send_queue where leased_by is not null`),
     [],
   );
-  await using _second = await startService(db.url, { ROLES: "sender" });
+  await using _second = await successor(db);
   await statusIs(db, { DELIVERED: 30 });
   assert.equal(smsc.submitCount(), 30);
   await assertSound(db);
@@ -219,7 +224,7 @@ test("a sender that slept past its lease submits nothing more of what others hav
   await clock.leap();
   await expireClaims(db);
   smsc.answer("accept");
-  await using _second = await startService(db.url, { ROLES: "sender" });
+  await using _second = await successor(db);
   await statusIs(db, { DELIVERED: 4 });
   const submitted = smsc.submitCount();
   const asleep = sql`
@@ -307,7 +312,7 @@ test("what the simulator owed at the crash is told after the restart, however so
   await eventually("it is SENT", () => hasReached("SENT"));
   await kill(first);
 
-  await using _second = await startService(api.db.url, { ROLES: "sender" });
+  await using _second = await successor(api.db);
 
   await eventually("it is DELIVERED", () => hasReached("DELIVERED"));
   await assertSound(api.db);
