@@ -17,9 +17,10 @@ import { type WebhookWorld, webhookWorld } from "../support/webhook-world.ts";
 
 const MESSAGES = 4;
 
-type Settings = Record<string, string>;
-
-function startWorker({ db }: WebhookWorld, settings: Settings = {}): Promise<ServiceProcess> {
+function startWorker(
+  { db }: WebhookWorld,
+  settings: Record<string, string> = {},
+): Promise<ServiceProcess> {
   return startService(db.url, { ROLES: "webhooks", ...settings });
 }
 
@@ -28,10 +29,13 @@ async function kill(worker: ServiceProcess): Promise<void> {
   await worker.exited;
 }
 
-/** A second process takes up what the first left behind, once its leases have run out. */
-async function takeOver(world: WebhookWorld, settings: Settings = {}): Promise<void> {
+/** A second worker takes up what the first left behind, once its leases have run out. */
+async function takeOver(
+  world: WebhookWorld,
+  options?: Parameters<WebhookWorld["worker"]>[0],
+): Promise<void> {
   await world.expireLeases();
-  await using _second = await startWorker(world, settings);
+  await using _second = world.worker(options);
   await world.left(0);
 }
 
@@ -71,7 +75,8 @@ test("what was committed while no worker ran is delivered when one starts", asyn
   await using world = await webhookWorld();
   const messageIds = await world.sent(MESSAGES, { url: receiver.url });
 
-  await takeOver(world);
+  await using _worker = await startWorker(world);
+  await world.left(0);
 
   assertSeen(receiver, messageIds);
   await assertWhole(world, messageIds);
@@ -95,7 +100,10 @@ test("a worker killed after its claim, before it wrote an octet of the request, 
   await kill(first);
   isDead = true;
 
-  await takeOver(world, authority.settings);
+  await takeOver(world, {
+    certificates: [authority.cert],
+    resolve: async () => ["127.0.0.1"],
+  });
 
   await assertWhole(world, messageIds);
   assert.ok((await world.attempts()).some(({ error_class }) => error_class === "interrupted"));
@@ -108,7 +116,7 @@ async function ownAuthority() {
   const file = join(folder, "authority.pem");
   await writeFile(file, authority.cert);
   return {
-    issue: authority.issue,
+    ...authority,
     settings: { NODE_EXTRA_CA_CERTS: file },
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
   };
@@ -208,17 +216,12 @@ test("a worker killed after its recording was committed leaves nothing to repeat
 test("a worker that stood still beyond its lease is fenced: its attempt is logged, nothing else changes", async () => {
   await using receiver = await startReceiver(() => "hold");
   await using world = await webhookWorld();
-  // All that takes long comes first: the zombie's attempt has a deadline.
   await using zombie = await startWorker(world);
-  await using second = await startWorker(world);
-  second.kill("SIGSTOP");
   const messageIds = await world.sent(1, { url: receiver.url });
   await receiver.arrived(1);
   zombie.kill("SIGSTOP");
   receiver.release(200);
-  await world.expireLeases();
-  second.kill("SIGCONT");
-  await world.left(0);
+  await takeOver(world);
   const before = await world.attempts();
 
   zombie.kill("SIGCONT");
