@@ -3,54 +3,57 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { findRunningPostgres, newId, openDatabase, silentLog, sql, systemClock } from "#platform";
-import { posthornJson, runPosthorn, startPosthorn } from "../support/cli.ts";
+import { callPosthorn, posthornJson, runPosthorn, startPosthorn } from "../support/cli.ts";
 import { type DataFolder, dataFolder } from "../support/data-folder.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/process.ts";
 import { assertSound } from "../support/sound.ts";
 
-/** One for all: every test leaves a folder behind on which the service starts again. */
+/** One for all. */
 let folder: DataFolder;
+let accountId: string;
+let killedPid: number;
+/** The second on the folder, in place of one that was killed. It goes through the tests as they stand. */
+let service: Awaited<ReturnType<typeof start>>;
 
 before(async () => {
   folder = await dataFolder();
-});
-after(() => folder[Symbol.asyncDispose]());
-
-test("a killed service starts again beside its orphaned PostgreSQL and has everything", async () => {
   await using first = await start();
-  const accountId = await createAccount();
-  await first.stop("SIGKILL");
-  assert.ok(await findRunningPostgres(folder.path), "PostgreSQL outlives the service");
-
-  await using second = await start();
-
-  assert.notEqual(second.pid, first.pid);
-  const { data } = await command<{ data: { accountId: string }[] }>("account", "list");
-  assert.ok(data.some((account) => account.accountId === accountId));
-  await using db = await openFolder();
-  await assertSound(db);
-});
-
-test("a killed service that starts again waits for no bind that it held before", async () => {
-  await using first = await start();
+  killedPid = first.pid;
+  accountId = await createAccount();
   await using db = await openFolder();
   const carrierId = newId(systemClock.now().getTime());
   await db.query(sql`
     insert into bind_leases (carrier_id, slot, node_id, leased_until)
     select ${carrierId}, 0, node_id, clock_timestamp() + interval '30 s' from nodes`);
   await first.stop("SIGKILL");
+  assert.ok(await findRunningPostgres(folder.path), "PostgreSQL outlives the service");
+  service = await start();
+});
+after(async () => {
+  await service[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
 
-  await using _second = await start();
+test("a killed service that starts again waits for no bind that it held before", async () => {
+  await using db = await openFolder();
 
   const left = await db.query(sql`
     select (select count(*)::int from nodes) as nodes, (select count(*)::int from bind_leases) as leases`);
+
   assert.deepEqual(left, [{ nodes: 1, leases: 0 }]);
 });
 
+test("a killed service starts again beside its orphaned PostgreSQL and has everything", async () => {
+  assert.notEqual(service.pid, killedPid);
+  const { data } = await command<{ data: { accountId: string }[] }>("account", "list");
+  assert.ok(data.some((account) => account.accountId === accountId));
+  await using db = await openFolder();
+  await assertSound(db);
+});
+
 test("while its PostgreSQL is down the service answers 503, and works again by itself", async () => {
-  await using service = await start();
-  const account = ["--account", await createAccount()];
+  const account = ["--account", accountId];
   const scope = ["--name", "reader", "--scope", "messages:read"];
   const { key } = await command<{ key: string }>("key", "create", ...account, ...scope);
   const answer = async () =>
@@ -60,11 +63,11 @@ test("while its PostgreSQL is down the service answers 503, and works again by i
   const answers = new Set<number>();
   // Connections that are open already are answered until their process notices.
   await eventually("it answers 503", async () => {
-    const killedPid = (await findRunningPostgres(folder.path))?.pid ?? 0;
-    process.kill(killedPid, "SIGKILL");
+    const postgresPid = (await findRunningPostgres(folder.path))?.pid ?? 0;
+    process.kill(postgresPid, "SIGKILL");
     await eventually("PostgreSQL is back", async () => {
       answers.add(await answer());
-      return isBack(killedPid);
+      return isBack(postgresPid);
     });
     return answers.has(503);
   });
@@ -77,8 +80,6 @@ test("while its PostgreSQL is down the service answers 503, and works again by i
 });
 
 test("a second service on the folder is refused in one sentence that names the first", async () => {
-  await using service = await start();
-
   const { code, stderr } = await runPosthorn(["start"], {
     environment: await ownEnvironment(),
   });
@@ -91,8 +92,6 @@ test("a second service on the folder is refused in one sentence that names the f
 });
 
 test("a stop signal, handed on by a launcher too, ends the service with PostgreSQL, which needs no recovery", async () => {
-  await using service = await start();
-
   const stopping = service.stop("SIGINT");
   // Not at once: two that wait together are one.
   await systemClock.sleep(100);
@@ -106,14 +105,14 @@ test("a stop signal, handed on by a launcher too, ends the service with PostgreS
 });
 
 test("a service goes on without a reader of its log, and stops as it should", async () => {
-  await using service = await start({ LOG_LEVEL: "debug" });
-  service.stopReading();
+  await using unread = await start({ LOG_LEVEL: "debug" });
+  unread.stopReading();
 
   // Each is refused with a line in the log.
   for (let n = 0; n < 3; n += 1)
-    assert.equal((await fetch(`${service.url}/v1/nothing`)).status, 404);
+    assert.equal((await fetch(`${unread.url}/v1/nothing`)).status, 404);
 
-  assert.equal(await service.stop(), 0);
+  assert.equal(await unread.stop(), 0);
   assert.equal(await findRunningPostgres(folder.path), undefined);
 });
 
@@ -142,8 +141,9 @@ async function isBack(killedPid: number): Promise<boolean> {
   return running !== undefined && running.pid !== killedPid;
 }
 
+/** Beside a service, whose database stays: that needs no process. */
 async function command<Json>(...args: string[]): Promise<Json> {
-  return posthornJson<Json>(args, { environment: await ownEnvironment() });
+  return posthornJson<Json>(args, { environment: await ownEnvironment(), run: callPosthorn });
 }
 
 async function createAccount(): Promise<string> {
