@@ -145,7 +145,8 @@ async function joined(files: string[], folder: string): Promise<Process[]> {
   for (const [from, members] of Map.groupBy(files, placeOf)) {
     for (const [index, group] of dealt(members, from).entries()) {
       const file = join(folder, `${from.replaceAll("/", "-")}-${index + 1}.test.mjs`);
-      await writeFile(file, suitesOf(group));
+      const held = from === "test/browser" ? holdingBrowser() : "";
+      await writeFile(file, `${held}${suitesOf(group)}`);
       processes.push({ file, from });
     }
   }
@@ -161,6 +162,15 @@ function dealt(files: string[], from: string): string[][] {
   const perProcess = FOLDERS[from]?.perProcess ?? (ROOM.test(`${from}/`) ? files.length : 1);
   const hands = Math.ceil(files.length / perProcess);
   return [...Map.groupBy(files, (file) => files.indexOf(file) % hands).values()];
+}
+
+/** So that all files of a process have one, also where the next begins when all before have ended. */
+function holdingBrowser(): string {
+  return `import { after } from "node:test";
+import { shareBrowser } from ${JSON.stringify(import.meta.resolve("./support/browser.ts"))};
+const held = shareBrowser();
+after(async () => (await held)[Symbol.asyncDispose]());
+`;
 }
 
 function suitesOf(files: string[]): string {

@@ -24,7 +24,8 @@ test("the API reference needs nothing from outside, sends a real message with a 
     .click();
   await client.getByText(/^202/).first().waitFor();
 
-  const [sent] = await site.db.query(sql`select count(*)::int as count from messages`);
+  const [sent] = await site.db.query(sql`
+    select count(*)::int as count from messages where account_id = ${account.accountId}`);
   assert.deepEqual(sent, { count: 1 });
   const kept = `indexedDB.databases().then((databases) =>
     [{ ...localStorage }, { ...sessionStorage }, databases, document.cookie])`;

@@ -1,8 +1,9 @@
 import { existsSync, statfsSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { type Browser, chromium, type LaunchOptions } from "playwright-core";
+import { chromium, type LaunchOptions } from "playwright-core";
 import { debianChromium } from "./chromium-debian.ts";
 import { packedChromium } from "./chromium-packed.ts";
+import { shared } from "./shared.ts";
 
 /** What to run, and the environment it needs. */
 export type Found = Pick<LaunchOptions, "executablePath" | "env">;
@@ -20,34 +21,16 @@ const ARGS = [
   "--js-flags=--no-opt --no-maglev",
 ];
 
-let running: Promise<Browser> | undefined;
-let users = 0;
-
-/**
- * The browser of the tests, one for all of a process; never skips. Whoever is last to let go of it
- * closes it. See docs/decisions/0005-browser-for-tests.md.
- */
-export async function shareBrowser(): Promise<{ browser: Browser } & AsyncDisposable> {
-  users += 1;
-  running ??= findBrowser().then((found) =>
-    chromium.launch({
-      ...found,
-      args: ARGS,
-      ignoreDefaultArgs: hasRoomInMemory() ? ["--disable-dev-shm-usage"] : [],
-      timeout: 120_000,
-    }),
-  );
-  const browser = await running;
-  return {
-    browser,
-    async [Symbol.asyncDispose]() {
-      users -= 1;
-      if (users > 0) return;
-      running = undefined;
-      await browser.close();
-    },
-  };
-}
+/** The browser of the tests; never skips. See docs/decisions/0005-browser-for-tests.md. */
+export const shareBrowser = shared(async () => {
+  const browser = await chromium.launch({
+    ...(await findBrowser()),
+    args: ARGS,
+    ignoreDefaultArgs: hasRoomInMemory() ? ["--disable-dev-shm-usage"] : [],
+    timeout: 120_000,
+  });
+  return { browser, [Symbol.asyncDispose]: () => browser.close() };
+});
 
 /** Fetches one where none is there yet. */
 export async function findBrowser(): Promise<Found> {

@@ -8,6 +8,7 @@ import { bookCredits } from "#credits";
 import { secretBox, sql, systemClock } from "#platform";
 import { buildDashboard } from "../../dashboard/build.ts";
 import { shareBrowser } from "./browser.ts";
+import { shared } from "./shared.ts";
 import { openTab, type Seats, type Tab, type TabOptions } from "./tab.ts";
 import { type TestDatabase, testDatabase } from "./postgres.ts";
 import { type ServiceProcess, startService, TEST_SECRET_KEY } from "./process.ts";
@@ -44,14 +45,14 @@ type Options = {
   settings?: Record<string, string> | ((port: number) => Record<string, string>);
 };
 
-/** The real process on a database of its own, and a browser before it: one per test file. */
+/** The real process on a database of its own, and a browser before it. */
 export async function startSite({ settings }: Options = {}): Promise<Site> {
   // Before the process, which would build it at the first request, while a test waits for a page.
   await buildDashboard();
   await using started = new AsyncDisposableStack();
   const db = started.use(await testDatabase());
   const service = started.use(await startService(db.url, settings));
-  const shared = started.use(await shareBrowser());
+  const { browser } = started.use(await shareBrowser());
   const { url } = service;
   const hashing = passwords();
   // Of everybody: hashing another for each of them would be much of the work.
@@ -62,7 +63,7 @@ export async function startSite({ settings }: Options = {}): Promise<Site> {
   started.defer(async () => {
     await Promise.all([...seats.values()].flat().map(({ context }) => context.close()));
   });
-  const deps = { url, browser: shared.browser, secrets, seats };
+  const deps = { url, browser, secrets, seats };
 
   async function account({ name = "Example", credits = 1_000 } = {}): Promise<Account> {
     const box = secretBox(Buffer.from(TEST_SECRET_KEY, "base64"));
@@ -151,13 +152,16 @@ export async function startSite({ settings }: Options = {}): Promise<Site> {
 
 type FileOptions = Options & { credits?: number; isOperator?: boolean };
 
-/** What most files begin with: a site that ends with the file, an account, and its owner Ada. */
+/** For those who ask for nothing of their own: the files of a process have one. */
+const shareSite = shared(startSite);
+
+/** What most files begin with: a site, which others may use too, an account, and its owner Ada. */
 export async function siteOfFile({
   credits = 1_000,
   isOperator = false,
-  ...options
+  settings,
 }: FileOptions = {}) {
-  const site = await startSite(options);
+  const site = await (settings ? startSite({ settings }) : shareSite());
   after(() => site[Symbol.asyncDispose]());
   const account = await site.account({ credits });
   const ada = await site.person("Ada Lovelace", [[account, "owner"]], isOperator);

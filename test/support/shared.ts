@@ -1,0 +1,21 @@
+/** One for all of a process: whoever asks first starts it, whoever is last to let go of it ends it. */
+export function shared<Thing extends AsyncDisposable>(
+  start: () => Promise<Thing>,
+): () => Promise<Thing> {
+  let running: Promise<Thing> | undefined;
+  let users = 0;
+  return async () => {
+    users += 1;
+    running ??= start();
+    const thing = await running;
+    return {
+      ...thing,
+      async [Symbol.asyncDispose]() {
+        users -= 1;
+        if (users > 0) return;
+        running = undefined;
+        await thing[Symbol.asyncDispose]();
+      },
+    };
+  };
+}
