@@ -1,7 +1,7 @@
 import { type Static, Type } from "typebox";
 import { consoleOperation, IDEMPOTENCY, OPERATOR, pageOf, paging } from "./console-operation.ts";
 import { OneTimeLink } from "./console-team.ts";
-import { closed, Id, nullable, oneOf, Time } from "./schema.ts";
+import { closed, Id, nullable, oneOf, sought, Time } from "./schema.ts";
 
 const OperatorAccount = Type.Object(
   {
@@ -36,7 +36,7 @@ export const accountOperations = {
     path: `${OPERATOR}/accounts`,
     summary: "List accounts, newest first",
     access: "operator",
-    query: closed({ ...paging, q: Type.Optional(Type.String({ maxLength: 60 })) }),
+    query: closed({ ...paging, q: Type.Optional(sought(60)) }),
     success: { status: 200, body: pageOf(OperatorAccount) },
     errors: ["CURSOR_INVALID"],
   }),
@@ -103,7 +103,7 @@ export const accountOperations = {
     path: `${OPERATOR}/users`,
     summary: "List users, newest first",
     access: "operator",
-    query: closed({ ...paging, q: Type.Optional(Type.String({ maxLength: 100 })) }),
+    query: closed({ ...paging, q: Type.Optional(sought(100)) }),
     success: { status: 200, body: pageOf(OperatorUser) },
     errors: ["CURSOR_INVALID"],
   }),

@@ -8,8 +8,8 @@ import {
   paging,
 } from "./console-operation.ts";
 import { DeliveryCode, Message, MESSAGE_EXAMPLE } from "./message.ts";
-import { NewMessage, operations } from "./messages.ts";
-import { AnyTime, closed, Id, nullable, oneOf } from "./schema.ts";
+import { NewMessage, operations, SoughtRecipient } from "./messages.ts";
+import { AnyTime, closed, Id, nullable, oneOf, sought } from "./schema.ts";
 import { carrierKinds, statuses } from "./words.ts";
 
 const CarrierName = Type.Object({
@@ -55,16 +55,15 @@ const filters = {
   status: Type.Optional(Type.Array(oneOf(statuses), { description: "Repeatable." })),
   errorCode: Type.Optional(Type.Array(DeliveryCode, { description: "Repeatable." })),
   keyId: Type.Optional(
-    Type.String({ description: "A key's id, or `console` for what people sent without a key." }),
-  ),
-  sender: Type.Optional(Type.String({ maxLength: 20 })),
-  recipient: Type.Optional(
     Type.String({
-      maxLength: 20,
-      description: "Whole number. Refused for a viewer, who must not guess numbers.",
+      pattern: "^(console|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$",
+      description: "A key's id, or `console` for what people sent without a key.",
     }),
   ),
-  reference: Type.Optional(Type.String({ maxLength: 128 })),
+  sender: Type.Optional(sought(20)),
+  /** Refused for a viewer, who must not guess numbers. */
+  recipient: Type.Optional(SoughtRecipient),
+  reference: Type.Optional(sought(128)),
   createdAfter: Type.Optional(AnyTime),
   createdBefore: Type.Optional(AnyTime),
 };

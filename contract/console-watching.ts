@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { Actor, consoleOperation, OPERATOR, pageOf, paging } from "./console-operation.ts";
-import { AnyTime, closed, Id, nullable, Time } from "./schema.ts";
+import { AnyTime, closed, Id, nullable, sought, Time } from "./schema.ts";
 
 const AuditEntry = Type.Object(
   {
@@ -25,12 +25,10 @@ const AuditEntry = Type.Object(
 export type AuditEntry = Static<typeof AuditEntry>;
 
 const auditFilters = {
-  accountId: Type.Optional(Type.String()),
-  actor: Type.Optional(
-    Type.String({ maxLength: 100, description: "`user:<id>`, `cli`, `system`." }),
-  ),
-  action: Type.Optional(Type.Array(Type.String({ maxLength: 60 }), { description: "Repeatable." })),
-  objectId: Type.Optional(Type.String({ maxLength: 100 })),
+  accountId: Type.Optional(Id),
+  actor: Type.Optional(sought(100, "`user:<id>`, `cli`, `system`.")),
+  action: Type.Optional(Type.Array(sought(60), { description: "Repeatable." })),
+  objectId: Type.Optional(sought(100)),
   after: Type.Optional(AnyTime),
   before: Type.Optional(AnyTime),
 };

@@ -7,7 +7,7 @@ import {
   pageOf,
   paging,
 } from "./console-operation.ts";
-import { AnyTime, closed, Id, nullable, oneOf, Time } from "./schema.ts";
+import { AnyTime, closed, Id, nullable, oneOf, sought, Time } from "./schema.ts";
 import { eventNames } from "./words.ts";
 
 /** Waiting: no attempt yet. Retrying: some failed, more to come. The others are how it ended. */
@@ -186,8 +186,8 @@ export const webhookOperations = {
       ...paging,
       state: Type.Optional(Type.Array(oneOf(deliveryStates), { description: "Repeatable." })),
       event: Type.Optional(Type.Array(Event, { description: "Repeatable." })),
-      host: Type.Optional(Type.String({ maxLength: 300 })),
-      messageId: Type.Optional(Type.String()),
+      host: Type.Optional(sought(300)),
+      messageId: Type.Optional(Id),
       httpStatus: Type.Optional(Type.Integer({ minimum: 100, maximum: 999 })),
       createdAfter: Type.Optional(AnyTime),
       createdBefore: Type.Optional(AnyTime),

@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from "typebox";
 import { operation } from "./operation.ts";
 import { MESSAGE_EXAMPLE, Message, MessageHistory, PREVIEW_EXAMPLE } from "./message.ts";
-import { AnyTime, closed, nullable, oneOf } from "./schema.ts";
+import { AnyTime, closed, nullable, oneOf, sought } from "./schema.ts";
 import { statuses } from "./words.ts";
 
 /** A field that may be left out or null, with the detail code for every way it can be wrong. */
@@ -120,18 +120,19 @@ const Preview = closed(
 
 const MessageId = closed({ messageId: Type.String({ description: "Identifier of the message." }) });
 
+/** A whole number to look for. */
+export const SoughtRecipient = Type.String({
+  // In a query, a plus that is not percent-encoded arrives as a space.
+  pattern: "^[+ ]?[0-9]{7,15}$",
+  description: "7 to 15 digits, with or without a leading plus.",
+});
+
 const ListQuery = closed({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 25 })),
   cursor: Type.Optional(Type.String({ description: "`nextCursor` of the page before." })),
   status: Type.Optional(Type.Array(oneOf(statuses), { description: "Repeatable." })),
-  recipient: Type.Optional(
-    Type.String({
-      // In a query, a plus that is not percent-encoded arrives as a space.
-      pattern: "^[+ ]?[0-9]{7,15}$",
-      description: "7 to 15 digits, with or without a leading plus.",
-    }),
-  ),
-  reference: Type.Optional(Type.String({ maxLength: 128 })),
+  recipient: Type.Optional(SoughtRecipient),
+  reference: Type.Optional(sought(128)),
   createdAfter: Type.Optional(AnyTime),
   createdBefore: Type.Optional(AnyTime),
 });

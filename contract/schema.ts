@@ -20,11 +20,16 @@ export function closed<P extends Record<string, TSchema>>(properties: P, options
 /** A time in our own answers: ISO 8601 UTC with milliseconds. */
 export const Time = Type.String({ format: "date-time", examples: ["2026-11-15T09:30:00.123Z"] });
 
-/** A time from outside: any ISO 8601 form that names its zone. */
+/** A time from outside: any ISO 8601 form that names its zone, as `readTime` reads it. */
 export const AnyTime = Type.String({
   description: "ISO 8601 with a zone, such as 2026-11-15T09:30:00.123Z.",
   format: "date-time",
 });
+
+/** Text to look for. Nothing that is stored can hold a NUL, nor be compared with one. */
+export function sought(maxLength: number, description = "Text without a NUL character.") {
+  return Type.String({ maxLength, pattern: String.raw`^[^\u0000]*$`, description });
+}
 
 export const Month = Type.String({
   pattern: "^[0-9]{4}-(0[1-9]|1[0-2])$",

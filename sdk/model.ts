@@ -151,6 +151,7 @@ export type ListQuery = {
   status?: Status[];
   /** 7 to 15 digits, with or without a leading plus. */
   recipient?: string;
+  /** Text without a NUL character. */
   reference?: string;
   /** ISO 8601 with a zone, such as 2026-11-15T09:30:00.123Z. */
   createdAfter?: string;

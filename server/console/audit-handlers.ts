@@ -1,10 +1,10 @@
 import { type AuditFilter, type AuditRow, browseAudit, findAccounts } from "#accounts";
 import type { AuditEntry } from "#contract";
-import { type Database, isId, type Queryable } from "#platform";
+import type { Database, Queryable } from "#platform";
 import { findActors } from "./actors.ts";
 import type { ConsoleHandlers, CsvAnswer } from "./console-call.ts";
 import { type Columns, csvOf } from "./csv.ts";
-import { judgeTime, nulFaults, refuseFields } from "./field-problems.ts";
+import { timeOf } from "./field-problems.ts";
 import { allPages, type Page, type Pager } from "./paging.ts";
 
 type Asked = {
@@ -41,22 +41,13 @@ export function auditHandlers({ db, pager }: { db: Database; pager: Pager }) {
 
 function filterOf(asked: Asked): AuditFilter {
   const { accountId = null, actor = null, action = null, objectId = null } = asked;
-  const [after, before] = [judgeTime(asked.after), judgeTime(asked.before)];
-  refuseFields({
-    accountId: accountId === null || isId(accountId) ? [] : ["accountId must be an account's id."],
-    actor: nulFaults("actor", actor),
-    action: nulFaults("action", action?.join("")),
-    objectId: nulFaults("objectId", objectId),
-    after: after.faults,
-    before: before.faults,
-  });
   return {
     accountId,
     actor,
     actions: action,
     objectId,
-    after: after.time,
-    before: before.time,
+    after: timeOf(asked.after),
+    before: timeOf(asked.before),
   };
 }
 

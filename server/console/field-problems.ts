@@ -29,17 +29,9 @@ export function required(field: string): Detail {
   return { field, code: "FIELD_REQUIRED", message: `${field} is required.` };
 }
 
-const TIME_WORDS = "Use an ISO 8601 time with a zone, such as 2026-11-15T09:30:00.000Z.";
-
-/** The time, null where none was given, and what is wrong with it. */
-export function judgeTime(text: string | undefined): { time: Date | null; faults: string[] } {
-  const time = text === undefined ? null : readTime(text);
-  return time === undefined ? { time: null, faults: [TIME_WORDS] } : { time, faults: [] };
-}
-
-/** Nothing in PostgreSQL can hold a NUL, nor be compared with one. */
-export function nulFaults(field: string, text: string | null | undefined): string[] {
-  return text?.includes("\0") ? [`${field} must not hold a NUL character.`] : [];
+/** The time, null where none was given; the shape of the request has told what is none. */
+export function timeOf(text: string | undefined): Date | null {
+  return text === undefined ? null : (readTime(text) ?? null);
 }
 
 /** Too many tries: says when the next may be made. */

@@ -8,10 +8,9 @@ import {
   readFilter,
   type Routing,
 } from "#messages";
-import { type Database, isId } from "#platform";
+import type { Database } from "#platform";
 import { findCarrierNames } from "#sending";
 import type { ConsoleHandlers, CsvAnswer } from "./console-call.ts";
-import { fieldDetails, nulFaults } from "./field-problems.ts";
 import { messagesCsv } from "./messages-csv.ts";
 import type { Pager } from "./paging.ts";
 import { roleDenied } from "./access.ts";
@@ -113,13 +112,8 @@ function filterOf(asked: Asked, role: MemberRole): BrowseFilter {
   // With the last four digits shown, asking number by number would soon tell the rest.
   if (asked.recipient !== undefined && role === "viewer") throw roleDenied("developer");
   const { keyId = null, sender = null, errorCode } = asked;
-  const isKey = keyId === null || keyId === "console" || isId(keyId);
-  const wrong = fieldDetails({
-    keyId: isKey ? [] : ["keyId must be a key's id, or console."],
-    sender: nulFaults("sender", sender),
-  });
   const errorCodes = errorCode ? [...new Set(errorCode)].toSorted() : null;
-  return { ...readFilter(asked, wrong), keyId, sender, errorCodes };
+  return { ...readFilter(asked), keyId, sender, errorCodes };
 }
 
 /**

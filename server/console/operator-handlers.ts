@@ -15,7 +15,7 @@ import { listNodes } from "#sending";
 import { measureBacklog } from "#webhooks";
 import { makeResetLink } from "./change-user.ts";
 import type { ConsoleHandlers } from "./console-call.ts";
-import { fieldProblem, nulFaults, refuseFields } from "./field-problems.ts";
+import { fieldProblem, refuseFields } from "./field-problems.ts";
 import { takeFormKey } from "./form-keys.ts";
 import { insertLink, withdrawOwnerLinks } from "./links.ts";
 import { accountsOfUsers, browseUsers, peopleOfAccounts } from "./operator-users.ts";
@@ -36,7 +36,6 @@ export function operatorHandlers({ db, clock, pager, secrets, publicUrl }: Deps)
   return {
     async listAccounts({ query }) {
       const words = query.q ?? null;
-      refuseFields({ q: nulFaults("q", words) });
       const { rows, cursors } = await pager.list(query, {
         boundTo: ["accounts", words],
         browse: (page) => browseAccounts(db, { words, ...page }),
@@ -116,7 +115,6 @@ export function operatorHandlers({ db, clock, pager, secrets, publicUrl }: Deps)
 
     async listUsers({ query }) {
       const words = query.q ?? null;
-      refuseFields({ q: nulFaults("q", words) });
       const { rows, cursors } = await pager.list(query, {
         boundTo: ["users", words],
         browse: (page) => browseUsers(db, { words, ...page }),

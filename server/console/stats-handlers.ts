@@ -6,7 +6,7 @@ import { listCarriers, readCarrierStates } from "#sending";
 import { countWaiting, hasTried, listFailingHosts } from "#webhooks";
 import type { ConsoleHandlers, Person } from "./console-call.ts";
 import { readRate } from "./credit-handlers.ts";
-import { fieldProblem, judgeTime, refuseFields } from "./field-problems.ts";
+import { fieldProblem, timeOf } from "./field-problems.ts";
 import { listInvitations } from "./links.ts";
 import { listMembers } from "./members.ts";
 import { percentileMs } from "./stats/percentile.ts";
@@ -117,9 +117,7 @@ export function statsHandlers(deps: Deps) {
 }
 
 function readSpan(asked: Asked, now: Date): Span {
-  const [from, to] = [judgeTime(asked.from), judgeTime(asked.to)];
-  refuseFields({ from: from.faults, to: to.faults });
-  const span = spanOf({ ...asked, from: from.time, to: to.time }, now);
+  const span = spanOf({ ...asked, from: timeOf(asked.from), to: timeOf(asked.to) }, now);
   if ("wrong" in span) throw fieldProblem(span.wrong.field, span.wrong.message);
   return span;
 }

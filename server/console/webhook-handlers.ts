@@ -1,7 +1,7 @@
 import type { MemberRole, ToldEvent, ToldStatus } from "#contract";
 import { Problem } from "#http";
 import { isIdempotencyKey } from "#messages";
-import { type Clock, type Database, isId } from "#platform";
+import type { Clock, Database } from "#platform";
 import {
   browseDeliveries,
   cancelReplay,
@@ -19,7 +19,7 @@ import {
   startBulkReplay,
 } from "#webhooks";
 import type { ConsoleHandlers } from "./console-call.ts";
-import { judgeTime, nulFaults, refuseFields } from "./field-problems.ts";
+import { refuseFields, timeOf } from "./field-problems.ts";
 import type { Pager } from "./paging.ts";
 import { presentAttempt, presentDelivery, presentTest } from "./present-delivery.ts";
 
@@ -81,11 +81,10 @@ export function webhookHandlers(deps: WebhookDeps) {
     async startReplay({ account: { accountId }, body, actor, idempotencyKey }) {
       const now = clock.now();
       const { deliveryIds, exhaustedSince, dryRun = false } = body;
-      const { time: since, faults } = judgeTime(exhaustedSince);
+      const since = timeOf(exhaustedSince);
       const isOneGiven = (deliveryIds === undefined) !== (exhaustedSince === undefined);
       refuseFields({
         deliveryIds: isOneGiven ? [] : ["Give deliveryIds or exhaustedSince: one of the two."],
-        exhaustedSince: faults,
       });
       if (dryRun) {
         const total =
@@ -153,21 +152,14 @@ type Asked = {
 
 function filterOf(asked: Asked): DeliveryFilter {
   const { state, event, host = null, messageId = null, httpStatus = null } = asked;
-  const [after, before] = [judgeTime(asked.createdAfter), judgeTime(asked.createdBefore)];
-  refuseFields({
-    messageId: messageId === null || isId(messageId) ? [] : ["messageId must be a message's id."],
-    host: nulFaults("host", host),
-    createdAfter: after.faults,
-    createdBefore: before.faults,
-  });
   return {
     states: state ? [...new Set(state)].toSorted() : null,
     events: event ? [...new Set(event)].toSorted() : null,
     host,
     messageId,
     httpStatus,
-    createdAfter: after.time,
-    createdBefore: before.time,
+    createdAfter: timeOf(asked.createdAfter),
+    createdBefore: timeOf(asked.createdBefore),
   };
 }
 

@@ -1,11 +1,16 @@
+import { Format } from "typebox/format";
 import Schema from "typebox/schema";
 import type { TSchema } from "typebox";
 import type { Detail, DetailCode } from "#contract";
+import { readTime } from "#platform";
 import { nearestField } from "./nearest-field.ts";
 import { whatIsWrong } from "./wrong-value.ts";
 
 /** What a hostile body of 1 MiB can make us say at most: as many as a batch of a thousand has fields. */
 const MAX_DETAILS = 10_000;
+
+// A time is one where it is read, and everywhere in the same forms.
+Format.Set("date-time", (text) => readTime(text) !== undefined);
 
 export type Part = "body" | "query";
 export type ShapeCheck = (value: unknown) => Detail[];

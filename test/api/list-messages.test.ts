@@ -208,6 +208,22 @@ test("createdAfter is inclusive, createdBefore exclusive, to the millisecond and
   assert.deepEqual(await between("createdAfter=9999-12-31T23:59:59.999Z"), []);
 });
 
+test("a time is taken in every form that sendAt is", async () => {
+  const account = await api.createAccount();
+  const [, id] = await messagesAt(account, [
+    { at: new Date("2026-11-10T09:29:59.999Z") },
+    { at: new Date("2026-11-10T09:30:00.000Z") },
+  ]);
+
+  for (const time of [
+    "2026-11-10T09:30Z",
+    "2026-11-10T11:30:00+0200",
+    "2026-11-10T11:30%2B02:00",
+    "2026-11-10t09:30:00.0z",
+  ])
+    assert.deepEqual((await walk(`createdAfter=${time}`, account)).ids, [id], time);
+});
+
 test("a page crosses months: partitions are one list", async () => {
   const account = await api.createAccount();
   const months = ["2020-01", "2026-09", "2026-10", "2026-11", "2026-12", "2027-06"];
@@ -240,7 +256,7 @@ test("a rare status is found behind ten thousand others, over pages that may be 
 
 test("every wrong or unknown parameter is named, with the near one", async () => {
   const answer = await api.get(
-    "/v1/messages?limit=0&limt=5&status=NEW&recipient=x&createdAfter=yesterday&createdBefore=&a%00=1",
+    "/v1/messages?limit=0&limt=5&status=NEW&recipient=x&reference=%00&createdAfter=yesterday&createdBefore=&a%00=1",
   );
 
   assert.deepEqual(wrongFields(answer), {
@@ -248,6 +264,7 @@ test("every wrong or unknown parameter is named, with the near one", async () =>
     limt: "PARAMETER_UNKNOWN",
     status: "PARAMETER_INVALID",
     recipient: "PARAMETER_INVALID",
+    reference: "PARAMETER_INVALID",
     createdAfter: "PARAMETER_INVALID",
     createdBefore: "PARAMETER_INVALID",
     "a?": "PARAMETER_UNKNOWN",
