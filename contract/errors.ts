@@ -163,7 +163,8 @@ export const apiErrors = {
   },
   INTERNAL: {
     status: 500,
-    message: "Something failed on our side. Repeat with the same Idempotency-Key.",
+    message:
+      "Something failed on our side. Repeat the request, a send with the same Idempotency-Key.",
     meaning:
       "A fault of the service, or the outcome of a commit could not be learned: the message may or may not have been accepted, or canceled.",
     fix: "Repeat the request, a send with the same `Idempotency-Key`: it is accepted at most once. Report the `requestId` if it goes on.",

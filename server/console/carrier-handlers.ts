@@ -25,8 +25,11 @@ export function carrierHandlers(deps: Deps) {
   const { db, clock, secrets } = deps;
   const pause = async (carrierId: string, isPaused: boolean, actor: Actor) => {
     await requireCarrier(db, carrierId);
-    await changeCarrier(db, { carrierId, paused: isPaused, secrets, actor, now: clock.now() });
-    return presentCarrier(db, carrierId);
+    return db.transaction(async (tx) => {
+      const change = { carrierId, paused: isPaused, secrets, actor, now: clock.now() };
+      await changeCarrier(within(tx), change);
+      return presentCarrier(within(tx), carrierId);
+    });
   };
   return {
     async listCarriers() {
@@ -48,12 +51,11 @@ export function carrierHandlers(deps: Deps) {
         actor,
         now: clock.now(),
       };
-      const isChanged = await db.transaction(async (tx) => {
+      return db.transaction(async (tx) => {
         await holdAccess(tx);
-        return changeCarrier(within(tx), change);
+        if (!(await changeCarrier(within(tx), change))) throw problem("VERSION_CONFLICT");
+        return presentCarrier(within(tx), carrierId);
       });
-      if (!isChanged) throw problem("VERSION_CONFLICT");
-      return presentCarrier(db, carrierId);
     },
 
     async testCarrier({ params: { carrierId }, actor }) {

@@ -62,10 +62,10 @@ export function secondFactorHandlers(deps: SignInDeps) {
         await keepOnlySession(tx, person, issued.tokenHash);
         const action = "user.second_factor_switched_on";
         await recordAudit(tx, action, { actor, now, objectId: person.userId });
+        await forgive(tx, tries);
         return codes;
       });
       if (!recoveryCodes) throw problem("SECOND_FACTOR_FAILED");
-      await forgive(db, tries);
       header("set-cookie", issued.header);
       return { recoveryCodes };
     },

@@ -67,7 +67,7 @@ export function teamHandlers({ db, clock, publicUrl, cookie }: Deps) {
       const [{ accountId }, { userId }, { role, version }] = [account, params, body];
       const isOwn = userId === person.userId;
       const issued = cookie.issue();
-      await db.transaction(async (tx) => {
+      const member = await db.transaction(async (tx) => {
         await lockMembers(tx, accountId);
         await holdAccess(tx);
         const changed = await changeRole(tx, { accountId, userId, role, version, now });
@@ -79,11 +79,11 @@ export function teamHandlers({ db, clock, publicUrl, cookie }: Deps) {
         const details = { before, after: role, withdrawnInvitations };
         const action = "member.role_changed";
         await recordAudit(tx, action, { actor, now, accountId, objectId: userId, details });
+        return (await listMembers(tx, accountId)).find((row) => row.user_id === userId);
       });
+      if (!member) throw problem("MEMBER_NOT_FOUND");
       if (isOwn) header("set-cookie", issued.header);
-      const row = (await listMembers(db, accountId)).find((member) => member.user_id === userId);
-      if (!row) throw problem("MEMBER_NOT_FOUND");
-      return presentMember(row, person.userId);
+      return presentMember(member, person.userId);
     },
 
     async removeMember({ account, params: { userId }, person, actor, holdAccess }) {

@@ -149,8 +149,8 @@ function admission(
       if (admitted.allowance === undefined && problem.status < 500) {
         admitted.allowance = (await lookUp(request, String(key), false)).allowance;
       }
-      for (const [name, value] of Object.entries(allowanceHeaders(admitted.allowance)))
-        reply.header(name, value);
+      // Whose key is no good is told nothing of its allowance.
+      if (problem.status !== 401) reply.headers(allowanceHeaders(admitted.allowance));
       return problem;
     };
     if (!admitted.caller.scopes.includes(operation.scope))

@@ -30,7 +30,7 @@ export function EditCarrier({ carrier, onClose }: { carrier: Carrier; onClose: (
     },
     {
       rate: (value) => (/^\d+$/.test(String(value)) ? null : text.rateWrong),
-      window: (value) => (/^\d+$/.test(String(value)) ? null : text.windowWrong),
+      window: (value) => (/^[1-9]\d*$/.test(String(value)) ? null : text.windowWrong),
     },
   );
   const save = useAction(async ({ rate, window, inDoubt, password }: Values) => {

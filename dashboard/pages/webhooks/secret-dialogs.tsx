@@ -122,13 +122,15 @@ export function RotateSecret({ previousUntil, onClose, onRotated }: RotateProps)
             {...fields.getInputProps("hours")}
           />
         )}
-        {fields.values.overlap === "keep" && (drops || fields.values.dropPrevious) && (
-          <Checkbox
-            label={text.dropPrevious(formatDuration(leftMs))}
-            description={text.dropPreviousHint}
-            {...fields.getInputProps("dropPrevious", { type: "checkbox" })}
-          />
-        )}
+        {fields.values.overlap === "keep" &&
+          leftMs > 0 &&
+          (!isUntold || fields.values.dropPrevious) && (
+            <Checkbox
+              label={text.dropPrevious(formatDuration(leftMs))}
+              description={text.dropPreviousHint}
+              {...fields.getInputProps("dropPrevious", { type: "checkbox" })}
+            />
+          )}
         {proof.fields}
       </DialogForm>
     </Dialog>

@@ -65,7 +65,7 @@ const WIDEST_BITS = 16;
 function checkCallbacks(settings: Exposed): Check {
   const name = "webhook addresses";
   const isEmbedded = settings.databaseUrl === undefined;
-  const { allowCidrs, allowHttp } = allowances(settings, isEmbedded);
+  const { allowCidrs, allowHttp, showPrivateAnswers } = allowances(settings, isEmbedded);
   const isTrial = isEmbedded && !isOpenToOthers(settings);
   const wide = allowCidrs.filter((range) => {
     const [address = "", bits] = range.split("/");
@@ -80,6 +80,13 @@ function checkCallbacks(settings: Exposed): Check {
       !isTrial && {
         message: "Callbacks may use plain http: what they tell can be read and changed.",
         fix: "Set WEBHOOK_ALLOW_HTTP=false.",
+      },
+    isEmbedded &&
+      !isTrial &&
+      allowCidrs.length > 0 &&
+      showPrivateAnswers && {
+        message: "Accounts can read what private addresses answer, as on a machine of one's own.",
+        fix: "Set WEBHOOK_SHOW_PRIVATE_ANSWERS=false.",
       },
   ].filter((risk) => risk !== false);
   if (risks.length > 0) return warnings(name, risks);

@@ -81,7 +81,10 @@ async function makeCluster(deps: Deps): Promise<void> {
   const site = { account, folder: paths.newCluster };
   await run(binaries.initdb, initdbArguments(paths.newCluster), site);
   await writeFile(join(paths.newCluster, "pg_hba.conf"), ACCESS, { flush: true });
-  await singleUser(deps, paths.newCluster, [...setPassword(password), `create database ${DATABASE}`]);
+  await singleUser(deps, paths.newCluster, [
+    ...setPassword(password),
+    `create database ${DATABASE}`,
+  ]);
 
   await keepPassword(paths, password);
   // Before this a crash leaves no cluster and a password that the next start replaces.

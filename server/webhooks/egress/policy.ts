@@ -53,7 +53,7 @@ type Service = {
 export function allowances(
   settings: Allowances,
   isEmbedded: boolean,
-): Omit<EgressSettings, "ownPorts"> {
+): Required<Omit<EgressSettings, "ownPorts">> {
   return {
     allowCidrs: settings.webhookAllowCidrs ?? (isEmbedded ? ["127.0.0.0/8", "::1/128"] : []),
     allowHttp: settings.webhookAllowHttp ?? isEmbedded,
