@@ -17,7 +17,7 @@ export const webhooksText = {
   event: "Event",
   host: "Receiver",
   httpStatus: "HTTP status",
-  messageId: "Message",
+  messageId: "Message id",
   any: "Any",
   states: {
     waiting: "Waiting",

@@ -338,7 +338,14 @@ test("among thousands the next page follows what is shown, one of a range is fou
   assert.deepEqual([await first(), second === newest], [second, false], "the same page again");
   const field = (name: string) => page.getByRole("textbox", { name });
   const [host, status] = [field("Receiver"), field("HTTP status")];
+  const message = field("Message id");
 
+  await message.fill(` ${second?.slice(0, -1)}0 `);
+  await page.getByText(/^Message id: …/).waitFor();
+  await rows(page).nth(1).waitFor({ state: "detached" });
+  assert.equal(await first(), second);
+  await message.fill("");
+  await page.waitForURL(`${site.url}/webhooks?range=24h`);
   await status.fill("404");
   await page.waitForURL(/httpStatus=404/);
   await status.press("Backspace");

@@ -1,5 +1,6 @@
 import { Chip, Group, NativeSelect, Stack } from "@mantine/core";
 import type { ReactNode } from "react";
+import { readId } from "../../search.ts";
 import { webhooksText as text } from "../../text/webhooks.ts";
 import { type ActiveFilter, FilterPills } from "../../ui/filter-pills.tsx";
 import { FilterBar } from "../../ui/filter-bar.tsx";
@@ -58,6 +59,12 @@ export function DeliveryFilters({ search, onChange, bar }: FilterProps) {
             const chosen = EVENTS.find((each) => each === event.currentTarget.value);
             onChange({ event: chosen && [chosen] });
           }}
+        />
+        <TypedFilter
+          label={text.messageId}
+          value={search.messageId}
+          read={readId}
+          onTyped={(messageId) => onChange({ messageId }, true)}
         />
         <TypedFilter
           label={text.httpStatus}
