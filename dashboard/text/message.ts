@@ -19,6 +19,7 @@ export const messageText = {
   keepIt: "Keep it",
   sendAgain: "Send again",
   copyCurl: "Copy as cURL",
+  textGone: "The text is redacted: it was older than this installation keeps texts.",
   copyId: "Copy message id",
   text: "Text",
   textWithheld: "Your role does not see the text.",

@@ -359,7 +359,7 @@ test("however many messages come, the rows shown are kept true by one read, and 
   assert.deepEqual(await order(), shown, "no row moves");
 });
 
-test("a message that waits can be canceled, its refund is shown, and it can be sent again with all it had", async () => {
+test("a message that waits can be canceled, its refund is shown, and it can be sent again with all it had while its text is kept", async () => {
   const sendAt = new Date(Date.now() + 3_600_000).toISOString();
   const more = { metadata: { note: "x".repeat(200) }, callbackUrl: "https://example.com/hooks" };
   const { messageId } = await send("4915112345678", "Later", { sendAt, ...more });
@@ -392,6 +392,13 @@ test("a message that waits can be canceled, its refund is shown, and it can be s
     select metadata, callback_url from messages where text = 'Later still'`);
   const { metadata, callbackUrl } = more;
   assert.deepEqual(again, { metadata: JSON.stringify(metadata), callback_url: callbackUrl });
+
+  await site.db.query(sql`
+    update messages set text = '[redacted]' where message_id = ${messageId}`);
+  await tab.page.goto(`${site.url}/messages/${messageId}`);
+  for (const name of ["Send again", "Copy as cURL"])
+    await tab.page.getByRole("button", { name, description: /^The text is redacted/ }).waitFor();
+  await tab.check("redacted");
 });
 
 test("every ending of the simulator and every segment is told as the history has it, and leads to its bookings", async () => {

@@ -9,12 +9,14 @@ import { useAccount, useDenial, useMe } from "../../session.ts";
 import { messageText as text } from "../../text/message.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { FailureLine } from "../../ui/failure-panel.tsx";
-import { ButtonLink } from "../../ui/link.tsx";
-import { ReasonedButton } from "../../ui/reasoned.tsx";
+import { ReasonedButton, ReasonedLink } from "../../ui/reasoned.tsx";
 import { fieldsOf } from "./fields-of.ts";
 import { useAction } from "../../use-action.ts";
 import { askAgain } from "../../use-read.ts";
 import { Dialog } from "../../ui/dialog.tsx";
+
+/** What the database puts in the place of a text after REDACT_TEXT_DAYS. */
+const REDACTED = "[redacted]";
 
 /** What can be done with a message: cancel while it waits, send again, copy as a request. */
 export function MessageActions({ shown }: { shown: ConsoleMessage }) {
@@ -22,6 +24,7 @@ export function MessageActions({ shown }: { shown: ConsoleMessage }) {
   const denial = useDenial("developer");
   const [isAsked, setIsAsked] = useState(false);
   const { message, isMasked } = shown;
+  const gone = message.text === REDACTED ? text.textGone : undefined;
   return (
     <Group gap="xs">
       {message.status === "QUEUED" && (
@@ -34,27 +37,23 @@ export function MessageActions({ shown }: { shown: ConsoleMessage }) {
           {text.cancel}
         </ReasonedButton>
       )}
-      {denial !== undefined && (
-        <ReasonedButton
-          reason={denial}
+      {(denial !== undefined || !isMasked) && (
+        <ReasonedLink
+          reason={denial ?? gone}
+          link={{ to: "/compose", search: { again: message.messageId } }}
           variant="default"
           leftSection={<IconRepeat size={16} aria-hidden />}
         >
           {text.sendAgain}
-        </ReasonedButton>
+        </ReasonedLink>
       )}
-      {denial === undefined && !isMasked && (
-        <ButtonLink
-          to="/compose"
-          search={{ again: message.messageId }}
-          variant="default"
-          leftSection={<IconRepeat size={16} aria-hidden />}
-        >
-          {text.sendAgain}
-        </ButtonLink>
-      )}
-      {!isMasked && (
+      {!isMasked && gone === undefined && (
         <CopyButton text={sendSamples(publicUrl, fieldsOf(shown)).cURL} label={text.copyCurl} />
+      )}
+      {!isMasked && gone !== undefined && (
+        <ReasonedButton reason={gone} variant="default">
+          {text.copyCurl}
+        </ReasonedButton>
       )}
       {isAsked && <CancelDialog shown={shown} onClose={() => setIsAsked(false)} />}
     </Group>
