@@ -35,6 +35,7 @@ export const teamText = {
     actions: "Actions",
   },
   withdraw: "Withdraw",
+  withdrawText: "Its link stops working at once. Another can be made.",
   withdrawn: "The invitation is withdrawn",
   withdrawnHint: "Its link works no more.",
   withdrawNamed: (forWhom: string | null, role: string) =>

@@ -98,8 +98,11 @@ test("a link is for another user than who is signed in, once they have signed ou
   await other.page.getByLabel("Your name").and(other.page.locator(":focus")).waitFor();
   assert.equal(other.page.url(), `${site.url}/join`);
   await tab.page.getByRole("button", { name: "Withdraw the invitation as Developer" }).click();
+  await tab.check("withdraw an invitation");
+  await tab.page.getByRole("dialog").getByRole("button", { name: "Withdraw" }).click();
   await tab.page.getByText("The invitation is withdrawn").waitFor();
   await tab.page.getByRole("heading", { name: "Open invitations" }).waitFor({ state: "detached" });
+  await tab.page.locator("#main:focus").waitFor();
   const expired = await invite(tab, "Owner");
   await copyAndClose(tab, "Copy link");
   await site.db.query(sql`

@@ -1,10 +1,11 @@
 import { Group, Stack, Text, Title } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
 import type { Invitation } from "#contract";
 import { call } from "../../api.ts";
 import { useAccount, useDenial } from "../../session.ts";
 import { teamText as text } from "../../text/team.ts";
-import { FailureLine } from "../../ui/failure-panel.tsx";
+import { Confirm } from "../../ui/confirm.tsx";
 import { type Column, Listing } from "../../ui/listing.tsx";
 import { RowButton } from "../../ui/reasoned.tsx";
 import { Time } from "../../ui/time.tsx";
@@ -14,6 +15,7 @@ import { askAgain, useRead } from "../../use-read.ts";
 
 export function Invitations() {
   const { accountId } = useAccount();
+  const [asked, ask] = useState<Invitation>();
   const invitations = useRead("GET /console/accounts/{accountId}/invitations", {
     params: { accountId },
   });
@@ -25,7 +27,7 @@ export function Invitations() {
       </Title>
       <Listing
         label={text.invitations}
-        columns={INVITATION_COLUMNS}
+        columns={invitationColumns(ask)}
         rows={invitations.data?.data}
         rowId={({ invitationId }) => invitationId}
         failure={invitations.failure}
@@ -44,15 +46,18 @@ export function Invitations() {
             <Text span size="xs" c="dimmed">
               {text.expires} <Time at={invitation.expiresAt} />
             </Text>
-            <Withdraw invitation={invitation} />
+            <WithdrawButton invitation={invitation} onAsk={ask} />
           </Stack>
         )}
       />
+      {asked && <Withdraw invitation={asked} onClose={() => ask(undefined)} />}
     </Stack>
   );
 }
 
-const INVITATION_COLUMNS: Column<Invitation>[] = [
+type Ask = (invitation: Invitation) => void;
+
+const invitationColumns = (onAsk: Ask): Column<Invitation>[] => [
   {
     name: "forWhom",
     header: text.invitationColumns.forWhom,
@@ -74,14 +79,31 @@ const INVITATION_COLUMNS: Column<Invitation>[] = [
   {
     name: "actions",
     header: text.invitationColumns.actions,
-    cell: (invitation) => <Withdraw invitation={invitation} />,
+    cell: (invitation) => <WithdrawButton invitation={invitation} onAsk={onAsk} />,
   },
 ];
 
-function Withdraw({ invitation }: { invitation: Invitation }) {
+function named({ forWhom, role }: Invitation): string {
+  return text.withdrawNamed(forWhom, text.roles[role]);
+}
+
+function WithdrawButton({ invitation, onAsk }: { invitation: Invitation; onAsk: Ask }) {
+  const denial = useDenial("owner");
+  return (
+    <RowButton
+      reason={denial}
+      takesAway
+      aria-label={named(invitation)}
+      onClick={() => onAsk(invitation)}
+    >
+      {text.withdraw}
+    </RowButton>
+  );
+}
+
+function Withdraw({ invitation, onClose }: { invitation: Invitation; onClose: () => void }) {
   const { accountId } = useAccount();
   const client = useQueryClient();
-  const denial = useDenial("owner");
   const { invitationId } = invitation;
   const withdraw = useAction(async () => {
     await call("DELETE /console/accounts/{accountId}/invitations/{invitationId}", {
@@ -90,20 +112,19 @@ function Withdraw({ invitation }: { invitation: Invitation }) {
     toast({ title: text.withdrawn, message: text.withdrawnHint });
   });
   async function send(): Promise<void> {
-    await withdraw.run(undefined);
+    const outcome = await withdraw.run(undefined);
     askAgain(client, ["GET /console/accounts/{accountId}/invitations"]);
+    if (outcome?.ok) onClose();
   }
   return (
-    <Stack gap="xs" align="flex-start">
-      <RowButton
-        reason={denial}
-        loading={withdraw.isRunning}
-        aria-label={text.withdrawNamed(invitation.forWhom, text.roles[invitation.role])}
-        onClick={() => void send()}
-      >
-        {text.withdraw}
-      </RowButton>
-      {withdraw.failure && <FailureLine failure={withdraw.failure} />}
-    </Stack>
+    <Confirm
+      title={`${named(invitation)}?`}
+      consequence={text.withdrawText}
+      submit={text.withdraw}
+      isRunning={withdraw.isRunning}
+      failure={withdraw.failure}
+      onConfirm={() => void send()}
+      onClose={onClose}
+    />
   );
 }
