@@ -13,7 +13,7 @@ import {
 } from "#platform";
 import { type DeliveryLoop, deliveryLoop, laneKeeper, type Lanes, poster } from "#webhooks";
 import { testEgress } from "./egress.ts";
-import { LIMIT_MS } from "./eventually.ts";
+import { eventually } from "./eventually.ts";
 import { type TestDatabase, testDatabase } from "./postgres.ts";
 
 type WorkerOptions = Parameters<typeof testEgress>[0] & {
@@ -182,13 +182,10 @@ export async function webhookWorld(given: { db?: TestDatabase } = {}): Promise<W
   }
 
   async function until(what: string, condition: Sql): Promise<void> {
-    const began = performance.now();
-    for (;;) {
+    await eventually(what, async () => {
       const [row] = await db.query<{ holds: boolean }>(condition);
-      if (row?.holds === true) return;
-      if (performance.now() - began > LIMIT_MS) throw new Error(`waited in vain until ${what}`);
-      await systemClock.sleep(10);
-    }
+      return row?.holds === true;
+    });
   }
 
   return {
