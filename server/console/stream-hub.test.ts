@@ -1,35 +1,35 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import { type Database, sql, systemClock } from "#platform";
-import { startConsole, type TestConsole } from "../../test/support/console.ts";
+import { startConsole, type TestAccount } from "../../test/support/console.ts";
 import { eventually } from "../../test/support/eventually.ts";
 import { somebodyWaits } from "../../test/support/locks.ts";
 import { manualClock } from "../../test/support/manual-clock.ts";
 import { streamHub } from "./stream-hub.ts";
 
+const shared = await startConsole();
+after(() => shared[Symbol.asyncDispose]());
+
 test("a stream that opens while others are asked whether they may go on is not ended", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   const { db, accountId } = console;
-  await console.member("developer");
-  await console.member("developer");
-  const [first, second] = await db.query<{ id: string }>(sql`
-    select session_id as id from sessions`);
+  const [first, second] = [await newSession(console), await newSession(console)];
   const hub = streamHub({ db, clock: systemClock, operatorNews: async () => [] });
   const ended: string[] = [];
-  const open = async (sessionId = "") =>
+  const open = async (sessionId: string) =>
     (await hub.open({ sessionId, accountId, role: "developer" }))({
       write: () => true,
       end: () => void ended.push(sessionId),
       onClose: () => undefined,
       lastEventId: undefined,
     });
-  await open(first?.id);
+  await open(first);
 
   const { pass } = await db.transaction(async (tx) => {
     await tx.query(sql`lock table memberships in access exclusive mode`);
     const asking = hub.loop.pass(new AbortController().signal);
     await somebodyWaits(db);
-    await open(second?.id);
+    await open(second);
     return { pass: asking };
   });
   await pass;
@@ -38,7 +38,7 @@ test("a stream that opens while others are asked whether they may go on is not e
 });
 
 test("a stream that opens when the server closes is ended at once", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   const { db, accountId } = console;
   const hub = streamHub({ db, clock: systemClock, operatorNews: async () => [] });
   let isEnded = false;
@@ -56,7 +56,7 @@ test("a stream that opens when the server closes is ended at once", async () => 
 });
 
 test("a session has twenty streams at most", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   const { db, accountId } = console;
   const hub = streamHub({ db, clock: systemClock, operatorNews: async () => [] });
   const open = async (sessionId: string) =>
@@ -73,16 +73,15 @@ test("a session has twenty streams at most", async () => {
 });
 
 test("who comes back to an account that nobody watched in between reads everything", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   const { db, accountId } = console;
-  await console.member("developer");
-  const [session] = await db.query<{ id: string }>(sql`select session_id as id from sessions`);
+  const sessionId = await newSession(console);
   const hub = streamHub({ db, clock: systemClock, operatorNews: async () => [] });
   const told: string[] = [];
   await db.query(sql`
     insert into watched_changes (account_id, kind, ids) values (${accountId}, 'key', '{K}')`);
 
-  const watcher = { sessionId: session?.id ?? "", accountId, role: "developer" as const };
+  const watcher = { sessionId, accountId, role: "developer" as const };
   (await hub.open(watcher))({
     write: (text) => told.push(...(text.match(/data: .+/g) ?? [])) >= 0,
     end: () => undefined,
@@ -96,14 +95,13 @@ test("who comes back to an account that nobody watched in between reads everythi
 });
 
 test("every 15 s each stream says, by a comment and as an event that pages can hear, that it is there", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   const { db, accountId } = console;
-  await console.member("developer");
-  const [session] = await db.query<{ id: string }>(sql`select session_id as id from sessions`);
+  const sessionId = await newSession(console);
   const clock = manualClock(new Date());
   const hub = streamHub({ db, clock, operatorNews: async () => [] });
   const written: string[] = [];
-  const watcher = { sessionId: session?.id ?? "", accountId, role: "developer" as const };
+  const watcher = { sessionId, accountId, role: "developer" as const };
   (await hub.open(watcher))({
     write: (text) => written.push(text) > 0,
     end: () => undefined,
@@ -121,13 +119,21 @@ test("every 15 s each stream says, by a comment and as an event that pages can h
   assert.equal(await beats(), 1);
 });
 
+/** Of somebody who signed in just now. */
+async function newSession({ db, member }: TestAccount): Promise<string> {
+  const { userId } = await member("developer");
+  const [session] = await db.query<{ id: string }>(sql`
+    select session_id as id from sessions where user_id = ${userId}`);
+  return session?.id ?? "";
+}
+
 /** A hub with a clock of its own, whose streams keep what they are told. */
-async function quietHub({ db, accountId, ...console }: TestConsole, through: Database = db) {
-  await console.member("developer");
-  const [session] = await db.query<{ id: string }>(sql`select session_id as id from sessions`);
+async function quietHub(console: TestAccount, through: Database = console.db) {
+  const { accountId } = console;
+  const sessionId = await newSession(console);
   const clock = manualClock(new Date());
   const hub = streamHub({ db: through, clock, operatorNews: async () => [] });
-  const watcher = { sessionId: session?.id ?? "", accountId, role: "developer" as const };
+  const watcher = { sessionId, accountId, role: "developer" as const };
   const pass = () => hub.loop.pass(new AbortController().signal);
   return {
     clock,
@@ -165,7 +171,7 @@ const ALL = 'data: {"type":"all"}';
 const key = (id: string) => `data: {"type":"key","id":"${id}"}`;
 
 test("while somebody's transaction runs on, others' changes are told; its own when it ends, however old", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   const { db } = console;
   const { clock, pass, open, change, readsAll } = await quietHub(console);
   const first = await open();
@@ -199,8 +205,8 @@ test("while somebody's transaction runs on, others' changes are told; its own wh
 });
 
 test("what was seen a minute ago is forgotten; a node that saw nothing for so long tells to read all", async () => {
-  await using console = await startConsole();
-  const { db } = console;
+  const console = await shared.another();
+  const { db, accountId } = console;
   const { clock, pass, open, change, readsAll } = await quietHub(console);
   const told = await open();
   await change(db, "old", 3_600);
@@ -210,7 +216,8 @@ test("what was seen a minute ago is forgotten; a node that saw nothing for so lo
   clock.advance(59_999);
   await pass();
   assert.deepEqual(told(), [`id ${ALL}`]);
-  const kept = () => db.query(sql`select ids from watched_changes order by at`);
+  const kept = () =>
+    db.query(sql`select ids from watched_changes where account_id = ${accountId} order by at`);
   assert.deepEqual(await kept(), [{ ids: ["old"] }, { ids: ["young"] }]);
   clock.advance(10_000);
   await pass();
@@ -242,7 +249,7 @@ test("after a crash of the database, which forgets who watches, all are told to 
 });
 
 test("a look that fails for one who comes back is told to the others all the same", async () => {
-  await using console = await startConsole();
+  const console = await shared.another();
   const { db } = console;
   let isFailing = false;
   const shaky: Database = {
