@@ -181,7 +181,6 @@ async function queueThatWas(first: string[]): Promise<Database> {
   await db.query(
     sql`insert into accounts (account_id, name, created_at) values (${account}, 'test', now())`,
   );
-  await keepAsCounted(db);
   await fill(db, first);
   await db.query(rawSql(`vacuum analyze ${TABLES.join(", ")}`));
   for (const [, call] of calls) await readsOf(db, call);
@@ -190,15 +189,6 @@ async function queueThatWas(first: string[]): Promise<Database> {
     ids.filter((id) => !first.includes(id)),
   );
   return db;
-}
-
-/** PostgreSQL would count again by itself, and free calls that need only an index from reading rows. */
-async function keepAsCounted(db: Database): Promise<void> {
-  const tables = await db.query<{ name: string }>(sql`
-    select oid::regclass::text as name from pg_class where relkind = 'r' and relname ~ ${OUR_TABLES}`);
-  for (const { name } of tables) {
-    await db.query(rawSql(`alter table ${name} set (autovacuum_enabled = false)`));
-  }
 }
 
 async function fill(db: Database, waiting: readonly string[]): Promise<void> {
