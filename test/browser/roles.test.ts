@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { before, test } from "node:test";
+import { after, before, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import type { CDPSession, Page } from "playwright-core";
 import { type MemberRole, memberRoles } from "#contract";
 import { sql } from "#platform";
 import { eventually } from "../support/eventually.ts";
-import { type Person, siteOfFile } from "../support/site.ts";
+import { type Account, type Person, type Site, startSite } from "../support/site.ts";
 
 type Role = MemberRole | "operator" | "outsider" | "stranger";
 
@@ -87,11 +87,14 @@ const MEMBERS_PAGES = [
   "Settings",
 ];
 
-const { site, account, ada } = await siteOfFile();
-const people: Partial<Record<Role, Person>> = { owner: ada };
+let site: Site;
+let account: Account;
 let messageId: string;
+const people: Partial<Record<Role, Person>> = {};
 before(async () => {
-  for (const role of memberRoles) people[role] ??= await site.person(role, [[account, role]]);
+  site = await startSite();
+  account = await site.account();
+  for (const role of memberRoles) people[role] = await site.person(role, [[account, role]]);
   // An operator sees an account as the member that they are.
   people.operator = await site.person("operator", [[account, "viewer"]], true);
   people.outsider = await site.person("outsider", [[account, "owner"]]);
@@ -99,12 +102,13 @@ before(async () => {
   await site.db.query(sql`
     insert into links (link_id, kind, token_hash, account_id, role, created_by, created_at, expires_at)
     values (gen_random_uuid(), 'invitation', '\\x00', ${account.accountId}, 'viewer',
-            ${ada.userId}, now(), now() + interval '1 day')`);
+            ${people.owner?.userId}, now(), now() + interval '1 day')`);
   // It waits, so it can be canceled.
   const sendAt = new Date(Date.now() + 3_600_000).toISOString();
   const message = { recipient: "4915112345678", text: "Hello", sendAt };
   ({ messageId } = await site.send(await site.key(account), message));
 });
+after(() => site[Symbol.asyncDispose]());
 
 /** What somebody meets at an address. */
 type Cell = {
