@@ -51,7 +51,12 @@ export async function startSite({ settings }: Options = {}): Promise<Site> {
   await buildDashboard();
   await using started = new AsyncDisposableStack();
   const db = started.use(await testDatabase());
-  const service = started.use(await startService(db.url, settings));
+  const service = started.use(
+    await startService(db.url, (port) => ({
+      NODE_OPTIONS: `--import ${import.meta.resolve("./hash-once.ts")}`,
+      ...(typeof settings === "function" ? settings(port) : settings),
+    })),
+  );
   const { browser } = started.use(await shareBrowser());
   const { url } = service;
   const hashing = passwords();
