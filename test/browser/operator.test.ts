@@ -4,10 +4,10 @@ import type { Locator, Page } from "playwright-core";
 import { type Smsc, startSmsc } from "#carriers";
 import { setPrice } from "#messages";
 import { sql } from "#platform";
-import { runPosthorn } from "../support/cli.ts";
+import { callPosthorn } from "../support/cli.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileLate, withoutColumn } from "../support/faults.ts";
-import { startService, TEST_SECRET_KEY } from "../support/process.ts";
+import { TEST_SECRET_KEY } from "../support/process.ts";
 import { copyAndClose, shownLink } from "../support/shown-once.ts";
 import { type Account, NOWHERE, type Person, type Site, startSite } from "../support/site.ts";
 
@@ -131,7 +131,7 @@ test("a carrier is added by the command shown, bound, paused, changed, lost and 
   const address = `127.0.0.1:${smsc.port}`;
   const shown = (await page.getByText(/^npx posthorn carrier add/).textContent()) ?? "";
   const command = shown.replace("NAME", "acme").replace("HOST:PORT", address).replace("USER", "me");
-  const added = await runPosthorn([...command.split(" ").slice(2), "--enquire-link", "100ms"], {
+  const added = await callPosthorn([...command.split(" ").slice(2), "--enquire-link", "100ms"], {
     environment: { DATABASE_URL: site.db.url, SECRET_KEY: TEST_SECRET_KEY },
     input: password,
   });
@@ -383,14 +383,14 @@ test("an edited price undoes nobody's later change, and a late answer empties no
 test("a node that is gone is shown stale", async () => {
   await using tab = await site.signedIn(olga, "/operator/queue");
   const { page } = tab;
-  {
-    await using _node = await startService(site.db.url, { ROLES: "api" });
-    await page
-      .getByRole("row")
-      .filter({ hasText: /Alive.*api(?!,)/ })
-      .waitFor();
-  }
-  // Killed as a machine dies, it did not sign off. Half a minute passes.
+  await site.db.query(sql`
+    insert into nodes (node_id, roles, host, pid, version, started_at, heard_at)
+    values (gen_random_uuid(), array['api'], 'elsewhere', 7, '1.2.3', now(), clock_timestamp())`);
+  await page
+    .getByRole("row")
+    .filter({ hasText: /Alive.*api(?!,)/ })
+    .waitFor();
+  // Its machine dies, so it does not sign off. Half a minute passes.
   await site.db.query(sql`
     update nodes set heard_at = heard_at - interval '1 minute' where roles = array['api']`);
 

@@ -72,9 +72,9 @@ async function go(page: Page, letter: string, name: string): Promise<void> {
 
 test("letters go to pages, rows and dialogs, and do nothing while one types; an operator finds the operator's pages", async () => {
   const olga = await site.person("Olga Operator", [[account, "developer"]], true);
-  await using tab = await site.signedIn(olga, "/");
+  await using tab = await site.signedIn(olga, "/team");
   const { page } = tab;
-  await heading(page, "Overview").waitFor();
+  await heading(page, "Team").waitFor();
 
   await page.keyboard.press("?");
   await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
