@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { chmod, mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { findRunningPostgres, Unfit } from "#platform";
 import { ask, type DataFolder, dataFolder } from "./support/data-folder.ts";
 
@@ -11,55 +11,87 @@ const NOBODY = { uid: 65_534, gid: 65_534 };
 
 /** A cluster for the tests that leave it as it was; the others take a copy, which spares initdb. */
 let made: DataFolder;
+/** What its first start left in it. */
+let names: string[];
 
 before(async () => {
   made = await dataFolder();
+  // As a start leaves it that was cut short while it made the cluster.
+  await mkdir(join(made.path, "postgresql.new", "base"), { recursive: true });
   await using first = await made.start();
   assert.equal(first.isNew, true);
+  names = await readdir(made.path);
   await ask(first.url, "create table kept as select 42 as value");
 });
 after(() => made[Symbol.asyncDispose]());
 
-test("what was committed is there after a stop and a start", async () => {
-  await using again = await made.start();
+describe("started again", () => {
+  let postgres: Awaited<ReturnType<DataFolder["start"]>>;
+  before(async () => (postgres = await made.start()));
+  after(() => postgres[Symbol.asyncDispose]());
 
-  assert.equal(again.isNew, false);
-  assert.deepEqual(await ask(again.url, "select value from kept"), [{ value: 42 }]);
+  test("what was committed is there after a stop and a start", async () => {
+    assert.equal(postgres.isNew, false);
+    assert.deepEqual(await ask(postgres.url, "select value from kept"), [{ value: 42 }]);
+  });
+
+  test("commits are durable, pages are checked, and only loopback is listened on", async () => {
+    const settings = await ask<{ name: string; setting: string }>(
+      postgres.url,
+      `select name, setting from pg_settings
+        where name in ('fsync', 'full_page_writes', 'synchronous_commit', 'data_checksums',
+                       'listen_addresses', 'unix_socket_directories', 'server_encoding')
+        order by name`,
+    );
+
+    assert.deepEqual(
+      settings.map(({ name, setting }) => `${name}=${setting}`),
+      [
+        "data_checksums=on",
+        "fsync=on",
+        "full_page_writes=on",
+        "listen_addresses=127.0.0.1",
+        "server_encoding=UTF8",
+        "synchronous_commit=on",
+        "unix_socket_directories=",
+      ],
+    );
+  });
+
+  test("nobody connects without the password, which only the service's user can read", async () => {
+    const wrong = new URL(postgres.url);
+    wrong.password = "guessed";
+
+    await assert.rejects(ask(wrong.href, "select 1"), /password authentication failed/);
+    const { mode } = await stat(join(made.path, "postgresql.password"));
+    assert.equal(mode & 0o777, 0o600);
+  });
+
+  test("those who work beside the service find its database", async () => {
+    const { url, port, pid } = postgres;
+    assert.deepEqual(await findRunningPostgres(made.path), { url, port, pid });
+  });
+
+  test("a copied folder is not taken for the original that runs", async () => {
+    await using copy = await dataFolder({ copyOf: made.path });
+
+    assert.equal(await findRunningPostgres(copy.path), undefined);
+    await using second = await copy.start();
+
+    assert.deepEqual(await ask(postgres.url, "select 1 as one"), [{ one: 1 }]);
+    assert.notEqual(second.pid, postgres.pid);
+  });
 });
 
-test("commits are durable, pages are checked, and only loopback is listened on", async () => {
-  await using postgres = await made.start();
+test("those who look for a database that has stopped find none", async () => {
+  assert.equal(await findRunningPostgres(made.path), undefined);
+});
 
-  const settings = await ask<{ name: string; setting: string }>(
-    postgres.url,
-    `select name, setting from pg_settings
-      where name in ('fsync', 'full_page_writes', 'synchronous_commit', 'data_checksums',
-                     'listen_addresses', 'unix_socket_directories', 'server_encoding')
-      order by name`,
-  );
-
+test("a start that was cut short while it made the cluster does not hinder the next, and leaves nothing", () => {
   assert.deepEqual(
-    settings.map(({ name, setting }) => `${name}=${setting}`),
-    [
-      "data_checksums=on",
-      "fsync=on",
-      "full_page_writes=on",
-      "listen_addresses=127.0.0.1",
-      "server_encoding=UTF8",
-      "synchronous_commit=on",
-      "unix_socket_directories=",
-    ],
+    names.filter((name) => /new/.test(name)),
+    [],
   );
-});
-
-test("nobody connects without the password, which only the service's user can read", async () => {
-  await using postgres = await made.start();
-  const wrong = new URL(postgres.url);
-  wrong.password = "guessed";
-
-  await assert.rejects(ask(wrong.href, "select 1"), /password authentication failed/);
-  const { mode } = await stat(join(made.path, "postgresql.password"));
-  assert.equal(mode & 0o777, 0o600);
 });
 
 test("a lost password is replaced, and the data is still there", async () => {
@@ -70,19 +102,6 @@ test("a lost password is replaced, and the data is still there", async () => {
   assert.deepEqual(await ask(postgres.url, "select value from kept"), [{ value: 42 }]);
 });
 
-test("a start that was cut short while it made the cluster does not hinder the next", async () => {
-  await using folder = await dataFolder();
-  await mkdir(join(folder.path, "postgresql.new", "base"), { recursive: true });
-
-  await using postgres = await folder.start();
-
-  assert.equal(postgres.isNew, true);
-  assert.deepEqual(
-    await readdir(folder.path).then((names) => names.filter((it) => /new/.test(it))),
-    [],
-  );
-});
-
 test("a folder with spaces and a path of 400 letters will do", async () => {
   const within = join("with a space", "l".repeat(180), "o".repeat(180));
   await using folder = await dataFolder({ copyOf: made.path, within });
@@ -90,29 +109,6 @@ test("a folder with spaces and a path of 400 letters will do", async () => {
   await using postgres = await folder.start();
 
   assert.deepEqual(await ask(postgres.url, "select value from kept"), [{ value: 42 }]);
-});
-
-test("those who work beside the service find its database while it runs, and only then", async () => {
-  assert.equal(await findRunningPostgres(made.path), undefined);
-
-  {
-    await using postgres = await made.start();
-    const { url, port, pid } = postgres;
-    assert.deepEqual(await findRunningPostgres(made.path), { url, port, pid });
-  }
-
-  assert.equal(await findRunningPostgres(made.path), undefined);
-});
-
-test("a copied folder is not taken for the original that runs", async () => {
-  await using first = await made.start();
-  await using copy = await dataFolder({ copyOf: made.path });
-
-  assert.equal(await findRunningPostgres(copy.path), undefined);
-  await using second = await copy.start();
-
-  assert.deepEqual(await ask(first.url, "select 1 as one"), [{ one: 1 }]);
-  assert.notEqual(second.pid, first.pid);
 });
 
 test("a data folder of another major version is refused and left as it is", async () => {
