@@ -5,7 +5,7 @@ import { createAccount } from "#accounts";
 import { createUser, passwords, resealSecondFactors } from "#console";
 import { secretBox, sql, systemClock } from "#platform";
 import { addCarrier, listCarriers, openPassword } from "#sending";
-import { posthornJson, runPosthorn, words } from "../support/cli.ts";
+import { callPosthorn, posthornJson, runPosthorn, words } from "../support/cli.ts";
 import { testDatabase } from "../support/postgres.ts";
 
 const newKey = () => randomBytes(32).toString("base64");
@@ -16,7 +16,7 @@ test("SECRET_KEY is changed without losing a secret: known to all, swapped, seal
   const base = { DATABASE_URL: db.url };
   const account = await posthornJson<{ accountId: string; signingSecret: string }>(
     words`account create --name Acme`,
-    { environment: { ...base, SECRET_KEY: first } },
+    { environment: { ...base, SECRET_KEY: first }, run: callPosthorn },
   );
   const firstBox = secretBox(Buffer.from(first, "base64"));
   await addCarrier(db, {
@@ -28,20 +28,22 @@ test("SECRET_KEY is changed without losing a secret: known to all, swapped, seal
     now: systemClock.now(),
   });
 
-  const alone = await runPosthorn(words`secrets reseal`, {
+  const alone = await callPosthorn(words`secrets reseal`, {
     environment: { ...base, SECRET_KEY: first },
   });
   assert.equal(alone.code, 1);
   assert.match(alone.stderr, /^There is no SECRET_KEY_PREVIOUS/);
 
   const changing = { ...base, SECRET_KEY: second, SECRET_KEY_PREVIOUS: first };
-  const resealed = await posthornJson(words`secrets reseal`, { environment: changing });
-  const again = await posthornJson(words`secrets reseal`, { environment: changing });
+  const reseal = () =>
+    posthornJson(words`secrets reseal`, { environment: changing, run: callPosthorn });
+  const resealed = await reseal();
+  const again = await reseal();
   const shown = await posthornJson<{ signingSecret: string }>(
     words`account secret show --account ${account.accountId}`,
-    { environment: { ...base, SECRET_KEY: second } },
+    { environment: { ...base, SECRET_KEY: second }, run: callPosthorn },
   );
-  const old = await runPosthorn(words`account secret show --account ${account.accountId}`, {
+  const old = await callPosthorn(words`account secret show --account ${account.accountId}`, {
     environment: { ...base, SECRET_KEY: first },
   });
 
