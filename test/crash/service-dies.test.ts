@@ -9,6 +9,7 @@ import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/process.ts";
 import { assertSound } from "../support/sound.ts";
 
+const started = new AsyncDisposableStack();
 /** One for all. */
 let folder: DataFolder;
 let accountId: string;
@@ -17,7 +18,7 @@ let killedPid: number;
 let service: Awaited<ReturnType<typeof start>>;
 
 before(async () => {
-  folder = await dataFolder();
+  folder = started.use(await dataFolder());
   await using first = await start();
   killedPid = first.pid;
   accountId = await createAccount();
@@ -28,12 +29,9 @@ before(async () => {
     select ${carrierId}, 0, node_id, clock_timestamp() + interval '30 s' from nodes`);
   await first.stop("SIGKILL");
   assert.ok(await findRunningPostgres(folder.path), "PostgreSQL outlives the service");
-  service = await start();
+  service = started.use(await start());
 });
-after(async () => {
-  await service[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
-});
+after(() => started.disposeAsync());
 
 test("a killed service that starts again waits for no bind that it held before", async () => {
   await using db = await openFolder();
