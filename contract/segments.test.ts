@@ -205,6 +205,15 @@ test("a text is refused by each character once, at its first place, however ofte
   });
 });
 
+test("at most a hundred different characters are named", () => {
+  const text = Array.from({ length: 101 }, (_, n) => String.fromCodePoint(0x4e00 + n)).join("");
+  const counted = countSegments(text, "gsm7");
+
+  assert.ok(counted.outcome === "not_gsm7");
+  assert.equal(counted.nonGsmCharacters.length, 100);
+  assert.equal(counted.nonGsmCharacters.at(-1)?.position, 99);
+});
+
 test("ucs2 is kept where it was asked for, though gsm7 would do", () => {
   assert.partialDeepStrictEqual(splitText("a".repeat(71), "ucs2"), {
     encoding: "ucs2",

@@ -9,7 +9,7 @@ test("the pages are built outside of the service, and their folder is answered",
   assert.ok((await readdir(await built)).includes("index.html"));
 });
 
-test("pages that one user built can be served by another", async () => {
+test("whoever serves the pages can enter their folder, whoever built them", async () => {
   assert.equal((await stat(await built)).mode & 0o777, 0o755);
 });
 

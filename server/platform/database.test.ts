@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { eventually } from "../../test/support/eventually.ts";
 import { testDatabase } from "../../test/support/postgres.ts";
 import { startTcpProxy } from "../../test/support/tcp-proxy.ts";
 import { openDatabase } from "./database.ts";
@@ -70,20 +71,29 @@ test("an absence is told once, however many ask, and so is its end; of a closed 
 test("who finds every connection busy waits as long as connect_timeout in the address says", async () => {
   await using server = await testDatabase();
   const { promise: end, resolve: letGo } = Promise.withResolvers<void>();
-  const askWhileBusy = async (search: string) => {
+  /** One whose only connection is busy until the end. */
+  const openBusy = async (search: string) => {
     const url = Object.assign(new URL(server.url), { search }).href;
     const db = openDatabase({ url, log: silentLog, maxConnections: 1 });
-    await db.query(sql`select 1`);
-    const busy = db.transaction(() => end);
-    const [asked] = await Promise.allSettled([db.query(sql`select 1`).finally(letGo)]);
+    await eventually("it is connected", () =>
+      db.query(sql`select 1`).then(
+        () => true,
+        () => false,
+      ),
+    );
+    return { db, busy: db.transaction(() => end) };
+  };
+  const [patient, impatient] = [await openBusy("connect_timeout=60"), await openBusy("")];
+
+  const waiting = patient.db.query(sql`select 1`);
+  await assert.rejects(impatient.db.query(sql`select 1`), DatabaseUnavailable);
+  letGo();
+  await waiting;
+
+  for (const { db, busy } of [patient, impatient]) {
     await busy;
     await db.close();
-    return asked.status;
-  };
-
-  const patient = askWhileBusy("connect_timeout=60");
-
-  assert.deepEqual(await Promise.all([patient, askWhileBusy("")]), ["fulfilled", "rejected"]);
+  }
 });
 
 test("what was committed is done, though one who hears of it fails", async () => {

@@ -80,7 +80,7 @@ test("balance, last row, sum of the ledger and the API agree, and a month's CSV 
   assert.deepEqual(back.data, first.data);
 });
 
-test("months share the ledger out without gap or overlap, though clocks differ", async () => {
+test("months share the ledger out without gap or overlap, though clocks differ", async (t) => {
   const console = await shared.another();
   const viewer = await console.member("viewer");
   const A = `/console/accounts/${console.accountId}`;
@@ -95,6 +95,7 @@ test("months share the ledger out without gap or overlap, though clocks differ",
     )
     update accounts set balance = 1210, ledger_seq = 7 where account_id = ${console.accountId}`);
   await console.db.query(sql`alter table ledger disable trigger ledger_is_append_only`);
+  t.after(() => console.db.query(sql`alter table ledger enable trigger ledger_is_append_only`));
   await console.db.query(
     sql`update ledger set created_at = '2026-10-01T00:00:00Z' where account_id = ${console.accountId} and seq = 1`,
   );

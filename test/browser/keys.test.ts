@@ -341,7 +341,7 @@ test("a revoked key is refused by the very next request on every node, and other
   await row.getByText("Revoked").waitFor();
   const entries = await site.db.query<{ action: string; actor: string; details: object }>(sql`
     select action, actor, details from audit_log
-     where object_id = (select key_id::text from keys where name = 'Doomed') order by at`);
+     where object_id = (select key_id::text from keys where name = 'Doomed' and account_id = ${shop.accountId}) order by at`);
   assert.deepEqual(
     entries.map(({ action, actor }) => [action, actor]),
     [

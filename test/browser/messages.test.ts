@@ -171,7 +171,7 @@ test("who changes a text whose answer was lost is told that it was sent, and can
   const { page } = tab;
   const texts = () =>
     site.db.query(sql`
-      select text from messages where recipient = '4915112345677' order by message_id`);
+      select text from messages where account_id = ${account.accountId} and recipient = '4915112345677' order by message_id`);
   await page.getByLabel("Recipient").fill("4915112345677");
   await page.getByLabel("Text").fill("First");
   await page.route("**/messages", async (route) => {
@@ -389,7 +389,7 @@ test("a message that waits can be canceled, its refund is shown, and it can be s
   await tab.page.getByRole("button", { name: "Send for 1 credit" }).click();
   await tab.page.getByRole("link", { name: "Write another" }).waitFor();
   const [again] = await site.db.query(sql`
-    select metadata, callback_url from messages where text = 'Later still'`);
+    select metadata, callback_url from messages where account_id = ${account.accountId} and text = 'Later still'`);
   const { metadata, callbackUrl } = more;
   assert.deepEqual(again, { metadata: JSON.stringify(metadata), callback_url: callbackUrl });
 

@@ -52,6 +52,7 @@ test("the walk leads to a first delivered message: steps tick live, and every sn
   const freshKey = await site.key(fresh);
   await page.getByText("1 of 4 done").waitFor();
   await page.getByText("export POSTHORN_API_KEY=sms_…").waitFor();
+  await tab.check("walk");
   const ran: string[] = [];
   const snippets: Record<string, string> = {};
   for (const language of Object.keys(COMMANDS)) {

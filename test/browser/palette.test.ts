@@ -35,6 +35,7 @@ test("the palette finds pages by what one calls them, actions, and a message by 
   await tab.check("palette");
   await box(page).fill("csv");
   await found(page, "Credits").waitFor();
+  await tab.check("palette filtered");
   await box(page).fill("ledger");
   await found(page, "Messages with the reference ledger").waitFor();
   await page.keyboard.press("ArrowDown");

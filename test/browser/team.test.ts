@@ -106,7 +106,7 @@ test("a link is for another user than who is signed in, once they have signed ou
   const expired = await invite(tab, "Owner");
   await copyAndClose(tab, "Copy link");
   await site.db.query(sql`
-    update links set expires_at = now() - interval '1 second' where kind = 'invitation' and role = 'owner'`);
+    update links set expires_at = now() - interval '1 second' where kind = 'invitation' and role = 'owner' and account_id = ${account.accountId}`);
 
   await other.page.goto(expired);
   await other.page.getByText("This link is out of date.").waitFor();

@@ -527,6 +527,7 @@ test("the secret is revealed on record and hides by itself; after Rotate, presse
   await dialog(page).getByLabel("Hours").fill("");
   await dialog(page).getByRole("button", { name: "Rotate", exact: true }).click();
   await dialog(page).getByText("From 1 to 72 hours.").waitFor();
+  await tab.check("rotate");
   await dialog(page).getByLabel("Hours").fill("24");
   await page.route("**/rotate", async (route) => {
     await route.fetch();

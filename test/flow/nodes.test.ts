@@ -20,18 +20,17 @@ const LIMIT_MS = 180_000;
 let world: World;
 let key: string;
 
-const database = await testDatabase();
+const started = new AsyncDisposableStack();
 before(async () => {
-  const { url } = database;
+  const { url } = started.use(await testDatabase());
   const postgres = { url, nodeUrl: url, pid: () => assert.fail("other tests are on it too") };
-  world = await startWorld({ history: openHistory(), roles: ROLES, accounts: 1, postgres });
+  world = started.use(
+    await startWorld({ history: openHistory(), roles: ROLES, accounts: 1, postgres }),
+  );
   await topUp(100);
   key = await newKey();
 });
-after(async () => {
-  await world[Symbol.asyncDispose]();
-  await database[Symbol.asyncDispose]();
-});
+after(() => started.disposeAsync());
 
 test("the senders share the binds that the carriers allow, and open no more", async () => {
   const shares = () =>
@@ -47,7 +46,7 @@ test("the senders share the binds that the carriers allow, and open no more", as
   await settled("no more are open", () => world.smsc.openConnections() === BINDS_OF_BOTH_CARRIERS);
 });
 
-test("what a killed node held is sent by another within its lease, and stands as a doubt in the history", async () => {
+test("what a killed node held is sent once its lease is over, and stands as a doubt in the history", async () => {
   await waitForAnswers("20s");
   world.answerSubmits("never");
   const sent = await Promise.all(

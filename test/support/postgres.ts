@@ -57,14 +57,16 @@ async function ensureTemplate(admin: Pool, server: string): Promise<string> {
   const name = `template_${await migrationsHash()}`;
   if (await databaseExists(admin, name)) return name;
   await admin.query("select pg_advisory_lock($1)", [TEMPLATE_LOCK]);
-  if (!(await databaseExists(admin, name))) {
+  try {
+    if (await databaseExists(admin, name)) return name;
     // It gets its name when it is whole: a test killed amid a migration leaves no template.
     await admin.query("drop database if exists template_new with (force)");
     await admin.query("create database template_new template template0");
     await migrate(withDatabase(server, "template_new"));
     await admin.query(`alter database template_new rename to ${name}`);
+  } finally {
+    await admin.query("select pg_advisory_unlock($1)", [TEMPLATE_LOCK]);
   }
-  await admin.query("select pg_advisory_unlock($1)", [TEMPLATE_LOCK]);
   return name;
 }
 

@@ -87,11 +87,14 @@ export async function startSending({
     },
     history: async (messageId) => (await api.get(`/v1/messages/${messageId}/events`)).json().data,
     async reached(messageId, ...statuses) {
-      await eventually(`a message is ${statuses.join(" or ")}`, async () => {
+      const isReached = async () => {
         const rows = await api.db.query(sql`
           select from messages
            where account_id = ${api.accountId} and message_id = ${messageId} and status = any (${statuses})`);
         return rows.length > 0;
+      };
+      await eventually(`a message is ${statuses.join(" or ")}`, isReached).catch(async (error) => {
+        throw new Error(`It is ${JSON.stringify(await read(messageId))}`, { cause: error });
       });
       return read(messageId);
     },
