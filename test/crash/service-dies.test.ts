@@ -91,8 +91,8 @@ test("a second service on the folder is refused in one sentence that names the f
 
 test("a stop signal, handed on by a launcher too, ends the service with PostgreSQL, which needs no recovery", async () => {
   const stopping = service.stop("SIGINT");
-  // Not at once: two that wait together are one.
-  await systemClock.sleep(20);
+  // Not at once: two that wait together are one. Nor later: one that comes amid its exit kills it.
+  await service.line(/^Stopping/);
   await service.stop("SIGINT");
 
   assert.equal(await stopping, 0);
