@@ -13,7 +13,7 @@ const started = new AsyncDisposableStack();
 /** One for all. */
 let folder: DataFolder;
 let accountId: string;
-let orphanPid: number | undefined;
+let orphanPid: number;
 /** The second on the folder, in place of one that was killed. It goes through the tests as they stand. */
 let service: Awaited<ReturnType<typeof start>>;
 
@@ -27,8 +27,8 @@ before(async () => {
     insert into bind_leases (carrier_id, slot, node_id, leased_until)
     select ${carrierId}, 0, node_id, clock_timestamp() + interval '30 s' from nodes`);
   await first.stop("SIGKILL");
-  orphanPid = (await findRunningPostgres(folder.path))?.pid;
-  assert.ok(orphanPid, "PostgreSQL outlives the service");
+  const orphan = await findRunningPostgres(folder.path);
+  orphanPid = orphan?.pid ?? assert.fail("PostgreSQL does not outlive the service");
   service = started.use(await start());
 });
 after(() => started.disposeAsync());
@@ -42,8 +42,8 @@ test("a killed service that starts again waits for no bind that it held before",
   assert.deepEqual(left, [{ nodes: 1, leases: 0 }]);
 });
 
-test("a killed service starts again beside its orphaned PostgreSQL and has everything", async () => {
-  assert.equal((await findRunningPostgres(folder.path))?.pid, orphanPid);
+test("a killed service that starts again puts a PostgreSQL of its own in the orphan's place, and has everything", async () => {
+  assert.ok(await isBack(orphanPid));
   const { data } = await command<{ data: { accountId: string }[] }>("account", "list");
   assert.ok(data.some((account) => account.accountId === accountId));
   await using db = await openFolder();
