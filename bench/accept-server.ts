@@ -1,7 +1,7 @@
 /** The servers that `bench/accept.ts` compares; one per process, told apart by argv. */
 import { operations } from "#contract";
 import { authenticator } from "#accounts";
-import { createHttpServer, failedAuthentications, serveOperations } from "#http";
+import { bodyAndQueryCheck, createHttpServer, failedAuthentications, serveOperations } from "#http";
 import {
   acceptor,
   concatReferences,
@@ -10,9 +10,17 @@ import {
   routingTable,
   sendRefinements,
 } from "#messages";
-import { createMetrics, newId, openDatabase, silentLog, systemClock as clock } from "#platform";
+import {
+  createMetrics,
+  keepYoungObjectsYoung,
+  newId,
+  openDatabase,
+  silentLog,
+  systemClock as clock,
+} from "#platform";
 import { egressPolicy, judgeUrl } from "#webhooks";
 
+keepYoungObjectsYoung();
 const [mode = "posthorn", url = ""] = process.argv.slice(2);
 const metrics = createMetrics();
 const log = silentLog;
@@ -27,14 +35,13 @@ const app = createHttpServer({
 });
 
 if (mode === "bare") {
-  const { body, success } = operations.sendMessage;
-  const answer = success.body as unknown as { examples: object[] };
-  app.setValidatorCompiler(() => () => true);
-  app.post(
-    "/v1/messages",
-    { schema: { body, response: { 202: success.body } } },
-    (_request, reply) => reply.code(202).send(answer.examples[0]),
-  );
+  const { body } = operations.sendMessage.success;
+  const [answer] = (body as unknown as { examples: object[] }).examples;
+  const check = bodyAndQueryCheck(operations.sendMessage, undefined);
+  app.post("/v1/messages", { schema: { response: { 202: body } } }, (request, reply) => {
+    check(request);
+    return reply.code(202).send(answer);
+  });
 } else {
   const db = openDatabase({ url, log, maxConnections: 10 });
   const acceptDb = openDatabase({

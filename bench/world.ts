@@ -14,6 +14,7 @@ import { bookCredits } from "#credits";
 import { setRoute } from "#messages";
 import {
   type Database,
+  keepYoungObjectsYoung,
   lockDataDir,
   migrate,
   openDatabase,
@@ -57,6 +58,7 @@ const ACTOR = "bench";
 
 /** Runs the benchmark in a world of its own, and clears that away however it ends. */
 export async function inWorld(run: (world: World) => Promise<void>): Promise<void> {
+  keepYoungObjectsYoung();
   const ends: End[] = [];
   let ending: Promise<void> | undefined;
   const end = (isEarly: boolean) => (ending ??= runBackwards(ends, isEarly));

@@ -1,7 +1,14 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { makePartitions } from "#messages";
-import { createLog, type Database, migrate, systemClock, Unfit } from "#platform";
+import {
+  createLog,
+  type Database,
+  keepYoungObjectsYoung,
+  migrate,
+  systemClock,
+  Unfit,
+} from "#platform";
 import { forgetKilledNodes } from "#sending";
 import { keepAttemptDays } from "#webhooks";
 import { compose } from "./compose.ts";
@@ -18,6 +25,7 @@ import { openStorage } from "./storage.ts";
  * comes while it starts ends the start at the next step.
  */
 export async function start(signal: AbortSignal): Promise<void> {
+  keepYoungObjectsYoung();
   const wanted = readConfig();
   const log = createLog(wanted.logLevel);
   const config = { ...wanted, port: await refuseTakenPorts(wanted) };

@@ -55,3 +55,4 @@ export { oneOf, text, wholeNumber } from "./text-values.ts";
 export { hasVisible } from "./visible.ts";
 export { within } from "./within.ts";
 export { readTime, readTimeUp } from "./time.ts";
+export { keepYoungObjectsYoung } from "./young-objects.ts";
