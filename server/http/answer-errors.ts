@@ -36,8 +36,8 @@ export async function sendError(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const problem = await recheck(request, asProblem(error));
-  logProblem(options.log, error, request, problem);
+  const { problem, cause } = await recheck(request, error);
+  logProblem(options.log, cause, request, problem);
   options.metrics.refused.labels(problem.code).inc();
   reply
     .code(problem.status)
@@ -81,8 +81,16 @@ async function* answerThenDiscard(
 }
 
 /** A route may have a last word on an error, such as an authentication it had only remembered. */
-async function recheck(request: FastifyRequest, problem: Problem): Promise<Problem> {
-  return request.lastWord?.(problem).catch(asProblem) ?? problem;
+async function recheck(
+  request: FastifyRequest,
+  error: unknown,
+): Promise<{ problem: Problem; cause: unknown }> {
+  const problem = asProblem(error);
+  try {
+    return { problem: (await request.lastWord?.(problem)) ?? problem, cause: error };
+  } catch (cause) {
+    return { problem: asProblem(cause), cause };
+  }
 }
 
 /** Faults of ours as such; what was refused only for those who look for it. */

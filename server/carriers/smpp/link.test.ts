@@ -83,6 +83,45 @@ test("a bind that lasted makes the next wait short again", async () => {
   assert.equal(world.carrier.state().counts.reconnects, 3);
 });
 
+test("a bind that took a message makes the next wait short again, however short it was", async () => {
+  const clock = manualClock();
+  await using world = await boundWorld({ clock });
+
+  for (let round = 0; round < 3; round += 1) {
+    await world.submit();
+    world.smsc.dropConnections();
+    await until("the link waits", () => stateOf(world) === "connection_lost");
+    clock.advance(1000);
+    await world.ready();
+  }
+
+  assert.equal(world.carrier.state().counts.reconnects, 3);
+});
+
+test("a link without a bind says since when, however often it tried again", async () => {
+  const clock = manualClock();
+  await using world = await boundWorld({ clock });
+  const since = () => world.carrier.state().links[0]?.since.getTime();
+  clock.advance(5_000);
+  world.smsc.answerBinds(0x08);
+  world.smsc.dropConnections();
+  await until("the link waits", () => stateOf(world) === "connection_lost");
+  const lostAt = clock.now().getTime();
+
+  for (const waitMs of [1000, 2000]) {
+    const connections = world.smsc.connectionCount();
+    clock.advance(waitMs);
+    await until("it connects again", () => world.smsc.connectionCount() > connections);
+    await until("the link waits", () => stateOf(world) === "connection_lost");
+  }
+  assert.equal(since(), lostAt);
+
+  world.smsc.answerBinds(0);
+  clock.advance(4000);
+  await world.ready();
+  assert.equal(since(), lostAt + 7000);
+});
+
 test("a SMSC that still holds our old bind is given half a minute, then bound", async () => {
   const clock = manualClock();
   await using world = await smppWorld({ clock, smsc: { bind: 0x08 } });

@@ -31,7 +31,7 @@ type Deps = {
   events: LinkEvents;
 };
 
-/** A bind that lasted this long was a good one, and the next wait begins small again. */
+/** A bind that took a message or lasted this long was a good one, and the next wait begins small again. */
 const STABLE_MS = 10_000;
 
 const BIND_DENIED = `the carrier denies the bind: ${statusName(status.invalidBindStatus)}`;
@@ -54,6 +54,7 @@ export class Link {
   #failures = 0;
   #span: Span | null = null;
   #boundAtMs: number | null = null;
+  #hasAccepted = false;
   #reconnects = 0;
   #isStopped = false;
   #isPaused = false;
@@ -118,6 +119,7 @@ export class Link {
   }
 
   accepted(): void {
+    this.#hasAccepted = true;
     this.#denials.accepted();
   }
 
@@ -178,6 +180,7 @@ export class Link {
   #onBound(): void {
     const { bind, carrier, clock, events, log } = this.#deps;
     this.#boundAtMs = clock.monotonicMs();
+    this.#hasAccepted = false;
     this.#denials.bound();
     this.#enter("bound", null);
     if (this.#isPaused) this.#session?.pause();
@@ -204,15 +207,15 @@ export class Link {
     const { events } = this.#deps;
     const wasBound = this.#boundAtMs !== null;
     this.#session = null;
-    if (this.#lasted()) this.#failures = 0;
+    if (this.#wasGood()) this.#failures = 0;
     this.#boundAtMs = null;
     if (!this.#isStopped) this.#waitAfter(end);
     if (wasBound) events.onLost();
   }
 
-  #lasted(): boolean {
-    const { clock } = this.#deps;
-    return this.#boundAtMs !== null && clock.monotonicMs() - this.#boundAtMs >= STABLE_MS;
+  #wasGood(): boolean {
+    if (this.#boundAtMs === null) return false;
+    return this.#hasAccepted || this.#deps.clock.monotonicMs() - this.#boundAtMs >= STABLE_MS;
   }
 
   #waitAfter(end: SessionEnd): void {
@@ -249,9 +252,11 @@ export class Link {
     }
   }
 
+  /** What has no bind has had none since it lost the last, however often it tried again. */
   #enter(state: LinkState["state"], problem: string | null): void {
+    const isTurn = (state === "bound") !== (this.#state === "bound") || state === "stopped";
+    if (isTurn) this.#since = this.#deps.clock.now();
     this.#state = state;
     this.#problem = problem;
-    this.#since = this.#deps.clock.now();
   }
 }

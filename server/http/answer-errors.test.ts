@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createMetrics, DatabaseUnavailable, silentLog, systemClock } from "#platform";
+import { Problem } from "./problem.ts";
+import { createHttpServer } from "./server.ts";
+
+test("what kept a route from its last word is what the log names, and not what the client did wrong", async () => {
+  const logged: unknown[] = [];
+  const away = new DatabaseUnavailable("the database is away");
+  const app = createHttpServer({
+    publicUrl: "http://posthorn.test",
+    bodyLimit: 1_000,
+    trustProxy: [],
+    clock: systemClock,
+    log: { ...silentLog, error: (fields) => void logged.push(fields) },
+    metrics: createMetrics(),
+  });
+  app.decorateRequest("lastWord", undefined);
+  app.get("/refused", (request) => {
+    request.lastWord = () => Promise.reject(away);
+    throw new Problem("VALIDATION_FAILED");
+  });
+
+  const answer = await app.inject("/refused");
+
+  assert.equal(answer.statusCode, 503);
+  assert.deepEqual(
+    logged.map((fields) => (fields as { error: unknown }).error),
+    [away],
+  );
+});
