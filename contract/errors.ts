@@ -249,7 +249,7 @@ export const deliveryErrors = {
   },
   EXPIRED: {
     message: "The message could not be handed over or delivered within its validity.",
-    fix: "Raise `validitySeconds`, or find out why the carrier was not reachable.",
+    fix: "Raise validitySeconds, or find out why the carrier was not reachable.",
   },
   CANCELED: {
     message: "The message was canceled before it was handed over.",

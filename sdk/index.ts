@@ -29,6 +29,7 @@ export type {
 } from "./model.ts";
 export type { CallOptions, PosthornOptions } from "./transport.ts";
 export {
+  type RawBody,
   type VerifyOptions,
   verifyWebhook,
   type WebhookEvent,

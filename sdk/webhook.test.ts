@@ -47,6 +47,8 @@ test("a delivery with all headers verifies under the new and under the previous 
     verifyWebhook(Buffer.from(body), headers, previousSecret, { now }),
     JSON.parse(body),
   );
+  const octets = new TextEncoder().encode(body).buffer;
+  assert.deepEqual(verifyWebhook(octets, headers, secret, { now }), JSON.parse(body));
   assert.equal(reasonOf(headers, { secret: otherSecret }), "signature_mismatch");
 });
 
@@ -136,6 +138,7 @@ test("a mistake of the receiver's own setup is not mistaken for a forged request
   assert.throws(() => verifyWebhook(body, headers, undefined as unknown as string), TypeError);
   assert.throws(() => verifyWebhook(body, headers, []), TypeError);
   assert.throws(() => verifyWebhook(body, headers, ""), TypeError);
+  assert.throws(() => verifyWebhook(body, headers, `${secret}\n`), TypeError);
 });
 
 test("a signed body that is not JSON is refused as such", () => {

@@ -21,6 +21,9 @@ export type VerifyOptions = {
   now?: Date;
 };
 
+/** As a framework hands it over: text, a `Buffer`, or what `await request.arrayBuffer()` gives. */
+export type RawBody = string | Uint8Array | ArrayBuffer;
+
 export class WebhookVerificationError extends Error {
   override readonly name = "WebhookVerificationError";
   readonly reason:
@@ -42,7 +45,7 @@ export class WebhookVerificationError extends Error {
  * secret is being rotated, either of both secrets verifies; several may also be given.
  */
 export function verifyWebhook(
-  rawBody: string | Uint8Array,
+  rawBody: RawBody,
   headers: WebhookHeaders,
   secret: string | string[],
   options: VerifyOptions = {},
@@ -125,13 +128,16 @@ function missing(name: string): WebhookVerificationError {
   return new WebhookVerificationError("signature_missing", `The ${name} header is missing.`);
 }
 
-function readBody(rawBody: string | Uint8Array): Buffer {
+function readBody(rawBody: RawBody): Buffer {
   if (typeof rawBody === "string") return Buffer.from(rawBody, "utf8");
   if (rawBody instanceof Uint8Array) return Buffer.from(rawBody);
+  if (rawBody instanceof ArrayBuffer) return Buffer.from(rawBody);
   throw new TypeError("rawBody must be the body as it arrived, not an object parsed from it.");
 }
 
 const PREFIX = "whsec_";
+/** To the end: a line break that came along with it would fit one of the two schemes and not the other. */
+const SECRET = /^whsec_[\w+/-]+={0,2}$/;
 
 function keyOf(secret: string): Buffer {
   return Buffer.from(secret.slice(PREFIX.length), "base64");
@@ -140,7 +146,7 @@ function keyOf(secret: string): Buffer {
 /** A missing secret is a fault of the receiver's setup, and must not look like a forged request. */
 function readSecrets(secret: string | string[]): string[] {
   const secrets = [secret].flat();
-  const areSecrets = secrets.every((each) => typeof each === "string" && each.startsWith(PREFIX));
+  const areSecrets = secrets.every((each) => typeof each === "string" && SECRET.test(each));
   if (secrets.length > 0 && areSecrets) return secrets;
   throw new TypeError("secret must be the account's signing secret, whsec_…, or a list of them.");
 }

@@ -10,6 +10,7 @@ export const overviewText = {
   rateCounts: (delivered: string, final: string) => `${delivered} of ${final} final messages`,
   noDelivery: "none delivered",
   daysLeft: (days: string) => `about ${days} at this rate`,
+  underADay: "less than a day at this rate",
   usedOnly: (used: string) => `${used} used in this range`,
   change: (change: string) => `${change} against the range before`,
   points: (change: string) => `${change} points`,

@@ -13,7 +13,7 @@ export function SegmentRuler({ text: content, encoding, hasCaption = true }: Pro
   let start = 0;
   const isExplained = hasCaption && foreign.size > 0;
   const ruler = (
-    <div className={classes["ruler"]} translate="no">
+    <div className={classes["ruler"]} translate="no" dir="auto">
       {parts.map((part, index) => {
         const from = start;
         start += part.length;

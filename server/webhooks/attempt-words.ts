@@ -18,10 +18,10 @@ export function attemptInWords({ error_class: kind, error }: Failed): string | n
 function statusInWords(status: number): string {
   const answered = `The receiver answered ${status}.`;
   if (status >= 300 && status < 400)
-    return `${answered} Redirects are never followed: give the final address as callbackUrl.`;
+    return `${answered} Redirects are never followed: give the final address.`;
   if (status === 401 || status === 403)
     return `${answered} Check that it verifies with the account's current signing secret.`;
-  if (status === 404) return `${answered} Check the path of the callbackUrl.`;
+  if (status === 404) return `${answered} Check the path of its address.`;
   return status >= 500 ? `${answered} See its own log for the reason.` : answered;
 }
 

@@ -79,6 +79,7 @@ export function ComposeForm({ compose, price, onSent }: Props) {
         )}
         <Textarea
           label={text.text}
+          dir="auto"
           autosize
           minRows={4}
           maxRows={14}

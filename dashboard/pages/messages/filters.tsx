@@ -132,7 +132,7 @@ function SearchBox({ search, onChange }: Props) {
       type="search"
       label={text.search}
       placeholder={seesNumbers ? text.searchHint : text.maskedSearchHint}
-      miw={260}
+      w={{ sm: 340 }}
       value={typed}
       leftSection={<IconSearch size={16} aria-hidden />}
       rightSectionWidth={96}

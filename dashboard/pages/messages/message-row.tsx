@@ -33,7 +33,12 @@ function FirstWords({ row }: { row: ConsoleMessage }) {
       </Text>
     );
   }
-  return row.message.text.slice(0, 120);
+  // A block of its own, cut where its own direction ends: the first words of any language stay.
+  return (
+    <Text span inherit display="block" truncate dir="auto">
+      {row.message.text.slice(0, 120)}
+    </Text>
+  );
 }
 
 /** Why a message is as its badge says: how it ended, or until when it waits. */

@@ -58,7 +58,9 @@ export function BookCredits({ account, onClose }: Props) {
     if (outcome?.ok === false) fields.take(outcome.failure);
     if (outcome?.ok) onClose();
   }
-  const after = balance + Number(fields.values.amount);
+  const amount = Number(fields.values.amount);
+  const isBookable =
+    Number.isInteger(amount) && amount !== 0 && (amount > 0 || fields.values.kind === "adjustment");
   return (
     <Dialog onClose={onClose} title={text.titles[fields.values.kind](name)}>
       <DialogForm
@@ -96,9 +98,7 @@ export function BookCredits({ account, onClose }: Props) {
           {...fields.getInputProps("reference")}
         />
         <Text size="sm" role="status">
-          {Number.isFinite(after) && fields.values.amount !== "" && after !== balance
-            ? text.change(formatNumber(balance), formatNumber(after))
-            : ""}
+          {isBookable ? text.change(formatNumber(balance), formatNumber(balance + amount)) : ""}
         </Text>
         {proof.fields}
       </DialogForm>

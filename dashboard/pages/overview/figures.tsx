@@ -57,7 +57,9 @@ export function Figures({ summary }: Props) {
           data &&
           (data.daysLeft === null
             ? text.usedOnly(formatNumber(data.now.creditsUsed ?? 0))
-            : text.daysLeft(countOf(data.daysLeft, "day")))
+            : data.daysLeft === 0
+              ? text.underADay
+              : text.daysLeft(countOf(data.daysLeft, "day")))
         }
         change={used && text.used(used)}
         link={{ to: "/credits" }}

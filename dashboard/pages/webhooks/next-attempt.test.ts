@@ -10,6 +10,7 @@ test("the next attempt is told where one comes: under way, due, when, or that it
     const row = { state, nextAttemptAt, isPaused: false };
     assert.equal(nextAttemptOf({ ...row, nextAttemptAt: null }, before), "under way");
     assert.equal(nextAttemptOf(row, then), "due now");
+    assert.equal(nextAttemptOf(row, then - 500), "due now");
     assert.equal(nextAttemptOf({ ...row, isPaused: true }, then), "receiver paused");
     for (const isPaused of [false, true])
       assert.equal(nextAttemptOf({ ...row, isPaused }, before), "in 5 minutes");

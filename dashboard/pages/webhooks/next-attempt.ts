@@ -5,6 +5,9 @@ import { webhooksText as text } from "../../text/webhooks.ts";
 
 type Delivery = Pick<WebhookDelivery, "state" | "nextAttemptAt" | "isPaused">;
 
+/** Nearer than this it is as good as due, and what is still to come is never "just now". */
+const SOON_MS = 1_000;
+
 /** When the next attempt comes, such as "in 5 minutes", or what it waits for; undefined where none does. */
 export function useNextAttempt(delivery: Delivery): string | undefined {
   return nextAttemptOf(delivery, useRelativeNow());
@@ -14,6 +17,6 @@ export function nextAttemptOf(delivery: Delivery, now: number): string | undefin
   const { state, nextAttemptAt, isPaused } = delivery;
   if (state !== "retrying" && state !== "waiting") return undefined;
   if (nextAttemptAt === null) return text.isUnderWay;
-  if (Date.parse(nextAttemptAt) > now) return formatRelative(nextAttemptAt, now);
+  if (Date.parse(nextAttemptAt) > now + SOON_MS) return formatRelative(nextAttemptAt, now);
   return isPaused ? text.isPaused : text.isDue;
 }
