@@ -76,6 +76,18 @@ test("a message that its carrier may have stays with it, and its neighbour goes"
   assert.equal(await carrierAfterPass(other), next);
 });
 
+test("a message that its carrier may have goes on once that carrier is in its route no more", async () => {
+  const world = await makeWorld();
+  const messageId = await world.queue();
+  await world.submitted(messageId, { carrierId: first });
+  await world.age();
+  assert.equal(await world.carrierAfterPass(messageId), first);
+
+  world.route.shift();
+
+  assert.equal(await world.carrierAfterPass(messageId), next);
+});
+
 test("a message that was taken up since a pass looked stays with the carrier that has a segment of it", async () => {
   const world = await makeWorld();
   const { carrierAfterPass } = world;

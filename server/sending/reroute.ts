@@ -96,31 +96,34 @@ async function rerouteFrom(
   );
   const moves = stranded.flatMap(({ message_id: messageId, lease_epoch: epoch }) => {
     const route = carriersFor(messages.get(messageId)?.recipient ?? "") ?? [];
-    const { isBegun = false, unfit = [] } = known.get(messageId) ?? {};
+    const { isBegun = false, isDoubted = false, unfit = [] } = known.get(messageId) ?? {};
+    const mayComeBack = route.includes(from);
     // As long as the one that is away may take it. After that, one that cannot ends it.
-    const isFit = (carrierId: string) => !route.includes(from) || !unfit.includes(carrierId);
+    const isFit = (carrierId: string) => !mayComeBack || !unfit.includes(carrierId);
     const to = route.find((carrierId) => carrierId !== from && isUp(carrierId) && isFit(carrierId));
-    return to === undefined || isBegun ? [] : [{ messageId, epoch, from, to }];
+    const stays = isBegun || (isDoubted && mayComeBack);
+    return to === undefined || stays ? [] : [{ messageId, epoch, from, to }];
   });
   if (moves.length > 0) await reassign(db, moves);
 }
 
 type Known = {
-  /** Whether a carrier has a segment of it, or may have: then it stays there. */
+  /** Whether a carrier has a segment of it: then it stays there. */
   isBegun: boolean;
+  /** Whether one may have. Then it stays as long as that one is in its route: nobody else need send it twice. */
+  isDoubted: boolean;
   /** Carriers whose alphabet cannot hold it. */
   unfit: string[];
 };
 
 async function readKnown(db: Database, messageIds: string[]): Promise<Map<string, Known>> {
   if (messageIds.length === 0) return new Map();
-  const rows = await db.query<{ message_id: string; is_begun: boolean; unfit: string[] }>(sql`
-    select message_id, bool_or(outcome = 'accepted' or in_doubt_at is not null) as is_begun,
+  const rows = await db.query<Known & { messageId: string }>(sql`
+    select message_id as "messageId", bool_or(outcome is not distinct from 'accepted') as "isBegun",
+           bool_or(in_doubt_at is not null) as "isDoubted",
            coalesce(array_agg(carrier_id) filter (where ${isUnfit}), '{}') as unfit
       from submissions
      where message_id = any (${messageIds}::uuid[])
      group by message_id`);
-  return new Map(
-    rows.map(({ message_id, is_begun, unfit }) => [message_id, { isBegun: is_begun, unfit }]),
-  );
+  return new Map(rows.map(({ messageId, ...known }) => [messageId, known]));
 }
