@@ -324,6 +324,21 @@ test("new messages raise a pill and move no row; Live puts them in", async () =>
   await page.getByRole("cell", { name: "Under the drawer" }).waitFor();
 });
 
+test("a text is shown in the direction of its script, in the list and on its page", async () => {
+  const { messageId } = await send("4915112345678", "שלום! ההזמנה שלך בדרך");
+  await using tab = await site.signedIn(ada, "/messages");
+  const { page } = tab;
+  const direction = async () => {
+    await page.locator("main [dir=auto]", { hasText: "שלום! ההזמנה" }).first().waitFor();
+    return page.evaluate("getComputedStyle(document.querySelector('main [dir=auto]')).direction");
+  };
+
+  assert.equal(await direction(), "rtl");
+  await page.goto(`${site.url}/messages/${messageId}`);
+
+  assert.equal(await direction(), "rtl");
+});
+
 test("however many messages come, the rows shown are kept true by one read, and those that have ended by none", async () => {
   const waiting = { sendAt: new Date(Date.now() + 3_600_000).toISOString() };
   const { messageId } = await send("4915112345678", "Waits", waiting);
