@@ -81,12 +81,20 @@ const SEPARATORS = /[\s().\-/\u00ad\u200b-\u200f\u2010-\u2015\u202a-\u202e\u2060
 /** How numbers abroad are dialled from most countries, and from North America. */
 const DIALLED_ABROAD = /^(?:00|011)/;
 
+/** Mexico gave up the 1 before its mobile numbers in 2019; many contacts still have it. */
+const MEXICAN_MOBILE = /^521/;
+
 function findCorrection(raw: string): string | null {
   if (raw.length > CORRECTABLE_LENGTH) return null;
 
   const written = raw.normalize("NFKC").replaceAll(SEPARATORS, "");
   const digits = written.replace(DIALLED_ABROAD, "");
-  const guesses = [digits, withoutTrunkPrefix(digits), `1${digits}`];
+  const guesses = [
+    digits,
+    withoutTrunkPrefix(digits),
+    digits.replace(MEXICAN_MOBILE, "52"),
+    `1${digits}`,
+  ];
   return guesses.find((guess) => guess !== raw && isAssigned(guess)) ?? null;
 }
 
