@@ -88,6 +88,15 @@ test("a message that its carrier may have goes on once that carrier is in its ro
   assert.equal(await world.carrierAfterPass(messageId), next);
 });
 
+test("a doubt about another carrier does not hold a message", async () => {
+  const world = await makeWorld();
+  const messageId = await world.queue();
+  await world.submitted(messageId, { carrierId: next });
+  await world.age();
+
+  assert.equal(await world.carrierAfterPass(messageId), next);
+});
+
 test("a message that was taken up since a pass looked stays with the carrier that has a segment of it", async () => {
   const world = await makeWorld();
   const { carrierAfterPass } = world;

@@ -90,9 +90,11 @@ async function rerouteFrom(
 ): Promise<void> {
   const { carriersFor } = await routing();
   const messages = await findMessagesOf(db, stranded);
+  const again = stranded.filter(({ attempt }) => attempt > 0);
   const known = await readKnown(
     db,
-    stranded.filter(({ attempt }) => attempt > 0).map(({ message_id }) => message_id),
+    from,
+    again.map(({ message_id }) => message_id),
   );
   const moves = stranded.flatMap(({ message_id: messageId, lease_epoch: epoch }) => {
     const route = carriersFor(messages.get(messageId)?.recipient ?? "") ?? [];
@@ -110,17 +112,21 @@ async function rerouteFrom(
 type Known = {
   /** Whether a carrier has a segment of it: then it stays there. */
   isBegun: boolean;
-  /** Whether one may have. Then it stays as long as that one is in its route: nobody else need send it twice. */
+  /** Whether the one that is away may have. Then it stays as long as that one is in its route. */
   isDoubted: boolean;
   /** Carriers whose alphabet cannot hold it. */
   unfit: string[];
 };
 
-async function readKnown(db: Database, messageIds: string[]): Promise<Map<string, Known>> {
+async function readKnown(
+  db: Database,
+  from: string,
+  messageIds: string[],
+): Promise<Map<string, Known>> {
   if (messageIds.length === 0) return new Map();
   const rows = await db.query<Known & { messageId: string }>(sql`
     select message_id as "messageId", bool_or(outcome is not distinct from 'accepted') as "isBegun",
-           bool_or(in_doubt_at is not null) as "isDoubted",
+           bool_or(in_doubt_at is not null and carrier_id = ${from}) as "isDoubted",
            coalesce(array_agg(carrier_id) filter (where ${isUnfit}), '{}') as unfit
       from submissions
      where message_id = any (${messageIds}::uuid[])

@@ -58,9 +58,8 @@ export function BookCredits({ account, onClose }: Props) {
     if (outcome?.ok === false) fields.take(outcome.failure);
     if (outcome?.ok) onClose();
   }
-  const amount = Number(fields.values.amount);
-  const isBookable =
-    Number.isInteger(amount) && amount !== 0 && (amount > 0 || fields.values.kind === "adjustment");
+  const isBookable = checkAmount(fields.values.amount, fields.values) === null;
+  const after = balance + Number(fields.values.amount);
   return (
     <Dialog onClose={onClose} title={text.titles[fields.values.kind](name)}>
       <DialogForm
@@ -98,7 +97,7 @@ export function BookCredits({ account, onClose }: Props) {
           {...fields.getInputProps("reference")}
         />
         <Text size="sm" role="status">
-          {isBookable ? text.change(formatNumber(balance), formatNumber(balance + amount)) : ""}
+          {isBookable ? text.change(formatNumber(balance), formatNumber(after)) : ""}
         </Text>
         {proof.fields}
       </DialogForm>

@@ -22,6 +22,11 @@ export class Denials {
     this.#clock = clock;
   }
 
+  /** Whether the bind took anything. */
+  get hasAccepted(): boolean {
+    return this.#hasAccepted;
+  }
+
   bound(): void {
     this.#inRow = 0;
     this.#hasAccepted = false;

@@ -54,7 +54,6 @@ export class Link {
   #failures = 0;
   #span: Span | null = null;
   #boundAtMs: number | null = null;
-  #hasAccepted = false;
   #reconnects = 0;
   #isStopped = false;
   #isPaused = false;
@@ -119,7 +118,6 @@ export class Link {
   }
 
   accepted(): void {
-    this.#hasAccepted = true;
     this.#denials.accepted();
   }
 
@@ -180,7 +178,6 @@ export class Link {
   #onBound(): void {
     const { bind, carrier, clock, events, log } = this.#deps;
     this.#boundAtMs = clock.monotonicMs();
-    this.#hasAccepted = false;
     this.#denials.bound();
     this.#enter("bound", null);
     if (this.#isPaused) this.#session?.pause();
@@ -215,7 +212,9 @@ export class Link {
 
   #wasGood(): boolean {
     if (this.#boundAtMs === null) return false;
-    return this.#hasAccepted || this.#deps.clock.monotonicMs() - this.#boundAtMs >= STABLE_MS;
+    return (
+      this.#denials.hasAccepted || this.#deps.clock.monotonicMs() - this.#boundAtMs >= STABLE_MS
+    );
   }
 
   #waitAfter(end: SessionEnd): void {
