@@ -28,7 +28,14 @@ export {
   routingTable,
   routingVersion,
 } from "./routing.ts";
-export { findStranded, type Stranded, reassign, leaseOverdue, renewLeases } from "./send-queue.ts";
+export {
+  findStranded,
+  leaseLost,
+  leaseOverdue,
+  reassign,
+  renewLeases,
+  type Stranded,
+} from "./send-queue.ts";
 export {
   listPrices,
   listRoutes,

@@ -1,4 +1,4 @@
-import { type Database, LEASE_MS, NIL_ID, sql } from "#platform";
+import { type Database, LEASE_MS, NIL_ID, type Sql, sql } from "#platform";
 
 /**
  * Extends the leases that a living node holds; answers those it still has, with their epochs. A node
@@ -27,6 +27,8 @@ export type Stranded = {
   account_id: string;
   lease_epoch: number;
   attempt: number;
+  /** Somebody took it up, and was lost: the lease ran out long ago. */
+  is_lost: boolean;
   /** Text, because a date would lose the microseconds, and with them the place. */
   due_at: string;
 };
@@ -39,9 +41,13 @@ type StrandedRequest = {
   limit: number;
 };
 
+/** Since the end of a lease: long enough for a carrier that is up to take the message up itself. */
+const LOST_MS = 60_000;
+const isLost = sql`(leased_by is not null and due_at <= statement_timestamp() - make_interval(secs => ${LOST_MS / 1000}))`;
+
 /**
- * A page of the messages that waited for a carrier longer than they should: account by account, as
- * the index has them, each account's oldest first.
+ * A page of the messages that waited for a carrier longer than they should, or that were in the hands
+ * of somebody lost: account by account, as the index has them, each account's oldest first.
  */
 export function findStranded(
   db: Database,
@@ -50,9 +56,9 @@ export function findStranded(
   const { account_id, due_at, message_id } = after ?? BEFORE_ALL_STRANDED;
   // By the time of the statement, which an index can compare with; clock_timestamp() it cannot.
   return db.query(sql`
-    select message_id, account_id, lease_epoch, attempt, due_at::text
+    select message_id, account_id, lease_epoch, attempt, ${isLost} as is_lost, due_at::text
       from send_queue
-     where carrier_id = ${carrierId} and leased_by is null
+     where carrier_id = ${carrierId} and (leased_by is null or ${isLost})
        and due_at <= statement_timestamp() - make_interval(secs => ${afterMs / 1000})
        and (account_id, due_at, message_id) > (${account_id}::uuid, ${due_at}::timestamptz, ${message_id}::uuid)
      order by account_id, send_queue.due_at, message_id
@@ -61,8 +67,7 @@ export function findStranded(
 
 const BEFORE_ALL_STRANDED = { account_id: NIL_ID, due_at: "-infinity", message_id: NIL_ID };
 
-type OverdueRequest = { nodeId: string; now: Date; afterMs: number; limit: number };
-type OverdueSend = {
+type Claim = {
   message_id: string;
   account_id: string;
   carrier_id: string;
@@ -71,29 +76,50 @@ type OverdueSend = {
   was_leased: boolean;
 };
 
-/**
- * Takes up messages whose validity is over and that somebody had taken up before: those that wait, and
- * those whose lease ran out long ago. The oldest first.
- */
+type OverdueRequest = { nodeId: string; now: Date; limit: number };
+
+/** Takes up messages whose validity is over and that somebody had taken up before. The oldest first. */
 export function leaseOverdue(
   db: Database,
-  { nodeId, now, afterMs, limit }: OverdueRequest,
-): Promise<OverdueSend[]> {
+  { nodeId, now, limit }: OverdueRequest,
+): Promise<Claim[]> {
+  return lease(
+    db,
+    nodeId,
+    sql`
+      select message_id, leased_by is not null as was_leased
+        from send_queue
+       where expires_at <= ${now} and lease_epoch > 0 and (leased_by is null or ${isLost})
+       order by expires_at
+       limit ${limit}
+         for update skip locked`,
+  );
+}
+
+/** Takes up what was found in the hands of somebody lost, and still is. */
+export function leaseLost(db: Database, nodeId: string, lost: Stranded[]): Promise<Claim[]> {
+  const ids = lost.map(({ message_id }) => message_id);
+  return lease(
+    db,
+    nodeId,
+    sql`
+      select message_id, true as was_leased
+        from send_queue
+       where message_id = any (${ids}::uuid[]) and ${isLost}
+       order by message_id
+         for update skip locked`,
+  );
+}
+
+function lease(db: Database, nodeId: string, taken: Sql): Promise<Claim[]> {
   return db.query(sql`
     update send_queue q
        set leased_by = ${nodeId}, lease_epoch = q.lease_epoch + 1,
            attempt = least(q.attempt::integer + 1, 32767),
            due_at = statement_timestamp() + make_interval(secs => ${LEASE_MS / 1000})
-      from (select message_id, leased_by is not null as was_leased
-              from send_queue
-             where expires_at <= ${now} and lease_epoch > 0
-               and (leased_by is null
-                    or due_at <= statement_timestamp() - make_interval(secs => ${afterMs / 1000}))
-             order by expires_at
-             limit ${limit}
-               for update skip locked) o
-     where q.message_id = o.message_id
-    returning q.message_id, q.account_id, q.carrier_id, q.lease_epoch, q.attempt, o.was_leased`);
+      from (${taken}) t
+     where q.message_id = t.message_id
+    returning q.message_id, q.account_id, q.carrier_id, q.lease_epoch, q.attempt, t.was_leased`);
 }
 
 type Reassignment = {

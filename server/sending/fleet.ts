@@ -26,13 +26,13 @@ import { carriersUpElsewhere, reportStates } from "./carrier-states.ts";
 import { type CarrierRow, listCarriers } from "./carriers-table.ts";
 import { renewDue } from "./due-send.ts";
 import { forgetNodes, type NodeInfo, signOff } from "./nodes.ts";
-import { endOverdue } from "./overdue.ts";
 import type { MatchRules } from "./match-receipts.ts";
 import { giveUpParked } from "./parked-receipts.ts";
 import { findUnreported, RECALL_AFTER_MS } from "./recall-receipts.ts";
 import { receiptSink } from "./receipt-sink.ts";
 import { recorder } from "./recorder.ts";
 import { rerouting } from "./reroute.ts";
+import { endOverdue, noteLost } from "./unattended.ts";
 
 type Deps = {
   /** Connections that nobody else uses: whoever waits for one may lose what it holds. */
@@ -79,10 +79,10 @@ export function carrierFleet(deps: Deps) {
   let routing: Routing | undefined;
   const shares = bindShares({ db, clock, node, members, leaving });
 
-  const rules: MatchRules = (carrierId) => {
-    const carrier = (members.get(carrierId) ?? leaving.get(carrierId))?.run.carrier;
-    return carrier?.receiptRules ?? { windowMs: 7 * DAY_MS, per: "segment" };
-  };
+  /** Also of one that is leaving: it gives back at once what it had reserved. */
+  const runOf = (carrierId: string) => (members.get(carrierId) ?? leaving.get(carrierId))?.run;
+  const rules: MatchRules = (carrierId) =>
+    runOf(carrierId)?.carrier.receiptRules ?? { windowMs: 7 * DAY_MS, per: "segment" };
   const record = recorder({ ...deps, db: deps.recordDb, nodeId, rules });
   const receipts = receiptSink(record, clock);
   const unmatched = deps.metrics.counter(
@@ -94,6 +94,10 @@ export function carrierFleet(deps: Deps) {
     isAnew ? loadRouting(db) : (routing ??= await loadRouting(db));
   const isPaused = (carrierId: string) => members.get(carrierId)?.row.paused ?? false;
   const sending = { ...deps, nodeId, recorder: record, routing: currentRouting, isPaused };
+  const unattended = {
+    ...sending,
+    inDoubtOf: (carrierId: string) => runOf(carrierId)?.carrier.inDoubt ?? "resend",
+  };
 
   async function refresh(): Promise<number> {
     const isChanged = (await routingVersion(db)) !== routing?.version || hasLeft;
@@ -195,13 +199,11 @@ export function carrierFleet(deps: Deps) {
     return 0;
   }
 
-  /** Also one that is leaving: it gives back at once what it had reserved. */
-  const runOf = ({ carrier_id: carrierId }: MessageRow) =>
-    (members.get(carrierId ?? "") ?? leaving.get(carrierId ?? ""))?.run;
+  const intakeOf = ({ carrier_id: carrierId }: MessageRow) => runOf(carrierId ?? "");
   const intake: Intake = {
-    reserve: (message) => runOf(message)?.reserve(message) ?? false,
-    take: (message) => runOf(message)?.take(message),
-    release: (message) => runOf(message)?.release(message),
+    reserve: (message) => intakeOf(message)?.reserve(message) ?? false,
+    take: (message) => intakeOf(message)?.take(message),
+    release: (message) => intakeOf(message)?.release(message),
   };
 
   const untilStop = (loop: Loop): Loop => ({
@@ -226,13 +228,14 @@ export function carrierFleet(deps: Deps) {
         isUp,
         upElsewhere: () => carriersUpElsewhere(db, nodeId),
         routing: currentRouting,
+        noteLost: (lost) => noteLost(unattended, lost),
         clock,
       }),
     },
     {
       name: "end what is past its validity",
       idleMs: REFRESH_MS,
-      pass: () => endOverdue(sending),
+      pass: () => endOverdue(unattended),
     },
     { name: "apply parked receipts", idleMs: REFRESH_MS, pass: () => record.sweepParked() },
     { name: "report carriers", idleMs: REPORT_MS, pass: report },

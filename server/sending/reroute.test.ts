@@ -2,13 +2,15 @@ import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
 import { after, test } from "node:test";
 import { loadRouting } from "#messages";
-import { secretBox, sql, systemClock } from "#platform";
+import { secretBox, silentLog, sql, systemClock } from "#platform";
 import { startApi } from "../../test/support/api.ts";
 import { manualClock } from "../../test/support/manual-clock.ts";
 import { queuedMessage } from "../../test/support/messages.ts";
+import { recorderOf } from "../../test/support/recorder.ts";
 import { carriersUpElsewhere } from "./carrier-states.ts";
 import { addCarrier, listCarriers } from "./carriers-table.ts";
 import { rerouting } from "./reroute.ts";
+import { noteLost } from "./unattended.ts";
 
 const api = await startApi();
 after(() => api[Symbol.asyncDispose]());
@@ -88,6 +90,19 @@ test("a message that its carrier may have goes on once that carrier is in its ro
   assert.equal(await world.carrierAfterPass(messageId), next);
 });
 
+test("what a lost node held goes on once its carrier is in its route no more", async () => {
+  const world = await makeWorld();
+  const messageId = await world.queue();
+  await world.lose(messageId);
+  assert.equal(await world.carrierAfterPass(messageId), first);
+
+  world.clock.advance(PATIENCE_MS);
+  assert.equal(await world.carrierAfterPass(messageId), first, "it may have it");
+  world.route.shift();
+
+  assert.equal(await world.carrierAfterPass(messageId), next);
+});
+
 test("a doubt about another carrier does not hold a message", async () => {
   const world = await makeWorld();
   const messageId = await world.queue();
@@ -138,6 +153,7 @@ async function makeWorld() {
   const clock = manualClock();
   const [up, upElsewhere, paused] = [new Set([next]), new Set<string>(), new Set<string>()];
   const route = [first, next];
+  const nodeId = randomUUID();
   const pass = rerouting(db, {
     isPaused: (carrierId) => paused.has(carrierId),
     isUp: (carrierId) => up.has(carrierId),
@@ -146,6 +162,19 @@ async function makeWorld() {
       await world.meanwhile();
       return { ...(await loadRouting(db)), carriersFor: () => route };
     },
+    noteLost: (lost) =>
+      noteLost(
+        {
+          db,
+          clock: systemClock,
+          log: silentLog,
+          nodeId,
+          recorder: recorderOf(db, nodeId),
+          routing: () => loadRouting(db),
+          inDoubtOf: () => "resend",
+        },
+        lost,
+      ),
     clock,
   });
   const world = {
@@ -160,6 +189,12 @@ async function makeWorld() {
     queue: async () => (await queuedMessage(api)).message_id,
     /** As if all had waited for a minute. */
     age: () => db.query(sql`update send_queue set due_at = due_at - interval '1 minute'`),
+    /** As if a node that is gone had taken it up. */
+    lose: (messageId: string) =>
+      db.query(sql`
+        update send_queue
+           set lease_epoch = 1, attempt = 1, leased_by = ${randomUUID()}, due_at = now() - interval '2 minutes'
+         where message_id = ${messageId}`),
     /** As if it had been handed over once and given back; in doubt where nothing was answered. */
     async submitted(
       messageId: string,

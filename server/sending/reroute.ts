@@ -23,6 +23,8 @@ export type RerouteOptions = {
   /** Those that other nodes say they are bound to: this one may have no share of the binds. */
   upElsewhere: () => Promise<ReadonlySet<string>>;
   routing: () => Promise<Routing>;
+  /** These were in the hands of a node that is lost. */
+  noteLost: (lost: Stranded[]) => Promise<void>;
   clock: Clock;
 };
 
@@ -76,7 +78,13 @@ async function reroutePages(
       after: last,
       limit: REROUTE_PAGE,
     });
-    await rerouteFrom(db, options, { from, stranded });
+    const lost = stranded.filter(({ is_lost }) => is_lost);
+    // They wait again after this, and are found by the next pass.
+    if (lost.length > 0) await options.noteLost(lost);
+    await rerouteFrom(db, options, {
+      from,
+      stranded: stranded.filter(({ is_lost }) => !is_lost),
+    });
     if (stranded.length < REROUTE_PAGE) return undefined;
     last = stranded.at(-1);
   }

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { expireMessages, loadRouting } from "#messages";
+import { expireMessages, findStranded, loadRouting } from "#messages";
 import { newId, silentLog, sql, systemClock } from "#platform";
 import { startApi } from "../../test/support/api.ts";
 import { queuedMessage, readMessage } from "../../test/support/messages.ts";
 import { recorderOf } from "../../test/support/recorder.ts";
-import { endOverdue } from "./overdue.ts";
+import { endOverdue, noteLost } from "./unattended.ts";
 
 const api = await startApi();
 after(() => api[Symbol.asyncDispose]());
@@ -63,14 +63,74 @@ test("what was given back and expires is SENT where its carrier said late that i
   }
 });
 
+test("what a lost node held for a carrier that is away waits again, in doubt", async () => {
+  const world = await makeWorld();
+  await world.leave({ leaseEndedMinutesAgo: 2, expiredMinutesAgo: -60 });
+
+  await world.note();
+  assert.deepEqual(await world.ending(), { ...WAITS, doubts: 1 });
+  assert.equal(await world.heldBy(), null);
+  await world.note();
+  assert.equal((await world.ending()).doubts, 1, "once");
+});
+
+test("what a lost node held ends at once where its carrier is set to fail what is in doubt", async () => {
+  const world = await makeWorld({ inDoubt: "fail" });
+  await world.leave({ leaseEndedMinutesAgo: 2, expiredMinutesAgo: -60 });
+
+  await world.note();
+  assert.deepEqual(await world.ending(), {
+    status: "FAILED",
+    error: "UNKNOWN",
+    doubts: 1,
+    ledger: ["charge", "refund"],
+    queued: 0,
+  });
+});
+
+test("a message whose lease ended just now is nobody's loss yet", async () => {
+  const world = await makeWorld();
+  await world.leave({ leaseEndedMinutesAgo: 0, expiredMinutesAgo: -60 });
+
+  await world.note();
+  assert.deepEqual(await world.ending(), WAITS);
+  assert.equal(await world.heldBy(), world.lostId);
+});
+
+test("what is taken up again while it is looked at is left alone", async () => {
+  const world = await makeWorld();
+  await world.leave({ leaseEndedMinutesAgo: 2, expiredMinutesAgo: -60 });
+  const stranded = await world.stranded();
+  await world.leave({ leaseEndedMinutesAgo: -1, expiredMinutesAgo: -60 });
+
+  await world.note(stranded);
+  assert.deepEqual(await world.ending(), WAITS);
+});
+
+const WAITS = { status: "QUEUED", error: null, doubts: 0, ledger: ["charge"], queued: 1 };
+
 /** One message that was accepted; nothing takes it, and nothing else waits. */
-async function makeWorld() {
+async function makeWorld({ inDoubt = "resend" }: { inDoubt?: "resend" | "fail" } = {}) {
   await db.query(sql`delete from send_queue`);
   const [nodeId, lostId] = [newId(systemClock.now().getTime()), newId(systemClock.now().getTime())];
-  const { message_id: messageId } = await queuedMessage(api);
-  const record = recorderOf(db, nodeId);
+  const { message_id: messageId, carrier_id: carrierId } = await queuedMessage(api);
+  const deps = {
+    db,
+    clock: systemClock,
+    log: silentLog,
+    nodeId,
+    recorder: recorderOf(db, nodeId),
+    routing: () => loadRouting(db),
+    inDoubtOf: () => inDoubt,
+  };
+  const stranded = async () => {
+    const request = { carrierId: carrierId ?? "", afterMs: 0, after: undefined, limit: 10 };
+    return (await findStranded(db, request)).filter(({ is_lost }) => is_lost);
+  };
 
   return {
+    lostId,
+    stranded,
     async leave(left: { leaseEndedMinutesAgo: number; expiredMinutesAgo: number }) {
       const expiresAt = sql`now() - make_interval(mins => ${left.expiredMinutesAgo})`;
       await db.query(sql`
@@ -90,15 +150,15 @@ async function makeWorld() {
           from send_queue`);
     },
     expire: () => expireMessages({ db, clock: systemClock }).pass(new AbortController().signal),
-    pass: () =>
-      endOverdue({
-        db,
-        clock: systemClock,
-        log: silentLog,
-        nodeId,
-        recorder: record,
-        routing: () => loadRouting(db),
-      }),
+    pass: () => endOverdue(deps),
+    note: async (lost?: Awaited<ReturnType<typeof stranded>>) =>
+      noteLost(deps, lost ?? (await stranded())),
+    async heldBy() {
+      const [row] = await db.query<{ leased_by: string | null }>(
+        sql`select leased_by from send_queue`,
+      );
+      return row?.leased_by;
+    },
     async ending() {
       const { status, error_code: error } = await readMessage(api, messageId);
       const doubts = await db.query(sql`

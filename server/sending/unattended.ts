@@ -1,0 +1,71 @@
+import { leaseLost, leaseOverdue, type Stranded } from "#messages";
+import type { Clock, Database, Log } from "#platform";
+import { readDue, readSegments } from "./due-send.ts";
+import { handOver, type HandOverDeps, type Taker } from "./hand-over.ts";
+
+/**
+ * Messages that were taken up, and whose carrier takes nothing: it was removed, is paused or away, and
+ * only its own run would take them up again. What became of them is settled here as it would be there.
+ */
+type Deps = Pick<HandOverDeps, "recorder" | "routing"> & {
+  db: Database;
+  clock: Clock;
+  log: Log;
+  nodeId: string;
+  inDoubtOf: (carrierId: string) => Taker["inDoubt"];
+};
+
+const PAGE = 100;
+
+/**
+ * What is past its validity ends: SENT where the carrier has all of it after all, EXPIRED otherwise,
+ * with the doubt noted that a lost node left.
+ */
+export async function endOverdue(deps: Deps): Promise<number> {
+  const { db, clock, nodeId } = deps;
+  const claims = await leaseOverdue(db, { nodeId, now: clock.now(), limit: PAGE });
+  await settle(deps, claims, "messages for a carrier that takes nothing are past their validity");
+  return claims.length;
+}
+
+/** The doubt is noted that a lost node left, and the message waits again, or ends where its carrier is set so. */
+export async function noteLost(deps: Deps, lost: Stranded[]): Promise<void> {
+  const claims = await leaseLost(deps.db, deps.nodeId, lost);
+  await settle(
+    deps,
+    claims,
+    "messages for a carrier that takes nothing were in a lost node's hands",
+  );
+}
+
+async function settle(
+  deps: Deps,
+  claims: Awaited<ReturnType<typeof leaseOverdue>>,
+  words: string,
+): Promise<void> {
+  const { db, clock, log } = deps;
+  const nowMs = clock.leaseMs();
+  for (const [carrierId, ofCarrier] of Map.groupBy(claims, ({ carrier_id }) => carrier_id)) {
+    const handOverDeps = {
+      ...deps,
+      carrier: nobody(carrierId, deps.inDoubtOf(carrierId)),
+      isLeaseFresh: () => false,
+      answeredLate: new Set<string>(),
+      readSegments: (messageId: string) => readSegments(db, clock, { messageId, carrierId }),
+    };
+    const dues = await readDue(db, ofCarrier, { carrierId, nowMs });
+    await Promise.all(dues.map((due) => handOver(handOverDeps, due, new AbortController().signal)));
+    log.warn({ messages: dues.length, carrierId }, words);
+  }
+}
+
+/** In the place of a carrier: nothing may be submitted to it. */
+function nobody(carrierId: string, inDoubt: Taker["inDoubt"]): Taker {
+  return {
+    carrierId,
+    name: "nobody",
+    inDoubt,
+    wholeMessages: false,
+    submit: () => Promise.reject(new Error("What has no carrier is never submitted.")),
+  };
+}
