@@ -14,6 +14,12 @@ export async function familyOf(pid: number): Promise<number[]> {
   return [pid, ...stats.filter(({ stat }) => Number(stat[1]) === pid).map(({ each }) => each)];
 }
 
+export async function parentOf(pid: number): Promise<number> {
+  const [, parent] = await statOf(pid);
+  if (parent === undefined) throw new Error(`There is no process ${pid} on this machine.`);
+  return Number(parent);
+}
+
 /** Of all of them together; one that is gone counts nothing. */
 export async function usedBy(pids: number[]): Promise<Used> {
   const stats = await Promise.all(pids.map(statOf));

@@ -1,7 +1,8 @@
 /**
- * What a benchmark stands on: an embedded PostgreSQL of its own in a temporary folder, migrated, and
- * the processes beside it. All of it ends with the benchmark, also where somebody interrupts it or
- * stops reading what it prints, such as head.
+ * What a benchmark stands on: an embedded PostgreSQL of its own in a temporary folder, or the empty
+ * database on this machine that BENCH_DATABASE_URL names; migrated, and the processes beside it. All of
+ * it ends with the benchmark, also where somebody interrupts it or stops reading what it prints, such
+ * as head. What was written to a database that was named stays there.
  */
 import { type ChildProcess, fork, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -21,12 +22,14 @@ import {
   type SecretBox,
   secretBox,
   silentLog,
+  sql,
   startEmbeddedPostgres,
   systemClock as clock,
 } from "#platform";
 import { addCarrier } from "#sending";
 import { freePort } from "../test/support/process.ts";
 import type { Job, Result } from "./load.ts";
+import { parentOf } from "./processor-time.ts";
 
 export type World = {
   /** Empty but for the database's own; gone in the end. */
@@ -98,14 +101,8 @@ function endOnSignals(end: () => Promise<void>): void {
 async function openWorld(ends: End[]): Promise<World> {
   const folder = await mkdtemp(join(tmpdir(), "posthorn-bench-"));
   ends.push(() => rm(folder, { recursive: true, force: true }));
-  const lock = lockDataDir(folder);
-  const starting = startEmbeddedPostgres({ lock, clock, log: silentLog });
-  // Before it is there: an interruption while it starts must stop it too.
-  ends.push(async () => {
-    await starting.then((postgres) => postgres.stop()).catch(() => undefined);
-    lock.release();
-  });
-  const postgres = await starting;
+  const named = process.env["BENCH_DATABASE_URL"];
+  const postgres = named ? await findPostgres(named) : await startOwnPostgres(folder, ends);
   await migrate(postgres.url);
   const key = randomBytes(32);
   const env = {
@@ -167,6 +164,31 @@ async function openWorld(ends: End[]): Promise<World> {
       return JSON.parse(output) as Result;
     },
   };
+}
+
+type Postgres = { url: string; pid: number };
+
+async function startOwnPostgres(folder: string, ends: End[]): Promise<Postgres> {
+  const lock = lockDataDir(folder);
+  const starting = startEmbeddedPostgres({ lock, clock, log: silentLog });
+  // Before it is there: an interruption while it starts must stop it too.
+  ends.push(async () => {
+    await starting.then((postgres) => postgres.stop()).catch(() => undefined);
+    lock.release();
+  });
+  return starting;
+}
+
+async function findPostgres(url: string): Promise<Postgres> {
+  const db = openDatabase({ url, log: silentLog, maxConnections: 1 });
+  try {
+    const [row] = await db.query<{ pid: number; tables: number }>(sql`
+      select pg_backend_pid() as pid, count(*) as tables from pg_tables where schemaname = 'public'`);
+    if (row?.tables !== 0) throw new Error("BENCH_DATABASE_URL names a database with tables.");
+    return { url, pid: await parentOf(row.pid) };
+  } finally {
+    await db.close();
+  }
 }
 
 async function isReady(child: ChildProcess, port: number): Promise<void> {
