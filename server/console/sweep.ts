@@ -1,4 +1,4 @@
-import { type Clock, type Database, DAY_MS, type Loop, sql } from "#platform";
+import { type Clock, type Database, DAY_MS, deletePage, type Loop, sql } from "#platform";
 import { sweepSessions } from "./sign-in/sessions.ts";
 
 /** Forgets what is over: sessions, forms and tries of a day ago, links of a month ago. */
@@ -12,23 +12,11 @@ export function sweepLoop(db: Database, clock: Clock): Loop {
       const lastMonth = new Date(now.getTime() - 30 * DAY_MS);
       const gone = await Promise.all([
         sweepSessions(db, now),
-        db.query(sql`
-          delete from form_keys
-           where ctid in (select ctid from form_keys where created_at < ${yesterday} limit 1000)
-          returning key`),
-        db.query(sql`
-          delete from sign_in_tries
-           where ctid in (select ctid from sign_in_tries where at < ${yesterday} limit 1000)
-          returning subject`),
-        db.query(sql`
-          delete from links
-           where ctid in (select ctid from links where expires_at < ${lastMonth} limit 1000)
-          returning link_id`),
+        deletePage(db, sql`from form_keys`, sql`created_at < ${yesterday}`),
+        deletePage(db, sql`from sign_in_tries`, sql`at < ${yesterday}`),
+        deletePage(db, sql`from links`, sql`expires_at < ${lastMonth}`),
       ]);
-      return gone.reduce<number>(
-        (sum, each) => sum + (typeof each === "number" ? each : each.length),
-        0,
-      );
+      return gone.reduce((sum, each) => sum + each, 0);
     },
   };
 }

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { type Database, type Loop, sql } from "#platform";
+import { type Database, deletePage, type Loop, sql } from "#platform";
 
 const PRINTABLE = /^[\x20-\x7E]{1,255}$/;
 
@@ -28,18 +28,11 @@ export function sweepIdempotency(db: Database): Loop {
   return {
     name: "forget old idempotency keys",
     idleMs: 60_000,
-    async pass() {
-      const gone = await db.query(sql`
-        delete from idempotency
-         where (account_id, key) in (
-           select account_id, key
-             from idempotency
-            where created_at < clock_timestamp() - interval '24 hours'
-            order by created_at
-            limit 5000
-         )
-        returning account_id`);
-      return gone.length;
-    },
+    pass: () =>
+      deletePage(
+        db,
+        sql`from idempotency`,
+        sql`created_at < clock_timestamp() - interval '24 hours' order by created_at`,
+      ),
   };
 }

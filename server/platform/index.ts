@@ -7,6 +7,7 @@ export { batcher, orEach } from "./batcher.ts";
 export { type Clock, type LocalMoment, localMoment, systemClock } from "./clock.ts";
 export { DAY_MS, HOUR_MS, MINUTE_MS } from "./durations.ts";
 export { type Database, openDatabase, type Queryable, type Transaction } from "./database.ts";
+export { deletePage } from "./delete-page.ts";
 export { type EmbeddedPostgres, startEmbeddedPostgres } from "./embedded-postgres.ts";
 export { findRunningPostgres } from "./embedded-postgres/running.ts";
 export { pathsIn } from "./embedded-postgres/paths.ts";

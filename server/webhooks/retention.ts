@@ -1,4 +1,12 @@
-import { type Database, HOUR_MS, type Loop, type Metrics, MINUTE_MS, sql } from "#platform";
+import {
+  type Database,
+  deletePage,
+  HOUR_MS,
+  type Loop,
+  type Metrics,
+  MINUTE_MS,
+  sql,
+} from "#platform";
 import { FOLLOWED_KEPT_MS } from "./follow.ts";
 import { sweepHosts } from "./hosts.ts";
 
@@ -8,22 +16,6 @@ type Deps = { db: Database; metrics: Metrics; keepDays: number };
 export async function keepAttemptDays(db: Database, keepDays: number): Promise<void> {
   await db.query(sql`
     select keep_attempt_partitions(clock_timestamp(), make_interval(days => ${keepDays}))`);
-}
-
-const STRAYS_PAGE = 5_000;
-
-/** Of what came while its day had no partition; apart, so that nothing else fails with it. */
-async function deleteStrays(db: Database, keepDays: number): Promise<number> {
-  const gone = await db.query(sql`
-    delete from webhook_attempts_other
-     where ctid = any (array(
-             select ctid
-               from webhook_attempts_other
-              where at < clock_timestamp() - make_interval(days => ${keepDays})
-              limit ${STRAYS_PAGE}
-           ))
-    returning 1 as gone`);
-  return gone.length;
 }
 
 /** Makes the days to come, and drops what is older than attempts are kept. */
@@ -39,7 +31,9 @@ export function keepAttempts({ db, metrics, keepDays }: Deps): Loop {
       await db.query(sql`
         delete from webhook_replays where created_at < clock_timestamp() - make_interval(days => ${keepDays})`);
       await sweepHosts(db, keepDays);
-      return deleteStrays(db, keepDays);
+      // What came while its day had no partition; apart, so that nothing else fails with it.
+      const isOld = sql`at < clock_timestamp() - make_interval(days => ${keepDays})`;
+      return deletePage(db, sql`from webhook_attempts_other`, isOld);
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { MemberRole } from "#contract";
-import { newId, type Queryable, sql, type Transaction } from "#platform";
+import { deletePage, newId, type Queryable, sql, type Transaction } from "#platform";
 
 const IDLE_HOURS = 12;
 const LIFE_DAYS = 7;
@@ -165,12 +165,6 @@ export async function stillAllowed(
 }
 
 /** Deletes what is over, a page at a time. */
-export async function sweepSessions(db: Queryable, now: Date): Promise<number> {
-  const gone = await db.query(sql`
-    delete from sessions
-     where session_id in (
-             select s.session_id from sessions s where not (${isAlive(now)}) order by s.seen_at limit 1000
-           )
-    returning session_id`);
-  return gone.length;
+export function sweepSessions(db: Queryable, now: Date): Promise<number> {
+  return deletePage(db, sql`from sessions s`, sql`not (${isAlive(now)})`);
 }

@@ -1,5 +1,13 @@
 import type { DeliveryErrorCode } from "#contract";
-import { type Clock, type Database, type Loop, type Queryable, type Sql, sql } from "#platform";
+import {
+  type Clock,
+  type Database,
+  deletePage,
+  type Loop,
+  type Queryable,
+  type Sql,
+  sql,
+} from "#platform";
 import type { Span } from "./span.ts";
 
 export type Sums = {
@@ -167,21 +175,13 @@ function forgetMinutesLoop(db: Database, clock: Clock): Loop {
     idleMs: 300_000,
     async pass() {
       const before = new Date(clock.now().getTime() - MINUTES_KEPT_HOURS * 3_600_000);
+      const isOld = sql`width = 1 and start < ${before}`;
       const gone = await Promise.all([
-        db.query(sql`
-          delete from stat_spans
-           where ctid in (select ctid from stat_spans where width = 1 and start < ${before} limit 5000)
-          returning width`),
-        db.query(sql`
-          delete from stat_errors
-           where ctid in (select ctid from stat_errors where width = 1 and start < ${before} limit 5000)
-          returning width`),
-        db.query(sql`
-          delete from stat_latencies
-           where ctid in (select ctid from stat_latencies where width = 1 and start < ${before} limit 5000)
-          returning width`),
+        deletePage(db, sql`from stat_spans`, isOld),
+        deletePage(db, sql`from stat_errors`, isOld),
+        deletePage(db, sql`from stat_latencies`, isOld),
       ]);
-      return gone.reduce((sum, rows) => sum + rows.length, 0);
+      return gone.reduce((sum, each) => sum + each, 0);
     },
   };
 }
