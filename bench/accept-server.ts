@@ -1,11 +1,16 @@
 /** The servers that `bench/accept.ts` compares; one per process, told apart by argv. */
 import { operations } from "#contract";
 import { authenticator } from "#accounts";
-import { bodyAndQueryCheck, createHttpServer, failedAuthentications, serveOperations } from "#http";
+import {
+  bodyAndQueryCheck,
+  createHttpServer,
+  failedAuthentications,
+  pager,
+  serveOperations,
+} from "#http";
 import {
   acceptor,
   concatReferences,
-  cursors,
   messageHandlers,
   routingTable,
   sendRefinements,
@@ -71,7 +76,7 @@ if (mode === "bare") {
       routing: routingTable(db),
       judgeUrl: judge,
       concatReference: concatReferences(),
-      cursors: cursors(Buffer.alloc(32)),
+      pager: pager(Buffer.alloc(32)),
       sources: {
         submissions: () => Promise.resolve([]),
         webhooks: () => Promise.resolve(new Map()),

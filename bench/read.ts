@@ -5,7 +5,7 @@
  */
 import { parseArgs } from "node:util";
 import { type Database, rawSql, sql, systemClock } from "#platform";
-import { type Filter, listMessages, NO_MESSAGE_FILTER } from "../server/messages/browse.ts";
+import { browseMessages, type Filter, NO_MESSAGE_FILTER } from "../server/messages/browse.ts";
 import { findMessage } from "../server/messages/read.ts";
 import { fill } from "./fill.ts";
 import { inWorld, makeAccounts } from "./world.ts";
@@ -68,10 +68,10 @@ async function measureAll(db: Database, accountId: string): Promise<Record<strin
   const page =
     (filter: Partial<Filter>, beforeId: string | null = null) =>
     () =>
-      listMessages(db, {
+      browseMessages(db, {
         accountId,
         filter: { ...NO_MESSAGE_FILTER, ...filter },
-        beforeId,
+        position: beforeId === null ? null : { direction: "older", id: beforeId },
         limit: FEW,
       });
   const kinds: Record<string, (n: number) => Promise<unknown>> = {

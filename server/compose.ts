@@ -7,6 +7,7 @@ import { authenticator, keyUsage } from "#accounts";
 import {
   createHttpServer,
   failedAuthentications,
+  pager,
   serveDocs,
   serveHealth,
   serveMetrics,
@@ -17,7 +18,6 @@ import {
   acceptor,
   concatReferences,
   countedMoves,
-  cursors,
   expireMessages,
   keepPartitions,
   messageHandlers,
@@ -168,7 +168,7 @@ export function compose(parts: Parts): Service {
     routing,
     judgeUrl: judge,
     concatReference: concatReferences(),
-    cursors: cursors(
+    pager: pager(
       deriveKey(secretKey, "posthorn cursors"),
       previousKey && deriveKey(previousKey, "posthorn cursors"),
     ),

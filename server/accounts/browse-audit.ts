@@ -1,4 +1,13 @@
-import { allOf, idFloor, type Position, type Queryable, sideOf, type Sql, sql } from "#platform";
+import {
+  allOf,
+  idFloor,
+  listPage,
+  type Looked,
+  type Page,
+  type Queryable,
+  type Sql,
+  sql,
+} from "#platform";
 
 export type AuditRow = {
   audit_id: string;
@@ -21,29 +30,28 @@ export type AuditFilter = {
   before: Date | null;
 };
 
-/** Entries on one side of a position, nearest first; one more than `limit` tells that there are more. */
 export function browseAudit(
   db: Queryable,
-  { filter, position, limit }: { filter: AuditFilter; position: Position; limit: number },
-): Promise<AuditRow[]> {
-  return db.query<AuditRow>(sql`
-    select l.audit_id, l.at, l.account_id, l.actor, l.action, l.object_id, l.details, l.address, l.request_id
-      from audit_log l
-     where ${conditions(filter, position)}
-     order by l.audit_id ${sideOf(position).order}
-     limit ${limit + 1}`);
+  { filter, ...page }: Page & { filter: AuditFilter },
+): Promise<Looked<AuditRow>> {
+  return listPage(db, {
+    ...page,
+    select: sql`
+      select l.audit_id, l.at, l.account_id, l.actor, l.action, l.object_id, l.details, l.address, l.request_id
+        from audit_log l`,
+    where: conditions(filter),
+    id: sql`l.audit_id`,
+  });
 }
 
-function conditions(filter: AuditFilter, position: Position): Sql {
-  const { accountId, actor, actions, objectId, after, before } = filter;
+function conditions({ accountId, actor, actions, objectId, after, before }: AuditFilter): Sql {
   return allOf([
-    ...(position ? [sql`l.audit_id ${sideOf(position).beyond} ${position.id}`] : []),
-    ...(accountId === null ? [] : [sql`l.account_id = ${accountId}`]),
-    ...(actor === null ? [] : [sql`l.actor = ${actor}`]),
-    ...(actions === null ? [] : [isOneOf(actions)]),
-    ...(objectId === null ? [] : [sql`l.object_id = ${objectId}`]),
-    ...(after === null ? [] : [sql`l.audit_id >= ${idFloor(after)}`]),
-    ...(before === null ? [] : [sql`l.audit_id < ${idFloor(before)}`]),
+    accountId === null ? null : sql`l.account_id = ${accountId}`,
+    actor === null ? null : sql`l.actor = ${actor}`,
+    actions && isOneOf(actions),
+    objectId === null ? null : sql`l.object_id = ${objectId}`,
+    after && sql`l.audit_id >= ${idFloor(after)}`,
+    before && sql`l.audit_id < ${idFloor(before)}`,
   ]);
 }
 

@@ -1,4 +1,4 @@
-import { type Position, type Queryable, sideOf, sql } from "#platform";
+import { listPage, type Looked, type Page, type Queryable, sql } from "#platform";
 import { isActiveAt, keyColumns, type KeyRow } from "./key-row.ts";
 
 export type KeyState = "active" | "expires_soon" | "expired" | "revoked";
@@ -13,35 +13,27 @@ function stateAt(now: Date, soonDays: number) {
     end`;
 }
 
-/** Keys on one side of a position, nearest first; one more than `limit` tells that there are more. */
+type KeyFilter = {
+  accountId: string;
+  states: readonly KeyState[] | null;
+  now: Date;
+  soonDays: number;
+};
+
 export function browseKeys(
   db: Queryable,
-  {
-    accountId,
-    states,
-    position,
-    limit,
-    now,
-    soonDays,
-  }: {
-    accountId: string;
-    states: readonly KeyState[] | null;
-    position: Position;
-    limit: number;
-    now: Date;
-    soonDays: number;
-  },
-): Promise<(KeyRow & { state: KeyState })[]> {
-  const { beyond, order } = sideOf(position);
-  return db.query(sql`
-    select ${keyColumns}, ${stateAt(now, soonDays)} as state
-      from keys k
-      left join key_usage u on u.key_id = k.key_id
-     where k.account_id = ${accountId}
-       and (${position?.id ?? null}::uuid is null or k.key_id ${beyond} ${position?.id ?? null})
-       and (${states}::text[] is null or ${stateAt(now, soonDays)} = any (${states}::text[]))
-     order by k.key_id ${order}
-     limit ${limit + 1}`);
+  { accountId, states, now, soonDays, ...page }: Page & KeyFilter,
+): Promise<Looked<KeyRow & { state: KeyState }>> {
+  const state = stateAt(now, soonDays);
+  return listPage(db, {
+    ...page,
+    select: sql`
+      select ${keyColumns}, ${state} as state
+        from keys k
+        left join key_usage u on u.key_id = k.key_id`,
+    where: sql`k.account_id = ${accountId} and (${states}::text[] is null or ${state} = any (${states}::text[]))`,
+    id: sql`k.key_id`,
+  });
 }
 
 export async function countKeys(

@@ -1,20 +1,10 @@
 import { type AuditFilter, type AuditRow, browseAudit, findAccounts } from "#accounts";
-import type { AuditEntry } from "#contract";
-import type { Database, Queryable } from "#platform";
+import type { AuditEntry, ConsoleOperations, QueryOf } from "#contract";
+import type { Pager } from "#http";
+import { type Database, type Page, type Queryable, readBound } from "#platform";
 import { findActors } from "./actors.ts";
 import type { ConsoleHandlers, CsvAnswer } from "./console-call.ts";
-import { type Columns, csvOf } from "./csv.ts";
-import { timeOf } from "./field-problems.ts";
-import { allPages, type Page, type Pager } from "./paging.ts";
-
-type Asked = {
-  accountId?: string;
-  actor?: string;
-  action?: string[];
-  objectId?: string;
-  after?: string;
-  before?: string;
-};
+import { allPages, type Columns, csvOf } from "./csv.ts";
 
 /** The audit log: who changed what, and when. */
 export function auditHandlers({ db, pager }: { db: Database; pager: Pager }) {
@@ -26,8 +16,7 @@ export function auditHandlers({ db, pager }: { db: Database; pager: Pager }) {
 
   return {
     async listAudit({ query }) {
-      const { limit: _limit, cursor: _cursor, ...asked } = query;
-      const { rows, cursors } = await pager.list(query, listed(filterOf(asked)));
+      const { rows, cursors } = await pager.list(query, listed(filterOf(query)));
       return { data: await present(db, rows), ...cursors };
     },
 
@@ -39,15 +28,15 @@ export function auditHandlers({ db, pager }: { db: Database; pager: Pager }) {
   } satisfies Partial<ConsoleHandlers>;
 }
 
-function filterOf(asked: Asked): AuditFilter {
+function filterOf(asked: QueryOf<ConsoleOperations["exportAudit"]>): AuditFilter {
   const { accountId = null, actor = null, action = null, objectId = null } = asked;
   return {
     accountId,
     actor,
     actions: action,
     objectId,
-    after: timeOf(asked.after),
-    before: timeOf(asked.before),
+    after: readBound(asked.after),
+    before: readBound(asked.before),
   };
 }
 

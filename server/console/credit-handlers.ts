@@ -1,12 +1,12 @@
 import { findAccount } from "#accounts";
 import type { LedgerEntry } from "#contract";
 import { browseLedger, type LedgerFilter, ledgerOfMonth, type LedgerRow } from "#credits";
+import type { Pager } from "#http";
 import { type Clock, type Database, DAY_MS, isId, type Queryable } from "#platform";
 import { findActors } from "./actors.ts";
 import type { ConsoleHandlers, CsvAnswer } from "./console-call.ts";
 import { type Columns, csvOf } from "./csv.ts";
 import { refuseFields } from "./field-problems.ts";
-import type { Pager } from "./paging.ts";
 import { readUse } from "./stats/sums.ts";
 
 type Deps = { db: Database; clock: Clock; pager: Pager };

@@ -1,6 +1,5 @@
 import type { Detail } from "#contract";
 import { Problem } from "#http";
-import { readTime } from "#platform";
 
 /**
  * Throws one problem that names every field with something wrong, in words; nothing where all is fine.
@@ -27,11 +26,6 @@ export function fieldProblem(field: string, message: string): Problem {
 
 export function required(field: string): Detail {
   return { field, code: "FIELD_REQUIRED", message: `${field} is required.` };
-}
-
-/** The time, null where none was given; the shape of the request has told what is none. */
-export function timeOf(text: string | undefined): Date | null {
-  return text === undefined ? null : (readTime(text) ?? null);
 }
 
 /** Too many tries: says when the next may be made. */

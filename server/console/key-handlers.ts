@@ -11,12 +11,12 @@ import {
   revokeKey,
 } from "#accounts";
 import { type ApiKey, EXPIRES_SOON_DAYS } from "#contract";
+import type { Pager } from "#http";
 import { type Clock, type Database, DAY_MS, within } from "#platform";
 import { type ActorNames, findActors } from "./actors.ts";
 import type { ConsoleHandlers } from "./console-call.ts";
 import { refuseFields } from "./field-problems.ts";
 import { takeFormKey } from "./form-keys.ts";
-import type { Pager } from "./paging.ts";
 
 /** API keys: made, listed and revoked by people, never by a key. */
 export function keyHandlers({ db, clock, pager }: { db: Database; clock: Clock; pager: Pager }) {

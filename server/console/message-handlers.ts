@@ -1,6 +1,6 @@
 import type { RemoteActor } from "#accounts";
-import type { ConsoleMessage, MemberRole, operations } from "#contract";
-import type { Handlers } from "#http";
+import type { ConsoleMessage, ConsoleOperations, MemberRole, operations, QueryOf } from "#contract";
+import type { Handlers, Pager } from "#http";
 import {
   type BrowseFilter,
   browseMessages,
@@ -12,7 +12,6 @@ import type { Database } from "#platform";
 import { findCarrierNames } from "#sending";
 import type { ConsoleHandlers, CsvAnswer } from "./console-call.ts";
 import { messagesCsv } from "./messages-csv.ts";
-import type { Pager } from "./paging.ts";
 import { roleDenied } from "./access.ts";
 import { type Account, showMessages } from "./show-messages.ts";
 
@@ -29,8 +28,7 @@ export function consoleMessageHandlers(deps: Deps) {
   const { db, pager, api } = deps;
   return {
     async browseMessages({ account, query }) {
-      const { limit: _limit, cursor: _cursor, ...asked } = query;
-      const filter = filterOf(asked, account.role);
+      const filter = filterOf(query, account.role);
       const { accountId } = account;
       const { rows, cursors } = await pager.list(query, {
         boundTo: ["messages", accountId, filter],
@@ -102,11 +100,7 @@ export function consoleMessageHandlers(deps: Deps) {
   } satisfies Partial<ConsoleHandlers>;
 }
 
-type Asked = Parameters<typeof readFilter>[0] & {
-  errorCode?: NonNullable<BrowseFilter["errorCodes"]>;
-  keyId?: string;
-  sender?: string;
-};
+type Asked = QueryOf<ConsoleOperations["exportMessages"]>;
 
 function filterOf(asked: Asked, role: MemberRole): BrowseFilter {
   // With the last four digits shown, asking number by number would soon tell the rest.

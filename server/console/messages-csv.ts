@@ -1,8 +1,7 @@
 import type { ConsoleMessage } from "#contract";
 import { type BrowseFilter, browseMessages } from "#messages";
 import type { Database } from "#platform";
-import { type Columns, csvOf } from "./csv.ts";
-import { allPages } from "./paging.ts";
+import { allPages, type Columns, csvOf } from "./csv.ts";
 import { type Account, showMessages } from "./show-messages.ts";
 
 const columns: Columns<ConsoleMessage> = {

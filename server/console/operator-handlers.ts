@@ -2,6 +2,7 @@ import { browseAccounts, findAccounts, judgeName, lineFaults, recordAudit } from
 import type { AccountRow, RemoteActor } from "#accounts";
 import type { OperatorAccount } from "#contract";
 import { bookCredits, openAccount } from "#credits";
+import type { Pager } from "#http";
 import { measureQueue } from "#messages";
 import {
   type Clock,
@@ -19,7 +20,6 @@ import { fieldProblem, refuseFields } from "./field-problems.ts";
 import { takeFormKey } from "./form-keys.ts";
 import { insertLink, withdrawOwnerLinks } from "./links.ts";
 import { accountsOfUsers, browseUsers, peopleOfAccounts } from "./operator-users.ts";
-import type { Pager } from "./paging.ts";
 import { findUser } from "./users.ts";
 
 type Deps = { db: Database; clock: Clock; pager: Pager; secrets: SecretBox; publicUrl: string };

@@ -1,5 +1,5 @@
 import { findAccounts } from "#accounts";
-import { type Position, type Queryable, sideOf, sql } from "#platform";
+import { listPage, type Looked, type Page, type Queryable, sql } from "#platform";
 
 export type ListedUser = {
   user_id: string;
@@ -10,19 +10,17 @@ export type ListedUser = {
   last_seen_at: Date | null;
 };
 
-/** Users on one side of a position, nearest first; one more than `limit` tells that there are more. */
 export function browseUsers(
   db: Queryable,
-  { words, position, limit }: { words: string | null; position: Position; limit: number },
-): Promise<ListedUser[]> {
-  const { beyond, order } = sideOf(position);
-  return db.query<ListedUser>(sql`
-    select user_id, name, email, is_operator, totp is not null as has_second_factor, last_seen_at
-      from users
-     where (${position?.id ?? null}::uuid is null or user_id ${beyond} ${position?.id ?? null})
-       and (${words}::text is null or strpos(lower(name), lower(${words})) > 0 or strpos(email, lower(${words})) > 0)
-     order by user_id ${order}
-     limit ${limit + 1}`);
+  { words, ...page }: Page & { words: string | null },
+): Promise<Looked<ListedUser>> {
+  return listPage(db, {
+    ...page,
+    select: sql`
+      select user_id, name, email, is_operator, totp is not null as has_second_factor, last_seen_at from users`,
+    where: sql`(${words}::text is null or strpos(lower(name), lower(${words})) > 0 or strpos(email, lower(${words})) > 0)`,
+    id: sql`user_id`,
+  });
 }
 
 /** All users with their accounts, for the terminal. */

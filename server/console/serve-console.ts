@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type { operations } from "#contract";
-import type { Handlers, Refinement } from "#http";
-import { cursors, type Routing } from "#messages";
+import { type Handlers, pager, type Refinement } from "#http";
+import type { Routing } from "#messages";
 import {
   type Clock,
   type Database,
@@ -20,7 +20,6 @@ import { linkHandlers } from "./link-handlers.ts";
 import { consoleMessageHandlers } from "./message-handlers.ts";
 import { operatorHandlers } from "./operator-handlers.ts";
 import { operatorNews } from "./operator-news.ts";
-import { pager } from "./paging.ts";
 import { routingHandlers } from "./routing-handlers.ts";
 import { secondFactorHandlers } from "./second-factor-handlers.ts";
 import { secretHandlers } from "./secret-handlers.ts";
@@ -95,7 +94,7 @@ function consoleHandlers(
   };
   const lists = {
     ...deps,
-    pager: pager(cursors(deriveKey(secretKey, "posthorn console cursors"))),
+    pager: pager(deriveKey(secretKey, "posthorn console cursors")),
   };
   return {
     ...signInHandlers(signIn),

@@ -1,12 +1,12 @@
 import { browseKeys, countKeys, findAccount } from "#accounts";
 import { type Alert, EXPIRES_SOON_DAYS } from "#contract";
 import { browseMessages, NO_MESSAGE_FILTER } from "#messages";
-import { type Clock, type Database, DAY_MS } from "#platform";
+import { type Clock, type Database, DAY_MS, readBound } from "#platform";
 import { listCarriers, readCarrierStates } from "#sending";
 import { countWaiting, hasTried, listFailingHosts } from "#webhooks";
 import type { ConsoleHandlers, Person } from "./console-call.ts";
 import { readRate } from "./credit-handlers.ts";
-import { fieldProblem, timeOf } from "./field-problems.ts";
+import { fieldProblem } from "./field-problems.ts";
 import { listInvitations } from "./links.ts";
 import { listMembers } from "./members.ts";
 import { percentileMs } from "./stats/percentile.ts";
@@ -117,7 +117,7 @@ export function statsHandlers(deps: Deps) {
 }
 
 function readSpan(asked: Asked, now: Date): Span {
-  const span = spanOf({ ...asked, from: timeOf(asked.from), to: timeOf(asked.to) }, now);
+  const span = spanOf({ ...asked, from: readBound(asked.from), to: readBound(asked.to) }, now);
   if ("wrong" in span) throw fieldProblem(span.wrong.field, span.wrong.message);
   return span;
 }
@@ -184,7 +184,7 @@ async function findAlerts(
   if (exhausted > 0) alerts.push({ ...none, kind: "deliveries_exhausted", count: exhausted });
   if (account && account.balance > 0 && account.balance <= account.low_credits)
     alerts.push({ ...none, kind: "credits_low", count: account.balance });
-  for (const { key_id, name, expires_at } of keys)
+  for (const { key_id, name, expires_at } of keys.rows)
     alerts.push({
       ...none,
       kind: "key_expiring",

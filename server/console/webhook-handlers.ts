@@ -1,7 +1,7 @@
-import type { MemberRole, ToldEvent, ToldStatus } from "#contract";
-import { Problem } from "#http";
+import type { ConsoleOperations, MemberRole, QueryOf, ToldEvent, ToldStatus } from "#contract";
+import { type Pager, Problem } from "#http";
 import { isIdempotencyKey } from "#messages";
-import type { Clock, Database } from "#platform";
+import { type Clock, type Database, readBound } from "#platform";
 import {
   browseDeliveries,
   cancelReplay,
@@ -19,8 +19,7 @@ import {
   startBulkReplay,
 } from "#webhooks";
 import type { ConsoleHandlers } from "./console-call.ts";
-import { refuseFields, timeOf } from "./field-problems.ts";
-import type { Pager } from "./paging.ts";
+import { refuseFields } from "./field-problems.ts";
 import { presentAttempt, presentDelivery, presentTest } from "./present-delivery.ts";
 
 export type WebhookDeps = {
@@ -39,8 +38,7 @@ export function webhookHandlers(deps: WebhookDeps) {
     presentDelivery(row, { role, now: clock.now() });
   return {
     async listDeliveries({ account: { accountId, role }, query }) {
-      const { limit: _limit, cursor: _cursor, ...asked } = query;
-      const filter = filterOf(asked);
+      const filter = filterOf(query);
       const { rows, cursors } = await pager.list(query, {
         boundTo: ["deliveries", accountId, filter],
         browse: (page) => browseDeliveries(db, { accountId, filter, ...page }),
@@ -81,7 +79,7 @@ export function webhookHandlers(deps: WebhookDeps) {
     async startReplay({ account: { accountId }, body, actor, idempotencyKey }) {
       const now = clock.now();
       const { deliveryIds, exhaustedSince, dryRun = false } = body;
-      const since = timeOf(exhaustedSince);
+      const since = readBound(exhaustedSince);
       const isOneGiven = (deliveryIds === undefined) !== (exhaustedSince === undefined);
       refuseFields({
         deliveryIds: isOneGiven ? [] : ["Give deliveryIds or exhaustedSince: one of the two."],
@@ -140,17 +138,7 @@ export function webhookHandlers(deps: WebhookDeps) {
 
 const NO_REPLAY = { replayId: null, waiting: 0, delivered: 0, failed: 0, createdAt: null };
 
-type Asked = {
-  state?: DeliveryRow["state"][];
-  event?: DeliveryRow["event"][];
-  host?: string;
-  messageId?: string;
-  httpStatus?: number;
-  createdAfter?: string;
-  createdBefore?: string;
-};
-
-function filterOf(asked: Asked): DeliveryFilter {
+function filterOf(asked: QueryOf<ConsoleOperations["listDeliveries"]>): DeliveryFilter {
   const { state, event, host = null, messageId = null, httpStatus = null } = asked;
   return {
     states: state ? [...new Set(state)].toSorted() : null,
@@ -158,8 +146,8 @@ function filterOf(asked: Asked): DeliveryFilter {
     host,
     messageId,
     httpStatus,
-    createdAfter: timeOf(asked.createdAfter),
-    createdBefore: timeOf(asked.createdBefore),
+    createdAfter: readBound(asked.createdAfter),
+    createdBefore: readBound(asked.createdBefore),
   };
 }
 

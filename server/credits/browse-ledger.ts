@@ -2,9 +2,8 @@ import {
   allOf,
   type Looked,
   lookThrough,
-  type Position,
+  type Page,
   type Queryable,
-  sideOf,
   type Sql,
   sql,
 } from "#platform";
@@ -23,35 +22,27 @@ const columns = sql`
 /** Entries of the ledger on one side of a position; the cost of a page does not grow with the ledger. */
 export function browseLedger(
   db: Queryable,
-  {
-    accountId,
-    filter,
-    position,
-    limit,
-  }: { accountId: string; filter: LedgerFilter; position: Position<number>; limit: number },
+  { accountId, filter, ...page }: Page<number> & { accountId: string; filter: LedgerFilter },
 ): Promise<Looked<LedgerRow, number>> {
   return lookThrough(db, {
+    ...page,
     columns,
     from: sql`from ledger l`,
     row: sql`l`,
     id: sql`l.seq`,
-    window: windowOf(accountId, filter, position),
+    window: windowOf(accountId, filter),
     sieve: filter.kinds && sql`l.kind = any (${filter.kinds}::text[])`,
-    position,
-    limit,
   });
 }
 
-function windowOf(accountId: string, filter: LedgerFilter, position: Position<number>): Sql {
-  const { kinds, messageId, month } = filter;
+function windowOf(accountId: string, { kinds, messageId, month }: LedgerFilter): Sql {
   const isByPeople = kinds?.every((kind) => kind === "topup" || kind === "adjustment") ?? false;
   return allOf([
     sql`l.account_id = ${accountId}`,
-    ...(position ? [sql`l.seq ${sideOf(position).beyond} ${position.id}`] : []),
-    ...(messageId === null ? [] : [sql`l.message_id = ${messageId}`]),
+    messageId === null ? null : sql`l.message_id = ${messageId}`,
     // In these words the planner knows the index of what people booked.
-    ...(isByPeople ? [sql`l.kind in ('topup', 'adjustment')`] : []),
-    ...(month ? [inMonth(accountId, month)] : []),
+    isByPeople ? sql`l.kind in ('topup', 'adjustment')` : null,
+    month && inMonth(accountId, month),
   ]);
 }
 

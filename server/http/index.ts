@@ -6,6 +6,7 @@ export { serveDocs } from "./docs.ts";
 export { failedAuthentications, networkOf } from "./failed-authentications.ts";
 export { serveHealth, serveMetrics } from "./health.ts";
 export type { Allowance, Handlers, Refinement } from "./operation-route.ts";
+export { type List, type Pager, pager } from "./pager.ts";
 export { Problem } from "./problem.ts";
 export { sendJson } from "./send-json.ts";
 export { bodyAndQueryCheck, serveOperations } from "./serve-operations.ts";

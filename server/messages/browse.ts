@@ -4,9 +4,8 @@ import {
   type Looked,
   lookThrough,
   NIL_ID,
-  type Position,
+  type Page,
   type Queryable,
-  sideOf,
   type Sql,
   sql,
 } from "#platform";
@@ -46,57 +45,27 @@ export const NO_MESSAGE_FILTER: BrowseFilter = {
  */
 export function browseMessages(
   db: Queryable,
-  {
-    accountId,
-    filter,
-    position,
-    limit,
-  }: { accountId: string; filter: BrowseFilter; position: Position; limit: number },
-): Promise<Looked<MessageRow, string>> {
+  { accountId, filter, ...page }: Page & { accountId: string; filter: BrowseFilter },
+): Promise<Looked<MessageRow>> {
   return lookThrough(db, {
+    ...page,
     columns: messageColumns,
     from: sql`from messages m`,
     row: sql`m`,
     id: sql`m.message_id`,
-    window: indexed(accountId, filter, position),
+    window: indexed(accountId, filter),
     sieve: isSifted(filter) ? unindexed(filter) : null,
-    position,
-    limit,
   });
-}
-
-export type Page = { rows: MessageRow[]; nextId: string | null };
-
-/** One page as a client lists it, newest first; it may be short of `limit` and still have a next one. */
-export async function listMessages(
-  db: Queryable,
-  {
-    accountId,
-    filter,
-    beforeId,
-    limit,
-  }: { accountId: string; filter: Filter; beforeId: string | null; limit: number },
-): Promise<Page> {
-  const { rows, lookedUntil } = await browseMessages(db, {
-    accountId,
-    filter: { ...NO_MESSAGE_FILTER, ...filter },
-    position: beforeId === null ? null : { direction: "older", id: beforeId },
-    limit,
-  });
-  if (rows.length <= limit) return { rows, nextId: lookedUntil };
-  return { rows: rows.slice(0, limit), nextId: rows[limit - 1]?.message_id ?? null };
 }
 
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 /** What one index finds, in its order. */
-function indexed(accountId: string, filter: BrowseFilter, position: Position): Sql {
+function indexed(accountId: string, filter: BrowseFilter): Sql {
   const { createdAfter, createdBefore, recipient, reference } = filter;
   const ceiling = createdBefore ? idFloor(createdBefore) : LAST_ID;
   const floor = createdAfter ? idFloor(createdAfter) : NIL_ID;
-  const side =
-    position === null ? sql`` : sql`and m.message_id ${sideOf(position).beyond} ${position.id}`;
-  const bounds = sql`m.account_id = ${accountId} and m.message_id < ${ceiling} and m.message_id >= ${floor} ${side}`;
+  const bounds = sql`m.account_id = ${accountId} and m.message_id < ${ceiling} and m.message_id >= ${floor}`;
   if (reference !== null) return sql`${bounds} and m.reference = ${reference}`;
   return recipient === null ? bounds : sql`${bounds} and m.recipient = ${recipient}`;
 }

@@ -1,11 +1,10 @@
-import type { Detail, HistoryEntry, NewMessage, operations, Status } from "#contract";
+import type { Detail, HistoryEntry, NewMessage, operations, QueryOf } from "#contract";
 import { nonGsmCharacters } from "#contract/segments";
-import type { Handlers, Refinement } from "#http";
+import type { Handlers, Pager, Refinement } from "#http";
 import { Problem } from "#http/problem";
-import { type Clock, readTimeUp } from "#platform";
+import { type Clock, readBound } from "#platform";
 import { findAccount } from "#accounts";
-import { type Filter, listMessages } from "./browse.ts";
-import type { Cursors } from "./cursor.ts";
+import { browseMessages, type Filter, NO_MESSAGE_FILTER } from "./browse.ts";
 import { judgeFields, type JudgeUrl } from "./draft.ts";
 import { type HistorySources, readHistory } from "./history.ts";
 import { type MessageRow, present } from "./message-row.ts";
@@ -15,10 +14,10 @@ import { digitsOf } from "./recipient.ts";
 import { draftAll, draftContext, type SendDeps, sendMessages } from "./send.ts";
 import { cancelMessage } from "./cancel-message.ts";
 
-type Deps = SendDeps & { cursors: Cursors; sources: HistorySources; listener?: MoveListener };
+type Deps = SendDeps & { pager: Pager; sources: HistorySources; listener?: MoveListener };
 
 export function messageHandlers(deps: Deps): Handlers<typeof operations> {
-  const { db, clock, cursors, sources } = deps;
+  const { db, clock, pager, sources } = deps;
   return {
     async sendMessage({ caller, body, idempotencyKey, header, allowance }) {
       const sent = await sendMessages(deps, caller, {
@@ -67,19 +66,14 @@ export function messageHandlers(deps: Deps): Handlers<typeof operations> {
       };
     },
 
-    async listMessages({ caller, query, problem }) {
-      const { limit = 25, cursor } = query;
-      const filter = readFilter(query);
-      const boundTo = JSON.stringify([caller.accountId, filter]);
-      const beforeId = cursor === undefined ? null : cursors.read(cursor, boundTo);
-      if (beforeId === undefined) throw problem("CURSOR_INVALID");
-      const { rows, nextId } = await listMessages(db, {
-        accountId: caller.accountId,
-        filter,
-        beforeId,
-        limit,
+    async listMessages({ caller: { accountId }, query }) {
+      const filter = { ...NO_MESSAGE_FILTER, ...readFilter(query) };
+      const { rows, cursors } = await pager.list(query, {
+        boundTo: [accountId, filter],
+        browse: (page) => browseMessages(db, { accountId, filter, ...page }),
+        idOf: (row) => row.message_id,
       });
-      return { data: rows.map(present), nextCursor: nextId && cursors.make(nextId, boundTo) };
+      return { data: rows.map(present), nextCursor: cursors.nextCursor };
     },
 
     async retrieveMessage({ caller, params, problem }) {
@@ -161,23 +155,13 @@ export function sendRefinements(deps: { clock: Clock; judgeUrl: JudgeUrl }) {
   return { sendMessage: single, sendBatch: batch, previewMessage: single };
 }
 
-type Query = {
-  status?: readonly Status[];
-  recipient?: string;
-  reference?: string;
-  createdAfter?: string;
-  createdBefore?: string;
-};
-
 /** The filters of a list; what may be wrong with them, the shape of the query has told. */
-export function readFilter(query: Query): Filter {
-  const time = (text: string | undefined) =>
-    text === undefined ? null : (readTimeUp(text) ?? null);
+export function readFilter(query: QueryOf<(typeof operations)["listMessages"]>): Filter {
   return {
     statuses: query.status ? [...new Set(query.status)].toSorted() : null,
     recipient: query.recipient === undefined ? null : digitsOf(query.recipient.replace(/^ /, "+")),
     reference: query.reference ?? null,
-    createdAfter: time(query.createdAfter),
-    createdBefore: time(query.createdBefore),
+    createdAfter: readBound(query.createdAfter),
+    createdBefore: readBound(query.createdBefore),
   };
 }

@@ -6,7 +6,6 @@
 export { acceptor, type Intake } from "./acceptor.ts";
 export { type BrowseFilter, browseMessages, NO_MESSAGE_FILTER } from "./browse.ts";
 export { concatReferences } from "./concat-reference.ts";
-export { cursors } from "./cursor.ts";
 export { messageHandlers, readFilter, sendRefinements } from "./handlers.ts";
 export { fingerprint, isIdempotencyKey, sweepIdempotency } from "./idempotency.ts";
 export { eventId, newMessageId, parseEventId } from "./message-id.ts";

@@ -25,9 +25,11 @@ export function sql(strings: TemplateStringsArray, ...inserts: unknown[]): Sql {
   return { parts, values, text: textOf(parts) };
 }
 
-/** A condition that holds where all of them hold. */
-export function allOf(conditions: readonly Sql[]): Sql {
-  return conditions.reduce((all, condition) => sql`${all} and ${condition}`, sql`true`);
+/** A condition that holds where all of them hold; null asks for nothing. */
+export function allOf(conditions: readonly (Sql | null)[]): Sql {
+  return conditions
+    .filter((condition) => condition !== null)
+    .reduce((all, condition) => sql`${all} and ${condition}`, sql`true`);
 }
 
 /** Names and keywords that come from our own code, such as a sort direction. Never from outside. */

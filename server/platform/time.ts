@@ -16,10 +16,12 @@ export function readTime(text: string): Date | undefined {
 
 /**
  * The first millisecond that is not before the time: as a bound of times that are whole milliseconds,
- * inclusive below or exclusive above, it means the same as the finer time that was given.
+ * inclusive below or exclusive above, it means the same as the finer time that was given. Null where
+ * none was given.
  */
-export function readTimeUp(text: string): Date | undefined {
+export function readBound(text = ""): Date | null {
   const time = readTime(text);
+  if (!time) return null;
   const isFiner = /\.\d{3}\d*[1-9]/.test(text);
-  return time && isFiner ? new Date(Math.min(time.getTime() + 1, LAST_MS)) : time;
+  return isFiner ? new Date(Math.min(time.getTime() + 1, LAST_MS)) : time;
 }

@@ -4,6 +4,7 @@ import {
   allOf,
   idFloor,
   type Looked,
+  type Page,
   type Position,
   type Queryable,
   sideOf,
@@ -36,12 +37,7 @@ export const NO_DELIVERY_FILTER: DeliveryFilter = {
 /** Deliveries looked at for one page whose filter no index holds. */
 const MAX_LOOKED_AT = 2_000;
 
-type BrowseRequest = {
-  accountId: string;
-  filter: DeliveryFilter;
-  position: Position;
-  limit: number;
-};
+type BrowseRequest = Page & { accountId: string; filter: DeliveryFilter };
 
 /** Looked at first, in pages: a filter that most of them pass needs no more. */
 const FIRST_LOOK = 4;
@@ -53,7 +49,7 @@ const FIRST_LOOK = 4;
 export async function browseDeliveries(
   db: Queryable,
   request: BrowseRequest,
-): Promise<Looked<DeliveryRow, string>> {
+): Promise<Looked<DeliveryRow>> {
   const { filter, limit } = request;
   const isFiltered = Object.values(filter).some((value) => value !== null);
   const most = isFiltered ? Math.min(FIRST_LOOK * limit, MAX_LOOKED_AT) : limit + 1;
@@ -68,7 +64,7 @@ async function look(
   db: Queryable,
   request: BrowseRequest,
   most: number,
-): Promise<Looked<DeliveryRow, string>> {
+): Promise<Looked<DeliveryRow>> {
   const { filter, limit, accountId } = request;
   const keys = await findKeys(db, request, most);
   const described = await describeDeliveries(db, accountId, keys);
@@ -118,13 +114,11 @@ function boundsOf(position: Position, { messageId, createdBefore }: DeliveryFilt
   const latest =
     createdBefore && idFloor(new Date(createdBefore.getTime() + EVENT_BEFORE_MESSAGE_MS));
   return allOf([
-    ...(at
-      ? [
-          sql`(k.message_id, k.sequence) ${sideOf(position).beyond} (${at.messageId}::uuid, ${at.sequence}::smallint)`,
-        ]
-      : []),
-    ...(messageId === null ? [] : [sql`k.message_id = ${messageId}`]),
-    ...(latest === null ? [] : [sql`k.message_id < ${latest}`]),
+    at
+      ? sql`(k.message_id, k.sequence) ${sideOf(position).beyond} (${at.messageId}::uuid, ${at.sequence}::smallint)`
+      : null,
+    messageId === null ? null : sql`k.message_id = ${messageId}`,
+    latest === null ? null : sql`k.message_id < ${latest}`,
   ]);
 }
 

@@ -159,7 +159,7 @@ for (const [name, filter] of Object.entries({
     const nodes: Node[] = [];
 
     const wish = { filter: { ...ANYTHING, ...filter }, position: null, limit: 25 };
-    const rows = await browseAudit(explaining(nodes), wish);
+    const { rows } = await browseAudit(explaining(nodes), wish);
 
     assert.equal(rows.length, 1);
     assert.equal(rowsRead(scansOf(nodes, "audit_log")), 1);
@@ -170,7 +170,7 @@ test("a page of the audit log of somebody who did much is walked in its order", 
   const nodes: Node[] = [];
 
   const wish = { filter: { ...ANYTHING, actor: "user:often" }, position: null, limit: 25 };
-  const rows = await browseAudit(explaining(nodes), wish);
+  const { rows } = await browseAudit(explaining(nodes), wish);
 
   assert.equal(rows.length, 26);
   assert.ok(rowsRead(scansOf(nodes, "audit_log")) < 100);

@@ -451,6 +451,18 @@ test("the queue, the nodes and the carriers show what is going on", async () => 
   assert.equal(second.publicUrl, console.publicUrl);
 });
 
+test("a time finer than a millisecond bounds the audit log as that time does", async () => {
+  const console = await shared.another();
+  const operator = await operatorOf(console);
+  const [entry] = (await operator.get(`${O}/audit?limit=1`)).json().data;
+  const finer = entry.at.replace("Z", "5Z");
+
+  const before = (await operator.get(`${O}/audit?limit=1&before=${finer}`)).json().data;
+  const after = (await operator.get(`${O}/audit?limit=1&after=${finer}`)).json().data;
+
+  assert.deepEqual([before, after], [[entry], []]);
+});
+
 test("the audit log tells who did what, is found by each filter, and cannot be changed", async () => {
   const console = await shared.another();
   const operator = await operatorOf(console);

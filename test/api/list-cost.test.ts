@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { Client } from "pg";
 import { type Queryable, rawSql, type Sql, sql } from "#platform";
-import { type Filter, listMessages, NO_MESSAGE_FILTER } from "../../server/messages/browse.ts";
+import { browseMessages, type Filter, NO_MESSAGE_FILTER } from "../../server/messages/browse.ts";
 import { findMessage } from "../../server/messages/read.ts";
 import { startApi } from "../support/api.ts";
 
@@ -44,13 +44,13 @@ type Plans = { asRun: Node[]; generic: Node[] };
 /** Every node of the plans that a page was read by: as they ran, and as they are for any values. */
 async function plansOf(filter: Partial<Filter>, beforeId: string | null): Promise<Plans> {
   const plans: Plans = { asRun: [], generic: [] };
-  const page = await listMessages(explaining(plans), {
+  const page = await browseMessages(explaining(plans), {
     accountId: api.accountId,
     filter: { ...NO_MESSAGE_FILTER, ...filter },
-    beforeId,
+    position: beforeId === null ? null : { direction: "older", id: beforeId },
     limit: 25,
   });
-  assert.equal(page.rows.length, 25);
+  assert.equal(page.rows.length, 26);
   return plans;
 }
 

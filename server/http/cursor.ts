@@ -3,8 +3,8 @@ import { isId } from "#platform";
 
 const MAC_OCTETS = 12;
 
-export type Cursors = {
-  make(messageId: string, boundTo: string): string;
+type Cursors = {
+  make(id: string, boundTo: string): string;
   /** The id it was made from, or undefined where it is damaged or was made for something else. */
   read(cursor: string, boundTo: string): string | undefined;
 };
@@ -18,9 +18,9 @@ export function cursors(key: Buffer, previousKey?: Buffer): Cursors {
   const mac = (id: Buffer, boundTo: string, by = key) =>
     createHmac("sha256", by).update(id).update(boundTo).digest().subarray(0, MAC_OCTETS);
   return {
-    make(messageId, boundTo) {
-      const id = Buffer.from(messageId.replaceAll("-", ""), "hex");
-      return Buffer.concat([id, mac(id, boundTo)]).toString("base64url");
+    make(id, boundTo) {
+      const octets = Buffer.from(id.replaceAll("-", ""), "hex");
+      return Buffer.concat([octets, mac(octets, boundTo)]).toString("base64url");
     },
     read(cursor, boundTo) {
       const octets = Buffer.from(cursor, "base64url");
