@@ -1,4 +1,4 @@
-import { batcher, type Database, type Sql, sql } from "#platform";
+import { batcher, type Database, keepNewest, type Sql, sql } from "#platform";
 import { hashKey, isWellFormed } from "./key.ts";
 import { type JudgedKey, judgedNow } from "./key-row.ts";
 
@@ -63,8 +63,7 @@ export function authenticator({
       remembered.delete(key);
       if (verdict.outcome === "valid") {
         remembered.set(key, verdict.caller);
-        if (remembered.size > MAX_REMEMBERED)
-          remembered.delete(remembered.keys().next().value ?? "");
+        keepNewest(remembered, MAX_REMEMBERED);
         onUse(verdict.caller.keyId);
       }
       return verdict;

@@ -1,3 +1,5 @@
+import { keepNewest } from "#platform";
+
 import { behaviourOf, isSpecial, SILENCE_MS } from "./behaviour.ts";
 import { encodeId } from "./smpp/codec/body.ts";
 import { bare, command } from "./smpp/codec/header.ts";
@@ -125,8 +127,7 @@ export class SubmitAnswers {
     const times = (this.#seen.get(key) ?? 0) + 1;
     this.#seen.delete(key);
     this.#seen.set(key, times);
-    const [oldest] = this.#seen.keys();
-    if (this.#seen.size > SEEN && oldest !== undefined) this.#seen.delete(oldest);
+    keepNewest(this.#seen, SEEN);
     return times;
   }
 }

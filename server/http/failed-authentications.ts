@@ -1,5 +1,5 @@
 import { isIPv6 } from "node:net";
-import { type Clock, ipv6Groups } from "#platform";
+import { type Clock, ipv6Groups, keepNewest } from "#platform";
 
 export type FailedAuthentications = {
   /** Counts a failure; answers the seconds to wait where the address has used up its allowance. */
@@ -21,7 +21,7 @@ export function failedAuthentications(perMinute: number, clock: Clock): FailedAu
       const isAllowed = tokens >= 1;
       seen.delete(network);
       seen.set(network, { tokens: isAllowed ? tokens - 1 : tokens, at: now });
-      if (seen.size > MAX_ADDRESSES) seen.delete(seen.keys().next().value ?? "");
+      keepNewest(seen, MAX_ADDRESSES);
       return isAllowed ? undefined : Math.max(1, Math.ceil(((1 - tokens) * 60) / perMinute));
     },
   };

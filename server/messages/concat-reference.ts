@@ -1,4 +1,5 @@
 import { randomInt } from "node:crypto";
+import { keepNewest } from "#platform";
 import type { ConcatReference } from "./draft.ts";
 
 /** Recipients remembered at most; the longest untouched are forgotten first. */
@@ -16,7 +17,7 @@ export function concatReferences(): ConcatReference {
     const next = ((last.get(recipient) ?? randomInt(256)) + 1) % 256;
     last.delete(recipient);
     last.set(recipient, next);
-    if (last.size > MAX_RECIPIENTS) last.delete(last.keys().next().value ?? "");
+    keepNewest(last, MAX_RECIPIENTS);
     return next;
   };
 }

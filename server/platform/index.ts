@@ -18,6 +18,7 @@ export { codeOf, messageOf } from "./error-text.ts";
 export { idFloor, isId, newId, newIdOf, NIL_ID, timeOfId } from "./ids.ts";
 export { DataDirInUse, type DataDirLock, lockDataDir } from "./instance-lock.ts";
 export { ipv6Groups } from "./ipv6.ts";
+export { keepNewest } from "./keep-newest.ts";
 export { createLog, type Log, silentLog } from "./log.ts";
 export { listPage, type Looked, type Page, type Position, sideOf } from "./list-page.ts";
 export { lookThrough } from "./look-through.ts";

@@ -1,7 +1,7 @@
 import type { Carrier, OutgoingSegment, SubmitOutcome } from "#carriers";
 import { splitText } from "#contract/segments";
 import type { MessageRow, Routing } from "#messages";
-import type { Clock, Log, Tracer } from "#platform";
+import { type Clock, keepNewest, type Log, type Tracer } from "#platform";
 import type { DueSend } from "./due-send.ts";
 import { afterDoubt, EXPIRED, nextStep } from "./next-step.ts";
 import { submitSpan } from "./sending-spans.ts";
@@ -202,8 +202,7 @@ function followLateAnswer(
     .then(async ([answer]) => {
       if (answer.kind !== "accepted" && answer.kind !== "refused") return;
       if (answer.kind === "accepted" || !answer.temporary) answeredLate.add(key);
-      const [oldest = key] = answeredLate;
-      if (answeredLate.size > MAX_ANSWERED_LATE) answeredLate.delete(oldest);
+      keepNewest(answeredLate, MAX_ANSWERED_LATE);
       await recorder.submission({ ...submission, answer, step: null, at: clock.now() });
     })
     .catch((error: unknown) => {

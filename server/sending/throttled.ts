@@ -1,5 +1,5 @@
 import type { SubmitOutcome } from "#carriers";
-import type { Clock } from "#platform";
+import { type Clock, keepNewest } from "#platform";
 
 /** So often a message is tried in its place: it may be the only one that is throttled. */
 const TRIES_ALONE = 5;
@@ -47,8 +47,7 @@ export function throttleWatch(clock: Pick<Clock, "monotonicMs">) {
     };
     const each = known.get(messageId) ?? first;
     known.set(messageId, each);
-    const [oldest = messageId] = known.keys();
-    if (known.size > MAX_KNOWN) known.delete(oldest);
+    keepNewest(known, MAX_KNOWN);
     if (held.size < MANY) held.add(messageId);
 
     const isOvertaken = passes > each.passes;

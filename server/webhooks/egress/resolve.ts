@@ -1,5 +1,5 @@
 import { lookup } from "node:dns/promises";
-import type { Clock } from "#platform";
+import { type Clock, keepNewest } from "#platform";
 import { orHostsFile } from "./hosts-file.ts";
 
 /** All addresses of an absolute name. A lookup that has not begun by `deadlineMs` is given up. */
@@ -105,8 +105,7 @@ export function systemResolve({
 function remember(known: Set<string>, name: string): void {
   known.delete(name);
   known.add(name);
-  const [oldest] = known;
-  if (known.size > MAX_KNOWN && oldest !== undefined) known.delete(oldest);
+  keepNewest(known, MAX_KNOWN);
 }
 
 async function askSystem(name: string): Promise<string[]> {
