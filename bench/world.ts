@@ -10,8 +10,7 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createAccount, createKey } from "#accounts";
-import { bookCredits } from "#credits";
+import { openAccount } from "#credits";
 import { setRoute } from "#messages";
 import {
   type Database,
@@ -26,7 +25,8 @@ import {
   startEmbeddedPostgres,
   systemClock as clock,
 } from "#platform";
-import { addCarrier } from "#sending";
+import { makeCarrier } from "../test/support/make-carrier.ts";
+import { makeKey } from "../test/support/make-key.ts";
 import { freePort } from "../test/support/process.ts";
 import type { Job, Result } from "./load.ts";
 import { parentOf } from "./processor-time.ts";
@@ -230,19 +230,10 @@ export async function makeAccounts(
   const accounts: Account[] = [];
   for (let n = 0; n < count; n += 1) {
     const by = { actor: ACTOR, now: clock.now() };
-    const made = await createAccount(db, { name: `bench ${n}`, secrets, ...by });
-    const { accountId, signingSecret } = made;
-    await bookCredits(db, { accountId, kind: "topup", amount: 1e9, note: "bench", ...by });
-    const wish = {
-      accountId,
-      name: "bench",
-      scopes: ["messages:send"] as const,
-      expiresAt: null,
-      ...by,
-    };
-    const created = await createKey(db, wish);
-    if (created.outcome !== "created") throw new Error("The key was not made.");
-    accounts.push({ accountId, signingSecret, key: created.key });
+    const wish = { name: `bench ${n}`, credits: 1e9, secrets, ...by };
+    const { accountId, signingSecret } = await openAccount(db, wish);
+    const { key } = await makeKey(db, { accountId, scopes: ["messages:send"] });
+    accounts.push({ accountId, signingSecret, key });
   }
   return accounts;
 }
@@ -250,10 +241,7 @@ export async function makeAccounts(
 /** A carrier that all messages go to; its id. */
 export async function addSmsc(db: Database, { secrets }: World, port: number): Promise<string> {
   const by = { actor: ACTOR, now: clock.now() };
-  const settings = { host: "127.0.0.1", port, system_id: "bench", window: 500, rate: 0 };
-  const wish = { name: "bench", settings, password: "bench", secrets, ...by };
-  const added = await addCarrier(db, wish);
-  if (added.outcome !== "added") throw new Error("The carrier was not added.");
-  await setRoute(db, { prefix: "", carrierIds: [added.carrierId] }, by);
-  return added.carrierId;
+  const carrierId = await makeCarrier(db, { settings: { port, window: 500, rate: 0 }, secrets });
+  await setRoute(db, { prefix: "", carrierIds: [carrierId] }, by);
+  return carrierId;
 }

@@ -5,6 +5,7 @@ import { startConsole, type TestAccount } from "../../test/support/console.ts";
 import { eventually } from "../../test/support/eventually.ts";
 import { somebodyWaits } from "../../test/support/locks.ts";
 import { manualClock } from "../../test/support/manual-clock.ts";
+import { onePass } from "../../test/support/one-pass.ts";
 import { streamHub } from "./stream-hub.ts";
 
 const shared = await startConsole();
@@ -27,7 +28,7 @@ test("a stream that opens while others are asked whether they may go on is not e
 
   const { pass } = await db.transaction(async (tx) => {
     await tx.query(sql`lock table memberships in access exclusive mode`);
-    const asking = hub.loop.pass(new AbortController().signal);
+    const asking = onePass(hub.loop);
     await somebodyWaits(db);
     await open(second);
     return { pass: asking };
@@ -89,7 +90,7 @@ test("who comes back to an account that nobody watched in between reads everythi
     lastEventId: `1.${Date.now() - 1_000}`,
   });
   // Other tests have transactions on the same server, for which this waits.
-  while (told.length === 0) await hub.loop.pass(new AbortController().signal);
+  while (told.length === 0) await onePass(hub.loop);
 
   assert.deepEqual(told, ['data: {"type":"all"}']);
 });
@@ -109,7 +110,7 @@ test("every 15 s each stream says, by a comment and as an event that pages can h
     lastEventId: undefined,
   });
   const beats = async () => {
-    await hub.loop.pass(new AbortController().signal);
+    await onePass(hub.loop);
     return written.filter((text) => text === ": beat\nevent: beat\ndata:\n\n").length;
   };
 
@@ -134,7 +135,7 @@ async function quietHub(console: TestAccount, through: Database = console.db) {
   const clock = manualClock(new Date());
   const hub = streamHub({ db: through, clock, operatorNews: async () => [] });
   const watcher = { sessionId, accountId, role: "developer" as const };
-  const pass = () => hub.loop.pass(new AbortController().signal);
+  const pass = () => onePass(hub.loop);
   return {
     clock,
     pass,

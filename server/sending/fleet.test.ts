@@ -13,12 +13,13 @@ import {
   sql,
   systemClock,
 } from "#platform";
+import { makeCarrier } from "../../test/support/make-carrier.ts";
 import { manualClock } from "../../test/support/manual-clock.ts";
 import { testDatabase } from "../../test/support/postgres.ts";
 import { quiet, until } from "../../test/support/until.ts";
 import { command } from "../carriers/smpp/codec/header.ts";
 import { readCarrierStates } from "./carrier-states.ts";
-import { addCarrier, listCarriers } from "./carriers-table.ts";
+import { listCarriers } from "./carriers-table.ts";
 import { carrierFleet } from "./fleet.ts";
 import { HEARTBEAT_MS } from "./nodes.ts";
 
@@ -43,17 +44,13 @@ test("a carrier whose owed receipts cannot be looked for is started all the same
 
 test("a carrier that cannot be started is down, and the reason is told", async () => {
   await using db = await testDatabase();
-  const settings = { host: "127.0.0.1", port: 1, system_id: "test", rate: "many" };
-  const [name, password, actor, now] = ["c1", "secret", "test", systemClock.now()];
-  await addCarrier(db, { name, settings, password, secrets, actor, now });
+  const carrierId = await makeCarrier(db, { settings: { rate: "many" }, secrets });
   await using node = nodeOn(db);
 
   await node.look();
   await node.report();
 
-  const carriers = await listCarriers(db);
-  const states = await readCarrierStates(db, carriers);
-  const told = states.get(carriers.find((each) => each.name === name)?.carrier_id ?? "");
+  const told = (await readCarrierStates(db, await listCarriers(db))).get(carrierId);
   assert.partialDeepStrictEqual(told, { state: "down" });
   assert.match(told?.problems.join() ?? "", /^Its settings are wrong: rate [^.]*$/);
   assert.match(await node.metrics.registry.metrics(), /^posthorn_carrier_up\{carrier="c1"\} 0$/m);
@@ -65,9 +62,7 @@ test("a lease of binds that cannot be taken is asked for again with the next loo
   const db = watched(database, (statement) => {
     if (statement.includes("insert into bind_leases") && ++asked === 1) throw new Error("cut off");
   });
-  const settings = { host: "127.0.0.1", port: 1, system_id: "test" };
-  const [name, password, actor, now] = ["c1", "secret", "test", systemClock.now()];
-  await addCarrier(database, { name, settings, password, secrets, actor, now });
+  await makeCarrier(database, { secrets });
   await using node = nodeOn(db);
 
   await assert.rejects(node.look(), /cut off/);
@@ -168,10 +163,8 @@ async function inTurn(...nodes: ReturnType<typeof nodeOn>[]): Promise<void> {
 async function twoBinds() {
   const db = await testDatabase();
   const smsc = await startSmsc();
-  const wish = { host: "127.0.0.1", port: smsc.port, system_id: "test", binds: 2 };
-  const settings = { ...wish, unbind_timeout: "60s" };
-  const [name, password, actor, now] = ["c1", "secret", "test", systemClock.now()];
-  await addCarrier(db, { name, settings, password, secrets, actor, now });
+  const settings = { port: smsc.port, binds: 2, unbind_timeout: "60s" };
+  await makeCarrier(db, { settings, secrets });
   const [first, second] = [nodeOn(db), nodeOn(db)];
   await first.look();
   await smsc.bound(2);

@@ -1,16 +1,18 @@
 import assert from "node:assert/strict";
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { after, test } from "node:test";
 import { loadRouting } from "#messages";
-import { secretBox, silentLog, sql, systemClock } from "#platform";
+import { silentLog, sql, systemClock } from "#platform";
 import { startApi } from "../../test/support/api.ts";
+import { makeCarrier } from "../../test/support/make-carrier.ts";
 import { manualClock } from "../../test/support/manual-clock.ts";
 import { queuedMessage } from "../../test/support/messages.ts";
 import { recorderOf } from "../../test/support/recorder.ts";
 import { carriersUpElsewhere } from "./carrier-states.ts";
-import { addCarrier, listCarriers } from "./carriers-table.ts";
+import { listCarriers } from "./carriers-table.ts";
 import { rerouting } from "./reroute.ts";
 import { noteLost } from "./unattended.ts";
+import { TEST_SECRETS } from "../../test/support/secret-key.ts";
 
 const api = await startApi();
 after(() => api[Symbol.asyncDispose]());
@@ -218,14 +220,6 @@ async function makeWorld() {
 }
 
 async function twoCarriers(): Promise<[string, string]> {
-  await addCarrier(db, {
-    name: "next",
-    settings: { host: "127.0.0.1", system_id: "me" },
-    password: "hush",
-    secrets: secretBox(randomBytes(32)),
-    actor: "test",
-    now: systemClock.now(),
-  });
-  const idOf = new Map((await listCarriers(db)).map(({ name, carrier_id }) => [name, carrier_id]));
-  return [idOf.get("simulator") ?? "", idOf.get("next") ?? ""];
+  const [simulator] = await listCarriers(db);
+  return [simulator?.carrier_id ?? "", await makeCarrier(db, { secrets: TEST_SECRETS })];
 }

@@ -4,6 +4,7 @@ import { expireMessages, findStranded, loadRouting } from "#messages";
 import { newId, silentLog, sql, systemClock } from "#platform";
 import { startApi } from "../../test/support/api.ts";
 import { queuedMessage, readMessage } from "../../test/support/messages.ts";
+import { onePass } from "../../test/support/one-pass.ts";
 import { recorderOf } from "../../test/support/recorder.ts";
 import { endOverdue, noteLost } from "./unattended.ts";
 
@@ -149,7 +150,7 @@ async function makeWorld({ inDoubt = "resend" }: { inDoubt?: "resend" | "fail" }
                ${hasLateAnswer ? "late-1" : null}, now(), 'timeout', 'resend'
           from send_queue`);
     },
-    expire: () => expireMessages({ db, clock: systemClock }).pass(new AbortController().signal),
+    expire: () => onePass(expireMessages({ db, clock: systemClock })),
     pass: () => endOverdue(deps),
     note: async (lost?: Awaited<ReturnType<typeof stranded>>) =>
       noteLost(deps, lost ?? (await stranded())),

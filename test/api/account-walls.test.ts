@@ -7,10 +7,10 @@ import {
   type Operation,
   operations,
 } from "#contract";
-import { createKey } from "#accounts";
 import { eventId } from "#messages";
 import { newId, sql, systemClock } from "#platform";
 import { type Person, startConsole, type TestConsole } from "../support/console.ts";
+import { makeKey } from "../support/make-key.ts";
 
 /** Two accounts: one has something of every kind, the other's owner and key ask for it. */
 let site: TestConsole;
@@ -22,21 +22,9 @@ before(async () => {
   foreign = await fill(site);
   const accountId = await site.createAccount();
   const person = await site.member("owner", { accountId });
-  mine = { person, accountId, key: await keyOf(accountId) };
+  mine = { person, accountId, key: (await makeKey(site.db, { accountId })).key };
 });
 after(() => site[Symbol.asyncDispose]());
-
-async function keyOf(accountId: string): Promise<string> {
-  const made = await createKey(site.db, {
-    accountId,
-    name: "test",
-    scopes: ["messages:send", "messages:read"],
-    expiresAt: null,
-    actor: "test",
-    now: systemClock.now(),
-  });
-  return made.outcome === "created" ? made.key : assert.fail(made.outcome);
-}
 
 /** One of everything that has an id, by the name that paths give it. */
 async function fill({ member, accountId, db }: TestConsole): Promise<Record<string, string>> {

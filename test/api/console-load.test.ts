@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { createKey } from "#accounts";
 import { rawSql } from "#platform";
 import { startConsole } from "../support/console.ts";
+import { makeKey } from "../support/make-key.ts";
 
 const console = await startConsole();
 after(() => console[Symbol.asyncDispose]());
@@ -27,17 +27,7 @@ const many = <Answer>(count: number, ask: () => Promise<Answer>) =>
 
 test("however much people of the dashboard ask at once, clients of the API are answered", async () => {
   const viewer = await console.member("viewer");
-  const now = new Date();
-  const made = await createKey(db, {
-    accountId,
-    name: "x",
-    scopes: ["messages:read"],
-    expiresAt: null,
-    actor: "cli",
-    now,
-  });
-  assert.equal(made.outcome, "created");
-  const headers = { "x-api-key": made.outcome === "created" ? made.key : "" };
+  const headers = { "x-api-key": (await makeKey(db, { accountId })).key };
 
   const { asked } = await whileLocked("memberships", () => {
     const pages = many(40, () => viewer.get(`${A}/messages`));

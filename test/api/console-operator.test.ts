@@ -3,8 +3,7 @@ import { after, before, test } from "node:test";
 import { startSmsc } from "#carriers";
 import type { Carrier } from "#contract";
 import { setPrice, setRoute } from "#messages";
-import { secretBox, sql, within } from "#platform";
-import { addCarrier } from "#sending";
+import { sql, within } from "#platform";
 import { selfSigned } from "../support/certificates.ts";
 import {
   type Person,
@@ -14,6 +13,8 @@ import {
 } from "../support/console.ts";
 import { eventually } from "../support/eventually.ts";
 import { somebodyWaits } from "../support/locks.ts";
+import { makeCarrier } from "../support/make-carrier.ts";
+import { TEST_SECRETS } from "../support/secret-key.ts";
 
 const O = "/console/operator";
 const SIMULATOR = "01900000-0000-7000-8000-000000000001";
@@ -203,16 +204,7 @@ test("a list of routes or prices never has a version that is newer than its entr
 test("a carrier is paused and resumed, its settings and password are judged, and its password is in no answer", async () => {
   const console = await shared.another();
   const operator = await operatorOf(console);
-  const secrets = secretBox(console.secretKey);
-  const added = await addCarrier(console.db, {
-    name: "acme",
-    settings: { host: "127.0.0.1", port: 1, system_id: "posthorn" },
-    password: "sesam123",
-    secrets,
-    actor: "cli",
-    now: new Date(),
-  });
-  assert.equal(added.outcome, "added");
+  await makeCarrier(console.db, { name: "acme", password: "sesam123", secrets: TEST_SECRETS });
   const read = async () =>
     (await operator.get(`${O}/carriers`))
       .json()
@@ -257,7 +249,7 @@ test("a carrier is paused and resumed, its settings and password are judged, and
     settings: { window: 5, host: "127.0.0.1" },
     hasPassword: true,
   });
-  const here = { host: "127.0.0.1", system_id: "posthorn" };
+  const here = { host: "127.0.0.1", system_id: "test" };
   assert.equal((await change({ version: version + 3, settings: here })).statusCode, 200);
   for (const elsewhere of [
     { host: "evil.example" },
@@ -294,14 +286,8 @@ test("the limits in force are told where they were never set, also of a carrier 
   const operator = await operatorOf(console);
   const { cert, key } = selfSigned(["us"]);
   const tls = { tls: true, tls_cert: cert, tls_key: key };
-  await addCarrier(console.db, {
-    name: "with a key",
-    settings: { host: "127.0.0.1", port: 1, system_id: "posthorn", window: 20, ...tls },
-    password: "sesam123",
-    secrets: secretBox(console.secretKey),
-    actor: "cli",
-    now: new Date(),
-  });
+  const settings = { window: 20, ...tls };
+  await makeCarrier(console.db, { name: "with a key", settings, secrets: TEST_SECRETS });
 
   const { data } = (await operator.get(`${O}/carriers`)).json() as { data: Carrier[] };
 
@@ -323,21 +309,11 @@ test("a carrier's links, its error codes, late receipts, doubts and reconnects, 
   await using console = await startConsole({ settings: { ROLES: "api,sender,dashboard" } });
   const operator = await operatorOf(console);
   const A = `/console/accounts/${console.accountId}`;
-  const added = await addCarrier(console.db, {
+  const carrierId = await makeCarrier(console.db, {
     name: "acme",
-    settings: {
-      host: "127.0.0.1",
-      port: smsc.port,
-      system_id: "posthorn",
-      enquire_link: "100ms",
-      reconnect: "100ms-200ms",
-    },
-    password: "sesam123",
-    secrets: secretBox(console.secretKey),
-    actor: "cli",
-    now: new Date(),
+    settings: { port: smsc.port, enquire_link: "100ms", reconnect: "100ms-200ms" },
+    secrets: TEST_SECRETS,
   });
-  const { carrierId } = added as Extract<typeof added, { outcome: "added" }>;
   const seen = (what: string, isSo: (carrier: Carrier) => boolean) =>
     eventually(what, async () => {
       const { data } = (await operator.get(`${O}/carriers`)).json() as { data: Carrier[] };

@@ -8,6 +8,7 @@ import { sql, systemClock } from "#platform";
 import { startConsole, type TestAccount, type TestConsole } from "../support/console.ts";
 import { eventually } from "../support/eventually.ts";
 import { movableClock } from "../support/movable-clock.ts";
+import { onePass } from "../support/one-pass.ts";
 
 const DAY = 86_400_000;
 
@@ -269,8 +270,7 @@ test("sums of minutes are forgotten after 48 hours, quarters are kept", async ()
        order by width`);
 
   // The service's own loops may have done it already: there is nothing to see before.
-  for (const loop of statisticsLoops({ db: console.db, clock: systemClock }))
-    await loop.pass(new AbortController().signal);
+  for (const loop of statisticsLoops({ db: console.db, clock: systemClock })) await onePass(loop);
   assert.deepEqual(await widths(), [
     { width: 1, count: 1 },
     { width: 15, count: 2 },

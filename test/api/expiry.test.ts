@@ -7,6 +7,7 @@ import { audit } from "../../server/cli/audit/audit.ts";
 import { startApi } from "../support/api.ts";
 import { held, somebodyWaits } from "../support/locks.ts";
 import { manualClock } from "../support/manual-clock.ts";
+import { onePass } from "../support/one-pass.ts";
 
 /** The service's own clock stands still, so that only the passes below end messages. */
 const api = await startApi({ credits: 100, clock: manualClock(new Date()) });
@@ -17,7 +18,7 @@ const message = { recipient: "4915112345678", text: "Hello" };
 /** What the loop does at a moment. */
 function expireAt(moment: Date): Promise<number> {
   const clock = manualClock(moment);
-  return expireMessages({ db: api.db, clock }).pass(new AbortController().signal);
+  return onePass(expireMessages({ db: api.db, clock }));
 }
 
 async function send(fields: object = {}): Promise<{ messageId: string; expiresAt: string }> {

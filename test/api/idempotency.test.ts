@@ -1,18 +1,14 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { sweepIdempotency } from "#messages";
 import { sql } from "#platform";
 import { manualClock } from "../support/manual-clock.ts";
 import { problemOf } from "../support/answers.ts";
-import { startApi, type TestKey } from "../support/api.ts";
+import { startApi, type TestKey, twoNodes } from "../support/api.ts";
+import { onePass } from "../support/one-pass.ts";
 
 const settings = { RATE_LIMIT_SENDS_BURST: "100000", RATE_LIMIT_READS_BURST: "100000" };
-const one = await startApi({ settings });
-const two = await startApi({ db: one.db, settings });
-after(async () => {
-  await two[Symbol.asyncDispose]();
-  await one[Symbol.asyncDispose]();
-});
+const [one, two] = await twoNodes(settings);
 
 const message = { recipient: "4915112345678", text: "Hello" };
 type Answer = Awaited<ReturnType<typeof one.send>>;
@@ -256,7 +252,7 @@ test("keys are kept for 24 hours, and forgotten after", async () => {
     one.db.query(sql`
       update idempotency set created_at = clock_timestamp() - ${interval}::interval
        where account_id = ${account.accountId}`);
-  const sweep = () => sweepIdempotency(one.db).pass(new AbortController().signal);
+  const sweep = () => onePass(sweepIdempotency(one.db));
 
   await age("23 hours 59 minutes");
   await sweep();

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import { PassThrough } from "node:stream";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { createKey, keyUsage, listKeys, lockAccounts, maskKey } from "#accounts";
 import { operations, type Scope } from "#contract";
 import { sql } from "#platform";
 import { problemOf } from "../support/answers.ts";
-import { startApi, type TestKey } from "../support/api.ts";
+import { startApi, type TestKey, twoNodes } from "../support/api.ts";
 import { eventually } from "../support/eventually.ts";
 import { held, somebodyWaits } from "../support/locks.ts";
 import { manualClock } from "../support/manual-clock.ts";
@@ -16,12 +16,7 @@ const settings = {
   RATE_LIMIT_SENDS_BURST: "100000",
   RATE_LIMIT_READS_BURST: "100000",
 };
-const one = await startApi({ settings });
-const two = await startApi({ db: one.db, settings });
-after(async () => {
-  await two[Symbol.asyncDispose]();
-  await one[Symbol.asyncDispose]();
-});
+const [one, two] = await twoNodes(settings);
 
 const message = { recipient: "4915112345678", text: "Hello" };
 const ID = "019a85c2-5b00-7abc-8def-0123456789a0";

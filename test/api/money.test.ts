@@ -1,22 +1,17 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { bookCredits } from "#credits";
 import { sql } from "#platform";
 import { audit } from "../../server/cli/audit/audit.ts";
 import { problemOf } from "../support/answers.ts";
-import { startApi, type TestKey } from "../support/api.ts";
+import { type TestKey, twoNodes } from "../support/api.ts";
 
 const settings = {
   RATE_LIMIT_SENDS: "1000000",
   RATE_LIMIT_SENDS_BURST: "1000000",
   RATE_LIMIT_READS_BURST: "1000000",
 };
-const one = await startApi({ settings });
-const two = await startApi({ db: one.db, settings });
-after(async () => {
-  await two[Symbol.asyncDispose]();
-  await one[Symbol.asyncDispose]();
-});
+const [one, two] = await twoNodes(settings);
 
 const message = { recipient: "4915112345678", text: "Hello" };
 const node = (n: number) => (n % 2 === 0 ? one : two);

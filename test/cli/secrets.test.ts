@@ -4,8 +4,9 @@ import { test } from "node:test";
 import { createAccount } from "#accounts";
 import { createUser, passwords, resealSecondFactors } from "#console";
 import { secretBox, sql, systemClock } from "#platform";
-import { addCarrier, listCarriers, openPassword } from "#sending";
+import { listCarriers, openPassword } from "#sending";
 import { callPosthorn, posthornJson, runPosthorn, words } from "../support/cli.ts";
+import { makeCarrier } from "../support/make-carrier.ts";
 import { testDatabase } from "../support/postgres.ts";
 
 const newKey = () => randomBytes(32).toString("base64");
@@ -19,14 +20,7 @@ test("SECRET_KEY is changed without losing a secret: known to all, swapped, seal
     { environment: { ...base, SECRET_KEY: first }, run: callPosthorn },
   );
   const firstBox = secretBox(Buffer.from(first, "base64"));
-  await addCarrier(db, {
-    name: "acme",
-    settings: { host: "127.0.0.1", system_id: "me" },
-    password: "hush",
-    secrets: firstBox,
-    actor: "test",
-    now: systemClock.now(),
-  });
+  await makeCarrier(db, { name: "acme", password: "hush", secrets: firstBox });
 
   const alone = await callPosthorn(words`secrets reseal`, {
     environment: { ...base, SECRET_KEY: first },

@@ -6,14 +6,15 @@ import { test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import { type Smsc, type SmscOptions, startSmsc } from "#carriers";
 import { setRoute } from "#messages";
-import { secretBox, sql, systemClock } from "#platform";
-import { addCarrier } from "#sending";
+import { sql, systemClock } from "#platform";
 import { startApi, type TestApi } from "../support/api.ts";
 import { eventually } from "../support/eventually.ts";
 import { held, somebodyWaits } from "../support/locks.ts";
+import { makeCarrier } from "../support/make-carrier.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { type TestDatabase, testDatabase } from "../support/postgres.ts";
-import { type ServiceProcess, startService, TEST_SECRET_KEY } from "../support/process.ts";
+import { type ServiceProcess, startService } from "../support/process.ts";
+import { TEST_SECRETS } from "../support/secret-key.ts";
 import { assertSound } from "../support/sound.ts";
 
 /** The SMSC chooses the moment of the crash: it has the submit and will not answer. */
@@ -21,26 +22,12 @@ async function world(script: SmscOptions, settings: Record<string, unknown> = {}
   await using started = new AsyncDisposableStack();
   const db = started.use(await testDatabase());
   const smsc = started.use(await startSmsc(script));
-  const now = systemClock.now();
-  const secrets = secretBox(Buffer.from(TEST_SECRET_KEY, "base64"));
-  const given = {
-    host: "127.0.0.1",
-    port: smsc.port,
-    system_id: "test",
-    rate: 0,
-    window: 100,
-    ...settings,
-  };
-  const added = await addCarrier(db, {
-    name: "c1",
-    settings: given,
-    password: "secret",
-    secrets,
-    actor: "test",
-    now,
+  const carrierId = await makeCarrier(db, {
+    settings: { port: smsc.port, rate: 0, window: 100, ...settings },
+    secrets: TEST_SECRETS,
   });
-  if (added.outcome !== "added") throw new Error("The carrier was not added.");
-  await setRoute(db, { prefix: "", carrierIds: [added.carrierId] }, { actor: "test", now });
+  const by = { actor: "test", now: systemClock.now() };
+  await setRoute(db, { prefix: "", carrierIds: [carrierId] }, by);
   const api = started.use(await startApi({ db }));
   const running = started.move();
   return { db, smsc, api, [Symbol.asyncDispose]: () => running.disposeAsync() };

@@ -4,10 +4,10 @@ import { after, before, test } from "node:test";
 import { findSigningSecrets } from "#accounts";
 import { type Smsc, startSmsc } from "#carriers";
 import { eventId } from "#messages";
-import { createLog, rawSql, type SecretBox, secretBox, sql, systemClock } from "#platform";
-import { addCarrier } from "#sending";
+import { createLog, rawSql, type SecretBox, secretBox, sql } from "#platform";
 import { PASSWORD, startConsole } from "../support/console.ts";
 import { eventually } from "../support/eventually.ts";
+import { makeCarrier } from "../support/make-carrier.ts";
 import type { TestDatabase } from "../support/postgres.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { type SendingWorld, startSending } from "../support/sending.ts";
@@ -48,15 +48,8 @@ after(() => started.disposeAsync());
 
 /** A carrier that refuses our password. */
 async function addRefused(db: TestDatabase, box: SecretBox): Promise<void> {
-  const { port } = strict;
-  await addCarrier(db, {
-    name: "refused",
-    settings: { host: "127.0.0.1", port, system_id: "test", pdu_log: "full" },
-    password: CARRIER_PASSWORD,
-    secrets: box,
-    actor: "test",
-    now: systemClock.now(),
-  });
+  const settings = { port: strict.port, pdu_log: "full" };
+  await makeCarrier(db, { name: "refused", settings, password: CARRIER_PASSWORD, secrets: box });
 }
 
 test("a refusal is found in the log by the request id of its answer", async () => {

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { createKey } from "#accounts";
 import type { Message } from "#contract";
 import { bookCredits } from "#credits";
 import { sql, systemClock } from "#platform";
 import { changeCarrier } from "#sending";
 import { command } from "../../server/carriers/smpp/codec/header.ts";
+import { eventually } from "../support/eventually.ts";
+import { makeKey } from "../support/make-key.ts";
 import { testDatabase } from "../support/postgres.ts";
 import { call } from "../storm/call.ts";
 import { openHistory } from "../storm/history.ts";
@@ -13,8 +14,6 @@ import { startWorld, type World } from "../storm/world.ts";
 
 const ROLES = ["api,sender", "api,sender"];
 const BINDS_OF_BOTH_CARRIERS = 8;
-/** Several times the lease of a node that is gone. */
-const LIMIT_MS = 180_000;
 
 /** One for all: two processes on one database. The last test kills one of them. */
 let world: World;
@@ -28,7 +27,7 @@ before(async () => {
     await startWorld({ history: openHistory(), roles: ROLES, accounts: 1, postgres }),
   );
   await topUp(100);
-  key = await newKey();
+  ({ key } = await makeKey(world.db, { accountId: world.accountIds[0] ?? "" }));
 });
 after(() => started.disposeAsync());
 
@@ -37,13 +36,16 @@ test("the senders share the binds that the carriers allow, and open no more", as
     world.db.query<{ binds: number }>(sql`
       select count(*) as binds from bind_leases group by node_id order by node_id`);
   const half = BINDS_OF_BOTH_CARRIERS / 2;
-  await settled(
+  await eventually(
     "each sender has its share",
     async () =>
       JSON.stringify(await shares()) === JSON.stringify([{ binds: half }, { binds: half }]),
   );
 
-  await settled("no more are open", () => world.smsc.openConnections() === BINDS_OF_BOTH_CARRIERS);
+  await eventually(
+    "no more are open",
+    async () => world.smsc.openConnections() === BINDS_OF_BOTH_CARRIERS,
+  );
 });
 
 test("what a killed node held is sent once its lease is over, and stands as a doubt in the history", async () => {
@@ -64,7 +66,7 @@ test("what a killed node held is sent once its lease is over, and stands as a do
   const held = sql`
     select q.message_id from send_queue q join nodes n on n.node_id = q.leased_by
      where n.pid = ${pid} and q.message_id = any (${ids}::uuid[])`;
-  await settled("the node holds some", async () => (await world.db.query(held)).length > 0);
+  await eventually("the node holds some", async () => (await world.db.query(held)).length > 0);
   const before = (await world.db.query<{ message_id: string }>(held)).map((row) => row.message_id);
 
   process.kill(pid, "SIGKILL");
@@ -83,7 +85,10 @@ test("what a killed node held is sent once its lease is over, and stands as a do
 
 /** Makes the carrier that sends again what is in doubt wait longer: it would fail after two doubts. */
 async function waitForAnswers(responseTimeout: string): Promise<void> {
-  await settled("all are bound", () => world.smsc.openConnections() === BINDS_OF_BOTH_CARRIERS);
+  await eventually(
+    "all are bound",
+    async () => world.smsc.openConnections() === BINDS_OF_BOTH_CARRIERS,
+  );
   const binds = world.smsc.pduCount(command.bindTransceiver);
   const [carrier] = await world.db.query<{ carrier_id: string; settings: object }>(sql`
     select carrier_id, settings from carriers where name = 'again'`);
@@ -94,23 +99,10 @@ async function waitForAnswers(responseTimeout: string): Promise<void> {
     actor: "test",
     now: systemClock.now(),
   });
-  await settled(
+  await eventually(
     "they are bound anew",
-    () => world.smsc.pduCount(command.bindTransceiver) >= binds + BINDS_OF_BOTH_CARRIERS / 2,
+    async () => world.smsc.pduCount(command.bindTransceiver) >= binds + BINDS_OF_BOTH_CARRIERS / 2,
   );
-}
-
-async function newKey() {
-  const made = await createKey(world.db, {
-    accountId: world.accountIds[0] ?? "",
-    name: "test",
-    scopes: ["messages:send", "messages:read"],
-    expiresAt: null,
-    actor: "test",
-    now: systemClock.now(),
-  });
-  if (made.outcome !== "created") throw new Error(`No key was created: ${made.outcome}`);
-  return made.key;
 }
 
 async function topUp(amount: number): Promise<void> {
@@ -120,18 +112,10 @@ async function topUp(amount: number): Promise<void> {
 }
 
 async function allReached(ids: string[], status: string): Promise<void> {
-  await settled(`all are ${status}`, async () => {
+  await eventually(`all are ${status}`, async () => {
     const reached = await world.db.query(
       sql`select message_id from messages where message_id = any (${ids}::uuid[]) and status = ${status}`,
     );
     return reached.length === ids.length;
   });
-}
-
-async function settled(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const began = performance.now();
-  while (!(await isSo())) {
-    if (performance.now() - began > LIMIT_MS) throw new Error(`waited in vain until ${what}`);
-    await systemClock.sleep(50);
-  }
 }

@@ -15,6 +15,8 @@ import { keepAttempts } from "#webhooks";
 import { audit } from "../../server/cli/audit/audit.ts";
 import { sweepLoop } from "../../server/console/sweep.ts";
 import { startApi } from "../support/api.ts";
+import { eventually } from "../support/eventually.ts";
+import { onePass } from "../support/one-pass.ts";
 import { testDatabase } from "../support/postgres.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { startSending } from "../support/sending.ts";
@@ -56,7 +58,7 @@ async function count(db: Database, table: string): Promise<number> {
 
 function keepMonths(db: Database, keepDays: number): Promise<number> {
   const deps = { db, log: silentLog, metrics: createMetrics(), keepDays };
-  return keepPartitions(deps).pass(new AbortController().signal);
+  return onePass(keepPartitions(deps));
 }
 
 async function dropAll(db: Database, keepDays: number): Promise<number> {
@@ -216,14 +218,12 @@ test("attempts are dropped after the days that were set, and the audit asks for 
   const { messageId } = await world.send({ ...TO, callbackUrl: receiver.url });
   await world.reached(messageId, "DELIVERED");
   await receiver.arrived(2);
-  await waitFor(async () => (await count(db, "webhook_deliveries")) === 0);
+  await eventually("all are told", async () => (await count(db, "webhook_deliveries")) === 0);
   await db.query(sql`select keep_attempt_partitions(${clock.now()}, interval '365 days')`);
   await db.query(sql`update webhook_attempts set at = at - interval '20 days'`);
   const before = await audit(db, { isDrained: true });
 
-  await keepAttempts({ db, metrics: createMetrics(), keepDays: 7 }).pass(
-    new AbortController().signal,
-  );
+  await onePass(keepAttempts({ db, metrics: createMetrics(), keepDays: 7 }));
 
   assert.deepEqual(before.violations, []);
   assert.equal(await count(db, "webhook_attempts"), 0);
@@ -236,9 +236,8 @@ test("attempts outside their days go when they are old, and only those", async (
     insert into webhook_attempts (account_id, message_id, sequence, attempt, at, step, total_ms)
     select gen_random_uuid(), gen_random_uuid(), 1, 1, now() - make_interval(days => days), 0, 1
       from unnest(array[6, 8, 8]) days`);
-  const { pass } = keepAttempts({ db, metrics: createMetrics(), keepDays: 7 });
 
-  const gone = await pass(new AbortController().signal);
+  const gone = await onePass(keepAttempts({ db, metrics: createMetrics(), keepDays: 7 }));
 
   assert.deepEqual([gone, await count(db, "webhook_attempts_other")], [2, 1]);
 });
@@ -266,9 +265,7 @@ test("a host that nothing was sent to for as long as attempts are kept is forgot
     select ${api.accountId}, days, 'https://' || days || '.example.com', 'healthy', now(), now() - make_interval(days => days)
       from unnest(array[6, 8]) days`);
 
-  await keepAttempts({ db: api.db, metrics: createMetrics(), keepDays: 7 }).pass(
-    new AbortController().signal,
-  );
+  await onePass(keepAttempts({ db: api.db, metrics: createMetrics(), keepDays: 7 }));
 
   const left = await api.db.query(sql`select origin from webhook_hosts`);
   assert.deepEqual(left, [{ origin: "https://6.example.com" }]);
@@ -301,7 +298,7 @@ test("sessions that are over, forms and tries of a day ago and links of a month 
     values (gen_random_uuid(), 'setup', 'a', now(), 'kept', now() - interval '29 days'),
            (gen_random_uuid(), 'setup', 'b', now(), 'old', now() - interval '31 days')`);
 
-  const gone = await sweepLoop(db, systemClock).pass(new AbortController().signal);
+  const gone = await onePass(sweepLoop(db, systemClock));
 
   const left = await db.query<{ name: string }>(sql`
     select user_agent as name from sessions
@@ -324,9 +321,9 @@ async function plantStray(db: Database, table: string): Promise<void> {
 
 /** Answers in how many passes. */
 async function redactAll(db: Database, days: number): Promise<number> {
-  const { pass } = redactTexts({ db, days });
+  const loop = redactTexts({ db, days });
   let passes = 1;
-  while ((await pass(new AbortController().signal)) > 0) passes += 1;
+  while ((await onePass(loop)) > 0) passes += 1;
   return passes;
 }
 
@@ -350,12 +347,4 @@ async function redactedOf(db: Database): Promise<{ redacted: number; kept: numbe
     select count(*) filter (where text = '[redacted]') as redacted,
            count(*) filter (where text <> '[redacted]') as kept from messages`);
   return row;
-}
-
-async function waitFor(condition: () => Promise<boolean>): Promise<void> {
-  const began = performance.now();
-  while (!(await condition())) {
-    if (performance.now() - began > 20_000) throw new Error("waited in vain");
-    await systemClock.sleep(10);
-  }
 }

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { createAccount, createKey } from "#accounts";
-import { bookCredits } from "#credits";
 import { Client } from "pg";
-import { secretBox, sql, systemClock } from "#platform";
+import { openAccount } from "#credits";
+import { sql, systemClock } from "#platform";
 import { readMigrations } from "../../server/platform/migrate.ts";
-import { type ServiceProcess, startService, TEST_SECRET_KEY } from "../support/process.ts";
+import { makeKey } from "../support/make-key.ts";
+import { type ServiceProcess, startService } from "../support/process.ts";
 import { type TestDatabase, testDatabase } from "../support/postgres.ts";
+import { TEST_SECRETS } from "../support/secret-key.ts";
 
 /** As the next release may expand the schema: columns, tables and functions beside what is there. */
 const NEXT_RELEASE = `
@@ -107,17 +108,10 @@ function applyByHand(migrations: { name: string; text: string }[]): Promise<void
 }
 
 async function accountWithCredits(): Promise<string> {
-  const [secrets, actor, now] = [
-    secretBox(Buffer.from(TEST_SECRET_KEY, "base64")),
-    "test",
-    systemClock.now(),
-  ];
-  const { accountId } = await createAccount(db, { name: "upgraded", actor, now, secrets });
-  await bookCredits(db, { accountId, kind: "topup", amount: 100, note: "", actor, now });
-  const scopes = ["messages:send", "messages:read"] as const;
-  const wish = { accountId, name: "before", scopes, expiresAt: null, actor, now };
-  const made = await createKey(db, wish);
-  return made.outcome === "created" ? made.key : assert.fail(made.outcome);
+  const by = { actor: "test", now: systemClock.now() };
+  const wish = { name: "upgraded", credits: 100, secrets: TEST_SECRETS, ...by };
+  const { accountId } = await openAccount(db, wish);
+  return (await makeKey(db, { accountId })).key;
 }
 
 async function send({ url }: ServiceProcess): Promise<string> {

@@ -18,6 +18,7 @@ import { verifyWebhook } from "../../sdk/webhook.ts";
 import { audit } from "../../server/cli/audit/audit.ts";
 import { testEgress } from "../support/egress.ts";
 import { somebodyWaits } from "../support/locks.ts";
+import { onePass } from "../support/one-pass.ts";
 import { type Received, startReceiver } from "../support/receiver.ts";
 import { laneOf, type WebhookWorld, webhookWorld, type Worker } from "../support/webhook-world.ts";
 
@@ -311,7 +312,7 @@ test("what is exhausted after a bulk replay was asked for is not part of it", as
   await startBulkReplay(world.db, wish(world));
   await exhausted(world, 1, "http://127.0.0.1:1/hook");
 
-  await continueReplays(world.db).pass(new AbortController().signal);
+  await onePass(continueReplays(world.db));
 
   const queued = await world.db.query(sql`select message_id from webhook_deliveries`);
   assert.deepEqual(queued, [{ message_id: before }]);
@@ -325,7 +326,7 @@ test("a bulk replay that cannot go on holds up no other", async () => {
     update webhook_replays set queued = 2147483647 where replay_id = ${broken.replayId}`);
   const sound = await startBulkReplay(world.db, wish(world));
 
-  await assert.rejects(continueReplays(world.db).pass(new AbortController().signal), /LIMIT/);
+  await assert.rejects(onePass(continueReplays(world.db)), /LIMIT/);
 
   assert.partialDeepStrictEqual(
     await findReplay(world.db, { accountId: world.accountId, replayId: sound.replayId }),
@@ -371,7 +372,7 @@ test("a replay that is stopped leaves out what has not begun, keeps what is betw
   await using world = await webhookWorld();
   await exhausted(world, 700, "http://127.0.0.1:1/hook");
   const { replayId } = await startBulkReplay(world.db, wish(world));
-  await continueReplays(world.db).pass(new AbortController().signal);
+  await onePass(continueReplays(world.db));
   await world.left(500);
   await world.db.query(sql`
     update webhook_deliveries set step = 1
@@ -379,7 +380,7 @@ test("a replay that is stopped leaves out what has not begun, keeps what is betw
 
   const cancel = { accountId: world.accountId, replayId, actor: "test", now: systemClock.now() };
   assert.equal(await cancelReplay(world.db, cancel), true);
-  await continueReplays(world.db).pass(new AbortController().signal);
+  await onePass(continueReplays(world.db));
 
   await world.left(1);
   assert.partialDeepStrictEqual(
@@ -394,7 +395,7 @@ test("what is under way when its replay is stopped goes on, and counts", async (
   await using world = await webhookWorld();
   await exhausted(world, 1, receiver.url);
   const { replayId } = await startBulkReplay(world.db, wish(world));
-  await continueReplays(world.db).pass(new AbortController().signal);
+  await onePass(continueReplays(world.db));
   await using _worker = world.worker();
   await receiver.arrived(1);
 

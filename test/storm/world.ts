@@ -7,14 +7,13 @@ import {
   migrate,
   openDatabase,
   type SecretBox,
-  secretBox,
   silentLog,
   systemClock,
 } from "#platform";
-import { addCarrier } from "#sending";
 import { dataFolder } from "../support/data-folder.ts";
-import { TEST_SECRET_KEY } from "../support/process.ts";
+import { makeCarrier } from "../support/make-carrier.ts";
 import { type Receiver, type Answer, startReceiver } from "../support/receiver.ts";
+import { TEST_SECRETS } from "../support/secret-key.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 import type { History } from "./history.ts";
 import { type StormNode, startNode } from "./node.ts";
@@ -61,7 +60,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     statementTimeoutMs: 60_000,
   });
   built.defer(() => db.close());
-  const secrets = secretBox(Buffer.from(TEST_SECRET_KEY, "base64"));
+  const secrets = TEST_SECRETS;
 
   const carrier = await startCarrier(history);
   built.defer(() => carrier.smsc.stop());
@@ -113,9 +112,7 @@ export const NEVER_AGAIN_PREFIX = "4917";
 async function addRoutes(db: Database, secrets: SecretBox, port: number): Promise<void> {
   const now = systemClock.now();
   const settings = {
-    host: "127.0.0.1",
     port,
-    system_id: "storm",
     window: 20,
     binds: 4,
     response_timeout: "3s",
@@ -131,16 +128,9 @@ async function addRoutes(db: Database, secrets: SecretBox, port: number): Promis
     ["again", "resend", "", 0],
     ["never again", "fail", NEVER_AGAIN_PREFIX, 30],
   ] as const) {
-    const added = await addCarrier(db, {
-      name,
-      settings: { ...settings, rate, in_doubt: inDoubt },
-      password: "secret",
-      secrets,
-      actor: "storm",
-      now,
-    });
-    if (added.outcome !== "added") throw new Error(`The carrier ${name} was not added.`);
-    await setRoute(db, { prefix, carrierIds: [added.carrierId] }, { actor: "storm", now });
+    const wish = { name, settings: { ...settings, rate, in_doubt: inDoubt }, secrets };
+    const carrierId = await makeCarrier(db, wish);
+    await setRoute(db, { prefix, carrierIds: [carrierId] }, { actor: "storm", now });
   }
 }
 

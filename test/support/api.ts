@@ -1,30 +1,17 @@
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { after } from "node:test";
 import type { FastifyInstance, InjectOptions } from "fastify";
-import { createAccount, createKey, listKeys, revokeKey } from "#accounts";
+import { listKeys, revokeKey } from "#accounts";
 import type { Scope } from "#contract";
-import { bookCredits } from "#credits";
-import { type Clock, type Log, type SecretBox, secretBox, silentLog, systemClock } from "#platform";
-import { compose, type Service } from "../../server/compose.ts";
-import { readConfig } from "../../server/config.ts";
-import { type TestDatabase, testDatabase } from "./postgres.ts";
+import { openAccount } from "#credits";
+import type { Service } from "../../server/compose.ts";
+import { type ServiceOptions, startComposed } from "./composed.ts";
+import { makeKey, type TestKey } from "./make-key.ts";
+import type { TestDatabase } from "./postgres.ts";
 
-type Options = {
-  credits?: number;
-  /** Settings as in the environment; by default only the API runs, so messages stay QUEUED. */
-  settings?: Record<string, string>;
-  clock?: Clock;
-  log?: Log;
-  secretKey?: Buffer;
-  /** Another node on the same database. */
-  db?: TestDatabase;
-  /** What must be there before the service starts, such as carriers. */
-  prepare?: (db: TestDatabase, secrets: SecretBox) => Promise<void>;
-};
+type Options = ServiceOptions & { credits?: number };
 
-export type TestKey = { key: string; keyId: string; accountId: string };
+export type { TestKey };
 type Answer = Awaited<ReturnType<FastifyInstance["inject"]>>;
 
 export type TestApi = AsyncDisposable & {
@@ -50,72 +37,22 @@ export type TestApi = AsyncDisposable & {
   revoke(keyId: string): Promise<void>;
 };
 
-/** The service on a database of its own, without a port: `await using api = await startApi()`. */
+/** The service without a port, by default as API only, so that messages stay QUEUED. */
 export async function startApi(options: Options = {}): Promise<TestApi> {
-  const { clock = systemClock, log = silentLog, secretKey = Buffer.alloc(32, 7) } = options;
-  // What fails on the way leaves nothing running, which would keep the test's process from ending.
   await using started = new AsyncDisposableStack();
-  const db = options.db ?? started.use(await testDatabase());
-  const folder = mkdtempSync(join(tmpdir(), "posthorn-api-"));
-  const config = readConfig(
-    { ROLES: "api", PORT: "0", DATA_DIR: folder, ...options.settings },
-    folder,
-  );
-  const storage = { url: db.url, isEmbedded: true, stop: () => Promise.resolve() };
-  const service = compose({
-    config,
-    storage,
-    secretKey,
-    publicUrl: "http://posthorn.test",
-    clock,
-    log,
-  });
+  const settings = { ROLES: "api", ...options.settings };
+  const composed = started.use(await startComposed({ ...options, settings }));
+  const { db, service, clock, secretKey, secrets } = composed;
   const { app } = service;
-  const secrets = secretBox(secretKey);
-  started.defer(async () => {
-    await service.stop();
-    rmSync(folder, { recursive: true, force: true });
-  });
-  await options.prepare?.(db, secrets);
-  await service.start();
-
-  async function makeKey({
-    accountId = first.accountId,
-    scopes = ["messages:send", "messages:read"],
-    expiresAt,
-  }: { accountId?: string; scopes?: Scope[]; expiresAt?: Date } = {}): Promise<TestKey> {
-    const made = await createKey(db, {
-      accountId,
-      name: "test",
-      scopes,
-      expiresAt: expiresAt ?? null,
-      actor: "test",
-      now: clock.now(),
-    });
-    if (made.outcome !== "created") throw new Error(`No key was created: ${made.outcome}`);
-    return { key: made.key, keyId: made.keyId, accountId };
-  }
 
   async function makeAccount(credits = 1_000): Promise<TestKey> {
-    const { accountId } = await createAccount(db, {
-      name: `test ${randomBytes(4).toString("hex")}`,
-      actor: "test",
-      now: clock.now(),
-      secrets,
-    });
-    if (credits > 0)
-      await bookCredits(db, {
-        accountId,
-        kind: "topup",
-        amount: credits,
-        note: "test",
-        actor: "test",
-        now: clock.now(),
-      });
-    return makeKey({ accountId });
+    const name = `test ${randomBytes(4).toString("hex")}`;
+    const by = { actor: "test", now: clock.now() };
+    const { accountId } = await openAccount(db, { name, credits, secrets, ...by });
+    return makeKey(db, { accountId, clock });
   }
 
-  const first: TestKey = await makeAccount(options.credits);
+  const first = await makeAccount(options.credits);
   const request = (
     method: "GET" | "POST",
     url: string,
@@ -152,7 +89,7 @@ export async function startApi(options: Options = {}): Promise<TestApi> {
     post: (path, body, given = {}) => request("POST", path, { ...given, body }),
     inject: (given) => app.inject(given),
     createAccount: makeAccount,
-    createKey: makeKey,
+    createKey: (wish) => makeKey(db, { accountId: first.accountId, clock, ...wish }),
     async revoke(keyId) {
       const { outcome } = await revokeKey(db, { keyId, actor: "test", now: clock.now() });
       if (outcome === "unknown")
@@ -162,4 +99,15 @@ export async function startApi(options: Options = {}): Promise<TestApi> {
     },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
+}
+
+/** Two nodes on one database, for all tests of a file. */
+export async function twoNodes(settings: Record<string, string>): Promise<[TestApi, TestApi]> {
+  const one = await startApi({ settings });
+  const two = await startApi({ db: one.db, settings });
+  after(async () => {
+    await two[Symbol.asyncDispose]();
+    await one[Symbol.asyncDispose]();
+  });
+  return [one, two];
 }

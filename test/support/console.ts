@@ -1,28 +1,14 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
-import { createAccount } from "#accounts";
 import { createUser, passwords } from "#console";
 import type { MemberRole } from "#contract";
-import { bookCredits } from "#credits";
-import { type Clock, type Log, secretBox, silentLog, systemClock } from "#platform";
-import { compose, type Service } from "../../server/compose.ts";
-import { readConfig } from "../../server/config.ts";
+import { openAccount } from "#credits";
+import type { Service } from "../../server/compose.ts";
+import { type ServiceOptions, startComposed } from "./composed.ts";
 import "./hash-once.ts";
-import { type TestDatabase, testDatabase } from "./postgres.ts";
+import type { TestDatabase } from "./postgres.ts";
 
 type Answer = Awaited<ReturnType<FastifyInstance["inject"]>>;
 type Method = "GET" | "POST" | "PATCH" | "DELETE";
-
-type Options = {
-  settings?: Record<string, string>;
-  clock?: Clock;
-  log?: Log;
-  /** Another node on the same database. */
-  db?: TestDatabase;
-  publicUrl?: string;
-};
 
 /** A person with a browser: keeps the cookie, and calls as our own pages do. */
 export type Person = {
@@ -74,41 +60,19 @@ function hashOnce(password: string): Promise<string> {
   return hashed;
 }
 
-/** The service with its dashboard, on a database of its own, without a port. */
-export async function startConsole(options: Options = {}): Promise<TestConsole> {
-  const { clock = systemClock, log = silentLog, publicUrl = "http://posthorn.test" } = options;
+/** The service with its dashboard, without a port. */
+export async function startConsole(options: ServiceOptions = {}): Promise<TestConsole> {
   await using started = new AsyncDisposableStack();
-  const db = options.db ?? started.use(await testDatabase());
-  const secretKey = Buffer.alloc(32, 7);
-  const folder = mkdtempSync(join(tmpdir(), "posthorn-console-"));
-  const config = readConfig(
-    { ROLES: "api,dashboard", PORT: "0", DATA_DIR: folder, ...options.settings },
-    folder,
-  );
-  const storage = { url: db.url, isEmbedded: true, stop: () => Promise.resolve() };
-  const service = compose({ config, storage, secretKey, publicUrl, clock, log });
-  started.defer(async () => {
-    await service.stop();
-    rmSync(folder, { recursive: true, force: true });
-  });
-  await service.start();
+  const settings = { ROLES: "api,dashboard", ...options.settings };
+  const composed = started.use(await startComposed({ ...options, settings }));
+  const { db, service, clock, secretKey, secrets, publicUrl } = composed;
   const { app } = service;
   const hashing = { ...passwords(), hash: hashOnce };
   let people = 0;
 
   async function makeAccount(credits = 1_000): Promise<string> {
-    const secrets = secretBox(secretKey);
-    const now = clock.now();
-    const { accountId } = await createAccount(db, { name: "Example", actor: "cli", now, secrets });
-    const topup = {
-      accountId,
-      kind: "topup",
-      amount: credits,
-      note: "test",
-      actor: "cli",
-      now,
-    } as const;
-    if (credits > 0) await bookCredits(db, topup);
+    const by = { actor: "cli", now: clock.now() };
+    const { accountId } = await openAccount(db, { name: "Example", credits, secrets, ...by });
     return accountId;
   }
 

@@ -6,9 +6,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "#platform";
 import { LIMIT_MS } from "./eventually.ts";
+import { TEST_KEY } from "./secret-key.ts";
 
 const MAIN = join(import.meta.dirname, "../../server/main.ts");
-export const TEST_SECRET_KEY = Buffer.alloc(32, 7).toString("base64");
+export const TEST_SECRET_KEY = TEST_KEY.toString("base64");
 
 export type ServiceProcess = AsyncDisposable & {
   pid: number;

@@ -1,10 +1,10 @@
 import { type Smsc, type SmscOptions, startSmsc } from "#carriers";
 import type { HistoryEntry, Message } from "#contract";
 import { type SecretBox, sql, systemClock } from "#platform";
-import { addCarrier } from "#sending";
 import { setRoute } from "#messages";
 import { startApi, type TestApi } from "./api.ts";
 import { eventually, LIMIT_MS } from "./eventually.ts";
+import { makeCarrier } from "./make-carrier.ts";
 import type { TestDatabase } from "./postgres.ts";
 
 type WorldOptions = {
@@ -49,23 +49,9 @@ export async function startSending({
       await apiOptions.prepare?.(db, secrets);
       const carrierIds: string[] = [];
       for (const [position, { port }] of smscs.entries()) {
-        const given = {
-          host: "127.0.0.1",
-          port,
-          system_id: "test",
-          rate: 0,
-          reconnect: "100ms-200ms",
-          ...settings[position],
-        };
-        const added = await addCarrier(db, {
-          name: `c${position + 1}`,
-          settings: given,
-          password: "secret",
-          secrets,
-          actor: "test",
-          now: systemClock.now(),
-        });
-        if (added.outcome === "added") carrierIds.push(added.carrierId);
+        const given = { port, rate: 0, reconnect: "100ms-200ms", ...settings[position] };
+        const wish = { name: `c${position + 1}`, settings: given, secrets };
+        carrierIds.push(await makeCarrier(db, wish));
       }
       if (carrierIds.length > 0)
         await setRoute(db, { prefix: "", carrierIds }, { actor: "test", now: systemClock.now() });

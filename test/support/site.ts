@@ -1,17 +1,18 @@
 import { randomBytes } from "node:crypto";
 import { after } from "node:test";
-import { createAccount, createKey } from "#accounts";
 import { createUser, passwords } from "#console";
 import type { MemberRole, Message, Scope } from "#contract";
 import { scopes as allScopes } from "#contract/words";
-import { bookCredits } from "#credits";
-import { secretBox, sql, systemClock } from "#platform";
+import { openAccount } from "#credits";
+import { sql, systemClock } from "#platform";
 import { buildDashboard } from "../../dashboard/build.ts";
 import { shareBrowser } from "./browser.ts";
 import { shared } from "./shared.ts";
+import { makeKey } from "./make-key.ts";
 import { openTab, type Seats, type Tab, type TabOptions } from "./tab.ts";
 import { type TestDatabase, testDatabase } from "./postgres.ts";
-import { type ServiceProcess, startService, TEST_SECRET_KEY } from "./process.ts";
+import { type ServiceProcess, startService } from "./process.ts";
+import { TEST_SECRETS } from "./secret-key.ts";
 
 /** Somebody who can sign in. */
 export type Person = { userId: string; name: string; email: string; password: string };
@@ -71,17 +72,10 @@ export async function startSite({ settings }: Options = {}): Promise<Site> {
   const deps = { url, browser, secrets, seats };
 
   async function account({ name = "Example", credits = 1_000 } = {}): Promise<Account> {
-    const box = secretBox(Buffer.from(TEST_SECRET_KEY, "base64"));
-    const now = systemClock.now();
-    const { accountId, signingSecret } = await createAccount(db, {
-      name,
-      actor: "cli",
-      now,
-      secrets: box,
-    });
+    const by = { actor: "cli", now: systemClock.now() };
+    const made = await openAccount(db, { name, credits, secrets: TEST_SECRETS, ...by });
+    const { accountId, signingSecret } = made;
     secrets.set(signingSecret, /signing-secret\/(?:reveal|rotate)$/);
-    const topup = { accountId, kind: "topup", note: "Start", actor: "cli", now } as const;
-    if (credits > 0) await bookCredits(db, { ...topup, amount: credits });
     return { accountId, name };
   }
 
@@ -123,15 +117,7 @@ export async function startSite({ settings }: Options = {}): Promise<Site> {
     account,
     person,
     async key({ accountId }, { name = "Test", scopes = allScopes } = {}) {
-      const made = await createKey(db, {
-        accountId,
-        name,
-        scopes,
-        expiresAt: null,
-        actor: "cli",
-        now: systemClock.now(),
-      });
-      if (made.outcome !== "created") throw new Error(`No key: ${made.outcome}`);
+      const made = await makeKey(db, { accountId, name, scopes, actor: "cli" });
       secrets.set(made.key, NOWHERE);
       return made.key;
     },
