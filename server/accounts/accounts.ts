@@ -53,6 +53,14 @@ export function findAccounts(db: Queryable, accountIds: readonly string[]): Prom
     select ${accountColumns} from accounts where account_id = any (${accountIds}::uuid[]) order by account_id`);
 }
 
+export async function findAccountNames(
+  db: Queryable,
+  accountIds: Iterable<string>,
+): Promise<Map<string, string>> {
+  const accounts = await findAccounts(db, [...new Set(accountIds)]);
+  return new Map(accounts.map(({ account_id, name }) => [account_id, name]));
+}
+
 export type AccountChange = { name?: string; defaultSender?: string | null; lowCredits?: number };
 
 /** False where the settings changed since `version`: nothing is written over unseen. */

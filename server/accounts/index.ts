@@ -6,6 +6,7 @@ export {
   type AccountRow,
   createAccount,
   findAccount,
+  findAccountNames,
   findAccounts,
   listAccounts,
   updateAccount,

@@ -1,4 +1,4 @@
-import { type AuditFilter, type AuditRow, browseAudit, findAccounts } from "#accounts";
+import { type AuditFilter, type AuditRow, browseAudit, findAccountNames } from "#accounts";
 import type { AuditEntry, ConsoleOperations, QueryOf } from "#contract";
 import type { Pager } from "#http";
 import { type Database, type Page, type Queryable, readBound } from "#platform";
@@ -42,14 +42,13 @@ function filterOf(asked: QueryOf<ConsoleOperations["exportAudit"]>): AuditFilter
 
 async function present(db: Queryable, rows: AuditRow[]): Promise<AuditEntry[]> {
   const accountIds = rows.map(({ account_id }) => account_id).filter((id) => id !== null);
-  const [actors, accounts] = await Promise.all([
+  const [actors, names] = await Promise.all([
     findActors(
       db,
       rows.map(({ actor }) => actor),
     ),
-    findAccounts(db, [...new Set(accountIds)]),
+    findAccountNames(db, accountIds),
   ]);
-  const names = new Map(accounts.map(({ account_id, name }) => [account_id, name]));
   return rows.map((row) => ({
     auditId: row.audit_id,
     at: row.at.toISOString(),

@@ -48,8 +48,6 @@ export function consoleMessageHandlers(deps: Deps) {
       return api.sendMessage({
         ...apiCall(call),
         body: call.body,
-        params: undefined,
-        query: undefined,
         header(name, value) {
           // The message's address is one of the dashboard, not of `/v1`.
           if (name !== "location") header(name, value);
@@ -58,12 +56,7 @@ export function consoleMessageHandlers(deps: Deps) {
     },
 
     async previewConsoleMessage(call) {
-      const preview = await api.previewMessage({
-        ...apiCall(call),
-        body: call.body,
-        params: undefined,
-        query: undefined,
-      });
+      const preview = await api.previewMessage({ ...apiCall(call), body: call.body });
       const routing = await deps.routing.current();
       const carriers = await findCarrierNames(
         db,
@@ -78,25 +71,9 @@ export function consoleMessageHandlers(deps: Deps) {
       return (await showMessages(db, [row], account))[0] as ConsoleMessage;
     },
 
-    readMessageEvents(call) {
-      const { messageId } = call.params;
-      return api.listMessageEvents({
-        ...apiCall(call),
-        params: { messageId },
-        query: undefined,
-        body: undefined,
-      });
-    },
+    readMessageEvents: (call) => api.listMessageEvents({ ...apiCall(call), params: call.params }),
 
-    cancelConsoleMessage(call) {
-      const { messageId } = call.params;
-      return api.cancelMessage({
-        ...apiCall(call),
-        params: { messageId },
-        query: undefined,
-        body: undefined,
-      });
-    },
+    cancelConsoleMessage: (call) => api.cancelMessage({ ...apiCall(call), params: call.params }),
   } satisfies Partial<ConsoleHandlers>;
 }
 
@@ -122,6 +99,9 @@ function apiCall(call: {
   header: (name: string, value: string) => void;
 }) {
   return {
+    params: undefined,
+    query: undefined,
+    body: undefined,
     caller: { keyId: null, actor: call.actor, accountId: call.account.accountId, scopes: [] },
     idempotencyKey: call.idempotencyKey,
     requestId: call.actor.requestId,

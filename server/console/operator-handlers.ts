@@ -1,4 +1,11 @@
-import { browseAccounts, findAccounts, judgeName, lineFaults, recordAudit } from "#accounts";
+import {
+  browseAccounts,
+  findAccountNames,
+  findAccounts,
+  judgeName,
+  lineFaults,
+  recordAudit,
+} from "#accounts";
 import type { AccountRow, RemoteActor } from "#accounts";
 import type { OperatorAccount } from "#contract";
 import { bookCredits, openAccount } from "#credits";
@@ -151,8 +158,7 @@ export function operatorHandlers({ db, clock, pager, secrets, publicUrl }: Deps)
     async readQueue() {
       const [queue, webhooks] = await Promise.all([measureQueue(db), measureBacklog(db)]);
       const byAccount = Map.groupBy(queue, ({ account_id }) => account_id);
-      const accounts = await findAccounts(db, [...byAccount.keys()]);
-      const names = new Map(accounts.map(({ account_id, name }) => [account_id, name]));
+      const names = await findAccountNames(db, byAccount.keys());
       const data = [...byAccount].map(([accountId, rows]) => ({
         accountId,
         name: names.get(accountId) ?? "",

@@ -1,4 +1,4 @@
-import { findAccounts } from "#accounts";
+import { findAccountNames } from "#accounts";
 import { listPage, type Looked, type Page, type Queryable, sql } from "#platform";
 
 export type ListedUser = {
@@ -44,8 +44,10 @@ export async function listUsers(db: Queryable) {
 export async function accountsOfUsers(db: Queryable, userIds: readonly string[]) {
   const rows = await db.query<{ user_id: string; account_id: string; role: string }>(sql`
     select user_id, account_id, role from memberships where user_id = any (${userIds}::uuid[]) order by account_id`);
-  const accounts = await findAccounts(db, [...new Set(rows.map(({ account_id }) => account_id))]);
-  const names = new Map(accounts.map(({ account_id, name }) => [account_id, name]));
+  const names = await findAccountNames(
+    db,
+    rows.map(({ account_id }) => account_id),
+  );
   return Map.groupBy(
     rows.map(({ user_id: userId, account_id: accountId, role }) => ({
       userId,
