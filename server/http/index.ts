@@ -1,6 +1,6 @@
 /**
  * HTTP: declared operations and their handlers become routes. Authentication, allowances, shapes,
- * errors and health live here; no module is known by name.
+ * pages of lists, errors and health live here; no module is known by name.
  */
 export { serveDocs } from "./docs.ts";
 export { failedAuthentications, networkOf } from "./failed-authentications.ts";

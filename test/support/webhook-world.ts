@@ -5,7 +5,7 @@ import {
   type Clock,
   createMetrics,
   openDatabase,
-  secretBox,
+  type SecretBox,
   silentLog,
   type Sql,
   sql,
@@ -15,6 +15,7 @@ import { type DeliveryLoop, deliveryLoop, laneKeeper, type Lanes, poster } from 
 import { testEgress } from "./egress.ts";
 import { eventually } from "./eventually.ts";
 import { type TestDatabase, testDatabase } from "./postgres.ts";
+import { TEST_SECRETS } from "./secret-key.ts";
 
 type WorkerOptions = Parameters<typeof testEgress>[0] & {
   /** Of one attempt; long where a receiver is to hold its slot as long as the test wants. */
@@ -32,7 +33,7 @@ export type Worker = AsyncDisposable & {
 export type WebhookWorld = AsyncDisposable & {
   db: TestDatabase;
   accountId: string;
-  secrets: ReturnType<typeof secretBox>;
+  secrets: SecretBox;
   /** The live secrets of an account, the newest first. */
   signingSecrets(accountId?: string): Promise<string[]>;
   newAccount(): Promise<string>;
@@ -71,12 +72,10 @@ export type AttemptEntry = {
   replay_id: string | null;
 };
 
-const SECRET_KEY = Buffer.alloc(32, 7);
-
 /** A database with an account, and the nodes that a test starts on it. */
 export async function webhookWorld(given: { db?: TestDatabase } = {}): Promise<WebhookWorld> {
   const db = given.db ?? (await testDatabase());
-  const secrets = secretBox(SECRET_KEY);
+  const secrets = TEST_SECRETS;
   const workers = new Set<Worker>();
 
   async function newAccount(): Promise<string> {
