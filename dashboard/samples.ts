@@ -31,7 +31,7 @@ function sendCurl({ baseUrl, fields, keyHeader }: SendOptions): string {
   ].join("\n");
 }
 
-export const LANGUAGES = ["cURL", "Node", "Python", "PHP", "Go"] as const;
+const LANGUAGES = ["cURL", "Node", "Python", "PHP", "Go"] as const;
 export type Language = (typeof LANGUAGES)[number];
 
 /** The same send in each language. The key comes from `POSTHORN_API_KEY`, so none is ever shown. */

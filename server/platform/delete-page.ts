@@ -4,7 +4,10 @@ import { type Sql, sql } from "./sql.ts";
 /** Small enough that nobody waits long for a row of it. */
 const PAGE = 5_000;
 
-/** Deletes some of the rows, `from` and `where` as in a statement; answers how many, 0 where none are left. */
+/**
+ * Deletes some of the rows, `from` and `where` as in a statement; answers how many, 0 where none are left.
+ * Of a table without partitions: in one that has them, rows of several share a ctid.
+ */
 export async function deletePage(db: Queryable, from: Sql, where: Sql): Promise<number> {
   const gone = await db.query(sql`
     delete ${from}
