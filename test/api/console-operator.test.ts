@@ -3,7 +3,8 @@ import { after, before, test } from "node:test";
 import { startSmsc } from "#carriers";
 import type { Carrier } from "#contract";
 import { setPrice, setRoute } from "#messages";
-import { sql, within } from "#platform";
+import { type Database, sql, within } from "#platform";
+import { changeCarrier } from "#sending";
 import { selfSigned } from "../support/certificates.ts";
 import {
   type Person,
@@ -12,7 +13,7 @@ import {
   type TestConsole,
 } from "../support/console.ts";
 import { eventually } from "../support/eventually.ts";
-import { somebodyWaits } from "../support/locks.ts";
+import { held, somebodyWaits } from "../support/locks.ts";
 import { makeCarrier } from "../support/make-carrier.ts";
 import { TEST_SECRETS } from "../support/secret-key.ts";
 
@@ -199,6 +200,41 @@ test("a list of routes or prices never has a version that is newer than its entr
       list,
     );
   }
+});
+
+test("of two changes at once from the same version the second is a conflict", async () => {
+  const console = await shared.another();
+  const { db } = console;
+  const operator = await operatorOf(console);
+  const by = { actor: "cli", now: new Date() } as const;
+  const secrets = TEST_SECRETS;
+  const settings = { host: "127.0.0.1", port: 1, system_id: "test" };
+  const carrierId = await makeCarrier(db, { name: "wanted by two", settings, secrets });
+  const secondOf = async (
+    first: (tx: Database) => Promise<unknown>,
+    second: () => ReturnType<Person["post"]>,
+  ) => {
+    const { answer } = await held(db, async (tx) => {
+      await first(within(tx));
+      const asked = second();
+      await somebodyWaits(db);
+      return { answer: asked };
+    });
+    return (await answer).json().error?.code;
+  };
+
+  const { version } = (await operator.get(`${O}/prices`)).json();
+  const price = await secondOf(
+    (tx) => setPrice(tx, { prefix: "351", credits: 2 }, by),
+    () => operator.post(`${O}/prices`, { prefix: "351", credits: 3, version }),
+  );
+  const limits = await secondOf(
+    (tx) => changeCarrier(tx, { carrierId, settings: { ...settings, window: 5 }, secrets, ...by }),
+    () =>
+      operator.call("PATCH", `${O}/carriers/${carrierId}`, { version: 1, settings: { window: 6 } }),
+  );
+
+  assert.deepEqual({ price, limits }, { price: "VERSION_CONFLICT", limits: "VERSION_CONFLICT" });
 });
 
 test("a carrier is paused and resumed, its settings and password are judged, and its password is in no answer", async () => {

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Database, sql, type Transaction } from "#platform";
-import { endSessionsOf } from "../../server/console/sign-in/sessions.ts";
+import { withdrawResets } from "../../server/console/links.ts";
+import { endSessionsOf, renewToken } from "../../server/console/sign-in/sessions.ts";
+import { acceptedStep, codeOf } from "../../server/console/sign-in/totp.ts";
 import { lockUser, setPassword } from "../../server/console/users.ts";
 import { PASSWORD, type Person, startConsole, type TestConsole } from "../support/console.ts";
 import { held, somebodyWaits } from "../support/locks.ts";
@@ -127,4 +129,67 @@ test("a sign-in over a session of one's own waits its turn while the password ch
   );
 
   assert.deepEqual(answer.json(), { state: "signed_in" });
+});
+
+test("of two sessions that end all others at once, the first stays", async () => {
+  const console = await shared.another();
+  const { db } = console;
+  const first = await console.member("owner");
+  const { userId, email } = first;
+  const second = console.stranger();
+  await second.post("/console/auth/sign-in", { email, password: PASSWORD });
+  const sessions = (await first.get("/console/auth/sessions")).json().data;
+  const { sessionId } = sessions.find(({ isCurrent }: { isCurrent: boolean }) => isCurrent);
+
+  const { answer } = await held(db, async (tx) => {
+    await lockUser(tx, userId);
+    await renewToken(tx, { sessionId, tokenHash: Buffer.alloc(32) });
+    const asked = second.post("/console/auth/sessions/end-others");
+    await somebodyWaits(db);
+    await endSessionsOf(tx, userId, { except: sessionId });
+    return { answer: asked };
+  });
+
+  assert.equal((await answer).json().error.code, "SESSION_REQUIRED");
+  const left = await db.query(sql`select session_id from sessions where user_id = ${userId}`);
+  assert.deepEqual(left, [{ session_id: sessionId }]);
+});
+
+test("of two resets of a password at once, the second finds its link withdrawn", async () => {
+  const console = await shared.another();
+  const { db } = console;
+  const operator = await console.member("owner", { isOperator: true });
+  const { userId } = await console.member("viewer");
+  const made = await operator.post(`/console/operator/users/${userId}/reset-link`, {});
+  const token = new URL(made.json().link).hash.replace("#token=", "");
+  const wish = { token, password: "purple canoe 17 window" };
+  const request = () => console.stranger().post("/console/links/reset", wish);
+
+  const answer = await answerAfter({ db, userId, request }, async (tx) => {
+    await withdrawResets(tx, { userId, now: clock.now() });
+    await replacePassword(tx, userId);
+  });
+
+  assert.match(answer.json().error.details[0].message, /withdrawn/);
+  assert.equal(await passwordOf(userId), ANOTHER);
+});
+
+test("a code that is given twice at once is proof once", async () => {
+  const console = await shared.another();
+  const { db } = console;
+  const { userId, post } = await console.member("owner");
+  const { secret } = (await post("/console/auth/second-factor/enrol")).json();
+  const enrolled = codeOf(secret, clock.now());
+  await post("/console/auth/second-factor/confirm", { code: enrolled });
+  clock.advance(30_000);
+  const now = clock.now();
+  const code = codeOf(secret, now);
+  const request = () => post("/console/proof", { code });
+
+  const answer = await answerAfter({ db, userId, request }, (tx) => {
+    const step = acceptedStep(code, { seed: secret, lastStep: 0, now });
+    return tx.query(sql`update users set totp_step = ${step} where user_id = ${userId}`);
+  });
+
+  assert.equal(answer.json().error.code, "PROOF_FAILED");
 });

@@ -3,6 +3,7 @@ import crypto, { argon2Sync } from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";
 import { Readable } from "node:stream";
 import { after, before, test } from "node:test";
+import { consoleOperations } from "#contract";
 import { sql } from "#platform";
 import { LIMIT_MS } from "../support/eventually.ts";
 import { codeOf } from "../../server/console/sign-in/totp.ts";
@@ -229,6 +230,19 @@ test("a write is refused unless it comes from our own pages, before anything is 
     headers: { origin: "http://evil.example" },
   });
   assert.equal(preflight.headers["access-control-allow-origin"], undefined);
+});
+
+test("whatever changes something is refused to strangers' pages, by whichever method", async () => {
+  const console = await shared.another();
+  const { cookie } = await console.member("owner", { isOperator: true });
+  const writes = Object.values(consoleOperations).filter(({ method }) => method !== "GET");
+
+  for (const { method, path } of writes) {
+    const url = path.replaceAll(/\{\w+\}/g, console.accountId);
+    const headers = { cookie, "sec-fetch-site": "cross-site" };
+    const answer = await console.app.inject({ method, url, headers });
+    assert.equal(answer.json().error.code, "ORIGIN_DENIED", `${method} ${path}`);
+  }
 });
 
 test("proof is asked for after ten minutes, by password or code, revoking never asks, and guesses count", async () => {

@@ -327,6 +327,47 @@ test("a member may leave; the account is then closed to them", async () => {
   assert.deepEqual((await viewer.get("/console/me")).json().accounts, []);
 });
 
+test("who joins or leaves an account is signed in nowhere else any more", async () => {
+  const console = await shared.another();
+  const owner = await console.member("owner");
+  const A = `/console/accounts/${console.accountId}`;
+  const { link } = (await owner.post(`${A}/invitations`, { role: "viewer" })).json();
+  const guest = await console.member("owner", { accountId: await console.createAccount() });
+  const isElsewhereAfter = async (change: () => ReturnType<Person["post"]>) => {
+    const elsewhere = console.stranger();
+    const { email, password } = guest;
+    await elsewhere.post("/console/auth/sign-in", { email, password });
+    assert.ok((await change()).statusCode < 300);
+    assert.equal((await guest.get("/console/me")).statusCode, 200);
+    return (await elsewhere.get("/console/me")).statusCode === 200;
+  };
+
+  const join = () => guest.post("/console/links/join", { token: tokenOf(link) });
+  assert.equal(await isElsewhereAfter(join), false);
+  assert.equal(await isElsewhereAfter(() => guest.post(`${A}/leave`)), false);
+});
+
+test("who has not given the second factor yet joins no account as that user", async () => {
+  const console = await shared.another();
+  const owner = await console.member("owner");
+  const A = `/console/accounts/${console.accountId}`;
+  const { link } = (await owner.post(`${A}/invitations`, { role: "owner" })).json();
+  const guest = await console.member("owner", { accountId: await console.createAccount() });
+  const { secret } = (await guest.post("/console/auth/second-factor/enrol")).json();
+  const code = codeOf(secret, clock.now());
+  await guest.post("/console/auth/second-factor/confirm", { code });
+  assert.deepEqual((await guest.signIn()).json(), { state: "second_factor_required" });
+
+  const joined = await guest.post("/console/links/join", { token: tokenOf(link) });
+
+  assert.equal(
+    joined.json().error.code,
+    "VALIDATION_FAILED",
+    "as a stranger, who has yet to say who",
+  );
+  assert.equal((await owner.get(`${A}/members`)).json().data.length, 1);
+});
+
 test("settings carry a version, which one of two at once can change, and the default sender is used by the next send", async () => {
   const console = await shared.another();
   const owner = await console.member("owner");
@@ -382,6 +423,23 @@ test("a reset link sets a new password once and ends every session of that user"
   assert.equal((await viewer.signIn()).statusCode, 200);
   const nobody = "/console/operator/users/019a85c2-5b00-7abc-8def-0123456789ab/reset-link";
   assert.equal((await operator.post(nobody, {})).json().error.code, "USER_NOT_FOUND");
+});
+
+test("a reset link ends the waiting that wrong passwords have earned", async () => {
+  const console = await shared.another();
+  const operator = await console.member("owner", { isOperator: true });
+  const viewer = await console.member("viewer");
+  const guess = { email: viewer.email, password: "wrong password" };
+  for (let n = 0; n < 5; n += 1) await console.stranger().post("/console/auth/sign-in", guess);
+  assert.equal((await viewer.signIn()).statusCode, 429);
+  const path = `/console/operator/users/${viewer.userId}/reset-link`;
+  const token = tokenOf((await operator.post(path, {})).json().link);
+
+  viewer.password = "purple canoe 17 window";
+  const wish = { token, password: viewer.password };
+  assert.equal((await console.stranger().post("/console/links/reset", wish)).statusCode, 204);
+
+  assert.equal((await viewer.signIn()).statusCode, 200);
 });
 
 test("who lost the second factor gets in by a link that was made to switch it off, and by no other", async () => {

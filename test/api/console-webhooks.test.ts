@@ -4,9 +4,10 @@ import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, test } from "node:test";
+import { rotateSigningSecret } from "#accounts";
 import type { Exchange } from "#contract";
 import { parseEventId } from "#messages";
-import { sql } from "#platform";
+import { secretBox, sql, within } from "#platform";
 import { problemOf } from "../support/answers.ts";
 import {
   type Person,
@@ -15,6 +16,7 @@ import {
   type TestConsole,
 } from "../support/console.ts";
 import { eventually } from "../support/eventually.ts";
+import { held, somebodyWaits } from "../support/locks.ts";
 
 type Received = { headers: IncomingHttpHeaders; body: string };
 
@@ -351,6 +353,24 @@ test("a rotation that would drop a secret which still signs must be confirmed, o
   assert.deepEqual(kept, first);
   assert.equal(confirmed.previousSigningSecret, first.signingSecret);
   assert.partialDeepStrictEqual(dropped.json(), { previousSigningSecret: null });
+});
+
+test("of two rotations at once the second must be confirmed", async () => {
+  const console = await shared.another();
+  const { db, accountId } = console;
+  const developer = await console.member("developer");
+  const rotation = { accountId, overlapHours: 24, dropsPrevious: false, actor: "cli" } as const;
+  const secrets = secretBox(console.secretKey);
+
+  const { answer } = await held(db, async (tx) => {
+    await rotateSigningSecret(within(tx), { ...rotation, now: new Date(), secrets });
+    const path = `/console/accounts/${accountId}/signing-secret/rotate`;
+    const asked = developer.post(path, { overlapHours: 24 });
+    await somebodyWaits(db);
+    return { answer: asked };
+  });
+
+  problemOf(await answer, "ROTATION_UNCONFIRMED");
 });
 
 test("a rotation sent twice by one form is done once, and its second answer tells the same secrets", async () => {
