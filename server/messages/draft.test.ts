@@ -50,6 +50,12 @@ test("256 long messages to one recipient differ in their reference, whoever send
   assert.equal(new Set(references).size, 256);
 });
 
+test("after a restart references begin elsewhere, not at those that handsets just had", () => {
+  const firsts = Array.from({ length: 20 }, () => concatReferences()("4915112345678"));
+
+  assert.notEqual(new Set(firsts).size, 1);
+});
+
 test("a message's time is the one in its id, so that lists and filters agree", () => {
   fc.assert(
     fc.property(fc.nat(100), () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import { type Clock, newId, sql, systemClock } from "#platform";
 import { startApi } from "../../test/support/api.ts";
-import { claimDueSends } from "./due-send.ts";
+import { claimDueSends, renewDue } from "./due-send.ts";
 
 const api = await startApi();
 after(() => api[Symbol.asyncDispose]());
@@ -43,6 +43,21 @@ test("what was claimed is still held where the database tells only half a minute
 
   const [due] = (await claiming).due;
   assert.ok((due?.leasedAtMs ?? 0) >= systemClock.leaseMs() + 29_000, "its lease is a new one");
+});
+
+test("a renewal does not prolong a lease that ran out, though the same node has taken the message again", async () => {
+  await send();
+  const wish = wishFor(await carrierOf());
+  const [first] = (await claimDueSends(db, wish, { clock: systemClock })).due;
+  await db.query(sql`update send_queue set due_at = clock_timestamp()`);
+  const [second] = (await claimDueSends(db, wish, { clock: systemClock })).due;
+  assert.ok(first && second);
+  const clock = { ...systemClock, leaseMs: () => wish.nowMs + 10_000 };
+
+  await renewDue(db, { nodeId: wish.nodeId, clock }, [first, second]);
+
+  const renewed = [first, second].map(({ leasedAtMs }) => leasedAtMs - wish.nowMs);
+  assert.deepEqual(renewed, [0, 10_000]);
 });
 
 test("two claims at the same time take no message twice, and neither waits for the other", async () => {

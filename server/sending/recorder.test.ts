@@ -213,6 +213,28 @@ test("of a segment handed over twice, a failure told to two nodes at once counts
   assert.equal(told.status, "SENT");
 });
 
+test("a carrier that repeats itself for ever fills no history, and what decides is told all the same", async () => {
+  const { message, carrierId, at, record, submission } = await held();
+  await record.submission({ ...submission, answer: accepted("x"), step: { next: "sent" } });
+  await db.query(sql`
+    update submissions
+       set receipts = (select jsonb_agg(jsonb_build_object('state', 'ENROUTE')) from generate_series(1, 99))
+     where message_id = ${message.message_id}`);
+  const kept = async () => {
+    const [row] = await db.query<{ count: number }>(sql`
+      select jsonb_array_length(receipts) as count from submissions where message_id = ${message.message_id}`);
+    return row?.count;
+  };
+  const receipt = { ...rejection(carrierId), state: "ENROUTE" };
+  for (let n = 0; n < 3; n += 1)
+    await record.receipt({ receipt: { ...receipt, effect: "none" }, at });
+  const repeated = await kept();
+
+  await record.receipt({ receipt: { ...receipt, effect: "delivered" }, at });
+
+  assert.deepEqual([repeated, await kept()], [100, 101]);
+});
+
 test("where many submissions have one id, the receipt is of the one to its recipient, in whatever form it is told", async () => {
   const { messages, statuses, record, receipt, at } = await sharingOneId(14);
   const [first, second, third] = messages.map(({ recipient }) => recipient);

@@ -3,6 +3,7 @@ import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { test } from "node:test";
 import { promisify } from "node:util";
+import { systemClock } from "#platform";
 import { testEgress } from "../../test/support/egress.ts";
 import { onRequests, type RawServer, startRawServer } from "../../test/support/raw-server.ts";
 import { type Attempt, poster, type Poster, type PosterOptions } from "./post.ts";
@@ -184,6 +185,28 @@ test("a new connection that dies, or one that dies after the first octet, is not
 
   for (const { outcome } of [fresh, begun]) assert.equal(outcome.kind, "failed");
   assert.equal(requests, 3);
+});
+
+test("a kept connection that dies after a second may have taken the request, and is not dialled again", async () => {
+  let requests = 0;
+  let aheadMs = 0;
+  const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + aheadMs };
+  await using server = await startRawServer((socket) => {
+    onRequests(socket, (_, nth) => {
+      requests += 1;
+      if (nth === 1) return socket.write(OK);
+      aheadMs = 1_000;
+      return socket.destroy();
+    });
+  });
+  await using sender = newPoster({ clock });
+  await post(sender, server);
+
+  const { outcome } = await post(sender, server);
+
+  assert.ok(outcome.kind === "failed");
+  assert.equal(outcome.class, "connection_lost");
+  assert.equal(requests, 2);
 });
 
 test("a receiver that closes after each answer is called anew, without a failed attempt", async () => {

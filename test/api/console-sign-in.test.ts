@@ -132,6 +132,22 @@ test("an address has twenty tries a minute, whoever it tries", async (t) => {
   assert.deepEqual(statuses.slice(20), [429, 429]);
 });
 
+test("who signs in between guesses gains no more of them for the address", async (t) => {
+  stoppedAt = clock.now();
+  t.after(() => (stoppedAt = undefined));
+  const console = await shared.another();
+  const { email } = await console.member("owner");
+  const from = { "x-forwarded-for": "10.1.0.2" };
+  const attempt = async (body: object) =>
+    (await console.stranger().post("/console/auth/sign-in", body, from)).statusCode;
+  const guess = (n: number) => attempt({ email: `other${n}@example.com`, password: "wrong" });
+  for (let n = 0; n < 19; n += 1) await guess(n);
+
+  assert.equal(await attempt({ email, password: PASSWORD }), 200);
+
+  assert.deepEqual([await guess(19), await guess(20)], [401, 429]);
+});
+
 test("a session ends by sign-out, idleness and age, and a planted cookie gains nothing", async () => {
   const console = await shared.another();
   const owner = await console.member("owner");

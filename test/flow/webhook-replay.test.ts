@@ -6,6 +6,7 @@ import {
   cancelReplay,
   continueReplays,
   countExhausted,
+  countSelected,
   findReplay,
   finishReplay,
   poster,
@@ -273,6 +274,23 @@ test("a delivery of another account, an unknown one and one too old are not repl
 
   assert.deepEqual(outcomes, ["not_found", "not_found", "not_found", "too_old"]);
   await world.left(0);
+});
+
+test("of several that are selected, those of another account and those too old are left out", async () => {
+  await using world = await webhookWorld();
+  const [messageId] = (await exhausted(world, 1, "http://127.0.0.1:1/hook")) as [string];
+  const { db, accountId } = world;
+  const now = systemClock.now();
+  const select = async (asked: { accountId: string; now: Date }) => {
+    const request = { ...asked, deliveryIds: [eventId(messageId, 2)], actor: "test" };
+    const counted = await countSelected(db, request);
+    return [counted, (await replaySelected(db, request)).total];
+  };
+
+  const later = new Date(now.getTime() + 31 * 86_400_000);
+  assert.deepEqual(await select({ accountId, now: later }), [0, 0]);
+  assert.deepEqual(await select({ accountId: await world.newAccount(), now }), [0, 0]);
+  assert.deepEqual(await select({ accountId, now }), [1, 1]);
 });
 
 test("everything exhausted is counted, queued page by page, and delivered; a second wish finds nothing", async () => {

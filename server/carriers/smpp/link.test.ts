@@ -424,6 +424,28 @@ test("three time-outs in a row end the link, and the rest of the window is in do
   await until("the link waits", () => stateOf(world) === "connection_lost");
 });
 
+test("a late answer shows that the bind lives: time-outs before it end no link", async () => {
+  const clock = manualClock();
+  let answer: Reply = { afterMs: 31_000, reply: "accept" };
+  await using world = await boundWorld({ clock, smsc: { clock, answer: () => answer } });
+  const first = world.submit();
+  await world.smsc.submitArrived(1);
+  answer = "never";
+  clock.advance(30_000);
+  const doubt = await first;
+  assert.ok(doubt.kind === "in_doubt");
+  clock.advance(1000);
+  await doubt.lateAnswer;
+
+  const lost = [world.submit(), world.submit()];
+  await world.smsc.submitArrived(3);
+  clock.advance(30_000);
+  await Promise.all(lost);
+  await quiet();
+
+  assert.equal(stateOf(world), "bound");
+});
+
 test("an answer that comes while others wait does not excuse them: three time-outs end the link", async () => {
   const clock = manualClock();
   let answer: Reply = { afterMs: 200, reply: "accept" };
