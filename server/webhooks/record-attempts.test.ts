@@ -10,8 +10,9 @@ import {
   sql,
   systemClock,
 } from "#platform";
-import { webhookWorld } from "../../test/support/webhook-world.ts";
+import { type WebhookWorld, webhookWorld } from "../../test/support/webhook-world.ts";
 import { claimDeliveries } from "./deliveries.ts";
+import type { Kind } from "./lanes.ts";
 import { attemptRecorder, type Recorded } from "./record-attempts.ts";
 
 type Claim = Recorded["claim"];
@@ -40,21 +41,11 @@ const cases: [string, (claim: Claim) => Recorded, object][] = [
 for (const [what, recorded, expected] of cases) {
   test(`a delivery that is ${what} counts once where the answer to the commit was lost`, async () => {
     await using world = await webhookWorld();
-    const { db, accountId, secrets } = world;
-    const url = "http://127.0.0.1:9/";
-    await world.sent(1, { url });
-    const lanes = [{ hostKey: hostKey(accountId, url), most: 5 }];
-    const moment = localMoment(systemClock);
-    const { deliveries } = await claimDeliveries(db, { lanes, kind: "first", moment, secrets });
-    const recorder = attemptRecorder({
-      db: losingOneAnswer(db),
-      clock: systemClock,
-      log: silentLog,
-      metrics: createMetrics(),
-      onFreed() {},
-    });
+    const { db } = world;
+    await world.sent(1, { url: ADDRESS });
+    const claim = await claimOne(world, "first");
 
-    await recorder.record(recorded(deliveries[0] as Claim));
+    await recorderOf(losingOneAnswer(db)).record(recorded(claim));
 
     const [row] = await db.query(sql`
       select w.attempts, (select count(*) from webhook_attempts) as noted,
@@ -65,6 +56,37 @@ for (const [what, recorded, expected] of cases) {
         from webhook_deliveries w`);
     assert.deepEqual(row, expected);
   });
+}
+
+test("who is overtaken and has tried nothing leaves on record that the attempt was interrupted", async () => {
+  await using world = await webhookWorld();
+  const { db } = world;
+  await world.sent(1, { url: ADDRESS });
+  const claim = await claimOne(world, "first");
+  await db.query(sql`
+    update webhook_deliveries set leased_until = clock_timestamp(), next_at = clock_timestamp()`);
+  await claimOne(world, "again");
+
+  await recorderOf(db).record({ claim, at, attempt: null, next: "put_back", waitMs: 0 });
+
+  const noted = await db.query(sql`select attempt, error_class from webhook_attempts`);
+  assert.deepEqual(noted, [{ attempt: 1, error_class: "interrupted" }]);
+});
+
+const ADDRESS = "http://127.0.0.1:9/";
+
+async function claimOne({ db, accountId, secrets }: WebhookWorld, kind: Kind): Promise<Claim> {
+  const lanes = [{ hostKey: hostKey(accountId, ADDRESS), most: 5 }];
+  const moment = localMoment(systemClock);
+  const { deliveries } = await claimDeliveries(db, { lanes, kind, moment, secrets });
+  const [claim] = deliveries;
+  assert.ok(claim);
+  return claim;
+}
+
+function recorderOf(db: Database) {
+  const deps = { clock: systemClock, log: silentLog, metrics: createMetrics(), onFreed() {} };
+  return attemptRecorder({ db, ...deps });
 }
 
 function losingOneAnswer(db: Database): Database {

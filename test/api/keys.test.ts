@@ -216,6 +216,23 @@ test("a cancel that waits for the account while its key is revoked is refused, a
   assert.equal(status, "QUEUED");
 });
 
+test("who waits for the account while their key expires neither sends nor cancels", async () => {
+  const account = await one.createAccount(10);
+  const { messageId } = (await one.send(message, account)).json();
+  const cancel = () => one.post(`/v1/messages/${messageId}/cancel`, undefined, account);
+
+  const { answers } = await held(one.db, async (tx) => {
+    await lockAccounts(tx, [account.accountId]);
+    const asked = [one.send(message, account), cancel()];
+    await somebodyWaits(one.db, asked.length);
+    await one.db.query(sql`
+      update keys set expires_at = clock_timestamp() where key_id = ${account.keyId}`);
+    return { answers: Promise.all(asked) };
+  });
+
+  for (const answer of await answers) problemOf(answer, "API_KEY_EXPIRED");
+});
+
 test("a preview whose body comes after its key was revoked is refused", async () => {
   const account = await one.createAccount(10);
   const payload = new PassThrough();

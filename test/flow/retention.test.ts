@@ -17,6 +17,7 @@ import { sweepLoop } from "../../server/console/sweep.ts";
 import { startApi } from "../support/api.ts";
 import { eventually } from "../support/eventually.ts";
 import { onePass } from "../support/one-pass.ts";
+import { held } from "../support/locks.ts";
 import { testDatabase } from "../support/postgres.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { startSending } from "../support/sending.ts";
@@ -102,6 +103,58 @@ test("what is read for long gets its partitions later, and nobody queues behind 
 
   assert.deepEqual(whileRead, [0, 4, 4, 0]);
   assert.deepEqual(await make(), [4, 4, 4, 5]);
+});
+
+test("a day of attempts that somebody reads is dropped later, the others at once, and none too early", async () => {
+  await using db = await testDatabase();
+  const keep = async (days: number) => {
+    await db.query(sql`
+      select keep_attempt_partitions('2036-05-15T12:00:00Z', make_interval(days => ${days}))`);
+    return (await partitionsOf(db, "webhook_attempts")).map((name) => name.slice(-2));
+  };
+  await keep(36_500);
+
+  const whileRead = await held(db, async (tx) => {
+    await tx.query(sql`lock table webhook_attempts_2036_05_14 in access share mode`);
+    return keep(0);
+  });
+
+  assert.deepEqual(whileRead, ["14", "15", "16", "17", "18"]);
+  assert.deepEqual(await keep(0), ["15", "16", "17", "18"]);
+});
+
+test("a day of which attempts lie outside is not made, and those after it are", async () => {
+  await using db = await testDatabase();
+  await db.query(sql`
+    insert into webhook_attempts (account_id, message_id, sequence, attempt, at, step, total_ms)
+    values (gen_random_uuid(), gen_random_uuid(), 1, 1, '2036-05-15T12:00:00Z', 0, 1)`);
+
+  await db.query(sql`
+    select keep_attempt_partitions('2036-05-15T12:00:00Z', interval '36500 days')`);
+
+  const days = (await partitionsOf(db, "webhook_attempts")).map((name) => name.slice(-2));
+  assert.deepEqual(days, ["14", "16", "17", "18"]);
+  assert.equal(await count(db, "webhook_attempts_other"), 1);
+});
+
+test("an old month that somebody reads is dropped later, and hardly waited for", async () => {
+  await using db = await testDatabase();
+  await makeMonths(db, new Date("2020-05-15T12:00:00Z"));
+  const drop = () =>
+    db.transaction(async (tx) => {
+      // However long others would wait for a lock.
+      await tx.query(sql`set local lock_timeout = 0`);
+      const [dropped] = await tx.query<{ month: string | null }>(sql`
+        select drop_oldest_messages(interval '45 days') as month`);
+      return dropped?.month;
+    });
+
+  const whileRead = await held(db, async (tx) => {
+    await tx.query(sql`lock table events_2020_04 in access share mode`);
+    return drop();
+  });
+
+  assert.deepEqual([whileRead, await drop()], [null, "2020_04"]);
 });
 
 test("without a retention nothing is ever dropped", async () => {
