@@ -65,6 +65,18 @@ test("other temporary refusals wait longer each time, a minute at most", () => {
   assert.deepEqual(delays, [500, 1_000, 2_000, 60_000]);
 });
 
+test("what is refused goes to each carrier of its route in turn, and waits once all have been tried", () => {
+  const route = ["first", "second", "third"];
+  const steps = route.map((carrierId, position) =>
+    nextStep(refused, { ...context, route, carrierId, attempt: position + 1 }),
+  );
+  assert.deepEqual(steps, [
+    { next: "again", delayMs: 0, carrierId: "second" },
+    { next: "again", delayMs: 0, carrierId: "third" },
+    { next: "again", delayMs: 500, carrierId: "first" },
+  ]);
+});
+
 test("the last try is a second before the end, and whatever is refused after it waits for the end", () => {
   const waits = (leftMs: number) =>
     delayMs(refused, { attempt: 30, expiresAt: new Date(NOW.getTime() + leftMs) });

@@ -338,6 +338,29 @@ test("a message that was accepted 37 days before it was sent finds its receipt",
   assert.equal(ended.status, "DELIVERED");
 });
 
+test("of receipts with one id that are stored together, each has its own window", async () => {
+  for (const isFirst of [true, false]) {
+    const { message, carrierId, at, record, submission } = await held();
+    await record.submission({ ...submission, answer: accepted("x"), step: { next: "sent" } });
+    const after = (ms: number) => new Date(at.getTime() + ms);
+    const told = [
+      { receipt: { ...rejection(carrierId), effect: "delivered" } as const, at: after(59_000) },
+      { receipt: { ...rejection(carrierId), state: "EXPIRED" }, at: after(61_000) },
+    ];
+
+    // The first has a batch of its own.
+    const other = { receipt: { ...rejection(carrierId), carrierMessageIds: ["other"] }, at };
+    const batch = [other, ...(isFirst ? told : told.toReversed())];
+    await Promise.all(batch.map((each) => record.receipt(each)));
+
+    const [row] = await db.query(sql`
+      select jsonb_path_query_array(receipts, '$.state') as states, receipt_effect
+        from submissions
+       where message_id = ${message.message_id}`);
+    assert.deepEqual(row, { states: ["REJECTD"], receipt_effect: "delivered" });
+  }
+});
+
 test("a parked receipt whose id was used before its carrier's window is left alone", async () => {
   const { message, carrierId, at, record, submission } = await held();
   await record.submission({ ...submission, answer: accepted("x"), step: { next: "sent" } });

@@ -3,8 +3,8 @@ import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { startSmsc } from "#carriers";
-import { sql, within } from "#platform";
-import { removeCarrier } from "#sending";
+import { secretBox, sql, within } from "#platform";
+import { changeCarrier, removeCarrier } from "#sending";
 import { selfSigned } from "../support/certificates.ts";
 import { callPosthorn, type CliRun, posthornJson, words } from "../support/cli.ts";
 import { dataFolder } from "../support/data-folder.ts";
@@ -359,6 +359,27 @@ test("a carrier's settings are changed, and set back, by name; what is not given
   assert.match(wrong.stderr, /^--window /);
   assert.match(nothing.stderr, /^Say what to change/);
   assert.match(removed.stderr, /their messages stay SENT\.\n$/);
+});
+
+test("a change of a carrier's settings undoes none that was made meanwhile", async () => {
+  const args = words`carrier add wanted --smpp 127.0.0.1:9 --system-id me --password-stdin`;
+  await callPosthorn(args, { environment, input: "secret" });
+  const [carrier] = await db.query<{ carrierId: string; settings: Record<string, unknown> }>(sql`
+    select carrier_id as "carrierId", settings from carriers where name = 'wanted'`);
+  assert.ok(carrier);
+  const secrets = secretBox(Buffer.alloc(32, 3));
+  const settings = { ...carrier.settings, rate: "5" };
+  const change = { ...carrier, settings, secrets, actor: "test", now: new Date() } as const;
+
+  const { setting } = await held(db, async (tx) => {
+    await changeCarrier(within(tx), change);
+    const begun = run`carrier set wanted --window 20`;
+    await somebodyWaits(db);
+    return { setting: begun };
+  });
+
+  const { code, stderr } = await setting;
+  assert.deepEqual([code, stderr.split(".")[0]], [1, "Somebody else changed wanted meanwhile"]);
 });
 
 test("a message from the terminal is charged, queued and on record, and a refused one leaves no trace", async () => {
