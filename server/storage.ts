@@ -156,7 +156,7 @@ async function external(url: string): Promise<Storage> {
   } catch (error) {
     if (error instanceof Unfit) throw error;
     throw new Unfit(
-      `The database at DATABASE_URL cannot be reached: ${reasonOf(error)}. Check host, port, user, password and name.`,
+      `The database at DATABASE_URL cannot be reached: ${messageOf(error).replace(/\.$/, "")}. Check host, port, user, password and name.`,
     );
   } finally {
     await client?.end().catch(() => undefined);
@@ -193,9 +193,4 @@ function refuseUnfit(settings: Map<string, string>): void {
       `DATABASE_URL leads to a database in ${encoding}, which cannot hold every text. Make one in UTF8: create database posthorn owner posthorn encoding 'UTF8' template template0`,
     );
   }
-}
-
-function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError) return error.errors.map(reasonOf).join(", ");
-  return messageOf(error).replace(/\.$/, "");
 }

@@ -148,6 +148,7 @@ async function onConnection<Result>(
 
 /** Tries each host once, so that a dead one among them is nobody's refusal. */
 async function connect({ pool, primary, meter, absence }: Source): Promise<pg.PoolClient> {
+  const refusals: string[] = [];
   for (let hosts = 1; ; hosts += 1) {
     const tried = primary.position();
     try {
@@ -161,9 +162,12 @@ async function connect({ pool, primary, meter, absence }: Source): Promise<pg.Po
       if (pool.ending) unavailable.isTold = true;
       if (pool.ending || isPoolBusy(error)) throw unavailable;
       primary.advance(tried);
+      refusals.push(primary.refusal(tried, unavailable));
       if (hosts < primary.count) continue;
-      absence.failed(unavailable);
-      throw unavailable;
+      const { cause } = unavailable;
+      const noneThere = new DatabaseUnavailable(refusals.join("; "), { cause });
+      absence.failed(noneThere);
+      throw noneThere;
     }
   }
 }

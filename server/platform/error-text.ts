@@ -1,5 +1,6 @@
-/** What an error says, without its kind and its stack. */
+/** What an error says, without its kind and its stack; of a name with several addresses, what each said. */
 export function messageOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(messageOf).join(", ");
   return error instanceof Error ? error.message : String(error);
 }
 

@@ -6,6 +6,7 @@ import type { Queryable } from "./database.ts";
 import { Unfit } from "./embedded-postgres/unfit.ts";
 import { connectToPrimary } from "./primary.ts";
 import { sql } from "./sql.ts";
+import { asUnavailable } from "./unavailable.ts";
 
 const FOLDER = fileURLToPath(new URL("../../migrations/", import.meta.url));
 
@@ -46,7 +47,7 @@ export async function migrate(url: string, signal?: AbortSignal): Promise<string
     for (const migration of missing) await apply(client, migration);
     return missing.map(({ name }) => name);
   } catch (error) {
-    throw denialOf(error) ?? error;
+    throw denialOf(error) ?? asUnavailable(error) ?? error;
   } finally {
     await client.end();
   }

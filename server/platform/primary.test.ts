@@ -76,6 +76,31 @@ test("a standby is away for who needs the primary, though its address names no o
   await assert.rejects(reader.query(sql`select read_allowances()`), DatabaseUnavailable);
 });
 
+test("who finds no primary hears what each host said, by its name", async () => {
+  await using db = await testDatabase();
+  await db.query(sql`
+    create function pg_is_in_recovery() returns boolean language sql as 'select true'`);
+  await db.query(sql`
+    do $$
+    begin
+      execute format('alter database %I set search_path = public, pg_catalog', current_database());
+    end $$`);
+  const { host } = new URL(db.url);
+  const address = db.url.replace("@127.0.0.1", "@127.0.0.1:1,localhost:2,127.0.0.1");
+  const told: unknown[] = [];
+  const log = { ...silentLog, error: ({ reason }: { reason?: string }) => void told.push(reason) };
+  await using pools = new AsyncDisposableStack();
+  const pool = openDatabase({ url: address, log, maxConnections: 1 });
+  pools.adopt(pool, () => pool.close());
+
+  const everyHost = new RegExp(
+    `^127.0.0.1:1: connect ECONNREFUSED .*; localhost:2: connect ECONNREFUSED .*; ${host}: this host is a standby$`,
+  );
+  await assert.rejects(connectToPrimary(address), { message: everyHost });
+  await assert.rejects(pool.query(sql`select 1`), { message: everyHost });
+  assert.match(String(told), everyHost);
+});
+
 test("a host's certificate is judged by the name of that host, not of the first", async () => {
   const authority = makeAuthority();
   await using server = await startTlsPostgres(authority.issue({ names: ["localhost"] }));

@@ -1,5 +1,7 @@
 import pg from "pg";
+import { messageOf } from "./error-text.ts";
 import { sessionOptions } from "./session.ts";
+import { DatabaseUnavailable } from "./unavailable.ts";
 
 /**
  * A database address that may name several hosts, as in `postgres://user@one:5432,two:5432/name`: one
@@ -16,6 +18,8 @@ export type Primary = {
    * have found that out already, nothing changes: many who fail together go one host on, not many.
    */
   advance(from: number): void;
+  /** What the host at this position said, under its name where there are others. */
+  refusal(position: number, error: unknown): string;
   count: number;
 };
 
@@ -25,7 +29,10 @@ const DEFAULT_PORT = 5432;
 export function seekPrimary(address: string): Primary {
   const [, before = "", list = "", after = ""] = ADDRESS.exec(address) ?? [];
   const hosts = list.split(",");
-  if (hosts.length < 2) return { Client: pg.Client, position: () => 0, advance() {}, count: 1 };
+  if (hosts.length < 2) {
+    const refusal = (_position: number, error: unknown) => messageOf(error);
+    return { Client: pg.Client, position: () => 0, advance() {}, refusal, count: 1 };
+  }
   let position = 0;
   return {
     Client: class extends pg.Client {
@@ -37,6 +44,7 @@ export function seekPrimary(address: string): Primary {
     advance(from) {
       if (from === position) position = (position + 1) % hosts.length;
     },
+    refusal: (at, error) => `${hosts[at]}: ${messageOf(error)}`,
     count: hosts.length,
   };
 }
@@ -61,7 +69,8 @@ export async function connectToPrimary(
   config: pg.ClientConfig = {},
 ): Promise<pg.Client> {
   const primary = seekPrimary(address);
-  let reason: unknown;
+  const refusals: string[] = [];
+  let cause: unknown;
   for (let host = 0; host < primary.count; host += 1) {
     const client = new primary.Client({
       connectionTimeoutMillis: 5_000,
@@ -73,12 +82,13 @@ export async function connectToPrimary(
     try {
       await client.connect();
       if (primary.count === 1 || !(await isStandby(client))) return client;
-      reason = new Error("every host of the address is a standby");
+      refusals.push(primary.refusal(host, new Error("this host is a standby")));
     } catch (error) {
-      reason = error;
+      cause = error;
+      refusals.push(primary.refusal(host, error));
     }
     await client.end().catch(() => undefined);
     primary.advance(host);
   }
-  throw reason;
+  throw new DatabaseUnavailable(refusals.join("; "), { cause });
 }

@@ -1,4 +1,5 @@
 import pg from "pg";
+import { messageOf } from "./error-text.ts";
 import type { Log } from "./log.ts";
 
 /** The server's process behind a connection. */
@@ -67,7 +68,7 @@ export function asUnavailable(error: unknown): DatabaseUnavailable | undefined {
     code.startsWith("08") ||
     UNAVAILABLE_CALLS.has(code) ||
     UNAVAILABLE_WORDS.test(error.message);
-  return isAway ? new DatabaseUnavailable(error.message, { cause: error }) : undefined;
+  return isAway ? new DatabaseUnavailable(messageOf(error), { cause: error }) : undefined;
 }
 
 /** Whether the statement was rolled back because somebody else held what it needed. */

@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { Client } from "pg";
 import { openAccount } from "#credits";
-import { sql, systemClock } from "#platform";
+import { DatabaseUnavailable, migrate, sql, systemClock } from "#platform";
 import { readMigrations } from "../../server/platform/migrate.ts";
+import { eventually } from "../support/eventually.ts";
 import { makeKey } from "../support/make-key.ts";
 import { type ServiceProcess, startService } from "../support/process.ts";
 import { type TestDatabase, testDatabase } from "../support/postgres.ts";
@@ -65,6 +66,25 @@ test("a node does not start on the schema of a later release, and says so", asyn
     startService(db.url),
     /\nThe database was migrated by a newer version of Posthorn \(9999_folders\.sql\)/,
   );
+});
+
+test("who loses the database while it waits to migrate is told that it is away", async () => {
+  await using other = await testDatabase({ isEmpty: true });
+  await using waiting = new AsyncDisposableStack();
+  const holder = new Client({ connectionString: other.url });
+  await holder.connect();
+  waiting.defer(() => holder.end());
+  await holder.query("select pg_advisory_lock($1)", [4_276_221_001]);
+
+  const migrating = assert.rejects(migrate(other.url), DatabaseUnavailable);
+  await eventually("it was there and is gone", async () => {
+    const { rowCount } = await holder.query(`
+      select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and application_name = 'posthorn migrate'`);
+    return rowCount === 1;
+  });
+
+  await migrating;
 });
 
 /** As where nobody ran for months: without the partitions of now. */
