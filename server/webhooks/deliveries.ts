@@ -45,8 +45,9 @@ export type Claims = {
   poison: Claim[];
   /** Their event is gone: there is nothing to send. */
   eventless: Claim[];
-  /** Nothing can sign them now: a fault of ours. */
+  /** Nothing can sign them now. */
   unsigned: Claim[];
+  away: ReadSecrets["away"];
   /** How many were in somebody's hands when their lease ran out. */
   interrupted: number;
 };
@@ -83,7 +84,7 @@ export async function claimDeliveries(db: Database, request: ClaimRequest): Prom
   const [poison, alive] = split(rows, ({ is_poison }) => is_poison);
   const [eventless, whole] = split(alive, ({ status }) => status === null);
   // Read by the claim and never kept: a secret that was dropped signs nothing more, on any node.
-  const secrets = await readSecrets(
+  const { found: secrets, away } = await readSecrets(
     db,
     whole.map(({ account_id }) => account_id),
     request.secrets,
@@ -102,6 +103,7 @@ export async function claimDeliveries(db: Database, request: ClaimRequest): Prom
     poison: poison.map(claim),
     eventless: eventless.map(claim),
     unsigned: unsigned.map(claim),
+    away,
     interrupted: rows.filter(({ was_interrupted }) => was_interrupted).length,
   };
 }
@@ -131,20 +133,35 @@ async function claimRows(db: Database, request: ClaimRequest): Promise<Row[]> {
   }
 }
 
-/** By account, those that live now. One that cannot be opened leaves the other accounts alone. */
+type ReadSecrets = {
+  /** By account, those that live now. */
+  found: Map<string, SigningSecrets>;
+  /** Set where the database could not be asked: that says nothing about the secrets. */
+  away: DatabaseUnavailable | undefined;
+};
+
+/** One that cannot be opened leaves the other accounts alone. */
 export async function readSecrets(
   db: Database,
   accounts: readonly string[],
   box: SecretBox,
-): Promise<Map<string, SigningSecrets>> {
+): Promise<ReadSecrets> {
   const accountIds = [...new Set(accounts)];
-  if (accountIds.length === 0) return new Map();
+  const found = new Map<string, SigningSecrets>();
+  if (accountIds.length === 0) return { found, away: undefined };
   try {
-    return await findSigningSecrets(db, { accountIds, secrets: box });
+    return {
+      found: await findSigningSecrets(db, { accountIds, secrets: box }),
+      away: undefined,
+    };
   } catch (error) {
-    if (error instanceof DatabaseUnavailable || accountIds.length === 1) return new Map();
-    const found = await Promise.all(accountIds.map((each) => readSecrets(db, [each], box)));
-    return new Map(found.flatMap((secrets) => [...secrets]));
+    if (error instanceof DatabaseUnavailable) return { found, away: error };
+    if (accountIds.length === 1) return { found, away: undefined };
+    const each = await Promise.all(accountIds.map((id) => readSecrets(db, [id], box)));
+    return {
+      found: new Map(each.flatMap((read) => [...read.found])),
+      away: each.find(({ away }) => away)?.away,
+    };
   }
 }
 

@@ -1,14 +1,53 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { localMoment, silentLog, systemClock } from "#platform";
+import {
+  type Database,
+  localMoment,
+  NIL_ID,
+  type SecretBox,
+  secretBox,
+  silentLog,
+  systemClock,
+} from "#platform";
+import { absentDatabase } from "../../test/support/recorder.ts";
 import { webhookWorld } from "../../test/support/webhook-world.ts";
 import { aheadKeeper } from "./ahead.ts";
 import { deliveryIntake } from "./delivery-intake.ts";
+import type { DeliveryRunner } from "./delivery-runner.ts";
 
 test("a fault while webhooks are handed on is logged, and costs none of their places", async () => {
   await using world = await webhookWorld();
-  const { db, accountId } = world;
-  const logged: string[] = [];
+  const { intake, ahead, born, logged } = threeBorn(world);
+  assert.equal(ahead.held(7n), 3);
+
+  intake.take(born);
+  await intake.stop();
+
+  assert.equal(ahead.held(7n), 0);
+  assert.deepEqual(logged, ["webhooks were not handed on; their leases bring them back"]);
+});
+
+test("webhooks that find the database away are put back, and one line says why they wait", async () => {
+  const db = absentDatabase();
+  const putBack: number[] = [];
+  const { intake, born, logged } = threeBorn(
+    { db, accountId: NIL_ID, secrets: secretBox(Buffer.alloc(32)) },
+    { putBack: ({ sequence }) => void putBack.push(sequence) },
+  );
+
+  intake.take(born);
+  await intake.stop();
+
+  assert.deepEqual(putBack, [1, 2, 3]);
+  assert.deepEqual(logged, ["webhooks wait for the database to be signed"]);
+  await db.close();
+});
+
+/** Three webhooks of one message, on their way to a runner that does only what is given. */
+function threeBorn(
+  { db, accountId, secrets }: { db: Database; accountId: string; secrets: SecretBox },
+  does: Partial<DeliveryRunner> = {},
+) {
   const fault = () => assert.fail("a bug");
   const runner = {
     begin: fault,
@@ -20,13 +59,16 @@ test("a fault while webhooks are handed on is logged, and costs none of their pl
     beginKept: fault,
     sweep: fault,
     stop: () => Promise.resolve(),
+    ...does,
   };
+  const logged: string[] = [];
+  const say = (_fields: object, sentence: string) => void logged.push(sentence);
   const ahead = aheadKeeper({ aheadOf: () => 10 });
   const intake = deliveryIntake({
     db,
     clock: systemClock,
-    log: { ...silentLog, error: (_fields, sentence) => void logged.push(sentence) },
-    secrets: world.secrets,
+    log: { ...silentLog, error: say, warn: say },
+    secrets,
     ahead,
     runner,
     isBehind: () => false,
@@ -43,11 +85,5 @@ test("a fault while webhooks are handed on is logged, and costs none of their pl
     leasedAt: systemClock.now(),
     leasedHere: intake.reserve(7n) ?? localMoment(systemClock),
   }));
-  assert.equal(ahead.held(7n), 3);
-
-  intake.take(born);
-  await intake.stop();
-
-  assert.equal(ahead.held(7n), 0);
-  assert.deepEqual(logged, ["webhooks were not handed on; their leases bring them back"]);
-});
+  return { intake, ahead, born, logged };
+}

@@ -1,7 +1,14 @@
 import type { BornDelivery, MoveListener } from "#messages";
-import { type Clock, type Database, localMoment, type Log, type SecretBox } from "#platform";
+import {
+  type Clock,
+  type Database,
+  type DatabaseUnavailable,
+  localMoment,
+  type Log,
+  type SecretBox,
+} from "#platform";
 import type { Ahead } from "./ahead.ts";
-import { type ClaimedDelivery, readSecrets } from "./deliveries.ts";
+import { type Claim, type ClaimedDelivery, readSecrets } from "./deliveries.ts";
 import type { DeliveryRunner } from "./delivery-runner.ts";
 import { idsOf } from "./record-attempts.ts";
 
@@ -21,8 +28,26 @@ export type DeliveryIntake = Required<Pick<MoveListener, "reserve" | "take" | "r
   stop(): Promise<void>;
 };
 
-/** What cannot be signed, by a fault of ours, is tried again after this long. */
-export const UNSIGNED_WAIT_MS = 5_000;
+const UNSIGNED_WAIT_MS = 5_000;
+
+/** What cannot be signed is tried again after a while: by a fault of ours, or because the database is away. */
+export function putBackUnsigned(
+  { log, runner }: Pick<Deps, "log" | "runner">,
+  claims: readonly Claim[],
+  away: DatabaseUnavailable | undefined,
+): void {
+  if (claims.length === 0) return;
+  if (away)
+    log.warn(
+      { error: away, webhooks: claims.length },
+      "webhooks wait for the database to be signed",
+    );
+  for (const claim of claims) {
+    if (!away)
+      log.error(idsOf(claim), "a webhook cannot be signed: its account's secret cannot be opened");
+    runner.putBack(claim, UNSIGNED_WAIT_MS);
+  }
+}
 
 /**
  * Webhooks that were leased to this node at birth, on their way from the commit to the runner. Only
@@ -38,18 +63,14 @@ export function deliveryIntake(deps: Deps): DeliveryIntake {
   async function handOn(born: readonly BornDelivery[]): Promise<void> {
     // Read for these, and never kept: a secret that was dropped signs nothing more.
     const accountIds = born.map(({ accountId }) => accountId);
-    const found = await readSecrets(db, accountIds, secrets);
-    for (const each of born) {
-      const own = found.get(each.accountId);
-      if (own) runner.offer({ ...claimOf(each), secrets: own }, "first");
-      else giveBack(each);
+    const { found, away } = await readSecrets(db, accountIds, secrets);
+    const claims = born.map(claimOf);
+    for (const claim of claims) {
+      const own = found.get(claim.accountId);
+      if (own) runner.offer({ ...claim, secrets: own }, "first");
     }
-  }
-
-  function giveBack(born: BornDelivery): void {
-    const claim = claimOf(born);
-    log.warn(idsOf(claim), "a webhook waits: the secrets that sign it could not be read");
-    runner.putBack(claim, UNSIGNED_WAIT_MS);
+    const unsigned = claims.filter(({ accountId }) => !found.has(accountId));
+    putBackUnsigned(deps, unsigned, away);
   }
 
   return {

@@ -1,8 +1,18 @@
+import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createMetrics, type Database, secretBox, silentLog, type Sql } from "#platform";
+import {
+  createMetrics,
+  type Database,
+  DatabaseUnavailable,
+  secretBox,
+  silentLog,
+  type Sql,
+  systemClock,
+} from "#platform";
 import { testEgress } from "../../test/support/egress.ts";
 import { manualClock } from "../../test/support/manual-clock.ts";
 import { until } from "../../test/support/until.ts";
+import { webhookWorld } from "../../test/support/webhook-world.ts";
 import { deliveryLoop } from "./delivery-loop.ts";
 import { laneKeeper } from "./lanes.ts";
 import { poster } from "./post.ts";
@@ -37,4 +47,33 @@ test("what wakes the loop does not put off the walk that finds retries", async (
 
   await until("it walks again", () => walks === 2);
   await loop.stop();
+});
+
+test("who loses the database between a claim and what signs it says that, and calls no secret wrong", async () => {
+  await using world = await webhookWorld();
+  await world.sent(2, { url: "http://127.0.0.1:1/" });
+  const query = (statement: Sql) =>
+    statement.text.includes("signing_secrets")
+      ? Promise.reject(new DatabaseUnavailable("away"))
+      : world.db.query(statement);
+  const logged: string[] = [];
+  const say = (_fields: object, sentence: string) => void logged.push(sentence);
+  const egress = testEgress();
+  const loop = deliveryLoop({
+    db: { ...world.db, query } as Database,
+    clock: systemClock,
+    log: { ...silentLog, error: say, warn: say },
+    metrics: createMetrics(),
+    secrets: world.secrets,
+    lanes: laneKeeper({ clock: systemClock }),
+    poster: poster(egress),
+    policy: egress.policy,
+    version: "test",
+  });
+
+  loop.start();
+  await until("it says so", () => logged.length > 0);
+  await loop.stop();
+
+  assert.deepEqual(logged, ["webhooks wait for the database to be signed"]);
 });

@@ -12,7 +12,7 @@ import {
 } from "#platform";
 import { aheadKeeper } from "./ahead.ts";
 import { claimDeliveries, type Claims } from "./deliveries.ts";
-import { deliveryIntake, type DeliveryIntake, UNSIGNED_WAIT_MS } from "./delivery-intake.ts";
+import { deliveryIntake, type DeliveryIntake, putBackUnsigned } from "./delivery-intake.ts";
 import { deliveryMetrics } from "./delivery-metrics.ts";
 import { deliveryRunner } from "./delivery-runner.ts";
 import { BEFORE_ALL_LANES, findNewestReplays, walkLanes } from "./due-lanes.ts";
@@ -184,10 +184,7 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
       metrics.gaveUp("exhausted", 1);
       log.error(idsOf(each), "a webhook was given up: three attempts in a row were interrupted");
     }
-    for (const each of claims.unsigned) {
-      log.error(idsOf(each), "a webhook cannot be signed: its account's secret cannot be opened");
-      runner.putBack(each, UNSIGNED_WAIT_MS);
-    }
+    putBackUnsigned({ log, runner }, claims.unsigned, claims.away);
     for (const each of claims.eventless) endEventless(each);
   }
 
