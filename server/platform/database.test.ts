@@ -68,7 +68,7 @@ test("an absence is told once, however many ask, and so is its end; of a closed 
   assert.deepEqual(told, ["the database cannot be reached", "the database is there again"]);
 });
 
-test("who finds every connection busy waits as long as connect_timeout in the address says", async () => {
+test("who finds every connection busy waits as long as connect_timeout in the address says, and hears that none was free", async () => {
   await using server = await testDatabase();
   const { promise: end, resolve: letGo } = Promise.withResolvers<void>();
   /** One whose only connection is busy until the end. */
@@ -86,7 +86,10 @@ test("who finds every connection busy waits as long as connect_timeout in the ad
   const [patient, impatient] = [await openBusy("connect_timeout=60"), await openBusy("")];
 
   const waiting = patient.db.query(sql`select 1`);
-  await assert.rejects(impatient.db.query(sql`select 1`), DatabaseUnavailable);
+  await assert.rejects(impatient.db.query(sql`select 1`), {
+    name: "DatabaseUnavailable",
+    message: "no database connection was free in time",
+  });
   letGo();
   await waiting;
 

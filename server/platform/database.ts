@@ -174,6 +174,9 @@ async function connect({ pool, primary, meter, absence }: Source): Promise<pg.Po
 
 /** Whatever it was, a wrong password included: nothing was sent, and it may be asked again. */
 function unreachable(error: unknown): DatabaseUnavailable {
+  // The driver speaks of a connection that could not be made, which would send people to the network.
+  if (isPoolBusy(error))
+    return new DatabaseUnavailable("no database connection was free in time", { cause: error });
   return asUnavailable(error) ?? new DatabaseUnavailable(String(error), { cause: error });
 }
 

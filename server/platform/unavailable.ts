@@ -45,7 +45,7 @@ const UNAVAILABLE_STATES = new Set([
 ]);
 /** Also what a standby says of a table that only a primary has, under a code that says nothing. */
 const UNAVAILABLE_WORDS =
-  /unlogged relations during recovery|query read timeout|connection terminated|connection timeout|timeout exceeded when trying to connect|client has encountered a connection error|not queryable|server closed the connection/i;
+  /unlogged relations during recovery|query read timeout|connection terminated|connection timeout|client has encountered a connection error|not queryable|server closed the connection/i;
 const UNAVAILABLE_CALLS = new Set([
   "ECONNREFUSED",
   "ECONNRESET",
