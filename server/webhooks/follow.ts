@@ -70,7 +70,7 @@ export async function* followEvents(
   const deps = { db, ...rest };
   await renew(db, accountId);
   let renewedAtMs = clock.monotonicMs();
-  let { snapshot: seen } = await look(deps);
+  let seen = await look(deps);
   let isNoted = false;
   onReady?.();
   while (!signal.aborted) {
@@ -80,14 +80,14 @@ export async function* followEvents(
       if (!(await renew(db, accountId)) || unrenewedMs >= FOLLOWED_KEPT_MS) onLapse?.();
       renewedAtMs = clock.monotonicMs();
     }
-    const { snapshot, databaseNow } = await look(deps);
-    for await (const page of pagesBetween(db, { accountId, seen, now: snapshot })) {
+    const now = await look(deps);
+    for await (const page of pagesBetween(db, { accountId, seen, now })) {
       if (!isNoted) await noteTried(db, accountId);
       isNoted = true;
-      yield* await eventsOf({ ...deps, databaseNow }, accountId, page);
+      yield* await eventsOf({ ...deps, databaseNow: now.databaseNow }, accountId, page);
       if (signal.aborted) return;
     }
-    seen = snapshot;
+    seen = now;
     await clock.sleep(LOOK_EVERY_MS, signal);
   }
 }
@@ -130,20 +130,30 @@ async function renew(db: Queryable, accountId: string): Promise<boolean> {
   return rows[0]?.was_followed ?? false;
 }
 
-type Look = { snapshot: string; databaseNow: () => Date };
+type Look = {
+  snapshot: string;
+  /** The highest that is visible. */
+  position: number;
+  databaseNow: () => Date;
+};
 
 /** What is visible now, and the database's clock, carried on by one that nobody sets. */
 async function look({ db, clock }: Pick<Deps, "db" | "clock">): Promise<Look> {
-  const [row] = await db.query<{ snapshot: string; at: Date }>(
-    sql`select pg_current_snapshot()::text as snapshot, clock_timestamp() as at`,
-  );
+  const [row] = await db.query<{ snapshot: string; position: number; at: Date }>(sql`
+    select pg_current_snapshot()::text as snapshot, clock_timestamp() as at,
+           coalesce((select max(position) from followed_events), 0) as position`);
   if (!row) throw new Error("The database told no snapshot.");
   const aheadMs = row.at.getTime() - clock.monotonicMs();
-  return { snapshot: row.snapshot, databaseNow: () => new Date(clock.monotonicMs() + aheadMs) };
+  const { snapshot, position } = row;
+  return { snapshot, position, databaseNow: () => new Date(clock.monotonicMs() + aheadMs) };
 }
 
-type Span = { accountId: string; seen: string; now: string };
+type Span = { accountId: string; seen: Look; now: Look };
 
+/**
+ * What is visible now and was not before. A server that crashed, or a standby in its place, may give
+ * the numbers of transactions that were over once more, but never a position that anybody saw.
+ */
 async function* pagesBetween(
   db: Queryable,
   { accountId, seen, now }: Span,
@@ -153,9 +163,10 @@ async function* pagesBetween(
       select position, message_id, sequence
         from followed_events
        where account_id = ${accountId}
-         and xid >= pg_snapshot_xmin(${seen}::pg_snapshot)
-         and not pg_visible_in_snapshot(xid, ${seen}::pg_snapshot)
-         and pg_visible_in_snapshot(xid, ${now}::pg_snapshot)
+         and (position > ${seen.position}
+              or xid >= pg_snapshot_xmin(${seen.snapshot}::pg_snapshot)
+                 and not pg_visible_in_snapshot(xid, ${seen.snapshot}::pg_snapshot))
+         and pg_visible_in_snapshot(xid, ${now.snapshot}::pg_snapshot)
          and position > ${after}
        order by position
        limit ${PAGE}`);

@@ -117,6 +117,23 @@ test("a transaction that commits after a later one is not passed over", async ()
   );
 });
 
+test("an event is seen whose transaction has a number that was over before a crash", async () => {
+  await using world = await webhookWorld();
+  const messageId = await world.message({ url: null });
+  await world.move(messageId, "SENT");
+  await using follower = await follow(world);
+
+  await world.db.query(sql`
+    insert into followed_events (xid, account_id, message_id, sequence)
+    values ('3', ${world.accountId}, ${messageId}, 2)`);
+
+  await until("it is seen", () => follower.seen.length > 0);
+  assert.deepEqual(
+    follower.seen.map((event) => [event.messageId, event.sequence]),
+    [[messageId, 2]],
+  );
+});
+
 test("nothing is written for an account that nobody follows", async () => {
   await using world = await webhookWorld();
   const other = await world.newAccount();
