@@ -190,6 +190,13 @@ test("every way to start gives short-lived objects the same room", () => {
   }
 });
 
+test("a service that starts while its database is away is started again until it is there", () => {
+  const [unit = "", service = ""] = read("deploy/systemd/posthorn.service").split("[Service]");
+
+  assert.match(unit, /^StartLimitIntervalSec=0$/m);
+  assert.match(service, /^Restart=always$/m);
+});
+
 test("the sandbox lets the service list this machine's addresses", () => {
   assert.match(
     read("deploy/systemd/posthorn.service"),
