@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { Socket } from "node:net";
 import { test } from "node:test";
 import { eventually } from "../../test/support/eventually.ts";
 import { testDatabase } from "../../test/support/postgres.ts";
@@ -66,6 +68,25 @@ test("an absence is told once, however many ask, and so is its end; of a closed 
   await db.close();
   await assert.rejects(db.query(sql`select 1`), DatabaseUnavailable);
   assert.deepEqual(told, ["the database cannot be reached", "the database is there again"]);
+});
+
+test("a server that hangs keeps no connection of a closed pool open", async () => {
+  await using server = await testDatabase();
+  const url = new URL(server.url);
+  await using proxy = await startTcpProxy({ host: url.hostname, port: Number(url.port) });
+  url.port = String(proxy.port);
+  const sockets: Socket[] = [];
+  const note = (message: unknown) => void sockets.push((message as { socket: Socket }).socket);
+  const db = openDatabase({ url: url.href, log: silentLog, maxConnections: 1 });
+  subscribe("net.client.socket", note);
+  await db.query(sql`select 1`);
+  unsubscribe("net.client.socket", note);
+  const own = sockets.find(({ remotePort }) => remotePort === proxy.port);
+
+  proxy.hold();
+  await db.close();
+
+  assert.equal(own?.destroyed, true);
 });
 
 test("who finds every connection busy waits as long as connect_timeout in the address says, and hears that none was free", async () => {

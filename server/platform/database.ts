@@ -97,10 +97,13 @@ export function openDatabase(options: DatabaseOptions): Database {
 /** A server that stops next would cut off whoever has not left, and complain in its log. */
 const FAREWELL_MS = 1_000;
 
-/** The pool takes leave of the server and does not wait until it has let go. */
+/**
+ * The pool takes leave of the server and does not wait until it has let go. One that hangs never does, and
+ * its connection would keep the process from ending.
+ */
 async function hasLeft(client: pg.PoolClient): Promise<void> {
   const signal = AbortSignal.timeout(FAREWELL_MS);
-  await once(client, "end", { signal }).catch(() => undefined);
+  await once(client, "end", { signal }).catch(() => client.connection.stream.destroy());
 }
 
 const backends = new WeakMap<pg.ClientBase, Backend>();
