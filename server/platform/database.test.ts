@@ -45,15 +45,15 @@ test("whatever keeps a connection from being made, the database is away, and not
   }
 });
 
-test("an absence is told once, however many ask, and so is its end; of a closed pool nothing", async () => {
+test("a pool tells of an absence once, with its name, however many ask, and of its end; a closed one of nothing", async () => {
   await using server = await testDatabase();
   const url = new URL(server.url);
   await using proxy = await startTcpProxy({ host: url.hostname, port: Number(url.port) });
   url.port = String(proxy.port);
   const told: string[] = [];
-  const say = (_fields: object, text: string) => void told.push(text);
+  const say = ({ pool }: { pool?: string }, text: string) => void told.push(`${pool}: ${text}`);
   const log = { ...silentLog, error: say, warn: say };
-  const db = openDatabase({ url: url.href, log, maxConnections: 1 });
+  const db = openDatabase({ url: url.href, log, maxConnections: 1, applicationName: "readers" });
 
   proxy.refuse(true);
   for (let n = 0; n < 3; n += 1) {
@@ -67,7 +67,10 @@ test("an absence is told once, however many ask, and so is its end; of a closed 
 
   await db.close();
   await assert.rejects(db.query(sql`select 1`), DatabaseUnavailable);
-  assert.deepEqual(told, ["the database cannot be reached", "the database is there again"]);
+  assert.deepEqual(told, [
+    "readers: the database cannot be reached",
+    "readers: the database is there again",
+  ]);
 });
 
 test("a server that hangs keeps no connection of a closed pool open", async () => {

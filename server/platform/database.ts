@@ -81,8 +81,9 @@ export function openDatabase(options: DatabaseOptions): Database {
     open.add(client);
     client.once("end", () => open.delete(client));
   });
-  const meter = poolMeter(options.metrics, options.applicationName ?? "posthorn", pool);
-  const source = { pool, primary, meter, absence: absenceTeller(options.log) };
+  const name = options.applicationName ?? "posthorn";
+  const meter = poolMeter(options.metrics, name, pool);
+  const source = { pool, primary, meter, absence: absenceTeller(options.log, name) };
   return {
     query: (statement) => onConnection(source, (client) => run(client, statement)),
     transaction: (work) =>

@@ -102,17 +102,18 @@ export function violates(error: unknown, constraint: string): boolean {
 
 export type AbsenceTeller = ReturnType<typeof absenceTeller>;
 
-/** Says once that the database is away, and once that it is there again. */
-export function absenceTeller(log: Log) {
+/** Says once that the database is away, and once that it is there again: for each pool, since each finds out by itself. */
+export function absenceTeller(log: Log, pool: string) {
   let isAway = false;
   return {
     failed(unavailable: DatabaseUnavailable) {
-      if (!isAway) log.error({ reason: unavailable.message }, "the database cannot be reached");
+      const { message: reason } = unavailable;
+      if (!isAway) log.error({ pool, reason }, "the database cannot be reached");
       isAway = true;
       unavailable.isTold = true;
     },
     reached() {
-      if (isAway) log.warn({}, "the database is there again");
+      if (isAway) log.warn({ pool }, "the database is there again");
       isAway = false;
     },
   };
