@@ -53,6 +53,9 @@ function mayPass({ status, code }: Failure): boolean {
   return [0, 500, 502, 503].includes(status);
 }
 
+// Before anything is written in it: a page that changed its font would move.
+document.fonts.load("1em 'Inter Variable'").catch(() => undefined);
+
 const root = document.querySelector("#root");
 if (!root) throw new Error("The page has no #root.");
 createRoot(root).render(

@@ -245,7 +245,7 @@ const tree = root.addChildren([
 ]);
 
 export function createSiteRouter(client: QueryClient) {
-  return createRouter({
+  const router = createRouter({
     routeTree: tree,
     context: { client },
     parseSearch,
@@ -257,6 +257,10 @@ export function createSiteRouter(client: QueryClient) {
     scrollRestoration: true,
     defaultErrorComponent: RouteFailure,
   });
+  // The first page is fetched while the service is asked who this is, not after.
+  const [matchedRoutes] = router.getMatchedRoutes(router.latestLocation.pathname);
+  for (const route of matchedRoutes) void router.loadRouteChunk(route);
+  return router;
 }
 
 declare module "@tanstack/react-router" {

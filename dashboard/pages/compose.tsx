@@ -59,7 +59,7 @@ function Composer() {
               }}
             />
           )}
-          <AsCode message={message ?? sampleWith(fields.values.text)} />
+          {!price.isPending && <AsCode message={message ?? sampleWith(fields.values.text)} />}
         </Stack>
       </Grid.Col>
     </Grid>

@@ -8,18 +8,15 @@ import { FailurePanel } from "../ui/failure-panel.tsx";
 import { ButtonLink } from "../ui/link.tsx";
 import { Page } from "../ui/page.tsx";
 import { StatusBadge } from "../ui/status-badge.tsx";
-import { useRead } from "../use-read.ts";
 import { MessageActions } from "./message/message-actions.tsx";
-import { MessageView } from "./message/message-view.tsx";
+import { MessageView, useMessage } from "./message/message-view.tsx";
 
 export function MessagePage() {
   const account = useAccount();
   const { messageId } = useParams({ from: "/signed-in/messages/$messageId" });
   const { tab } = useSearch({ from: "/signed-in/messages/$messageId" });
   const navigate = useNavigate({ from: "/messages/$messageId" });
-  const message = useRead("GET /console/accounts/{accountId}/messages/{messageId}", {
-    params: { accountId: account.accountId, messageId },
-  });
+  const message = useMessage(messageId);
   const { data, failure } = message;
   return (
     <Page

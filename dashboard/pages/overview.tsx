@@ -15,7 +15,7 @@ import { TextLink } from "../ui/link.tsx";
 import { Page } from "../ui/page.tsx";
 import { RangePicker } from "../ui/range-picker.tsx";
 import { useZone } from "../ui/zone.tsx";
-import { askAgainAll, useRead } from "../use-read.ts";
+import { askAgainAll, type Read, useRead } from "../use-read.ts";
 import { alertInWords } from "./overview/alert-words.ts";
 import { Figures } from "./overview/figures.tsx";
 import { standingOf } from "./overview/standing.ts";
@@ -28,13 +28,15 @@ const charts = loadPart(() => import("./overview/charts.tsx"));
 charts.catch(() => undefined);
 const Charts = part(() => charts, "Charts");
 
-const PROGRESS = "GET /console/accounts/{accountId}/progress";
+const STATS = "GET /console/accounts/{accountId}/stats";
+
+type Progress = Read<Answer<"GET /console/accounts/{accountId}/progress">>;
 
 export function OverviewPage() {
   const { accountId, name } = useAccount();
   const search = useSearch({ from: "/signed-in/" });
   const navigate = useNavigate({ from: "/" });
-  const progress = useRead(PROGRESS, { params: { accountId } });
+  const progress = useRead("GET /console/accounts/{accountId}/progress", { params: { accountId } });
   const steps = progress.data && walkSteps(progress.data);
   const hasMessage = progress.data?.hasMessage ?? true;
   const walk = useHiddenWalk(accountId);
@@ -46,7 +48,7 @@ export function OverviewPage() {
       hasTimes={hasMessage}
       actions={hasMessage && <RangePicker range={search} fallback="24h" onChange={choose} />}
     >
-      {hasMessage && <Numbers search={search} onRange={choose} />}
+      {hasMessage && <Numbers search={search} progress={progress} onRange={choose} />}
       {progress.data && steps?.some(({ isDone }) => !isDone) && !(hasMessage && walk.isHidden) && (
         <Walk progress={progress.data} onHide={hasMessage ? walk.hide : undefined} />
       )}
@@ -67,30 +69,39 @@ function useHiddenWalk(accountId: string): { isHidden: boolean; hide: () => void
   };
 }
 
-function Numbers({
-  search,
-  onRange,
-}: {
+type NumbersProps = {
   search: RangeSearch;
+  progress: Progress;
   onRange: (range: RangeSearch) => void;
-}) {
+};
+
+function Numbers({ search, progress, onRange }: NumbersProps) {
   const { accountId } = useAccount();
   const query = useStatsQuery(search);
   useSlidingStats(query.range !== "custom");
-  const summary = useRead(
-    "GET /console/accounts/{accountId}/stats/summary",
-    { params: { accountId }, query },
-    { keepsOld: true },
-  );
-  // Asked for beside the numbers: the first chart finds its answer when it is there.
-  useRead("GET /console/accounts/{accountId}/stats/statuses", { params: { accountId }, query });
-  const isKnown = summary.data !== undefined || summary.failure !== undefined;
+  const input = { params: { accountId }, query };
+  const summary = useRead(`${STATS}/summary`, input, { keepsOld: true });
+  const webhooks = useRead(`${STATS}/webhooks`, input, { keepsOld: true });
+  // Asked for beside the numbers: each chart finds its answer when it is there.
+  useRead(`${STATS}/statuses`, input);
+  useRead(`${STATS}/latency`, input);
+  useRead(`${STATS}/credits`, input);
+  useRead(`${STATS}/errors`, input);
+  // Also what is told above the numbers, which would push them down.
+  const isKnown = [summary, webhooks, progress].every(({ data, failure }) => data ?? failure);
+  const known = isKnown ? summary : { ...summary, data: undefined, failure: undefined };
   return (
     // Alerts stand above all else. What they would push down was only a shape, and begins anew.
     <Stack gap="lg" key={String(isKnown)}>
-      {summary.data && <Standing summary={summary.data} query={query} />}
-      <Alerts alerts={summary.data?.alerts ?? []} />
-      <Figures summary={summary} />
+      {known.data && (
+        <Standing
+          summary={known.data}
+          retrying={webhooks.data?.retrying ?? 0}
+          hasWebhook={progress.data?.hasWebhook ?? false}
+        />
+      )}
+      <Alerts alerts={known.data?.alerts ?? []} />
+      <Figures summary={known} />
       <Suspense fallback={<ChartSkeletons />}>
         {isKnown ? <Charts query={query} onRange={onRange} /> : <ChartSkeletons />}
       </Suspense>
@@ -99,27 +110,15 @@ function Numbers({
 }
 
 type StandingProps = {
-  summary: Answer<"GET /console/accounts/{accountId}/stats/summary">;
-  query: StatsQuery;
+  summary: Answer<`${typeof STATS}/summary`>;
+  retrying: number;
+  hasWebhook: boolean;
 };
 
 /** In one line. */
-function Standing({ summary: { alerts, daysLeft }, query }: StandingProps) {
-  const { accountId } = useAccount();
+function Standing({ summary: { alerts, daysLeft }, ...known }: StandingProps) {
   const { isOperator } = useMe();
-  const webhooks = useRead(
-    "GET /console/accounts/{accountId}/stats/webhooks",
-    { params: { accountId }, query },
-    { keepsOld: true },
-  );
-  const progress = useRead(PROGRESS, { params: { accountId } });
-  const parts = standingOf({
-    alerts,
-    daysLeft,
-    retrying: webhooks.data?.retrying ?? 0,
-    isOperator,
-    hasWebhook: progress.data?.hasWebhook ?? false,
-  });
+  const parts = standingOf({ alerts, daysLeft, isOperator, ...known });
   if (parts.length === 0) return null;
   return (
     <Group gap="xs" role="group" aria-label={text.state} fz="sm">

@@ -13,7 +13,7 @@ import { Person } from "../ui/person.tsx";
 import { ReasonedButton, RowButton } from "../ui/reasoned.tsx";
 import { Time } from "../ui/time.tsx";
 import { useRead } from "../use-read.ts";
-import { Invitations } from "./team/invitations.tsx";
+import { Invitations, useInvitations } from "./team/invitations.tsx";
 import { Roles } from "./team/roles.tsx";
 
 const Invite = part(() => import("./team/invite.tsx"), "Invite");
@@ -28,6 +28,7 @@ export function TeamPage() {
   const denial = useDenial("owner");
   const [open, setOpen] = useState<Open>();
   const close = () => setOpen(undefined);
+  const invitations = useInvitations();
   const inviteButton = (
     <ReasonedButton
       reason={denial}
@@ -40,8 +41,8 @@ export function TeamPage() {
   return (
     <Page title={text.title} about={name} lead={text.lead} hasTimes actions={inviteButton}>
       <Members onOpen={setOpen} />
-      <Invitations />
-      <Roles />
+      <Invitations invitations={invitations} />
+      {(invitations.data || invitations.failure) && <Roles />}
       <Suspense>
         {open?.dialog === "invite" && <Invite onClose={close} />}
         {open?.dialog === "leave" && <LeaveAccount onClose={close} />}

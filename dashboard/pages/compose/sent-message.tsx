@@ -1,20 +1,15 @@
 import { Group, Paper, Skeleton, Stack, Text } from "@mantine/core";
-import { useAccount } from "../../session.ts";
 import { composeText as text } from "../../text/compose.ts";
 import { messagesText } from "../../text/messages.ts";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { ButtonLink } from "../../ui/link.tsx";
 import { SegmentRuler } from "../../ui/segment-ruler.tsx";
 import { StatusBadge } from "../../ui/status-badge.tsx";
-import { useRead } from "../../use-read.ts";
-import { Story } from "../message/message-view.tsx";
+import { Story, useMessage } from "../message/message-view.tsx";
 
 /** The message just sent, its timeline running. */
 export function SentMessage({ messageId }: { messageId: string }) {
-  const { accountId } = useAccount();
-  const sent = useRead("GET /console/accounts/{accountId}/messages/{messageId}", {
-    params: { accountId, messageId },
-  });
+  const sent = useMessage(messageId);
   if (sent.failure) return <FailurePanel failure={sent.failure} onRetry={sent.retry} />;
   if (!sent.data) return <Skeleton height={320} />;
   const { message } = sent.data;

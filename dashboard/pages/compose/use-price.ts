@@ -17,6 +17,8 @@ export type Price = {
   isAsked: boolean;
   /** A number that goes to the simulator: the one that was typed, or before there is any, the samples'. */
   simulated: string | undefined;
+  /** Whether `simulated` is still to be found out. */
+  isPending: boolean;
 };
 
 /** Asks the service what the message would cost, a moment after the last key. */
@@ -50,6 +52,7 @@ export function usePrice({ message, recipient }: ComposeFields, isAllowed: boole
     retry: () => void query.refetch(),
     isAsked: message !== undefined,
     simulated: known?.preview.carrier?.kind === "simulator" ? known.recipient : undefined,
+    isPending: isAllowed && query.isPending,
   };
 }
 

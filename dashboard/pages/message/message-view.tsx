@@ -1,4 +1,4 @@
-import { Alert, Code, Grid, SegmentedControl, Skeleton, Stack, Text, Title } from "@mantine/core";
+import { Alert, Code, Grid, SegmentedControl, Stack, Text, Title } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import type { ConsoleMessage } from "#contract";
 import { deliveryErrors } from "../../../contract/errors.ts";
@@ -11,7 +11,7 @@ import { STATUS_COLOR } from "../../theme.ts";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { SegmentRuler } from "../../ui/segment-ruler.tsx";
 import { useZone } from "../../ui/zone.tsx";
-import { useRead } from "../../use-read.ts";
+import { type Read, useRead } from "../../use-read.ts";
 import { MessageFacts } from "./facts.tsx";
 import classes from "./message-view.module.css";
 import { tellStory } from "./story.ts";
@@ -89,17 +89,33 @@ function MessageTextPart({ shown: { message } }: { shown: ConsoleMessage }) {
   );
 }
 
+/** A message, together with its history: what stands below the timeline would jump when that comes later. */
+export function useMessage(messageId: string): Read<ConsoleMessage> {
+  const { accountId } = useAccount();
+  const message = useRead("GET /console/accounts/{accountId}/messages/{messageId}", {
+    params: { accountId, messageId },
+  });
+  const history = useHistory(messageId);
+  const isWhole = history.data !== undefined || history.failure !== undefined;
+  return isWhole ? message : { ...message, data: undefined };
+}
+
+function useHistory(messageId: string) {
+  const { accountId } = useAccount();
+  return useRead("GET /console/accounts/{accountId}/messages/{messageId}/events", {
+    params: { accountId, messageId },
+  });
+}
+
 /** The timeline by itself, also for the compose page, where it runs after sending. */
 export function Story({ shown: { message } }: { shown: ConsoleMessage }) {
-  const { accountId } = useAccount();
   const zone = useZone();
-  const history = useRead("GET /console/accounts/{accountId}/messages/{messageId}/events", {
-    params: { accountId, messageId: message.messageId },
-  });
+  const history = useHistory(message.messageId);
   if (!history.data && history.failure) {
     return <FailurePanel failure={history.failure} onRetry={history.retry} />;
   }
-  const steps = history.data && tellStory(history.data.data, message);
+  if (!history.data) return null;
+  const steps = tellStory(history.data.data, message);
   const isDueLater = message.sendAt !== null && Date.parse(message.sendAt) > nowMs();
   const waitsFor =
     message.status !== "QUEUED"
@@ -112,7 +128,7 @@ export function Story({ shown: { message } }: { shown: ConsoleMessage }) {
       <Title order={2} size="h5" mb="sm">
         {text.timeline}
       </Title>
-      {steps ? <MessageTimeline steps={steps} waitsFor={waitsFor} /> : <Skeleton height={200} />}
+      <MessageTimeline steps={steps} waitsFor={waitsFor} />
     </section>
   );
 }

@@ -1,25 +1,20 @@
 import { Group, Skeleton, Stack } from "@mantine/core";
 import { IconExternalLink } from "@tabler/icons-react";
 import { useState } from "react";
-import { useAccount } from "../../session.ts";
 import { messageText } from "../../text/message.ts";
 import { messagesText as text } from "../../text/messages.ts";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { ButtonLink } from "../../ui/link.tsx";
 import { StatusBadge } from "../../ui/status-badge.tsx";
-import { useRead } from "../../use-read.ts";
 import { NoSuchMessage } from "../message.tsx";
 import { MessageActions } from "../message/message-actions.tsx";
-import { MessageView, type View } from "../message/message-view.tsx";
+import { MessageView, useMessage, type View } from "../message/message-view.tsx";
 import { SideSheet } from "../../ui/dialog.tsx";
 
 /** A message beside the list; Esc gives the focus back to its row. */
 export function MessageDrawer({ messageId, onClose }: { messageId: string; onClose: () => void }) {
-  const { accountId } = useAccount();
   const [view, setView] = useState<View>("story");
-  const message = useRead("GET /console/accounts/{accountId}/messages/{messageId}", {
-    params: { accountId, messageId },
-  });
+  const message = useMessage(messageId);
   const { data, failure } = message;
   const title = data ? `${messageText.title} to ${data.message.recipient}` : text.drawer;
   return (

@@ -13,12 +13,15 @@ import { toast } from "../../ui/toasts.tsx";
 import { useAction } from "../../use-action.ts";
 import { askAgain, useRead } from "../../use-read.ts";
 
-export function Invitations() {
+export function useInvitations() {
   const { accountId } = useAccount();
+  return useRead("GET /console/accounts/{accountId}/invitations", { params: { accountId } });
+}
+
+type Props = { invitations: ReturnType<typeof useInvitations> };
+
+export function Invitations({ invitations }: Props) {
   const [asked, ask] = useState<Invitation>();
-  const invitations = useRead("GET /console/accounts/{accountId}/invitations", {
-    params: { accountId },
-  });
   if (!invitations.failure && (invitations.data?.data.length ?? 0) === 0) return null;
   return (
     <Stack gap="sm">

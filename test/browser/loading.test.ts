@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Page } from "playwright-core";
+import { siteOfFile } from "../support/site.ts";
+
+const { site, account, ada } = await siteOfFile({ isOperator: true });
+await site.person("Bob Babbage", [[account, "viewer"]]);
+const key = await site.key(account);
+const { messageId } = await site.send(key, { recipient: "4915112345678", text: "Hello" });
+
+/** Less is a number that grew by a digit, or a font that came late. */
+const MOST_SHIFT = 0.02;
+
+const WATCH = `
+  window.shifted = 0;
+  new PerformanceObserver((list) => list.getEntries().forEach(({ value }) => {
+    window.shifted += value;
+  })).observe({ type: "layout-shift", buffered: true });`;
+
+/** Each page with what stands last on it. */
+const PAGES: [path: string, last: (page: Page) => ReturnType<Page["locator"]>][] = [
+  ["/", (page) => page.getByRole("region", { name: "Webhooks" })],
+  [`/messages/${messageId}`, (page) => page.getByText("Message id")],
+  ["/compose", (page) => page.getByRole("region", { name: "The same by the API" })],
+  ["/team", (page) => page.getByText("What each role may do")],
+  ["/operator/routes", (page) => page.getByText("Which carrier for this number?")],
+  ["/operator/prices", (page) => page.getByText("What does this number cost?")],
+  ["/operator/queue", (page) => page.getByText("Alive")],
+];
+
+/** Not all at once, so that each is seen without the others. */
+async function delayAnswers(page: Page): Promise<void> {
+  let asked = 0;
+  await page.route("**/console/**", async (route) => {
+    asked += 1;
+    const isOwn = !/\/(?:me|stream)$/.test(route.request().url());
+    if (isOwn) await page.waitForTimeout(150 * (asked % 4));
+    await route.continue();
+  });
+}
+
+test("nothing jumps while the answers of a page come one after the other", async () => {
+  await using tab = await site.signedIn(ada, "/keys", { isPhone: true });
+  const { page } = tab;
+  await page.addInitScript(WATCH);
+  await delayAnswers(page);
+
+  const jumping: string[] = [];
+  for (const [path, last] of PAGES) {
+    await page.goto(`${site.url}${path}`);
+    await last(page).first().waitFor();
+    const shifted = await page.evaluate<number>("window.shifted");
+    if (shifted > MOST_SHIFT) jumping.push(`${path} ${shifted}`);
+  }
+
+  await page.unrouteAll({ behavior: "ignoreErrors" });
+  assert.deepEqual(jumping, []);
+});
+
+test("the file of a page is fetched while the service is asked who is signed in", async () => {
+  await using tab = await site.signedIn(ada, "/keys");
+  const { page } = tab;
+  const me = Promise.withResolvers<void>();
+  await page.route("**/console/me", (route) => me.promise.then(() => route.continue()));
+
+  const fetched = page.waitForRequest("**/assets/credits-*.js");
+  await page.goto(`${site.url}/credits`);
+  await fetched;
+
+  me.resolve();
+  await page.getByRole("heading", { name: "Credits", level: 1 }).waitFor();
+});
+
+test("the history of a message is asked for beside the message", async () => {
+  await using tab = await site.signedIn(ada, "/keys");
+  const { page } = tab;
+  const message = Promise.withResolvers<void>();
+  await page.route(`**/messages/${messageId}`, async (route) => {
+    if (route.request().resourceType() === "fetch") await message.promise;
+    await route.continue();
+  });
+
+  const asked = page.waitForRequest(`**/messages/${messageId}/events`);
+  await page.goto(`${site.url}/messages/${messageId}`);
+  await asked;
+
+  message.resolve();
+  await page.getByRole("region", { name: "Timeline" }).waitFor();
+});
