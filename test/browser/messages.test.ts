@@ -166,6 +166,20 @@ test("the counter equals the preview, the copied cURL sends the text as it was w
   assert.ok(!tab.requests.some((each) => /^POST .*\/messages$/.test(each)));
 });
 
+test("a wrong number is told once its field is left, before there is a text", async () => {
+  await using tab = await site.signedIn(ada, "/compose", { statuses: [422] });
+  const { page } = tab;
+  const wrong = page.getByLabel("Recipient").and(page.locator("[aria-invalid=true]"));
+  const refused = page.waitForResponse((response) => response.status() === 422);
+  await page.getByLabel("Recipient").fill("49151");
+  await refused;
+  assert.equal(await wrong.count(), 0, "it may still be written");
+
+  await page.keyboard.press("Tab");
+
+  await wrong.waitFor();
+});
+
 test("who changes a text whose answer was lost is told that it was sent, and can send the other too", async () => {
   await using tab = await site.signedIn(ada, "/compose", { statuses: [0, 409] });
   const { page } = tab;

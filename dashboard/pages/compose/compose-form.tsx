@@ -67,7 +67,7 @@ export function ComposeForm({ compose, price, onSent }: Props) {
         )}
         {denial === undefined && (
           <>
-            <RecipientField compose={compose} price={price} early={early?.["recipient"]} />
+            <RecipientField compose={compose} price={price} />
             <TextInput
               label={text.sender}
               description={text.senderHint}
@@ -146,9 +146,12 @@ function SendFailure({ failure }: { failure: Failure }) {
 
 const countries = new Intl.DisplayNames("en", { type: "region" });
 
-type RecipientProps = { compose: ComposeFields; price: Price; early: string | undefined };
+type RecipientProps = { compose: ComposeFields; price: Price };
 
-function RecipientField({ compose: { fields }, price, early }: RecipientProps) {
+function RecipientField({ compose: { fields }, price }: RecipientProps) {
+  // Half a number is no mistake of whoever is still writing it.
+  const [isLeft, setIsLeft] = useState(false);
+  const early = price.isAsked || isLeft ? price.wrongNumber : undefined;
   const country = price.preview?.country;
   const likely = early && /\b\d{7,15}\b/.exec(early)?.[0];
   return (
@@ -161,6 +164,7 @@ function RecipientField({ compose: { fields }, price, early }: RecipientProps) {
         autoComplete="off"
         withAsterisk
         {...fields.getInputProps("recipient")}
+        onBlur={() => setIsLeft(true)}
         error={fields.errors["recipient"] ?? early}
       />
       {country && (

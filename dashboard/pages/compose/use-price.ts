@@ -1,7 +1,7 @@
 import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { type Answer, call } from "../../api.ts";
-import { type Failure, offline, toFailure } from "../../failure.ts";
+import { type Failure, fieldErrors, offline, toFailure } from "../../failure.ts";
 import { SAMPLE_RECIPIENT, SAMPLE_TEXT } from "../../samples.ts";
 import { useAccount } from "../../session.ts";
 import type { ComposeFields } from "./compose-fields.ts";
@@ -12,6 +12,8 @@ export type Price = {
   /** What the service says of exactly this message; undefined while it is asked. */
   preview: Answer<"POST /console/accounts/{accountId}/messages/preview"> | undefined;
   failure: Failure | undefined;
+  /** What is wrong with the number, also before there is a message to price. */
+  wrongNumber: string | undefined;
   retry: () => void;
   /** Whether there is a message to price. */
   isAsked: boolean;
@@ -44,11 +46,14 @@ export function usePrice({ message, recipient }: ComposeFields, isAllowed: boole
     gcTime: 0,
   });
   // A number that belongs to another text is worse than none.
-  const isCurrent = isSettled && !query.isPlaceholderData && message !== undefined;
+  const isAnswered = isSettled && !query.isPlaceholderData;
+  const isCurrent = isAnswered && message !== undefined;
   const known = query.error ? undefined : query.data;
+  const failure = isAnswered && query.error ? asked(toFailure(query.error)) : undefined;
   return {
     preview: isCurrent ? known?.preview : undefined,
-    failure: isCurrent && query.error ? asked(toFailure(query.error)) : undefined,
+    failure: isCurrent ? failure : undefined,
+    wrongNumber: failure && fieldErrors(failure, ["recipient"]).fields["recipient"],
     retry: () => void query.refetch(),
     isAsked: message !== undefined,
     simulated: known?.preview.carrier?.kind === "simulator" ? known.recipient : undefined,
