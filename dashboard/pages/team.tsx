@@ -56,13 +56,17 @@ export function TeamPage() {
 function Members({ onOpen }: { onOpen: (open: Open) => void }) {
   const { accountId } = useAccount();
   const members = useRead("GET /console/accounts/{accountId}/members", { params: { accountId } });
+  const owners = members.data?.data.filter(({ role }) => role === "owner") ?? [];
+  const actions = (member: Member) => (
+    <MemberActions
+      member={member}
+      isLastOwner={member.role === "owner" && owners.length === 1}
+      onOpen={onOpen}
+    />
+  );
   const columns: Column<Member>[] = [
     ...COLUMNS,
-    {
-      name: "actions",
-      header: text.columns.actions,
-      cell: (member) => <MemberActions member={member} onOpen={onOpen} />,
-    },
+    { name: "actions", header: text.columns.actions, cell: actions },
   ];
   const isAlone = members.data?.data.length === 1;
   return (
@@ -87,7 +91,7 @@ function Members({ onOpen }: { onOpen: (open: Open) => void }) {
               {text.columns.secondFactor}: {member.hasSecondFactor ? text.on : text.off} ·{" "}
               {text.columns.lastSeen}: <LastSeen member={member} />
             </Text>
-            <MemberActions member={member} onOpen={onOpen} />
+            {actions(member)}
           </Stack>
         )}
       />
@@ -130,12 +134,17 @@ function LastSeen({ member: { lastSeenAt } }: { member: Member }) {
   return lastSeenAt ? <Time at={lastSeenAt} form="relative" /> : words.never;
 }
 
-function MemberActions({ member, onOpen }: { member: Member; onOpen: (open: Open) => void }) {
+type ActionsProps = { member: Member; isLastOwner: boolean; onOpen: (open: Open) => void };
+
+function MemberActions({ member, isLastOwner, onOpen }: ActionsProps) {
   const denial = useDenial("owner");
   if (member.isYou) {
     return (
       <Group gap="xs">
-        <RowButton reason={undefined} onClick={() => onOpen({ dialog: "leave" })}>
+        <RowButton
+          reason={isLastOwner ? text.lastOwner : undefined}
+          onClick={() => onOpen({ dialog: "leave" })}
+        >
           {text.leave}
         </RowButton>
       </Group>

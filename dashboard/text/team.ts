@@ -24,6 +24,7 @@ export const teamText = {
   remove: "Remove",
   removeNamed: (name: string) => `Remove ${name}`,
   leave: "Leave account",
+  lastOwner: "You are the only owner. Make somebody else an owner first.",
   onlyYou: "Only you",
   onlyYouHint: "Invite someone: they get a link that works once, for 48 hours.",
   invitations: "Open invitations",
