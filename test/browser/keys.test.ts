@@ -432,6 +432,21 @@ test("the list is filtered by state in the address, and a state without keys say
   await copyAndClose(tab, "Copy key");
 });
 
+test("the name of a key is shown whole, however long", async () => {
+  const shop = await site.account({ name: "Shop" });
+  const sam = await site.person("Sam Shop", [[shop, "owner"]]);
+  const name = "Password reset codes for customers of the portal, staging";
+  await site.key(shop, { name });
+  for (const isPhone of [false, true]) {
+    await using tab = await site.signedIn(sam, "/keys", { isPhone });
+
+    const shown = tab.page.getByText(name, { exact: true });
+    await shown.waitFor();
+    const [needed, given] = await shown.evaluate((at) => [at.scrollWidth, at.clientWidth]);
+    assert.equal(needed, given);
+  }
+});
+
 test("a viewer cannot create a key: wherever it could be done it says why, and the API refuses", async () => {
   const empty = await site.account({ name: "Empty" });
   const viewer = await site.person("View Only", [[empty, "viewer"]]);

@@ -10,17 +10,14 @@ import { RowButton } from "../../ui/reasoned.tsx";
 import { Time } from "../../ui/time.tsx";
 import classes from "./key-row.module.css";
 
-/** Grows with the window, so that the actions at the other end are in sight as well. */
-const NAME_WIDTH = "clamp(8rem, 10vw, 15rem)";
-
 export const COLUMNS: Column<ApiKey>[] = [
   {
     name: "name",
     header: text.columns.name,
-    isLong: true,
+    isName: true,
     cell: (key) => (
       <>
-        <Text component="div" fw={550} size="sm" truncate maw={NAME_WIDTH} title={key.name}>
+        <Text component="div" fw={550} size="sm">
           {key.name}
         </Text>
         <div className={classes["below"]}>
@@ -170,7 +167,7 @@ export function CompactKey({ apiKey }: { apiKey: ApiKey }) {
   return (
     <Stack gap={6}>
       <Group justify="space-between" wrap="nowrap" gap="xs">
-        <Text span fw={550} truncate>
+        <Text span fw={550} miw={0} style={{ overflowWrap: "anywhere" }}>
           {apiKey.name}
         </Text>
         <KeyState state={apiKey.state} />
