@@ -436,6 +436,14 @@ function run([program = "", ...args]: string[], { body, headers }: Received, sec
   return stdout.toString().trim() || stderr.toString();
 }
 
+test("a delivery to be tried again says when, on a phone too", async () => {
+  await using tab = await site.signedIn(ada, "/webhooks?state=retrying", { isPhone: true });
+
+  const row = tab.page.getByRole("listitem").filter({ hasText: "Retrying" }).first();
+
+  await row.getByText(/^(?:in .+|due now|receiver paused|under way)$/).waitFor();
+});
+
 test("a viewer sees deliveries without what they carry, and why the rest may not be pressed", async () => {
   const viewer = await site.person("View Only", [[account, "viewer"]]);
   await using tab = await site.signedIn(viewer, "/webhooks?event=message.sent&httpStatus=500");

@@ -144,10 +144,13 @@ function NextAttempt({ row }: { row: WebhookDelivery }) {
 export function CompactDelivery({ row }: { row: WebhookDelivery }) {
   return (
     <Stack gap={4}>
-      <Group justify="space-between" wrap="nowrap" gap="xs">
-        <DeliveryLink row={row}>
-          <DeliveryState state={row.state} />
-        </DeliveryLink>
+      <Group justify="space-between" align="flex-start" wrap="nowrap" gap="xs">
+        <Group gap="xs">
+          <DeliveryLink row={row}>
+            <DeliveryState state={row.state} />
+          </DeliveryLink>
+          <NextAttempt row={row} />
+        </Group>
         <Text span size="sm">
           <Time at={row.createdAt} />
         </Text>
