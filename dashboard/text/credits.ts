@@ -23,6 +23,7 @@ export const creditsText = {
     about: "Message or note",
     actor: "By",
   },
+  byItself: "Booked by itself, with its message",
   kinds: {
     charge: "Charge",
     refund: "Refund",

@@ -50,6 +50,7 @@ test("a send shows its charge and a failed one its refund; balance, last row, su
   assert.equal(await figure(page, "Balance").innerText(), "100");
   const [newest] = await rows(page).all();
   assert.equal(await newest?.getByRole("cell").nth(3).innerText(), "100");
+  assert.equal(await newest?.getByRole("cell").nth(5).innerText(), "Posthorn", "nobody booked it");
   const amounts = await page.locator("main [data-row] strong").allInnerTexts();
   const total = (all: string[]) => all.reduce((sum, each) => sum + Number(each), 0);
   assert.equal(total(amounts), 100);

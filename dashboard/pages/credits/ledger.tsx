@@ -206,7 +206,12 @@ const COLUMNS: Column<LedgerEntry>[] = [
     name: "actor",
     header: text.columns.actor,
     isName: true,
-    cell: ({ actor }) => actor?.name ?? "",
+    cell: ({ actor }) =>
+      actor?.name ?? (
+        <Text span inherit c="dimmed" title={text.byItself}>
+          {words.product}
+        </Text>
+      ),
   },
 ];
 
@@ -225,7 +230,11 @@ function CompactEntry({ row }: { row: LedgerEntry }) {
           <About row={row} />
         </Text>
       </Group>
-      <CompactFacts row={row} columns={COLUMNS} names={["after", "actor"]} />
+      <CompactFacts
+        row={row}
+        columns={COLUMNS}
+        names={row.actor ? ["after", "actor"] : ["after"]}
+      />
     </Stack>
   );
 }
