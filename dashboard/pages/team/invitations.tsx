@@ -49,7 +49,9 @@ export function Invitations({ invitations }: Props) {
             <Text span size="xs" c="dimmed">
               {text.expires} <Time at={invitation.expiresAt} />
             </Text>
-            <WithdrawButton invitation={invitation} onAsk={ask} />
+            <Group>
+              <WithdrawButton invitation={invitation} onAsk={ask} />
+            </Group>
           </Stack>
         )}
       />
