@@ -82,6 +82,18 @@ test("an operator creates an account, whose owner joins by the last link made, a
   await tab.check("no account matches");
 });
 
+test("the name of an account is shown whole, so that no other is topped up", async () => {
+  const { name } = await site.account({
+    name: "Second Shop of the Northern Region, Customer Care, Ltd",
+  });
+  await using tab = await site.signedIn(olga, `/operator/accounts?q=${encodeURIComponent(name)}`);
+
+  const shown = tab.page.getByRole("cell", { name, exact: true });
+  const [needed, given] = await shown.evaluate((at) => [at.scrollWidth, at.clientWidth]);
+
+  assert.equal(needed, given);
+});
+
 test("a reset link made by the operator sets a new password, once, and may switch off the second factor", async () => {
   const bob = await site.person("Bob Moog", [[account, "viewer"]]);
   await site.db.query(sql`update users set totp = '\\x00' where email = ${bob.email}`);

@@ -87,7 +87,7 @@ function Owners({ account: { owners } }: { account: OperatorAccount }) {
 }
 
 const COLUMNS: Column<OperatorAccount>[] = [
-  { name: "name", header: text.columns.name, isLong: true, cell: ({ name }) => name },
+  { name: "name", header: text.columns.name, isName: true, cell: ({ name }) => name },
   {
     name: "balance",
     header: text.columns.balance,
@@ -97,7 +97,7 @@ const COLUMNS: Column<OperatorAccount>[] = [
   {
     name: "owners",
     header: text.columns.owners,
-    isLong: true,
+    isName: true,
     cell: (account) => <Owners account={account} />,
   },
   {

@@ -79,7 +79,7 @@ function Figure({ label, children }: { label: string; children: ReactNode }) {
 }
 
 const ACCOUNT_COLUMNS: Column<Queue["accounts"][number]>[] = [
-  { name: "name", header: text.account, isLong: true, cell: ({ name }) => name },
+  { name: "name", header: text.account, isName: true, cell: ({ name }) => name },
   {
     name: "waiting",
     header: text.waiting,
