@@ -97,6 +97,8 @@ before(async () => {
   for (const role of memberRoles) people[role] = await site.person(role, [[account, role]]);
   // An operator sees an account as the member that they are.
   people.operator = await site.person("operator", [[account, "viewer"]], true);
+  // The only owner could not leave.
+  await site.person("second owner", [[account, "owner"]]);
   people.outsider = await site.person("outsider", [[account, "owner"]]);
   await site.db.query(sql`delete from memberships where user_id = ${people.outsider.userId}`);
   await site.db.query(sql`
