@@ -257,9 +257,10 @@ export function createSiteRouter(client: QueryClient) {
     scrollRestoration: true,
     defaultErrorComponent: RouteFailure,
   });
-  // The first page is fetched while the service is asked who this is, not after.
+  // The first page is fetched while the service is asked who this is, not after. Whoever goes there is told if it fails.
   const [matchedRoutes] = router.getMatchedRoutes(router.latestLocation.pathname);
-  for (const route of matchedRoutes) void router.loadRouteChunk(route);
+  for (const route of matchedRoutes)
+    Promise.resolve(router.loadRouteChunk(route)).catch(() => undefined);
   return router;
 }
 
