@@ -187,6 +187,31 @@ test("who makes a key after the session has ended is led to sign-in", async () =
   await page.waitForURL(/\/sign-in/);
 });
 
+test("a form for a key that is sent again because its answer was lost makes no second key", async () => {
+  const shop = await site.account({ name: "Lossy" });
+  const owner = await site.person("Patient Owner", [[shop, "owner"]]);
+  await using tab = await site.signedIn(owner, "/keys", { statuses: [0, 409] });
+  const { page } = tab;
+  await page.getByRole("button", { name: "Create key" }).first().click();
+  await dialog(page).getByLabel("Name").fill("Once");
+  const submit = dialog(page).getByRole("button", { name: "Create key" });
+  await page.route("**/keys", async (route) => {
+    if (route.request().method() !== "POST") return route.fallback();
+    await route.fetch();
+    return route.abort("internetdisconnected");
+  });
+  await submit.click();
+  await dialog(page).getByText("what you did may or may not have happened").waitFor();
+  await page.unroute("**/keys");
+
+  await submit.click();
+  await dialog(page).getByText("This form has created its key already").waitFor();
+
+  const names = await site.db.query(sql`
+    select name from keys where account_id = ${shop.accountId}`);
+  assert.deepEqual(names, [{ name: "Once" }]);
+});
+
 test("a key on display outlives the session, which ends when it is closed", async () => {
   await using tab = await site.signedIn(ada, "/keys", { statuses: [401, 404] });
   const { page } = tab;

@@ -94,6 +94,29 @@ test("the name of an account is shown whole, so that no other is topped up", asy
   assert.equal(needed, given);
 });
 
+test("a form for an account that is sent again because its answer was lost makes no second account", async () => {
+  await using tab = await site.signedIn(olga, "/operator", { statuses: [0, 409] });
+  const { page } = tab;
+  await page.getByRole("button", { name: "Create account" }).click();
+  await dialog(page).getByLabel("Name").fill("Made Once");
+  await dialog(page).getByLabel("Credits to start with").fill("500");
+  const submit = dialog(page).getByRole("button", { name: "Create account" });
+  await page.route("**/accounts", async (route) => {
+    if (route.request().method() !== "POST") return route.fallback();
+    await route.fetch();
+    return route.abort("internetdisconnected");
+  });
+  await submit.click();
+  await dialog(page).getByText("what you did may or may not have happened").waitFor();
+  await page.unroute("**/accounts");
+
+  await submit.click();
+  await dialog(page).getByText("This form has made its link already").waitFor();
+
+  const balances = await site.db.query(sql`select balance from accounts where name = 'Made Once'`);
+  assert.deepEqual(balances, [{ balance: 500 }]);
+});
+
 test("a reset link made by the operator sets a new password, once, and may switch off the second factor", async () => {
   const bob = await site.person("Bob Moog", [[account, "viewer"]]);
   await site.db.query(sql`update users set totp = '\\x00' where email = ${bob.email}`);
