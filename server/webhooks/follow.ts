@@ -151,23 +151,33 @@ async function look({ db, clock }: Pick<Deps, "db" | "clock">): Promise<Look> {
 type Span = { accountId: string; seen: Look; now: Look };
 
 /**
- * What is visible now and was not before. A server that crashed, or a standby in its place, may give
- * the numbers of transactions that were over once more, but never a position that anybody saw.
+ * What is visible now and was not before: what was written since, and what was written by then and
+ * committed late. A server that crashed, or a standby that had all of it, may give the numbers of
+ * transactions that were over once more, but never a position that anybody saw.
  */
 async function* pagesBetween(
   db: Queryable,
   { accountId, seen, now }: Span,
 ): AsyncGenerator<EventKey[]> {
+  const columns = sql`position, message_id, sequence`;
+  const isVisible = sql`account_id = ${accountId} and pg_visible_in_snapshot(xid, ${now.snapshot}::pg_snapshot)`;
   for (let after = 0, isMore = true; isMore;) {
+    // Two looks, each by its index: one with "or" would go through all that is kept, five times a second.
     const page = await db.query<EventKey & { position: number }>(sql`
-      select position, message_id, sequence
-        from followed_events
-       where account_id = ${accountId}
-         and (position > ${seen.position}
-              or xid >= pg_snapshot_xmin(${seen.snapshot}::pg_snapshot)
-                 and not pg_visible_in_snapshot(xid, ${seen.snapshot}::pg_snapshot))
-         and pg_visible_in_snapshot(xid, ${now.snapshot}::pg_snapshot)
-         and position > ${after}
+      with late as materialized (
+        select ${columns}
+          from followed_events
+         where ${isVisible}
+           and xid >= pg_snapshot_xmin(${seen.snapshot}::pg_snapshot)
+           and not pg_visible_in_snapshot(xid, ${seen.snapshot}::pg_snapshot)
+      )
+      (select ${columns}
+         from followed_events
+        where ${isVisible} and position > ${Math.max(seen.position, after)}
+        order by position
+        limit ${PAGE})
+      union
+      select ${columns} from late where position > ${after}
        order by position
        limit ${PAGE}`);
     isMore = page.length === PAGE;

@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { moveMessages } from "#messages";
-import { openDatabase, silentLog, type Sql, sql, systemClock } from "#platform";
+import {
+  openDatabase,
+  type Queryable,
+  rawSql,
+  silentLog,
+  type Sql,
+  sql,
+  systemClock,
+} from "#platform";
 import { type FollowedEvent, followEvents, forwarder, hasTried } from "#webhooks";
 import { verifyWebhook } from "../../sdk/webhook.ts";
 import type { Context } from "../../server/cli/command.ts";
@@ -12,6 +20,9 @@ import { type WebhookWorld, webhookWorld } from "../support/webhook-world.ts";
 
 /** A machine without the time: what is signed is dated by the database. */
 const clock = { ...systemClock, now: () => new Date(0) };
+
+/** Events that wait for others to read them. */
+const KEPT = 5_000;
 
 /** Follows the account of the world until it is disposed of. */
 async function follow({ db, secrets, accountId }: WebhookWorld) {
@@ -133,6 +144,51 @@ test("an event is seen whose transaction has a number that was over before a cra
     [[messageId, 2]],
   );
 });
+
+test("a look reads no more of what is kept for other followers, where it was planned for any values", async () => {
+  await using world = await webhookWorld();
+  const other = await world.newAccount();
+  const messageId = await world.message({ url: null });
+  await world.db.query(sql`
+    insert into followed_events (account_id, message_id, sequence)
+    select ${other}, ${messageId}, 2 from generate_series(1, ${KEPT}::int)`);
+  await world.db.query(rawSql("analyze followed_events"));
+  await world.db.query(
+    rawSql(
+      "do $$ begin execute format('alter database %I set plan_cache_mode = force_generic_plan', current_database()); end $$",
+    ),
+  );
+  const db = openDatabase({ url: world.db.url, log: silentLog, maxConnections: 1 });
+  const reads: number[] = [];
+  const counting: Queryable = {
+    query: (statement) =>
+      db.transaction(async (tx) => {
+        const before = await followedReads(tx);
+        const rows = await tx.query<never>(statement);
+        reads.push((await followedReads(tx)) - before);
+        return rows;
+      }),
+  };
+
+  {
+    await using follower = await follow({ ...world, db: { ...world.db, ...counting } });
+    await world.move(messageId, "SENT");
+    await until("it is seen", () => follower.seen.length > 0);
+  }
+  await db.close();
+
+  const most = Math.max(...reads);
+  assert.ok(most > 0 && most < KEPT / 10, `${most} of ${KEPT} were read`);
+});
+
+/** Rows of followed events that this transaction has read. */
+async function followedReads(tx: Queryable): Promise<number> {
+  const [row] = await tx.query<{ reads: number }>(sql`
+    select seq_tup_read + idx_tup_fetch as reads
+      from pg_stat_xact_user_tables
+     where relname = 'followed_events'`);
+  return row?.reads ?? 0;
+}
 
 test("nothing is written for an account that nobody follows", async () => {
   await using world = await webhookWorld();
