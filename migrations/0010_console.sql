@@ -58,7 +58,6 @@ create table sessions (
 );
 create unique index session_token_is_unique on sessions (token_hash);
 create index sessions_of_user on sessions (user_id);
-create index sessions_by_age on sessions (seen_at);
 
 -- Tries at signing in, counted before they are judged, so that a hundred at once are a hundred. Not
 -- logged: after a crash everyone starts anew.

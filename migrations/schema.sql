@@ -371,7 +371,6 @@ create table sessions (
   constraint sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id)
 );
 CREATE UNIQUE INDEX session_token_is_unique ON public.sessions USING btree (token_hash);
-CREATE INDEX sessions_by_age ON public.sessions USING btree (seen_at);
 CREATE INDEX sessions_of_user ON public.sessions USING btree (user_id);
 
 create unlogged table sign_in_tries (
