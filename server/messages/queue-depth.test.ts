@@ -32,6 +32,16 @@ test("a small queue is counted by account and carrier, due and scheduled apart",
   assert.equal(depths.length, 2);
 });
 
+test("what a node holds waits, though its lease ends later", async () => {
+  await using db = await testDatabase();
+  await queue(db, 2, "later");
+  await db.query(sql`update send_queue set leased_by = gen_random_uuid()`);
+
+  const [depth] = await measureQueue(db);
+
+  assert.partialDeepStrictEqual(depth, { waiting: 2, scheduled: 0 });
+});
+
 test("an empty queue has no depth", async () => {
   await using db = await testDatabase();
 

@@ -5,8 +5,15 @@ import type { OutgoingSegment, Reply, SubmitOutcome } from "#carriers";
 import { systemClock } from "#platform";
 
 import { type ManualClock, manualClock } from "../../../test/support/manual-clock.ts";
-import { boundWorld, segmentTo, smppWorld, type SmppWorld } from "../../../test/support/smpp.ts";
+import {
+  boundWorld,
+  receiptSaying,
+  segmentTo,
+  smppWorld,
+  type SmppWorld,
+} from "../../../test/support/smpp.ts";
 import { quiet, until } from "../../../test/support/until.ts";
+import { encodeShortMessage } from "./codec/body.ts";
 import { command } from "./codec/header.ts";
 
 const recipients = (count: number) =>
@@ -347,6 +354,38 @@ test("reading stops while too many receipts wait for the database, and no answer
 
   assert.partialDeepStrictEqual(await waiting, { kind: "in_doubt", why: "timeout" });
   assert.ok(held < 6000, `${held} were read before the pause`);
+});
+
+test("a bind that is made while too many receipts wait is not read from either", async () => {
+  const stored = Promise.withResolvers<void>();
+  await using world = await boundWorld({
+    sink: () => stored.promise,
+    smsc: { receipts: { states: Array.from({ length: 6000 }, () => "ENROUTE") } },
+  });
+  await world.submit();
+  const taken = () => world.carrier.state().counts.receipts;
+  await until("too many are held", () => taken() >= 5000);
+  const held = taken();
+
+  world.carrier.setShare({ binds: 2, rate: 0 });
+  await until("it is bound", () => world.carrier.state().links[1]?.state === "bound");
+  const head = { commandId: command.deliverSm, status: 0, sequence: 9_999 };
+  world.smsc.sendRaw(encodeShortMessage(head, receiptSaying("id:1 stat:ENROUTE")));
+  await quiet();
+
+  assert.equal(taken(), held);
+  stored.resolve();
+});
+
+test("what beyond measure waits its turn goes back unsent", async () => {
+  await using world = await boundWorld({ smsc: { answer: "never" }, settings: { window: 1 } });
+  for (let n = 0; n < 20_001; n += 1) void world.submit();
+  let beyond: SubmitOutcome | undefined;
+
+  void world.submit().then((outcome) => (beyond = outcome));
+  await quiet();
+
+  assert.deepEqual(beyond, { kind: "unsent" });
 });
 
 test("a stop while too many receipts wait reads the last answers once they are stored", async () => {

@@ -261,6 +261,20 @@ test("a carrier that unbinds and answers nothing is waited for as long as an unb
   await world.smsc.pduArrived(command.unbindResp);
 });
 
+test("a carrier that unbinds again and again is waited for no longer", async () => {
+  const clock = manualClock();
+  await using world = await boundWorld({ clock, smsc: { answer: "never" } });
+  await unbound(world);
+  clock.advance(3000);
+
+  world.smsc.unbindAll();
+  await quiet();
+  clock.advance(2000);
+  await quiet();
+
+  assert.equal(world.carrier.state().counts.inDoubt, 1);
+});
+
 test("a carrier that unbinds and then drops the connection leaves its submits in doubt at once", async () => {
   const clock = manualClock();
   await using world = await boundWorld({ clock, smsc: { answer: "never" } });

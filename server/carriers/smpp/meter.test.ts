@@ -1,0 +1,11 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Meter } from "./meter.ts";
+
+test("response times of long ago are forgotten, also where there was silence since", () => {
+  const meter = new Meter();
+  meter.answered(0, 8);
+
+  assert.equal(meter.read(180_000).responseMs, null);
+});
