@@ -47,7 +47,8 @@ export async function migrate(url: string, signal?: AbortSignal): Promise<string
     for (const migration of missing) await apply(client, migration);
     return missing.map(({ name }) => name);
   } catch (error) {
-    throw denialOf(error) ?? asUnavailable(error) ?? error;
+    const reason = error instanceof Error && error.cause ? error.cause : error;
+    throw denialOf(reason) ?? asUnavailable(reason) ?? error;
   } finally {
     await client.end();
   }
@@ -93,8 +94,7 @@ const DENIALS: Record<string, string> = {
 };
 
 function denialOf(error: unknown): Unfit | undefined {
-  const { message, code = "", cause } = error as Error & { code?: string };
-  if (cause !== undefined) return denialOf(cause);
+  const { message, code = "" } = error as Error & { code?: string };
   const remedy = DENIALS[code];
   return remedy === undefined
     ? undefined

@@ -87,6 +87,22 @@ test("who loses the database while it waits to migrate is told that it is away",
   await migrating;
 });
 
+test("a migration that fails for what the database lacks just now is called no fault of the migration", async () => {
+  await using other = await testDatabase({ isEmpty: true });
+  await using waiting = new AsyncDisposableStack();
+  const holder = new Client({ connectionString: other.url });
+  await holder.connect();
+  waiting.defer(() => holder.end());
+  await holder.query("create table migrations (name text primary key, applied_at timestamptz)");
+  await holder.query("begin");
+  await holder.query("lock table migrations in share mode");
+
+  const url = new URL(other.url);
+  url.searchParams.set("options", "-c lock_timeout=100");
+
+  await assert.rejects(migrate(url.href), DatabaseUnavailable);
+});
+
 /** As where nobody ran for months: without the partitions of now. */
 async function dropNow(): Promise<string[]> {
   const rows = await db.query<{ name: string }>(sql`
