@@ -133,8 +133,8 @@ export function segmentKey({ message, segment }: Pick<Submission, "message" | "s
 }
 
 /** Whether the carrier may have had a part of it earlier, and have reported on that already. */
-function isBegunBefore({ message, epoch, turn }: Submission): boolean {
-  return message.segments > 1 || turn !== 1 || epoch > 1;
+function isBegunBefore({ message, turn }: Submission): boolean {
+  return message.segments > 1 || turn !== 1;
 }
 
 function moveOf({ message, carrierId, step, at }: Submission): Move[] {
