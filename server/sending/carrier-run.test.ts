@@ -68,6 +68,39 @@ test("what was leased before the machine was suspended for long does not leave a
   await run.stop();
 });
 
+test("a lease counts from when the place was kept, however long the message took to be stored", async () => {
+  const nodeId = newId(systemClock.now().getTime());
+  const db = { ...absentDatabase(), query: () => Promise.resolve([]) };
+  let tookMs = 0;
+  const clock = { ...systemClock, leaseMs: () => systemClock.leaseMs() + tookMs };
+  const steps: unknown[] = [];
+  const run = runCarrier({
+    db,
+    carrier: { ...roomy, submit: () => assert.fail("others may think this node is dead") },
+    recorder: {
+      ...recorderOf(db, nodeId),
+      async submission({ step }) {
+        steps.push(step?.next);
+        return "stored";
+      },
+    },
+    routing: () => assert.fail("no other way is looked for"),
+    isPaused: () => false,
+    nodeId,
+    clock,
+    log: silentLog,
+  });
+  const fields = { segments: 1, text: "Hello", encoding: "gsm7" };
+  const message = { ...fields, expires_at: new Date(Date.UTC(2200, 0)) } as MessageRow;
+  await eventually("it is taken", async () => run.reserve(message));
+
+  tookMs = 60_000;
+  run.take(message);
+  await run.stop();
+
+  assert.deepEqual(steps, ["again"]);
+});
+
 const roomy = {
   carrierId: "c1",
   name: "c1",

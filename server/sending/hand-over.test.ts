@@ -185,6 +185,26 @@ for (const isAccepted of [true, false]) {
   });
 }
 
+test("what a carrier says late that it refuses for now is sent again", async () => {
+  const world = await makeWorld();
+  const { read } = world;
+  const late = Promise.withResolvers<SubmitOutcome>();
+  const doubt = { kind: "in_doubt", why: "timeout", lateAnswer: late.promise } as const;
+  await world.handOver(await world.claimed(), async () => doubt);
+  await world.leaseAgain();
+  const waiting = { attempt: 2, epoch: 2, earlier: await read() };
+
+  let mayLeave: boolean | undefined;
+  await world.handOver(await world.claimed(waiting), async ({ segment }, ask) => {
+    late.resolve(busy("0x14"));
+    await eventually("it is stored", async () => (await world.outcomes())[0] !== null);
+    mayLeave ??= ask?.();
+    return accepted(String(segment));
+  });
+
+  assert.equal(mayLeave, true);
+});
+
 for (const { what, left } of [
   { what: "that waits for its turn", left: 0 },
   { what: "after the first", left: 1 },
@@ -559,6 +579,12 @@ async function makeWorld({ inDoubt = "resend" }: { inDoubt?: Carrier["inDoubt"] 
     status: async () => (await find()).status,
     /** What is on record of its segments. */
     read: () => readSegments(db, systemClock, { messageId, carrierId }),
+    /** By segment and turn. */
+    async outcomes() {
+      const rows = await db.query<{ outcome: string | null }>(sql`
+        select outcome from submissions where message_id = ${messageId} order by segment, turn`);
+      return rows.map(({ outcome }) => outcome);
+    },
     async doubts() {
       const [row] = await db.query<{ doubts: number }>(sql`
         select count(in_doubt_at) as doubts from submissions where message_id = ${messageId}`);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HOUR_MS, newId, sql, systemClock } from "#platform";
 import { testDatabase } from "../../test/support/postgres.ts";
-import { giveUpParked } from "./parked-receipts.ts";
+import { giveUpParked, takeParked } from "./parked-receipts.ts";
 
 test("a receipt that matches nothing is kept as long as its carrier says, and 7 days where that is gone", async () => {
   await using db = await testDatabase();
@@ -33,5 +33,25 @@ test("a receipt that matches nothing is kept as long as its carrier says, and 7 
   assert.deepEqual(
     left.map(({ carrier_id }) => carrier_id),
     [long, gone],
+  );
+});
+
+test("receipts that waited are taken up in the order they came", async () => {
+  await using db = await testDatabase();
+  const carrierId = newId(systemClock.now().getTime());
+  // On nodes with other clocks, ids and times need not agree.
+  await db.query(sql`
+    insert into parked_receipts (parked_id, carrier_id, match_ids, receipt, at)
+    select id_floor(now() + n * interval '1 ms'), ${carrierId}, '{x}', '{}', now() - n * interval '1 s'
+      from generate_series(1, 20) as n`);
+
+  const wanted = [{ carrierId, matchId: "x", recipient: "4915112345678" }];
+  const taken = await db.transaction((tx) => takeParked(tx, wanted, 100));
+
+  const times = taken.map(({ at }) => at.getTime());
+  assert.equal(times.length, 20);
+  assert.deepEqual(
+    times,
+    times.toSorted((a, b) => a - b),
   );
 });

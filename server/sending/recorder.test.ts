@@ -40,6 +40,24 @@ test("an answer with a receipt that rejects locks the account before the queue, 
   assert.deepEqual(kinds, [{ kind: "charge" }, { kind: "refund" }]);
 });
 
+test("a receipt that rejects locks the account before the message, as a cancellation does", async () => {
+  const { message, carrierId, at, record, submission } = await held();
+  await record.submission({ ...submission, answer: accepted("x"), step: { next: "sent" } });
+
+  const stored = await db.transaction(async (tx) => {
+    await lockAccounts(tx, [message.account_id]);
+    const storing = record.receipt({ receipt: rejection(carrierId), at });
+    await somebodyWaits(db);
+    await tx.query(sql`
+      select message_id from messages where message_id = ${message.message_id} for update nowait`);
+    return { storing };
+  });
+  await stored.storing;
+
+  const ended = await readMessage(api, message.message_id);
+  assert.equal(ended.status, "FAILED");
+});
+
 test("the sink of receipts tells when anything was last stored, so that slow is not taken for stuck", async () => {
   const { record, submission } = await held();
   const { storedAtMs } = receiptSink(record, systemClock);
@@ -375,17 +393,8 @@ test("a parked receipt whose id was used before its carrier's window is left alo
 });
 
 test("what was parked just now is looked at each time, what is older once a minute", async () => {
-  const { nodeId, carrierId, at, record, submission } = await held();
-  await record.submission({ ...submission, answer: accepted("x"), step: { next: "sent" } });
   let nowMs = 0;
-  const clock = { ...systemClock, monotonicMs: () => nowMs };
-  const { sweepParked } = recorderOf(db, nodeId, { clock });
-  // Whoever recorded the submission did not see it yet.
-  const park = (minutesAgo: number) =>
-    db.query(sql`
-      insert into parked_receipts (parked_id, carrier_id, match_ids, receipt, at)
-      values (id_floor(clock_timestamp() - ${minutesAgo} * interval '1 minute'), ${carrierId}, '{x}',
-              ${JSON.stringify({ ...rejection(carrierId), effect: "none" })}, ${at})`);
+  const { sweepParked, park } = await sweeping({ monotonicMs: () => nowMs });
 
   await park(10);
   const atStart = await sweepParked();
@@ -396,6 +405,13 @@ test("what was parked just now is looked at each time, what is older once a minu
   nowMs = 60_000;
 
   assert.deepEqual([atStart, soon, rest, await sweepParked()], [1, 1, 0, 1]);
+});
+
+test("what is older is looked at to its end, however much of it there is", async () => {
+  const { sweepParked, park } = await sweeping({ monotonicMs: () => 0 });
+  await park(10, 501);
+
+  assert.deepEqual([await sweepParked(), await sweepParked(), await sweepParked()], [500, 1, 0]);
 });
 
 test("a receipt is stored though two nodes waited for each other", async () => {
@@ -552,6 +568,22 @@ async function sharingOneId(count: number, fields: object = {}) {
       const after = await findMessagesOf(db, asked);
       return asked.map(({ message_id }) => after.get(message_id)?.status);
     },
+  };
+}
+
+/** Receipts parked so long ago, which whoever recorded their submission did not see yet, and their sweep. */
+async function sweeping({ monotonicMs }: { monotonicMs: () => number }) {
+  const { nodeId, carrierId, at, record, submission } = await held();
+  await record.submission({ ...submission, answer: accepted("x"), step: { next: "sent" } });
+  const receipt = JSON.stringify({ ...rejection(carrierId), effect: "none" });
+  return {
+    sweepParked: recorderOf(db, nodeId, { clock: { ...systemClock, monotonicMs } }).sweepParked,
+    park: (minutesAgo: number, many = 1) =>
+      db.query(sql`
+        insert into parked_receipts (parked_id, carrier_id, match_ids, receipt, at)
+        select id_floor(clock_timestamp() - ${minutesAgo} * interval '1 minute' + n * interval '1 ms'),
+               ${carrierId}, '{x}', ${receipt}, ${at}
+          from generate_series(1, ${many}::integer) as n`),
   };
 }
 

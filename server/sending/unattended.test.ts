@@ -40,6 +40,13 @@ test("a lease that may still be somebody's, and a message that may still leave, 
   }
 });
 
+test("what expires and nobody ever took up is left to those who end that", async () => {
+  const world = await makeWorld();
+  await db.query(sql`update send_queue set expires_at = now() - interval '1 minute'`);
+
+  assert.equal(await world.pass(), 0);
+});
+
 test("what was given back and expires is SENT where its carrier said late that it has it, EXPIRED otherwise", async () => {
   for (const [hasLateAnswer, status, ledger] of [
     [true, "SENT", ["charge"]],
