@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { type Database, newId, sql, systemClock } from "#platform";
 import { testDatabase } from "../../test/support/postgres.ts";
 import { bindShares } from "./bind-shares.ts";
+import { heartbeat } from "./nodes.ts";
 
 test("the binds of a carrier that is leaving stay this node's until it has left", async () => {
   await using db = await testDatabase();
@@ -38,6 +39,18 @@ test("a node that was away takes no more binds than make the shares equal", asyn
     assert.equal(before, most);
     assert.deepEqual({ back: back.held(), other: other.held() }, shares);
   }
+});
+
+test("a node that hands nothing over has no share of the binds", async () => {
+  await using db = await testDatabase();
+  const startedAt = systemClock.now();
+  const [nodeId, carrierId] = [newId(startedAt.getTime()), newId(startedAt.getTime())];
+  await heartbeat(db, { nodeId, roles: ["api"], host: "test", pid: 1, version: "0", startedAt });
+  const sender = sharing(db, carrierId, 2);
+
+  await sender.renew();
+
+  assert.equal(sender.held(), 2);
 });
 
 test("when a carrier allows fewer binds, no more than these are held once each node has looked", async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { randomBytes } from "node:crypto";
-import { startSmsc } from "#carriers";
+import { notStarted, startSmsc } from "#carriers";
 import {
   createMetrics,
   type Database,
@@ -13,13 +13,14 @@ import {
   sql,
   systemClock,
 } from "#platform";
+import { eventually } from "../../test/support/eventually.ts";
 import { makeCarrier } from "../../test/support/make-carrier.ts";
 import { manualClock } from "../../test/support/manual-clock.ts";
 import { testDatabase } from "../../test/support/postgres.ts";
 import { quiet, until } from "../../test/support/until.ts";
 import { command } from "../carriers/smpp/codec/header.ts";
-import { readCarrierStates } from "./carrier-states.ts";
-import { listCarriers } from "./carriers-table.ts";
+import { readCarrierStates, reportStates } from "./carrier-states.ts";
+import { changeCarrier, listCarriers } from "./carriers-table.ts";
 import { carrierFleet } from "./fleet.ts";
 import { HEARTBEAT_MS } from "./nodes.ts";
 
@@ -54,6 +55,64 @@ test("a carrier that cannot be started is down, and the reason is told", async (
   assert.partialDeepStrictEqual(told, { state: "down" });
   assert.match(told?.problems.join() ?? "", /^Its settings are wrong: rate [^.]*$/);
   assert.match(await node.metrics.registry.metrics(), /^posthorn_carrier_up\{carrier="c1"\} 0$/m);
+});
+
+test("a carrier whose settings are right again is started, and the reason is told no more", async () => {
+  await using db = await testDatabase();
+  const carrierId = await makeCarrier(db, { settings: { rate: "many" }, secrets });
+  await using node = nodeOn(db);
+  await node.look();
+
+  const settings = { host: "127.0.0.1", port: 1, system_id: "test" };
+  const by = { actor: "test", now: systemClock.now() };
+  await changeCarrier(db, { carrierId, settings, secrets, ...by });
+  await node.look();
+  await node.report();
+
+  const told = (await readCarrierStates(db, await listCarriers(db))).get(carrierId);
+  assert.doesNotMatch(told?.problems.join() ?? "", /settings are wrong/);
+});
+
+test("a carrier whose password was changed is bound anew, with the new one", async () => {
+  await using db = await testDatabase();
+  const passwords: string[] = [];
+  const smsc = await startSmsc({
+    bind({ password }) {
+      passwords.push(password);
+      return 0;
+    },
+  });
+  const carrierId = await makeCarrier(db, { settings: { port: smsc.port }, secrets });
+  await using node = nodeOn(db);
+  await node.look();
+  await smsc.bound(1);
+
+  const by = { actor: "test", now: systemClock.now() };
+  await changeCarrier(db, { carrierId, password: "another", secrets, ...by });
+  await eventually("it is bound anew", async () => {
+    await node.look();
+    return passwords.length > 1;
+  });
+
+  assert.deepEqual(passwords, ["secret", "another"]);
+  await smsc.stop();
+});
+
+test("a node that holds no bind of a carrier says nothing of its state", async () => {
+  await using db = await testDatabase();
+  const carrierId = await makeCarrier(db, { secrets });
+  const lastHour = { since: null, refusals: {}, lateReceipts: 0 };
+  const speed = { submitsPerSecond: 0, receiptsPerSecond: 0, responseMs: null };
+  const since = systemClock.now();
+  const link = { ...speed, since, windowInUse: 0, enquireLinkAt: null, problem: null };
+  const links = [{ ...link, bind: "transceiver", state: "bound" } as const];
+  const idle = { ...notStarted, lastHour };
+
+  for (const state of [idle, { ...idle, state: "up", links } as const])
+    await reportStates(db, newId(since.getTime()), [{ carrierId, state }]);
+
+  const told = (await readCarrierStates(db, await listCarriers(db))).get(carrierId);
+  assert.equal(told?.state, "up");
 });
 
 test("a lease of binds that cannot be taken is asked for again with the next look", async () => {

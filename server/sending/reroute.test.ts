@@ -58,14 +58,16 @@ test("nothing goes to a carrier that is paused, though another node is bound to 
   assert.equal(await world.carrierAfterPass(messageId), next);
 });
 
-test("a carrier of another node counts while it takes messages there", async () => {
+test("a carrier of another node counts while it takes messages there, and none of one's own", async () => {
   const state = (takesMessages: boolean) => JSON.stringify({ state: "up", takesMessages });
+  const other = randomUUID();
   await db.query(sql`
     insert into carrier_states (carrier_id, node_id, state, at)
-    values (${first}, ${randomUUID()}, ${state(true)}::jsonb, clock_timestamp()),
+    values (${first}, ${other}, ${state(true)}::jsonb, clock_timestamp()),
            (${next}, ${randomUUID()}, ${state(false)}::jsonb, clock_timestamp())`);
 
   assert.deepEqual(await carriersUpElsewhere(db, randomUUID()), new Set([first]));
+  assert.deepEqual(await carriersUpElsewhere(db, other), new Set());
 });
 
 test("a message that its carrier may have stays with it, and its neighbour goes", async () => {
