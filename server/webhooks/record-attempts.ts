@@ -107,7 +107,7 @@ async function storeAttempts(db: Database, items: Recorded[]): Promise<bigint[]>
         ${tried(({ timings }) => timings.connectMs)}::real[], ${tried(({ timings }) => timings.tlsMs)}::real[],
         ${tried(({ timings }) => timings.firstByteMs)}::real[],
         ${of(({ attempt }) => attempt?.timings.totalMs ?? 0)}::real[], ${tried(({ address }) => address)}::text[],
-        ${tried(headersOf)}::text[], ${tried(({ answer }) => answer?.body ?? null)}::bytea[],
+        ${tried(({ answer }) => answer && JSON.stringify(answer.headers))}::text[], ${tried(({ answer }) => answer?.body ?? null)}::bytea[],
         ${of(({ claim }) => claim.epoch)}::integer[], ${of(({ next }) => next)}::text[],
         ${of((item) => (item.next === "ended" ? item.ended : null))}::text[],
         ${of((item) => (item.next === "again" ? item.step : item.claim.step))}::smallint[],
@@ -126,17 +126,6 @@ function errorOf(item: Recorded): string | null {
   const { attempt } = item;
   if (!attempt) return item.next === "ended" ? (item.error ?? null) : null;
   return attempt.outcome.kind === "answered" ? null : foreignText(attempt.outcome.detail);
-}
-
-/** Nothing in PostgreSQL can hold a NUL, JSON included. */
-function headersOf({ answer }: Attempt): string | null {
-  if (answer === null) return null;
-  const text = JSON.stringify(answer.headers);
-  return text.includes("\\u0000") ? JSON.stringify(answer.headers, withoutNul) : text;
-}
-
-function withoutNul(_name: string, value: unknown): unknown {
-  return typeof value === "string" ? value.replaceAll("\0", "") : value;
 }
 
 /** What logs say of a delivery: never its body, address or recipient. */
