@@ -10,6 +10,7 @@ import {
   systemClock,
 } from "#platform";
 import { testEgress } from "../../test/support/egress.ts";
+import { attempt, key, ok } from "../../test/support/lanes.ts";
 import { manualClock } from "../../test/support/manual-clock.ts";
 import { until } from "../../test/support/until.ts";
 import { webhookWorld } from "../../test/support/webhook-world.ts";
@@ -47,6 +48,30 @@ test("what wakes the loop does not put off the walk that finds retries", async (
 
   await until("it walks again", () => walks === 2);
   await loop.stop();
+});
+
+test("no place is kept in a lane where something older waits for a claim", () => {
+  const clock = manualClock();
+  const egress = testEgress();
+  const lanes = laneKeeper({ clock });
+  attempt(lanes, key(1), ok);
+  const loop = deliveryLoop({
+    db: {} as Database,
+    clock,
+    log: silentLog,
+    metrics: createMetrics(),
+    secrets: secretBox(Buffer.alloc(32)),
+    lanes,
+    poster: poster(egress),
+    policy: egress.policy,
+    version: "test",
+  });
+
+  const before = loop.reserve(key(1));
+  loop.wake([key(1)]);
+
+  assert.notEqual(before, null);
+  assert.equal(loop.reserve(key(1)), null);
 });
 
 test("who loses the database between a claim and what signs it says that, and calls no secret wrong", async () => {

@@ -5,6 +5,8 @@ import { test } from "node:test";
 import { Webhook } from "standardwebhooks";
 import { webhookHeaderMeanings } from "#contract";
 import { systemClock } from "#platform";
+import type { ClaimedDelivery } from "./deliveries.ts";
+import { requestOf } from "./delivery-request.ts";
 import { webhookHeaders } from "./headers.ts";
 import { signatureHeaders } from "./sign.ts";
 
@@ -92,6 +94,22 @@ test("without a secret, or with one of another form, nothing is signed", () => {
     () => signatureHeaders({ ...signable, secrets: ["AAEC"] }),
     /does not begin with whsec_/,
   );
+});
+
+test("a secret whose overlap ends while a webhook waits for its slot does not sign it", () => {
+  const until = new Date("2026-11-15T09:30:00.000Z");
+  const delivery = {
+    messageId: "01936f2a-7c00-7000-8000-0000000000aa",
+    sequence: 2,
+    status: "SENT",
+    body: Buffer.from("{}"),
+    secrets: { current: NEW, previous: { secret: OLD, until } },
+  } as ClaimedDelivery;
+  const isSignedByOld = (now: Date) =>
+    "X-SMS-Signature-Previous" in requestOf(delivery, now, "test").headers;
+
+  assert.ok(isSignedByOld(new Date(until.getTime() - 1)));
+  assert.ok(!isSignedByOld(until));
 });
 
 const request = {

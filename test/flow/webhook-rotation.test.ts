@@ -4,7 +4,9 @@ import { test } from "node:test";
 import { Webhook } from "standardwebhooks";
 import { rotateSigningSecret } from "#accounts";
 import { sql, systemClock } from "#platform";
+import { poster, sendTestEvent } from "#webhooks";
 import { verifyWebhook } from "../../sdk/webhook.ts";
+import { testEgress } from "../support/egress.ts";
 import { type Received, startReceiver } from "../support/receiver.ts";
 import { type WebhookWorld, webhookWorld } from "../support/webhook-world.ts";
 
@@ -98,4 +100,31 @@ test("a second rotation while two secrets live drops the oldest, when that is co
 
   const secrets = [first, second?.current ?? "", third?.current ?? ""];
   assert.deepEqual(verifiedBy(received, secrets), { current: 2, previous: 1, standard: [1, 2] });
+});
+
+test("after a rotation both secrets sign a test event too", async () => {
+  await using receiver = await startReceiver();
+  await using world = await webhookWorld();
+  const { db, accountId, secrets: box } = world;
+  const [old] = (await world.signingSecrets()) as [string];
+  const rotated = await rotate(world, 24);
+  const egress = testEgress();
+  const posting = poster(egress);
+
+  await sendTestEvent(
+    {
+      db,
+      clock: systemClock,
+      secrets: box,
+      poster: posting,
+      policy: egress.policy,
+      version: "test",
+    },
+    { accountId, url: receiver.url, status: "DELIVERED", actor: "test" },
+  );
+  await posting.close();
+
+  const [received] = (await receiver.arrived(1)) as [Received];
+  const secrets = [old, rotated?.current ?? ""];
+  assert.deepEqual(verifiedBy(received, secrets), { current: 1, previous: 0, standard: [0, 1] });
 });

@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createMetrics, localMoment, NIL_ID, silentLog } from "#platform";
+import { testEgress } from "../../test/support/egress.ts";
+import { attempt, key, ok } from "../../test/support/lanes.ts";
+import { manualClock } from "../../test/support/manual-clock.ts";
+import { aheadKeeper } from "./ahead.ts";
+import { deliveryMetrics } from "./delivery-metrics.ts";
+import { deliveryRunner } from "./delivery-runner.ts";
+import { laneKeeper } from "./lanes.ts";
+
+test("where a host name is full, the slots granted for what is kept are given back", () => {
+  const clock = manualClock();
+  const lanes = laneKeeper({ clock });
+  const [own, ...others] = [key(1), key(2), key(3)] as const;
+  for (const each of [own, ...others]) for (let n = 0; n < 25; n += 1) attempt(lanes, each, ok);
+  const place = { accountId: NIL_ID, hostname: "127.0.0.1", origin: "http://127.0.0.1:8080" };
+  const taken = lanes
+    .grant(others, "first")
+    .flatMap(({ hostKey, slots }) => Array.from({ length: slots }, () => hostKey));
+  const [last = own, ...rest] = taken;
+  for (const hostKey of rest) assert.ok(lanes.begin(hostKey, "first", place));
+  lanes.giveBack({ hostKey: last, slots: 1 }, "first");
+  const before = lanes.inFlight().all;
+  const never = () => new Promise<never>(() => {});
+  const runner = deliveryRunner({
+    clock,
+    log: silentLog,
+    metrics: deliveryMetrics(createMetrics()),
+    lanes,
+    ahead: aheadKeeper(lanes),
+    poster: { post: never, connections: () => ({ pools: 0, idle: 0, busy: 0 }), close: never },
+    recorder: { record: never, idle: never },
+    policy: testEgress().policy,
+    version: "test",
+    onRoom: () => {},
+  });
+  for (const sequence of [1, 2, 3])
+    runner.keep(
+      {
+        messageId: NIL_ID,
+        sequence,
+        accountId: NIL_ID,
+        hostKey: own,
+        replayId: null,
+        attempt: 1,
+        step: 0,
+        epoch: 1,
+        createdAt: clock.now(),
+        claimedAt: clock.now(),
+        claimedHere: localMoment(clock),
+        status: "SENT",
+        eventAt: clock.now(),
+        url: "http://127.0.0.1:8080/",
+        body: Buffer.from("{}"),
+        secrets: { current: "whsec_AAEC", previous: null },
+      },
+      "first",
+    );
+
+  const left = lanes.grant([own], "first").map((grant) => runner.beginKept(grant, "first"));
+
+  assert.deepEqual([before, left, lanes.inFlight().all], [63, [0], 64]);
+});
