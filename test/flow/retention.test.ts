@@ -11,7 +11,7 @@ import {
   sql,
   systemClock,
 } from "#platform";
-import { keepAttempts } from "#webhooks";
+import { keepAttempts, sweepFollowed } from "#webhooks";
 import { audit } from "../../server/cli/audit/audit.ts";
 import { sweepLoop } from "../../server/console/sweep.ts";
 import { startApi } from "../support/api.ts";
@@ -322,6 +322,38 @@ test("a host that nothing was sent to for as long as attempts are kept is forgot
 
   const left = await api.db.query(sql`select origin from webhook_hosts`);
   assert.deepEqual(left, [{ origin: "https://6.example.com" }]);
+});
+
+test("a replay is forgotten once it is as old as attempts are kept", async () => {
+  await using db = await testDatabase();
+  await db.query(sql`
+    insert into webhook_replays (replay_id, account_id, actor, fingerprint, created_at, total, finished_at)
+    select gen_random_uuid(), gen_random_uuid(), days || ' days ago', '', now() - make_interval(days => days), 1, now()
+      from unnest(array[6, 8]) days`);
+
+  await onePass(keepAttempts({ db, metrics: createMetrics(), keepDays: 7 }));
+
+  const left = await db.query(sql`select actor from webhook_replays`);
+  assert.deepEqual(left, [{ actor: "6 days ago" }]);
+});
+
+test("who has not followed for a day is forgotten, and what was written for followers after two minutes", async () => {
+  await using db = await testDatabase();
+  await db.query(sql`
+    insert into followers (account_id, until)
+    select gen_random_uuid(), now() - make_interval(hours => hours) from unnest(array[23, 25]) hours`);
+  await db.query(sql`
+    insert into followed_events (account_id, message_id, sequence, at)
+    select gen_random_uuid(), gen_random_uuid(), seconds, now() - make_interval(secs => seconds)
+      from unnest(array[60, 180]) seconds`);
+
+  await onePass(sweepFollowed(db));
+
+  const left = await db.query(sql`
+    select until > now() - interval '24 hours' as is_recent from followers
+    union all
+    select at > now() - interval '120 s' from followed_events`);
+  assert.deepEqual(left, [{ is_recent: true }, { is_recent: true }]);
 });
 
 test("sessions that are over, forms and tries of a day ago and links of a month ago go, and no others", async () => {

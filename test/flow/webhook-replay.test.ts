@@ -408,6 +408,16 @@ test("a replay that is stopped leaves out what has not begun, keeps what is betw
   assert.equal(await countExhausted(world.db, wish(world)), 699);
 });
 
+test("what a replay tried and was stopped before it ended can be replayed again", async () => {
+  await using world = await webhookWorld();
+  await exhausted(world, 1, "http://127.0.0.1:1/hook");
+  await world.db.query(sql`
+    insert into webhook_attempts (account_id, message_id, sequence, attempt, at, step, error_class, total_ms)
+    select account_id, message_id, sequence, 8, clock_timestamp(), 0, 'our_fault', 1 from webhook_attempts`);
+
+  assert.equal(await countExhausted(world.db, wish(world)), 1);
+});
+
 test("what is under way when its replay is stopped goes on, and counts", async () => {
   await using receiver = await startReceiver(() => "hold");
   await using world = await webhookWorld();

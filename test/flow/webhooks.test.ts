@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { Webhook } from "standardwebhooks";
 import type { HistoryEntry } from "#contract";
 import { eventId } from "#messages";
-import { systemClock } from "#platform";
-import { replayDelivery } from "#webhooks";
+import { sql, systemClock } from "#platform";
+import { browseDeliveries, NO_DELIVERY_FILTER, replayDelivery } from "#webhooks";
 import { verifyWebhook } from "../../sdk/webhook.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Received, startReceiver } from "../support/receiver.ts";
@@ -124,6 +124,26 @@ test("the history of a message shows its webhooks and their attempts", async () 
     state: "gone",
     attempts: [{ attempt: 1, httpStatus: 410, error: "gone" }],
   });
+});
+
+test("deliveries of before a time are those whose status changed before it, though the message's clock was ahead", async () => {
+  await using world = await webhookWorld();
+  const { db, accountId } = world;
+  await world.sent(1, { url: "http://127.0.0.1:1/hook" });
+  await db.transaction(async (tx) => {
+    // Events are never changed but by who writes them.
+    await tx.query(sql`set local session_replication_role = replica`);
+    await tx.query(sql`update events set at = date_trunc('second', at) - interval '30 s'`);
+  });
+  const before = async (createdBefore: Date | null) => {
+    const filter = { ...NO_DELIVERY_FILTER, createdBefore };
+    return (await browseDeliveries(db, { accountId, filter, position: null, limit: 10 })).rows;
+  };
+  const [delivery] = await before(null);
+  const changedAt = delivery?.createdAt ?? assert.fail("there is none");
+
+  assert.equal((await before(new Date(changedAt.getTime() + 1))).length, 1);
+  assert.equal((await before(changedAt)).length, 0);
 });
 
 type StatusEntry = Extract<HistoryEntry, { type: "status" }>;
