@@ -87,6 +87,30 @@ test("an invitation is a link shown once; on a phone it makes a member with the 
   await again.check("link used");
 });
 
+test("a form for an invitation that is sent again because its answer was lost makes no second link", async () => {
+  const shop = await site.account({ name: "Lossy" });
+  const owner = await site.person("Patient Owner", [[shop, "owner"]]);
+  await using tab = await site.signedIn(owner, "/team", { statuses: [0, 409] });
+  const { page } = tab;
+  await page.getByRole("button", { name: "Invite someone" }).click();
+  const submit = dialog(page).getByRole("button", { name: "Make the link" });
+  await page.route("**/invitations", async (route) => {
+    if (route.request().method() !== "POST") return route.fallback();
+    await route.fetch();
+    return route.abort("internetdisconnected");
+  });
+  await submit.click();
+  await dialog(page).getByText("what you did may or may not have happened").waitFor();
+  await page.unroute("**/invitations");
+
+  await submit.click();
+  await dialog(page).getByText("This form has made its link already").waitFor();
+
+  const links = await site.db.query(sql`
+    select kind from links where account_id = ${shop.accountId}`);
+  assert.deepEqual(links, [{ kind: "invitation" }]);
+});
+
 test("a link is for another user than who is signed in, once they have signed out; withdrawn or out of date it says so", async () => {
   await using tab = await site.signedIn(ada, "/team");
   const withdrawn = await invite(tab, "Developer");

@@ -235,6 +235,65 @@ test("what is exhausted is counted, replayed with progress, and the count equals
   await tab.check("receivers");
 });
 
+for (const { what, asks, open } of [
+  {
+    what: "one delivery",
+    asks: "**/replay",
+    async open(page: Page) {
+      await page.getByRole("link", { name: /message\.sent/ }).click();
+      return dialog(page).getByRole("button", { name: "Replay" });
+    },
+  },
+  {
+    what: "what is selected",
+    asks: "**/replays",
+    async open(page: Page) {
+      await page.getByRole("checkbox", { name: "Select all on this page" }).check();
+      return page
+        .getByRole("region", { name: "Selection" })
+        .getByRole("button", { name: "Replay" });
+    },
+  },
+  {
+    what: "what is exhausted",
+    asks: "**/replays",
+    async open(page: Page) {
+      await page.getByRole("button", { name: "Replay exhausted…" }).click();
+      await dialog(page).getByRole("button", { name: "Count them" }).click();
+      return dialog(page).getByRole("button", { name: /^Replay \d+$/ });
+    },
+  },
+]) {
+  test(`a form to replay ${what} that is sent again because its answer was lost makes no second replay`, async () => {
+    const shop = await site.account({ name: "Lossy" });
+    const owner = await site.person("Patient Owner", [[shop, "owner"]]);
+    await using failing = await startReceiver(() => 500);
+    await send(failing.url, await site.key(shop));
+    await failing.arrived(1);
+    await exhaust(shop, 1);
+    await using tab = await site.signedIn(owner, "/webhooks", { statuses: [0] });
+    const { page } = tab;
+    const submit = await open(page);
+    await page.route(asks, async (route) => {
+      await route.fetch();
+      return route.abort("internetdisconnected");
+    });
+    await submit.click();
+    await page.getByText("what you did may or may not have happened").waitFor();
+    await page.unroute(asks);
+
+    await submit.click();
+    await page
+      .getByText(/^Replay (?:started|finished)|Replaying/)
+      .first()
+      .waitFor();
+
+    const replays = await site.db.query(sql`
+      select total from webhook_replays where account_id = ${shop.accountId}`);
+    assert.equal(replays.length, 1);
+  });
+}
+
 test("whatever a receiver answers is told in the right words, with its timings and only as text", async () => {
   // Answers of private addresses are kept only with the embedded database; here one is put in.
   const html = "<img src=x onerror=alert(1)>";
