@@ -42,7 +42,7 @@ if (process.versions.node === pinned.version || (isNewEnough() && pinned.path ==
   const advice =
     pinned.version === undefined
       ? `npm has none for ${PLATFORM}: install it.`
-      : `npm installs the right one as an optional dependency: run npm ci without --omit=optional, or install Node ${OLDEST_MAJOR}.`;
+      : `npm installs the right one: run npm ci without --omit=optional, or install Node ${OLDEST_MAJOR}.`;
   process.stderr.write(
     `Posthorn needs Node ${OLDEST_MAJOR} and this is ${process.versions.node}. ${advice}\n`,
   );

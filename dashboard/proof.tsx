@@ -4,10 +4,9 @@ import { type ReactNode, useRef, useState } from "react";
 import { call } from "./api.ts";
 import { nowMs } from "./clock.ts";
 import { Failure, isProofFailure, localFailure } from "./failure.ts";
-import { useMe } from "./session.ts";
+import { meOptions, useMe } from "./session.ts";
 import { proofText as text } from "./text/proof.ts";
 import { words } from "./text/words.ts";
-import { askAgain } from "./use-read.ts";
 
 /** A proof that runs out while a form is filled in is asked for at once, not after a refusal. */
 const MARGIN_MS = 60_000;
@@ -45,7 +44,8 @@ export function useProof(): Proof {
     setIsNeeded(false);
     setValue("");
     setError(undefined);
-    askAgain(client, ["GET /console/me"]);
+    // Waited for: what comes next in the dialog may look whether a proof is needed.
+    await client.invalidateQueries({ queryKey: meOptions.queryKey });
   }
 
   async function guard<Result>(act: () => Promise<Result>): Promise<Result> {

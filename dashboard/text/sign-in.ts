@@ -35,7 +35,7 @@ export const setupText = {
   email: "E-mail",
   emailHint: "You sign in with it. No mail is ever sent.",
   password: "Password",
-  passwordHint: "At least 12 characters. Any characters, any words.",
+  passwordHint: "At least 12 characters, and hard to guess: several words will do.",
   accountName: "Name of the account",
   accountHint: "Your team, product or company.",
   next: "Next",

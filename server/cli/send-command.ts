@@ -1,7 +1,7 @@
 import type { NewMessage } from "#contract";
 import { present } from "#messages";
 import { accountOption, requireAccount } from "./accounts.ts";
-import { command } from "./command.ts";
+import { command, CommandFailure } from "./command.ts";
 import { flag, optional, required, withFallback } from "./input.ts";
 import { durationMs, moment, momentAfter, oneOf, text, wholeNumber } from "./input-values.ts";
 import { facts } from "./table.ts";
@@ -50,6 +50,9 @@ const send = command({
     'send --account 019a85c2-5b00-7abc-8def-0123456789ab --to 4915112345678 --text "Hello" --watch',
   ],
   async run({ account, to, sendAt: wish, watch, timeout, idempotencyKey, ...fields }, context) {
+    // Repeated a moment later, it would be another message.
+    if (idempotencyKey !== undefined && wish && !("at" in wish))
+      throw new CommandFailure("With --idempotency-key, --send-at must be an ISO time.");
     const { db } = await context.installation();
     await requireAccount(db, account);
     const sendAt = wish && momentAfter(wish, context.clock.now()).toISOString();

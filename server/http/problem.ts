@@ -1,5 +1,5 @@
 import type { Detail, ErrorCode } from "#contract";
-import { errors } from "#contract/words";
+import { errors, type Scope } from "#contract/words";
 import type { Allowance } from "./operation-route.ts";
 
 /** An answer of the API that is not a success. Thrown by handlers, written by the error handler. */
@@ -27,6 +27,12 @@ export function rateLimited({ rate, burst, tokens }: Allowance, needed: number):
   return new Problem("RATE_LIMITED", [], {
     "retry-after": String(Math.max(1, Math.ceil(missing / rate))),
   });
+}
+
+export function scopeDenied(scope: Scope): Problem {
+  const code = "API_KEY_SCOPE_DENIED";
+  const message = `This operation requires the scope ${scope}, which the key does not have.`;
+  return new Problem(code, [{ field: null, code, message }]);
 }
 
 /** As much waits already as can be held. */

@@ -11,7 +11,7 @@ import {
   keyProblems,
   type Refinement,
 } from "./operation-route.ts";
-import { Problem, queueFull, rateLimited } from "./problem.ts";
+import { Problem, queueFull, rateLimited, scopeDenied } from "./problem.ts";
 import { readQuery, undecodable } from "./query.ts";
 import { shapeCheck } from "./shape.ts";
 
@@ -153,8 +153,7 @@ function admission(
       if (problem.status !== 401) reply.headers(allowanceHeaders(admitted.allowance));
       return problem;
     };
-    if (!admitted.caller.scopes.includes(operation.scope))
-      throw new Problem("API_KEY_SCOPE_DENIED");
+    if (!admitted.caller.scopes.includes(operation.scope)) throw scopeDenied(operation.scope);
   }
 
   return { admit, judgeAgain };

@@ -92,6 +92,17 @@ test("a key that lacks the scope gets 403, whatever is wrong with the request", 
   }
 });
 
+test("a 403 names the scope that is required", async () => {
+  const reader = await newKey(one.accountId, { scopes: ["messages:read"] });
+
+  const { details } = problemOf(await one.send(message, reader), "API_KEY_SCOPE_DENIED");
+
+  assert.deepEqual(
+    details.map((detail) => detail.message),
+    ["This operation requires the scope messages:send, which the key does not have."],
+  );
+});
+
 test("a 401 and a 403 never say whether a message exists", async () => {
   const { messageId } = (await one.send(message)).json();
   const { key } = await newKey(one.accountId, { scopes: ["messages:send"] });

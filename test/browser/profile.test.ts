@@ -131,6 +131,27 @@ test("a proof that runs out in a dialog is asked for there, and a password does 
   assert.equal(await dialog(page).getByLabel("Code of your second factor").inputValue(), "");
 });
 
+test("a proof that was given is not asked for again in the next step of its dialog", async () => {
+  const gina = await site.person("Gina Lollo", [[account, "viewer"]]);
+  await using tab = await site.signedIn(gina, "/profile");
+  await site.db.query(sql`
+    update sessions set proven_at = proven_at - interval '1 hour' where user_id = ${gina.userId}`);
+  const { page } = tab;
+  await page.reload();
+  await page.getByRole("button", { name: "Switch on…" }).click();
+  await dialog(page).getByLabel("Your password").fill(gina.password);
+  // Who is signed in is told late.
+  await page.route("**/console/me", async (route) => {
+    await systemClock.sleep(1_000);
+    await route.fallback();
+  });
+  await dialog(page).getByRole("button", { name: "Begin" }).click();
+  const secret = dialog(page).getByLabel("Secret", { exact: true });
+  site.secrets.set((await secret.textContent()) ?? "", /second-factor\/enrol$/);
+
+  assert.equal(await dialog(page).getByLabel("Your password").count(), 0);
+});
+
 test("places can be signed out from here, and theme, zone and letters are kept in the profile", async () => {
   const dora = await site.person("Dora Maar", [[account, "viewer"]]);
   await using other = await site.signedIn(dora, "/keys", { statuses: [401, 404] });

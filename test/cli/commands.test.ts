@@ -426,6 +426,17 @@ test("a message for later is given its time, or how long from now", async () => 
   assert.match(wrong.stderr, /^--send-at must be a time such as .* or a duration such as 90d/);
 });
 
+test("who repeats a send by its key gives the time itself: one from now would be another each time", async () => {
+  const { accountId } = await json<Account>`account create --name Repeats --credits 2`;
+
+  const refused = await run`
+    send --account ${accountId} --to 4915112345678 --text Hello --send-at 2h --idempotency-key k`;
+
+  assert.match(refused.stderr, /^With --idempotency-key, --send-at must be an ISO time\./);
+  const { balance } = await json<Account>`credits show --account ${accountId}`;
+  assert.equal(balance, 2);
+});
+
 test("a dashboard user is made with the password from standard input, and a weak one is refused", async () => {
   const { accountId } = await json<Account>`account create --name Users`;
   const args = words`user create --email ada@example.com --password-stdin --account ${accountId} --role owner --operator`;

@@ -9,6 +9,7 @@ const wordsOf = (known: Partial<Parameters<typeof standingOf>[0]>) =>
 test("nothing is said of receivers where there are none, nor of carriers to members", () => {
   assert.deepEqual(wordsOf({}), []);
   assert.deepEqual(wordsOf({ daysLeft: 3 }), ["Credits for 3 days"]);
+  assert.deepEqual(wordsOf({ daysLeft: 0 }), ["Credits for less than a day"]);
 });
 
 test("what is good is said no better than it is known", () => {

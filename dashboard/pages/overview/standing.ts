@@ -31,6 +31,9 @@ export function standingOf(known: Known): [words: string, link: LinkProps][] {
       { to: "/webhooks", search: { state: ["retrying"] } },
     ]);
   if (daysLeft !== null && !isTold("credits_low", "credits_gone"))
-    parts.push([text.creditsFor(countOf(daysLeft, "day")), { to: "/credits" }]);
+    parts.push([
+      daysLeft === 0 ? text.creditsUnderADay : text.creditsFor(countOf(daysLeft, "day")),
+      { to: "/credits" },
+    ]);
   return parts;
 }
