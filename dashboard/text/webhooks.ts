@@ -123,9 +123,9 @@ export const hostsText = {
   /** What Posthorn does about it at this moment. */
   limits: {
     proven: "",
-    unproven: "calls limited",
-    failing: "calls limited",
-    slow: "slow: calls limited",
+    unproven: "few calls at once",
+    failing: "few calls at once",
+    slow: "slow: few calls at once",
     open: "paused: only probed",
   },
   counts: (good: string, all: string) => `${good} of ${all} attempts`,
