@@ -16,7 +16,11 @@ export async function checkSenders(db: Queryable): Promise<Check> {
   const names = nodes.map(({ host, pid, version }) => `${host} (pid ${pid}, ${version})`);
   return nodes.length > 0
     ? ok("senders", `Messages are sent by ${names.join(", ")}.`)
-    : warning("senders", "No node is sending: messages wait in the queue.", "Start one, unless they must wait: npm start");
+    : warning(
+        "senders",
+        "No node is sending: messages wait in the queue.",
+        "Start one, unless they must wait: npm start",
+      );
 }
 
 /** One finding per carrier: its settings, its password, and how it does on the nodes that run. */
