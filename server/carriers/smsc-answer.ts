@@ -1,5 +1,4 @@
 import { keepNewest } from "#platform";
-
 import { behaviourOf, isSpecial, SILENCE_MS } from "./behaviour.ts";
 import { encodeId } from "./smpp/codec/body.ts";
 import { bare, command } from "./smpp/codec/header.ts";

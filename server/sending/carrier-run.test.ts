@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Carrier } from "#carriers";
 import type { MessageRow } from "#messages";
-import { newId, silentLog, systemClock } from "#platform";
+import { type Clock, newId, silentLog, systemClock } from "#platform";
 import { absentDatabase, recorderOf } from "../../test/support/recorder.ts";
 import { eventually } from "../../test/support/eventually.ts";
 import { runCarrier } from "./carrier-run.ts";
+import type { Recorder } from "./recorder.ts";
 
 test("nobody is taken at once before the queue was seen empty: others may wait longer", async () => {
   const looked = Promise.withResolvers<never[]>();
@@ -33,8 +34,6 @@ test("nobody is taken at once before the queue was seen empty: others may wait l
 });
 
 test("what was leased before the machine was suspended for long does not leave afterwards", async () => {
-  const nodeId = newId(systemClock.now().getTime());
-  const db = { ...absentDatabase(), query: () => Promise.resolve([]) };
   let suspendedMs = 0;
   const clock = { ...systemClock, leaseMs: () => systemClock.leaseMs() + suspendedMs };
   const asked = Promise.withResolvers<() => boolean>();
@@ -43,19 +42,7 @@ test("what was leased before the machine was suspended for long does not leave a
     asked.resolve(mayLeave ?? assert.fail("nobody says whether it may leave"));
     return answered.promise;
   };
-  const run = runCarrier({
-    db,
-    carrier: { ...roomy, submit },
-    recorder: recorderOf(db, nodeId),
-    routing: () => assert.fail("no other way is looked for"),
-    isPaused: () => false,
-    nodeId,
-    clock,
-    log: silentLog,
-  });
-  const fields = { segments: 1, text: "Hello", encoding: "gsm7" };
-  const message = { ...fields, expires_at: new Date(Date.UTC(2200, 0)) } as MessageRow;
-  await eventually("it is taken", async () => run.reserve(message));
+  const { run, message } = await reserved({ clock, submit });
   run.take(message);
 
   const mayLeave = await asked.promise;
@@ -69,21 +56,35 @@ test("what was leased before the machine was suspended for long does not leave a
 });
 
 test("a lease counts from when the place was kept, however long the message took to be stored", async () => {
-  const nodeId = newId(systemClock.now().getTime());
-  const db = { ...absentDatabase(), query: () => Promise.resolve([]) };
   let tookMs = 0;
   const clock = { ...systemClock, leaseMs: () => systemClock.leaseMs() + tookMs };
   const steps: unknown[] = [];
+  const { run, message } = await reserved({
+    clock,
+    submit: () => assert.fail("others may think this node is dead"),
+    async submission({ step }) {
+      steps.push(step?.next);
+      return "stored";
+    },
+  });
+
+  tookMs = 60_000;
+  run.take(message);
+  await run.stop();
+
+  assert.deepEqual(steps, ["again"]);
+});
+
+type Given = Partial<Pick<Recorder, "submission">> & { clock: Clock; submit: Carrier["submit"] };
+
+/** A place is kept for one message, which nothing else waits beside. */
+async function reserved({ clock, submit, ...recording }: Given) {
+  const nodeId = newId(systemClock.now().getTime());
+  const db = { ...absentDatabase(), query: () => Promise.resolve([]) };
   const run = runCarrier({
     db,
-    carrier: { ...roomy, submit: () => assert.fail("others may think this node is dead") },
-    recorder: {
-      ...recorderOf(db, nodeId),
-      async submission({ step }) {
-        steps.push(step?.next);
-        return "stored";
-      },
-    },
+    carrier: { ...roomy, submit },
+    recorder: { ...recorderOf(db, nodeId), ...recording },
     routing: () => assert.fail("no other way is looked for"),
     isPaused: () => false,
     nodeId,
@@ -93,13 +94,8 @@ test("a lease counts from when the place was kept, however long the message took
   const fields = { segments: 1, text: "Hello", encoding: "gsm7" };
   const message = { ...fields, expires_at: new Date(Date.UTC(2200, 0)) } as MessageRow;
   await eventually("it is taken", async () => run.reserve(message));
-
-  tookMs = 60_000;
-  run.take(message);
-  await run.stop();
-
-  assert.deepEqual(steps, ["again"]);
-});
+  return { run, message };
+}
 
 const roomy = {
   carrierId: "c1",

@@ -2,17 +2,17 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, test } from "node:test";
 import { loadRouting } from "#messages";
-import { silentLog, sql, systemClock } from "#platform";
+import { sql, systemClock } from "#platform";
 import { startApi } from "../../test/support/api.ts";
 import { makeCarrier } from "../../test/support/make-carrier.ts";
 import { manualClock } from "../../test/support/manual-clock.ts";
 import { queuedMessage } from "../../test/support/messages.ts";
-import { recorderOf } from "../../test/support/recorder.ts";
+import { unattendedOf } from "../../test/support/recorder.ts";
+import { TEST_SECRETS } from "../../test/support/secret-key.ts";
 import { carriersUpElsewhere } from "./carrier-states.ts";
 import { listCarriers } from "./carriers-table.ts";
 import { rerouting } from "./reroute.ts";
 import { noteLost } from "./unattended.ts";
-import { TEST_SECRETS } from "../../test/support/secret-key.ts";
 
 const api = await startApi();
 after(() => api[Symbol.asyncDispose]());
@@ -157,7 +157,6 @@ async function makeWorld() {
   const clock = manualClock();
   const [up, upElsewhere, paused] = [new Set([next]), new Set<string>(), new Set<string>()];
   const route = [first, next];
-  const nodeId = randomUUID();
   const pass = rerouting(db, {
     isPaused: (carrierId) => paused.has(carrierId),
     isUp: (carrierId) => up.has(carrierId),
@@ -166,19 +165,7 @@ async function makeWorld() {
       await world.meanwhile();
       return { ...(await loadRouting(db)), carriersFor: () => route };
     },
-    noteLost: (lost) =>
-      noteLost(
-        {
-          db,
-          clock: systemClock,
-          log: silentLog,
-          nodeId,
-          recorder: recorderOf(db, nodeId),
-          routing: () => loadRouting(db),
-          inDoubtOf: () => "resend",
-        },
-        lost,
-      ),
+    noteLost: (lost) => noteLost(unattendedOf(db, randomUUID()), lost),
     clock,
   });
   const world = {

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { expireMessages, findStranded, loadRouting } from "#messages";
-import { newId, silentLog, sql, systemClock } from "#platform";
+import { expireMessages, findStranded } from "#messages";
+import { newId, sql, systemClock } from "#platform";
 import { startApi } from "../../test/support/api.ts";
 import { queuedMessage, readMessage } from "../../test/support/messages.ts";
 import { onePass } from "../../test/support/one-pass.ts";
-import { recorderOf } from "../../test/support/recorder.ts";
+import { unattendedOf } from "../../test/support/recorder.ts";
 import { endOverdue, noteLost } from "./unattended.ts";
 
 const api = await startApi();
@@ -122,15 +122,7 @@ async function makeWorld({ inDoubt = "resend" }: { inDoubt?: "resend" | "fail" }
   await db.query(sql`delete from send_queue`);
   const [nodeId, lostId] = [newId(systemClock.now().getTime()), newId(systemClock.now().getTime())];
   const { message_id: messageId, carrier_id: carrierId } = await queuedMessage(api);
-  const deps = {
-    db,
-    clock: systemClock,
-    log: silentLog,
-    nodeId,
-    recorder: recorderOf(db, nodeId),
-    routing: () => loadRouting(db),
-    inDoubtOf: () => inDoubt,
-  };
+  const deps = unattendedOf(db, nodeId, inDoubt);
   const stranded = async () => {
     const request = { carrierId: carrierId ?? "", afterMs: 0, after: undefined, limit: 10 };
     return (await findStranded(db, request)).filter(({ is_lost }) => is_lost);

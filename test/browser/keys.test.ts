@@ -6,6 +6,7 @@ import type { Page } from "playwright-core";
 import { sql } from "#platform";
 import { startApi } from "../support/api.ts";
 import { eventually } from "../support/eventually.ts";
+import { sendUnanswered } from "../support/lost-answer.ts";
 import { copyAndClose } from "../support/shown-once.ts";
 import { siteOfFile } from "../support/site.ts";
 import type { Tab } from "../support/tab.ts";
@@ -195,14 +196,7 @@ test("a form for a key that is sent again because its answer was lost makes no s
   await page.getByRole("button", { name: "Create key" }).first().click();
   await dialog(page).getByLabel("Name").fill("Once");
   const submit = dialog(page).getByRole("button", { name: "Create key" });
-  await page.route("**/keys", async (route) => {
-    if (route.request().method() !== "POST") return route.fallback();
-    await route.fetch();
-    return route.abort("internetdisconnected");
-  });
-  await submit.click();
-  await dialog(page).getByText("what you did may or may not have happened").waitFor();
-  await page.unroute("**/keys");
+  await sendUnanswered(page, submit, "**/keys");
 
   await submit.click();
   await dialog(page).getByText("This form has created its key already").waitFor();

@@ -7,6 +7,7 @@ import { sql } from "#platform";
 import { callPosthorn } from "../support/cli.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileLate, withoutColumn } from "../support/faults.ts";
+import { sendUnanswered } from "../support/lost-answer.ts";
 import { TEST_SECRET_KEY } from "../support/process.ts";
 import { copyAndClose, shownLink } from "../support/shown-once.ts";
 import { type Account, NOWHERE, type Person, type Site, startSite } from "../support/site.ts";
@@ -101,14 +102,7 @@ test("a form for an account that is sent again because its answer was lost makes
   await dialog(page).getByLabel("Name").fill("Made Once");
   await dialog(page).getByLabel("Credits to start with").fill("500");
   const submit = dialog(page).getByRole("button", { name: "Create account" });
-  await page.route("**/accounts", async (route) => {
-    if (route.request().method() !== "POST") return route.fallback();
-    await route.fetch();
-    return route.abort("internetdisconnected");
-  });
-  await submit.click();
-  await dialog(page).getByText("what you did may or may not have happened").waitFor();
-  await page.unroute("**/accounts");
+  await sendUnanswered(page, submit, "**/accounts");
 
   await submit.click();
   await dialog(page).getByText("This form has made its link already").waitFor();

@@ -4,6 +4,7 @@ import type { Page } from "playwright-core";
 import type { MemberRole } from "#contract";
 import { sql } from "#platform";
 import { whileLate, withoutColumn } from "../support/faults.ts";
+import { sendUnanswered } from "../support/lost-answer.ts";
 import { copyAndClose, shownLink } from "../support/shown-once.ts";
 import { NOWHERE, siteOfFile } from "../support/site.ts";
 import type { Tab } from "../support/tab.ts";
@@ -94,14 +95,7 @@ test("a form for an invitation that is sent again because its answer was lost ma
   const { page } = tab;
   await page.getByRole("button", { name: "Invite someone" }).click();
   const submit = dialog(page).getByRole("button", { name: "Make the link" });
-  await page.route("**/invitations", async (route) => {
-    if (route.request().method() !== "POST") return route.fallback();
-    await route.fetch();
-    return route.abort("internetdisconnected");
-  });
-  await submit.click();
-  await dialog(page).getByText("what you did may or may not have happened").waitFor();
-  await page.unroute("**/invitations");
+  await sendUnanswered(page, submit, "**/invitations");
 
   await submit.click();
   await dialog(page).getByText("This form has made its link already").waitFor();

@@ -8,6 +8,7 @@ import { rawSql, sql } from "#platform";
 import { selfSigned } from "../support/certificates.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileLate } from "../support/faults.ts";
+import { sendUnanswered } from "../support/lost-answer.ts";
 import { type RawServer, startRawServer } from "../support/raw-server.ts";
 import { type Received, type Receiver, startReceiver } from "../support/receiver.ts";
 import { type Account, type Person, type Site, startSite } from "../support/site.ts";
@@ -274,13 +275,7 @@ for (const { what, asks, open } of [
     await using tab = await site.signedIn(owner, "/webhooks", { statuses: [0] });
     const { page } = tab;
     const submit = await open(page);
-    await page.route(asks, async (route) => {
-      await route.fetch();
-      return route.abort("internetdisconnected");
-    });
-    await submit.click();
-    await page.getByText("what you did may or may not have happened").waitFor();
-    await page.unroute(asks);
+    await sendUnanswered(page, submit, asks);
 
     await submit.click();
     await page

@@ -55,7 +55,7 @@ test("two nodes that start at once on the schema of before bring it up to date o
 
 test("nodes go on accepting and sending while the next release expands the schema under them", async () => {
   const onItsWay = await send(first());
-  await onClient((client) => client.query(NEXT_RELEASE));
+  await onClient(db, (client) => client.query(NEXT_RELEASE));
 
   await isDelivered(first(), onItsWay);
   for (const node of nodes) await isDelivered(node, await send(node));
@@ -70,37 +70,31 @@ test("a node does not start on the schema of a later release, and says so", asyn
 
 test("who loses the database while it waits to migrate is told that it is away", async () => {
   await using other = await testDatabase({ isEmpty: true });
-  await using waiting = new AsyncDisposableStack();
-  const holder = new Client({ connectionString: other.url });
-  await holder.connect();
-  waiting.defer(() => holder.end());
-  await holder.query("select pg_advisory_lock($1)", [4_276_221_001]);
 
-  const migrating = assert.rejects(migrate(other.url), DatabaseUnavailable);
-  await eventually("it was there and is gone", async () => {
-    const { rowCount } = await holder.query(`
-      select pg_terminate_backend(pid) from pg_stat_activity
-       where datname = current_database() and application_name = 'posthorn migrate'`);
-    return rowCount === 1;
+  await onClient(other, async (holder) => {
+    await holder.query("select pg_advisory_lock($1)", [4_276_221_001]);
+    const migrating = assert.rejects(migrate(other.url), DatabaseUnavailable);
+    await eventually("it was there and is gone", async () => {
+      const { rowCount } = await holder.query(`
+        select pg_terminate_backend(pid) from pg_stat_activity
+         where datname = current_database() and application_name = 'posthorn migrate'`);
+      return rowCount === 1;
+    });
+    await migrating;
   });
-
-  await migrating;
 });
 
 test("a migration that fails for what the database lacks just now is called no fault of the migration", async () => {
   await using other = await testDatabase({ isEmpty: true });
-  await using waiting = new AsyncDisposableStack();
-  const holder = new Client({ connectionString: other.url });
-  await holder.connect();
-  waiting.defer(() => holder.end());
-  await holder.query("create table migrations (name text primary key, applied_at timestamptz)");
-  await holder.query("begin");
-  await holder.query("lock table migrations in share mode");
-
   const url = new URL(other.url);
   url.searchParams.set("options", "-c lock_timeout=100");
 
-  await assert.rejects(migrate(url.href), DatabaseUnavailable);
+  await onClient(other, async (holder) => {
+    await holder.query("create table migrations (name text primary key, applied_at timestamptz)");
+    await holder.query("begin");
+    await holder.query("lock table migrations in share mode");
+    await assert.rejects(migrate(url.href), DatabaseUnavailable);
+  });
 });
 
 /** As where nobody ran for months: without the partitions of now. */
@@ -113,7 +107,7 @@ async function dropNow(): Promise<string[]> {
      where c.relkind = 'r' and c.relname like '%' || to_char(now() at time zone 'UTC', form)`);
   const names = rows.map(({ name }) => name);
   assert.equal(names.length, 4);
-  await onClient((client) => client.query(`drop table ${names.join(", ")}`));
+  await onClient(db, (client) => client.query(`drop table ${names.join(", ")}`));
   return names;
 }
 
@@ -121,8 +115,11 @@ function first(): ServiceProcess {
   return nodes[0] ?? assert.fail("no node runs");
 }
 
-async function onClient<Result>(work: (client: Client) => Promise<Result>): Promise<Result> {
-  const client = new Client({ connectionString: db.url });
+async function onClient<Result>(
+  { url }: TestDatabase,
+  work: (client: Client) => Promise<Result>,
+): Promise<Result> {
+  const client = new Client({ connectionString: url });
   await client.connect();
   try {
     return await work(client);
@@ -132,7 +129,7 @@ async function onClient<Result>(work: (client: Client) => Promise<Result>): Prom
 }
 
 function applyByHand(migrations: { name: string; text: string }[]): Promise<void> {
-  return onClient(async (client) => {
+  return onClient(db, async (client) => {
     await client.query(
       "create table migrations (name text primary key, applied_at timestamptz not null default now())",
     );

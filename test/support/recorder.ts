@@ -1,3 +1,4 @@
+import { loadRouting } from "#messages";
 import { createMetrics, type Database, openDatabase, silentLog, systemClock } from "#platform";
 import { type Recorder, recorder } from "../../server/sending/recorder.ts";
 
@@ -14,6 +15,19 @@ export function recorderOf(db: Database, nodeId: string, other: Surroundings = {
     rules: () => ({ windowMs: 60_000, per: "segment" }),
     ...other,
   });
+}
+
+/** What settles messages whose carrier takes nothing, on one node. */
+export function unattendedOf(db: Database, nodeId: string, inDoubt: "resend" | "fail" = "resend") {
+  return {
+    db,
+    clock: systemClock,
+    log: silentLog,
+    nodeId,
+    recorder: recorderOf(db, nodeId),
+    routing: () => loadRouting(db),
+    inDoubtOf: () => inDoubt,
+  };
 }
 
 /** A database that cannot be reached. */

@@ -1,0 +1,13 @@
+import type { Locator, Page } from "playwright-core";
+
+/** Sends a form whose answer is lost on the way: the service has done it, and the page says that it cannot know. */
+export async function sendUnanswered(page: Page, submit: Locator, asks: string): Promise<void> {
+  await page.route(asks, async (route) => {
+    if (route.request().method() !== "POST") return route.fallback();
+    await route.fetch();
+    return route.abort("internetdisconnected");
+  });
+  await submit.click();
+  await page.getByText("what you did may or may not have happened").waitFor();
+  await page.unroute(asks);
+}
