@@ -205,6 +205,7 @@ export const detailCodes = {
   VALIDITY_SECONDS_INVALID: "Not a whole number from 60 to 259200.",
   PARAMETER_INVALID: "The query parameter has a wrong value.",
   PARAMETER_UNKNOWN: "No such query parameter exists here.",
+  JSON_INVALID: "What kept the body from being read, and where.",
   API_KEY_SCOPE_DENIED: "The scope that the operation requires.",
   CREDITS_INSUFFICIENT: "The credits required and available.",
   RECIPIENT_NOT_SERVED: "No route matches the recipient's number.",

@@ -35,6 +35,12 @@ export function scopeDenied(scope: Scope): Problem {
   return new Problem(code, [{ field: null, code, message }]);
 }
 
+/** Says what kept the body from being read, and where. */
+export function jsonInvalid(reason: string): Problem {
+  const code = "JSON_INVALID";
+  return new Problem(code, [{ field: null, code, message: `${reason}.` }]);
+}
+
 /** As much waits already as can be held. */
 export function queueFull(): Problem {
   return new Problem("QUEUE_FULL", [], { "retry-after": "1" });

@@ -11,7 +11,7 @@ import {
   keyProblems,
   type Refinement,
 } from "./operation-route.ts";
-import { Problem, queueFull, rateLimited, scopeDenied } from "./problem.ts";
+import { jsonInvalid, Problem, queueFull, rateLimited, scopeDenied } from "./problem.ts";
 import { readQuery, undecodable } from "./query.ts";
 import { shapeCheck } from "./shape.ts";
 
@@ -170,7 +170,7 @@ export function bodyAndQueryCheck(
     const { body } = request;
     const query =
       operation.query && readQuery(request.query as Record<string, unknown>, operation.query);
-    if (checkBody && body === undefined) throw new Problem("JSON_INVALID");
+    if (checkBody && body === undefined) throw jsonInvalid("The body is empty");
     const garbled = checkQuery ? undecodable(request.url) : [];
     const details = [
       ...garbled.map(garbledDetail),

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { type Clock, type Log, type Metrics, newId } from "#platform";
 import { type Answering, answerRaw, refuseConnect, sendError } from "./answer-errors.ts";
-import { Problem } from "./problem.ts";
+import { jsonInvalid, Problem } from "./problem.ts";
 import type { Admission } from "./serve-operations.ts";
 import type { Trace } from "./trace-requests.ts";
 
@@ -193,11 +193,11 @@ function readJson(app: FastifyInstance): void {
     const octets = body as Buffer;
     if (!isPlainUtf8(request)) return done(new Problem("CONTENT_TYPE_UNSUPPORTED"));
     if (octets.length === 0) return done(null, undefined);
-    if (!isUtf8(octets)) return done(new Problem("JSON_INVALID"));
+    if (!isUtf8(octets)) return done(jsonInvalid("The body is not UTF-8"));
     try {
       done(null, JSON.parse(octets.toString("utf8")));
-    } catch {
-      done(new Problem("JSON_INVALID"));
+    } catch (error) {
+      done(jsonInvalid((error as SyntaxError).message));
     }
   });
 }

@@ -57,6 +57,14 @@ test("a body that is no object is told as the body", () => {
   }
 });
 
+test("a list of values in one query parameter is told as the parameter repeated", () => {
+  const query = shapeCheck(operations.listMessages.query, "query");
+  assert.deepEqual(
+    query({ status: ["SENT, DELIVERED"] }).map(({ message }) => message),
+    ["status takes one value; give it once for each: status=SENT&status=DELIVERED."],
+  );
+});
+
 test("fields of a list are named by their place, parameters by their name alone", () => {
   const batch = shapeCheck(NewBatch, "body")({ messages: [{}, { recipient: 1, text: "x" }, 5] });
   assert.deepEqual(

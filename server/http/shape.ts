@@ -76,10 +76,19 @@ function walkList(here: Walk, value: unknown[], field: string): void {
   const isOfRightLength = walkValue({ ...here, node: list }, value, field);
   if (!isOfRightLength) return;
   value.forEach((item, n) => {
-    // A query parameter that is repeated is known by its name alone.
-    const name = here.part === "query" ? field : `${field}[${n}]`;
-    walk({ ...here, node: items as Node }, item, name);
+    if (here.part === "query") walkRepeated({ ...here, node: items as Node }, item, field);
+    else walk({ ...here, node: items as Node }, item, `${field}[${n}]`);
   });
+}
+
+/** A query parameter that is repeated is known by its name alone, and takes no list of values. */
+function walkRepeated(here: Walk, value: unknown, field: string): void {
+  const values = typeof value === "string" ? value.split(",") : [];
+  if (values.length < 2 || whatIsWrong(here.node, value) === undefined)
+    return walk(here, value, field);
+  const repeated = values.map((each) => `${field}=${each.trim()}`);
+  const message = `${field} takes one value; give it once for each: ${printable(repeated.join("&"))}.`;
+  say(here, { field, code: here.code, message });
 }
 
 function walkMap(here: Walk, value: Record<string, unknown>, field: string): void {

@@ -47,6 +47,18 @@ test("a body that is not UTF-8 JSON is JSON_INVALID, by every operation that tak
   }
 });
 
+test("what kept a body from being read is said in its detail", async () => {
+  const said = async (body: string | Buffer) => {
+    const { details } = problemOf(await post(body), "JSON_INVALID");
+    const [detail] = details;
+    assert.deepEqual([detail?.field, detail?.code], [null, "JSON_INVALID"]);
+    return detail?.message ?? "";
+  };
+  assert.equal(await said(""), "The body is empty.");
+  assert.equal(await said(Buffer.from([0x22, 0xff, 0x22])), "The body is not UTF-8.");
+  assert.match(await said('{"recipient":"4915112345678" "text":"Hi"}'), /position 29/);
+});
+
 test("a body that is JSON but no object is refused as such", async () => {
   for (const body of ["null", "[]", '"text"', "5", "true", `[${good}]`, "1e999"]) {
     assert.deepEqual(wrongFields(await post(body)), { null: "FIELD_INVALID" });
