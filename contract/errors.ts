@@ -171,8 +171,9 @@ export const apiErrors = {
   },
   UNAVAILABLE: {
     status: 503,
-    message: "The service cannot reach its database. Nothing was accepted; try again.",
-    meaning: "Nothing was stored or charged.",
+    message: "The service cannot answer now. Nothing was accepted; try again.",
+    meaning:
+      "The service cannot reach its database, or this node of it does not serve the API. Nothing was stored or charged.",
     fix: "Repeat the request after `Retry-After` seconds.",
   },
 } as const satisfies Record<string, ErrorEntry>;
@@ -207,6 +208,7 @@ export const detailCodes = {
   PARAMETER_UNKNOWN: "No such query parameter exists here.",
   JSON_INVALID: "What kept the body from being read, and where.",
   API_KEY_SCOPE_DENIED: "The scope that the operation requires.",
+  UNAVAILABLE: "What keeps this node from answering.",
   CREDITS_INSUFFICIENT: "The credits required and available.",
   RECIPIENT_NOT_SERVED: "No route matches the recipient's number.",
   PRICE_ABOVE_LIMIT: "The price is above `maxCredits`.",

@@ -11,6 +11,7 @@ import {
   serveDocs,
   serveHealth,
   serveMetrics,
+  refuseOperations,
   serveOperations,
   traceRequests,
 } from "#http";
@@ -190,7 +191,7 @@ export function compose(parts: Parts): Service {
       failures: failedAuthentications(config.rateLimitFailedAuth, clock),
       metrics,
     });
-  }
+  } else refuseOperations(app);
 
   const consoleLoops = config.roles.has("dashboard")
     ? serveConsole(app, {

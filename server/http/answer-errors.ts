@@ -11,7 +11,7 @@ import {
   newId,
   severityOf,
 } from "#platform";
-import { Problem, problemBody } from "./problem.ts";
+import { Problem, problemBody, unavailable } from "./problem.ts";
 
 export type Answering = {
   publicUrl: string;
@@ -114,7 +114,7 @@ const NUL_SOMEWHERE: Detail = {
 function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof DatabaseUnavailable && !error.isCommitUnknown)
-    return new Problem("UNAVAILABLE", [], { "retry-after": "1" });
+    return unavailable("The database cannot be reached.");
   const { code = "", statusCode = 500 } = (error ?? {}) as { code?: string; statusCode?: number };
   if (code === CHARACTER_NOT_STORABLE) return new Problem("VALIDATION_FAILED", [NUL_SOMEWHERE]);
   if (code === "FST_ERR_CTP_BODY_TOO_LARGE") return new Problem("BODY_TOO_LARGE");

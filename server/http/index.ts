@@ -9,6 +9,6 @@ export type { Allowance, Handlers, Refinement } from "./operation-route.ts";
 export { type List, type Pager, pager } from "./pager.ts";
 export { Problem } from "./problem.ts";
 export { sendJson } from "./send-json.ts";
-export { bodyAndQueryCheck, serveOperations } from "./serve-operations.ts";
+export { bodyAndQueryCheck, refuseOperations, serveOperations } from "./serve-operations.ts";
 export { createHttpServer, serveFallback } from "./server.ts";
 export { traceRequests } from "./trace-requests.ts";

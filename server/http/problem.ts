@@ -38,7 +38,13 @@ export function scopeDenied(scope: Scope): Problem {
 /** Says what kept the body from being read, and where. */
 export function jsonInvalid(reason: string): Problem {
   const code = "JSON_INVALID";
-  return new Problem(code, [{ field: null, code, message: `${reason}.` }]);
+  return new Problem(code, [{ field: null, code, message: reason }]);
+}
+
+/** Nothing was done, and it may be asked again at once, here or at another node. */
+export function unavailable(reason: string): Problem {
+  const code = "UNAVAILABLE";
+  return new Problem(code, [{ field: null, code, message: reason }], { "retry-after": "1" });
 }
 
 /** As much waits already as can be held. */

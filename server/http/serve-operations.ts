@@ -11,7 +11,14 @@ import {
   keyProblems,
   type Refinement,
 } from "./operation-route.ts";
-import { jsonInvalid, Problem, queueFull, rateLimited, scopeDenied } from "./problem.ts";
+import {
+  jsonInvalid,
+  Problem,
+  queueFull,
+  rateLimited,
+  scopeDenied,
+  unavailable,
+} from "./problem.ts";
 import { readQuery, undecodable } from "./query.ts";
 import { shapeCheck } from "./shape.ts";
 
@@ -42,6 +49,14 @@ export function serveOperations<Operations extends Record<string, Operation>>(
   for (const [name, operation] of Object.entries(options.operations)) {
     serve(app, name, operation, options);
   }
+}
+
+/** A node without the API sends clients to another one. A 404 would tell them that a message is lost. */
+export function refuseOperations(app: FastifyInstance): void {
+  const refuse = async () => {
+    throw unavailable("This node does not serve the API: its ROLES lack api.");
+  };
+  app.all("/v1/*", { onRequest: refuse }, refuse);
 }
 
 function serve<Operations extends Record<string, Operation>>(
@@ -170,7 +185,7 @@ export function bodyAndQueryCheck(
     const { body } = request;
     const query =
       operation.query && readQuery(request.query as Record<string, unknown>, operation.query);
-    if (checkBody && body === undefined) throw jsonInvalid("The body is empty");
+    if (checkBody && body === undefined) throw jsonInvalid("The body is empty.");
     const garbled = checkQuery ? undecodable(request.url) : [];
     const details = [
       ...garbled.map(garbledDetail),

@@ -193,11 +193,11 @@ function readJson(app: FastifyInstance): void {
     const octets = body as Buffer;
     if (!isPlainUtf8(request)) return done(new Problem("CONTENT_TYPE_UNSUPPORTED"));
     if (octets.length === 0) return done(null, undefined);
-    if (!isUtf8(octets)) return done(jsonInvalid("The body is not UTF-8"));
+    if (!isUtf8(octets)) return done(jsonInvalid("The body is not UTF-8."));
     try {
       done(null, JSON.parse(octets.toString("utf8")));
     } catch (error) {
-      done(jsonInvalid((error as SyntaxError).message));
+      done(jsonInvalid(`${(error as SyntaxError).message}.`));
     }
   });
 }

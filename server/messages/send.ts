@@ -1,7 +1,7 @@
 import type { Actor } from "#accounts";
 import type { Detail, ErrorCode, NewMessage } from "#contract";
 import type { Allowance } from "#http";
-import { Problem, queueFull, rateLimited } from "#http/problem";
+import { Problem, queueFull, rateLimited, unavailable } from "#http/problem";
 import type { Clock, Database } from "#platform";
 import { type AcceptRequest, creditsOf } from "./accept.ts";
 import type { Accepted } from "./acceptor.ts";
@@ -69,7 +69,7 @@ export async function sendMessages(
     if (sent !== "routing_changed") return sent;
     routing = await deps.routing.reload();
   }
-  throw new Problem("UNAVAILABLE", [], { "retry-after": "1" });
+  throw unavailable("Routes and prices change too fast to price a message by them.");
 }
 
 /** One try, by one state of the routing tables. */

@@ -226,3 +226,16 @@ test("what never came whole was never accepted", async () => {
   const [account] = await api.db.query(sql`select balance from accounts`);
   assert.deepEqual(account, { balance: 1_000 - stored.length });
 });
+
+test("a node without the API says to ask again, not that there is no such message", async () => {
+  await using node = await startApi({ db: api.db, settings: { ROLES: "sender" } });
+  for (const [method, url] of [
+    ["GET", "/v1/credits"],
+    ["POST", "/v1/messages"],
+    ["GET", "/v1/messages/01890a5d-ac96-774b-bcce-b302099a8057"],
+  ] as const) {
+    const given = await node.inject({ method, url, headers: { "x-api-key": api.key } });
+    assert.match(problemOf(given, "UNAVAILABLE").details[0]?.message ?? "", /ROLES/);
+    assert.equal(given.headers["retry-after"], "1");
+  }
+});
