@@ -38,3 +38,12 @@ test("a node names only what it serves", () => {
   assert.doesNotMatch(said, /Dashboard|API|Webhooks/);
   assert.match(said, /Database {3}PostgreSQL at DATABASE_URL/);
 });
+
+test("who listens at every address is told to name the one that people use", () => {
+  const said = (given: Record<string, string>) =>
+    greeting(read(given), { isEmbedded: true, publicUrl, setup: undefined });
+
+  assert.match(said({ HOST: "0.0.0.0" }), /set PUBLIC_URL/);
+  assert.doesNotMatch(said({ HOST: "0.0.0.0", PUBLIC_URL: "https://sms.example" }), /PUBLIC_URL/);
+  assert.doesNotMatch(said({}), /PUBLIC_URL/);
+});

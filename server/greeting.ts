@@ -1,3 +1,4 @@
+import { isEveryAddress } from "./installation.ts";
 import type { Config } from "./settings.ts";
 import { version } from "./version.ts";
 
@@ -21,6 +22,9 @@ export function greeting(config: Config, { isEmbedded, publicUrl, setup }: Runni
     ...(roles.has("dashboard") ? [`  Dashboard  ${publicUrl}`] : []),
     ...(roles.has("api") ? [`  API        ${publicUrl}/v1`] : []),
     `  Reference  ${publicUrl}/docs`,
+    ...(config.publicUrl === undefined && isEveryAddress(config.host)
+      ? ["  Address    every one of this machine; set PUBLIC_URL to the one that people use"]
+      : []),
     `  Database   ${database}`,
     ...(allowsLoopback
       ? ["  Webhooks   loopback addresses are allowed (WEBHOOK_ALLOW_CIDRS)"]

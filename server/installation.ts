@@ -59,8 +59,13 @@ export function publicUrlOf({ publicUrl, host, port }: Config): string {
   return publicUrl ?? `http://${addressOf(host)}:${port}`;
 }
 
+/** Whether it listens at every address of the machine, of which none is known to be that people use. */
+export function isEveryAddress(host: string): boolean {
+  return host === "0.0.0.0" || host === "::";
+}
+
 function addressOf(host: string): string {
-  if (host === "0.0.0.0" || host === "::") return "localhost";
+  if (isEveryAddress(host)) return "localhost";
   return host.includes(":") ? `[${host}]` : host;
 }
 
