@@ -15,7 +15,7 @@ import type { Recorder } from "./recorder.ts";
 import { throttleWatch } from "./throttled.ts";
 
 /** Without a renewal for this long, nothing more may leave: others may think this node is dead. */
-export const FRESH_MS = 20_000;
+export const FRESH_MS = 16_000;
 /** How long a stop waits for answers of carriers. */
 const DRAIN_MS = 5_000;
 const MAX_CLAIM = 500;

@@ -6,6 +6,7 @@ import {
   createMetrics,
   type Database,
   DatabaseUnavailable,
+  LEASE_MS,
   type Log,
   newId,
   secretBox,
@@ -19,12 +20,20 @@ import { manualClock } from "../../test/support/manual-clock.ts";
 import { testDatabase } from "../../test/support/postgres.ts";
 import { quiet, until } from "../../test/support/until.ts";
 import { command } from "../carriers/smpp/codec/header.ts";
+import { FRESH_MS } from "./carrier-run.ts";
 import { readCarrierStates, reportStates } from "./carrier-states.ts";
 import { changeCarrier, listCarriers } from "./carriers-table.ts";
 import { carrierFleet } from "./fleet.ts";
 import { HEARTBEAT_MS } from "./nodes.ts";
 
 const secrets = secretBox(randomBytes(32));
+
+test("a dead node's work goes on within 30 s: its lease ends, the others notice, and bind", () => {
+  const noticeMs = HEARTBEAT_MS + 1_000;
+  const bindMs = 1_000;
+  assert.ok(LEASE_MS + noticeMs + bindMs <= 30_000);
+  assert.ok(FRESH_MS + 5_000 < LEASE_MS, "and one that is only cut off has let go before");
+});
 
 test("a carrier whose owed receipts cannot be looked for is started all the same, and they are looked for again", async () => {
   await using database = await testDatabase();
@@ -174,7 +183,7 @@ test("a node cut off from the database closes its binds before others may take t
   await assert.rejects(inTurn(first), DatabaseUnavailable);
   await first.watchLeases();
   const early = smsc.openConnections();
-  first.clock.advance(20_000);
+  first.clock.advance(FRESH_MS);
   await first.watchLeases();
   await until("only the other's is open", () => smsc.openConnections() === 1);
   first.cutOff(false);
@@ -189,7 +198,7 @@ test("a node that is alone keeps its binds while the database is away", async ()
   const { first, smsc } = world;
 
   first.cutOff(true);
-  first.clock.advance(21_000);
+  first.clock.advance(FRESH_MS + 1);
   await first.watchLeases();
   await quiet();
 

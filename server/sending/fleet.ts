@@ -59,7 +59,7 @@ type Member = {
 };
 
 const REFRESH_MS = 1_000;
-const RENEW_MS = 10_000;
+const RENEW_MS = 7_000;
 const REPORT_MS = 2_000;
 const GIVEN_UP_PAGE = 1_000;
 

@@ -21,7 +21,7 @@ export async function heartbeat(
   return (await livingSenders(db)).map(({ node_id }) => node_id);
 }
 
-export const HEARTBEAT_MS = 5_000;
+export const HEARTBEAT_MS = 3_000;
 
 /** Of a node that hands nothing over: the fleet of one that does says so by itself. */
 export function presence(db: Database, node: NodeInfo) {

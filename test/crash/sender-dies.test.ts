@@ -264,7 +264,7 @@ async function leapingClock() {
   };
 }
 
-/** As if 30 seconds had passed: leases are the database's, and so is their end. */
+/** As if the holder had been silent for long: leases are the database's, and so is their end. */
 async function expireClaims(db: TestDatabase): Promise<void> {
   await db.query(sql`update send_queue set due_at = clock_timestamp() where leased_by is not null`);
   await db.query(sql`update nodes set heard_at = heard_at - interval '1 minute'`);

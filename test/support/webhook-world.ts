@@ -52,7 +52,7 @@ export type WebhookWorld = AsyncDisposable & {
   worker(options?: WorkerOptions): Worker;
   /** Once so many deliveries wait for another attempt, makes them due, as if their time had come. */
   hurry(count: number): Promise<void>;
-  /** Makes every lease run out, as if 30 seconds had passed. */
+  /** Makes every lease run out, as if their holders had been silent for long. */
   expireLeases(): Promise<void>;
   /** Resolves once so many deliveries are left. */
   left(count: number): Promise<void>;
