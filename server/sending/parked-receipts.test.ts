@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { HOUR_MS, newId, sql, systemClock } from "#platform";
+import { HOUR_MS, newId, newIdOf, sql, systemClock } from "#platform";
 import { testDatabase } from "../../test/support/postgres.ts";
 import { giveUpParked, takeParked } from "./parked-receipts.ts";
 
@@ -36,22 +36,29 @@ test("a receipt that matches nothing is kept as long as its carrier says, and 7 
   );
 });
 
-test("receipts that waited are taken up in the order they came", async () => {
+test("receipts that waited are taken up in the order they came, also those of one millisecond", async () => {
   await using db = await testDatabase();
   const carrierId = newId(systemClock.now().getTime());
   // On nodes with other clocks, ids and times need not agree.
+  const at = systemClock.now().getTime();
+  const parked = Array.from({ length: 40 }, (_, n) => ({
+    parkedId: newIdOf(new Date(at + Math.floor(n / 4)), n % 4),
+    at: new Date(at - Math.floor(n / 4) * 1_000),
+  }));
   await db.query(sql`
     insert into parked_receipts (parked_id, carrier_id, match_ids, receipt, at)
-    select id_floor(now() + n * interval '1 ms'), ${carrierId}, '{x}', '{}', now() - n * interval '1 s'
-      from generate_series(1, 20) as n`);
+    select p.parked_id, ${carrierId}, '{x}', to_jsonb(p), p.at
+      from unnest(${parked.map(({ parkedId }) => parkedId).toReversed()}::uuid[],
+                  ${parked.map((each) => each.at).toReversed()}::timestamptz[]) as p (parked_id, at)`);
 
   const wanted = [{ carrierId, matchId: "x", recipient: "4915112345678" }];
   const taken = await db.transaction((tx) => takeParked(tx, wanted, 100));
 
-  const times = taken.map(({ at }) => at.getTime());
-  assert.equal(times.length, 20);
+  const inOrder = parked.toSorted(
+    (a, b) => a.at.getTime() - b.at.getTime() || (a.parkedId < b.parkedId ? -1 : 1),
+  );
   assert.deepEqual(
-    times,
-    times.toSorted((a, b) => a - b),
+    taken.map(({ receipt }) => (receipt as unknown as { parked_id: string }).parked_id),
+    inOrder.map(({ parkedId }) => parkedId),
   );
 });

@@ -1,6 +1,11 @@
 import type { Carrier, Receipt } from "#carriers";
 import { DAY_MS, idFloor, newIdOf, type Queryable, sql, type Transaction } from "#platform";
-import { type ArrivedReceipt, endOfNumber, LONGEST_WAIT_MS } from "./match-receipts.ts";
+import {
+  type ArrivedReceipt,
+  CLOCKS_APART_MS,
+  endOfNumber,
+  LONGEST_WAIT_MS,
+} from "./match-receipts.ts";
 
 /** Keeps receipts that match no submission yet, and none from before a time, or to somebody else. */
 export async function parkReceipts(
@@ -37,15 +42,29 @@ export async function takeParked(
              select from submissions s
               where s.carrier_id = p.carrier_id and s.match_id = any (p.match_ids) and s.at >= p.since
                 and s.message_id >= id_floor(p.since - make_interval(secs => ${LONGEST_WAIT_MS / 1000}))
+                and s.message_id < id_floor(p.at + make_interval(secs => ${CLOCKS_APART_MS / 1000}))
            )`;
-  const rows = await tx.query<{ receipt: Omit<Receipt, "raw">; raw: Buffer | null; at: Date }>(sql`
+  const rows = await tx.query<ParkedReceipt>(sql`
     delete from parked_receipts
      where parked_id in (
              select p.parked_id from parked_receipts p where ${condition} order by p.parked_id limit ${limit} for update skip locked
            )
-    returning receipt, raw, at`);
-  const byTime = rows.toSorted((a, b) => a.at.getTime() - b.at.getTime());
-  return byTime.map(({ receipt, raw, at }) => ({ receipt: { ...receipt, raw }, at }));
+    returning parked_id, receipt, raw, at`);
+  return rows
+    .toSorted(asTheyCame)
+    .map(({ receipt, raw, at }) => ({ receipt: { ...receipt, raw }, at }));
+}
+
+type ParkedReceipt = {
+  parked_id: string;
+  receipt: Omit<Receipt, "raw">;
+  raw: Buffer | null;
+  at: Date;
+};
+
+/** Those of one millisecond by their ids, which count them: the first final one decides. */
+function asTheyCame(a: ParkedReceipt, b: ParkedReceipt): number {
+  return a.at.getTime() - b.at.getTime() || (a.parked_id < b.parked_id ? -1 : 1);
 }
 
 /** Of carriers that are here no more. */

@@ -392,6 +392,27 @@ test("a parked receipt whose id was used before its carrier's window is left alo
   assert.deepEqual([before.length, await parked()], [1, before]);
 });
 
+test("a receipt that came before its message was accepted is none of it, unless it names the recipient", async () => {
+  const cases = [
+    { aheadMs: 1_000, recipient: "447700900123", status: "SENT" },
+    { aheadMs: 1_000, recipient: "4915112345678", status: "DELIVERED" },
+    { aheadMs: 60_000, recipient: "4915112345678", status: "SENT" },
+    { aheadMs: 60_000, recipient: null, status: "SENT" },
+  ];
+  for (const { aheadMs, recipient, status } of cases) {
+    const { message, carrierId, record, submission } = await held();
+    const at = new Date(message.created_at.getTime() - aheadMs);
+    const receipt = { ...rejection(carrierId), effect: "delivered", recipient } as const;
+    await record.receipt({ receipt, at });
+
+    await record.submission({ ...submission, answer: accepted("x"), step: { next: "sent" } });
+    await record.sweepParked();
+
+    const ended = await readMessage(api, message.message_id);
+    assert.equal(ended.status, status, `${recipient} ${aheadMs} ms ahead`);
+  }
+});
+
 test("what was parked just now is looked at each time, what is older once a minute", async () => {
   let nowMs = 0;
   const { sweepParked, park } = await sweeping({ monotonicMs: () => nowMs });
