@@ -261,7 +261,7 @@ export const deliveryErrors = {
   },
   CARRIER_UNAVAILABLE: {
     message: "The carrier could not be reached.",
-    fix: "The operator should look at the state of the carrier.",
+    fix: "The operator should look at the carrier: it may be away, or was removed amid the message.",
   },
   NO_ROUTE: {
     message: "No carrier serves this recipient any more.",

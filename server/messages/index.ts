@@ -29,8 +29,8 @@ export {
 } from "./routing.ts";
 export {
   findStranded,
-  leaseLost,
   leaseOverdue,
+  leaseStranded,
   reassign,
   renewLeases,
   type Stranded,

@@ -96,16 +96,16 @@ export function leaseOverdue(
   );
 }
 
-/** Takes up what was found in the hands of somebody lost, and still is. */
-export function leaseLost(db: Database, nodeId: string, lost: Stranded[]): Promise<Claim[]> {
-  const ids = lost.map(({ message_id }) => message_id);
+/** Takes up what was found to wait in vain, or in the hands of somebody lost, and still is. */
+export function leaseStranded(db: Database, nodeId: string, found: Stranded[]): Promise<Claim[]> {
+  const ids = found.map(({ message_id }) => message_id);
   return lease(
     db,
     nodeId,
     sql`
-      select message_id, true as was_leased
+      select message_id, leased_by is not null as was_leased
         from send_queue
-       where message_id = any (${ids}::uuid[]) and ${isLost}
+       where message_id = any (${ids}::uuid[]) and (leased_by is null or ${isLost})
        order by message_id
          for update skip locked`,
   );

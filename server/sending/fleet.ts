@@ -32,7 +32,7 @@ import { findUnreported, RECALL_AFTER_MS } from "./recall-receipts.ts";
 import { receiptSink } from "./receipt-sink.ts";
 import { recorder } from "./recorder.ts";
 import { rerouting } from "./reroute.ts";
-import { endOverdue, noteLost } from "./unattended.ts";
+import { endBegun, endOverdue, noteLost } from "./unattended.ts";
 
 type Deps = {
   /** Connections that nobody else uses: whoever waits for one may lose what it holds. */
@@ -229,6 +229,7 @@ export function carrierFleet(deps: Deps) {
         upElsewhere: () => carriersUpElsewhere(db, nodeId),
         routing: currentRouting,
         noteLost: (lost) => noteLost(unattended, lost),
+        endBegun: (begun) => endBegun(unattended, begun),
         clock,
       }),
     },

@@ -3,7 +3,7 @@ import { splitText } from "#contract/segments";
 import type { MessageRow, Routing } from "#messages";
 import { type Clock, keepNewest, type Log, type Tracer } from "#platform";
 import type { DueSend } from "./due-send.ts";
-import { afterDoubt, EXPIRED, nextStep } from "./next-step.ts";
+import { afterDoubt, EXPIRED, type FailStep, nextStep } from "./next-step.ts";
 import { submitSpan } from "./sending-spans.ts";
 import { segmentKey, type Submission } from "./record.ts";
 import type { Recorder } from "./recorder.ts";
@@ -29,6 +29,8 @@ export type HandOverDeps = {
   onBack?: () => void;
   /** Segments that a carrier has answered late: nothing of them that has not left need leave again. */
   answeredLate: Set<string>;
+  /** How a message ends of which nothing more may leave, though it is still valid. */
+  ending?: FailStep | undefined;
   /** What is on record of a message's segments by now. */
   readSegments: (messageId: string) => Promise<DueSend["earlier"]>;
 };
@@ -57,7 +59,8 @@ export async function handOver(
   if (open.length === 0) return letGo(deps, due, { next: "sent" });
   for (const [position, part] of open.entries()) {
     // Also where the carrier has a part of it: the rest would come too late to make it whole.
-    if (isExpired(deps, due)) return letGo(deps, due, EXPIRED, part.segment);
+    const ending = isExpired(deps, due) ? EXPIRED : deps.ending;
+    if (ending) return letGo(deps, due, ending, part.segment);
     // Nothing of it is on its way: left to its lease, it would be taken for lost, and in doubt.
     if (!deps.isLeaseFresh(due)) return giveBack(deps, due);
     const isLast = position === open.length - 1;

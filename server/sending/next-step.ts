@@ -5,9 +5,11 @@ import type { DeliveryErrorCode } from "#contract";
 export type Step =
   /** The carrier has this segment: the next one, or SENT with the last. */
   | { next: "done" }
-  | { next: "fail"; code: DeliveryErrorCode; carrierCode: string | null }
+  | FailStep
   /** Without a delay it goes back to its place in the order; after one, behind what is due by then. */
   | { next: "again"; delayMs: number; carrierId: string };
+
+export type FailStep = { next: "fail"; code: DeliveryErrorCode; carrierCode: string | null };
 
 export type StepContext = {
   carrierId: string;

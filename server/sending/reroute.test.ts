@@ -6,13 +6,13 @@ import { sql, systemClock } from "#platform";
 import { startApi } from "../../test/support/api.ts";
 import { makeCarrier } from "../../test/support/make-carrier.ts";
 import { manualClock } from "../../test/support/manual-clock.ts";
-import { queuedMessage } from "../../test/support/messages.ts";
+import { queuedMessage, readMessage } from "../../test/support/messages.ts";
 import { unattendedOf } from "../../test/support/recorder.ts";
 import { TEST_SECRETS } from "../../test/support/secret-key.ts";
 import { carriersUpElsewhere } from "./carrier-states.ts";
 import { listCarriers } from "./carriers-table.ts";
 import { rerouting } from "./reroute.ts";
-import { noteLost } from "./unattended.ts";
+import { endBegun, noteLost } from "./unattended.ts";
 
 const api = await startApi();
 after(() => api[Symbol.asyncDispose]());
@@ -148,6 +148,23 @@ test("where only carriers are left that cannot hold a text, it goes to one of th
   assert.equal(await carrierAfterPass(messageId), next);
 });
 
+test("what a carrier has a part of waits while that is away, and ends refunded once it is removed", async () => {
+  const world = await makeWorld();
+  const messageId = await world.queue("x".repeat(200));
+  await world.submitted(messageId, { carrierId: first, outcome: "accepted" });
+  await world.age();
+  assert.equal(await world.carrierAfterPass(messageId), first);
+  await db.query(sql`update carriers set removed_at = now() where carrier_id = ${first}`);
+
+  await world.pass();
+
+  const { status, error_code } = await readMessage(api, messageId);
+  const refunds = await db.query(sql`
+    select from ledger where message_id = ${messageId} and kind = 'refund'`);
+  assert.deepEqual([status, error_code, refunds.length], ["FAILED", "CARRIER_UNAVAILABLE", 1]);
+  await db.query(sql`update carriers set removed_at = null where carrier_id = ${first}`);
+});
+
 const PATIENCE_MS = 5_000;
 const UNFIT = { outcome: "refused", error: "CONTENT_REJECTED" };
 
@@ -166,6 +183,7 @@ async function makeWorld() {
       return { ...(await loadRouting(db)), carriersFor: () => route };
     },
     noteLost: (lost) => noteLost(unattendedOf(db, randomUUID()), lost),
+    endBegun: (begun) => endBegun(unattendedOf(db, randomUUID()), begun),
     clock,
   });
   const world = {
@@ -177,7 +195,7 @@ async function makeWorld() {
     pass,
     /** Runs when a pass has looked at what waits, and has not moved it yet. */
     meanwhile: async () => {},
-    queue: async () => (await queuedMessage(api)).message_id,
+    queue: async (text = "Hello") => (await queuedMessage(api, { text })).message_id,
     /** As if all had waited for a minute. */
     age: () => db.query(sql`update send_queue set due_at = due_at - interval '1 minute'`),
     /** As if a node that is gone had taken it up. */

@@ -25,6 +25,8 @@ export type RerouteOptions = {
   routing: () => Promise<Routing>;
   /** These were in the hands of a node that is lost. */
   noteLost: (lost: Stranded[]) => Promise<void>;
+  /** Their carrier was removed, and has a part of them. */
+  endBegun: (begun: Stranded[]) => Promise<void>;
   clock: Clock;
 };
 
@@ -93,7 +95,7 @@ async function reroutePages(
 
 async function rerouteFrom(
   db: Database,
-  { isUp, routing }: RerouteOptions,
+  { isUp, routing, endBegun }: RerouteOptions,
   { from, stranded }: { from: string; stranded: Stranded[] },
 ): Promise<void> {
   const { carriersFor } = await routing();
@@ -115,6 +117,14 @@ async function rerouteFrom(
     return to === undefined || stays ? [] : [{ messageId, epoch, from, to }];
   });
   if (moves.length > 0) await reassign(db, moves);
+  const begun = again.filter(({ message_id }) => known.get(message_id)?.isBegun);
+  if (begun.length > 0 && (await isRemoved(db, from))) await endBegun(begun);
+}
+
+async function isRemoved(db: Database, carrierId: string): Promise<boolean> {
+  const removed = await db.query(sql`
+    select from carriers where carrier_id = ${carrierId} and removed_at is not null`);
+  return removed.length > 0;
 }
 
 type Known = {

@@ -1,4 +1,4 @@
-import { leaseLost, leaseOverdue, type Stranded } from "#messages";
+import { leaseOverdue, leaseStranded, type Stranded } from "#messages";
 import type { Clock, Database, Log } from "#platform";
 import { readDue, readSegments } from "./due-send.ts";
 import { handOver, type HandOverDeps, type Taker } from "./hand-over.ts";
@@ -30,7 +30,7 @@ export async function endOverdue(deps: Deps): Promise<number> {
 
 /** The doubt is noted that a lost node left, and the message waits again, or ends where its carrier is set so. */
 export async function noteLost(deps: Deps, lost: Stranded[]): Promise<void> {
-  const claims = await leaseLost(deps.db, deps.nodeId, lost);
+  const claims = await leaseStranded(deps.db, deps.nodeId, lost);
   await settle(
     deps,
     claims,
@@ -38,10 +38,19 @@ export async function noteLost(deps: Deps, lost: Stranded[]): Promise<void> {
   );
 }
 
+const CARRIER_GONE = { next: "fail", code: "CARRIER_UNAVAILABLE", carrierCode: null } as const;
+
+/** What a carrier that was removed has a part of can be made whole by nobody. */
+export async function endBegun(deps: Deps, begun: Stranded[]): Promise<void> {
+  const claims = await leaseStranded(deps.db, deps.nodeId, begun);
+  await settle(deps, claims, "messages ended whose carrier was removed amid them", CARRIER_GONE);
+}
+
 async function settle(
   deps: Deps,
   claims: Awaited<ReturnType<typeof leaseOverdue>>,
   words: string,
+  ending?: HandOverDeps["ending"],
 ): Promise<void> {
   const { db, clock, log } = deps;
   const nowMs = clock.leaseMs();
@@ -50,6 +59,7 @@ async function settle(
       ...deps,
       carrier: nobody(carrierId, deps.inDoubtOf(carrierId)),
       isLeaseFresh: () => false,
+      ending,
       answeredLate: new Set<string>(),
       readSegments: (messageId: string) => readSegments(db, clock, { messageId, carrierId }),
     };
