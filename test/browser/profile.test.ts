@@ -152,7 +152,7 @@ test("a proof that was given is not asked for again in the next step of its dial
   assert.equal(await dialog(page).getByLabel("Your password").count(), 0);
 });
 
-test("places can be signed out from here, and theme, zone and letters are kept in the profile", async () => {
+test("places can be signed out from here, and theme, zone and letters are kept in the profile; what is chosen is seen also where the system sets the colours", async () => {
   const dora = await site.person("Dora Maar", [[account, "viewer"]]);
   await using other = await site.signedIn(dora, "/keys", { statuses: [401, 404] });
   await other.page.getByRole("heading", { name: "API keys" }).waitFor();
@@ -181,6 +181,12 @@ test("places can be signed out from here, and theme, zone and letters are kept i
   await page.getByRole("button", { name: "User menu of Dora M" }).waitFor();
   await page.getByRole("radio", { name: "UTC", checked: true }).waitFor();
   await page.locator("html[data-mantine-color-scheme=dark]").waitFor();
+  await page.emulateMedia({ forcedColors: "active" });
+  const groundOf = (which: string) =>
+    page.evaluate(
+      `getComputedStyle(document.querySelector("[type=radio]${which}")).backgroundColor`,
+    );
+  assert.notEqual(await groundOf(":checked"), await groundOf(":not(:checked)"));
   assert.equal(await page.getByLabel("Single-letter shortcuts").isChecked(), false);
   await page.getByRole("heading", { name: "Profile" }).click();
   await page.keyboard.press("?");
