@@ -58,6 +58,7 @@ export const watchingOperations = {
               accountId: Id,
               name: Type.String(),
               waiting: Type.Integer(),
+              scheduled: Type.Integer(),
               isMore,
               oldestDueAt: nullable(Time),
             }),

@@ -212,6 +212,7 @@ export const queueText = {
   oldest: "Oldest due",
   webhooks: "Webhooks not delivered yet",
   nothing: "nothing waits",
+  inHand: "all handed over",
   orMore: (count: string) => `${count} or more`,
   perAccount: "Waiting per account",
   account: "Account",

@@ -163,6 +163,7 @@ export function operatorHandlers({ db, clock, pager, secrets, publicUrl }: Deps)
         accountId,
         name: names.get(accountId) ?? "",
         waiting: sum(rows.map(({ waiting }) => waiting)),
+        scheduled: sum(rows.map(({ scheduled }) => scheduled)),
         isMore: rows.some(({ is_more }) => is_more),
         oldestDueAt: oldest(rows.map(({ oldest_due_at }) => oldest_due_at)),
       }));

@@ -224,10 +224,13 @@ test("a carrier is added by the command shown, bound, paused, changed, lost and 
   const key = await site.key(account);
   // Due in a moment: until then the sender, too, has heard of the pause.
   await send(key, "33612345678", { sendAt: new Date(Date.now() + 4_000).toISOString() });
+  for (let later = 0; later < 2; later += 1)
+    await send(key, "447700900123", { sendAt: new Date(Date.now() + 3_600_000).toISOString() });
   await acme.getByText("1", { exact: true }).waitFor();
   assert.equal(smsc.submitCount(), before, "nothing is handed over");
   await section(page, "Queue and nodes").click();
   await row(page, "Example").getByText("1", { exact: true }).waitFor();
+  await row(page, "Example").getByText("2", { exact: true }).waitFor();
   await tab.check("queue");
   await section(page, "Carriers").click();
   await fact(acme, "Error codes, last hour", "none").waitFor();

@@ -28,11 +28,15 @@ function QueuePart() {
     <Stack gap="md">
       <SimpleGrid cols={{ base: 2, md: 4 }}>
         <Figure label={text.waiting}>{data && counted(data)}</Figure>
-        <Figure label={text.scheduled}>
-          {data && counted({ ...data, waiting: data.scheduled })}
-        </Figure>
+        <Figure label={text.scheduled}>{data && countedLater(data)}</Figure>
         <Figure label={text.oldest}>
-          {data?.oldestDueAt ? <Time at={data.oldestDueAt} form="relative" /> : text.nothing}
+          {data?.oldestDueAt ? (
+            <Time at={data.oldestDueAt} form="relative" />
+          ) : data && data.waiting > 0 ? (
+            text.inHand
+          ) : (
+            text.nothing
+          )}
         </Figure>
         <Figure label={text.webhooks}>{data && counted(data.webhooks)}</Figure>
       </SimpleGrid>
@@ -52,7 +56,10 @@ function QueuePart() {
             <Text span size="sm" miw={0}>
               {account.name}
             </Text>
-            <strong>{counted(account)}</strong>
+            <Text span size="sm">
+              {text.waiting}: <strong>{counted(account)}</strong> · {text.scheduled}:{" "}
+              <strong>{countedLater(account)}</strong>
+            </Text>
           </Group>
         )}
       />
@@ -63,6 +70,12 @@ function QueuePart() {
 function counted({ waiting, isMore }: { waiting: number; isMore: boolean }): string {
   const number = formatNumber(waiting);
   return isMore ? text.orMore(number) : number;
+}
+
+type Later = { scheduled: number; isMore: boolean };
+
+function countedLater({ scheduled, isMore }: Later): string {
+  return counted({ waiting: scheduled, isMore });
 }
 
 function Figure({ label, children }: { label: string; children: ReactNode }) {
@@ -85,6 +98,12 @@ const ACCOUNT_COLUMNS: Column<Queue["accounts"][number]>[] = [
     header: text.waiting,
     isNumber: true,
     cell: counted,
+  },
+  {
+    name: "scheduled",
+    header: text.scheduled,
+    isNumber: true,
+    cell: countedLater,
   },
   {
     name: "oldest",
