@@ -156,6 +156,11 @@ export function useSetting<Values extends Keyed & Record<string, unknown>, Row e
   };
 }
 
+/** What one comes to the page for, above the list: that may be of a thousand prefixes. */
+export function ByPrefix({ children }: { children: ReactNode }) {
+  return <div className={classes["byPrefix"]}>{children}</div>;
+}
+
 /** The hint below its field, so that fields beside each other stand in line. */
 const HINT_BELOW: TextInputProps["inputWrapperOrder"] = ["label", "input", "description", "error"];
 
@@ -248,7 +253,8 @@ export function Finder({ title, version, find }: Props) {
           <Group align="flex-end" gap="sm">
             <TextInput
               label={text.number}
-              w={{ base: "100%", sm: "18rem" }}
+              flex="1 1 10rem"
+              maw={{ sm: "18rem" }}
               type="tel"
               inputMode="tel"
               value={recipient}

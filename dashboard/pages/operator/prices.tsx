@@ -8,6 +8,7 @@ import { Empty } from "../../ui/empty.tsx";
 import { type Column, Listing } from "../../ui/listing.tsx";
 import { askAgain, useRead } from "../../use-read.ts";
 import {
+  ByPrefix,
   checkPrefix,
   Finder,
   prefixName,
@@ -61,6 +62,32 @@ export function PricesPage() {
   return (
     <Stack gap="lg">
       {rowActions.dialog}
+      <ByPrefix>
+        <SetByPrefix
+          setting={setting}
+          title={text.setPriceTitle}
+          submit={text.setPrice}
+          replaces={setting.before && countOf(setting.before.credits, "credit")}
+        >
+          <NumberInput
+            label={text.credits}
+            min={0}
+            allowDecimal={false}
+            {...setting.fields.getInputProps("credits")}
+          />
+        </SetByPrefix>
+        <Finder
+          title={text.findPrice}
+          version={prices.data?.version}
+          find={async (recipient) => {
+            const found = await call("GET /console/operator/prices/find", { query: { recipient } });
+            const credits = countOf(found.credits, "credit");
+            return found.prefix === null
+              ? text.noPrice(credits)
+              : text.foundPrice(credits, found.prefix);
+          }}
+        />
+      </ByPrefix>
       <Listing
         label={operatorText.prices}
         columns={columns}
@@ -88,30 +115,6 @@ export function PricesPage() {
             {actions(price)}
           </Group>
         )}
-      />
-      <SetByPrefix
-        setting={setting}
-        title={text.setPriceTitle}
-        submit={text.setPrice}
-        replaces={setting.before && countOf(setting.before.credits, "credit")}
-      >
-        <NumberInput
-          label={text.credits}
-          min={0}
-          allowDecimal={false}
-          {...setting.fields.getInputProps("credits")}
-        />
-      </SetByPrefix>
-      <Finder
-        title={text.findPrice}
-        version={prices.data?.version}
-        find={async (recipient) => {
-          const found = await call("GET /console/operator/prices/find", { query: { recipient } });
-          const credits = countOf(found.credits, "credit");
-          return found.prefix === null
-            ? text.noPrice(credits)
-            : text.foundPrice(credits, found.prefix);
-        }}
       />
     </Stack>
   );

@@ -7,6 +7,7 @@ import { Empty } from "../../ui/empty.tsx";
 import { type Column, Listing } from "../../ui/listing.tsx";
 import { askAgain, useRead } from "../../use-read.ts";
 import {
+  ByPrefix,
   checkPrefix,
   Finder,
   prefixName,
@@ -61,6 +62,19 @@ export function RoutesPage() {
   return (
     <Stack gap="lg">
       {rowActions.dialog}
+      <ByPrefix>
+        <SetRoute setting={setting} />
+        <Finder
+          title={text.findCarrier}
+          version={routes.data?.version}
+          find={async (recipient) => {
+            const found = await call("GET /console/operator/routes/find", { query: { recipient } });
+            if (found.prefix === null) return text.noRoute;
+            const carriers = found.carriers.map(({ name }) => name).join(", ");
+            return text.foundRoute(carriers, found.prefix);
+          }}
+        />
+      </ByPrefix>
       <Listing
         label={operatorText.routes}
         columns={columns}
@@ -88,17 +102,6 @@ export function RoutesPage() {
             {actions(route)}
           </Group>
         )}
-      />
-      <SetRoute setting={setting} />
-      <Finder
-        title={text.findCarrier}
-        version={routes.data?.version}
-        find={async (recipient) => {
-          const found = await call("GET /console/operator/routes/find", { query: { recipient } });
-          if (found.prefix === null) return text.noRoute;
-          const carriers = found.carriers.map(({ name }) => name).join(", ");
-          return text.foundRoute(carriers, found.prefix);
-        }}
       />
     </Stack>
   );
