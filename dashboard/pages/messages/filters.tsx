@@ -21,7 +21,7 @@ type Props = {
 };
 
 type FilterProps = Props & {
-  /** What comes after the filters: on a phone, beside the button that hides them. */
+  /** Beside the statuses; on a phone, beside the button that hides them. */
   bar: ReactNode;
   /** On a phone, behind that button. */
   csv: ReactNode;
@@ -37,10 +37,10 @@ export function MessageFilters({ search, onChange, bar, csv }: FilterProps) {
         first={<SearchBox search={search} onChange={onChange} />}
         count={active.length}
         more={
-          <>
+          <Group justify="space-between" gap="sm">
             <StatusChips search={search} onChange={onChange} />
-            {isPhone && csv}
-          </>
+            {isPhone ? csv : bar}
+          </Group>
         }
         last={isPhone && bar}
       >
@@ -82,7 +82,6 @@ export function MessageFilters({ search, onChange, bar, csv }: FilterProps) {
         filters={active}
         onClear={() => onChange({ ...emptyFilters, ...cleared(search) })}
       />
-      {!isPhone && bar}
     </Stack>
   );
 }
