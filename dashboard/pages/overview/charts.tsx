@@ -257,7 +257,8 @@ function CreditsChart({ query }: Pick<Props, "query">) {
         yAxisProps={axisProps(countAxis(highest))}
         xAxisProps={{ minTickGap: 30 }}
         barProps={{ isAnimationActive: !isCalm }}
-        barChartProps={{ accessibilityLayer: false, margin: ROOM }}
+        // Of 60 bars each has few pixels: a gap between the two of a pair would leave it one.
+        barChartProps={{ accessibilityLayer: false, margin: ROOM, barGap: 0 }}
       />
     </ChartPanel>
   );
