@@ -53,6 +53,14 @@ const ACTIONS: Entry[] = [
   },
 ];
 
+/** Those that what was typed fits; by their names before by other words. */
+function fitting<Known extends Entry>(entries: Known[], query: string): Known[] {
+  const wanted = query.trim().toLowerCase();
+  const isNamed = ({ title }: Entry) => title.toLowerCase().includes(wanted);
+  const fits = entries.filter((each) => isNamed(each) || each.keywords.includes(wanted));
+  return fits.toSorted((a, b) => Number(isNamed(b)) - Number(isNamed(a)));
+}
+
 /** What was typed, as a message id or a number to look for; a reference it can always be. */
 function lookUp(query: string, seesNumbers: boolean): Entry[] {
   const wanted = recognise(query, seesNumbers);
@@ -94,18 +102,19 @@ export default function Palette({ onClose }: { onClose: () => void }) {
     keywords,
     onClick: () => void navigate(link),
   });
-  const groups = [
-    { group: text.pages, actions: [...PAGES, ...(isOperator ? OPERATOR_PAGES : [])].map(toAction) },
-    {
-      group: text.actions,
-      actions: [...(isDeveloper ? DEVELOPER_ACTIONS : []), ...ACTIONS].map(toAction),
-    },
-    { group: text.found, actions: lookUp(query, isDeveloper).map(toAction) },
+  const inGroup = (group: string, entries: Entry[]) => entries.map((each) => ({ ...each, group }));
+  const entries = [
+    ...inGroup(text.pages, [...PAGES, ...(isOperator ? OPERATOR_PAGES : [])]),
+    ...inGroup(text.actions, [...(isDeveloper ? DEVELOPER_ACTIONS : []), ...ACTIONS]),
   ];
+  // Messages come last: whatever is typed may be their reference.
+  const found = inGroup(text.found, lookUp(query, isDeveloper));
+  const groups = Map.groupBy([...fitting(entries, query), ...found], ({ group }) => group);
   return (
     <Spotlight
       store={store}
-      actions={groups}
+      actions={[...groups].map(([group, each]) => ({ group, actions: each.map(toAction) }))}
+      filter={(_, fits) => fits}
       shortcut={null}
       query={query}
       onQueryChange={setQuery}

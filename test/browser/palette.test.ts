@@ -38,7 +38,6 @@ test("the palette finds pages by what one calls them, actions, and a message by 
   await tab.check("palette filtered");
   await box(page).fill("ledger");
   await found(page, "Messages with the reference ledger").waitFor();
-  await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   await heading(page, "Credits").waitFor();
   await dialog(page).waitFor({ state: "detached" });
