@@ -163,7 +163,7 @@ test("the last owner cannot be demoted or removed, nor leave", async () => {
   assert.deepEqual(await ask(tab, "DELETE", path), refused);
 });
 
-test("of two owners who change one member the second is told, and then sees what the first did", async () => {
+test("of two owners who change one member the second is told, and then sees what the first did; a role that is kept ends no session", async () => {
   const mary = await site.person("Mary Shelley", [[account, "owner"]]);
   const carl = await site.person("Carl Orff", [[account, "viewer"]]);
   await using first = await site.signedIn(ada, "/team");
@@ -189,6 +189,11 @@ test("of two owners who change one member the second is told, and then sees what
   await dialog(second.page).getByLabel("Owner").check();
   await change(second);
   await row(second.page, carl.email).getByText("Owner").waitFor();
+  await second.page.getByRole("button", { name: "Change role of Carl Orff" }).click();
+  await change(second);
+  await dialog(second.page).waitFor({ state: "detached" });
+  const changes = second.requests.filter((request) => request.startsWith("PATCH "));
+  assert.equal(changes.length, 2);
 });
 
 test("who is no owner sees the team, with every button disabled and saying why", async () => {

@@ -37,6 +37,8 @@ export function ChangeRole({ member, onClose }: Props) {
     toast({ title: text.roleChanged(name, teamText.roles[role]), message: text.roleHint });
   });
   async function send(): Promise<void> {
+    // A change would end their sessions.
+    if (role === member.role) return onClose();
     const outcome = await change.run(undefined);
     askAgain(client, [MEMBERS]);
     if (outcome?.ok) onClose();
