@@ -83,8 +83,8 @@ export const webhooksText = {
   answer: "Answer",
   noAnswer: "No answer",
   emptyAnswer: "The answer had no body.",
-  hiddenAnswer:
-    "Not shown: it came from an address of the private network, or your role does not see it.",
+  hiddenAnswer: "Not shown: it came from an address of the private network.",
+  maskedAnswer: "Not shown to viewers.",
   calledAddress: (address: string) => `Called ${address}`,
   timings: {
     dnsMs: "Name look-up",

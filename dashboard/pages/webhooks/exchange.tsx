@@ -2,6 +2,7 @@ import { Code, Group, Progress, Stack, Table, Text, Title } from "@mantine/core"
 import { useState } from "react";
 import type { Exchange as ExchangeData } from "#contract";
 import { formatDuration } from "../../format.ts";
+import { useDenial } from "../../session.ts";
 import { webhooksText as text } from "../../text/webhooks.ts";
 import { AnswerBadge } from "../../ui/answer-badge.tsx";
 import { Time } from "../../ui/time.tsx";
@@ -57,6 +58,8 @@ export function Exchange({ exchange, isOpen }: Props) {
 
 function Answer({ exchange: { httpStatus, responseHeaders, responseBody }, isOpen }: Props) {
   const [opens] = useState(isOpen);
+  const isMasked = useDenial("developer") !== undefined;
+  const hidden = isMasked ? text.maskedAnswer : text.hiddenAnswer;
   if (httpStatus === null) return null;
   return (
     <details className={classes["details"]} open={opens}>
@@ -69,7 +72,7 @@ function Answer({ exchange: { httpStatus, responseHeaders, responseBody }, isOpe
           </Code>
         ) : (
           <Text size="sm" c="dimmed">
-            {responseBody === null ? text.hiddenAnswer : text.emptyAnswer}
+            {responseBody === null ? hidden : text.emptyAnswer}
           </Text>
         )}
       </Stack>
