@@ -7,7 +7,10 @@ export const bookText = {
   topup: "Top-up",
   adjustment: "Adjustment",
   amount: "Credits",
-  amountHint: "An adjustment may be negative.",
+  amountHints: {
+    topup: "Added to the balance.",
+    adjustment: "Added to the balance; a negative number is taken from it.",
+  },
   amountWrong: "A whole number other than 0.",
   topupWrong: "A top-up is 1 or more.",
   note: "Note",

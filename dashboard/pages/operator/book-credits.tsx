@@ -77,7 +77,7 @@ export function BookCredits({ account, onClose }: Props) {
         <NumberInput
           label={text.amount}
           withAsterisk
-          description={text.amountHint}
+          description={text.amountHints[fields.values.kind]}
           allowDecimal={false}
           thousandSeparator=","
           data-autofocus
