@@ -96,8 +96,9 @@ test("the usual page size does not stand in the address", () => {
   assert.deepEqual(readPage({ limit: "1000", cursor: "" }), {});
 });
 
-test("a text is trimmed, and one that is too long does not count", () => {
+test("a text is trimmed, and one that is too long or has a NUL does not count", () => {
   assert.equal(readText("  order 7 "), "order 7");
   assert.equal(readText("a".repeat(129)), undefined);
+  assert.equal(readText("order\0"), undefined);
   assert.equal(readText(7), undefined);
 });

@@ -33,7 +33,7 @@ export function present<T extends object>(search: T): { [K in keyof T]: Exclude<
 
 export function readText(value: unknown, maxLength = 128): string | undefined {
   const text = typeof value === "string" ? value.trim() : "";
-  return text === "" || text.length > maxLength ? undefined : text;
+  return text === "" || text.length > maxLength || text.includes("\0") ? undefined : text;
 }
 
 export function readChoice<const Choice extends string>(

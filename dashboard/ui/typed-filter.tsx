@@ -6,6 +6,8 @@ type Props = {
   label: string;
   value: string | undefined;
   onTyped: (read: string | undefined) => void;
+  /** As much as the service takes to look for. */
+  maxLength?: number;
   /** What of it filters; else all but the spaces around it. */
   read?: (typed: string) => string | undefined;
   /** On a phone it is as wide as the page. */
@@ -15,7 +17,7 @@ type Props = {
 };
 
 export function TypedFilter(props: Props) {
-  const { label, value, onTyped, width = 220, isSearch = false, example } = props;
+  const { label, value, onTyped, maxLength = 60, width = 220, isSearch = false, example } = props;
   const { read = (text) => text.trim() || undefined } = props;
   const [typed, type] = useTyped({ value, read, onTyped: (text) => onTyped(read(text)) });
   return (
@@ -26,6 +28,7 @@ export function TypedFilter(props: Props) {
       placeholder={example}
       leftSection={isSearch && <IconSearch size={16} aria-hidden />}
       value={typed}
+      maxLength={maxLength}
       onChange={(event) => type(event.currentTarget.value)}
     />
   );

@@ -74,6 +74,7 @@ export function MessageFilters({ search, onChange, bar, csv }: FilterProps) {
         <TypedFilter
           label={text.sender}
           width={140}
+          maxLength={20}
           value={search.sender}
           onTyped={(sender) => onChange({ sender }, true)}
         />
@@ -133,6 +134,7 @@ function SearchBox({ search, onChange }: Props) {
       placeholder={seesNumbers ? text.searchHint : text.maskedSearchHint}
       w={{ sm: 340 }}
       value={typed}
+      maxLength={128}
       leftSection={<IconSearch size={16} aria-hidden />}
       rightSectionWidth={96}
       rightSection={

@@ -26,6 +26,7 @@ test("bad filters fall back to none", () => {
     status: "foo",
     errorCode: ["x"],
     key: "1",
+    recipient: "abc",
     live: "maybe",
     id: "2",
   });

@@ -31,7 +31,7 @@ export function readMessages(raw: RawSearch): MessagesSearch {
       errorCode: readChoices(raw["errorCode"], ERROR_CODES),
       key: readChoice(raw["key"], ["console"]) ?? readId(raw["key"]),
       sender: readText(raw["sender"], 20),
-      recipient: readText(raw["recipient"], 40),
+      recipient: readNumber(raw["recipient"]),
       reference: readText(raw["reference"]),
       id: readId(raw["id"]),
       live: readChoice(raw["live"], ["on"]),
@@ -50,6 +50,15 @@ const BETWEEN = /[\s().-]/g;
 /** 7 digits or more are a number, fewer a reference. */
 const NUMBER = /^\+?\d{7,15}$/;
 
+function readNumber(value: unknown): string | undefined {
+  const text = readText(value, 40);
+  return text !== undefined && isNumber(text) ? text : undefined;
+}
+
+function isNumber(text: string): boolean {
+  return NUMBER.test(text.replaceAll(BETWEEN, ""));
+}
+
 export function withoutMarks(number: string): string {
   return number.replaceAll(BETWEEN, "").replace(/^\+/, "");
 }
@@ -59,8 +68,7 @@ export function recognise(typed: string, seesNumbers: boolean): Wanted | undefin
   const text = typed.trim();
   const id = readId(text);
   if (id !== undefined) return { kind: "id", id };
-  const isNumber = seesNumbers && NUMBER.test(text.replaceAll(BETWEEN, ""));
-  if (isNumber) return { kind: "recipient", recipient: text };
+  if (seesNumbers && isNumber(text)) return { kind: "recipient", recipient: text };
   const reference = readText(text);
   return reference === undefined ? undefined : { kind: "reference", reference };
 }

@@ -67,6 +67,7 @@ export function AuditPage() {
         <TypedFilter
           label={text.actor}
           example={text.actorExample}
+          maxLength={100}
           value={search.actor}
           onTyped={(actor) => change({ actor }, true)}
         />

@@ -48,6 +48,7 @@ export function DeliveryFilters({ search, onChange, bar }: FilterProps) {
       >
         <TypedFilter
           label={text.host}
+          maxLength={300}
           value={search.host}
           onTyped={(host) => onChange({ host }, true)}
         />
