@@ -392,9 +392,11 @@ test("a message that waits can be canceled, its refund is shown, and it can be s
   const sendAt = new Date(Date.now() + 3_600_000).toISOString();
   const more = { metadata: { note: "x".repeat(200) }, callbackUrl: "https://example.com/hooks" };
   const { messageId } = await send("4915112345678", "Later", { sendAt, ...more });
-  await using tab = await site.signedIn(ada, `/messages?id=${messageId}`);
+  await using tab = await site.signedIn(ada, `/compose?sent=${messageId}`);
   const dialogs = tab.page.getByRole("dialog");
 
+  await tab.page.getByRole("button", { name: "Cancel message" }).waitFor();
+  await tab.page.goto(`${site.url}/messages?id=${messageId}`);
   await tab.page.getByRole("button", { name: "Cancel message" }).click();
   await dialogs.nth(1).waitFor();
   await tab.page.keyboard.press("Escape");

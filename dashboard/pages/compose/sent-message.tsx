@@ -5,6 +5,7 @@ import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { ButtonLink } from "../../ui/link.tsx";
 import { SegmentRuler } from "../../ui/segment-ruler.tsx";
 import { StatusBadge } from "../../ui/status-badge.tsx";
+import { CancelButton } from "../message/message-actions.tsx";
 import { Story, useMessage } from "../message/message-view.tsx";
 
 /** The message just sent, its timeline running. */
@@ -27,6 +28,8 @@ export function SentMessage({ messageId }: { messageId: string }) {
           <ButtonLink to="/messages/$messageId" params={{ messageId }} variant="default">
             {messagesText.openPage}
           </ButtonLink>
+          {/* Of one that is sent at once it would be gone before it could be pressed. */}
+          {message.sendAt !== null && <CancelButton shown={sent.data} />}
         </Group>
       </Group>
       <SegmentRuler text={message.text ?? ""} encoding={message.encoding} />

@@ -22,21 +22,11 @@ const REDACTED = "[redacted]";
 export function MessageActions({ shown }: { shown: ConsoleMessage }) {
   const { publicUrl } = useMe();
   const denial = useDenial("developer");
-  const [isAsked, setIsAsked] = useState(false);
   const { message, isMasked } = shown;
   const gone = message.text === REDACTED ? text.textGone : undefined;
   return (
     <Group gap="xs">
-      {message.status === "QUEUED" && (
-        <ReasonedButton
-          reason={denial}
-          variant="default"
-          leftSection={<IconBan size={16} aria-hidden />}
-          onClick={() => setIsAsked(true)}
-        >
-          {text.cancel}
-        </ReasonedButton>
-      )}
+      <CancelButton shown={shown} />
       {(denial !== undefined || !isMasked) && (
         <ReasonedLink
           reason={denial ?? gone}
@@ -55,8 +45,28 @@ export function MessageActions({ shown }: { shown: ConsoleMessage }) {
           {text.copyCurl}
         </ReasonedButton>
       )}
-      {isAsked && <CancelDialog shown={shown} onClose={() => setIsAsked(false)} />}
     </Group>
+  );
+}
+
+/** While it waits. The dialog stays where that ends meanwhile, to say so. */
+export function CancelButton({ shown }: { shown: ConsoleMessage }) {
+  const denial = useDenial("developer");
+  const [isAsked, setIsAsked] = useState(false);
+  return (
+    <>
+      {shown.message.status === "QUEUED" && (
+        <ReasonedButton
+          reason={denial}
+          variant="default"
+          leftSection={<IconBan size={16} aria-hidden />}
+          onClick={() => setIsAsked(true)}
+        >
+          {text.cancel}
+        </ReasonedButton>
+      )}
+      {isAsked && <CancelDialog shown={shown} onClose={() => setIsAsked(false)} />}
+    </>
   );
 }
 
