@@ -4,6 +4,7 @@ import {
   countOf,
   formatClock,
   formatDay,
+  formatDays,
   formatDuration,
   formatNumber,
   formatRate,
@@ -20,6 +21,13 @@ test("numbers have thousands separators, and signs where a ledger needs them", (
   assert.equal(formatSigned(-2), "-2");
   assert.equal(countOf(1, "message"), "1 message");
   assert.equal(countOf(2, "reply", "replies"), "2 replies");
+});
+
+test("days that credits last are told as years where they are many", () => {
+  assert.equal(formatDays(0), "less than a day");
+  assert.equal(formatDays(1), "1 day");
+  assert.equal(formatDays(729), "729 days");
+  assert.equal(formatDays(900_000), "2,465 years");
 });
 
 test("a rate of fewer than 20 says nothing", () => {

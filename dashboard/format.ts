@@ -30,6 +30,15 @@ export function countOf(count: number, one: string, many: string = `${one}s`): s
   return `${formatNumber(count)} ${count === 1 ? one : many}`;
 }
 
+/** From two years on nobody counts days. */
+const DAYS_COUNTED = 2 * 365;
+
+/** How long credits last. */
+export function formatDays(days: number): string {
+  if (days < 1) return "less than a day";
+  return days < DAYS_COUNTED ? countOf(days, "day") : countOf(Math.floor(days / 365), "year");
+}
+
 /** Below this many a rate says little. */
 export const ENOUGH_FOR_A_RATE = 20;
 

@@ -1,6 +1,6 @@
 import { Button, Paper, SimpleGrid, Stack, Text } from "@mantine/core";
 import { Suspense, useState } from "react";
-import { countOf, formatNumber } from "../format.ts";
+import { formatDays, formatNumber } from "../format.ts";
 import { part } from "../parts.ts";
 import { useAccount, useMe } from "../session.ts";
 import { creditsText as text } from "../text/credits.ts";
@@ -60,7 +60,7 @@ function Numbers() {
         />
         <Figure
           label={text.daysLeft}
-          value={data && (data.daysLeft === null ? text.noUse : countOf(data.daysLeft, "day"))}
+          value={data && (data.daysLeft === null ? text.noUse : formatDays(data.daysLeft))}
           hint={data?.daysLeft === null ? text.noUseHint : text.atThisRate}
         />
       </SimpleGrid>

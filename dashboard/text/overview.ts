@@ -56,7 +56,6 @@ export const overviewText = {
   receiversUp: "No events wait for a failing receiver",
   retrying: (events: string) => `${events} retrying`,
   creditsFor: (days: string) => `Credits for ${days}`,
-  creditsUnderADay: "Credits for less than a day",
   alerts: "Needs attention",
   /** Each of how many, and of which, or else how many in figures. */
   alertTexts: {

@@ -1,7 +1,7 @@
 import { SimpleGrid, Text } from "@mantine/core";
 import { Link, type LinkProps } from "@tanstack/react-router";
 import type { Answer } from "../../api.ts";
-import { countOf, formatDuration, formatNumber, formatRate } from "../../format.ts";
+import { formatDays, formatDuration, formatNumber, formatRate } from "../../format.ts";
 import { overviewText as text } from "../../text/overview.ts";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import type { Read } from "../../use-read.ts";
@@ -59,7 +59,7 @@ export function Figures({ summary }: Props) {
             ? text.usedOnly(formatNumber(data.now.creditsUsed ?? 0))
             : data.daysLeft === 0
               ? text.underADay
-              : text.daysLeft(countOf(data.daysLeft, "day")))
+              : text.daysLeft(formatDays(data.daysLeft)))
         }
         change={used && text.used(used)}
         link={{ to: "/credits" }}

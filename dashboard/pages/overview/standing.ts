@@ -1,6 +1,6 @@
 import type { LinkProps } from "@tanstack/react-router";
 import type { Alert } from "#contract";
-import { countOf } from "../../format.ts";
+import { countOf, formatDays } from "../../format.ts";
 import { overviewText as text } from "../../text/overview.ts";
 
 type Known = {
@@ -31,9 +31,6 @@ export function standingOf(known: Known): [words: string, link: LinkProps][] {
       { to: "/webhooks", search: { state: ["retrying"] } },
     ]);
   if (daysLeft !== null && !isTold("credits_low", "credits_gone"))
-    parts.push([
-      daysLeft === 0 ? text.creditsUnderADay : text.creditsFor(countOf(daysLeft, "day")),
-      { to: "/credits" },
-    ]);
+    parts.push([text.creditsFor(formatDays(daysLeft)), { to: "/credits" }]);
   return parts;
 }
