@@ -4,6 +4,7 @@ import { Suspense, useEffect, useRef, useState } from "react";
 import { part } from "../parts.ts";
 import { AccountProvider, type Membership } from "../session.ts";
 import { shellText } from "../text/shell.ts";
+import { words } from "../text/words.ts";
 import { useKeptFocus } from "../ui/kept-focus.ts";
 import { Header } from "./header.tsx";
 import { ConnectionBanner, LiveProvider, useSilentSince } from "./live.tsx";
@@ -45,6 +46,7 @@ function Frame() {
       <OpenSearch value={openPalette}>
         <Main />
       </OpenSearch>
+      <Coming />
       <Suspense>
         {isDrawerOpen && <NavigationDrawer onClose={drawer.close} />}
         {overlay === "palette" && <Palette onClose={() => setOverlay(undefined)} />}
@@ -52,6 +54,12 @@ function Frame() {
       </Suspense>
     </>
   );
+}
+
+/** A page that is long in coming says so; the one before it stands there meanwhile. */
+function Coming() {
+  const isComing = useRouterState({ select: ({ status }) => status === "pending" });
+  return isComing && <output className="waiting-note">{words.waitingForService}</output>;
 }
 
 function Main() {

@@ -57,7 +57,7 @@ test("nothing jumps while the answers of a page come one after the other", async
   assert.deepEqual(jumping, []);
 });
 
-test("the file of a page is fetched while the service is asked who is signed in", async () => {
+test("the file of a page is fetched while the service is asked who is signed in, and one that is late is told", async () => {
   await using tab = await site.signedIn(ada, "/keys");
   const { page } = tab;
   const me = Promise.withResolvers<void>();
@@ -69,6 +69,13 @@ test("the file of a page is fetched while the service is asked who is signed in"
 
   me.resolve();
   await page.getByRole("heading", { name: "Credits", level: 1 }).waitFor();
+
+  const team = Promise.withResolvers<void>();
+  await page.route("**/assets/team-*.js", (route) => team.promise.then(() => route.continue()));
+  await page.getByRole("link", { name: "Team", exact: true }).click();
+  await page.getByText("Waiting for the service…").waitFor();
+  team.resolve();
+  await page.getByRole("heading", { name: "Team", level: 1 }).waitFor();
 });
 
 test("the history of a message is asked for beside the message", async () => {
