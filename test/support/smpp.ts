@@ -104,14 +104,14 @@ export async function smppWorld(options: WorldOptions = {}): Promise<SmppWorld> 
     share: options.share ?? { binds: 1, rate: 0 },
     random: () => 0.5,
   });
-  const { signal } = new AbortController();
   carrier.start();
   return {
     smsc,
     carrier,
     receipts,
+    // Each with a signal of its own: one that thousands listen to looks at all of them for each.
     submit: (recipient = "4915112345678", given = {}) =>
-      carrier.submit(segmentTo(recipient, given), signal),
+      carrier.submit(segmentTo(recipient, given), new AbortController().signal),
     ready: () => until("the carrier has room", () => carrier.room() > 0),
     async receiptArrived(nth = 1) {
       await until(`receipt ${nth} is stored`, () => receipts.length >= nth);
