@@ -29,7 +29,11 @@ export type Tab = AsyncDisposable & {
   requests: string[];
   /** From now on, answers with these statuses are expected. */
   expect(...statuses: number[]): void;
-  /** On a desktop in light and on a phone in the dark: nothing for axe, and no sideways scroll. */
+  /**
+   * On a desktop in light and on a phone in the dark: nothing for axe, and no sideways scroll. What all
+   * lists show alike is looked at once: a list that is late or fails on Credits, one without a match on
+   * Messages.
+   */
   check(state: string): Promise<void>;
   /** Only whether every text stands out from its ground, as the page looks now. */
   checkContrast(view: string): Promise<void>;
