@@ -50,7 +50,7 @@ const ROOM = /^(?:contract|sdk|dashboard|server\/\w+)(?=\/)/;
  * what takes minutes must not be what all else waits for.
  */
 const FOLDERS: Record<string, { perProcess: number; within: number }> = {
-  "test/browser": { perProcess: 3, within: 0.5 },
+  "test/browser": { perProcess: 6, within: 0.25 },
   "test/api": { perProcess: 4, within: 0.8 },
   "test/flow": { perProcess: 4, within: 0.8 },
   "test/crash": { perProcess: 1, within: 0.8 },
