@@ -11,35 +11,26 @@ import { whileLate } from "../support/faults.ts";
 import { sendUnanswered } from "../support/lost-answer.ts";
 import { type RawServer, startRawServer } from "../support/raw-server.ts";
 import { type Received, type Receiver, startReceiver } from "../support/receiver.ts";
-import { type Account, type Person, type Site, startSite } from "../support/site.ts";
+import { type Account, siteOfFile } from "../support/site.ts";
 import type { Tab } from "../support/tab.ts";
 
-let site: Site;
-let account: Account;
-let ada: Person;
-let key: string;
+const { site, account, ada } = await siteOfFile();
+const key = await site.key(account);
 let receiver: Receiver;
 let slow: Receiver;
 let tls: RawServer;
 let ways: Way[];
 before(async () => {
-  [site, receiver, slow, tls] = await Promise.all([
-    startSite(),
+  [receiver, slow, tls] = await Promise.all([
     startReceiver(answerByPath),
     startReceiver(() => "hold"),
     startRawServer(() => undefined, { tls: selfSigned(["127.0.0.1"]) }),
   ]);
-  account = await site.account();
-  ada = await site.person("Ada Lovelace", [[account, "owner"]]);
-  key = await site.key(account);
   // At once, and looked at late, because one of them takes the 10 s that a receiver has.
   ways = waysToAnswer();
   for (const way of ways) way.messageId = await send(way.url);
 });
-after(async () => {
-  await site[Symbol.asyncDispose]();
-  await Promise.all([receiver, slow, tls].map((each) => each[Symbol.asyncDispose]()));
-});
+after(() => Promise.all([receiver, slow, tls].map((each) => each[Symbol.asyncDispose]())));
 
 const HUGE = Buffer.alloc(100_000_000, "x");
 
