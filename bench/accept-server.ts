@@ -43,8 +43,8 @@ if (mode === "bare") {
   const { body } = operations.sendMessage.success;
   const [answer] = (body as unknown as { examples: object[] }).examples;
   const check = bodyAndQueryCheck(operations.sendMessage, undefined);
-  app.post("/v1/messages", { schema: { response: { 202: body } } }, (request, reply) => {
-    check(request);
+  app.post("/v1/messages", { schema: { response: { 202: body } } }, async (request, reply) => {
+    await check(request);
     return reply.code(202).send(answer);
   });
 } else {
@@ -59,6 +59,7 @@ if (mode === "bare") {
   const judge = (raw: string) => judgeUrl(raw, policy);
   // As many at once as there are connections, also of one account, which has one lane.
   const batching = mode === "single" ? { maxItems: 1, maxRunning: 64 } : {};
+  const routing = routingTable(db);
   serveOperations(app, {
     operations,
     handlers: messageHandlers({
@@ -73,7 +74,7 @@ if (mode === "bare") {
         intake: undefined,
         ...batching,
       }),
-      routing: routingTable(db),
+      routing,
       judgeUrl: judge,
       concatReference: concatReferences(),
       pager: pager(Buffer.alloc(32)),
@@ -83,7 +84,7 @@ if (mode === "bare") {
       },
       limits,
     }),
-    refinements: sendRefinements({ clock, judgeUrl: judge }),
+    refinements: sendRefinements({ clock, routing, judgeUrl: judge }),
     authenticator: authenticator({ db, limits, onUse: () => undefined }),
     failures: failedAuthentications(1_000_000, clock),
     metrics,

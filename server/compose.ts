@@ -181,7 +181,7 @@ export function compose(parts: Parts): Service {
     limits,
     listener,
   });
-  const refinements = sendRefinements({ clock, judgeUrl: judge });
+  const refinements = sendRefinements({ clock, routing, judgeUrl: judge });
   if (config.roles.has("api")) {
     serveOperations(app, {
       operations,

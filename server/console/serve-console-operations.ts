@@ -80,7 +80,7 @@ function serve(
   async function answerOf(request: Admitted, reply: FastifyReply): Promise<unknown> {
     // Whoever is slow to send a body may have lost the session or the role meanwhile.
     if (operation.method !== "GET") await judge(request, operation, options);
-    const { body: given, query } = checkShape(request);
+    const { body: given, query } = await checkShape(request);
     const admission = request.consoleAdmission as Admission;
     if (operation.proof) requireProof(admission.person, options.clock.now());
     const { access } = operation;

@@ -50,7 +50,7 @@ export type Handlers<Operations extends Record<string, Operation>> = {
  * Names what else is wrong with a body whose shape is wrong, so that the client learns of everything
  * at once. `wrong` holds the fields that are already named.
  */
-export type Refinement = (body: unknown, wrong: ReadonlySet<string>) => Detail[];
+export type Refinement = (body: unknown, wrong: ReadonlySet<string>) => Promise<Detail[]>;
 
 /** Whether a key is good, as the database has it now. */
 export type KeyVerdict =

@@ -81,7 +81,7 @@ function serve<Operations extends Record<string, Operation>>(
       done();
     },
     async handler(request, reply) {
-      const { body, query } = checkShape(request);
+      const { body, query } = await checkShape(request);
       const admitted = request.admission as Admission;
       if (!admitted.isGranted) throw rateLimited(admitted.allowance as Allowance, 1);
       const call = callOf(request, reply, admitted, { body, query });
@@ -181,7 +181,7 @@ export function bodyAndQueryCheck(
 ) {
   const checkBody = operation.body && shapeCheck(operation.body, "body");
   const checkQuery = operation.query && shapeCheck(operation.query, "query");
-  return (request: FastifyRequest) => {
+  return async (request: FastifyRequest) => {
     const { body } = request;
     const query =
       operation.query && readQuery(request.query as Record<string, unknown>, operation.query);
@@ -194,7 +194,8 @@ export function bodyAndQueryCheck(
     ];
     if (details.length > 0) {
       const wrong = new Set(details.map(({ field }) => field ?? ""));
-      throw new Problem("VALIDATION_FAILED", [...details, ...(refine?.(body, wrong) ?? [])]);
+      const others = (await refine?.(body, wrong)) ?? [];
+      throw new Problem("VALIDATION_FAILED", [...details, ...others]);
     }
     return { body, query };
   };

@@ -21,7 +21,7 @@ export type DraftContext = {
 export type ConcatReference = (recipient: string) => number;
 
 export type Draft =
-  | { outcome: "drafted"; message: MessageRow; country: string | null; maxCredits: number | null }
+  | { outcome: "drafted"; message: MessageRow; country: string | null }
   | { outcome: "invalid"; details: Detail[] };
 
 const MAX_SEGMENTS = 10;
@@ -40,6 +40,7 @@ export function draftMessage(body: NewMessage, context: DraftContext): Draft {
   const judged = judgeFields(body, context);
   if (judged.details.length > 0) return { outcome: "invalid", details: judged.details };
   const { recipient, country, sender, callbackUrl, encoding, segments, sendAt } = judged;
+  const { credits, carrierId } = judged;
   const messageId = newMessageId(context.now.getTime());
   // Out of the id, so that the two never disagree.
   const createdAt = timeOfId(messageId);
@@ -52,14 +53,14 @@ export function draftMessage(body: NewMessage, context: DraftContext): Draft {
     text: body.text,
     encoding,
     segments,
-    credits: segments * context.routing.priceFor(recipient),
+    credits,
     status: "QUEUED",
     sequence: 1,
     reference: body.reference ?? null,
     metadata: body.metadata ? JSON.stringify(body.metadata) : null,
     callback_url: callbackUrl,
     concat_reference: segments > 1 ? context.concatReference(recipient) : 0,
-    carrier_id: context.routing.carriersFor(recipient)?.[0] ?? null,
+    carrier_id: carrierId,
     error_code: null,
     error_carrier_code: null,
     created_at: createdAt,
@@ -68,18 +69,18 @@ export function draftMessage(body: NewMessage, context: DraftContext): Draft {
     sent_at: null,
     final_at: null,
   };
-  return { outcome: "drafted", message, country, maxCredits: body.maxCredits ?? null };
+  return { outcome: "drafted", message, country };
 }
 
 /** Judges each field that has the right type; those in `wrong` are named already. */
 export function judgeFields(
   body: NewMessage,
-  { now, judgeUrl }: Pick<DraftContext, "now" | "judgeUrl">,
+  { now, routing, judgeUrl }: Pick<DraftContext, "now" | "routing" | "judgeUrl">,
   wrong: ReadonlySet<string> = NONE,
 ) {
   const details: Detail[] = [];
-  const refuse = (field: string, code: DetailCode, message: string) =>
-    void details.push({ field, code, message });
+  const refuse = (field: string, code: DetailCode, message: string, more: Partial<Detail> = {}) =>
+    void details.push({ field, code, message, ...more });
   const given = (field: keyof NewMessage) => !wrong.has(field) && typeof body[field] === "string";
 
   let [recipient, country]: [string, string | null] = ["", null];
@@ -88,6 +89,10 @@ export function judgeFields(
     if (judged.outcome === "valid") ({ recipient, country } = judged);
     else refuse("recipient", "RECIPIENT_INVALID", judged.message);
   }
+
+  const carrierId = recipient === "" ? null : (routing.carriersFor(recipient)?.[0] ?? null);
+  if (recipient !== "" && carrierId === null)
+    refuse("recipient", "RECIPIENT_NOT_SERVED", `No route serves ${recipient}.`);
 
   let text: { encoding: "gsm7" | "ucs2"; segments: number } = { encoding: "gsm7", segments: 0 };
   if (given("text")) {
@@ -98,6 +103,15 @@ export function judgeFields(
     );
     if ("code" in judged) refuse("text", judged.code, judged.message);
     else text = judged;
+  }
+
+  // Where the recipient or the text is wrong there is no price to judge.
+  const credits = recipient === "" ? 0 : text.segments * routing.priceFor(recipient);
+  const { maxCredits } = body;
+  if (!wrong.has("maxCredits") && typeof maxCredits === "number" && credits > maxCredits) {
+    const message = `The message costs ${credits} credits, more than maxCredits ${maxCredits}.`;
+    const more = { required: credits, available: maxCredits };
+    refuse("maxCredits", "PRICE_ABOVE_LIMIT", message, more);
   }
 
   let sender: string | null = null;
@@ -140,7 +154,12 @@ export function judgeFields(
     else sendAt = time;
   }
 
-  return { details, recipient, country, sender, callbackUrl, sendAt, ...text };
+  return { details, recipient, country, sender, callbackUrl, sendAt, ...text, credits, carrierId };
+}
+
+/** Refused by the routes or prices, which may have changed since they were read. */
+export function isByRouting({ code }: Detail): boolean {
+  return code === "RECIPIENT_NOT_SERVED" || code === "PRICE_ABOVE_LIMIT";
 }
 
 const NONE: ReadonlySet<string> = new Set();

@@ -2,15 +2,16 @@ import type { Detail, HistoryEntry, NewMessage, operations, QueryOf } from "#con
 import { nonGsmCharacters } from "#contract/segments";
 import type { Handlers, Pager, Refinement } from "#http";
 import { Problem } from "#http/problem";
-import { type Clock, readBound } from "#platform";
+import { readBound } from "#platform";
 import { findAccount } from "#accounts";
 import { browseMessages, type Filter, NO_MESSAGE_FILTER } from "./browse.ts";
-import { judgeFields, type JudgeUrl } from "./draft.ts";
+import { isByRouting, judgeFields } from "./draft.ts";
 import { type HistorySources, readHistory } from "./history.ts";
 import { type MessageRow, present } from "./message-row.ts";
 import type { MoveListener } from "./move-listener.ts";
 import { findMessage } from "./read.ts";
 import { digitsOf } from "./recipient.ts";
+import type { Routing } from "./routing.ts";
 import { draftAll, draftContext, type SendDeps, sendMessages } from "./send.ts";
 import { cancelMessage } from "./cancel-message.ts";
 
@@ -127,32 +128,40 @@ function firstName(path: string): string {
 }
 
 /** Names everything else that is wrong with a send whose shape is wrong already. */
-export function sendRefinements(deps: { clock: Clock; judgeUrl: JudgeUrl }) {
-  const one = (message: unknown, own: ReadonlySet<string>, prefix: string): Detail[] => {
+export function sendRefinements(deps: Pick<SendDeps, "clock" | "routing" | "judgeUrl">) {
+  const one = (message: unknown, own: string[], prefix: string, routing: Routing): Detail[] => {
     if (typeof message !== "object" || message === null || Array.isArray(message)) return [];
-    const { details } = judgeFields(
-      message as NewMessage,
-      { now: deps.clock.now(), judgeUrl: deps.judgeUrl },
-      own,
-    );
+    const context = { now: deps.clock.now(), routing, judgeUrl: deps.judgeUrl };
+    const wrong = new Set(own.map((field) => firstName(field.slice(prefix.length))));
+    const { details } = judgeFields(message as NewMessage, context, wrong);
     return details.map((detail) => ({ ...detail, field: `${prefix}${detail.field}` }));
   };
-  const single: Refinement = (body, wrong) => one(body, new Set([...wrong].map(firstName)), "");
-  const batch: Refinement = (body, wrong) => {
+  const single: Refinement = (body, wrong) =>
+    judgeByRouting(deps, (routing) => one(body, [...wrong], "", routing));
+  const batch: Refinement = async (body, wrong) => {
     const messages = (body as { messages?: unknown } | null)?.messages;
     if (!Array.isArray(messages)) return [];
     const byPrefix = Map.groupBy(wrong, (field) => field.slice(0, field.indexOf(".") + 1));
-    return messages.slice(0, 1000).flatMap((message: unknown, n) => {
-      const prefix = `messages[${n}].`;
-      const own = byPrefix.get(prefix) ?? [];
-      return one(
-        message,
-        new Set(own.map((field) => firstName(field.slice(prefix.length)))),
-        prefix,
-      );
-    });
+    return judgeByRouting(deps, (routing) =>
+      messages.slice(0, 1000).flatMap((message: unknown, n) => {
+        const prefix = `messages[${n}].`;
+        return one(message, byPrefix.get(prefix) ?? [], prefix, routing);
+      }),
+    );
   };
   return { sendMessage: single, sendBatch: batch, previewMessage: single };
+}
+
+/** By what this node remembers of the routes; nothing is refused by that alone. */
+async function judgeByRouting(
+  { routing }: Pick<SendDeps, "routing">,
+  judge: (routing: Routing) => Detail[],
+): Promise<Detail[]> {
+  const known = await routing.current();
+  const details = judge(known);
+  if (!details.some(isByRouting)) return details;
+  const current = await routing.reload();
+  return current.version === known.version ? details : judge(current);
 }
 
 /** The filters of a list; what may be wrong with them, the shape of the query has told. */

@@ -5,7 +5,13 @@ import { Problem, queueFull, rateLimited, unavailable } from "#http/problem";
 import type { Clock, Database } from "#platform";
 import { type AcceptRequest, creditsOf } from "./accept.ts";
 import type { Accepted } from "./acceptor.ts";
-import { type ConcatReference, type DraftContext, draftMessage, type JudgeUrl } from "./draft.ts";
+import {
+  type ConcatReference,
+  type DraftContext,
+  draftMessage,
+  isByRouting,
+  type JudgeUrl,
+} from "./draft.ts";
 import { fingerprint, isIdempotencyKey } from "./idempotency.ts";
 import { asAccepted, type MessageRow } from "./message-row.ts";
 import { findMessages } from "./read.ts";
@@ -96,11 +102,9 @@ async function sendBy(
 
 /** Whether the tables have changed since a message was refused by them: memory never decides. */
 async function isOutdated(routing: Routing, deps: SendDeps, problem: unknown): Promise<boolean> {
-  const isByRouting = problem instanceof Problem && BY_ROUTING.has(problem.code);
-  return isByRouting && (await deps.routing.reload()).version !== routing.version;
+  const isRefusedByIt = problem instanceof Problem && problem.details.some(isByRouting);
+  return isRefusedByIt && (await deps.routing.reload()).version !== routing.version;
 }
-
-const BY_ROUTING: ReadonlySet<ErrorCode> = new Set(["RECIPIENT_NOT_SERVED", "PRICE_ABOVE_LIMIT"]);
 
 /**
  * What was accepted once is answered again, though it would be refused by now: its `sendAt` has
@@ -183,36 +187,13 @@ export function draftAll(
   const details = drafts.flatMap((draft, n) =>
     draft.outcome === "invalid" ? draft.details.map((detail) => named(n, detail)) : [],
   );
-  if (details.length > 0) throw new Problem("VALIDATION_FAILED", details);
-  const drafted = drafts.filter((draft) => draft.outcome === "drafted");
-  refuseAll("RECIPIENT_NOT_SERVED", drafted, (draft, n) =>
-    draft.message.carrier_id === null
-      ? {
-          field: `${prefix(n)}recipient`,
-          code: "RECIPIENT_NOT_SERVED",
-          message: `No route serves ${draft.message.recipient}.`,
-        }
-      : undefined,
-  );
-  refuseAll("PRICE_ABOVE_LIMIT", drafted, ({ message, maxCredits }, n) =>
-    maxCredits !== null && message.credits > maxCredits
-      ? {
-          field: `${prefix(n)}maxCredits`,
-          code: "PRICE_ABOVE_LIMIT",
-          message: `The message costs ${message.credits} credits, more than maxCredits ${maxCredits}.`,
-          required: message.credits,
-          available: maxCredits,
-        }
-      : undefined,
-  );
-  return drafted;
+  if (details.length > 0) throw new Problem(codeOf(details), details);
+  return drafts.filter((draft) => draft.outcome === "drafted");
 }
 
-function refuseAll<Draft>(
-  code: ErrorCode,
-  drafts: Draft[],
-  judge: (draft: Draft, n: number) => Detail | undefined,
-): void {
-  const details = drafts.map(judge).filter((detail) => detail !== undefined);
-  if (details.length > 0) throw new Problem(code, details);
+/** A wrong field weighs more than a route that is missing, and that more than a price. */
+function codeOf(details: Detail[]): ErrorCode {
+  if (!details.every(isByRouting)) return "VALIDATION_FAILED";
+  const isUnserved = details.some(({ code }) => code === "RECIPIENT_NOT_SERVED");
+  return isUnserved ? "RECIPIENT_NOT_SERVED" : "PRICE_ABOVE_LIMIT";
 }

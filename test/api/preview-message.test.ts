@@ -65,6 +65,19 @@ test("a preview takes every send field and judges it as a send would", async () 
   problemOf(await preview({ text: "a".repeat(161), maxCredits: 1 }), "PRICE_ABOVE_LIMIT");
 });
 
+test("a preview names a price above maxCredits beside the other fields that are wrong", async () => {
+  const dear = { text: "a".repeat(161), maxCredits: 1 };
+
+  assert.deepEqual(wrongFields(await preview({ ...dear, sender: "" })), {
+    sender: "SENDER_INVALID",
+    maxCredits: "PRICE_ABOVE_LIMIT",
+  });
+  assert.deepEqual(wrongFields(await preview({ ...dear, extra: 1 })), {
+    extra: "FIELD_UNKNOWN",
+    maxCredits: "PRICE_ABOVE_LIMIT",
+  });
+});
+
 test("a number of no country has no country; prices are those of now", async () => {
   await api.db.query(sql`insert into prices (prefix, credits) values ('883', 9)`);
 

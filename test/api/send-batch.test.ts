@@ -113,6 +113,41 @@ test("in a batch too, the message without a route and the one above maxCredits a
   assert.equal(problemOf(dear, "PRICE_ABOVE_LIMIT").details[0]?.field, "messages[1].maxCredits");
 });
 
+test("wrong shapes, wrong values, missing routes and prices above maxCredits are all named in one answer", async () => {
+  await using routed = await startApi({ credits: 10 });
+  await routed.db.query(sql`update routes set prefix = '49' where prefix = ''`);
+  const unserved = { ...message, recipient: "447911123456", maxCredits: null };
+  const dear = { ...message, text: "a".repeat(161), maxCredits: 1 };
+  const both = { ...dear, recipient: "447911123456" };
+  const invalid = { ...message, recipient: "1" };
+  const misshapen = { ...both, metadata: [] };
+  const named = async (...messages: unknown[]) => {
+    const answer = await routed.post("/v1/messages/batch", { messages });
+    const { code, details } = answer.json().error as ReturnType<typeof problemOf>;
+    return [code, ...details.map((detail) => `${detail.field} ${detail.code}`)];
+  };
+
+  assert.deepEqual(await named(unserved, dear, invalid), [
+    "VALIDATION_FAILED",
+    "messages[0].recipient RECIPIENT_NOT_SERVED",
+    "messages[1].maxCredits PRICE_ABOVE_LIMIT",
+    "messages[2].recipient RECIPIENT_INVALID",
+  ]);
+  assert.deepEqual(await named(unserved, misshapen), [
+    "VALIDATION_FAILED",
+    "messages[1].metadata METADATA_INVALID",
+    "messages[0].recipient RECIPIENT_NOT_SERVED",
+    "messages[1].recipient RECIPIENT_NOT_SERVED",
+    "messages[1].maxCredits PRICE_ABOVE_LIMIT",
+  ]);
+  assert.deepEqual(await named(dear, both), [
+    "RECIPIENT_NOT_SERVED",
+    "messages[0].maxCredits PRICE_ABOVE_LIMIT",
+    "messages[1].recipient RECIPIENT_NOT_SERVED",
+    "messages[1].maxCredits PRICE_ABOVE_LIMIT",
+  ]);
+});
+
 test("a batch counts its messages against the rate", async () => {
   await using slow = await startApi({
     db: api.db,

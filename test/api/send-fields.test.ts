@@ -383,3 +383,17 @@ test("a number that no route serves is refused, and a change of routes and price
   const cheap = await two.send({ ...british, maxCredits: 1 }, { key: one.key });
   assert.equal(cheap.statusCode, 202, "nor one by old prices");
 });
+
+test("beside a field of a wrong shape, no recipient is refused by old routes", async () => {
+  await using one = await startApi({ credits: 100 });
+  await using two = await startApi({ db: one.db });
+  const british = { recipient: "447911123456", text: "x", extra: 1 };
+  await one.db.query(sql`update routes set prefix = '49' where prefix = ''`);
+  const before = wrongFields(await two.send(british, { key: one.key }));
+  assert.deepEqual(before, { extra: "FIELD_UNKNOWN", recipient: "RECIPIENT_NOT_SERVED" });
+
+  await one.db.query(sql`update routes set prefix = '' where prefix = '49'`);
+  const after = wrongFields(await two.send(british, { key: one.key }));
+
+  assert.deepEqual(after, { extra: "FIELD_UNKNOWN" });
+});
