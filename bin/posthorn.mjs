@@ -31,9 +31,15 @@ const PACKAGES = {
 // read when the pool is first used, so it is set before the program is loaded.
 process.env.UV_THREADPOOL_SIZE ??= "32";
 
-stopWithNpm();
+/** Set by the launcher for the program that it started: the launcher's process id. */
+const { POSTHORN_LAUNCHER: launcher } = process.env;
+delete process.env.POSTHORN_LAUNCHER;
+
+stopWithParent();
 const pinned = findPinnedNode();
-if (process.versions.node === pinned.version || (isNewEnough() && pinned.path === undefined)) {
+const isRightNode =
+  process.versions.node === pinned.version || (isNewEnough() && pinned.path === undefined);
+if (launcher !== undefined || isRightNode) {
   if (mayKeepCompiled()) nodeModule.enableCompileCache(COMPILED);
   await import(PROGRAM.href);
 } else if (pinned.path !== undefined) {
@@ -61,11 +67,12 @@ function mayKeepCompiled() {
 
 /**
  * npm puts a shell between itself and us, hands stop signals only to that shell, and the shell dies
- * of them without a word. So under npm, the loss of our parent is the signal.
+ * of them without a word. So under npm, the loss of our parent is the signal; and under a launcher,
+ * which may be killed without a chance to hand it on.
  */
-function stopWithNpm() {
-  if (process.env.npm_lifecycle_event === undefined) return;
-  const parent = process.ppid;
+function stopWithParent() {
+  if (process.env.npm_lifecycle_event === undefined && launcher === undefined) return;
+  const parent = launcher === undefined ? process.ppid : Number(launcher);
   const watch = setInterval(() => {
     if (process.ppid === parent) return;
     clearInterval(watch);
@@ -99,9 +106,10 @@ function findPinnedNode() {
  * @param {string} node
  */
 function runOn(node) {
-  const child = spawn(node, [...FLAGS, fileURLToPath(PROGRAM), ...process.argv.slice(2)], {
+  const self = fileURLToPath(import.meta.url);
+  const child = spawn(node, [...FLAGS, self, ...process.argv.slice(2)], {
     stdio: "inherit",
-    env: { ...(mayKeepCompiled() && { NODE_COMPILE_CACHE: COMPILED }), ...process.env },
+    env: { ...process.env, POSTHORN_LAUNCHER: String(process.pid) },
   });
   for (const name of FORWARDED) process.on(name, () => child.kill(name));
   child.on("error", (error) => {

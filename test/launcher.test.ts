@@ -67,6 +67,17 @@ test("a stop signal to the launcher reaches the program once, and the launcher w
   assert.equal(await said, "SIGTERM\n");
 });
 
+test("when the launcher is killed without a chance to hand a signal on, the program stops in order", async () => {
+  await using project = await smallProject();
+  const launcher = project.launch(["wait"], { node: pretend("20.0.0") });
+  await once(launcher.stdout, "data");
+  const said = text(launcher.stdout);
+
+  launcher.kill("SIGKILL");
+
+  assert.equal(await said, "SIGTERM\n");
+});
+
 test("a program killed by a signal makes the launcher end by that signal", async () => {
   await using project = await smallProject();
   const launcher = project.launch(["wait"], { node: pretend("20.0.0") });
