@@ -167,6 +167,15 @@ test("a range that opens no loopback, private or CGNAT address to webhooks is na
   assert.ok(fault.endsWith(`, not ${wrong.join(", ")}.`), fault);
 });
 
+test("of several wrong ranges every one is named, whatever is wrong with it", () => {
+  const [fault = "", ...more] = faultsOf({
+    WEBHOOK_ALLOW_CIDRS: "10.0.0.0/33,10.0.0.0/8,8.8.8.0/24,localhost",
+  });
+
+  assert.deepEqual(more, []);
+  assert.match(fault, /"10\.0\.0\.0\/33" is not.*"localhost" is not.*, not 8\.8\.8\.0\/24\.$/);
+});
+
 test("posthorn.toml gives what the environment does not, and its strange names are faults", () => {
   const own = mkdtempSync(join(folder, "toml-"));
   writeFileSync(

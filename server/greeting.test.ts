@@ -39,6 +39,19 @@ test("a node names only what it serves", () => {
   assert.match(said, /Database {3}PostgreSQL at DATABASE_URL/);
 });
 
+test("the networks that the operator opens to webhooks are named, and none where none is", () => {
+  const said = (cidrs: string, isEmbedded: boolean) =>
+    greeting(read({ WEBHOOK_ALLOW_CIDRS: cidrs }), { isEmbedded, publicUrl, setup: undefined });
+
+  for (const isEmbedded of [true, false]) {
+    assert.match(
+      said("10.1.0.0/16, ::1", isEmbedded),
+      /^ {2}Webhooks {3}addresses in 10\.1\.0\.0\/16, ::1\/128 are allowed \(WEBHOOK_ALLOW_CIDRS\)$/m,
+    );
+    assert.doesNotMatch(said("", isEmbedded), /WEBHOOK_ALLOW_CIDRS/);
+  }
+});
+
 test("who listens at every address is told to name the one that people use", () => {
   const said = (given: Record<string, string>) =>
     greeting(read(given), { isEmbedded: true, publicUrl, setup: undefined });

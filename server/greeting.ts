@@ -15,7 +15,6 @@ export function greeting(config: Config, { isEmbedded, publicUrl, setup }: Runni
   const database = isEmbedded
     ? `embedded PostgreSQL in ${config.dataDir}`
     : "PostgreSQL at DATABASE_URL";
-  const allowsLoopback = isEmbedded && config.webhookAllowCidrs === undefined;
   const allowsHttp = isEmbedded && config.webhookAllowHttp === undefined;
   return [
     `Posthorn ${version} is running.`,
@@ -26,9 +25,9 @@ export function greeting(config: Config, { isEmbedded, publicUrl, setup }: Runni
       ? ["  Address    every one of this machine; set PUBLIC_URL to the one that people use"]
       : []),
     `  Database   ${database}`,
-    ...(allowsLoopback
-      ? ["  Webhooks   loopback addresses are allowed (WEBHOOK_ALLOW_CIDRS)"]
-      : []),
+    ...webhookRanges(config, isEmbedded).map(
+      (ranges) => `  Webhooks   ${ranges} are allowed (WEBHOOK_ALLOW_CIDRS)`,
+    ),
     ...(allowsHttp ? ["  Webhooks   plain http is allowed (WEBHOOK_ALLOW_HTTP)"] : []),
     ...(setup === undefined
       ? []
@@ -36,4 +35,10 @@ export function greeting(config: Config, { isEmbedded, publicUrl, setup }: Runni
     "Stop with Ctrl+C.",
     "",
   ].join("\n");
+}
+
+/** What may be called beside public addresses, where there is any. */
+function webhookRanges({ webhookAllowCidrs: named }: Config, isEmbedded: boolean): string[] {
+  if (named === undefined) return isEmbedded ? ["loopback addresses"] : [];
+  return named.length > 0 ? [`addresses in ${named.join(", ")}`] : [];
 }

@@ -16,16 +16,32 @@ export function list(value: string): string[] {
 }
 
 export function cidrList(value: string): string[] {
-  return list(value).map((entry) => {
-    const [address = "", prefix, ...more] = entry.split("/");
-    const bits = isIP(address) === 4 ? 32 : 128;
-    const isFine =
-      isIP(address) !== 0 &&
-      more.length === 0 &&
-      (prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits));
-    if (!isFine) throw new Error(`"${entry}" is not an address range such as 10.0.0.0/8.`);
-    return prefix === undefined ? `${address}/${bits}` : entry;
-  });
+  return rangesAmong(value, () => []);
+}
+
+/** Names every entry that is wrong: what is no range, and what `faultsOf` says of those that are. */
+export function rangesAmong(value: string, faultsOf: (ranges: string[]) => string[]): string[] {
+  const entries = list(value);
+  const ranges = entries.map(asRange).filter((range) => range !== undefined);
+  const faults = [
+    ...entries
+      .filter((entry) => asRange(entry) === undefined)
+      .map((entry) => `"${entry}" is not an address range such as 10.0.0.0/8.`),
+    ...faultsOf(ranges),
+  ];
+  if (faults.length > 0) throw new Error(faults.join(" "));
+  return ranges;
+}
+
+function asRange(entry: string): string | undefined {
+  const [address = "", prefix, ...more] = entry.split("/");
+  const bits = isIP(address) === 4 ? 32 : 128;
+  const isFine =
+    isIP(address) !== 0 &&
+    more.length === 0 &&
+    (prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits));
+  if (!isFine) return undefined;
+  return prefix === undefined ? `${address}/${bits}` : entry;
 }
 
 export function httpUrl(value: string): string {

@@ -11,6 +11,7 @@ import {
   hostName,
   httpUrl,
   list,
+  rangesAmong,
   share,
   webOrigin,
   yesOrNo,
@@ -214,12 +215,13 @@ export const settings = {
 } satisfies Record<string, Setting<unknown>>;
 
 function privateRanges(value: string): string[] {
-  const named = cidrList(value);
-  const others = named.filter((range) => !opensPrivate(range));
-  if (others.length === 0) return named;
-  throw new Error(
-    `only loopback, private and CGNAT addresses (${PRIVATE.join(", ")}) can be allowed, and no metadata service among them, not ${others.join(", ")}.`,
-  );
+  return rangesAmong(value, (ranges) => {
+    const others = ranges.filter((range) => !opensPrivate(range));
+    if (others.length === 0) return [];
+    return [
+      `Only loopback, private and CGNAT addresses (${PRIVATE.join(", ")}) can be allowed, and no metadata service among them, not ${others.join(", ")}.`,
+    ];
+  });
 }
 
 function roleList(value: string): Set<Role> {
