@@ -1,12 +1,11 @@
 import {
-  nameFaults,
   listAccounts,
   revealSigningSecret,
   rotateSigningSecret,
   type SigningSecrets,
 } from "#accounts";
 import { openAccount } from "#credits";
-import { accountOption, unknownAccount } from "./accounts.ts";
+import { accountOption, chosenName, unknownAccount } from "./accounts.ts";
 import { ACTOR, command, CommandFailure, type Result } from "./command.ts";
 import { flag, required, withFallback } from "./input.ts";
 import { wholeNumber } from "./input-values.ts";
@@ -17,7 +16,7 @@ const create = command({
   summary: "Makes an account with its webhook signing secret.",
   arguments: {},
   options: {
-    name: required("NAME", accountName, "What the account is called, 1 to 60 characters."),
+    name: required("NAME", chosenName, "What the account is called, 1 to 60 characters."),
     credits: withFallback("N", wholeNumber(0, 1_000_000_000_000), {
       meaning: "Credits to begin with.",
       fallback: "0",
@@ -35,12 +34,6 @@ const create = command({
     return { json, text: facts(json) };
   },
 });
-
-function accountName(value: string): string {
-  const [fault] = nameFaults(value);
-  if (fault !== undefined) throw new Error(fault);
-  return value.trim();
-}
 
 const list = command({
   name: "account list",

@@ -1,4 +1,4 @@
-import { type AccountRow, findAccount } from "#accounts";
+import { type AccountRow, findAccount, nameFaults } from "#accounts";
 import type { Queryable } from "#platform";
 import { CommandFailure } from "./command.ts";
 import { required } from "./input.ts";
@@ -16,4 +16,11 @@ export function unknownAccount(accountId: string): never {
   throw new CommandFailure(
     `There is no account ${accountId}. List them with: npx posthorn account list`,
   );
+}
+
+/** The name of an account or a key. */
+export function chosenName(value: string): string {
+  const [fault] = nameFaults(value);
+  if (fault !== undefined) throw new Error(fault);
+  return value.trim();
 }

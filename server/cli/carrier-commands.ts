@@ -248,6 +248,7 @@ const test = command({
     const deps = { db, clock: context.clock, secrets: await secrets() };
     const { isBound, sentence } = await testCarrier(carrier, deps);
     const state = isBound ? "up" : "down";
+    if (!isBound && context.terminal.isJson) context.terminal.say(sentence);
     const json = { carrierId: carrier.carrier_id, name, state, message: sentence };
     return { json, text: sentence, isFault: !isBound };
   },

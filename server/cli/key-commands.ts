@@ -1,9 +1,9 @@
 import { scopes as knownScopes } from "#contract/words";
 import { createKey, judgeNewKey, listKeys, maskKey, MAX_ACTIVE_KEYS, revokeKey } from "#accounts";
-import { accountOption, requireAccount, unknownAccount } from "./accounts.ts";
+import { accountOption, chosenName, requireAccount, unknownAccount } from "./accounts.ts";
 import { ACTOR, command, CommandFailure } from "./command.ts";
 import { optional, required, several } from "./input.ts";
-import { id, moment, momentAfter, oneOf, text } from "./input-values.ts";
+import { id, moment, momentAfter, oneOf } from "./input-values.ts";
 import { facts, table } from "./table.ts";
 
 const create = command({
@@ -12,7 +12,7 @@ const create = command({
   arguments: {},
   options: {
     account: accountOption,
-    name: required("NAME", text, "A label to know the key by, 1 to 60 characters."),
+    name: required("NAME", chosenName, "A label to know the key by, 1 to 60 characters."),
     scope: several("SCOPE", oneOf(knownScopes), `What it may do: ${knownScopes.join(", ")}.`),
     expires: optional("TIME", moment, "When it ends: an ISO time, or from now such as 90d."),
   },
@@ -20,8 +20,7 @@ const create = command({
   examples: [
     "key create --account 019a85c2-5b00-7abc-8def-0123456789ab --name Shop --scope messages:send --scope messages:read --expires 90d",
   ],
-  async run({ account, name: given, scope, expires }, context) {
-    const name = given.trim();
+  async run({ account, name, scope, expires }, context) {
     const { db } = await context.installation();
     const now = context.clock.now();
     const expiresAt = expires ? momentAfter(expires, now) : null;

@@ -89,6 +89,20 @@ test("everything that is wrong is named at once, with the likely meaning", () =>
   });
 });
 
+test("a number below zero is judged as the argument that it is meant for, and not as an option", () => {
+  const charging = {
+    ...sample,
+    arguments: { credits: required("CREDITS", wholeNumber(-20, 5), "Credits.") },
+    options: { watch: flag("Look.") },
+  };
+
+  assert.deepEqual(readArguments(charging, ["-21", "--watch"]), {
+    outcome: "wrong",
+    faults: ['CREDITS must be a whole number from -20 to 5, not "-21".'],
+  });
+  assert.partialDeepStrictEqual(readArguments(charging, ["-12"]), { given: { credits: -12 } });
+});
+
 test("an option that swallowed the next one is known to lack its value", () => {
   const read = readArguments(sample, ["49", "one", "--account", "--credits", "3"]);
 

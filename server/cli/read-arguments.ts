@@ -72,14 +72,24 @@ function tokenize(known: Inputs, argv: readonly string[]) {
     const type = placeholder === null ? ("boolean" as const) : ("string" as const);
     return [optionName(key), key === "help" ? { type, short: "h" } : { type }] as const;
   });
-  return parseArgs({
+  const { tokens } = parseArgs({
     args: [...argv],
     options: Object.fromEntries(options),
     strict: false,
     allowPositionals: true,
     tokens: true,
-  }).tokens;
+  });
+  return tokens.flatMap((token, n) => {
+    const value = argv[token.index] ?? "";
+    if (token.kind !== "option" || !NEGATIVE.test(value)) return [token];
+    // The parser makes an option out of each of its characters.
+    const isFirst = tokens[n - 1]?.index !== token.index;
+    return isFirst ? [{ kind: "positional" as const, index: token.index, value }] : [];
+  });
 }
+
+/** No option begins like this: it is meant as a number. */
+const NEGATIVE = /^-\d/;
 
 function unknownOption({ rawName }: OptionToken, names: string[]): string {
   const near = nearest(rawName, names);

@@ -1,4 +1,4 @@
-import type { NewMessage } from "#contract";
+import type { ErrorCode, NewMessage } from "#contract";
 import { errors } from "#contract/words";
 import { Problem } from "#http/problem";
 import { acceptor, concatReferences, type MessageRow, routingTable, sendMessages } from "#messages";
@@ -32,7 +32,7 @@ export async function sendFromTerminal(
       context.terminal.say("It was sent before with this key; nothing was sent.");
     return sent.rows[0] as MessageRow;
   } catch (error) {
-    throw error instanceof Problem ? new CommandFailure(sentences(error)) : error;
+    throw error instanceof Problem ? new CommandFailure(sentences(error, accountId)) : error;
   }
 }
 
@@ -61,10 +61,19 @@ function sendDeps({ clock }: Context, installation: Installation) {
 }
 
 /** What the API would answer, with the names of options instead of fields. */
-function sentences({ code, message, details }: Problem): string {
+function sentences({ code, message, details }: Problem, accountId: string): string {
   const lines = details.map(({ field, message }) =>
     field === null ? message : `--${field === "recipient" ? "to" : optionName(field)}: ${message}`,
   );
-  const fix = code === "VALIDATION_FAILED" ? [] : [errors[code].fix.replaceAll("`", "")];
+  const fix = code === "VALIDATION_FAILED" ? [] : [fixOf(code, accountId)];
   return [...(lines.length > 0 ? lines : [message]), ...fix].join("\n");
+}
+
+/** Who sits at the terminal can do what a client of the API must ask the operator for. */
+function fixOf(code: ErrorCode, accountId: string): string {
+  if (code === "CREDITS_INSUFFICIENT")
+    return `Add some with: npx posthorn credits add --account ${accountId} --amount N --note TEXT`;
+  if (code === "RECIPIENT_NOT_SERVED")
+    return "Set a route with: npx posthorn route set PREFIX CARRIER";
+  return errors[code].fix.replaceAll("`", "");
 }

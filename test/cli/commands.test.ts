@@ -134,6 +134,19 @@ async function withLostCommit(line: string[], then: (proxy: TcpProxy) => void = 
   return ended;
 }
 
+test("a name too long for an account or a key is a wrong call of the command that makes it", async () => {
+  const { accountId } = await json<Account>`account create --name Names`;
+  const name = "n".repeat(61);
+
+  const ofAccount = await run`account create --name ${name}`;
+  const ofKey = await run`key create --account ${accountId} --name ${name} --scope messages:send`;
+
+  for (const { code, stderr } of [ofAccount, ofKey]) {
+    assert.equal(code, 2);
+    assert.match(stderr, /^--name must have 1 to 60 characters\.\n/);
+  }
+});
+
 test("a key is shown once, listed masked with its expiry, and revoked", async () => {
   const { accountId } = await json<Account>`account create --name Keys`;
 
@@ -307,6 +320,7 @@ test("a carrier that allows one bind is up as long as the service holds it, and 
   assert.match(held.stdout, /"state":"up","message":"The service holds the only bind that /);
   assert.equal(taken.code, 1);
   assert.match(taken.stdout, /"state":"down".*Another program uses this system id/);
+  assert.equal(taken.stderr, `${JSON.parse(taken.stdout).message}\n`);
 });
 
 test("a delivery and all that were exhausted are not replayed in one command", async () => {
@@ -402,11 +416,25 @@ test("a message from the terminal is charged, queued and on record, and a refuse
     wrong.stderr,
     /^--to: A number has 7 to 15 digits.*\n--text: The text needs at least/,
   );
-  assert.match(poor.stderr, /^It costs 2 credits; available: 1\./);
+  assert.equal(
+    poor.stderr,
+    `It costs 2 credits; available: 1.\nAdd some with: npx posthorn credits add --account ${accountId} --amount N --note TEXT\n`,
+  );
   assert.deepEqual(await json`credits show --account ${accountId}`, { balance: 1 });
   const audited = await db.query(sql`
     select actor from audit_log where account_id = ${accountId} and action = 'message.sent'`);
   assert.deepEqual(audited, [{ actor: "cli" }]);
+});
+
+test("who sends from the terminal where no route leads is told how to set one", async () => {
+  const { accountId } = await json<Account>`account create --name Unserved --credits 2`;
+  await json`route remove ${""}`;
+
+  const { code, stderr } = await run`send --account ${accountId} --to 4915112345678 --text Hello`;
+  await json`route set ${""} simulator`;
+
+  assert.equal(code, 1);
+  assert.match(stderr, /\nSet a route with: npx posthorn route set PREFIX CARRIER\n$/);
 });
 
 test("a message for later is given its time, or how long from now", async () => {

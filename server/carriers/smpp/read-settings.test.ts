@@ -144,7 +144,12 @@ test("settings that contradict each other are refused by name", () => {
 
   assert.deepEqual(Object.keys(faults({ tls_ca: cert })), ["tls_ca"]);
   assert.deepEqual(Object.keys(faults({ tls_verify: "off" })), ["tls_verify"]);
-  assert.deepEqual(Object.keys(faults({ tls: true, tls_cert: cert })), ["tls_cert"]);
+  assert.deepEqual(faults({ tls: true, tls_cert: cert }), {
+    tls_key: "is missing: the certificate needs its private key beside it",
+  });
+  assert.deepEqual(faults({ tls: true, tls_key: key }), {
+    tls_cert: "is missing: the private key needs its certificate beside it",
+  });
   assert.deepEqual(faults({ tls: true, tls_cert: cert, tls_key: key, tls_ca: cert }), {});
 });
 

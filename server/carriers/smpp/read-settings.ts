@@ -51,10 +51,14 @@ function contradictions(settings: SmppSettings): SettingFault[] {
     if (!tls && value !== null) faults.push({ setting, message: "is set, but tls is off" });
   }
   if (!tls && !tlsVerify) faults.push({ setting: "tls_verify", message: "is off, but so is tls" });
-  if ((tlsCert === null) !== (tlsKey === null)) {
-    faults.push({ setting: "tls_cert", message: "and tls_key belong together; one is missing" });
+  if (tlsCert === null && tlsKey !== null) {
+    const message = "is missing: the private key needs its certificate beside it";
+    faults.push({ setting: "tls_cert", message });
+  } else if (tlsCert !== null && tlsKey === null) {
+    const message = "is missing: the certificate needs its private key beside it";
+    faults.push({ setting: "tls_key", message });
   } else if (tlsCert !== null && tlsKey !== null) {
-    const message = "and tls_key are not a certificate and its key";
+    const message = "is not the certificate of the private key beside it";
     if (throws(() => createSecureContext({ cert: tlsCert, key: tlsKey })))
       faults.push({ setting: "tls_cert", message });
   }
