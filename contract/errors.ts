@@ -208,6 +208,8 @@ export const detailCodes = {
   PARAMETER_UNKNOWN: "No such query parameter exists here.",
   JSON_INVALID: "What kept the body from being read, and where.",
   API_KEY_SCOPE_DENIED: "The scope that the operation requires.",
+  RATE_LIMITED:
+    "The limit that is reached: sends of the account, reads of the key, or failed authentications of the address.",
   UNAVAILABLE: "What keeps this node from answering.",
   CREDITS_INSUFFICIENT: "The credits required and available.",
   RECIPIENT_NOT_SERVED: "No route matches the recipient's number.",

@@ -2,6 +2,7 @@ import { isIPv6 } from "node:net";
 import { type Clock, ipv6Groups, keepNewest } from "#platform";
 
 export type FailedAuthentications = {
+  perMinute: number;
   /** Counts a failure; answers the seconds to wait where the address has used up its allowance. */
   count(address: string): number | undefined;
 };
@@ -13,6 +14,7 @@ const MAX_ADDRESSES = 10_000;
 export function failedAuthentications(perMinute: number, clock: Clock): FailedAuthentications {
   const seen = new Map<string, { tokens: number; at: number }>();
   return {
+    perMinute,
     count(address) {
       const network = networkOf(address);
       const now = clock.monotonicMs();

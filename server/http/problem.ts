@@ -21,12 +21,33 @@ export class Problem extends Error {
   }
 }
 
-/** Too fast: says when `needed` will be there. */
-export function rateLimited({ rate, burst, tokens }: Allowance, needed: number): Problem {
+export function sendsLimited(left: Allowance, needed: number): Problem {
+  const { rate, burst, tokens } = left;
+  const now = Math.max(0, Math.floor(tokens));
+  const limit = `Sends of the account are limited to ${rate} a second and ${burst} at once: ${now} may go now, and the request has ${needed}.`;
+  return rateLimited(limit, secondsUntil(needed, left));
+}
+
+export function readsLimited(left: Allowance): Problem {
+  const limit = `Reads of the key are limited to ${left.rate} a second and ${left.burst} at once.`;
+  return rateLimited(limit, secondsUntil(1, left));
+}
+
+export function failuresLimited(perMinute: number, seconds: number): Problem {
+  const limit = `Failed authentications of the address are limited to ${perMinute} a minute.`;
+  return rateLimited(limit, seconds);
+}
+
+/** Too fast: says which limit it is, and when to come again. */
+function rateLimited(limit: string, seconds: number): Problem {
+  const code = "RATE_LIMITED";
+  const details = [{ field: null, code, message: limit } as const];
+  return new Problem(code, details, { "retry-after": String(seconds) });
+}
+
+function secondsUntil(needed: number, { rate, burst, tokens }: Allowance): number {
   const missing = Math.min(needed, burst) - tokens;
-  return new Problem("RATE_LIMITED", [], {
-    "retry-after": String(Math.max(1, Math.ceil(missing / rate))),
-  });
+  return Math.max(1, Math.ceil(missing / rate));
 }
 
 export function scopeDenied(scope: Scope): Problem {

@@ -12,10 +12,11 @@ import {
   type Refinement,
 } from "./operation-route.ts";
 import {
+  failuresLimited,
   jsonInvalid,
   Problem,
   queueFull,
-  rateLimited,
+  readsLimited,
   scopeDenied,
   unavailable,
 } from "./problem.ts";
@@ -83,7 +84,7 @@ function serve<Operations extends Record<string, Operation>>(
     async handler(request, reply) {
       const { body, query } = await checkShape(request);
       const admitted = request.admission as Admission;
-      if (!admitted.isGranted) throw rateLimited(admitted.allowance as Allowance, 1);
+      if (!admitted.isGranted) throw readsLimited(admitted.allowance as Allowance);
       const call = callOf(request, reply, admitted, { body, query });
       const answer = await handler(call);
       reply.code(status).headers(allowanceHeaders(admitted.allowance));
@@ -133,9 +134,11 @@ function admission(
     request: FastifyRequest,
     code: "API_KEY_MISSING" | (typeof keyProblems)["unknown" | "revoked" | "expired"],
   ): Problem {
-    const waitSeconds = options.failures.count(request.ip);
-    if (waitSeconds === undefined) return new Problem(code);
-    return new Problem("RATE_LIMITED", [], { "retry-after": String(waitSeconds) });
+    const { failures } = options;
+    const waitSeconds = failures.count(request.ip);
+    return waitSeconds === undefined
+      ? new Problem(code)
+      : failuresLimited(failures.perMinute, waitSeconds);
   }
 
   /**

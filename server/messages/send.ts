@@ -1,7 +1,7 @@
 import type { Actor } from "#accounts";
 import type { Detail, ErrorCode, NewMessage } from "#contract";
 import type { Allowance } from "#http";
-import { Problem, queueFull, rateLimited, unavailable } from "#http/problem";
+import { Problem, queueFull, sendsLimited, unavailable } from "#http/problem";
 import type { Clock, Database } from "#platform";
 import { type AcceptRequest, creditsOf } from "./accept.ts";
 import type { Accepted } from "./acceptor.ts";
@@ -149,7 +149,7 @@ async function conclude(
       ]);
     }
     case "rate_limited":
-      throw rateLimited(allowance, request.messages.length);
+      throw sendsLimited(allowance, request.messages.length);
     case "queue_full":
       throw queueFull();
     case "key_revoked":

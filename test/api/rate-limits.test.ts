@@ -180,6 +180,32 @@ test("whoever waits for Retry-After seconds is let through", async () => {
   assert.equal((await batch(20)).statusCode, 202);
 });
 
+test("a refusal says which limit was reached, and its numbers", async () => {
+  const account = await one.createAccount(1_000);
+  await Promise.all([one.send(message, account), one.get("/v1/credits", account)]);
+  await one.db.query(sql`
+    update accounts set send_tokens = 3 where account_id = ${account.accountId}`);
+  await one.db.query(sql`update read_allowances set tokens = 0 where key_id = ${account.keyId}`);
+  await stopGrowth(account);
+  const messages = Array.from({ length: 7 }, () => message);
+  const said = (answer: Answer) => problemOf(answer, "RATE_LIMITED").details;
+  const limited = (limit: string) => [{ field: null, code: "RATE_LIMITED", message: limit }];
+
+  const sends = await one.post("/v1/messages/batch", { messages }, account);
+  const reads = await one.get("/v1/credits", account);
+
+  assert.deepEqual(
+    said(sends),
+    limited(
+      "Sends of the account are limited to 2 a second and 40 at once: 3 may go now, and the request has 7.",
+    ),
+  );
+  assert.deepEqual(
+    said(reads),
+    limited("Reads of the key are limited to 2 a second and 30 at once."),
+  );
+});
+
 test("a batch larger than the whole allowance passes when that is full, and leaves a debt", async () => {
   const account = await one.createAccount(1_000);
   const messages = Array.from({ length: 60 }, () => message);
@@ -299,7 +325,9 @@ test("after 20 failed authentications an address gets 429, whomever it claims to
 
   for (const key of wrong) {
     const answer = await ask(key, "192.0.2.9");
-    problemOf(answer, "RATE_LIMITED");
+    const { details } = problemOf(answer, "RATE_LIMITED");
+    const message = "Failed authentications of the address are limited to 20 a minute.";
+    assert.deepEqual(details, [{ field: null, code: "RATE_LIMITED", message }]);
     assert.equal(answer.headers["retry-after"], "3");
   }
   assert.equal((await ask(account.key, "192.0.2.9")).statusCode, 200);
