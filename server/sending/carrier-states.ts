@@ -75,7 +75,8 @@ function together(
   isPaused: boolean,
 ): Pick<SeenCarrier, "state" | "links" | "problems"> {
   const links = reports.flatMap((report) => report.links);
-  const problems = [...new Set([...reports, ...links].flatMap(({ problem }) => problem ?? []))];
+  const ofNodes = reports.flatMap(({ problem }) => problem ?? []);
+  const problems = [...new Set([...ofNodes, ...linkProblems(links)])];
   const telling = reports.filter((report) => report.links.length > 0 || report.problem);
   const states = new Set(telling.map(({ state }) => state));
   if (isPaused) return { state: "paused", links, problems };
@@ -83,6 +84,17 @@ function together(
   if (states.size === 0) return { state: "down", links, problems };
   if (states.size > 1) return { state: "degraded", links, problems };
   return { state: [...states][0] ?? "down", links, problems };
+}
+
+/** What only the transmitters or only the receivers have is said of them. */
+function linkProblems(links: SeenLink[]): string[] {
+  const kinds = new Set(links.map(({ bind }) => bind));
+  const byProblem = Map.groupBy(links, ({ problem }) => problem);
+  return [...byProblem].flatMap(([problem, having]) => {
+    if (problem === null) return [];
+    const binds = new Set(having.map(({ bind }) => bind));
+    return binds.size === kinds.size ? problem : `${[...binds].join(" and ")}: ${problem}`;
+  });
 }
 
 function countsOf(reports: Report[]): Pick<SeenCarrier, "lastHour" | "sinceStart" | "seenAt"> {

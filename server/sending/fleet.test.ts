@@ -124,6 +124,29 @@ test("a node that holds no bind of a carrier says nothing of its state", async (
   assert.equal(told?.state, "up");
 });
 
+test("a problem that only one bind of a pair has names that bind", async () => {
+  await using db = await testDatabase();
+  const carrierId = await makeCarrier(db, { secrets });
+  const lastHour = { since: null, refusals: {}, lateReceipts: 0 };
+  const speed = { submitsPerSecond: 0, receiptsPerSecond: 0, responseMs: null };
+  const since = systemClock.now();
+  const link = { ...speed, since, windowInUse: 0, enquireLinkAt: null };
+  const nodeId = newId(since.getTime());
+  const told = async (ofTransmitter: string | null, ofReceiver: string | null) => {
+    const links = [
+      { ...link, bind: "transmitter", state: "binding", problem: ofTransmitter },
+      { ...link, bind: "receiver", state: "binding", problem: ofReceiver },
+    ] as const;
+    const state = { ...notStarted, lastHour, links: [...links] };
+    await reportStates(db, nodeId, [{ carrierId, state }]);
+    return (await readCarrierStates(db, await listCarriers(db))).get(carrierId)?.problems;
+  };
+
+  assert.deepEqual(await told(null, "refused"), ["receiver: refused"]);
+  assert.deepEqual(await told("lost", "refused"), ["transmitter: lost", "receiver: refused"]);
+  assert.deepEqual(await told("lost", "lost"), ["lost"]);
+});
+
 test("a lease of binds that cannot be taken is asked for again with the next look", async () => {
   await using database = await testDatabase();
   let asked = 0;

@@ -34,3 +34,10 @@ export function connectionProblem(error: unknown): string {
   if (code.startsWith("ERR_OSSL_")) return `a certificate or key cannot be read (${code})`;
   return `the connection failed (${code})`;
 }
+
+/** How a peer ends, or garbles, what it does not understand. */
+const NOT_UNDERSTOOD = new Set(["ECONNRESET", "EPIPE", "EPROTO", "ERR_SSL_WRONG_VERSION_NUMBER"]);
+
+export function isNotUnderstood({ code = "" }: NodeJS.ErrnoException): boolean {
+  return NOT_UNDERSTOOD.has(code);
+}

@@ -571,7 +571,12 @@ test("a test of the bind says in words what happened", async () => {
   const gone = await test("right");
 
   assert.equal(good.isBound, true);
-  assert.match(good.sentence, new RegExp(`^Bound to 127.0.0.1:${port} as receiver user`));
+  assert.equal(
+    good.sentence,
+    ["transmitter", "receiver"]
+      .map((bind) => `Bound to 127.0.0.1:${port} as ${bind} user, and it answers.`)
+      .join(" "),
+  );
   assert.equal(bad.isBound, false);
   assert.match(
     bad.sentence,
@@ -579,7 +584,41 @@ test("a test of the bind says in words what happened", async () => {
   );
   assert.equal(gone.isBound, false);
   const words = "the carrier refused the connection (ECONNREFUSED)";
-  assert.equal(gone.sentence, `No bind to 127.0.0.1:${port}: ${words}.`);
+  assert.equal(gone.sentence, `No bind to 127.0.0.1:${port} as transmitter: ${words}.`);
+});
+
+test("a bind that is refused for its system type says which setting to mend, and blames no credentials", async () => {
+  const { log, errors } = recordingLog();
+  await using world = await smppWorld({ log, smsc: { bind: status.invalidSystemType } });
+
+  await until("the bind is refused", () => stateOf(world) === "refused");
+
+  const told = [...errors, world.carrier.state().links[0]?.problem ?? ""];
+  assert.equal(told.length, 2);
+  for (const sentence of told) {
+    assert.match(sentence, /ESME_RINVSYSTYP \(0x53\); .* --system-type$/);
+    assert.doesNotMatch(sentence, /credentials/);
+  }
+});
+
+test("a test of a pair says which of its binds was refused", async () => {
+  let binds = 0;
+  await using smsc = await startSmsc({
+    bind: () => (++binds === 1 ? status.ok : status.bindFailed),
+  });
+
+  const { isBound, sentence } = await testBind({
+    settings: smppSettings({ port: smsc.port, bind: "pair" }),
+    password: new Secret("secret"),
+    clock: systemClock,
+    isHeld: async () => false,
+  });
+
+  assert.equal(isBound, false);
+  assert.match(
+    sentence,
+    /^No bind to [^ ]+ as receiver: the carrier refused the bind: ESME_RBINDFAIL/,
+  );
 });
 
 test("a test of the only bind that is allowed finds the carrier up while the service holds it", async () => {

@@ -230,8 +230,7 @@ export class Link {
     this.#enter(isRefused ? "refused" : "connection_lost", end.problem);
     const fields = { carrier, bind, problem: end.problem, waitMs: Math.round(waitMs) };
     // Wrong credentials need a person; everything else mends itself.
-    if (isRefused) log.error(fields, `${carrier} refuses our credentials: ${end.problem}`);
-    else log.warn(fields, `no bind to ${carrier}: ${end.problem}`);
+    log[isRefused ? "error" : "warn"](fields, `no bind to ${carrier}: ${end.problem}`);
     this.#cancelWait = clock.timer(waitMs, () => {
       this.#enter("starting", this.#problem);
       this.#open();

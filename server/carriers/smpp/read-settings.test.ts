@@ -160,16 +160,21 @@ test("a certificate that cannot be read is found when it is set, not when it is 
   assert.deepEqual(Object.keys(faults({ tls: true, tls_ca: "ca.pem" })), ["tls_ca"]);
 });
 
-test("a credential longer than the protocol allows warns and is kept whole", () => {
+test("a field longer than the protocol allows warns and is kept whole", () => {
   const found = readSmppSettings({
     ...least,
     system_id: "u".repeat(16),
     system_type: "t".repeat(13),
+    address_range: "r".repeat(41),
+    service_type: "s".repeat(6),
   });
 
   assert.ok(found.outcome === "read");
   assert.equal(found.settings.systemId.length, 16);
-  assert.equal(found.warnings.length, 2);
+  assert.deepEqual(
+    found.warnings.map((warning) => warning.split(" ")[0]),
+    ["system_id", "system_type", "address_range", "service_type"],
+  );
   assert.equal(passwordWarnings("p".repeat(9)).length, 1);
   assert.equal(passwordWarnings("p".repeat(8)).length, 0);
 });

@@ -89,10 +89,21 @@ function certificates(bundle: string): string[] {
 }
 
 /** What the protocol allows, without the NUL. Many SMSCs take more, so nothing is ever cut. */
-const PROTOCOL_LENGTHS = { system_id: 15, password: 8, system_type: 12 };
+const PROTOCOL_LENGTHS = {
+  system_id: 15,
+  password: 8,
+  system_type: 12,
+  address_range: 40,
+  service_type: 5,
+};
 
-function lengthWarnings({ systemId, systemType }: SmppSettings): string[] {
-  return [...lengthWarning("system_id", systemId), ...lengthWarning("system_type", systemType)];
+function lengthWarnings(settings: SmppSettings): string[] {
+  return [
+    ...lengthWarning("system_id", settings.systemId),
+    ...lengthWarning("system_type", settings.systemType),
+    ...lengthWarning("address_range", settings.addressRange),
+    ...lengthWarning("service_type", settings.serviceType),
+  ];
 }
 
 export function passwordWarnings(password: string): string[] {

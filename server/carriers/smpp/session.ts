@@ -25,7 +25,7 @@ import {
 } from "./codec/header.ts";
 import { status, statusName } from "./codec/status.ts";
 import { dial } from "./connect.ts";
-import { connectionProblem } from "./connection-problem.ts";
+import { connectionProblem, isNotUnderstood } from "./connection-problem.ts";
 import { Liveness } from "./liveness.ts";
 import type { Meter } from "./meter.ts";
 import { Outbox } from "./outbox.ts";
@@ -122,7 +122,7 @@ export class Session {
       this.#written = this.#submitted;
     });
     this.#listen(readyEvent);
-    this.#limit(settings.connectTimeoutMs, "the connection could not be made in time");
+    this.#limit(settings.connectTimeoutMs, () => this.#unmade());
   }
 
   get inFlight(): number {
@@ -217,17 +217,36 @@ export class Session {
     this.#socket.on("data", (chunk: Buffer) => this.#onData(chunk));
     this.#socket.on("drain", () => this.#onDrain());
     this.#socket.on("error", (error) => {
-      this.#problem = connectionProblem(error);
+      this.#problem = `${connectionProblem(error)}${isNotUnderstood(error) ? this.#portDoubt() : ""}`;
     });
-    this.#socket.on("close", () => this.#abandon(this.#problem));
+    this.#socket.on("close", (hadError) =>
+      this.#abandon(hadError ? this.#problem : `${this.#problem}${this.#portDoubt()}`),
+    );
   }
 
-  #limit(ms: number, problem: string): void {
+  #unmade(): string {
+    const doubt = this.#portDoubt();
+    return doubt === ""
+      ? "the connection could not be made in time"
+      : `no TLS connection came about in time${doubt}`;
+  }
+
+  /** What to look at where the two sides have not understood each other yet. */
+  #portDoubt(): string {
+    const { tls } = this.#deps.settings;
+    if (tls && this.#state === "connecting" && !this.#socket.connecting)
+      return "; perhaps the port speaks no TLS: check the port and --tls";
+    if (!tls && this.#state === "binding")
+      return "; perhaps the port speaks TLS: check the port and --tls";
+    return "";
+  }
+
+  #limit(ms: number, problem: () => string): void {
     const phase = this.#state;
     this.#cancelPhase();
     this.#cancelPhase = this.#deps.clock.timer(ms, () =>
       this.#patience.thenJudge(() => {
-        if (this.#state === phase) this.#abandon(problem);
+        if (this.#state === phase) this.#abandon(problem());
       }),
     );
   }
@@ -236,7 +255,7 @@ export class Session {
     if (this.#state !== "connecting") return;
     const { settings, bind, password, events } = this.#deps;
     this.#state = "binding";
-    this.#limit(settings.bindTimeoutMs, "the carrier did not answer the bind");
+    this.#limit(settings.bindTimeoutMs, () => "the carrier did not answer the bind");
     this.#bindSequence = this.#window.nextSequence();
     const fields = { ...settings, password: password.reveal() };
     this.#put(encodeBind(bindCommands[bind], this.#bindSequence, fields));
@@ -256,7 +275,11 @@ export class Session {
   /** After an impossible length nobody knows where the next PDU begins. */
   #breakOff(): void {
     this.#put(bare(command.genericNack, status.invalidCommandLength, 0));
-    this.#abandon("the carrier sent a PDU of impossible length");
+    this.#abandon(
+      this.#state === "binding"
+        ? "what answers there does not speak SMPP: check the port and --tls"
+        : "the carrier sent a PDU of impossible length",
+    );
   }
 
   #onDrain(): void {
@@ -346,7 +369,9 @@ export class Session {
     this.#bindSequence = 0;
     if (this.#state !== "binding") return;
     if (code !== status.ok) {
-      const problem = `the carrier refused the bind: ${statusName(code)}`;
+      const hint =
+        code === status.invalidSystemType ? "; set the one it knows by --system-type" : "";
+      const problem = `the carrier refused the bind: ${statusName(code)}${hint}`;
       return this.#end({ why: "bind_refused", status: code, problem });
     }
     this.#cancelPhase();

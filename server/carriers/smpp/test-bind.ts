@@ -26,7 +26,11 @@ export async function testBind(deps: Deps): Promise<BindTest> {
   const { bind } = deps.settings;
   if (bind !== "pair") return testOne(deps, bind);
   const transmitter = await testOne(deps, "transmitter");
-  return transmitter.isBound ? testOne(deps, "receiver") : transmitter;
+  if (!transmitter.isBound) return transmitter;
+  const receiver = await testOne(deps, "receiver");
+  if (!receiver.isBound) return receiver;
+  const sentences = new Set([transmitter.sentence, receiver.sentence]);
+  return { isBound: true, sentence: [...sentences].join(" ") };
 }
 
 async function testOne(deps: Deps, bind: BindKind): Promise<BindTest> {
@@ -39,7 +43,10 @@ async function testOne(deps: Deps, bind: BindKind): Promise<BindTest> {
     if (code === status.alreadyBound && (await deps.isHeld()))
       return { isBound: true, sentence: `The service holds the only bind that ${where} allows.` };
     const hint = code === undefined ? undefined : hints.get(code);
-    const sentence = [`No bind to ${where}: ${end.problem}.`, hint].filter(Boolean).join(" ");
+    const which = deps.settings.bind === "pair" ? ` as ${bind}` : "";
+    const sentence = [`No bind to ${where}${which}: ${end.problem}.`, hint]
+      .filter(Boolean)
+      .join(" ");
     return { isBound: false, sentence };
   }
   await session.stop(() => Promise.resolve());

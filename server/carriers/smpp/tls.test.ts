@@ -5,6 +5,7 @@ import { startSmsc } from "#carriers";
 import { Secret, systemClock } from "#platform";
 
 import { type Authority, makeAuthority, selfSigned } from "../../../test/support/certificates.ts";
+import { startRawServer } from "../../../test/support/raw-server.ts";
 import { smppSettings } from "../../../test/support/smpp.ts";
 import { type BindTest, testBind } from "./test-bind.ts";
 
@@ -13,8 +14,12 @@ async function bindTo(
   given: Record<string, unknown>,
 ): Promise<BindTest> {
   await using smsc = await startSmsc({ tls: server });
-  const settings = smppSettings({ port: smsc.port, tls: true, ...given });
-  return await testBind({
+  return await bindAt(smsc, { tls: true, ...given });
+}
+
+function bindAt({ port }: { port: number }, given: Record<string, unknown>): Promise<BindTest> {
+  const settings = smppSettings({ port, ...given });
+  return testBind({
     settings,
     password: new Secret("secret"),
     clock: systemClock,
@@ -79,4 +84,46 @@ test("a SMSC that asks for our certificate gets it", async () => {
 
   assert.equal(without.isBound, false);
   assert.ok(withIt.isBound, withIt.sentence);
+});
+
+test("TLS that a port does not speak points at the port and --tls", async () => {
+  await using silent = await startRawServer(() => {});
+  await using closing = await startRawServer(
+    (socket) => void socket.once("data", () => socket.end()),
+  );
+  await using plain = await startSmsc();
+
+  const told = await Promise.all(
+    [silent, closing, plain].map((peer) => bindAt(peer, { tls: true, connect_timeout: "1s" })),
+  );
+
+  for (const { isBound, sentence } of told) {
+    assert.equal(isBound, false);
+    assert.match(sentence, /; perhaps the port speaks no TLS: check the port and --tls\.$/);
+  }
+});
+
+test("SMPP without TLS at a port that speaks it, or at one that ends the connection, points at --tls", async () => {
+  await using sealed = await startSmsc({ tls: server });
+  await using closing = await startRawServer(
+    (socket) => void socket.once("data", () => socket.end()),
+  );
+
+  const told = await Promise.all([sealed, closing].map((peer) => bindAt(peer, {})));
+
+  for (const { isBound, sentence } of told) {
+    assert.equal(isBound, false);
+    assert.match(sentence, /the port speaks TLS: check the port and --tls\.$/);
+  }
+});
+
+test("what answers a bind with something else than SMPP is told as such", async () => {
+  await using web = await startRawServer(
+    (socket) => void socket.once("data", () => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")),
+  );
+
+  const { isBound, sentence } = await bindAt(web, {});
+
+  assert.equal(isBound, false);
+  assert.match(sentence, /: what answers there does not speak SMPP: check the port and --tls\.$/);
 });
