@@ -5,8 +5,15 @@ import { type Reply, startSmsc } from "#carriers";
 import { type Log, Secret, systemClock } from "#platform";
 
 import { type ManualClock, manualClock } from "../../../test/support/manual-clock.ts";
-import { boundWorld, smppSettings, smppWorld, type SmppWorld } from "../../../test/support/smpp.ts";
+import {
+  boundWorld,
+  receiptSaying,
+  smppSettings,
+  smppWorld,
+  type SmppWorld,
+} from "../../../test/support/smpp.ts";
 import { quiet, until } from "../../../test/support/until.ts";
+import { encodeShortMessage } from "./codec/body.ts";
 import { bare, command } from "./codec/header.ts";
 import { status } from "./codec/status.ts";
 import { testBind } from "./test-bind.ts";
@@ -619,6 +626,27 @@ test("a test of a pair says which of its binds was refused", async () => {
     sentence,
     /^No bind to [^ ]+ as receiver: the carrier refused the bind: ESME_RBINDFAIL/,
   );
+});
+
+test("a receipt that comes to a test of the bind is refused for now, so that the carrier repeats it to the service", async () => {
+  const head = { commandId: command.deliverSm, status: 0, sequence: 9 };
+  const receipt = encodeShortMessage(head, receiptSaying("id:1 stat:DELIVRD"));
+  await using smsc = await startSmsc();
+  smsc.answerBinds(() => {
+    // Behind the answer to the bind, and before the one to enquire_link.
+    queueMicrotask(() => smsc.sendRaw(receipt));
+    return status.ok;
+  });
+
+  const { isBound } = await testBind({
+    settings: smppSettings({ port: smsc.port }),
+    password: new Secret("secret"),
+    clock: systemClock,
+    isHeld: async () => false,
+  });
+
+  assert.ok(isBound);
+  assert.deepEqual(smsc.deliveryAnswers(), [{ sequence: 9, status: status.temporaryAppError }]);
 });
 
 test("a test of the only bind that is allowed finds the carrier up while the service holds it", async () => {

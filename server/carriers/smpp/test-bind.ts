@@ -80,7 +80,8 @@ function openOnce({ settings, password, clock }: Deps, bind: BindKind) {
       onLeaving() {},
       onEnquired: () => answered.resolve(undefined),
       onRoom() {},
-      onDelivery() {},
+      // Nobody stores it here: the carrier is to repeat it on a bind of the service.
+      onDelivery: (delivery, session) => session.respond(delivery, status.temporaryAppError),
       onOdd() {},
       onEnd: (end) => ended.resolve(end),
     },
