@@ -138,10 +138,18 @@ const set = command({
       now: context.clock.now(),
     });
     if (!isChanged) throw new CommandFailure(`Somebody else changed ${name} meanwhile. Try again.`);
+    if (receiptRule(settings) !== receiptRule(carrier.settings))
+      context.terminal.say(
+        "The rule for receipts holds for messages submitted from now on: of those already SENT, the ids are kept as the rule before read them.",
+      );
     const json = { carrierId: carrier.carrier_id, name, settings: shownSettings(settings) };
     return { json, text: facts({ ...json, settings: JSON.stringify(json.settings) }) };
   },
 });
+
+function receiptRule({ receipt_id: rule }: Record<string, unknown>): string {
+  return JSON.stringify(rule ?? "exact");
+}
 
 /** Real ones that a route for all numbers has already: without them, the hint would take them off it. */
 async function carriersOfEveryNumber(db: Queryable): Promise<string[]> {

@@ -375,6 +375,21 @@ test("a carrier's settings are changed, and set back, by name; what is not given
   assert.match(removed.stderr, /their messages stay SENT\.\n$/);
 });
 
+test("whoever changes how receipts are matched learns from which messages on it holds", async () => {
+  const args = words`carrier add ruled --smpp 127.0.0.1:9 --system-id me --password-stdin`;
+  await callPosthorn(args, { environment, input: "secret" });
+
+  const changed = await run`carrier set ruled --receipt-id hex_to_decimal`;
+  const same = await run`carrier set ruled --receipt-id hex_to_decimal --window 20`;
+  const reset = await run`carrier set ruled --reset receipt-id`;
+  await json`carrier remove ruled`;
+
+  const told = /^The rule for receipts holds for messages submitted from now on: .*\n$/;
+  assert.match(changed.stderr, told);
+  assert.equal(same.stderr, "");
+  assert.match(reset.stderr, told);
+});
+
 test("a change of a carrier's settings undoes none that was made meanwhile", async () => {
   const args = words`carrier add wanted --smpp 127.0.0.1:9 --system-id me --password-stdin`;
   await callPosthorn(args, { environment, input: "secret" });
