@@ -182,10 +182,8 @@ declare
   -- In UTC and without a zone: months of a timestamptz are those of the session's zone.
   month timestamp;
 begin
-  -- One node at a time; the others have nothing to do.
-  if not pg_try_advisory_xact_lock(hashtext('posthorn message partitions')) then
-    return;
-  end if;
+  -- One node at a time; the others find it done. Also those that start beside it: they accept only then.
+  perform pg_advisory_xact_lock(hashtext('posthorn message partitions'));
   for month in
     select date_trunc('month', around at time zone 'UTC') + n * interval '1 month'
       from generate_series(-1, 2) n

@@ -52,10 +52,12 @@ declare
   day  date;
   name text;
 begin
-  -- One node at a time; the others have nothing to do.
-  if not pg_try_advisory_xact_lock(hashtext('posthorn attempt partitions')) then
+  -- One node at a time; the others find it done. Also those that start beside it: they accept only then.
+  begin
+    perform pg_advisory_xact_lock(hashtext('posthorn attempt partitions'));
+  exception when lock_not_available then
     return;
-  end if;
+  end;
   for day in select (around at time zone 'UTC')::date + n from generate_series(-1, 3) n loop
     name := 'webhook_attempts' || to_char(day, '_YYYY_MM_DD');
     begin

@@ -352,12 +352,20 @@ test("prices: the longest prefix wins, and what the page says is what a send cos
   await found.waitFor({ state: "detached" });
   assert.equal((await send(key, "4915112345678")).credits, 2);
 
+  const { promise: isLookedUp, resolve: listMayCome } = Promise.withResolvers<void>();
+  await page.route("**/console/operator/routes", (route) =>
+    isLookedUp.then(() => route.continue()),
+  );
   await section(page, "Routes").click();
   // Both pages have a field of this name: only here is there a route to set.
   await page.getByRole("button", { name: "Set route" }).waitFor();
   await page.getByRole("textbox", { name: "Number" }).fill("4915112345678");
   await page.getByRole("button", { name: "Look up" }).click();
-  await page.getByText("simulator, by the route of any number").waitFor();
+  const foundEarly = page.getByText("simulator, by the route of any number");
+  await foundEarly.waitFor();
+  listMayCome();
+  await row(page, "any number").waitFor();
+  assert.ok(await foundEarly.isVisible(), "what was found before the list came still stands there");
   await tab.check("routes");
 });
 

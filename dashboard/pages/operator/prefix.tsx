@@ -231,6 +231,9 @@ export function Finder({ title, version, find }: Props) {
     const outcome = await look.run(recipient);
     setFound(outcome?.ok ? { says: outcome.result, recipient, version } : undefined);
   }
+  // What was found before the list came holds until the list changes.
+  if (found && found.version === undefined && version !== undefined)
+    setFound({ ...found, version });
   const isCurrent = found?.recipient === recipient && found.version === version;
   return (
     <Paper withBorder p="md" component="section" aria-label={title}>
