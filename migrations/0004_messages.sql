@@ -121,6 +121,8 @@ create table parked_receipts (
   receipt            jsonb       not null,
   raw                bytea,
   at                 timestamptz not null,
+  -- When it came to be here, by the clock that all nodes share.
+  parked_at          timestamptz not null default clock_timestamp(),
   -- Submissions before this are not meant: the carrier has used the id again.
   since              timestamptz not null default '-infinity',
   -- The last digits of its recipient, where others have its id: it waits for a submission to this one.

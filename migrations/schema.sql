@@ -279,6 +279,7 @@ create table parked_receipts (
   receipt jsonb not null,
   raw bytea,
   at timestamp with time zone not null,
+  parked_at timestamp with time zone not null default clock_timestamp(),
   since timestamp with time zone not null default '-infinity'::timestamp with time zone,
   recipient_end text,
   constraint parked_receipts_pkey PRIMARY KEY (parked_id)

@@ -1,9 +1,14 @@
 import type { Receipt, ReceiptRules } from "#carriers";
 import { findMessagesOf, type MessageRow } from "#messages";
-import { DAY_MS, idFloor, sql, timeOfId, type Transaction } from "#platform";
+import { DAY_MS, idFloor, sql, type Transaction } from "#platform";
 
 /** A receipt on its way into the tables. */
-export type ArrivedReceipt = { receipt: Receipt; at: Date };
+export type ArrivedReceipt = {
+  receipt: Receipt;
+  at: Date;
+  /** Where it was parked: since when, and whether that is longer than an answer can take. */
+  parked?: { at: Date; isLong: boolean };
+};
 
 /** How the carriers that receipts come from want them matched. */
 export type MatchRules = (carrierId: string) => Omit<ReceiptRules, "parkedMs">;
@@ -21,9 +26,6 @@ export type Match = {
 
 /** Longest time between a message's acceptance and its submission: 35 days ahead, 3 days valid. */
 export const LONGEST_WAIT_MS = 38 * DAY_MS;
-
-/** By so much the clocks of nodes may differ. A message accepted still later than that is not meant. */
-export const CLOCKS_APART_MS = 30_000;
 
 /**
  * As many submissions are read for a batch, the newest of each id: a carrier may give one id to all that
@@ -54,8 +56,8 @@ type Matched = {
  * Carriers use ids again, and read by a carrier's rule an id may be that of two submissions. Inside the
  * carrier's window the one to the receipt's recipient is meant; of several, or where it names nobody, the
  * newest that still awaits a receipt, and failing that the newest, for the history. Where it names
- * somebody else, what it means may not be on record yet. A receipt may overtake the carrier's answer, but
- * not the message itself: of one that seems younger than it, it must name the recipient.
+ * somebody else, what it means may not be on record yet. One that has waited for long overtook no answer:
+ * it is of a submission of that id only where it does not name somebody else.
  */
 export async function matchReceipts(
   tx: Transaction,
@@ -64,13 +66,13 @@ export async function matchReceipts(
 ): Promise<Matched> {
   const { submissions, isCut } = await findSubmissions(tx, arrived, rules);
   const rivals = arrived.map(rivalsIn(submissions));
-  const tied = new Set(rivals.filter((some, n) => isNamed(arrived[n]) && isOpen(some, arrived[n])));
+  const tied = new Set(rivals.filter((some, n) => isOpen(some, arrived[n]) && isNamed(arrived[n])));
   const pairs = [...tied].flat();
   const messages = pairs.length > 0 ? await findMessagesOf(tx, pairs) : new Map();
 
   const matched: Matched = { matches: [], meantFrom: new Map() };
   for (const [n, each] of arrived.entries()) {
-    const inWindow = within(rivals[n] ?? [], each, rules);
+    const inWindow = within(rivals[n] ?? [], meantSince(each, rules));
     const [first] = inWindow;
     if (!first) continue;
     const { defaultSender } = rules(each.receipt.carrierId);
@@ -91,17 +93,12 @@ function isNamed(arrived: ArrivedReceipt | undefined): boolean {
 
 /** Whether the recipient must tell what is meant. */
 function isOpen(rivals: Candidate[], arrived: ArrivedReceipt | undefined): boolean {
-  const [first] = rivals;
-  if (first === undefined || arrived === undefined) return false;
-  return rivals.length > 1 || timeOfId(first.message_id) > arrived.at;
+  return rivals.length > 1 || arrived?.parked?.isLong === true;
 }
 
-function within(rivals: Candidate[], arrived: ArrivedReceipt, rules: MatchRules): Candidate[] {
-  const since = meantSince(arrived, rules);
-  const until = new Date(arrived.at.getTime() + CLOCKS_APART_MS);
-  const mayBeMeant = ({ at, message_id }: Candidate) => at >= since && timeOfId(message_id) < until;
-  // Hardly ever not: a carrier's window is days.
-  return rivals.every(mayBeMeant) ? rivals : rivals.filter(mayBeMeant);
+function within(rivals: Candidate[], since: Date): Candidate[] {
+  // Hardly ever: a carrier's window is days.
+  return rivals.some(({ at }) => at < since) ? rivals.filter(({ at }) => at >= since) : rivals;
 }
 
 function afterNewest(rivals: Candidate[]): Date {

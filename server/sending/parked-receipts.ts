@@ -1,11 +1,6 @@
 import type { Carrier, Receipt } from "#carriers";
 import { DAY_MS, idFloor, newIdOf, type Queryable, sql, type Transaction } from "#platform";
-import {
-  type ArrivedReceipt,
-  CLOCKS_APART_MS,
-  endOfNumber,
-  LONGEST_WAIT_MS,
-} from "./match-receipts.ts";
+import { type ArrivedReceipt, endOfNumber, LONGEST_WAIT_MS } from "./match-receipts.ts";
 
 /** Keeps receipts that match no submission yet, and none from before a time, or to somebody else. */
 export async function parkReceipts(
@@ -15,16 +10,20 @@ export async function parkReceipts(
   if (unmatched.length === 0) return;
   const stored = unmatched.map(({ receipt: { raw: _raw, ...rest } }) => JSON.stringify(rest));
   await tx.query(sql`
-    insert into parked_receipts (parked_id, carrier_id, match_ids, receipt, raw, at, since, recipient_end)
+    insert into parked_receipts (parked_id, carrier_id, match_ids, receipt, raw, at, parked_at, since, recipient_end)
     select u.parked_id, u.carrier_id, array(select jsonb_array_elements_text(u.receipt -> 'carrierMessageIds')),
-           u.receipt, u.raw, u.at, u.since, u.recipient_end
+           u.receipt, u.raw, u.at, coalesce(u.parked_at, clock_timestamp()), u.since, u.recipient_end
       from unnest(${unmatched.map(({ at }, n) => newIdOf(at, n))}::uuid[], ${unmatched.map(({ receipt }) => receipt.carrierId)}::uuid[],
                   ${stored}::jsonb[], ${unmatched.map(({ receipt }) => (receipt.raw ? Buffer.from(receipt.raw) : null))}::bytea[],
                   ${unmatched.map(({ at }) => at)}::timestamptz[],
+                  ${unmatched.map(({ parked }) => parked?.at ?? null)}::timestamptz[],
                   ${unmatched.map(({ since }) => since)}::timestamptz[],
                   ${unmatched.map(({ recipientEnd }) => recipientEnd ?? null)}::text[])
-           as u (parked_id, carrier_id, receipt, raw, at, since, recipient_end)`);
+           as u (parked_id, carrier_id, receipt, raw, at, parked_at, since, recipient_end)`);
 }
+
+/** Longer than a carrier takes for the answer that a receipt has overtaken, by the clock of the database. */
+const LONG_MS = 60_000;
 
 /**
  * Takes up receipts that were parked because their submission was not recorded yet: those of submissions
@@ -42,17 +41,19 @@ export async function takeParked(
              select from submissions s
               where s.carrier_id = p.carrier_id and s.match_id = any (p.match_ids) and s.at >= p.since
                 and s.message_id >= id_floor(p.since - make_interval(secs => ${LONGEST_WAIT_MS / 1000}))
-                and s.message_id < id_floor(p.at + make_interval(secs => ${CLOCKS_APART_MS / 1000}))
            )`;
   const rows = await tx.query<ParkedReceipt>(sql`
     delete from parked_receipts
      where parked_id in (
              select p.parked_id from parked_receipts p where ${condition} order by p.parked_id limit ${limit} for update skip locked
            )
-    returning parked_id, receipt, raw, at`);
-  return rows
-    .toSorted(asTheyCame)
-    .map(({ receipt, raw, at }) => ({ receipt: { ...receipt, raw }, at }));
+    returning parked_id, receipt, raw, at, parked_at,
+              parked_at < clock_timestamp() - make_interval(secs => ${LONG_MS / 1000}) as is_long`);
+  return rows.toSorted(asTheyCame).map(({ receipt, raw, at, parked_at, is_long }) => ({
+    receipt: { ...receipt, raw },
+    at,
+    parked: { at: parked_at, isLong: is_long },
+  }));
 }
 
 type ParkedReceipt = {
@@ -60,6 +61,8 @@ type ParkedReceipt = {
   receipt: Omit<Receipt, "raw">;
   raw: Buffer | null;
   at: Date;
+  parked_at: Date;
+  is_long: boolean;
 };
 
 /** Those of one millisecond by their ids, which count them: the first final one decides. */
