@@ -96,18 +96,19 @@ export function leaseOverdue(
   );
 }
 
-/** Takes up what was found to wait in vain, or in the hands of somebody lost, and still is. */
+/** Takes up what was found to wait in vain, or in the hands of somebody lost; not what was taken up since. */
 export function leaseStranded(db: Database, nodeId: string, found: Stranded[]): Promise<Claim[]> {
-  const ids = found.map(({ message_id }) => message_id);
   return lease(
     db,
     nodeId,
     sql`
-      select message_id, leased_by is not null as was_leased
-        from send_queue
-       where message_id = any (${ids}::uuid[]) and (leased_by is null or ${isLost})
-       order by message_id
-         for update skip locked`,
+      select s.message_id, s.leased_by is not null as was_leased
+        from send_queue s
+        join unnest(${found.map(({ message_id }) => message_id)}::uuid[], ${found.map(({ lease_epoch }) => lease_epoch)}::integer[])
+             as f (message_id, epoch) on s.message_id = f.message_id and s.lease_epoch = f.epoch
+       where s.leased_by is null or ${isLost}
+       order by s.message_id
+         for update of s skip locked`,
   );
 }
 

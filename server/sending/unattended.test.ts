@@ -115,6 +115,17 @@ test("what is taken up again while it is looked at is left alone", async () => {
   assert.deepEqual(await world.ending(), WAITS);
 });
 
+test("what another node gave back meanwhile is not taken up a second time", async () => {
+  const world = await makeWorld();
+  await world.leave({ leaseEndedMinutesAgo: 2, expiredMinutesAgo: -60 });
+  const stranded = await world.stranded();
+  await world.note(stranded);
+  const attempts = await world.attempts();
+
+  await world.note(stranded);
+  assert.equal(await world.attempts(), attempts);
+});
+
 const WAITS = { status: "QUEUED", error: null, doubts: 0, ledger: ["charge"], queued: 1 };
 
 /** One message that was accepted; nothing takes it, and nothing else waits. */
@@ -158,6 +169,10 @@ async function makeWorld({ inDoubt = "resend" }: { inDoubt?: "resend" | "fail" }
         sql`select leased_by from send_queue`,
       );
       return row?.leased_by;
+    },
+    async attempts() {
+      const [row] = await db.query<{ attempt: number }>(sql`select attempt from send_queue`);
+      return row?.attempt;
     },
     async ending() {
       const { status, error_code: error } = await readMessage(api, messageId);
