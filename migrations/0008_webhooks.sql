@@ -52,7 +52,7 @@ declare
   day  date;
   name text;
 begin
-  -- One node at a time; the others find it done. Also those that start beside it: they accept only then.
+  -- One node at a time; the others wait for it, no longer than for any lock, and find it done.
   begin
     perform pg_advisory_xact_lock(hashtext('posthorn attempt partitions'));
   exception when lock_not_available then

@@ -1217,7 +1217,7 @@ declare
   day  date;
   name text;
 begin
-  -- One node at a time; the others find it done. Also those that start beside it: they accept only then.
+  -- One node at a time; the others wait for it, no longer than for any lock, and find it done.
   begin
     perform pg_advisory_xact_lock(hashtext('posthorn attempt partitions'));
   exception when lock_not_available then
@@ -1294,7 +1294,7 @@ declare
   -- In UTC and without a zone: months of a timestamptz are those of the session's zone.
   month timestamp;
 begin
-  -- One node at a time; the others find it done. Also those that start beside it: they accept only then.
+  -- One node at a time; the others wait for it, no longer than for any lock, and find it done.
   perform pg_advisory_xact_lock(hashtext('posthorn message partitions'));
   for month in
     select date_trunc('month', around at time zone 'UTC') + n * interval '1 month'

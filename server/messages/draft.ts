@@ -105,10 +105,11 @@ export function judgeFields(
     else text = judged;
   }
 
-  // Where the recipient or the text is wrong there is no price to judge.
+  // Where the recipient, the text or its encoding is wrong there is no price to judge.
   const credits = recipient === "" ? 0 : text.segments * routing.priceFor(recipient);
   const { maxCredits } = body;
-  if (!wrong.has("maxCredits") && typeof maxCredits === "number" && credits > maxCredits) {
+  const isJudged = !wrong.has("maxCredits") && !wrong.has("encoding");
+  if (isJudged && typeof maxCredits === "number" && credits > maxCredits) {
     const message = `The message costs ${credits} credits, more than maxCredits ${maxCredits}.`;
     const more = { required: credits, available: maxCredits };
     refuse("maxCredits", "PRICE_ABOVE_LIMIT", message, more);

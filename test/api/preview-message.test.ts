@@ -72,6 +72,9 @@ test("a preview names a price above maxCredits beside the other fields that are 
     sender: "SENDER_INVALID",
     maxCredits: "PRICE_ABOVE_LIMIT",
   });
+  assert.deepEqual(wrongFields(await preview({ ...dear, encoding: "utf8" })), {
+    encoding: "ENCODING_INVALID",
+  });
   assert.deepEqual(wrongFields(await preview({ ...dear, extra: 1 })), {
     extra: "FIELD_UNKNOWN",
     maxCredits: "PRICE_ABOVE_LIMIT",
