@@ -82,7 +82,8 @@ function serve<Operations extends Record<string, Operation>>(
       done();
     },
     async handler(request, reply) {
-      const { body, query } = await checkShape(request);
+      const checked = checkShape(request);
+      const { body, query } = checked instanceof Promise ? await checked : checked;
       const admitted = request.admission as Admission;
       if (!admitted.isGranted) throw readsLimited(admitted.allowance as Allowance);
       const call = callOf(request, reply, admitted, { body, query });
@@ -177,14 +178,22 @@ function admission(
   return { admit, judgeAgain };
 }
 
-/** Reads body and query by the declared schemas, or throws a problem that names all that is wrong. */
+/**
+ * Reads body and query by the declared schemas, or refuses them with a problem that names all that is
+ * wrong. Only that takes a promise: what is right, which is most, must not wait for one.
+ */
 export function bodyAndQueryCheck(
   operation: Pick<Operation, "body" | "query">,
   refine: Refinement | undefined,
-) {
+): (request: FastifyRequest) => { body: unknown; query: unknown } | Promise<never> {
   const checkBody = operation.body && shapeCheck(operation.body, "body");
   const checkQuery = operation.query && shapeCheck(operation.query, "query");
-  return async (request: FastifyRequest) => {
+  async function refuse(body: unknown, details: Detail[]): Promise<never> {
+    const wrong = new Set(details.map(({ field }) => field ?? ""));
+    const others = (await refine?.(body, wrong)) ?? [];
+    throw new Problem("VALIDATION_FAILED", [...details, ...others]);
+  }
+  return (request) => {
     const { body } = request;
     const query =
       operation.query && readQuery(request.query as Record<string, unknown>, operation.query);
@@ -195,12 +204,7 @@ export function bodyAndQueryCheck(
       ...(checkQuery?.(query) ?? []).filter(({ field }) => !garbled.includes(field ?? "")),
       ...(checkBody?.(body) ?? []),
     ];
-    if (details.length > 0) {
-      const wrong = new Set(details.map(({ field }) => field ?? ""));
-      const others = (await refine?.(body, wrong)) ?? [];
-      throw new Problem("VALIDATION_FAILED", [...details, ...others]);
-    }
-    return { body, query };
+    return details.length > 0 ? refuse(body, details) : { body, query };
   };
 }
 
