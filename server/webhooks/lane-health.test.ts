@@ -131,6 +131,10 @@ test("one success leads an open lane back to slow, more of them to proven", () =
 
   assert.deepEqual(seen(open, times(1, ok, 10)), { health: "slow", cap: 2 });
   assert.deepEqual(seen(open, times(9, ok, 10)).health, "proven");
+  // These time out so soon that the average never was slow.
+  const unreached = times(10, lateConnect, 2_000);
+  assert.deepEqual(seen(unreached, times(1, ok, 10)), { health: "slow", cap: 2 });
+  assert.deepEqual(seen(unreached, times(2, ok, 10)), { health: "proven", cap: 8 });
 });
 
 test("a lane is proven for a day after its last fast success", () => {

@@ -142,12 +142,15 @@ function count(
   };
 }
 
+/** What it is now, with the health that it had before. */
 function judge(lane: LaneHealth, nowMs: number): Health {
   const { timeoutsInRow, failuresInRow, averageMs } = lane;
   if (timeoutsInRow >= TIMEOUTS_TO_OPEN) return "open";
   if (timeoutsInRow >= TIMEOUTS_TO_SLOW || (averageMs ?? 0) > FAST_MS) return "slow";
   if (failuresInRow >= FAILURES_TO_FAILING) return "failing";
-  return wasFastLately(lane, nowMs) ? "proven" : "unproven";
+  if (!wasFastLately(lane, nowMs)) return "unproven";
+  // After nothing but time-outs one success may be chance, however soon those came.
+  return lane.health === "open" ? "slow" : "proven";
 }
 
 function wasFastLately({ lastFastSuccessMs }: LaneHealth, nowMs: number): boolean {
