@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { DAY_MS } from "#platform";
 import { conclude } from "./conclude.ts";
 import type { ClaimedDelivery } from "./deliveries.ts";
+import type { Health } from "./lane-health.ts";
 import type { Attempt } from "./post.ts";
 
 const now = new Date("2026-11-15T09:30:00.000Z");
@@ -14,12 +15,31 @@ const ourFault: Attempt = {
   address: null,
 };
 
+const timedOut: Attempt = {
+  ...ourFault,
+  outcome: { kind: "failed", class: "timeout", detail: "no answer" },
+};
+
+const aged = (ageMs: number) =>
+  ({ step: 0, createdAt: new Date(now.getTime() - ageMs) }) as ClaimedDelivery;
+
 test("what fails by our own fault costs the delivery nothing, and ends it after a day", () => {
-  const after = (ageMs: number) => {
-    const claim = { step: 0, createdAt: new Date(now.getTime() - ageMs) } as ClaimedDelivery;
-    return conclude(claim, ourFault, { now, health: "proven", random: 0.5 });
-  };
+  const after = (ageMs: number) =>
+    conclude(aged(ageMs), ourFault, { now, health: "proven", random: 0.5 });
 
   assert.partialDeepStrictEqual(after(DAY_MS), { next: "put_back", attempt: null });
   assert.partialDeepStrictEqual(after(DAY_MS + 1), { next: "ended", ended: "exhausted" });
+});
+
+test("a probe that fails ends its delivery where that has waited a day, and only then", () => {
+  const after = (ageMs: number, health: Health) =>
+    conclude(aged(ageMs), timedOut, { now, health, random: 0.5 });
+
+  assert.partialDeepStrictEqual(after(DAY_MS, "open"), { next: "again", step: 1 });
+  assert.partialDeepStrictEqual(after(DAY_MS + 1, "slow"), { next: "again", step: 1 });
+  assert.partialDeepStrictEqual(after(DAY_MS + 1, "open"), {
+    next: "ended",
+    ended: "exhausted",
+    attempt: timedOut,
+  });
 });

@@ -32,6 +32,7 @@ export class Exchange implements ConnectionUser {
   #hasEnded = false;
 
   constructor(connection: Connection, request: ExchangeRequest, clock: Clock) {
+    const octets = octetsOf(connection, request);
     const { promise, resolve } = Promise.withResolvers<ExchangeEnd>();
     this.ended = promise;
     this.#settle = resolve;
@@ -40,7 +41,7 @@ export class Exchange implements ConnectionUser {
     const { deadlineMs } = request;
     const leftMs = Math.max(0, deadlineMs - clock.monotonicMs());
     this.#cancelDeadline = clock.timer(leftMs, () => this.#end({ kind: "timeout" }));
-    connection.send(octetsOf(connection, request), deadlineMs, this);
+    connection.send(octets, deadlineMs, this);
   }
 
   onData(octets: Buffer): void {

@@ -53,6 +53,20 @@ test("the request on the wire is the octets given, the headers given, and what H
   assert.equal(Buffer.from(body, "latin1").toString(), '{"a":"ü"}');
 });
 
+test("a value that would end its line and begin a header of its own is never sent", async () => {
+  await using server = await startRawServer((socket) => onRequests(socket, () => socket.write(OK)));
+  await using sender = newPoster();
+  const url = `http://127.0.0.1:${server.port}/`;
+
+  for (const value of ["a\r\nX-SMS-Test: true", "a\nb", "a\0b", "é"]) {
+    const headers = { "X-SMS-Event": value };
+    const posting = sender.post({ hostKey: 1n, url, headers, body: Buffer.from("{}") });
+    await assert.rejects(posting, /A header cannot be sent/);
+  }
+
+  assert.equal(server.connections, 0);
+});
+
 test("a bug while connecting ends the attempt as a fault of ours, and nothing else", async () => {
   const resolve = () => {
     throw new TypeError("a bug");

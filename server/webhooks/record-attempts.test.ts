@@ -2,14 +2,17 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { hostKey } from "#messages";
 import {
+  type Clock,
   createMetrics,
   type Database,
   DatabaseUnavailable,
   localMoment,
+  NIL_ID,
   silentLog,
   sql,
   systemClock,
 } from "#platform";
+import { manualClock } from "../../test/support/manual-clock.ts";
 import { type WebhookWorld, webhookWorld } from "../../test/support/webhook-world.ts";
 import { claimDeliveries } from "./deliveries.ts";
 import type { Kind } from "./lanes.ts";
@@ -73,6 +76,37 @@ test("who is overtaken and has tried nothing leaves on record that the attempt w
   assert.deepEqual(noted, [{ attempt: 1, error_class: "interrupted" }]);
 });
 
+test("what the database does not take within its lease is given up: others deliver it by then", async () => {
+  const manual = manualClock();
+  const clock = { ...manual, sleep: async (ms: number) => manual.advance(ms) };
+  const claim = { ...CLAIM, claimedHere: localMoment(manual) };
+  let asked = 0;
+  const query = () => {
+    asked += 1;
+    // Whoever asks so often asks for ever.
+    throw asked < 1_000 ? new DatabaseUnavailable("away") : new Error("asked for ever");
+  };
+  const db = { query } as unknown as Database;
+
+  await recorderOf(db, clock).record({ claim, at, attempt, next: "ended", ended: "delivered" });
+
+  assert.ok(asked > 1);
+});
+
+const CLAIM: Claim = {
+  messageId: NIL_ID,
+  sequence: 2,
+  accountId: NIL_ID,
+  hostKey: 1n,
+  replayId: null,
+  attempt: 1,
+  step: 0,
+  epoch: 1,
+  createdAt: at,
+  claimedAt: at,
+  claimedHere: { monotonicMs: 0, leaseMs: 0 },
+};
+
 const ADDRESS = "http://127.0.0.1:9/";
 
 async function claimOne({ db, accountId, secrets }: WebhookWorld, kind: Kind): Promise<Claim> {
@@ -84,8 +118,8 @@ async function claimOne({ db, accountId, secrets }: WebhookWorld, kind: Kind): P
   return claim;
 }
 
-function recorderOf(db: Database) {
-  const deps = { clock: systemClock, log: silentLog, metrics: createMetrics(), onFreed() {} };
+function recorderOf(db: Database, clock: Clock = systemClock) {
+  const deps = { clock, log: silentLog, metrics: createMetrics(), onFreed() {} };
   return attemptRecorder({ db, ...deps });
 }
 

@@ -3,7 +3,8 @@ import { test } from "node:test";
 import { eventId } from "#messages";
 import { sql, systemClock } from "#platform";
 import { findDelivery, replayDelivery, webhookHistory } from "#webhooks";
-import { startReceiver } from "../support/receiver.ts";
+import { verifyWebhook } from "../../sdk/webhook.ts";
+import { type Received, startReceiver } from "../support/receiver.ts";
 import { webhookWorld } from "../support/webhook-world.ts";
 
 const SECONDS = [5, 30, 300, 1_800, 7_200, 21_600];
@@ -245,14 +246,20 @@ test("what is being tried when its day of waiting is over is left to who tries i
   assert.deepEqual(await world.attempts(), []);
 });
 
-test("a clock set ahead leaves the time of an attempt that is under way right", async () => {
+test("a node's clock that is wrong, and set ahead amid an attempt, leaves its signature in time and its record right", async () => {
   await using receiver = await startReceiver(() => "hold");
   await using world = await webhookWorld();
   let aheadMs = 0;
-  const clock = { ...systemClock, leaseMs: () => systemClock.leaseMs() + aheadMs };
+  const clock = {
+    ...systemClock,
+    now: () => new Date(0),
+    leaseMs: () => systemClock.leaseMs() + aheadMs,
+  };
+  const [secret] = (await world.signingSecrets()) as [string];
   world.worker({ clock });
   await world.sent(1, { url: receiver.url });
-  await receiver.arrived(1);
+  const [{ body, headers }] = (await receiver.arrived(1)) as [Received];
+  assert.ok(verifyWebhook(body, headers, secret));
 
   aheadMs = 25 * 3_600_000;
   receiver.release(503);
