@@ -5,6 +5,8 @@ import { test } from "node:test";
 import { promisify } from "node:util";
 import { systemClock } from "#platform";
 import { testEgress } from "../../test/support/egress.ts";
+import { eventually } from "../../test/support/eventually.ts";
+import { manualClock } from "../../test/support/manual-clock.ts";
 import { onRequests, type RawServer, startRawServer } from "../../test/support/raw-server.ts";
 import { type Attempt, poster, type Poster, type PosterOptions } from "./post.ts";
 
@@ -121,6 +123,20 @@ test("a connection is kept alive and used again by its lane, and never by anothe
   assert.equal(second.timings.connectMs, null);
   assert.equal(second.address, "127.0.0.1");
   assert.notEqual(other.timings.connectMs, null);
+});
+
+test("a kept connection on which the receiver speaks unasked is ended, not kept for the next attempt", async () => {
+  await using server = await startRawServer((socket) => {
+    onRequests(socket, () => socket.write(OK));
+  });
+  // It stands still, so that nothing else ends the connection.
+  await using sender = newPoster({ clock: manualClock() });
+  await post(sender, server);
+
+  for (const socket of server.open) socket.write("HTTP/1.1 500 Forged\r\n");
+
+  await eventually("it is ended", async () => server.open.size === 0);
+  assert.equal((await post(sender, server)).status, 200);
 });
 
 test("two attempts of a lane at once use two connections: nothing waits inside the client", async () => {

@@ -242,6 +242,18 @@ test("a replay wished for while an attempt is being recorded counts on from it",
   assert.deepEqual(queued, { attempts: 4 });
 });
 
+test("a replay is no first attempt, also where those before it are kept no longer: it waits for no other event", async () => {
+  await using world = await webhookWorld();
+  const [messageId] = (await exhausted(world, 1, "http://127.0.0.1:9/")) as [string];
+  await world.db.query(sql`truncate webhook_attempts`);
+
+  const deliveryId = eventId(messageId, 2);
+  await replayDelivery(world.db, { deliveryId, actor: "test", now: systemClock.now() });
+
+  const [queued] = await world.db.query(sql`select is_first from webhook_deliveries`);
+  assert.deepEqual(queued, { is_first: false });
+});
+
 test("one that was attempted as often as can be counted is replayed, and holds up nobody", async () => {
   await using world = await webhookWorld();
   await using receiver = await startReceiver();
