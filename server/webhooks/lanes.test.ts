@@ -280,6 +280,9 @@ test("lanes that were used are reported once, with what people want to know", ()
   const clock = manualClock();
   const lanes = keeper(clock);
   attempt(lanes, key(1), ok, { durationMs: 120 });
+  // Neither says anything about the host.
+  for (const kind of ["our_fault", "forbidden"] as const)
+    attempt(lanes, key(1), { kind, detail: "" });
   clock.advance(1_000);
 
   const [report, ...others] = lanes.takeChanges();

@@ -155,6 +155,10 @@ test("a backlog of retries released at once leaves slots that only first attempt
 
   assert.equal(worker.lanes.inFlight().again, 192);
   assert.ok(busy.received.length - before <= 192);
+  // A crash counts against whatever is leased, so no retry is before it can begin.
+  const [leased] = await world.db.query(sql`
+    select count(*) as count from webhook_deliveries where leased_until is not null and attempts > 1`);
+  assert.deepEqual(leased, { count: 192 });
   busy.release(200);
 });
 
