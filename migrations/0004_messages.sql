@@ -128,7 +128,8 @@ create table parked_receipts (
   -- The last digits of its recipient, where others have its id: it waits for a submission to this one.
   recipient_end      text
 );
-create index parked_receipts_by_match_id on parked_receipts using gin (match_ids);
+-- Kept sorted all the time: what GIN lays aside unsorted is compared with each id that is looked for.
+create index parked_receipts_by_match_id on parked_receipts using gin (match_ids) with (fastupdate = off);
 
 -- Written in the transaction that charges. Swept after 24 hours.
 create table idempotency (

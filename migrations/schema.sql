@@ -284,7 +284,7 @@ create table parked_receipts (
   recipient_end text,
   constraint parked_receipts_pkey PRIMARY KEY (parked_id)
 );
-CREATE INDEX parked_receipts_by_match_id ON public.parked_receipts USING gin (match_ids);
+CREATE INDEX parked_receipts_by_match_id ON public.parked_receipts USING gin (match_ids) WITH (fastupdate=off);
 
 create table prices (
   prefix text not null,

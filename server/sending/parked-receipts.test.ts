@@ -62,3 +62,16 @@ test("receipts that waited are taken up in the order they came, also those of on
     inOrder.map(({ parkedId }) => parkedId),
   );
 });
+
+test("receipts that match nothing are found by their ids at once: none waits to be sorted, to be compared with each id asked for", async () => {
+  await using db = await testDatabase();
+  const carrierId = newId(systemClock.now().getTime());
+  await db.query(sql`
+    insert into parked_receipts (parked_id, carrier_id, match_ids, receipt, at)
+    select gen_random_uuid(), ${carrierId}, array[n::text], '{}', now() from generate_series(1, 100) n`);
+
+  const [unsorted] = await db.query(sql`
+    select gin_clean_pending_list('parked_receipts_by_match_id') as pages`);
+
+  assert.deepEqual(unsorted, { pages: 0 });
+});
