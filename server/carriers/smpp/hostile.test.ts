@@ -6,7 +6,7 @@ import { silentLog } from "#platform";
 
 import { manualClock } from "../../../test/support/manual-clock.ts";
 import { boundWorld, receiptSaying, smppWorld } from "../../../test/support/smpp.ts";
-import { until } from "../../../test/support/until.ts";
+import { quiet, until } from "../../../test/support/until.ts";
 import { encodeShortMessage } from "./codec/body.ts";
 import { command } from "./codec/header.ts";
 import { encodeTlvs, tag } from "./codec/tlv.ts";
@@ -212,6 +212,21 @@ test("a bind that the carrier denies to know is ended in good order and made ane
   assert.equal((await world.submit()).kind, "accepted");
   const said = "no bind to acme: the carrier denies the bind: ESME_RINVBNDSTS (0x04)";
   assert.deepEqual(warnings, [said]);
+});
+
+test("a stop while a bind that was denied is being ended waits for the answer to that unbind", async () => {
+  await using world = await boundWorld({ clock: manualClock(), smsc: { answer: { status: 0x04 } } });
+  await world.submit();
+  world.smsc.pauseReading();
+  await quiet();
+
+  let isStopped = false;
+  const stopped = world.carrier.stop().then(() => (isStopped = true));
+  await quiet();
+
+  assert.equal(isStopped, false);
+  world.smsc.resumeReading();
+  await stopped;
 });
 
 test("a bind that takes others is kept, whatever the carrier answers to one message", async () => {

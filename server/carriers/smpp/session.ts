@@ -194,6 +194,7 @@ export class Session {
       // Where the carrier unbinds by itself, ours is not needed.
       this.#leave();
     }
+    if (this.#state === "unbinding") return this.#ended.promise;
     if (this.#state !== "bound") return this.#end({ why: "stopped", problem: why });
     this.#state = "unbinding";
     this.#problem = why;
