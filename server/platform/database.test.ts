@@ -7,7 +7,8 @@ import { testDatabase } from "../../test/support/postgres.ts";
 import { startTcpProxy } from "../../test/support/tcp-proxy.ts";
 import { openDatabase } from "./database.ts";
 import { silentLog } from "./log.ts";
-import { sql } from "./sql.ts";
+import { connectToPrimary } from "./primary.ts";
+import { rawSql, sql } from "./sql.ts";
 import { DatabaseUnavailable } from "./unavailable.ts";
 
 /** The first octet of what takes leave of a PostgreSQL server. */
@@ -164,6 +165,27 @@ test("no statement is compiled, whatever the server is set to", async () => {
   assert.deepEqual(dear, []);
   assert.deepEqual(await db.query(sql`show jit`), [{ jit: "off" }]);
   await db.close();
+});
+
+test("audits and migrations have all the time they take, whatever limits the server sets", async () => {
+  await using server = await testDatabase();
+  await server.query(sql`
+    do $$ begin
+      execute format('alter database %I set statement_timeout = 3600000', current_database());
+      execute format('alter database %I set lock_timeout = 3600000', current_database());
+    end $$`);
+  const { url } = server;
+  const db = openDatabase({ url, log: silentLog, maxConnections: 1, statementTimeoutMs: 0 });
+  const client = await connectToPrimary(url);
+  const limits = rawSql(`
+    select current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock`);
+
+  const ofAudit = await db.query(limits);
+  const ofMigration = await client.query(limits.text);
+
+  await Promise.all([db.close(), client.end()]);
+  const none = { statement: "0", lock: "0" };
+  assert.deepEqual([...ofAudit, ...ofMigration.rows], [none, none]);
 });
 
 test("the server gives up a node that has gone without a word within seconds", async () => {

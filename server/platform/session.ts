@@ -11,6 +11,9 @@ const SETTINGS = [
   "standard_conforming_strings=on",
   "default_transaction_isolation=read\\ committed",
   "default_transaction_read_only=off",
+  // None, for audits and migrations: who has limits asks for them beside these, and the driver asks for no 0.
+  "statement_timeout=0",
+  "lock_timeout=0",
   // Otherwise the server keeps the connections of a node that vanished without a word for two hours.
   "tcp_user_timeout=10s",
   "tcp_keepalives_idle=10s",
