@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
+import type { Socket } from "node:net";
 import { test } from "node:test";
 import { promisify } from "node:util";
 import { systemClock } from "#platform";
@@ -237,6 +239,22 @@ test("a kept connection that dies after a second may have taken the request, and
   assert.ok(outcome.kind === "failed");
   assert.equal(outcome.class, "connection_lost");
   assert.equal(requests, 2);
+});
+
+test("whatever ends an open connection, the attempt has failed by its loss", async () => {
+  let ended: Socket | undefined;
+  const onSocket = (message: unknown) => ({ socket: ended } = message as { socket: Socket });
+  subscribe("net.client.socket", onSocket);
+  await using server = await startRawServer((socket) => {
+    // As when the network of this machine goes away.
+    onRequests(socket, () => ended?.destroy(Object.assign(new Error(), { code: "ENETDOWN" })));
+  });
+  await using sender = newPoster();
+
+  const { outcome } = await post(sender, server);
+
+  unsubscribe("net.client.socket", onSocket);
+  assert.deepEqual(outcome, { kind: "failed", class: "connection_lost", detail: "ENETDOWN" });
 });
 
 test("a receiver that closes after each answer is called anew, without a failed attempt", async () => {

@@ -4,7 +4,7 @@ import { type Failure, failed } from "./egress/failure.ts";
 import { judgeUrl } from "./egress/judge-url.ts";
 import type { Headers } from "./answer-head.ts";
 import { Exchange, type ExchangeEnd } from "./exchange.ts";
-import { CLOSED, type Connection, Unreached } from "./connection.ts";
+import { type Connection, Unreached } from "./connection.ts";
 import { connections } from "./connections.ts";
 import type { Outcome } from "./outcome.ts";
 
@@ -119,7 +119,8 @@ function keepMsOf({ exchange: { answer }, end }: Result): number {
 
 /** The receiver closed an idle connection while the request was on its way: nobody's fault. */
 function hasDied({ exchange, end }: Result): boolean {
-  return end.kind === "lost" && exchange.firstOctetMs === null && isLoss(end.error);
+  const isLost = end.kind === "lost" && !(end.error instanceof Unreached);
+  return isLost && exchange.firstOctetMs === null;
 }
 
 function outcomeOf({ exchange, end }: Result): Outcome {
@@ -139,18 +140,9 @@ function outcomeOf({ exchange, end }: Result): Outcome {
   }
 }
 
+/** Whatever an open connection ends with, TLS after the handshake included, is the loss of it. */
 function failureOf(error: Error): Failure {
-  if (error instanceof Unreached) return error.failure;
-  if (isLoss(error)) return failed("connection_lost", codeOf(error));
-  throw error;
-}
-
-const LOSSES = new Set(["ECONNRESET", "EPIPE", "ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH", CLOSED]);
-
-function isLoss(error: Error): boolean {
-  const code = codeOf(error);
-  // After the handshake, such as where the receiver does not like that we have no certificate.
-  return LOSSES.has(code) || code.startsWith("ERR_SSL_");
+  return error instanceof Unreached ? error.failure : failed("connection_lost", codeOf(error));
 }
 
 /** Most receivers have one address, which is parsed once. */
