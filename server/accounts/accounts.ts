@@ -35,8 +35,7 @@ export function createAccount(
 }
 
 export function listAccounts(db: Queryable): Promise<AccountRow[]> {
-  return db.query<AccountRow>(sql`
-    select ${accountColumns} from accounts order by account_id limit 10000`);
+  return db.query<AccountRow>(sql`select ${accountColumns} from accounts order by account_id`);
 }
 
 export async function findAccount(

@@ -95,7 +95,7 @@ export async function judgeKey(
   return key?.outcome ?? "revoked";
 }
 
-/** Newest first; an account has at most a few hundred, so they are one page. */
+/** Newest first, revoked ones too. */
 export function listKeys(db: Queryable, accountId: string): Promise<KeyRow[]> {
   return findKeys(db, sql`k.account_id = ${accountId}`);
 }
@@ -106,6 +106,5 @@ function findKeys(db: Queryable, condition: ReturnType<typeof sql>): Promise<Key
       from keys k
       left join key_usage u on u.key_id = k.key_id
      where ${condition}
-     order by k.key_id desc
-     limit 1000`);
+     order by k.key_id desc`);
 }
