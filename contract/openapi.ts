@@ -67,7 +67,7 @@ const RATES: Record<Operation["rate"], string> = {
 };
 
 /** The OpenAPI 3.1 document of `/v1`, made from the declared operations. */
-export function openApi(version: string, serverUrl = "/"): Json {
+export function openApi(version: string): Json {
   const paths: Record<string, Json> = {};
   for (const [operationId, operation] of Object.entries(operations)) {
     const path = (paths[operation.path] ??= {});
@@ -81,7 +81,7 @@ export function openApi(version: string, serverUrl = "/"): Json {
       description: "Sends text messages to mobile recipients and reports their delivery.",
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
-    servers: [{ url: serverUrl }],
+    servers: [{ url: "/" }],
     security: [{ apiKey: [] }],
     tags: [{ name: "Messages" }, { name: "Credits" }, { name: "Webhooks" }],
     paths,
