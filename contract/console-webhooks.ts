@@ -139,7 +139,9 @@ const WebhookHost = Type.Object({
   succeeded: Type.Integer({ description: "Attempts of the last 24 hours." }),
   failed: Type.Integer(),
   p95Ms: nullable(Type.Integer()),
-  waiting: Type.Integer(),
+  waiting: Type.Integer({
+    description: "Counted up to about 100,000, which all receivers of the account share.",
+  }),
   lastSuccessAt: nullable(Time),
 });
 

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { test } from "node:test";
-import { createMetrics, silentLog } from "#platform";
+import { createMetrics, silentLog, sql } from "#platform";
 import { manualClock } from "../../test/support/manual-clock.ts";
 import { onePass } from "../../test/support/one-pass.ts";
+import { testDatabase } from "../../test/support/postgres.ts";
 import { deliveryMetrics } from "./delivery-metrics.ts";
-import { hostKeeper } from "./hosts.ts";
+import { hostKeeper, listHosts } from "./hosts.ts";
 import { laneKeeper } from "./lanes.ts";
 
 test("what waits for open hosts is looked at while some of it is too old, else once a minute, also where that fails", async () => {
@@ -30,4 +32,22 @@ test("what waits for open hosts is looked at while some of it is too old, else o
   }
 
   assert.deepEqual(looks, [0, 1, 2, 14, 26]);
+});
+
+test("what waits is counted no further for many receivers than for one", async () => {
+  await using db = await testDatabase();
+  const accountId = randomUUID();
+  await db.query(sql`
+    insert into webhook_hosts (account_id, host_key, origin, health, since, last_at)
+    select ${accountId}, n, 'https://' || n || '.example.com', 'open', now(), now() from generate_series(1, 3) n`);
+  await db.query(sql`
+    insert into webhook_deliveries (message_id, sequence, account_id, host_key, created_at, next_at)
+    select gen_random_uuid(), 2, ${accountId}, h, now(), now() from generate_series(1, 3) h, generate_series(1, 5)`);
+
+  const hosts = await listHosts(db, accountId, 9);
+
+  assert.deepEqual(
+    hosts.map(({ waiting }) => waiting),
+    [3, 3, 3],
+  );
 });

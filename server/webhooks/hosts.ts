@@ -131,31 +131,43 @@ export type HostRow = {
   /** Attempts of the last 24 hours. */
   ok: number;
   failed: number;
-  /** Deliveries that wait for it. */
+  /** Deliveries that wait for it, counted up to its share. */
   waiting: number;
 };
 
 const MAX_HOSTS = 1_000;
 
-/** The receivers of an account, the one used last first. */
-export function listHosts(db: Queryable, accountId: string): Promise<HostRow[]> {
+/**
+ * The receivers of an account, the one used last first. They share what is counted of those that wait, so
+ * that looking costs the same behind any backlog of any number of them.
+ */
+export function listHosts(
+  db: Queryable,
+  accountId: string,
+  maxCounted: number = MAX_COUNTED,
+): Promise<HostRow[]> {
   return db.query<HostRow>(sql`
+    with hosts as materialized (
+      select h.*
+        from webhook_hosts h
+       where h.account_id = ${accountId}
+       order by h.last_at desc
+       limit ${MAX_HOSTS}
+    )
     select h.origin, h.health, h.since, h.p95_ms, h.last_at, h.last_ok_at,
            coalesce(t.ok, 0) as ok, coalesce(t.failed, 0) as failed,
            (select count(*)
               from (select from webhook_deliveries w
                      where w.host_key = h.host_key and w.account_id = h.account_id
-                     limit ${MAX_COUNTED}) w) as waiting
-      from webhook_hosts h
+                     limit (select ${maxCounted}::integer / count(*) from hosts)) w) as waiting
+      from hosts h
       left join lateral (
         select sum(t.ok) as ok, sum(t.failed) as failed
           from webhook_host_hours t
          where t.account_id = h.account_id and t.host_key = h.host_key
            and t.hour > clock_timestamp() - interval '24 hours'
       ) t on true
-     where h.account_id = ${accountId}
-     order by h.last_at desc
-     limit ${MAX_HOSTS}`);
+     order by h.last_at desc`);
 }
 
 const MAX_FAILING = 20;
