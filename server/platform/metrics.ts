@@ -105,9 +105,17 @@ export function createMetrics() {
     counter(name: string, help: string, labelNames: string[] = []): Counter {
       return new Counter({ name: `posthorn_${name}`, help, labelNames, registers });
     },
-    /** Counts by one label at the price of a look into a map, for what happens to every message. */
-    tally(name: string, help: string, label: string): (value: string, count?: number) => void {
-      const counts = new Map<string, number>();
+    /**
+     * Counts by one label at the price of a look into a map, for what happens to every message. The
+     * values in `known` are told as 0 from the start: Prometheus sees a count grow, not appear, so an
+     * alert on one that was never told would miss the first.
+     */
+    tally(
+      name: string,
+      help: string,
+      { label, known = [] }: { label: string; known?: readonly string[] },
+    ): (value: string, count?: number) => void {
+      const counts = new Map<string, number>(known.map((value) => [value, 0]));
       watched(Counter, { name, help, labelNames: [label] })(() =>
         [...counts].map(([value, count]) => ({ labels: { [label]: value }, value: count })),
       );

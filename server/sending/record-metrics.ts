@@ -1,14 +1,16 @@
 import type { Metrics } from "#platform";
-import { doubtOf, type Submission } from "./record.ts";
+import { type Doubt, doubtOf, type Submission } from "./record.ts";
+
+const DOUBTS: Doubt[] = ["timeout", "link_lost", "process_lost"];
 
 export type RecordMetrics = ReturnType<typeof recordMetrics>;
 
 /** What `/metrics` tells of answers and receipts as they are stored. */
 export function recordMetrics(metrics: Metrics) {
-  const doubts = metrics.counter(
+  const countDoubt = metrics.tally(
     "doubts_total",
     "Segments that a carrier may or may not have, by why that is not known.",
-    ["reason"],
+    { label: "reason", known: DOUBTS },
   );
   const parked = metrics.counter(
     "receipts_parked_total",
@@ -18,7 +20,7 @@ export function recordMetrics(metrics: Metrics) {
     stored(submissions: readonly Submission[]) {
       for (const submission of submissions) {
         const reason = doubtOf(submission);
-        if (reason !== null) doubts.labels(reason).inc();
+        if (reason !== null) countDoubt(reason);
       }
     },
     parked: (count: number) => parked.inc(count),

@@ -16,6 +16,8 @@ import { findEarlyRejections, settleSent } from "./settle-sent.ts";
 /** Nobody told. Last: nothing of the message is sent again. */
 type LostHolder = { kind: "process_lost"; isLast: boolean };
 
+export type Doubt = "timeout" | "link_lost" | "process_lost";
+
 /** What became of one submission of one segment, and what follows for its message. */
 export type Submission = {
   message: MessageRow;
@@ -187,7 +189,7 @@ function outcomeOf({ answer }: Submission): SubmissionOutcome | null {
 }
 
 /** Why it is not known whether the carrier has the segment; null where it is. */
-export function doubtOf({ answer }: Submission): string | null {
+export function doubtOf({ answer }: Submission): Doubt | null {
   if (answer.kind === "in_doubt") return answer.why;
   return answer.kind === "process_lost" ? "process_lost" : null;
 }

@@ -4,6 +4,7 @@ import { outcomeClass } from "./outcome.ts";
 import type { Attempt } from "./post.ts";
 import type { Ended } from "./schedule.ts";
 
+const ENDED: Ended[] = ["delivered", "exhausted", "gone", "forbidden"];
 const HEALTHS: Health[] = ["unproven", "proven", "failing", "slow", "open"];
 
 export type DeliveryMetrics = ReturnType<typeof deliveryMetrics>;
@@ -13,12 +14,12 @@ export function deliveryMetrics(metrics: Metrics) {
   const countAttempt = metrics.tally(
     "webhook_attempts_total",
     "Webhook attempts, by what became of them.",
-    "class",
+    { label: "class" },
   );
   const countEnded = metrics.tally(
     "webhook_deliveries_ended_total",
     "Webhook deliveries that ended, by how.",
-    "ended",
+    { label: "ended", known: ENDED },
   );
   const interrupted = metrics.counter(
     "webhook_interrupted_total",

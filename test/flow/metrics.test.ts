@@ -114,14 +114,32 @@ test("a doubt is counted by its reason, and a receipt that matches nothing as pa
   world.smscs[0]?.answer("accept");
   await world.reached(messageId, "DELIVERED");
 
-  const { value, samples } = await scrape(world.api);
+  const { value } = await scrape(world.api);
 
   assert.equal(value("posthorn_receipts_parked_total"), 1);
-  const doubts = samples.filter(({ name }) => name === "posthorn_doubts_total");
-  assert.deepEqual(
-    doubts.map(({ labels, value: count }) => [labels["reason"], count]),
-    [["link_lost", 1]],
-  );
+  assert.equal(value("posthorn_doubts_total", { reason: "link_lost" }), 1);
+});
+
+test("what an alert counts is told as 0 before the first, which would be missed if it came with its series", async () => {
+  await using world = await startSending();
+
+  const { samples } = await scrape(world.api);
+
+  const told = (metric: string, label: string) =>
+    samples
+      .filter(({ name }) => name === metric)
+      .map(({ labels, value }) => [labels[label], value]);
+  assert.deepEqual(told("posthorn_doubts_total", "reason"), [
+    ["timeout", 0],
+    ["link_lost", 0],
+    ["process_lost", 0],
+  ]);
+  assert.deepEqual(told("posthorn_webhook_deliveries_ended_total", "ended"), [
+    ["delivered", 0],
+    ["exhausted", 0],
+    ["gone", 0],
+    ["forbidden", 0],
+  ]);
 });
 
 test("a canceled message is counted and refunded like any other that fails", async () => {
