@@ -37,6 +37,11 @@ export type ConsoleOperation = {
   errors: readonly ErrorCode[];
 };
 
+export const isMore = Type.Boolean({
+  description:
+    "Counting stopped, which it does after about 100,000 in all: there are at least as many as said.",
+});
+
 /** What any operation of the dashboard may answer. */
 export const consoleEverywhere = [
   "REQUEST_INVALID",

@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { Actor, consoleOperation, OPERATOR, pageOf, paging } from "./console-operation.ts";
+import { Actor, consoleOperation, isMore, OPERATOR, pageOf, paging } from "./console-operation.ts";
 import { AnyTime, closed, Id, nullable, sought, Time } from "./schema.ts";
 
 const AuditEntry = Type.Object(
@@ -32,11 +32,6 @@ const auditFilters = {
   after: Type.Optional(AnyTime),
   before: Type.Optional(AnyTime),
 };
-
-const isMore = Type.Boolean({
-  description:
-    "Counting stopped, which it does after about 100,000 in all: there are at least as many as said.",
-});
 
 /** What goes on in the whole installation, and who did what. */
 export const watchingOperations = {

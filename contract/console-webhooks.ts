@@ -4,6 +4,7 @@ import {
   consoleOperation,
   IDEMPOTENCY,
   inAccount,
+  isMore,
   pageOf,
   paging,
 } from "./console-operation.ts";
@@ -139,9 +140,8 @@ const WebhookHost = Type.Object({
   succeeded: Type.Integer({ description: "Attempts of the last 24 hours." }),
   failed: Type.Integer(),
   p95Ms: nullable(Type.Integer()),
-  waiting: Type.Integer({
-    description: "Counted up to about 100,000, which all receivers of the account share.",
-  }),
+  waiting: Type.Integer(),
+  isMore,
   lastSuccessAt: nullable(Time),
 });
 

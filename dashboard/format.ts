@@ -15,6 +15,11 @@ export function formatNumber(value: number): string {
   return wholeNumbers.format(value);
 }
 
+/** What was perhaps not counted to its end. */
+export function formatCounted(count: number, isMore: boolean): string {
+  return isMore ? `${formatNumber(count)} or more` : formatNumber(count);
+}
+
 /** With a sign, as in a ledger: +1,000 and -2. */
 export function formatSigned(value: number): string {
   return signedNumbers.format(value);

@@ -216,7 +216,6 @@ export const queueText = {
   webhooks: "Webhooks not delivered yet",
   nothing: "nothing waits",
   inHand: "all handed over",
-  orMore: (count: string) => `${count} or more`,
   perAccount: "Waiting per account",
   account: "Account",
   nobody: "No account has messages waiting.",

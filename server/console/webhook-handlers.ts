@@ -117,6 +117,7 @@ export function webhookHandlers(deps: WebhookDeps) {
         failed: row.failed,
         p95Ms: row.p95_ms === null ? null : Math.round(row.p95_ms),
         waiting: row.waiting,
+        isMore: row.is_more,
         lastSuccessAt: row.last_ok_at?.toISOString() ?? null,
       }));
       return { data };

@@ -34,7 +34,7 @@ test("what waits for open hosts is looked at while some of it is too old, else o
   assert.deepEqual(looks, [0, 1, 2, 14, 26]);
 });
 
-test("what waits is counted no further for many receivers than for one", async () => {
+test("what waits is counted no further for many receivers than for one, and told as more where counting stopped", async () => {
   await using db = await testDatabase();
   const accountId = randomUUID();
   await db.query(sql`
@@ -42,12 +42,17 @@ test("what waits is counted no further for many receivers than for one", async (
     select ${accountId}, n, 'https://' || n || '.example.com', 'open', now(), now() from generate_series(1, 3) n`);
   await db.query(sql`
     insert into webhook_deliveries (message_id, sequence, account_id, host_key, created_at, next_at)
-    select gen_random_uuid(), 2, ${accountId}, h, now(), now() from generate_series(1, 3) h, generate_series(1, 5)`);
+    select gen_random_uuid(), 2, ${accountId}, h, now(), now() from generate_series(1, 3) h, generate_series(1, h + 1)`);
 
   const hosts = await listHosts(db, accountId, 9);
 
+  const counted = hosts.map(({ waiting, is_more }) => ({ waiting, is_more }));
   assert.deepEqual(
-    hosts.map(({ waiting }) => waiting),
-    [3, 3, 3],
+    counted.toSorted((a, b) => a.waiting - b.waiting),
+    [
+      { waiting: 2, is_more: false },
+      { waiting: 3, is_more: true },
+      { waiting: 3, is_more: true },
+    ],
   );
 });

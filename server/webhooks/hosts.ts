@@ -131,8 +131,10 @@ export type HostRow = {
   /** Attempts of the last 24 hours. */
   ok: number;
   failed: number;
-  /** Deliveries that wait for it, counted up to its share. */
+  /** Deliveries that wait for it. */
   waiting: number;
+  /** Counting stopped at its share: at least so many wait. */
+  is_more: boolean;
 };
 
 const MAX_HOSTS = 1_000;
@@ -156,11 +158,15 @@ export function listHosts(
     )
     select h.origin, h.health, h.since, h.p95_ms, h.last_at, h.last_ok_at,
            coalesce(t.ok, 0) as ok, coalesce(t.failed, 0) as failed,
-           (select count(*)
-              from (select from webhook_deliveries w
-                     where w.host_key = h.host_key and w.account_id = h.account_id
-                     limit (select ${maxCounted}::integer / count(*) from hosts)) w) as waiting
+           w.waiting, w.waiting = s.share as is_more
       from hosts h
+     cross join (select ${maxCounted}::integer / nullif(count(*), 0) as share from hosts) s
+     cross join lateral (
+        select count(*) as waiting
+          from (select from webhook_deliveries w
+                 where w.host_key = h.host_key and w.account_id = h.account_id
+                 limit s.share) w
+      ) w
       left join lateral (
         select sum(t.ok) as ok, sum(t.failed) as failed
           from webhook_host_hours t

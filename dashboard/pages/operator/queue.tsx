@@ -1,7 +1,7 @@
 import { Badge, Group, Paper, SimpleGrid, Stack, Text, Title } from "@mantine/core";
 import type { ReactNode } from "react";
 import type { Answer } from "../../api.ts";
-import { formatNumber } from "../../format.ts";
+import { formatCounted } from "../../format.ts";
 import { queueText as text } from "../../text/operator.ts";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { type Column, Listing } from "../../ui/listing.tsx";
@@ -68,14 +68,13 @@ function QueuePart() {
 }
 
 function counted({ waiting, isMore }: { waiting: number; isMore: boolean }): string {
-  const number = formatNumber(waiting);
-  return isMore ? text.orMore(number) : number;
+  return formatCounted(waiting, isMore);
 }
 
 type Later = { scheduled: number; isMore: boolean };
 
 function countedLater({ scheduled, isMore }: Later): string {
-  return counted({ waiting: scheduled, isMore });
+  return formatCounted(scheduled, isMore);
 }
 
 function Figure({ label, children }: { label: string; children: ReactNode }) {

@@ -1,6 +1,6 @@
 import { Badge, Group, Stack, Text, Tooltip } from "@mantine/core";
 import { IconWorldWww } from "@tabler/icons-react";
-import { formatDuration, formatNumber, formatRate } from "../../format.ts";
+import { formatCounted, formatDuration, formatNumber, formatRate } from "../../format.ts";
 import { useAccount } from "../../session.ts";
 import { hostsText as text, type ReceiverHealth } from "../../text/webhooks.ts";
 import { words } from "../../text/words.ts";
@@ -79,11 +79,11 @@ function Health({ row, align }: { row: Receiver; align: "flex-start" | "flex-end
   );
 }
 
-function Waiting({ row: { host, waiting } }: { row: Receiver }) {
+function Waiting({ row: { host, waiting, isMore } }: { row: Receiver }) {
   if (waiting === 0) return formatNumber(0);
   return (
     <TextLink to="/webhooks" search={{ host, state: ["waiting", "retrying"] }}>
-      {formatNumber(waiting)}
+      {formatCounted(waiting, isMore)}
     </TextLink>
   );
 }
