@@ -75,3 +75,27 @@ test("receipts that match nothing are found by their ids at once: none waits to 
 
   assert.deepEqual(unsorted, { pages: 0 });
 });
+
+test("of receipts that may match by now only the newest are looked at: those that never do may be very many", async () => {
+  await using db = await testDatabase();
+  const now = systemClock.now();
+  const [carrierId, messageId] = [newId(now.getTime()), newId(now.getTime())];
+  await db.query(sql`
+    insert into submissions (message_id, account_id, segment, turn, carrier_id, at, outcome, match_id)
+    values (${messageId}, ${carrierId}, 1, 1, ${carrierId}, ${now}, 'accepted', 'x')`);
+  const parked = [1, 2, 3, 4].map((n) => newIdOf(now, n));
+  await db.query(sql`
+    insert into parked_receipts (parked_id, carrier_id, match_ids, receipt, at, since)
+    select p.parked_id, ${carrierId}, '{x}', jsonb_build_object('parked_id', p.parked_id), ${now}, ${now}
+      from unnest(${parked}::uuid[]) as p (parked_id)`);
+
+  const since = new Date(now.getTime() - HOUR_MS);
+  const sweep = (newest: number) => db.transaction((tx) => takeParked(tx, { since, newest }, 100));
+  const taken = await sweep(3);
+
+  assert.deepEqual(
+    taken.map(({ receipt }) => (receipt as unknown as { parked_id: string }).parked_id),
+    parked.slice(1),
+  );
+  assert.equal((await sweep(3)).length, 1, "and all where there are no more");
+});

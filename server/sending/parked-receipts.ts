@@ -27,17 +27,26 @@ const LONG_MS = 60_000;
 
 /**
  * Takes up receipts that were parked because their submission was not recorded yet: those of submissions
- * just recorded, or all of some time that match by now. Those that never match are not looked at for ever.
+ * just recorded, or those since a time that match by now, of so many newest. Those that never match are not
+ * looked at for ever, and not all of them where somebody else's come by the thousand.
  */
 export async function takeParked(
   tx: Transaction,
-  wanted: { carrierId: string; matchId: string; recipient: string }[] | { since: Date },
+  wanted:
+    | { carrierId: string; matchId: string; recipient: string }[]
+    | { since: Date; newest: number },
   limit: number,
 ): Promise<ArrivedReceipt[]> {
   const condition = Array.isArray(wanted)
     ? sql`p.match_ids && ${wanted.map(({ matchId }) => matchId)}::text[] and p.carrier_id = any (${wanted.map(({ carrierId }) => carrierId)}::uuid[])
              and (p.recipient_end is null or p.recipient_end = any (${wanted.map(({ recipient }) => endOfNumber(recipient) ?? null)}::text[]))`
-    : sql`p.parked_id >= ${idFloor(wanted.since)} and exists (
+    : sql`p.parked_id >= coalesce((
+             select n.parked_id
+               from parked_receipts n
+              where n.parked_id >= ${idFloor(wanted.since)}
+              order by n.parked_id desc
+             offset ${wanted.newest - 1} limit 1
+           ), ${idFloor(wanted.since)}) and exists (
              select from submissions s
               where s.carrier_id = p.carrier_id and s.match_id = any (p.match_ids) and s.at >= p.since
                 and s.message_id >= id_floor(p.since - make_interval(secs => ${LONGEST_WAIT_MS / 1000}))

@@ -73,6 +73,8 @@ const PARKED_PAGE = 500;
  */
 const SWEPT_MS = 60_000;
 const SWEPT_RARELY_MS = 3_600_000;
+/** Looked at in a tenth of the time that a statement has. */
+const MOST_SWEPT = 20_000;
 
 /**
  * Writes what carriers answer and report. Submissions and receipts share one queue and one batch at
@@ -151,7 +153,7 @@ export function recorder(deps: Deps): Recorder {
       if (isRare) sweptRarelyAtMs = nowMs;
       const since = new Date(clock.now().getTime() - (isRare ? SWEPT_RARELY_MS : SWEPT_MS));
       return db.transaction(async (tx) => {
-        const parked = await takeParked(tx, { since }, PARKED_PAGE);
+        const parked = await takeParked(tx, { since, newest: MOST_SWEPT }, PARKED_PAGE);
         // There may be more.
         if (isRare && parked.length === PARKED_PAGE) sweptRarelyAtMs = Number.NEGATIVE_INFINITY;
         const { rules, listener, hour } = counted;
