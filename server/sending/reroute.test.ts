@@ -165,6 +165,16 @@ test("what a carrier has a part of waits while that is away, and ends refunded o
   await db.query(sql`update carriers set removed_at = null where carrier_id = ${first}`);
 });
 
+test("a carrier is asked once whether it can take messages, however many wait for one that is away", async () => {
+  const world = await makeWorld();
+  for (const _message of [1, 2, 3]) await world.queue();
+  await world.age();
+
+  await world.pass();
+
+  assert.equal(world.asked.filter((carrierId) => carrierId === next).length, 1);
+});
+
 const PATIENCE_MS = 5_000;
 const UNFIT = { outcome: "refused", error: "CONTENT_REJECTED" };
 
@@ -176,7 +186,10 @@ async function makeWorld() {
   const route = [first, next];
   const pass = rerouting(db, {
     isPaused: (carrierId) => paused.has(carrierId),
-    isUp: (carrierId) => up.has(carrierId),
+    isUp(carrierId) {
+      world.asked.push(carrierId);
+      return up.has(carrierId);
+    },
     upElsewhere: async () => upElsewhere,
     async routing() {
       await world.meanwhile();
@@ -188,6 +201,8 @@ async function makeWorld() {
   });
   const world = {
     up,
+    /** Each question whether a carrier is up. */
+    asked: [] as string[],
     upElsewhere,
     paused,
     route,

@@ -6,7 +6,7 @@ import {
   type Routing,
   type Stranded,
 } from "#messages";
-import { type Clock, type Database, sql } from "#platform";
+import { type Clock, type Database, remembering, sql } from "#platform";
 import { isUnfit } from "./due-send.ts";
 
 /** A carrier may be away this long before what waits for it goes to the next of its route; from then on, at once. */
@@ -14,6 +14,7 @@ const PATIENCE_MS = 5_000;
 const REROUTE_PAGE = 500;
 /** Looked at in a pass, a second apart: bounds what a long backlog that cannot move costs. */
 const PAGES_PER_PASS = 10;
+const MAX_CARRIERS = 1_000;
 
 export type RerouteOptions = {
   /** Whether the operator has paused it: what waits for it then goes on waiting. */
@@ -99,6 +100,8 @@ async function rerouteFrom(
   { from, stranded }: { from: string; stranded: Stranded[] },
 ): Promise<void> {
   const { carriersFor } = await routing();
+  // Asked once a page: to tell how it is takes a carrier with many binds longer than moving a message.
+  const takesMessages = remembering(MAX_CARRIERS, isUp);
   const messages = await findMessagesOf(db, stranded);
   const again = stranded.filter(({ attempt }) => attempt > 0);
   const known = await readKnown(
@@ -112,7 +115,9 @@ async function rerouteFrom(
     const mayComeBack = route.includes(from);
     // As long as the one that is away may take it. After that, one that cannot ends it.
     const isFit = (carrierId: string) => !mayComeBack || !unfit.includes(carrierId);
-    const to = route.find((carrierId) => carrierId !== from && isUp(carrierId) && isFit(carrierId));
+    const to = route.find(
+      (carrierId) => carrierId !== from && takesMessages(carrierId) && isFit(carrierId),
+    );
     const stays = isBegun || (isDoubted && mayComeBack);
     return to === undefined || stays ? [] : [{ messageId, epoch, from, to }];
   });
