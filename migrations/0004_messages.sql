@@ -100,9 +100,9 @@ create table submissions (
   in_doubt_at        timestamptz,
   doubt_reason       text,
   doubt_action       text,
-  -- The effect of the last receipt that counted: delivered, undelivered or rejected.
+  -- The effect of the receipt that counted, the first: delivered, undelivered or rejected.
   receipt_effect     text,
-  -- [{at, state, carrierCode, applied}] in order of arrival.
+  -- [{at, state, carrierCode, applied, error}] in order of arrival; error where the segment is lost by it.
   receipts           jsonb,
 
   primary key (message_id, segment, turn),

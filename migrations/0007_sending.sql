@@ -1,6 +1,6 @@
 -- Sending: which node does what, claiming what is due, and recording what became of it.
 
--- One row per process; one that has not been heard of for 30 seconds is gone.
+-- One row per process; one that has not been heard of for as long as a lease lasts is gone.
 create table nodes (
   node_id    uuid        primary key,
   roles      text[]      not null,

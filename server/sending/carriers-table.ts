@@ -141,7 +141,7 @@ export async function changeCarrier(db: Database, change: CarrierChange): Promis
 
 /**
  * The row stays for the history; its routes go on without it. What waits for it goes to the next
- * carrier of its route; of what it has a part already, it ends when its validity is over.
+ * carrier of its route; what it has a part of already is ended, since nobody can make it whole.
  */
 export async function removeCarrier(
   db: Database,

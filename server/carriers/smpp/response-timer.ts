@@ -7,7 +7,7 @@ type Deps = {
   clock: Clock;
   patience: Patience;
   window: Window;
-  /** So many submits have just been put in doubt. */
+  /** Submits have just been put in doubt. */
   onTimeout: () => void;
   /** A bind that answers nothing is dead, though its connection stands. */
   onDead: () => void;
