@@ -15,6 +15,7 @@ import {
 import { quiet, until } from "../../../test/support/until.ts";
 import { encodeShortMessage } from "./codec/body.ts";
 import { command } from "./codec/header.ts";
+import { status } from "./codec/status.ts";
 
 const recipients = (count: number) =>
   Array.from({ length: count }, (_, n) => String(4_915_100_001_000 + n * 10_000 + 99));
@@ -505,6 +506,19 @@ test("a new share adds binds and ends them in good order", async () => {
   await until("none is left", () => world.smsc.openConnections() === 0);
 
   assert.equal(world.carrier.room(), 0);
+});
+
+test("a smaller share ends the links without a bind first", async () => {
+  await using world = await smppWorld({ smsc: { bind: status.alreadyBound } });
+  const states = () => world.carrier.state().links.map(({ state }) => state);
+  await until("the first waits", () => states()[0] === "connection_lost");
+  world.smsc.answerBinds(status.ok);
+  world.carrier.setShare({ binds: 2, rate: 0 });
+  await world.ready();
+
+  world.carrier.setShare({ binds: 1, rate: 0 });
+
+  assert.deepEqual(states(), ["bound"]);
 });
 
 test("what waits its turn does not leave all at once when the last bind is taken away", async () => {

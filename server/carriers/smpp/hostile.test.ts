@@ -215,7 +215,10 @@ test("a bind that the carrier denies to know is ended in good order and made ane
 });
 
 test("a stop while a bind that was denied is being ended waits for the answer to that unbind", async () => {
-  await using world = await boundWorld({ clock: manualClock(), smsc: { answer: { status: 0x04 } } });
+  await using world = await boundWorld({
+    clock: manualClock(),
+    smsc: { answer: { status: 0x04 } },
+  });
   await world.submit();
   world.smsc.pauseReading();
   await quiet();

@@ -36,9 +36,13 @@ export class Slots {
     this.#deps = deps;
   }
 
-  /** Adds slots, or ends the last ones in good order. */
+  /** Adds slots, or ends some in good order: those without a bind first, which may be long in coming. */
   resize(wanted: number): void {
-    while (this.#slots.length > wanted) this.#slots.pop()?.forEach((link) => this.#retire(link));
+    while (this.#slots.length > wanted) {
+      // Where all are bound it is -1, which is the last.
+      const unbound = this.#slots.findLastIndex((slot) => slot.some(({ isBound }) => !isBound));
+      for (const link of this.#slots.splice(unbound, 1).flat()) this.#retire(link);
+    }
     const added: Link[] = [];
     while (this.#slots.length < wanted) {
       const slot = slotBinds[this.#deps.bind].map((bind) => this.#deps.newLink(bind));
