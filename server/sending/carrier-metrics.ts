@@ -26,9 +26,12 @@ export function watchCarriers(
   const count = (name: string, help: string, of: keyof CarrierCounts) =>
     counter(name, help, [], ({ counts }) => [one(counts[of])]);
 
-  gauge("up", "1 where at least one bind of this node is bound, else 0.", [], ({ state }) => [
-    one(state === "down" ? 0 : 1),
-  ]);
+  gauge(
+    "up",
+    "1 where this node is bound to it and can submit, unless it only receives; else 0.",
+    [],
+    ({ state }) => [one(state === "down" ? 0 : 1)],
+  );
   gauge("binds", "Binds of this node, by state.", ["state"], bindsOf);
   gauge("window_in_use", "Submits of a bind that await their answer.", ["bind"], ({ links }) =>
     links.map(({ windowInUse }, place) => one(windowInUse, { bind: String(place + 1) })),

@@ -66,7 +66,9 @@ export async function matchReceipts(
 ): Promise<Matched> {
   const { submissions, isCut } = await findSubmissions(tx, arrived, rules);
   const rivals = arrived.map(rivalsIn(submissions));
-  const tied = new Set(rivals.filter((some, n) => isOpen(some, arrived[n]) && isNamed(arrived[n])));
+  const tied = new Set(
+    rivals.filter((some, n) => isContested(some, arrived[n]) && isNamed(arrived[n])),
+  );
   const pairs = [...tied].flat();
   const messages = pairs.length > 0 ? await findMessagesOf(tx, pairs) : new Map();
 
@@ -76,7 +78,7 @@ export async function matchReceipts(
     const [first] = inWindow;
     if (!first) continue;
     const { defaultSender } = rules(each.receipt.carrierId);
-    const meant = isOpen(inWindow, each)
+    const meant = isContested(inWindow, each)
       ? meantOf(inWindow, each.receipt.recipient, { messages, defaultSender })
       : first;
     if (meant) matched.matches.push({ n, ...meant });
@@ -92,7 +94,7 @@ function isNamed(arrived: ArrivedReceipt | undefined): boolean {
 }
 
 /** Whether the recipient must tell what is meant. */
-function isOpen(rivals: Candidate[], arrived: ArrivedReceipt | undefined): boolean {
+function isContested(rivals: Candidate[], arrived: ArrivedReceipt | undefined): boolean {
   return rivals.length > 1 || arrived?.parked?.isLong === true;
 }
 

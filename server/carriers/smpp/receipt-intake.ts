@@ -3,7 +3,7 @@ import { type Clock, type Log, severityOf } from "#platform";
 
 import { status } from "./codec/status.ts";
 
-/** Whoever brought the receipt, and how to answer it. */
+/** Answers whoever brought the receipt. */
 export type Respond = (code: number) => void;
 
 type Held = { receipt: Receipt; respond: Respond; receivedAtMs: number; isAnswered: boolean };
