@@ -39,10 +39,9 @@ export function connections(egress: Egress, { maxPools = MAX_POOLS } = {}): Conn
     return pool;
   }
 
+  /** The map is in the order of last use. */
   function dropLeastRecentlyUsed(): void {
-    const unused = [...pools].filter(([, { busy }]) => busy.size === 0);
-    const [oldest] = unused.toSorted(([, a], [, b]) => a.lastUsedMs - b.lastUsedMs);
-    if (oldest !== undefined) drop(...oldest);
+    for (const [hostKey, pool] of pools) if (pool.busy.size === 0) return drop(hostKey, pool);
   }
 
   function drop(hostKey: bigint, pool: Pool): void {
@@ -87,6 +86,8 @@ export function connections(egress: Egress, { maxPools = MAX_POOLS } = {}): Conn
     pool?.busy.delete(connection);
     if (pool === undefined || keepMs <= 0 || connection.hasEnded) return connection.end();
     pool.lastUsedMs = clock.monotonicMs();
+    pools.delete(hostKey);
+    pools.set(hostKey, pool);
     connection.idleUntilMs = pool.lastUsedMs + keepMs;
     pool.idle.push(connection);
   }
