@@ -1,14 +1,6 @@
 import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
 import { makePartitions } from "#messages";
-import {
-  createLog,
-  type Database,
-  keepYoungObjectsYoung,
-  migrate,
-  systemClock,
-  Unfit,
-} from "#platform";
+import { createLog, type Database, keepYoungObjectsYoung, migrate, systemClock } from "#platform";
 import { forgetKilledNodes } from "#sending";
 import { keepAttemptDays } from "#webhooks";
 import { compose } from "./compose.ts";
@@ -17,6 +9,7 @@ import { greeting } from "./greeting.ts";
 import { briefly, publicUrlOf } from "./installation.ts";
 import type { Config } from "./settings.ts";
 import { buildPages } from "./pages.ts";
+import { refuseTakenPorts } from "./ports.ts";
 import { requireSecretKey } from "./secret-key.ts";
 import { openStorage } from "./storage.ts";
 
@@ -77,39 +70,6 @@ export async function start(signal: AbortSignal): Promise<void> {
 async function makeReady(db: Database, { retentionAttemptsDays }: Config): Promise<void> {
   await makePartitions(db);
   await keepAttemptDays(db, retentionAttemptsDays);
-}
-
-/** Found out before anything is changed. Answers the port, which is a free one where 0 was asked for. */
-async function refuseTakenPorts({ host, port, metricsListen }: Config): Promise<number> {
-  await using service = await probe({ host, port }, ["PORT", "HOST and PORT"]);
-  // While the first is held, so that the two cannot be one and the same.
-  await using _metrics =
-    metricsListen && (await probe(metricsListen, ["METRICS_LISTEN", "METRICS_LISTEN"]));
-  return service.port;
-}
-
-type Address = { host: string; port: number };
-
-async function probe({ host, port }: Address, [ofPort, ofAddress]: [string, string]) {
-  const server = createServer();
-  try {
-    server.listen({ host, port });
-    await once(server, "listening");
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new Unfit(
-      code === "EADDRINUSE"
-        ? `Port ${port} on ${host} is taken. Stop what uses it, or set ${ofPort} to another.`
-        : `Cannot listen on ${host}:${port} (${code}). Set ${ofAddress} to an address of this machine.`,
-    );
-  }
-  return {
-    port: (server.address() as AddressInfo).port,
-    async [Symbol.asyncDispose]() {
-      server.close();
-      await once(server, "close");
-    },
-  };
 }
 
 async function aborted(signal: AbortSignal): Promise<void> {

@@ -1,0 +1,38 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { Unfit } from "#platform";
+import type { Config } from "./settings.ts";
+
+/** Found out before anything is changed. Answers the port, which is a free one where 0 was asked for. */
+export async function refuseTakenPorts({ host, port, metricsListen }: Config): Promise<number> {
+  await using service = await probe({ host, port }, ["PORT", "HOST and PORT"]);
+  // While the first is held, so that the two cannot be one and the same.
+  await using _metrics =
+    metricsListen && (await probe(metricsListen, ["METRICS_LISTEN", "METRICS_LISTEN"]));
+  return service.port;
+}
+
+type Address = { host: string; port: number };
+
+/** Whoever connects while it is held is cut off: a proxy would wait for an answer, and the start for the proxy. */
+export async function probe({ host, port }: Address, [ofPort, ofAddress]: [string, string]) {
+  const server = createServer((socket) => socket.destroy());
+  try {
+    server.listen({ host, port });
+    await once(server, "listening");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new Unfit(
+      code === "EADDRINUSE"
+        ? `Port ${port} on ${host} is taken. Stop what uses it, or set ${ofPort} to another.`
+        : `Cannot listen on ${host}:${port} (${code}). Set ${ofAddress} to an address of this machine.`,
+    );
+  }
+  return {
+    port: (server.address() as AddressInfo).port,
+    async [Symbol.asyncDispose]() {
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
