@@ -1,31 +1,17 @@
-import { useState } from "react";
-import { useAccount, useMe } from "./session.ts";
 import { forget, keep, listKept, readKept } from "./storage.ts";
 
 const PREFIX = "posthorn-draft:";
 
-/**
- * What a person has typed and not yet sent, kept for this tab, so that a session that ends or a reload
- * does not lose it; where nothing can be kept it lives as long as the page. It is of this person in this
- * account and stands in no other form. Never used for anything secret.
- */
-export function useDraft<Value extends object>(
-  name: string,
-  initial: Value,
-): [Value, (value: Value) => void, () => void] {
-  const key = `${prefixOf(useMe().userId)}${useAccount().accountId} ${name}`;
-  const [value, setValue] = useState<Value>(() => ({ ...initial, ...read(key) }));
-  return [
-    value,
-    (next) => {
-      setValue(next);
-      keep("sessionStorage", key, JSON.stringify(next));
-    },
-    () => {
-      setValue(initial);
-      forget("sessionStorage", key);
-    },
-  ];
+type Draft = { read: () => object; keep: (value: object) => void; forget: () => void };
+
+/** What a person has typed and not yet sent. */
+export function draftOf(userId: string, name: string): Draft {
+  const key = `${prefixOf(userId)}${name}`;
+  return {
+    read: () => read(key),
+    keep: (value) => keep("sessionStorage", key, JSON.stringify(value)),
+    forget: () => forget("sessionStorage", key),
+  };
 }
 
 function prefixOf(userId: string): string {

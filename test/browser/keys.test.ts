@@ -177,15 +177,25 @@ async function closesWhileMade(tab: Tab): Promise<void> {
   await page.unroute("**/keys");
 }
 
-test("who makes a key after the session has ended is led to sign-in", async () => {
+test("who makes a key after the session has ended is led to sign-in, and finds the form as it was", async () => {
   await using tab = await site.signedIn(ada, "/keys", { statuses: [401, 404] });
   const { page } = tab;
   await page.getByRole("button", { name: "Create key" }).first().click();
   await dialog(page).getByLabel("Name").fill("Stale");
+  await dialog(page).getByLabel("messages:send").uncheck();
+  await dialog(page).getByLabel("messages:read").check();
+  await dialog(page).getByText("30 days").click();
   await tab.context.clearCookies();
 
   await dialog(page).getByRole("button", { name: "Create key" }).click();
   await page.waitForURL(/\/sign-in/);
+  await page.getByLabel("E-mail").fill(ada.email);
+  await page.getByLabel("Password", { exact: true }).fill(ada.password);
+  await page.keyboard.press("Enter");
+
+  await dialog(page).getByText("This key may read messages. It cannot send them.").waitFor();
+  assert.equal(await dialog(page).getByLabel("Name").inputValue(), "Stale");
+  assert.ok(await dialog(page).getByLabel("30 days").isChecked());
 });
 
 test("a form for a key that is sent again because its answer was lost makes no second key", async () => {

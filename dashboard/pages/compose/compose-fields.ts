@@ -2,14 +2,14 @@ import { useRouter, useSearch } from "@tanstack/react-router";
 import { useEffect } from "react";
 import type { NewMessage } from "#contract";
 import { countSegments } from "#contract/segments";
-import { useDraft } from "../../drafts.ts";
 import type { Zone } from "../../format.ts";
 import { fromWall } from "../../range.ts";
 import { present } from "../../search.ts";
 import { useAccount } from "../../session.ts";
 import { composeText as text } from "../../text/compose.ts";
-import { type Fields, useFields } from "../../ui/use-fields.ts";
+import type { Fields } from "../../ui/use-fields.ts";
 import { useZone } from "../../ui/zone.tsx";
+import { useDraftFields } from "../../use-draft-fields.ts";
 import { useRead } from "../../use-read.ts";
 import { fieldsOf } from "../message/fields-of.ts";
 
@@ -42,19 +42,18 @@ const MAX_SEGMENTS = 10;
 /** The fields, kept as a draft for this tab, and the message they make, once it can be priced. */
 export function useComposeFields() {
   const zone = useZone();
-  const [draft, keep, forget] = useDraft<Values>("compose", EMPTY);
   const checks = {
     recipient: (value: string) => (value.trim() === "" ? text.recipientNeeded : null),
     text: checkText,
     sendAt: (value: string) => checkTime(value, zone, fields.getInputNode("sendAt")),
   };
-  const fields: Fields<Values> = useFields<Values>(draft, checks, SHOWN);
+  const draft = useDraftFields<Values>("compose", EMPTY, checks, SHOWN);
+  const fields: Fields<Values> = draft.fields;
   const { values } = fields;
-  useEffect(() => keep(values), [values]);
   const recipient = digitsOf(values.recipient);
   const isPriceable = recipient !== "" && checkText(values.text) === null;
   const message = isPriceable ? toMessage(values, zone) : undefined;
-  return { fields, recipient, message, forget };
+  return { fields, recipient, message, forget: draft.forget };
 }
 
 export type ComposeFields = ReturnType<typeof useComposeFields>;

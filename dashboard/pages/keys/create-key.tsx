@@ -3,14 +3,13 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { ApiKey, Scope } from "#contract";
 import { type Answer, call, newIdempotencyKey } from "../../api.ts";
-import { useDraft } from "../../drafts.ts";
 import { useProof } from "../../proof.tsx";
 import { useAccount } from "../../session.ts";
 import { createKeyText as text } from "../../text/keys.ts";
 import { DialogForm } from "../../ui/dialog-form.tsx";
 import { ShownOnceDialog } from "../../ui/shown-once.tsx";
-import { useFields } from "../../ui/use-fields.ts";
 import { useAction } from "../../use-action.ts";
+import { useDraftFields } from "../../use-draft-fields.ts";
 import { askAgain } from "../../use-read.ts";
 import { SCOPES } from "../../vocabulary.ts";
 import { ShownKey } from "./shown-key.tsx";
@@ -50,16 +49,18 @@ function KeyForm(props: {
   const client = useQueryClient();
   const proof = useProof();
   const [idempotencyKey] = useState(newIdempotencyKey);
-  const [draft, keep, forget] = useDraft<Values>(`create-key ${replaces?.keyId ?? ""}`, {
-    name: replaces?.name ?? "",
-    scopes: replaces?.scopes ?? ["messages:send"],
-    expiry: "never",
-  });
-  const fields = useFields<Values>(draft, {
-    name: checkKeyName,
-    scopes: (scopes) => (scopes.length === 0 ? text.scopeNeeded : null),
-  });
-  fields.watch("name", ({ value }) => keep({ ...fields.getValues(), name: value }));
+  const { fields, forget } = useDraftFields<Values>(
+    `create-key ${replaces?.keyId ?? ""}`,
+    {
+      name: replaces?.name ?? "",
+      scopes: replaces?.scopes ?? ["messages:send"],
+      expiry: "never",
+    },
+    {
+      name: checkKeyName,
+      scopes: (scopes) => (scopes.length === 0 ? text.scopeNeeded : null),
+    },
+  );
 
   const create = useAction(async ({ name, scopes, expiry }: Values) => {
     const created = await proof.guard(() =>
