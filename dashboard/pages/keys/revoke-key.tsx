@@ -20,7 +20,7 @@ export function RevokeKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => 
   const [before, after] = text.typeName;
   const fields = useFields(
     { name: "" },
-    { name: (value) => (value.trim() === apiKey.name ? null : text.mismatch) },
+    { name: (value) => (asSeen(value) === asSeen(apiKey.name) ? null : text.mismatch) },
   );
   const revoke = useAction(async () => {
     await call("POST /console/accounts/{accountId}/keys/{keyId}/revoke", {
@@ -71,4 +71,13 @@ export function RevokeKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => 
       </DialogForm>
     </Dialog>
   );
+}
+
+/** Without what nobody sees, and so cannot type: a second space, or a mark of direction. */
+function asSeen(name: string): string {
+  return name
+    .normalize("NFKC")
+    .replaceAll(/\p{Cf}/gu, "")
+    .replaceAll(/\s+/g, " ")
+    .trim();
 }
