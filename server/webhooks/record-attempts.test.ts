@@ -76,6 +76,23 @@ test("who is overtaken and has tried nothing leaves on record that the attempt w
   assert.deepEqual(noted, [{ attempt: 1, error_class: "interrupted" }]);
 });
 
+test("an event waits for one of its message whose holder was lost, until that one is taken up again", async () => {
+  await using world = await webhookWorld();
+  const messageId = await world.message({ url: ADDRESS });
+  await world.move(messageId, "SENT");
+  await claimOne(world, "first");
+  await world.move(messageId, "DELIVERED");
+  await world.expireLeases();
+
+  assert.deepEqual(await claimAll(world, "first"), []);
+  const again = await claimAll(world, "again");
+
+  assert.deepEqual(
+    again.map(({ sequence }) => sequence),
+    [2],
+  );
+});
+
 test("what the database does not take within its lease is given up: others deliver it by then", async () => {
   const manual = manualClock();
   const clock = { ...manual, sleep: async (ms: number) => manual.advance(ms) };
@@ -109,13 +126,19 @@ const CLAIM: Claim = {
 
 const ADDRESS = "http://127.0.0.1:9/";
 
-async function claimOne({ db, accountId, secrets }: WebhookWorld, kind: Kind): Promise<Claim> {
-  const lanes = [{ hostKey: hostKey(accountId, ADDRESS), most: 5 }];
-  const moment = localMoment(systemClock);
-  const { deliveries } = await claimDeliveries(db, { lanes, kind, moment, secrets });
-  const [claim] = deliveries;
+async function claimOne(world: WebhookWorld, kind: Kind): Promise<Claim> {
+  const [claim] = await claimAll(world, kind);
   assert.ok(claim);
   return claim;
+}
+
+async function claimAll(
+  { db, accountId, secrets }: WebhookWorld,
+  kind: Kind,
+): Promise<readonly Claim[]> {
+  const lanes = [{ hostKey: hostKey(accountId, ADDRESS), most: 5 }];
+  const moment = localMoment(systemClock);
+  return (await claimDeliveries(db, { lanes, kind, moment, secrets })).deliveries;
 }
 
 function recorderOf(db: Database, clock: Clock = systemClock) {

@@ -382,6 +382,18 @@ test("a bulk replay whose process died is taken up where it stopped", async () =
   assert.deepEqual(rows, [{ replay_id: replayId }]);
 });
 
+test("a bulk replay ends with the ten thousandth, whatever is left", async () => {
+  await using world = await webhookWorld();
+  await exhausted(world, 2, "http://127.0.0.1:1/hook");
+  const { replayId } = await startBulkReplay(world.db, wish(world));
+  await world.db.query(sql`update webhook_replays set queued = 9999`);
+
+  const replayed = await finishReplay({ db: world.db, clock: systemClock }, replayId);
+
+  assert.equal(replayed, 10_000);
+  await world.left(1);
+});
+
 test("a bulk replay that another process is at is no work for this one", async () => {
   await using world = await webhookWorld();
   await exhausted(world, 1, "http://127.0.0.1:1/hook");
