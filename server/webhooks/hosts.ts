@@ -1,6 +1,7 @@
 import {
   type Clock,
   type Database,
+  deletePage,
   type Log,
   type Loop,
   MAX_COUNTED,
@@ -195,10 +196,20 @@ export function listFailingHosts(db: Queryable, accountId: string): Promise<{ or
      limit ${MAX_FAILING}`);
 }
 
-/** Forgets hours older than a day, and hosts that nothing was sent to for as long as attempts are kept. */
-export async function sweepHosts(db: Queryable, keepDays: number): Promise<void> {
-  await db.query(sql`
-    delete from webhook_host_hours where hour < clock_timestamp() - interval '25 hours'`);
-  await db.query(sql`
-    delete from webhook_hosts where last_at < clock_timestamp() - make_interval(days => ${keepDays})`);
+/**
+ * Forgets hours older than a day, and hosts that nothing was sent to for as long as attempts are kept, a
+ * page at a time; answers how many.
+ */
+export async function sweepHosts(db: Queryable, keepDays: number): Promise<number> {
+  const hours = await deletePage(
+    db,
+    sql`from webhook_host_hours`,
+    sql`hour < clock_timestamp() - interval '25 hours'`,
+  );
+  const hosts = await deletePage(
+    db,
+    sql`from webhook_hosts`,
+    sql`last_at < clock_timestamp() - make_interval(days => ${keepDays})`,
+  );
+  return hours + hosts;
 }

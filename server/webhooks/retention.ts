@@ -5,6 +5,7 @@ import {
   type Loop,
   type Metrics,
   MINUTE_MS,
+  type Sql,
   sql,
 } from "#platform";
 import { FOLLOWED_KEPT_MS } from "./follow.ts";
@@ -28,12 +29,13 @@ export function keepAttempts({ db, metrics, keepDays }: Deps): Loop {
       const [row] = await db.query<{ until: Date }>(sql`
         select partitions_until('webhook_attempts') as until`);
       if (row) metrics.partitionsUntil.labels("webhook_attempts").set(row.until.getTime() / 1000);
-      await db.query(sql`
-        delete from webhook_replays where created_at < clock_timestamp() - make_interval(days => ${keepDays})`);
-      await sweepHosts(db, keepDays);
+      const isOlder = (column: Sql) =>
+        sql`${column} < clock_timestamp() - make_interval(days => ${keepDays})`;
+      const replays = await deletePage(db, sql`from webhook_replays`, isOlder(sql`created_at`));
+      const hosts = await sweepHosts(db, keepDays);
       // What came while its day had no partition; apart, so that nothing else fails with it.
-      const isOld = sql`at < clock_timestamp() - make_interval(days => ${keepDays})`;
-      return deletePage(db, sql`from webhook_attempts_other`, isOld);
+      const strays = await deletePage(db, sql`from webhook_attempts_other`, isOlder(sql`at`));
+      return replays + hosts + strays;
     },
   };
 }
@@ -44,11 +46,9 @@ export function sweepFollowed(db: Database): Loop {
     name: "sweep followed events",
     idleMs: MINUTE_MS,
     async pass() {
-      await db.query(sql`
-        delete from followed_events
-         where at < clock_timestamp() - make_interval(secs => ${FOLLOWED_KEPT_MS / 1000})`);
       await db.query(sql`delete from followers where until < clock_timestamp() - interval '1 day'`);
-      return 0;
+      const isOld = sql`at < clock_timestamp() - make_interval(secs => ${FOLLOWED_KEPT_MS / 1000})`;
+      return deletePage(db, sql`from followed_events`, isOld);
     },
   };
 }

@@ -356,6 +356,25 @@ test("who has not followed for a day is forgotten, and what was written for foll
   assert.deepEqual(left, [{ is_recent: true }, { is_recent: true }]);
 });
 
+test("what was written for followers, and the hours of receivers, go page by page: millions at once would never be gone in time", async () => {
+  await using db = await testDatabase();
+  await db.query(sql`
+    insert into followed_events (account_id, message_id, sequence, at)
+    select gen_random_uuid(), gen_random_uuid(), 2, now() - interval '3 minutes' from generate_series(1, 5001)`);
+  await db.query(sql`
+    insert into webhook_host_hours (account_id, host_key, hour, ok, failed)
+    select gen_random_uuid(), n, now() - interval '26 hours', 1, 0 from generate_series(1, 5001) n`);
+
+  for (const loop of [
+    sweepFollowed(db),
+    keepAttempts({ db, metrics: createMetrics(), keepDays: 7 }),
+  ])
+    assert.deepEqual(
+      [await onePass(loop), await onePass(loop), await onePass(loop)],
+      [5_000, 1, 0],
+    );
+});
+
 test("sessions that are over, forms and tries of a day ago and links of a month ago go, and no others", async () => {
   await using db = await testDatabase();
   await db.query(sql`
