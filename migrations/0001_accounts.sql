@@ -15,8 +15,7 @@ create table accounts (
   version         integer          not null default 1,
   created_at      timestamptz      not null,
 
-  constraint balance_is_never_negative check (balance >= 0),
-  constraint balance_is_exact_as_a_json_number check (balance <= 9007199254740991)
+  constraint balance_is_never_negative check (balance >= 0)
 ) with (fillfactor = 50);
 
 create table keys (

@@ -13,7 +13,6 @@ create table accounts (
   version integer not null default 1,
   created_at timestamp with time zone not null,
   constraint accounts_pkey PRIMARY KEY (account_id),
-  constraint balance_is_exact_as_a_json_number CHECK ((balance <= '9007199254740991'::bigint)),
   constraint balance_is_never_negative CHECK ((balance >= 0))
 ) with (fillfactor=50);
 
