@@ -35,7 +35,9 @@ create table messages (
   primary key (account_id, message_id)
 ) partition by range (message_id);
 
-create index messages_by_recipient on messages (account_id, recipient, message_id);
+-- Never null, and said all the same: so only who names a recipient can use it. While a table is empty, and
+-- its statistics say so, every index that has the id seems as good as the primary key to find one by.
+create index messages_by_recipient on messages (account_id, recipient, message_id) where recipient is not null;
 create index messages_by_reference on messages (account_id, reference, message_id) where reference is not null;
 
 -- A row is a message still to send. Leasing sets due_at to the lease's end, so that what a dead
@@ -53,8 +55,9 @@ create table send_queue (
   lease_epoch integer     not null default 0,
   attempt     smallint    not null default 0
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
--- With the id, because the messages of a batch are all due at the same moment.
-create index send_queue_in_turn on send_queue (carrier_id, account_id, due_at, message_id);
+-- With the id, because the messages of a batch are all due at the same moment. Not null as above: only who
+-- names carriers can use it.
+create index send_queue_in_turn on send_queue (carrier_id, account_id, due_at, message_id) where carrier_id is not null;
 create index send_queue_by_expiry on send_queue (expires_at);
 
 -- Every status change after QUEUED, with the frozen octets of its webhook. Its id is the message's

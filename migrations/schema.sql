@@ -252,7 +252,7 @@ create table messages (
   final_at timestamp with time zone,
   constraint messages_pkey PRIMARY KEY (account_id, message_id)
 ) partition by RANGE (message_id);
-CREATE INDEX messages_by_recipient ON public.messages USING btree (account_id, recipient, message_id);
+CREATE INDEX messages_by_recipient ON public.messages USING btree (account_id, recipient, message_id) WHERE (recipient IS NOT NULL);
 CREATE INDEX messages_by_reference ON public.messages USING btree (account_id, reference, message_id) WHERE (reference IS NOT NULL);
 
 create table migrations (
@@ -356,7 +356,7 @@ create table send_queue (
   constraint send_queue_pkey PRIMARY KEY (message_id)
 ) with (fillfactor=70, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000);
 CREATE INDEX send_queue_by_expiry ON public.send_queue USING btree (expires_at);
-CREATE INDEX send_queue_in_turn ON public.send_queue USING btree (carrier_id, account_id, due_at, message_id);
+CREATE INDEX send_queue_in_turn ON public.send_queue USING btree (carrier_id, account_id, due_at, message_id) WHERE (carrier_id IS NOT NULL);
 
 create table sessions (
   session_id uuid not null,

@@ -1,4 +1,4 @@
-import { MAX_COUNTED, type Queryable, sql } from "#platform";
+import { MAX_COUNTED, NIL_ID, type Queryable, sql } from "#platform";
 
 const MAX_ACCOUNTS = 10_000;
 
@@ -37,12 +37,16 @@ export async function measureQueue(
   return [...short, ...(await measureLines(db, long, share + more))];
 }
 
+/** Any carrier. It must be named: `send_queue_in_turn` serves only who does. */
+const ofAny = sql`q.carrier_id >= ${NIL_ID}`;
+
 /** Jumps from one line to the next in the index, however many messages are between. */
 function listLines(db: Queryable): Promise<Line[]> {
   return db.query<Line>(sql`
     with recursive line as (
       (select q.carrier_id, q.account_id, 1 as n
          from send_queue q
+        where ${ofAny}
         order by q.carrier_id, q.account_id
         limit 1)
       union all
@@ -51,7 +55,7 @@ function listLines(db: Queryable): Promise<Line[]> {
        cross join lateral (
          select q.carrier_id, q.account_id
            from send_queue q
-          where (q.carrier_id, q.account_id) > (l.carrier_id, l.account_id)
+          where ${ofAny} and (q.carrier_id, q.account_id) > (l.carrier_id, l.account_id)
           order by q.carrier_id, q.account_id
           limit 1
        ) next
@@ -80,7 +84,7 @@ function measureLines(db: Queryable, lines: readonly Line[], limit: number): Pro
 /** Jumps from one carrier to the next in the index, as lines are listed. */
 const waitedFor = sql`
   waited_for as (
-    (select q.carrier_id from send_queue q order by q.carrier_id limit 1)
+    (select q.carrier_id from send_queue q where ${ofAny} order by q.carrier_id limit 1)
     union all
     select next.carrier_id
       from waited_for c
