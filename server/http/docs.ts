@@ -31,7 +31,6 @@ const BOOT = `Scalar.createApiReference("#app", {
 /** The API reference, and the same as plain pages; all of it made from the contract, nothing from outside. */
 export function serveDocs(app: FastifyInstance, { version }: { version: string }): void {
   const document = openApi(version);
-  let scalar: Promise<Buffer> | undefined;
   app.get("/openapi.json", () => document);
   app.get("/docs", (_request, reply) =>
     reply
@@ -39,13 +38,12 @@ export function serveDocs(app: FastifyInstance, { version }: { version: string }
       .header("content-security-policy", POLICY)
       .send(REFERENCE),
   );
-  app.get("/docs/scalar.js", async (_request, reply) => {
-    scalar ??= readFile(SCALAR);
-    return reply
+  app.get("/docs/scalar.js", async (_request, reply) =>
+    reply
       .type("text/javascript; charset=utf-8")
       .header("cache-control", "max-age=3600")
-      .send(await scalar);
-  });
+      .send(await readFile(SCALAR)),
+  );
   app.get("/docs/boot.js", (_request, reply) =>
     reply.type("text/javascript; charset=utf-8").send(BOOT),
   );
