@@ -77,6 +77,12 @@ test("WEBHOOK_ALLOW_CIDRS set to nothing allows nothing, which is not the same a
   assert.deepEqual(read({ WEBHOOK_ALLOW_CIDRS: "" }).webhookAllowCidrs, []);
 });
 
+test("a password of the database may hold a % that stands for itself, as the driver takes it", () => {
+  const url = "postgres://u:50%off@host/posthorn";
+
+  assert.equal(read({ DATABASE_URL: url }).databaseUrl?.reveal(), url);
+});
+
 test("every wrong setting is named at once, with what it must be", () => {
   const faults = faultsOf({
     PORT: "65536",

@@ -71,9 +71,18 @@ export function databaseUrl(value: string): string {
       "must be a PostgreSQL address such as postgres://user:password@host:5432/database.",
     );
   }
-  const fault = passwordPlaceholder(decodeURIComponent(new URL(first).password));
+  const fault = passwordPlaceholder(decoded(new URL(first).password));
   if (fault !== undefined) throw new Error(`${fault}; give the database one of its own.`);
   return value;
+}
+
+/** As it is where a % in it stands for itself. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 export function hostName(value: string): string {
