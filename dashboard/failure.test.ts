@@ -42,6 +42,19 @@ test("details go to their fields, and the rest is told in general", () => {
   });
 });
 
+test("what the details say is told instead of that there are details", () => {
+  const failure = readFailure(
+    422,
+    new Headers(),
+    body([
+      { field: "name", code: "FIELD_INVALID", message: "Too long." },
+      { field: null, code: "FIELD_INVALID", message: "Besides." },
+    ]),
+  );
+
+  assert.equal(failure.message, "Too long. Besides.");
+});
+
 test("a failure without details is told by its message", () => {
   const failure = readFailure(422, new Headers(), body([]));
 

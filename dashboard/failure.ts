@@ -60,15 +60,20 @@ export function localFailure(code: Failure["code"], message: string): Failure {
   });
 }
 
-/** Reads the one error shape of the API; an answer of something in between is told as that. */
+/**
+ * Reads the one error shape of the API; an answer of something in between is told as that. What its details
+ * say stands for its message, which only says that there are some, or less.
+ */
 export function readFailure(status: number, headers: Headers, body: unknown): Failure {
   const { error } = (typeof body === "object" && body !== null ? body : {}) as ErrorBody;
   const seconds = Number(headers.get("retry-after") ?? Number.NaN);
   const own = error?.code && OWN_WORDS[error.code];
-  return new Failure(own ?? error?.message ?? NOT_OURS, {
+  const details = error?.details ?? [];
+  const inDetail = details.map(({ message }) => message).join(" ");
+  return new Failure(inDetail || (own ?? error?.message ?? NOT_OURS), {
     code: error?.code ?? "INTERNAL",
     status,
-    details: error?.details ?? [],
+    details,
     requestId: error?.requestId ?? headers.get("x-request-id") ?? undefined,
     docUrl: error?.code ? `/docs/errors/${error.code}` : undefined,
     retryAfterSeconds: Number.isFinite(seconds) ? seconds : undefined,

@@ -55,7 +55,7 @@ export function useProof(): Proof {
     } catch (caught) {
       if (caught instanceof Failure && isProofFailure(caught)) {
         setIsNeeded(true);
-        refuse(caught.details[0]?.message ?? caught.message);
+        refuse(caught.message);
       }
       throw caught;
     }

@@ -36,7 +36,7 @@ export function OneTimeLink({ kind, title, children }: Props) {
   if (link.data?.kind === kind) return children(token, link.data);
   const failure = link.error ? toFailure(link.error) : undefined;
   if (link.data || failure?.code === "LINK_INVALID") {
-    const hint = failure?.details[0]?.message ?? text.wrongLinkHint;
+    const hint = failure?.message ?? text.wrongLinkHint;
     return <Broken title={title} says={text.wrongLink} hint={hint} />;
   }
   return (

@@ -44,13 +44,15 @@ function NamePart() {
   const save = useSaveMe();
   async function send({ name }: { name: string }): Promise<void> {
     const outcome = await save.run({ name: name.trim() });
+    if (outcome?.ok === false) fields.take(outcome.failure);
     if (outcome?.ok) toast({ title: text.saved, message: text.savedHint });
   }
+  const failure = fields.general(save.failure);
   return (
     <Part title={text.you}>
       <form onSubmit={fields.submit((values) => void send(values))} noValidate>
         <Stack gap="md">
-          {save.failure && <FailureLine failure={save.failure} />}
+          {failure && <FailureLine failure={failure} />}
           <TextInput label={text.name} autoComplete="name" {...fields.getInputProps("name")} />
           <TextInput label={text.email} value={me.email} readOnly />
           <Group>

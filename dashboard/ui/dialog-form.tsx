@@ -7,8 +7,6 @@ import { FailureLine } from "./failure-panel.tsx";
 type Props = {
   lead?: ReactNode;
   action: { failure: Failure | undefined; isRunning: boolean };
-  /** What is said of the failure besides its message. */
-  details?: ReactNode;
   submit: string;
   /** Hard to undo, and coloured so. */
   isGrave?: boolean;
@@ -24,7 +22,7 @@ export const TellRunning = createContext<(isRunning: boolean) => void>(() => und
 
 /** The form of a dialog: what it is about, what failed, its fields, and its two buttons. */
 export function DialogForm(props: Props) {
-  const { lead, action, details, children, onSubmit } = props;
+  const { lead, action, children, onSubmit } = props;
   const { failure, isRunning } = action;
   const tellRunning = use(TellRunning);
   useEffect(() => {
@@ -41,9 +39,7 @@ export function DialogForm(props: Props) {
     >
       <Stack gap="md">
         {lead && <Text size="sm">{lead}</Text>}
-        {failure && !isProofFailure(failure) && (
-          <FailureLine failure={failure}>{details}</FailureLine>
-        )}
+        {failure && !isProofFailure(failure) && <FailureLine failure={failure} />}
         {children}
         <Buttons {...props} />
       </Stack>

@@ -9,14 +9,12 @@ import { CopyIcon } from "./copy-button.tsx";
 /** What went wrong, in words; the request id to quote; and a way to try again. */
 export function FailurePanel({ failure, onRetry }: { failure: Failure; onRetry?: () => void }) {
   const wait = useCountdown(failure);
-  // A list has no form that could tell them at its fields.
-  const details = failure.details.map(({ message }) => message).join(" ");
   return (
     <Alert
       color="red"
       variant="outline"
       icon={<IconAlertTriangle aria-hidden />}
-      title={details || failure.message}
+      title={failure.message}
       role="alert"
     >
       <Stack gap="sm" align="flex-start">

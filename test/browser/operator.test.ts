@@ -181,6 +181,14 @@ test("a carrier is added by the command shown, bound, paused, changed, lost and 
   await dialog(page).getByRole("button", { name: "Save" }).click();
   await dialog(page).getByText("A whole number of 0 or more.").waitFor();
   await rate.fill("0");
+  const size = dialog(page).getByLabel("Window");
+  const usual = await size.inputValue();
+  await size.fill("10001");
+  tab.expect(422);
+  await dialog(page).getByRole("button", { name: "Save" }).click();
+  await dialog(page).getByText("window must be a whole number from 1 to 10000.").waitFor();
+  await size.and(page.locator("[aria-invalid=true]:focus")).waitFor();
+  await size.fill(usual);
   await dialog(page).getByLabel("New password").fill(changed);
   await tab.check("settings of a carrier");
   await dialog(page).getByRole("button", { name: "Save" }).click();

@@ -170,6 +170,11 @@ test("places can be signed out from here, and theme, zone and letters are kept i
     await page.getByLabel(choice).click();
     await page.getByRole("radio", { name: choice, checked: true }).waitFor();
   }
+  tab.expect(422);
+  await page.getByLabel("Name").fill("Dora \u202E");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("The name must not hold characters that change the direction").waitFor();
+  assert.equal(await page.getByLabel("Name").getAttribute("aria-invalid"), "true");
   const answer = await holdAnswer(page);
   await page.getByLabel("Single-letter shortcuts").click();
   await page.getByLabel("Single-letter shortcuts").and(page.locator(":not(:checked)")).waitFor();

@@ -135,11 +135,8 @@ function SendFailure({ failure }: { failure: Failure }) {
     required !== undefined &&
     available !== undefined
   ) {
-    return (
-      <FailureLine failure={failure}>
-        {text.insufficient(countOf(required, "credit"), countOf(available, "credit"))}
-      </FailureLine>
-    );
+    const says = text.insufficient(countOf(required, "credit"), countOf(available, "credit"));
+    return <FailureLine failure={localFailure(failure.code, says)} />;
   }
   return <FailureLine failure={failure} />;
 }

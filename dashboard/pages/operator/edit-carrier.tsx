@@ -3,6 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Carrier } from "#contract";
 import { call } from "../../api.ts";
+import { Failure, toFailure } from "../../failure.ts";
 import { useProof } from "../../proof.tsx";
 import { carriersText as text } from "../../text/operator.ts";
 import { words } from "../../text/words.ts";
@@ -47,6 +48,8 @@ export function EditCarrier({ carrier, onClose }: { carrier: Carrier; onClose: (
           ...(Object.keys(changed).length > 0 && { settings: changed }),
           ...(password !== "" && { password }),
         },
+      }).catch((error: unknown) => {
+        throw unnested(toFailure(error));
       }),
     );
     toast({ title: text.saved(name), message: text.savedHint });
@@ -54,13 +57,13 @@ export function EditCarrier({ carrier, onClose }: { carrier: Carrier; onClose: (
   async function send(values: Values): Promise<void> {
     const outcome = await save.run(values);
     askAgain(client, ["GET /console/operator/carriers"]);
+    if (outcome?.ok === false) fields.take(outcome.failure);
     if (outcome?.ok) onClose();
   }
   return (
     <Dialog onClose={onClose} title={text.editTitle(name)}>
       <DialogForm
-        action={save}
-        details={save.failure?.details.map(({ message }) => message).join(" ")}
+        action={{ ...save, failure: fields.general(save.failure) }}
         submit={words.save}
         onSubmit={fields.submit((values) => void send(values))}
         onCancel={onClose}
@@ -96,4 +99,13 @@ export function EditCarrier({ carrier, onClose }: { carrier: Carrier; onClose: (
       </DialogForm>
     </Dialog>
   );
+}
+
+/** To the API a limit is one of the settings, here it is a field of its own. */
+function unnested(failure: Failure): Failure {
+  const details = failure.details.map(({ field, ...rest }) => ({
+    field: field?.replace(/^settings\./, "") ?? null,
+    ...rest,
+  }));
+  return new Failure(failure.message, { ...failure, details });
 }

@@ -248,11 +248,7 @@ export function Finder({ title, version, find }: Props) {
           <Title order={2} size="h5">
             {title}
           </Title>
-          {look.failure && (
-            <FailureLine failure={look.failure}>
-              {look.failure.details.map(({ message }) => message).join(" ")}
-            </FailureLine>
-          )}
+          {look.failure && <FailureLine failure={look.failure} />}
           <Group align="flex-end" gap="sm">
             <TextInput
               label={text.number}

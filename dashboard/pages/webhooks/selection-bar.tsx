@@ -55,9 +55,7 @@ function ReplaySelected({ ids, onDone }: { ids: string[]; onDone: () => void }) 
     <>
       {replay.failure && (
         <div className={classes["failure"]}>
-          <FailureLine failure={replay.failure}>
-            {replay.failure.details.map(({ message }) => message).join(" ")}
-          </FailureLine>
+          <FailureLine failure={replay.failure} />
         </div>
       )}
       <ReasonedButton
