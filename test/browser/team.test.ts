@@ -104,7 +104,7 @@ test("a form for an invitation that is sent again because its answer was lost ma
   assert.deepEqual(links, [{ kind: "invitation" }]);
 });
 
-test("a link is for another user than who is signed in, once they have signed out; withdrawn or out of date it says so", async () => {
+test("a link is for another user than who is signed in, once they have signed out; withdrawn or out of date it says so, and so does who withdraws it too late", async () => {
   await using tab = await site.signedIn(ada, "/team");
   const withdrawn = await invite(tab, "Developer");
   await copyAndClose(tab, "Copy link");
@@ -129,6 +129,18 @@ test("a link is for another user than who is signed in, once they have signed ou
   await other.page.getByText("This link is out of date.").waitFor();
   await other.page.goto(withdrawn);
   await other.page.getByText("This link was withdrawn.").waitFor();
+
+  await invite(tab, "Viewer");
+  await copyAndClose(tab, "Copy link");
+  await tab.page.getByRole("button", { name: "Withdraw the invitation as Viewer" }).click();
+  tab.expect(404);
+  await tab.page.evaluate(`fetch("/console/accounts/${account.accountId}/invitations")
+    .then((answer) => answer.json())
+    .then(({ data }) => Promise.all(data.map(({ invitationId }) =>
+      fetch("/console/accounts/${account.accountId}/invitations/" + invitationId, { method: "DELETE" }))))`);
+  await tab.page.getByText("Open invitations").waitFor({ state: "detached" });
+  await dialog(tab.page).getByRole("button", { name: "Withdraw" }).click();
+  await dialog(tab.page).getByRole("alert").waitFor();
 });
 
 test("a removed member's open page goes to sign-in, and the next request is refused", async () => {

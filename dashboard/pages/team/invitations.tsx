@@ -22,7 +22,20 @@ type Props = { invitations: ReturnType<typeof useInvitations> };
 
 export function Invitations({ invitations }: Props) {
   const [asked, ask] = useState<Invitation>();
-  if (!invitations.failure && (invitations.data?.data.length ?? 0) === 0) return null;
+  return (
+    <>
+      {(invitations.failure || (invitations.data?.data.length ?? 0) > 0) && (
+        <InvitationList invitations={invitations} onAsk={ask} />
+      )}
+      {/* Also when the last of the list is gone meanwhile: then it says so. */}
+      {asked && <Withdraw invitation={asked} onClose={() => ask(undefined)} />}
+    </>
+  );
+}
+
+type Ask = (invitation: Invitation) => void;
+
+function InvitationList({ invitations, onAsk }: Props & { onAsk: Ask }) {
   return (
     <Stack gap="sm">
       <Title order={2} size="h4">
@@ -30,7 +43,7 @@ export function Invitations({ invitations }: Props) {
       </Title>
       <Listing
         label={text.invitations}
-        columns={invitationColumns(ask)}
+        columns={invitationColumns(onAsk)}
         rows={invitations.data?.data}
         rowId={({ invitationId }) => invitationId}
         failure={invitations.failure}
@@ -50,17 +63,14 @@ export function Invitations({ invitations }: Props) {
               {text.expires} <Time at={invitation.expiresAt} />
             </Text>
             <Group>
-              <WithdrawButton invitation={invitation} onAsk={ask} />
+              <WithdrawButton invitation={invitation} onAsk={onAsk} />
             </Group>
           </Stack>
         )}
       />
-      {asked && <Withdraw invitation={asked} onClose={() => ask(undefined)} />}
     </Stack>
   );
 }
-
-type Ask = (invitation: Invitation) => void;
 
 const invitationColumns = (onAsk: Ask): Column<Invitation>[] => [
   {
