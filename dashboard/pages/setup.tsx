@@ -3,6 +3,7 @@ import { IconLinkOff, IconTerminal2 } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
+import { flushSync } from "react-dom";
 import { call, type Input } from "../api.ts";
 import { toFailure } from "../failure.ts";
 import { checkEmail, checkName, checkNewPassword } from "../fields.ts";
@@ -107,11 +108,12 @@ function SetupForm({ token }: { token: string }) {
     if (step === 0) return setStep(1);
     const outcome = await finish.run(values);
     if (outcome?.ok === false) {
-      fields.take(outcome.failure);
       const isOperators = outcome.failure.details.some(({ field }) =>
         OPERATOR_FIELDS.some((name) => name === field),
       );
-      if (isOperators) setStep(0);
+      // At once: the focus goes to the field that is wrong, which must be there.
+      if (isOperators) flushSync(() => setStep(0));
+      fields.take(outcome.failure);
     }
     if (!outcome?.ok) return;
     forgetLinkToken();
