@@ -43,12 +43,9 @@ export function useShortcuts(actions: Record<string, () => void>): void {
 
 /** Moves the focus to the next or the previous row of the page's list. */
 export function stepRow(step: 1 | -1): void {
-  const rows = [...document.querySelectorAll<HTMLElement>("main [data-row] :is(a, button)")].filter(
-    (link, index, all) =>
-      all.findIndex((each) => each.closest("[data-row]") === link.closest("[data-row]")) === index,
-  );
-  const row = document.activeElement?.closest("[data-row]");
-  const at = rows.findIndex((link) => link.closest("[data-row]") === row);
+  const rows = [...document.querySelectorAll("main [data-row]:has(a, button)")];
+  const at = rows.findIndex((row) => row.contains(document.activeElement));
   const next = at === -1 ? (step === 1 ? 0 : rows.length - 1) : at + step;
-  rows[Math.max(0, Math.min(rows.length - 1, next))]?.focus();
+  const row = rows[Math.max(0, Math.min(rows.length - 1, next))];
+  row?.querySelector<HTMLElement>("a, button")?.focus();
 }
