@@ -110,10 +110,7 @@ function AccountSwitcher() {
 }
 
 function CreditsChip({ isPhone }: { isPhone: boolean }) {
-  const { accountId } = useAccount();
-  const account = useMe().accounts.find((each) => each.accountId === accountId);
-  if (!account) return null;
-  const { balance, lowCredits } = account;
+  const { balance, lowCredits } = useAccount();
   const [color, state] =
     balance <= 0
       ? (["red", shellText.creditsGone] as const)
