@@ -7,6 +7,7 @@ import { bookCredits } from "#credits";
 import { sql, systemClock } from "#platform";
 import { eventually } from "../support/eventually.ts";
 import { siteOfFile } from "../support/site.ts";
+import type { Tab } from "../support/tab.ts";
 
 const run = promisify(execFile);
 
@@ -68,6 +69,7 @@ test("without messages the page says what comes and leads there; a sent one show
   await page.getByRole("link", { name: "999 credits" }).waitFor();
   await page.getByText("Times: Paris time").waitFor();
   await tab.check("sent");
+  await staysThroughFailures(tab);
   await page.getByRole("link", { name: "Open as page" }).click();
   await page.getByRole("heading", { name: "Message to 4915112345678" }).waitFor();
   await page.getByText('<img src=x onerror=alert(1)> "Hi"').waitFor();
@@ -80,6 +82,32 @@ test("without messages the page says what comes and leads there; a sent one show
   const v1 = await fetch(`${site.url}/v1/messages/${id}`, { headers: { "x-api-key": key } });
   assert.deepEqual(JSON.parse(await page.locator("[data-json]").innerText()), await v1.json());
 });
+
+/** What is shown of a message stays while the service is asked for it in vain. */
+async function staysThroughFailures(tab: Tab): Promise<void> {
+  const { page } = tab;
+  const own = /\/messages\/[0-9a-f-]+$/;
+  let refused = 0;
+  tab.expect(503);
+  await page.route(own, (route) => {
+    refused += 1;
+    return route.fulfill({ status: 503, json: { error: { code: "UNAVAILABLE" } } });
+  });
+  // Each time it is asked for twice: the third is asked for when the first has failed.
+  await eventually("it is asked for again", async () => {
+    await look(tab, "visible");
+    return refused > 2;
+  });
+  await page.unroute(own);
+  assert.equal(await page.getByText("DELIVERED to the handset").count(), 1);
+}
+
+/** As if the tab came to stand before or behind others. */
+function look({ page }: Tab, state: "visible" | "hidden"): Promise<void> {
+  return page.evaluate(`
+    Object.defineProperty(document, "visibilityState", { value: "${state}", configurable: true });
+    document.dispatchEvent(new Event("visibilitychange", { bubbles: true }))`);
+}
 
 test("who leaves Compose before the answer comes stays where they went", async () => {
   await using tab = await site.signedIn(ada, "/compose");
@@ -560,18 +588,15 @@ test("a list of the last minutes that was left open is of the last minutes again
   await using tab = await site.signedIn(ada, "/messages?range=15m", options);
   const { page } = tab;
   await page.locator(rows).first().waitFor();
-  const look = (state: string) =>
-    page.evaluate(`Object.defineProperty(document, "visibilityState", { value: "${state}", configurable: true });
-                   document.dispatchEvent(new Event("visibilitychange"))`);
 
-  await look("hidden");
+  await look(tab, "hidden");
   await page.clock.fastForward("12:00:00");
   const now = await page.evaluate<number>("Date.now()");
   const [download] = await Promise.all([
     page.waitForEvent("download"),
     page.getByRole("link", { name: "Download CSV" }).click(),
   ]);
-  await look("visible");
+  await look(tab, "visible");
 
   await page.getByText("No messages match").waitFor();
   const from = Date.parse(new URL(download.url()).searchParams.get("createdAfter") ?? "");

@@ -11,9 +11,10 @@ import { Story, useMessage } from "../message/message-view.tsx";
 /** The message just sent, its timeline running. */
 export function SentMessage({ messageId }: { messageId: string }) {
   const sent = useMessage(messageId);
-  if (sent.failure) return <FailurePanel failure={sent.failure} onRetry={sent.retry} />;
-  if (!sent.data) return <Skeleton height={320} />;
-  const { message } = sent.data;
+  const { data, failure } = sent;
+  if (failure && !data) return <FailurePanel failure={failure} onRetry={sent.retry} />;
+  if (!data) return <Skeleton height={320} />;
+  const { message } = data;
   return (
     <Stack gap="lg" maw="46rem">
       <Group justify="space-between">
@@ -29,12 +30,12 @@ export function SentMessage({ messageId }: { messageId: string }) {
             {messagesText.openPage}
           </ButtonLink>
           {/* Of one that is sent at once it would be gone before it could be pressed. */}
-          {message.sendAt !== null && <CancelButton shown={sent.data} />}
+          {message.sendAt !== null && <CancelButton shown={data} />}
         </Group>
       </Group>
       <SegmentRuler text={message.text ?? ""} encoding={message.encoding} />
       <Paper withBorder p="md">
-        <Story shown={sent.data} />
+        <Story shown={data} />
       </Paper>
     </Stack>
   );
