@@ -31,17 +31,20 @@ type Options = {
   isOn?: boolean;
   /** Shows the old answer while a new question is asked: for pages of a list. */
   keepsOld?: boolean;
+  /** Not asked again because somebody comes back to it: for lists that are kept true without moving rows. */
+  staysPut?: boolean;
 };
 
 export function useRead<R extends ReadRoute>(
   route: R,
   input: Input<R>,
-  { isOn = true, keepsOld = false }: Options = {},
+  { isOn = true, keepsOld = false, staysPut = false }: Options = {},
 ): Read<Answer<R>> {
   const result: UseQueryResult<Answer<R>, Failure> = useQuery({
     ...readOptions<R>(route, input),
     enabled: isOn,
     ...(keepsOld ? { placeholderData: keepPreviousData } : {}),
+    ...(staysPut ? { refetchOnWindowFocus: false, refetchOnReconnect: false } : {}),
   });
   return {
     data: result.data,

@@ -38,7 +38,7 @@ export function MessagesPage() {
   const navigate = useNavigate({ from: "/messages" });
   const bounds = useBounds(search);
   const input = inputOf(account.accountId, search, bounds);
-  const messages = useRead(LIST, input, { keepsOld: true });
+  const messages = useRead(LIST, input, { keepsOld: true, staysPut: true });
   const isFirstPage = search.cursor === undefined;
   const live = useLiveMessages(messages, input, {
     isFirstPage,

@@ -352,6 +352,12 @@ test("new messages raise a pill and move no row; Live puts them in", async () =>
   assert.equal(await page.locator(rows).first().getAttribute("data-row"), first);
   await page.keyboard.press(".");
   await page.getByRole("cell", { name: "A new one" }).waitFor();
+  const second = await page.locator(rows).first().getAttribute("data-row");
+  await look(tab, "hidden");
+  await send("4915112345678", "While nobody looks");
+  await look(tab, "visible");
+  await page.getByRole("button", { name: "Show 1 new" }).waitFor();
+  assert.equal(await page.locator(rows).first().getAttribute("data-row"), second);
   await page.getByRole("switch", { name: "Live" }).check();
   await send("4915112345678", "Another one");
 

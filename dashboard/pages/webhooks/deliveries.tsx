@@ -34,7 +34,7 @@ export function Deliveries() {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const bounds = useBounds(search);
   const input = inputOf(accountId, search, bounds);
-  const deliveries = useRead(LIST, input, { keepsOld: true });
+  const deliveries = useRead(LIST, input, { keepsOld: true, staysPut: true });
   const rows = deliveries.data?.data;
   const live = useLiveDeliveries(deliveries, input);
   const isNothingYet = rows?.length === 0 && !isFiltered(search) && !search.cursor;
