@@ -135,6 +135,12 @@ export function formatDay(iso: string, zone: Zone): string {
   return formatterOf(zone, "day", { dateStyle: "medium" }).format(new Date(iso));
 }
 
+/** "15 Nov 2026, 09:30": the end of a range, which may lie years back. */
+export function formatDayMinute(iso: string, zone: Zone): string {
+  const options = { dateStyle: "medium", timeStyle: "short" } as const;
+  return formatterOf(zone, "day minute", options).format(new Date(iso));
+}
+
 /** "15 Nov, 09:30": the axis of a chart. */
 export function formatMinute(iso: string, zone: Zone): string {
   const options = { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" } as const;

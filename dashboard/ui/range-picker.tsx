@@ -1,6 +1,6 @@
 import { Button, Group, NativeSelect, TextInput } from "@mantine/core";
 import { useState } from "react";
-import { formatMinute, type Zone } from "../format.ts";
+import { formatDayMinute, type Zone } from "../format.ts";
 import { fromWall, RANGES, type RangeSearch, type RelativeRange, toWall } from "../range.ts";
 import { filterText as text } from "../text/messages.ts";
 import { useIsAnother } from "./use-is-another.ts";
@@ -85,5 +85,5 @@ function CustomRange({ range, onChange }: Pick<Props, "range" | "onChange">) {
 export function rangeInWords(range: RangeSearch, zone: Zone): string | undefined {
   if (range.range) return text.ranges[range.range];
   if (!range.from || !range.to) return undefined;
-  return text.customOf(formatMinute(range.from, zone), formatMinute(range.to, zone));
+  return text.customOf(formatDayMinute(range.from, zone), formatDayMinute(range.to, zone));
 }

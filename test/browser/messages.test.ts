@@ -299,6 +299,7 @@ test("filters live in the address, Back walks them, and unknown ones leave it", 
   await page.goto(`${site.url}/messages?reference=order-7&${always}`);
   await page.locator(rows).first().waitFor();
   assert.equal(await page.locator(rows).count(), 1);
+  await page.getByText("Range: 1 Jan 2026, 01:00 to 1 Jan 2099, 01:00").waitFor();
   await page.getByRole("button", { name: "Clear filters" }).click();
   await page.locator(rows).nth(2).waitFor();
   await page.getByRole("button", { name: "Apply" }).waitFor({ state: "detached" });
