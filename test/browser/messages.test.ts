@@ -306,6 +306,11 @@ test("filters live in the address, Back walks them, and unknown ones leave it", 
   // The button is gone, the focus is not.
   await page.locator("#main:focus").waitFor();
   assert.equal(await page.getByLabel("Range", { exact: true }).inputValue(), "");
+  // As a link to what a key sent that is older than all that are listed.
+  const old = "0197a000-0000-7000-8000-000000000000";
+  await page.evaluate(`__TSR_ROUTER__.navigate({ to: "/messages", search: { key: "${old}" } })`);
+  await page.getByText("No messages match").waitFor();
+  assert.equal(await page.getByLabel("Key", { exact: true }).inputValue(), old);
 });
 
 test("a number is found however it is written, and a reference that looks like one as well; a row opens by keyboard beside the list, and Esc gives the focus back to it", async () => {

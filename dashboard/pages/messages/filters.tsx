@@ -68,6 +68,7 @@ export function MessageFilters({ search, onChange, bar, csv }: FilterProps) {
             { value: "", label: text.any },
             { value: "console", label: text.fromConsole },
             ...[...keys].map(([value, label]) => ({ value, label })),
+            ...notAmong(keys, search.key),
           ]}
           onChange={(event) => onChange({ key: event.currentTarget.value || undefined })}
         />
@@ -168,6 +169,11 @@ function useKeyNames(): Map<string, string> {
     query: { limit: 100 },
   });
   return new Map(keys.data?.data.map(({ keyId, name }) => [keyId, name]));
+}
+
+/** The chosen key, where it is older than those that are listed: the box must not say "Any". */
+function notAmong(keys: Map<string, string>, key: string | undefined): string[] {
+  return key === undefined || key === "console" || keys.has(key) ? [] : [key];
 }
 
 const emptyFilters = {
