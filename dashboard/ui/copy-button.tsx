@@ -18,7 +18,7 @@ type Options = {
   select?: () => void;
 };
 
-function useCopy({ text, onCopied, select }: Options): CopyState {
+export function useCopy({ text, onCopied, select }: Options): CopyState {
   const [outcome, setOutcome] = useState<Outcome>("idle");
   useEffect(() => {
     if (outcome !== "copied") return;
@@ -34,7 +34,7 @@ function useCopy({ text, onCopied, select }: Options): CopyState {
   return { outcome, copy: () => void run() };
 }
 
-const SPOKEN: Record<Outcome, string> = {
+export const SPOKEN: Record<Outcome, string> = {
   idle: "",
   copied: words.copied,
   failed: words.copyByHand,
@@ -85,7 +85,7 @@ export function CopyIcon({ text, label }: { text: string; label: string }) {
   );
 }
 
-function Announcement({ outcome }: { outcome: Outcome }) {
+export function Announcement({ outcome }: { outcome: Outcome }) {
   return (
     <VisuallyHidden component="span" role="status">
       {SPOKEN[outcome]}

@@ -2,7 +2,7 @@ import { Tooltip, UnstyledButton } from "@mantine/core";
 import { useRelativeNow } from "../clock.ts";
 import { formatClock, formatMinuteOfDay, formatRelative, formatTime, toIso } from "../format.ts";
 import { words } from "../text/words.ts";
-import { copyText } from "./copy.ts";
+import { Announcement, SPOKEN, useCopy } from "./copy-button.tsx";
 import classes from "./time.module.css";
 import { useZone } from "./zone.tsx";
 
@@ -23,9 +23,10 @@ export function Time({ at, form = "full" }: Props) {
     relative: () => relative,
   }[form]();
   const hint = words.timeHint(formatTime(at, zone), toIso(at), relative);
+  const { outcome, copy } = useCopy({ text: toIso(at) });
   return (
     <Tooltip
-      label={hint}
+      label={SPOKEN[outcome] || hint}
       multiline
       // Above it stands what the time is of, and a pointer that only rests here asks for nothing.
       position="bottom-start"
@@ -37,10 +38,11 @@ export function Time({ at, form = "full" }: Props) {
         aria-label={words.copyTime(shown)}
         onClick={(event) => {
           event.stopPropagation();
-          void copyText(toIso(at));
+          copy();
         }}
       >
         <time dateTime={toIso(at)}>{shown}</time>
+        <Announcement outcome={outcome} />
       </UnstyledButton>
     </Tooltip>
   );

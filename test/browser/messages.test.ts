@@ -74,6 +74,11 @@ test("without messages the page says what comes and leads there; a sent one show
   await page.getByRole("heading", { name: "Message to 4915112345678" }).waitFor();
   await page.getByText('<img src=x onerror=alert(1)> "Hi"').waitFor();
   await tab.check("message");
+  const time = page.locator("main time").first();
+  await time.click();
+  await page.getByRole("status").getByText("Copied").waitFor();
+  const copied = await page.evaluate("navigator.clipboard.readText()");
+  assert.equal(copied, await time.getAttribute("datetime"));
   await page.getByText("JSON", { exact: true }).click();
   await page.waitForURL(/\?tab=json$/);
   await page.reload();
