@@ -43,7 +43,6 @@ export const composeText = {
   simulatorHint:
     "The carrier is the simulator: the last four digits choose what happens. Press one to fill it in.",
   fillIn: (number: string, ending: string) => `Fill in ${number}: ${ending}`,
-  sent: "Sent",
   writeAnother: "Write another",
   sentTo: (recipient: string) => `To ${recipient}`,
   insufficient: (required: string, available: string) =>

@@ -39,7 +39,6 @@ export const overviewText = {
   emptyRange: "Nothing in this range",
   emptyRangeHint: "No message was accepted in it.",
   last30: "Show the last 30 days",
-  narrowHint: "A click on a bar narrows the range to it.",
   statusSummary: (all: string, delivered: string, bad: string) =>
     `${all}: ${delivered} delivered, ${bad} undelivered or failed.`,
   latencySummary: (p50: string, p95: string) => `Slowest interval: half in ${p50}, 95 % in ${p95}.`,

@@ -72,7 +72,6 @@ export const profileText = {
   thisOne: "this one",
   lastSeen: "Last seen",
   place: "Place",
-  since: "Since",
   actions: "Actions",
   end: "Sign out",
   endNamed: (place: string) => `Sign out ${place}`,

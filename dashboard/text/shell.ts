@@ -14,7 +14,6 @@ export const shellText = {
   docs: "API reference",
   search: "Search…",
   searchKeys: "Ctrl K",
-  account: "Account",
   switchAccount: "Switch account",
   creditsLow: "Credits are low",
   creditsGone: "No credits left",

@@ -49,7 +49,6 @@ export const linkText = {
     `${inviter} invites you to the account ${account} as ${role}.`,
   joinFor: (name: string) => `The link is meant for ${name}.`,
   joinAs: (name: string) => `Join as ${name}`,
-  joinNew: "Create your user",
   join: "Join",
   haveUser: "I have a user here already: sign in first",
   otherUser: (name: string) => `Not ${name}? Sign out`,

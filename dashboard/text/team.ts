@@ -70,7 +70,6 @@ export const inviteText = {
   linkTitle: "Pass on this link",
   linkLead: "It works once, for 48 hours, and is shown only now. No mail is sent.",
   link: "Invitation link",
-  copy: "Copy link",
 } as const;
 
 export const memberText = {

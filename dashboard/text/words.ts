@@ -9,7 +9,6 @@ export const words = {
   close: "Close",
   retry: "Try again",
   save: "Save",
-  saved: "Saved",
   done: "Done",
   never: "Never",
   none: "None",
@@ -28,7 +27,6 @@ export const words = {
   downloadCsv: "Download CSV",
   csvLimit: "At most 100,000 rows",
   pages: "Pages of the list",
-  optional: "optional",
   showPassword: "Show password",
   timeHint: (local: string, utc: string, relative: string) => `${local} · ${utc} · ${relative}`,
   copyTime: (text: string) => `${text}, copy as ISO 8601`,
@@ -39,7 +37,6 @@ export const words = {
     `Posthorn does not answer; what you see is from ${time}. Trying again.`,
   newRows: (count: string) => `${count} new`,
   showNew: (count: string) => `Show ${count} new`,
-  live: "Live",
   plainHttp: "This connection is not encrypted",
   plainHttpFix:
     "Anyone on the way can read your password. Put a TLS proxy such as Caddy in front of Posthorn and set PUBLIC_URL to its https address.",
