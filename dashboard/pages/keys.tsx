@@ -1,4 +1,4 @@
-import { Group, NativeSelect, Text } from "@mantine/core";
+import { Button, Group, NativeSelect, Text } from "@mantine/core";
 import { IconKey, IconPlus } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Suspense, useState } from "react";
@@ -60,13 +60,9 @@ export function KeysPage() {
       title={text.noMatch(text.states[search.state])}
       description={text.noMatchHint}
     >
-      <ReasonedButton
-        reason={undefined}
-        variant="default"
-        onClick={() => void navigate({ search: {} })}
-      >
+      <Button variant="default" onClick={() => void navigate({ search: {} })}>
         {words.clearFilters}
-      </ReasonedButton>
+      </Button>
     </Empty>
   ) : (
     <Empty icon={<IconKey aria-hidden />} title={text.noneYet} description={text.noneYetHint}>

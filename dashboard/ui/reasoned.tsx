@@ -38,8 +38,15 @@ export function ReasonedLink({ reason, link, ...props }: ReasonedLinkProps) {
   return <ButtonLink {...link} {...props} />;
 }
 
+type RowButtonProps = Omit<Props, "reason"> &
+  Partial<Pick<Props, "reason">> & {
+    takesAway?: boolean;
+  };
+
 /** One of the actions of a row or a card: small, and red where it takes something away. */
-export function RowButton({ takesAway = false, ...props }: Props & { takesAway?: boolean }) {
+export function RowButton({ takesAway = false, reason, ...props }: RowButtonProps) {
   const colour = takesAway ? { c: "var(--mantine-color-error)" } : {};
-  return <ReasonedButton variant="default" size="compact-sm" {...colour} {...props} />;
+  return (
+    <ReasonedButton reason={reason} variant="default" size="compact-sm" {...colour} {...props} />
+  );
 }

@@ -1,4 +1,4 @@
-import { Group, Stack, Text } from "@mantine/core";
+import { Button, Group, Stack, Text } from "@mantine/core";
 import { IconBuilding, IconPlus } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Suspense, useState } from "react";
@@ -8,7 +8,7 @@ import { countOf, formatNumber } from "../../format.ts";
 import { part } from "../../parts.ts";
 import { accountsText as text, operatorText } from "../../text/operator.ts";
 import { type Column, CompactFacts } from "../../ui/listing.tsx";
-import { ReasonedButton, RowButton } from "../../ui/reasoned.tsx";
+import { RowButton } from "../../ui/reasoned.tsx";
 import { Time } from "../../ui/time.tsx";
 import { useRead } from "../../use-read.ts";
 import { queryOf } from "./search.ts";
@@ -39,13 +39,12 @@ export function AccountsPage() {
         search={search}
         onSearch={(wanted, options) => void navigate({ search: wanted, ...options })}
         action={
-          <ReasonedButton
-            reason={undefined}
+          <Button
             leftSection={<IconPlus size={16} aria-hidden />}
             onClick={() => setIsCreating(true)}
           >
             {text.create}
-          </ReasonedButton>
+          </Button>
         }
         columns={[...COLUMNS, actionColumn(setOpen)]}
         rowId={({ accountId }) => accountId}
@@ -121,7 +120,6 @@ function Actions({ account, onOpen }: ActionsProps) {
     <>
       {account.owners.length === 0 && (
         <RowButton
-          reason={undefined}
           aria-label={text.ownerLinkNamed(account.name)}
           onClick={() => onOpen({ dialog: "owner", account })}
         >
@@ -129,7 +127,6 @@ function Actions({ account, onOpen }: ActionsProps) {
         </RowButton>
       )}
       <RowButton
-        reason={undefined}
         aria-label={text.topUpNamed(account.name)}
         onClick={() => onOpen({ dialog: "book", account })}
       >

@@ -54,20 +54,17 @@ export function CarrierActions({ carrier }: { carrier: Carrier }) {
   return (
     <Stack gap="xs" mt="auto">
       <Group gap="xs">
-        <RowButton reason={undefined} loading={test.isRunning} onClick={() => void bind()}>
+        <RowButton loading={test.isRunning} onClick={() => void bind()}>
           {text.test}
         </RowButton>
         <RowButton
-          reason={undefined}
           loading={change.isRunning}
           onClick={() => (isPaused ? void run("resume") : setOpen("pause"))}
         >
           {isPaused ? text.resume : text.pause}
         </RowButton>
         {carrier.kind === "smpp" && (
-          <RowButton reason={undefined} onClick={() => setOpen("edit")}>
-            {text.edit}
-          </RowButton>
+          <RowButton onClick={() => setOpen("edit")}>{text.edit}</RowButton>
         )}
       </Group>
       <div role="status" className={classes["status"]}>

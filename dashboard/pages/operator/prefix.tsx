@@ -44,15 +44,10 @@ export function useRowActions(wish: RemovalRequest) {
   const [asked, setAsked] = useState<Removal>();
   const buttons = (prefix: string, onEdit: () => void) => (
     <Group gap="xs" wrap="nowrap">
-      <RowButton
-        reason={undefined}
-        aria-label={text.editNamed(prefixName(prefix))}
-        onClick={onEdit}
-      >
+      <RowButton aria-label={text.editNamed(prefixName(prefix))} onClick={onEdit}>
         {text.edit}
       </RowButton>
       <RowButton
-        reason={undefined}
         takesAway
         aria-label={text.removeNamed(prefixName(prefix))}
         onClick={() => setAsked({ prefix, version })}

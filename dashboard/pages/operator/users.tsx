@@ -90,11 +90,7 @@ const COLUMNS: Column<User>[] = [
 
 function ResetButton({ user, onReset }: { user: User; onReset: (user: User) => void }) {
   return (
-    <RowButton
-      reason={undefined}
-      aria-label={text.resetNamed(user.name)}
-      onClick={() => onReset(user)}
-    >
+    <RowButton aria-label={text.resetNamed(user.name)} onClick={() => onReset(user)}>
       {text.reset}
     </RowButton>
   );

@@ -1,4 +1,4 @@
-import { Badge, Group, Stack, Text } from "@mantine/core";
+import { Badge, Button, Group, Stack, Text } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import type { Session } from "#contract";
@@ -6,7 +6,7 @@ import { call } from "../../api.ts";
 import { profileText as text } from "../../text/settings.ts";
 import { FailureLine } from "../../ui/failure-panel.tsx";
 import { type Column, Listing } from "../../ui/listing.tsx";
-import { ReasonedButton, RowButton } from "../../ui/reasoned.tsx";
+import { RowButton } from "../../ui/reasoned.tsx";
 import { Time } from "../../ui/time.tsx";
 import { toast } from "../../ui/toasts.tsx";
 import { useAction } from "../../use-action.ts";
@@ -66,14 +66,9 @@ export function Sessions() {
         />
         {hasOthers && (
           <Group>
-            <ReasonedButton
-              reason={undefined}
-              variant="default"
-              loading={end.isRunning}
-              onClick={() => void run(undefined)}
-            >
+            <Button variant="default" loading={end.isRunning} onClick={() => void run(undefined)}>
               {text.endOthers}
-            </ReasonedButton>
+            </Button>
           </Group>
         )}
       </Stack>
@@ -104,11 +99,7 @@ function EndButton({ session, onEnd }: { session: Session; onEnd: (id: string) =
   if (session.isCurrent) return null;
   const name = browserOf(session.userAgent) ?? text.unknownPlace;
   return (
-    <RowButton
-      reason={undefined}
-      aria-label={text.endNamed(name)}
-      onClick={() => onEnd(session.sessionId)}
-    >
+    <RowButton aria-label={text.endNamed(name)} onClick={() => onEnd(session.sessionId)}>
       {text.end}
     </RowButton>
   );

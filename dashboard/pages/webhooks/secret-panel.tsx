@@ -1,4 +1,4 @@
-import { Alert, Code, Group, Paper, Skeleton, Stack, Text, Title } from "@mantine/core";
+import { Alert, Button, Code, Group, Paper, Skeleton, Stack, Text, Title } from "@mantine/core";
 import { IconClock } from "@tabler/icons-react";
 import { Suspense, useEffect, useState } from "react";
 import type { Answer } from "../../api.ts";
@@ -101,9 +101,9 @@ function RevealedSecret({ revealed, onHide }: { revealed: Revealed; onHide: () =
       </Code>
       <Group gap="xs">
         <CopyButton text={revealed.signingSecret} label={text.copy} autoFocus />
-        <ReasonedButton reason={undefined} variant="default" onClick={onHide}>
+        <Button variant="default" onClick={onHide}>
           {text.hide}
-        </ReasonedButton>
+        </Button>
         <Text size="sm" c="dimmed">
           {text.hidesIn(Math.max(0, Math.ceil(leftMs / 1_000)))}
         </Text>
