@@ -4,7 +4,7 @@ import { defineConfig } from "vite";
 
 /** What lists are narrowed by and leafed through with, and all that it is made of. */
 const FILTERS =
-  /dashboard\/(?:use-live-rows|ui\/(?:csv-button|filter-bar|filter-pills|new-rows|pager|range-picker|typed-filter|use-bounds|use-cursor-fallback|use-is-another))\./;
+  /dashboard\/(?:use-live-rows|ui\/(?:choice-chips|csv-button|filter-bar|filter-pills|new-rows|pager|range-picker|typed-filter|use-bounds|use-cursor-fallback|use-is-another))\./;
 
 export default defineConfig({
   root: fileURLToPath(new URL(".", import.meta.url)),

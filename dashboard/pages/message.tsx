@@ -20,7 +20,7 @@ export function MessagePage() {
   const { data, failure } = message;
   return (
     <Page
-      title={data ? `${text.title} to ${data.message.recipient}` : text.title}
+      title={data ? text.titleOf(data.message.recipient) : text.title}
       about={account.name}
       lead={data && <StatusBadge status={data.message.status} />}
       hasTimes={data !== undefined}

@@ -9,6 +9,7 @@ export const rulerText = {
 
 export const messageText = {
   title: "Message",
+  titleOf: (recipient: string) => `Message to ${recipient}`,
   notFound: "No such message",
   notFoundHint: "No message of this account has this id. It may belong to another account.",
   searchMessages: "Search the messages",
@@ -29,14 +30,12 @@ export const messageText = {
   view: "View",
   viewStory: "Story",
   webhooks: "Webhook deliveries",
-  allDeliveries: "Show them",
   waitingForWorker: "Waiting for the send worker.",
   dueAt: (time: string) => `Due at ${time}.`,
   labels: {
     messageId: "Message id",
     recipient: "Recipient",
     sender: "Sender",
-    status: "Status",
     encoding: "Encoding",
     segments: "Segments",
     credits: "Charged",
@@ -53,7 +52,6 @@ export const messageText = {
     sentAt: "Sent",
     deliveredAt: "Delivered",
     updatedAt: "Last change",
-    error: "Error",
   },
   senderDefault: "The carrier's own",
   fromConsole: "Dashboard",

@@ -1,5 +1,3 @@
-import type { Status } from "#contract";
-
 export const messagesText = {
   title: "Messages",
   search: "Search",
@@ -40,14 +38,6 @@ export const messagesText = {
   openPage: "Open as page",
   live: "Live",
   liveHint: "New messages appear at once",
-  drawer: "Message",
-  statusMeaning: {
-    QUEUED: "Accepted and charged; waiting for the send worker.",
-    SENT: "Handed to the carrier; awaiting a delivery receipt.",
-    DELIVERED: "Confirmed delivered to the handset.",
-    UNDELIVERED: "The network reported non-delivery.",
-    FAILED: "Refused upstream, or failed after retries; credits are refunded.",
-  } satisfies Record<Status, string>,
 } as const;
 
 export const filterText = {

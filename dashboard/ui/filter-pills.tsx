@@ -4,6 +4,18 @@ import { words } from "../text/words.ts";
 
 export type ActiveFilter = { name: string; label: string; onRemove: () => void };
 
+/** Those that have a value, each with what takes it out of the address. */
+export function activeFilters<Search>(
+  parts: [name: string, value: string | undefined, without: Partial<Search>][],
+  onChange: (change: Partial<Search>) => void,
+): ActiveFilter[] {
+  return parts.flatMap(([name, value, without]) =>
+    value === undefined
+      ? []
+      : [{ name, label: `${name}: ${value}`, onRemove: () => onChange(without) }],
+  );
+}
+
 /** The filters in force, each with a way out. */
 export function FilterPills({
   filters,

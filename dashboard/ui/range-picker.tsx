@@ -13,6 +13,9 @@ type Props = {
   onChange: (range: RangeSearch) => void;
 };
 
+/** For what merges a chosen range into the rest of the address. */
+export const NO_RANGE = { range: undefined, from: undefined, to: undefined };
+
 /** Relative ranges, and a custom one in the zone of the page. */
 export function RangePicker({ range, fallback, onChange }: Props) {
   const [isCustom, setIsCustom] = useState(range.from !== undefined);

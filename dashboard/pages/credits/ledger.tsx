@@ -1,4 +1,4 @@
-import { Badge, Button, Chip, Group, NativeSelect, Stack, Text } from "@mantine/core";
+import { Badge, Button, Group, NativeSelect, Stack, Text } from "@mantine/core";
 import { IconCoins, IconDownload } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { LedgerEntry } from "#contract";
@@ -9,6 +9,7 @@ import { present } from "../../search.ts";
 import { useAccount } from "../../session.ts";
 import { creditsText as text } from "../../text/credits.ts";
 import { words } from "../../text/words.ts";
+import { ChoiceChips } from "../../ui/choice-chips.tsx";
 import { Empty, NoneSoFar } from "../../ui/empty.tsx";
 import { FilterBar } from "../../ui/filter-bar.tsx";
 import { FilterPills } from "../../ui/filter-pills.tsx";
@@ -112,22 +113,14 @@ function LedgerFilters() {
             ]}
             onChange={(event) => change({ month: event.currentTarget.value || undefined })}
           />
-          <Chip.Group
-            multiple
-            value={search.kind ?? []}
-            onChange={(chosen) => {
-              const kind = LEDGER_KINDS.filter((each) => chosen.includes(each));
-              change({ kind: kind.length > 0 ? kind : undefined });
-            }}
-          >
-            <Group gap="xs" role="group" aria-label={text.kind} mih={36}>
-              {LEDGER_KINDS.map((kind) => (
-                <Chip key={kind} value={kind} size="xs" variant="outline">
-                  {text.kinds[kind]}
-                </Chip>
-              ))}
-            </Group>
-          </Chip.Group>
+          <ChoiceChips
+            label={text.kind}
+            choices={LEDGER_KINDS}
+            chosen={search.kind}
+            names={text.kinds}
+            onChange={(kind) => change({ kind })}
+            mih={36}
+          />
         </Group>
       </FilterBar>
       {search.messageId && (

@@ -1,18 +1,19 @@
-import { Chip, Group, NativeSelect, Stack, Text, TextInput } from "@mantine/core";
+import { Group, NativeSelect, Stack, Text, TextInput } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 import { useAccount, useDenial } from "../../session.ts";
-import { messagesText as text } from "../../text/messages.ts";
-import { type ActiveFilter, FilterPills } from "../../ui/filter-pills.tsx";
+import { filterText, messagesText as text } from "../../text/messages.ts";
+import { ChoiceChips } from "../../ui/choice-chips.tsx";
 import { FilterBar } from "../../ui/filter-bar.tsx";
-import { RangePicker, rangeInWords } from "../../ui/range-picker.tsx";
+import { type ActiveFilter, activeFilters, FilterPills } from "../../ui/filter-pills.tsx";
+import { NO_RANGE, RangePicker, rangeInWords } from "../../ui/range-picker.tsx";
 import { TypedFilter } from "../../ui/typed-filter.tsx";
 import { useIsPhone } from "../../ui/use-phone.ts";
 import { useTyped } from "../../ui/use-typed.ts";
 import { useZone } from "../../ui/zone.tsx";
 import { useRead } from "../../use-read.ts";
 import { ERROR_CODES, STATUSES } from "../../vocabulary.ts";
-import { cleared, type MessagesSearch, recognise } from "./search.ts";
+import { type MessagesSearch, NO_FILTERS, recognise } from "./search.ts";
 
 type Props = {
   search: MessagesSearch;
@@ -38,18 +39,18 @@ export function MessageFilters({ search, onChange, bar, csv }: FilterProps) {
         count={active.length}
         more={
           <Group justify="space-between" gap="sm">
-            <StatusChips search={search} onChange={onChange} />
+            <ChoiceChips
+              label={text.status}
+              choices={STATUSES}
+              chosen={search.status}
+              onChange={(status) => onChange({ status })}
+            />
             {isPhone ? csv : bar}
           </Group>
         }
         last={isPhone && bar}
       >
-        <RangePicker
-          range={search}
-          onChange={(range) =>
-            onChange({ range: undefined, from: undefined, to: undefined, ...range })
-          }
-        />
+        <RangePicker range={search} onChange={(range) => onChange({ ...NO_RANGE, ...range })} />
         <NativeSelect
           label={text.errorCode}
           w={{ sm: 190 }}
@@ -80,32 +81,8 @@ export function MessageFilters({ search, onChange, bar, csv }: FilterProps) {
           onTyped={(sender) => onChange({ sender }, true)}
         />
       </FilterBar>
-      <FilterPills
-        filters={active}
-        onClear={() => onChange({ ...emptyFilters, ...cleared(search) })}
-      />
+      <FilterPills filters={active} onClear={() => onChange(NO_FILTERS)} />
     </Stack>
-  );
-}
-
-function StatusChips({ search, onChange }: Props) {
-  return (
-    <Chip.Group
-      multiple
-      value={search.status ?? []}
-      onChange={(chosen) => {
-        const status = STATUSES.filter((each) => chosen.includes(each));
-        onChange({ status: status.length > 0 ? status : undefined });
-      }}
-    >
-      <Group gap="xs" role="group" aria-label={text.status}>
-        {STATUSES.map((status) => (
-          <Chip key={status} value={status} size="xs" variant="outline">
-            {status}
-          </Chip>
-        ))}
-      </Group>
-    </Chip.Group>
   );
 }
 
@@ -176,35 +153,19 @@ function notAmong(keys: Map<string, string>, key: string | undefined): string[] 
   return key === undefined || key === "console" || keys.has(key) ? [] : [key];
 }
 
-const emptyFilters = {
-  status: undefined,
-  errorCode: undefined,
-  key: undefined,
-  sender: undefined,
-  recipient: undefined,
-  reference: undefined,
-  range: undefined,
-  from: undefined,
-  to: undefined,
-} satisfies Partial<MessagesSearch>;
-
 function useActiveFilters({ search, onChange }: Props, keys: Map<string, string>): ActiveFilter[] {
   const zone = useZone();
   const { status, errorCode, key, sender, recipient, reference } = search;
-  const pills: [name: string, value: string | undefined, without: Partial<MessagesSearch>][] = [
+  const parts: [name: string, value: string | undefined, without: Partial<MessagesSearch>][] = [
     [text.status, status?.join(", "), { status: undefined }],
     [text.errorCode, errorCode?.join(", "), { errorCode: undefined }],
     [text.key, keyName(key, keys), { key: undefined }],
     [text.sender, sender, { sender: undefined }],
     [text.foundRecipient, recipient, { recipient: undefined }],
     [text.foundReference, reference, { reference: undefined }],
-    ["Range", rangeInWords(search, zone), { range: undefined, from: undefined, to: undefined }],
+    [filterText.range, rangeInWords(search, zone), NO_RANGE],
   ];
-  return pills.flatMap(([name, value, without]) =>
-    value === undefined
-      ? []
-      : [{ name, label: `${name}: ${value}`, onRemove: () => onChange(without) }],
-  );
+  return activeFilters(parts, onChange);
 }
 
 function keyName(key: string | undefined, keys: Map<string, string>): string | undefined {

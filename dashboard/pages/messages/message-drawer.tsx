@@ -16,7 +16,7 @@ export function MessageDrawer({ messageId, onClose }: { messageId: string; onClo
   const [view, setView] = useState<View>("story");
   const message = useMessage(messageId);
   const { data, failure } = message;
-  const title = data ? `${messageText.title} to ${data.message.recipient}` : text.drawer;
+  const title = data ? messageText.titleOf(data.message.recipient) : messageText.title;
   return (
     <SideSheet onClose={onClose} title={title}>
       {data ? (

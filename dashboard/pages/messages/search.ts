@@ -73,20 +73,22 @@ export function recognise(typed: string, seesNumbers: boolean): Wanted | undefin
   return reference === undefined ? undefined : { kind: "reference", reference };
 }
 
-const FILTERS = [
-  "status",
-  "errorCode",
-  "key",
-  "sender",
-  "recipient",
-  "reference",
-  "range",
-  "from",
-  "to",
-] as const;
+export const NO_FILTERS = {
+  status: undefined,
+  errorCode: undefined,
+  key: undefined,
+  sender: undefined,
+  recipient: undefined,
+  reference: undefined,
+  range: undefined,
+  from: undefined,
+  to: undefined,
+} satisfies Partial<MessagesSearch>;
 
 export function isFiltered(search: MessagesSearch): boolean {
-  return FILTERS.some((name) => search[name] !== undefined);
+  return Object.keys(NO_FILTERS).some(
+    (name) => search[name as keyof typeof NO_FILTERS] !== undefined,
+  );
 }
 
 /** Without filters: what is kept when they are cleared. */

@@ -13,7 +13,7 @@ import { Empty } from "../../ui/empty.tsx";
 import { FilterBar } from "../../ui/filter-bar.tsx";
 import { Listing } from "../../ui/listing.tsx";
 import { Pager } from "../../ui/pager.tsx";
-import { RangePicker } from "../../ui/range-picker.tsx";
+import { NO_RANGE, RangePicker } from "../../ui/range-picker.tsx";
 import { TypedFilter } from "../../ui/typed-filter.tsx";
 import { useBounds } from "../../ui/use-bounds.ts";
 import { useCursorFallback } from "../../ui/use-cursor-fallback.ts";
@@ -71,12 +71,7 @@ export function AuditPage() {
           value={search.actor}
           onTyped={(actor) => change({ actor }, true)}
         />
-        <RangePicker
-          range={search}
-          onChange={(range) =>
-            change({ range: undefined, from: undefined, to: undefined, ...range })
-          }
-        />
+        <RangePicker range={search} onChange={(range) => change({ ...NO_RANGE, ...range })} />
       </FilterBar>
       <div className={classes["entries"]}>
         <Listing

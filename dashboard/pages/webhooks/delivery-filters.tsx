@@ -1,10 +1,12 @@
-import { Chip, Group, NativeSelect, Stack } from "@mantine/core";
+import { NativeSelect, Stack } from "@mantine/core";
 import type { ReactNode } from "react";
 import { readId } from "../../search.ts";
+import { filterText } from "../../text/messages.ts";
 import { webhooksText as text } from "../../text/webhooks.ts";
-import { type ActiveFilter, FilterPills } from "../../ui/filter-pills.tsx";
+import { ChoiceChips } from "../../ui/choice-chips.tsx";
 import { FilterBar } from "../../ui/filter-bar.tsx";
-import { RangePicker, rangeInWords } from "../../ui/range-picker.tsx";
+import { type ActiveFilter, activeFilters, FilterPills } from "../../ui/filter-pills.tsx";
+import { NO_RANGE, RangePicker, rangeInWords } from "../../ui/range-picker.tsx";
 import { TypedFilter } from "../../ui/typed-filter.tsx";
 import { useIsPhone } from "../../ui/use-phone.ts";
 import { useZone } from "../../ui/zone.tsx";
@@ -22,9 +24,7 @@ const EMPTY = {
   host: undefined,
   messageId: undefined,
   httpStatus: undefined,
-  range: undefined,
-  from: undefined,
-  to: undefined,
+  ...NO_RANGE,
 } satisfies Partial<WebhooksSearch>;
 
 export function isFiltered(search: WebhooksSearch): boolean {
@@ -43,7 +43,15 @@ export function DeliveryFilters({ search, onChange, bar }: FilterProps) {
     <Stack gap="sm">
       <FilterBar
         count={active.length}
-        more={<StateChips search={search} onChange={onChange} />}
+        more={
+          <ChoiceChips
+            label={text.state}
+            choices={DELIVERY_STATES}
+            chosen={search.state}
+            names={text.states}
+            onChange={(state) => onChange({ state })}
+          />
+        }
         last={isPhone && bar}
       >
         <TypedFilter
@@ -82,42 +90,16 @@ export function DeliveryFilters({ search, onChange, bar }: FilterProps) {
   );
 }
 
-function StateChips({ search, onChange }: Props) {
-  return (
-    <Chip.Group
-      multiple
-      value={search.state ?? []}
-      onChange={(chosen) => {
-        const state = DELIVERY_STATES.filter((each) => chosen.includes(each));
-        onChange({ state: state.length > 0 ? state : undefined });
-      }}
-    >
-      <Group gap="xs" role="group" aria-label={text.state}>
-        {DELIVERY_STATES.map((state) => (
-          <Chip key={state} value={state} size="xs" variant="outline">
-            {text.states[state]}
-          </Chip>
-        ))}
-      </Group>
-    </Chip.Group>
-  );
-}
-
-const NO_RANGE = { range: undefined, from: undefined, to: undefined };
 function useActive({ search, onChange }: Props): ActiveFilter[] {
   const zone = useZone();
   const { state, event, host, messageId, httpStatus } = search;
-  const pills: [name: string, value: string | undefined, without: Partial<WebhooksSearch>][] = [
+  const parts: [name: string, value: string | undefined, without: Partial<WebhooksSearch>][] = [
     [text.state, state?.map((each) => text.states[each]).join(", "), { state: undefined }],
     [text.event, event?.join(", "), { event: undefined }],
     [text.host, host, { host: undefined }],
     [text.messageId, messageId && `…${messageId.slice(-12)}`, { messageId: undefined }],
     [text.httpStatus, httpStatus, { httpStatus: undefined }],
-    ["Range", rangeInWords(search, zone), NO_RANGE],
+    [filterText.range, rangeInWords(search, zone), NO_RANGE],
   ];
-  return pills.flatMap(([name, value, without]) =>
-    value === undefined
-      ? []
-      : [{ name, label: `${name}: ${value}`, onRemove: () => onChange(without) }],
-  );
+  return activeFilters(parts, onChange);
 }
