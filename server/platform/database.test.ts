@@ -140,6 +140,23 @@ test("what was committed is done, though one who hears of it fails", async () =>
   assert.deepEqual([result, ...heard], ["done", "commit"]);
 });
 
+test("what the server has no room, memory or descriptors for, or no time now, may be asked again, and nothing else", async () => {
+  await using db = await testDatabase();
+  await db.query(sql`
+    create function fail(state text) returns void language plpgsql as $$
+    begin raise exception 'no' using errcode = state; end $$`);
+  const isAway = (state: string) =>
+    db
+      .query(sql`select fail(${state})`)
+      .then(() => false)
+      .catch((error: unknown) => error instanceof DatabaseUnavailable);
+
+  for (const state of ["53000", "53100", "53200", "53400", "58030", "57014", "40P01", "55P03"])
+    assert.equal(await isAway(state), true, state);
+  for (const state of ["22003", "23505", "42501", "54000", "P0001"])
+    assert.equal(await isAway(state), false, state);
+});
+
 test("a statement that was out of time leaves its connection in use", async () => {
   await using server = await testDatabase();
   const { url } = server;

@@ -30,6 +30,8 @@ const LOCKED_OUT = new Set(["40P01", "55P03"]);
 /** Also a statement canceled by its time limit. To be tried again, and the connection is sound. */
 const ROLLED_BACK = LOCKED_OUT.union(new Set(["57014"]));
 
+/** The connection is gone; no room on the disk, memory, descriptors or connections left. */
+const UNAVAILABLE_CLASSES = new Set(["08", "53"]);
 const UNAVAILABLE_STATES = new Set([
   ...DEMOTED,
   ...ROLLED_BACK,
@@ -37,10 +39,7 @@ const UNAVAILABLE_STATES = new Set([
   "57P02", // crash shutdown
   "57P03", // cannot connect now
   "57P05", // idle session timeout
-  "53300", // too many connections
   "25P03", // idle in transaction timeout
-  "53100", // disk full
-  "53200", // out of memory
   "58030", // I/O error
 ]);
 /** Also what a standby says of a table that only a primary has, under a code that says nothing. */
@@ -65,7 +64,7 @@ export function asUnavailable(error: unknown): DatabaseUnavailable | undefined {
   const code = "code" in error ? String(error.code) : "";
   const isAway =
     UNAVAILABLE_STATES.has(code) ||
-    code.startsWith("08") ||
+    UNAVAILABLE_CLASSES.has(code.slice(0, 2)) ||
     UNAVAILABLE_CALLS.has(code) ||
     UNAVAILABLE_WORDS.test(error.message);
   return isAway ? new DatabaseUnavailable(messageOf(error), { cause: error }) : undefined;
