@@ -219,3 +219,21 @@ test("the server gives up a node that has gone without a word within seconds", a
     { name: "tcp_user_timeout", value: "10000" },
   ]);
 });
+
+test("no statement, no wait for a lock and no transaction that nobody goes on with holds its locks for long", async () => {
+  await using server = await testDatabase();
+  const db = openDatabase({ url: server.url, log: silentLog, maxConnections: 1 });
+
+  const settings = await db.query(sql`
+    select name, reset_val as value
+      from pg_settings
+     where name in ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout')
+     order by name`);
+
+  await db.close();
+  assert.deepEqual(settings, [
+    { name: "idle_in_transaction_session_timeout", value: "10000" },
+    { name: "lock_timeout", value: "2000" },
+    { name: "statement_timeout", value: "5000" },
+  ]);
+});
