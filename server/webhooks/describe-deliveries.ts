@@ -56,11 +56,10 @@ export async function describeDeliveries(
   keys: readonly EventKey[],
 ): Promise<DeliveryRow[]> {
   if (keys.length === 0) return [];
-  const [events, live, tried] = await Promise.all([
-    findEvents(db, keys),
-    findLive(db, keys),
-    findTried(db, accountId, keys),
-  ]);
+  // In this order: what is written or ends meanwhile is then seen by the next look, and never by none.
+  const events = await findEvents(db, keys);
+  const live = await findLive(db, keys);
+  const tried = await findTried(db, accountId, keys);
   return events
     .filter(({ account_id }) => account_id === accountId)
     .flatMap((event) => {

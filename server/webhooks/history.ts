@@ -26,15 +26,14 @@ export async function webhookHistory(
   db: Queryable,
   { accountId, messageId }: { accountId: string; messageId: string },
 ): Promise<Map<number, WebhookHistory>> {
-  const [waiting, rows] = await Promise.all([
-    db.query<{ sequence: number }>(sql`
-      select sequence from webhook_deliveries where message_id = ${messageId} and account_id = ${accountId}`),
-    db.query<Row>(sql`
-      select sequence, attempt, at, http_status, error_class, total_ms, ended
-        from webhook_attempts
-       where account_id = ${accountId} and message_id = ${messageId}
-       order by sequence, attempt, at`),
-  ]);
+  // First what waits: what ends meanwhile is then seen by its attempts, and never by neither.
+  const waiting = await db.query<{ sequence: number }>(sql`
+    select sequence from webhook_deliveries where message_id = ${messageId} and account_id = ${accountId}`);
+  const rows = await db.query<Row>(sql`
+    select sequence, attempt, at, http_status, error_class, total_ms, ended
+      from webhook_attempts
+     where account_id = ${accountId} and message_id = ${messageId}
+     order by sequence, attempt, at`);
   const history = new Map<number, WebhookHistory>();
   const of = (sequence: number) => {
     const known = history.get(sequence) ?? {

@@ -3,13 +3,19 @@ import { test } from "node:test";
 import { Webhook } from "standardwebhooks";
 import type { HistoryEntry } from "#contract";
 import { eventId } from "#messages";
-import { sql, systemClock } from "#platform";
-import { browseDeliveries, NO_DELIVERY_FILTER, replayDelivery } from "#webhooks";
+import { type Queryable, sql, systemClock } from "#platform";
+import {
+  browseDeliveries,
+  findDelivery,
+  NO_DELIVERY_FILTER,
+  replayDelivery,
+  webhookHistory,
+} from "#webhooks";
 import { verifyWebhook } from "../../sdk/webhook.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Received, startReceiver } from "../support/receiver.ts";
 import { startSending } from "../support/sending.ts";
-import { webhookWorld } from "../support/webhook-world.ts";
+import { type WebhookWorld, webhookWorld } from "../support/webhook-world.ts";
 
 test("every change of status reaches the receiver once, in order, with the promised headers", async () => {
   await using receiver = await startReceiver();
@@ -125,6 +131,42 @@ test("the history of a message shows its webhooks and their attempts", async () 
     attempts: [{ attempt: 1, httpStatus: 410, error: "gone" }],
   });
 });
+
+test("a webhook that ends while it is looked at is seen, whichever look comes first", async () => {
+  await using world = await webhookWorld();
+  const { accountId } = world;
+  const [first, second] = (await world.sent(2, { url: "http://127.0.0.1:9/" })) as [string, string];
+
+  const history = await webhookHistory(endedBetween(world, first), { accountId, messageId: first });
+  const deliveryId = eventId(second, 2);
+  const found = await findDelivery(endedBetween(world, second), { accountId, deliveryId });
+
+  assert.equal(history.has(2), true);
+  assert.equal(found?.deliveryId, deliveryId);
+});
+
+/** Where attempts are looked at first, the delivery has ended before anything else is. */
+function endedBetween({ db, accountId }: WebhookWorld, messageId: string): Queryable {
+  let ending: Promise<unknown> | undefined;
+  const end = () =>
+    db.query(sql`
+      with ended as (delete from webhook_deliveries where message_id = ${messageId})
+      insert into webhook_attempts (account_id, message_id, sequence, attempt, at, step, total_ms, ended)
+      values (${accountId}, ${messageId}, 2, 1, clock_timestamp(), 0, 1, 'delivered')`);
+  return {
+    async query(statement) {
+      if (statement.text.includes("webhook_attempts")) {
+        const rows = db.query(statement);
+        ending ??= rows.then(end);
+        return (await rows) as never;
+      }
+      // By then whoever asks for all at once has asked for the attempts too.
+      await new Promise(setImmediate);
+      await ending;
+      return (await db.query(statement)) as never;
+    },
+  };
+}
 
 test("deliveries of before a time are those whose status changed before it, though the message's clock was ahead", async () => {
   await using world = await webhookWorld();
