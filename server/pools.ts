@@ -6,7 +6,7 @@ export const CONNECTIONS = { db: 10, send: 4, accept: 3, record: 2, deliver: 4, 
 /**
  * The connections of one node, apart by work, so that none of it waits for another's: what every
  * request passes through has few of its own, with plans that are made once. So has who sends: leases
- * that are not renewed in time are lost to others, and binds with them.
+ * that are not renewed in time, whatever the queue was like before, are lost to others, and binds with them.
  */
 export function openPools(given: { url: string; log: Log; metrics: Metrics }) {
   const open = (work: keyof typeof CONNECTIONS, genericPlans = false) =>
@@ -19,7 +19,7 @@ export function openPools(given: { url: string; log: Log; metrics: Metrics }) {
     });
   const pools = {
     db: open("db"),
-    sendDb: open("send"),
+    sendDb: open("send", true),
     acceptDb: open("accept", true),
     recordDb: open("record", true),
     deliverDb: open("deliver", true),

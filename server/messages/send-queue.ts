@@ -3,7 +3,7 @@ import { type Database, LEASE_MS, NIL_ID, type Sql, sql } from "#platform";
 /**
  * Extends the leases that a living node holds; answers those it still has, with their epochs. A node
  * may overtake itself: the epoch tells its lease from the one that ran out before. Locks by id, as
- * those who record answers do meanwhile.
+ * those who record answers do meanwhile. Compared as in `accept_messages`, here and below.
  */
 export async function renewLeases(
   db: Database,
@@ -17,7 +17,7 @@ export async function renewLeases(
              where message_id = any (${messageIds}::uuid[]) and leased_by = ${nodeId}
              order by message_id
                for no key update) held
-     where q.message_id = held.message_id
+     where q.message_id = any (array[held.message_id])
     returning q.message_id, q.lease_epoch`);
   return new Map(rows.map(({ message_id, lease_epoch }) => [message_id, lease_epoch]));
 }
@@ -105,9 +105,9 @@ export function leaseStranded(db: Database, nodeId: string, found: Stranded[]): 
       select s.message_id, s.leased_by is not null as was_leased
         from send_queue s
         join unnest(${found.map(({ message_id }) => message_id)}::uuid[], ${found.map(({ lease_epoch }) => lease_epoch)}::integer[])
-             as f (message_id, epoch) on s.message_id = f.message_id and s.lease_epoch = f.epoch
+             as f (message_id, epoch) on s.message_id = any (array[f.message_id]) and s.lease_epoch = f.epoch
        where s.leased_by is null or ${isLost}
-       order by s.message_id
+       order by f.message_id
          for update of s skip locked`,
   );
 }
@@ -119,7 +119,7 @@ function lease(db: Database, nodeId: string, taken: Sql): Promise<Claim[]> {
            attempt = least(q.attempt::integer + 1, 32767),
            due_at = statement_timestamp() + make_interval(secs => ${LEASE_MS / 1000})
       from (${taken}) t
-     where q.message_id = t.message_id
+     where q.message_id = any (array[t.message_id])
     returning q.message_id, q.account_id, q.carrier_id, q.lease_epoch, q.attempt, t.was_leased`);
 }
 
@@ -140,5 +140,7 @@ export async function reassign(db: Database, moves: Reassignment[]): Promise<voi
       from unnest(${each(({ messageId }) => messageId)}::uuid[], ${each(({ epoch }) => epoch)}::integer[],
                   ${each(({ from }) => from)}::uuid[], ${each(({ to }) => to)}::uuid[])
            as u (message_id, epoch, from_carrier, to_carrier)
-     where q.message_id = u.message_id and q.lease_epoch = u.epoch and q.carrier_id = u.from_carrier`);
+     where q.message_id = any (array[u.message_id]) and q.lease_epoch = u.epoch
+       -- Asked so that it leads to no index: that of carriers would be read for all of this one's.
+       and (q.carrier_id = u.from_carrier) is true`);
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { newMessageId } from "#messages";
+import { leaseStranded, newMessageId, reassign, renewLeases, type Stranded } from "#messages";
 import {
   type Database,
   newId,
@@ -11,6 +11,7 @@ import {
   type Sql,
   sql,
   type Transaction,
+  within,
 } from "#platform";
 import { acceptMessages } from "../../server/messages/accept.ts";
 import type { ArrivedReceipt } from "../../server/sending/match-receipts.ts";
@@ -88,6 +89,11 @@ function repetition(id: string) {
   };
 }
 
+function stranded(message_id: string): Stranded {
+  const seen = { lease_epoch: 1, attempt: 1, is_lost: true, due_at: "" };
+  return { message_id, account_id: account, ...seen };
+}
+
 function receipt(id: string): ArrivedReceipt {
   const said = {
     state: "DELIVRD",
@@ -116,6 +122,16 @@ const calls: [string, Call, number?][] = [
     (on) =>
       on.query(
         sql`select from claim_sends(${carrier}, ${node}, ${lease}, ${BATCH}, ${"00000000-0000-0000-0000-000000000000"})`,
+      ),
+  ],
+  ["renewing leases", (on) => renewLeases(within(on), { nodeId: node, messageIds: batch })],
+  ["taking up what is stranded", (on) => leaseStranded(within(on), node, batch.map(stranded))],
+  [
+    "giving messages to another carrier",
+    (on) =>
+      reassign(
+        within(on),
+        batch.map((messageId) => ({ messageId, epoch: 1, from: carrier, to: node })),
       ),
   ],
   ["recording what was delivered", (on) => on.query(attempted("ended"))],
