@@ -366,6 +366,8 @@ test("new messages raise a pill and move no row; Live puts them in", async () =>
   const second = await page.locator(rows).first().getAttribute("data-row");
   await look(tab, "hidden");
   await send("4915112345678", "While nobody looks");
+  // A minute later all that is shown is old.
+  await page.evaluate("{ const now = Date.now; Date.now = () => now() + 60_000 }");
   await look(tab, "visible");
   await page.getByRole("button", { name: "Show 1 new" }).waitFor();
   assert.equal(await page.locator(rows).first().getAttribute("data-row"), second);
