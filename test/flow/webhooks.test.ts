@@ -132,6 +132,30 @@ test("the history of a message shows its webhooks and their attempts", async () 
   });
 });
 
+test("a webhook that was delivered stays so in the history, while it is replayed and where that fails", async () => {
+  await using world = await webhookWorld();
+  const { db, accountId } = world;
+  const [messageId] = (await world.sent(1, { url: "http://127.0.0.1:9/" })) as [string];
+  const stateAfter = async (attempt: number, ended: "delivered" | "exhausted") => {
+    await db.query(sql`
+      with gone as (delete from webhook_deliveries)
+      insert into webhook_attempts (account_id, message_id, sequence, attempt, at, step, total_ms, ended)
+      values (${accountId}, ${messageId}, 2, ${attempt}, clock_timestamp(), 0, 1, ${ended})`);
+    return state();
+  };
+  const state = async () =>
+    (await webhookHistory(db, { accountId, messageId })).get(2)?.state ?? null;
+
+  const delivered = await stateAfter(1, "delivered");
+  const now = systemClock.now();
+  await replayDelivery(db, { deliveryId: eventId(messageId, 2), actor: "test", now });
+  await world.left(1);
+  const replayed = await state();
+  const failed = await stateAfter(2, "exhausted");
+
+  assert.deepEqual([delivered, replayed, failed], ["delivered", "delivered", "delivered"]);
+});
+
 test("a webhook that ends while it is looked at is seen, whichever look comes first", async () => {
   await using world = await webhookWorld();
   const { accountId } = world;
