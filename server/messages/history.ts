@@ -22,8 +22,12 @@ export async function readHistory(
   sources: HistorySources,
 ): Promise<HistoryEntry[]> {
   const [events, submissions, webhooks] = await Promise.all([
+    // None that it has reached since: the message at hand does not know their errors.
     db.query<StatusRow>(sql`
-      select sequence, status, at from events where message_id = ${message.message_id} order by sequence`),
+      select sequence, status, at
+        from events
+       where message_id = ${message.message_id} and sequence <= ${message.sequence}
+       order by sequence`),
     sources.submissions(message),
     sources.webhooks(message),
   ]);
