@@ -27,7 +27,7 @@ export const webhooks: readonly Invariant[] = [
                      from webhook_attempts where ended is not null
                     group by message_id, sequence) t using (message_id, sequence)
        where e.body is not null
-         and e.at > attempts_kept_since() + interval '1 day'
+         and e.at > (select attempts_kept_since()) + interval '1 day'
          -- One that was replayed while it waited goes on, and ends, as part of that replay.
          and (coalesce(d.n, 0) + coalesce(t.n, 0) = 0 or coalesce(d.own, 0) + coalesce(t.own, 0) > 1)`,
   },
