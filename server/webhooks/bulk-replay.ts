@@ -214,8 +214,8 @@ export function cancelReplay(db: Database, request: CancelReplayRequest): Promis
     const left = await tx.query(sql`
       delete from webhook_deliveries w
        using webhook_replays r
-       where r.replay_id = ${replayId} and w.replay_id = r.replay_id and w.leased_until is null and w.step = 0
-         and w.created_at >= r.created_at
+       where r.replay_id = ${replayId} and w.replay_id = r.replay_id and w.leased_until is null
+         and w.step = 0 and w.interrupted = 0 and w.created_at >= r.created_at
       returning w.message_id`);
     await tx.query(sql`
       update webhook_replays

@@ -410,26 +410,28 @@ test("a bulk replay that another process is at is no work for this one", async (
   assert.deepEqual([beside, alone], [0, 1]);
 });
 
-test("a replay that is stopped leaves out what has not begun, keeps what is between attempts, and queues no more", async () => {
+test("a replay that is stopped leaves out what has not begun, keeps what is between attempts or was interrupted, and queues no more", async () => {
   await using world = await webhookWorld();
   await exhausted(world, 700, "http://127.0.0.1:1/hook");
   const { replayId } = await startBulkReplay(world.db, wish(world));
   await onePass(continueReplays(world.db));
   await world.left(500);
   await world.db.query(sql`
-    update webhook_deliveries set step = 1
-     where message_id = (select message_id from webhook_deliveries limit 1)`);
+    update webhook_deliveries w set step = p.step, interrupted = p.interrupted
+      from (values (1, 1, 0), (2, 0, 1)) as p (place, step, interrupted)
+      join (select message_id, row_number() over () as place from webhook_deliveries) d using (place)
+     where w.message_id = d.message_id`);
 
   const cancel = { accountId: world.accountId, replayId, actor: "test", now: systemClock.now() };
   assert.equal(await cancelReplay(world.db, cancel), true);
   await onePass(continueReplays(world.db));
 
-  await world.left(1);
+  await world.left(2);
   assert.partialDeepStrictEqual(
     await findReplay(world.db, { accountId: world.accountId, replayId }),
-    { state: "canceled", total: 1, waiting: 1 },
+    { state: "canceled", total: 2, waiting: 2 },
   );
-  assert.equal(await countExhausted(world.db, wish(world)), 699);
+  assert.equal(await countExhausted(world.db, wish(world)), 698);
 });
 
 test("what a replay tried and was stopped before it ended can be replayed again", async () => {
