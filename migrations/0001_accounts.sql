@@ -88,7 +88,7 @@ create table audit_log (
   request_id text
 );
 create index audit_log_of_account on audit_log (account_id, audit_id);
-create index audit_log_of_object on audit_log (object_id);
+create index audit_log_of_object on audit_log (object_id, audit_id);
 
 create function refuse_change() returns trigger language plpgsql as $$
 begin

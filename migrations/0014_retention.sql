@@ -94,6 +94,8 @@ create table redactions_due (
 -- one account at a time, in the order of their ids, as everybody does.
 create function redact_texts(age interval, most integer) returns boolean language plpgsql as $$
 declare
+  -- What an index can compare with, as a call of clock_timestamp() is not.
+  moment constant timestamptz := clock_timestamp();
   here   redaction;
   looked integer := 0;
   page   integer;
@@ -105,7 +107,7 @@ begin
   with due as materialized (
     select d.look_at, d.account_id, d.message_id
       from redactions_due d
-     where d.look_at < clock_timestamp()
+     where d.look_at < moment
      order by d.look_at
      limit most
   ), put_off as (

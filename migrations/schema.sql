@@ -31,7 +31,7 @@ create table audit_log (
 CREATE INDEX audit_log_of_account ON public.audit_log USING btree (account_id, audit_id);
 CREATE INDEX audit_log_of_action ON public.audit_log USING btree (action, audit_id);
 CREATE INDEX audit_log_of_actor ON public.audit_log USING btree (actor, audit_id);
-CREATE INDEX audit_log_of_object ON public.audit_log USING btree (object_id);
+CREATE INDEX audit_log_of_object ON public.audit_log USING btree (object_id, audit_id);
 
 create table bind_leases (
   carrier_id uuid not null,
@@ -1627,6 +1627,8 @@ CREATE OR REPLACE FUNCTION public.redact_texts(age interval, most integer)
  LANGUAGE plpgsql
 AS $function$
 declare
+  -- What an index can compare with, as a call of clock_timestamp() is not.
+  moment constant timestamptz := clock_timestamp();
   here   redaction;
   looked integer := 0;
   page   integer;
@@ -1638,7 +1640,7 @@ begin
   with due as materialized (
     select d.look_at, d.account_id, d.message_id
       from redactions_due d
-     where d.look_at < clock_timestamp()
+     where d.look_at < moment
      order by d.look_at
      limit most
   ), put_off as (

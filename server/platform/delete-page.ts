@@ -5,7 +5,8 @@ import { type Sql, sql } from "./sql.ts";
 const PAGE = 5_000;
 
 /**
- * Deletes some of the rows, `from` and `where` as in a statement; answers how many, 0 where none are left.
+ * Deletes some of the rows, `from` and `where` as in a statement; answers how many, or 0 where it has left
+ * none: where rows grow old all the time, the few that did meanwhile wait for the next sweep.
  * Of a table without partitions: in one that has them, rows of several share a ctid.
  */
 export async function deletePage(db: Queryable, from: Sql, where: Sql): Promise<number> {
@@ -13,5 +14,5 @@ export async function deletePage(db: Queryable, from: Sql, where: Sql): Promise<
     delete ${from}
      where ctid = any (array(select ctid ${from} where ${where} limit ${PAGE}))
     returning 1 as gone`);
-  return gone.length;
+  return gone.length < PAGE ? 0 : gone.length;
 }

@@ -163,7 +163,9 @@ function foldLoop(db: Database): Loop {
       const [done] = await db.query<{ folded: number }>(
         sql`select fold_stats(${FOLD_AT_ONCE}) as folded`,
       );
-      return done?.folded ?? 0;
+      const folded = done?.folded ?? 0;
+      // What was noted meanwhile is read as well before it is folded, and is a few rows at a time.
+      return folded < FOLD_AT_ONCE ? 0 : folded;
     },
   };
 }
