@@ -34,7 +34,9 @@ import {
   compareMigrations,
   createMetrics,
   type Database,
+  type DatabaseClock,
   deriveKey,
+  followDatabase,
   type Log,
   type Loop,
   type Metrics,
@@ -82,7 +84,8 @@ type Parts = {
   storage: Storage;
   secretKey: Buffer;
   publicUrl: string;
-  clock: Clock;
+  /** Kept in step with the database's where it can be. */
+  clock: Clock | DatabaseClock;
   log: Log;
   /** Builds the pages of the dashboard and answers their folder; without it only its operations are served. */
   pages?: () => Promise<string>;
@@ -223,6 +226,7 @@ export function compose(parts: Parts): Service {
 
   const present = presence(db, node);
   const loops: Loop[] = [
+    ...("follow" in clock ? [followDatabase(clock, db)] : []),
     usage.loop,
     ...consoleLoops,
     ...(fleet?.loops ?? [present.loop]),

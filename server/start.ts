@@ -1,6 +1,13 @@
 import { once } from "node:events";
 import { makePartitions } from "#messages";
-import { createLog, type Database, keepYoungObjectsYoung, migrate, systemClock } from "#platform";
+import {
+  createLog,
+  type Database,
+  databaseClock,
+  keepYoungObjectsYoung,
+  migrate,
+  systemClock,
+} from "#platform";
 import { forgetKilledNodes } from "#sending";
 import { keepAttemptDays } from "#webhooks";
 import { compose } from "./compose.ts";
@@ -43,8 +50,9 @@ export async function start(signal: AbortSignal): Promise<void> {
     const isDashboard = config.roles.has("dashboard");
     const stopping = new AbortController();
     const pages = isDashboard ? { pages: () => buildPages(stopping.signal) } : {};
-    const parts = { config, storage, secretKey, publicUrl, clock: systemClock, log, ...pages };
-    const service = compose(parts);
+    const clock = databaseClock(systemClock);
+    await briefly(storage.url, clock.follow);
+    const service = compose({ config, storage, secretKey, publicUrl, clock, log, ...pages });
     try {
       await service.app.listen({ host: config.host, port: config.port });
       const setup = isDashboard ? await service.setupLink() : undefined;

@@ -5,6 +5,7 @@
  */
 export { batcher, orEach } from "./batcher.ts";
 export { type Clock, type LocalMoment, localMoment, systemClock } from "./clock.ts";
+export { databaseClock, type DatabaseClock, followDatabase } from "./database-clock.ts";
 export { DAY_MS, HOUR_MS, MINUTE_MS } from "./durations.ts";
 export { type Database, openDatabase, type Queryable, type Transaction } from "./database.ts";
 export { deletePage } from "./delete-page.ts";

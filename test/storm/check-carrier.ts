@@ -97,20 +97,19 @@ const canceledIsNotSent: Check = (history, state) => {
 
 /** For a node that froze after it had looked at the time, and for octets that a link held back. */
 const GRACE_MS = 30_000;
-/** How far a clock may be behind once any has been stepped. */
-const STEPPED_MS = 600_000;
 
-/** H8: what has expired is not sent any more. */
-const expiredIsNotSent: Check = (history, state) => {
+/** H8: what has expired is not sent any more, and nothing is before it was accepted, whatever the clocks of nodes say. */
+const sentInTime: Check = (history, state) => {
   const byRecipient = new Map(state.messages.map((message) => [message.recipient, message]));
-  const steppedAt = history.of("fault").find(({ name }) => name === "clock stepped")?.t;
-  return history.of("submit").flatMap(({ recipient, segment, t, at }) => {
-    const graceMs = GRACE_MS + (t > (steppedAt ?? Number.POSITIVE_INFINITY) ? STEPPED_MS : 0);
-    const { messageId, expiresAt = at } = byRecipient.get(recipient) ?? {};
+  return history.of("submit").flatMap(({ recipient, segment, at }): Violation[] => {
+    const { messageId, createdAt = at, expiresAt = at } = byRecipient.get(recipient) ?? {};
     const lateMs = Math.round(at - expiresAt);
-    return lateMs <= graceMs
-      ? []
-      : [{ check: "H8", what: "an expired message was sent", messageId, segment, lateMs }];
+    const earlyMs = Math.round(createdAt - at);
+    if (lateMs > GRACE_MS)
+      return [{ check: "H8", what: "an expired message was sent", messageId, segment, lateMs }];
+    return earlyMs > GRACE_MS
+      ? [{ check: "H8", what: "a message is dated after it was sent", messageId, earlyMs }]
+      : [];
   });
 };
 
@@ -130,6 +129,6 @@ export const carrierChecks: readonly Check[] = [
   segmentsArriveOnce,
   acceptedWasSent,
   canceledIsNotSent,
-  expiredIsNotSent,
+  sentInTime,
   receiptsAreStored,
 ];

@@ -71,6 +71,7 @@ function good(): { entries: Entry[]; state: State } {
     credits: 1,
     errorCode: null,
     isScheduled: false,
+    createdAt: 1_000,
     expiresAt: 61_000,
   };
   const event = (n: number, sequence: number, status: "SENT" | "DELIVERED" | "FAILED") => ({
@@ -307,6 +308,10 @@ const planted: Record<string, { break: (world: World) => void; found: string }> 
     break: ({ entries }) =>
       entries.forEach((entry) => entry.kind === "submit" && (entry.at += 100_000)),
     found: "H8 an expired message was sent",
+  },
+  "a message accepted by a clock that was set ahead": {
+    break: ({ state }) => state.messages.forEach((message) => (message.createdAt += 40_000)),
+    found: "H8 a message is dated after it was sent",
   },
   "a receipt answered before it was stored": {
     break: ({ state }) => state.submissions.forEach((row) => (row.receipts = 0)),

@@ -12,7 +12,8 @@ export type MessageState = {
   credits: number;
   errorCode: string | null;
   isScheduled: boolean;
-  /** By the clock on the wall, in milliseconds. */
+  /** Both by the clock on the wall, in milliseconds. */
+  createdAt: number;
   expiresAt: number;
 };
 export type EventState = {
@@ -84,7 +85,7 @@ async function readWithin(db: Transaction, secrets: SecretBox): Promise<State> {
     messages: await db.query<MessageState>(sql`
       select message_id as "messageId", account_id as "accountId", recipient, text, coalesce(reference, '') as reference,
              status, credits, error_code as "errorCode", coalesce(send_at > clock_timestamp(), false) as "isScheduled",
-             extract(epoch from expires_at) * 1000 as "expiresAt"
+             extract(epoch from created_at) * 1000 as "createdAt", extract(epoch from expires_at) * 1000 as "expiresAt"
         from messages`),
     events: await db.query<EventState>(sql`
       select message_id as "messageId", sequence, status, event_id(message_id, sequence) as "eventId",

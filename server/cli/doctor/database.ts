@@ -54,7 +54,7 @@ export async function checkStandbys(db: Queryable): Promise<Check> {
   );
 }
 
-/** Leases go by the database's clock, expiry and schedules by the nodes': they should agree. */
+/** All nodes go by the database's clock; logs, certificates and commands by their machine's. */
 const SMALL_SKEW_MS = 1_000;
 const LARGE_SKEW_MS = 30_000;
 
