@@ -44,19 +44,21 @@ create index webhook_attempts_replayed on webhook_attempts (replay_id) where rep
 
 -- Makes the days around a moment, where they are missing, and drops those older than `keep`.
 -- Whoever records attempts waits behind its locks, and they behind who reads: so it hardly waits, and
--- what is in use is made or dropped the next time.
-create function keep_attempt_partitions(around timestamptz, keep interval) returns void language plpgsql
+-- what is in use is made or dropped the next time. So are all but the ten oldest: those of a year, after
+-- it was set to a month, would take longer than a statement may. Answers how many were dropped.
+create function keep_attempt_partitions(around timestamptz, keep interval) returns integer language plpgsql
 set lock_timeout = '200ms'
 as $$
 declare
-  day  date;
-  name text;
+  day     date;
+  name    text;
+  dropped integer := 0;
 begin
   -- One node at a time; the others wait for it, no longer than for any lock, and find it done.
   begin
     perform pg_advisory_xact_lock(hashtext('posthorn attempt partitions'));
   exception when lock_not_available then
-    return;
+    return 0;
   end;
   for day in select (around at time zone 'UTC')::date + n from generate_series(-1, 3) n loop
     name := 'webhook_attempts' || to_char(day, '_YYYY_MM_DD');
@@ -83,13 +85,17 @@ begin
      where i.inhparent = 'webhook_attempts'::regclass
        and c.relname ~ '_\d{4}_\d\d_\d\d$'
        and to_date(right(c.relname, 10), 'YYYY_MM_DD') < ((around - keep) at time zone 'UTC')::date
+     order by c.relname
+     limit 10
   loop
     begin
       execute format('drop table %I', name);
+      dropped := dropped + 1;
     exception when lock_not_available then
       raise warning '% is being read, and is dropped later', name;
     end;
   end loop;
+  return dropped;
 end $$;
 select keep_attempt_partitions(now(), interval '30 days');
 

@@ -1209,19 +1209,20 @@ CREATE OR REPLACE FUNCTION public.is_watched(account uuid)
 RETURN (EXISTS (SELECT FROM watched_accounts w WHERE ((w.account_id = is_watched.account) AND (w.until > clock_timestamp()))));
 
 CREATE OR REPLACE FUNCTION public.keep_attempt_partitions(around timestamp with time zone, keep interval)
- RETURNS void
+ RETURNS integer
  LANGUAGE plpgsql
  SET lock_timeout TO '200ms'
 AS $function$
 declare
-  day  date;
-  name text;
+  day     date;
+  name    text;
+  dropped integer := 0;
 begin
   -- One node at a time; the others wait for it, no longer than for any lock, and find it done.
   begin
     perform pg_advisory_xact_lock(hashtext('posthorn attempt partitions'));
   exception when lock_not_available then
-    return;
+    return 0;
   end;
   for day in select (around at time zone 'UTC')::date + n from generate_series(-1, 3) n loop
     name := 'webhook_attempts' || to_char(day, '_YYYY_MM_DD');
@@ -1248,13 +1249,17 @@ begin
      where i.inhparent = 'webhook_attempts'::regclass
        and c.relname ~ '_\d{4}_\d\d_\d\d$'
        and to_date(right(c.relname, 10), 'YYYY_MM_DD') < ((around - keep) at time zone 'UTC')::date
+     order by c.relname
+     limit 10
   loop
     begin
       execute format('drop table %I', name);
+      dropped := dropped + 1;
     exception when lock_not_available then
       raise warning '% is being read, and is dropped later', name;
     end;
   end loop;
+  return dropped;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.latency_class(taken interval)

@@ -13,10 +13,14 @@ import { sweepHosts } from "./hosts.ts";
 
 type Deps = { db: Database; metrics: Metrics; keepDays: number };
 
-/** Makes the days to come where they are missing, and drops those older than attempts are kept. */
-export async function keepAttemptDays(db: Database, keepDays: number): Promise<void> {
-  await db.query(sql`
-    select keep_attempt_partitions(clock_timestamp(), make_interval(days => ${keepDays}))`);
+/**
+ * Makes the days to come where they are missing, and drops some of those older than attempts are kept;
+ * answers how many.
+ */
+export async function keepAttemptDays(db: Database, keepDays: number): Promise<number> {
+  const [kept] = await db.query<{ dropped: number }>(sql`
+    select keep_attempt_partitions(clock_timestamp(), make_interval(days => ${keepDays})) as dropped`);
+  return kept?.dropped ?? 0;
 }
 
 /** Makes the days to come, and drops what is older than attempts are kept. */
@@ -25,7 +29,7 @@ export function keepAttempts({ db, metrics, keepDays }: Deps): Loop {
     name: `keep webhook attempts for ${keepDays} days`,
     idleMs: HOUR_MS,
     async pass() {
-      await keepAttemptDays(db, keepDays);
+      const days = await keepAttemptDays(db, keepDays);
       const [row] = await db.query<{ until: Date }>(sql`
         select partitions_until('webhook_attempts') as until`);
       if (row) metrics.partitionsUntil.labels("webhook_attempts").set(row.until.getTime() / 1000);
@@ -35,7 +39,7 @@ export function keepAttempts({ db, metrics, keepDays }: Deps): Loop {
       const hosts = await sweepHosts(db, keepDays);
       // What came while its day had no partition; apart, so that nothing else fails with it.
       const strays = await deletePage(db, sql`from webhook_attempts_other`, isOlder(sql`at`));
-      return replays + hosts + strays;
+      return days + replays + hosts + strays;
     },
   };
 }

@@ -124,6 +124,18 @@ test("a day of attempts that somebody reads is dropped later, the others at once
   assert.deepEqual(await keep(0), ["15", "16", "17", "18"]);
 });
 
+test("days of attempts are dropped ten at a time, one pass after the other: a year's at once would never be gone in time", async () => {
+  await using db = await testDatabase();
+  await db.query(sql`
+    select keep_attempt_partitions(now() - make_interval(days => n), interval '36500 days')
+      from unnest(array[20, 25, 30]) n`);
+  const loop = keepAttempts({ db, metrics: createMetrics(), keepDays: 7 });
+
+  const passes = [await onePass(loop), await onePass(loop), await onePass(loop)];
+
+  assert.deepEqual(passes, [10, 5, 0]);
+});
+
 test("a day of which attempts lie outside is not made, and those after it are", async () => {
   await using db = await testDatabase();
   await db.query(sql`
