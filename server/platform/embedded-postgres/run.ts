@@ -1,5 +1,6 @@
 import { type ExecFileException, execFile } from "node:child_process";
 import type { Account } from "./account.ts";
+import { Unfit } from "./unfit.ts";
 
 /** Nothing of our own environment: it holds secrets, and PG… variables that would steer PostgreSQL. */
 export const CLEAN_ENVIRONMENT = { LC_ALL: "C", PATH: "/usr/bin:/bin" };
@@ -19,7 +20,7 @@ export function run(program: string, args: string[], options: Options): Promise<
       { cwd: folder, env: CLEAN_ENVIRONMENT, timeout: LIMIT_MS, windowsHide: true, ...account },
       (error, stdout, stderr) => {
         if (error === null) resolve(stdout);
-        else reject(new Error(sentence(program, error, stderr), { cause: error }));
+        else reject(failure(program, error, stderr));
       },
     );
     // A program that ends before it has read everything says why on its own standard error.
@@ -28,7 +29,13 @@ export function run(program: string, args: string[], options: Options): Promise<
   });
 }
 
-function sentence(program: string, error: ExecFileException, stderr: string): string {
+function failure(program: string, error: ExecFileException, stderr: string): Error {
   const reason = stderr.trim().split("\n").at(-1) || error.message;
-  return `${program} failed: ${reason}`;
+  const [, nameless] = /could not look up effective user ID (\d+)/.exec(reason) ?? [];
+  if (nameless === undefined) {
+    return new Error(`${program} failed: ${reason}`, { cause: error });
+  }
+  return new Unfit(
+    `PostgreSQL cannot be set up by the user id ${nameless}, which has no name on this system (in /etc/passwd). Run Posthorn as a user that has one, or set DATABASE_URL to a PostgreSQL of your own.`,
+  );
 }
