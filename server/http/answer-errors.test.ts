@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createMetrics, DatabaseUnavailable, silentLog, systemClock } from "#platform";
 import { Problem } from "./problem.ts";
+import { refuseOperations } from "./serve-operations.ts";
 import { createHttpServer } from "./server.ts";
 
 test("what kept a route from its last word is what the log names, and not what the client did wrong", async () => {
@@ -28,4 +29,23 @@ test("what kept a route from its last word is what the log names, and not what t
     logged.map((fields) => (fields as { error: unknown }).error),
     [away],
   );
+});
+
+test("clients of a node without the API do not fill its log", async () => {
+  const logged: unknown[] = [];
+  const keep = (fields: unknown) => void logged.push(fields);
+  const app = createHttpServer({
+    publicUrl: "http://posthorn.test",
+    bodyLimit: 1_000,
+    trustProxy: [],
+    clock: systemClock,
+    log: { ...silentLog, info: keep, warn: keep, error: keep },
+    metrics: createMetrics(),
+  });
+  refuseOperations(app);
+
+  const answer = await app.inject("/v1/messages");
+
+  assert.equal(answer.statusCode, 503);
+  assert.deepEqual(logged, []);
 });

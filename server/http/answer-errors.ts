@@ -98,7 +98,8 @@ function logProblem(log: Log, error: unknown, request: FastifyRequest, problem: 
   const { status, code } = problem;
   const says = `request ${request.id} was answered with ${status}`;
   const fields = { requestId: request.id, code, path: request.routeOptions.url };
-  if (status >= 500) log[severityOf(error)]({ error, ...fields }, says);
+  const isRefused = error instanceof Problem && code === "UNAVAILABLE";
+  if (status >= 500 && !isRefused) log[severityOf(error)]({ error, ...fields }, says);
   else log.debug(fields, says);
 }
 
