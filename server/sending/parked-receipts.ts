@@ -37,8 +37,14 @@ export async function takeParked(
     | { since: Date; newest: number },
   limit: number,
 ): Promise<ArrivedReceipt[]> {
+  // Each step is one for which there is one index, and is not run again for the rows of another: while this
+  // table was empty, and the plan is made for that, everything else seems as good.
   const condition = Array.isArray(wanted)
-    ? sql`p.match_ids && ${wanted.map(({ matchId }) => matchId)}::text[] and p.carrier_id = any (${wanted.map(({ carrierId }) => carrierId)}::uuid[])
+    ? sql`p.parked_id = any (array(
+             select m.parked_id
+               from parked_receipts m
+              where m.match_ids && ${wanted.map(({ matchId }) => matchId)}::text[] and exists (select from parked_receipts)
+           )) and p.carrier_id = any (${wanted.map(({ carrierId }) => carrierId)}::uuid[])
              and (p.recipient_end is null or p.recipient_end = any (${wanted.map(({ recipient }) => endOfNumber(recipient) ?? null)}::text[]))`
     : sql`p.parked_id >= coalesce((
              select n.parked_id
@@ -47,15 +53,20 @@ export async function takeParked(
               order by n.parked_id desc
              offset ${wanted.newest - 1} limit 1
            ), ${idFloor(wanted.since)}) and exists (
-             select from submissions s
-              where s.carrier_id = p.carrier_id and s.match_id = any (p.match_ids) and s.at >= p.since
-                and s.message_id >= id_floor(p.since - make_interval(secs => ${LONGEST_WAIT_MS / 1000}))
+             select from unnest(p.match_ids) as i (match_id)
+              cross join lateral (
+                select from submissions s
+                 where s.carrier_id = p.carrier_id and s.match_id = i.match_id and s.at >= p.since
+                   and s.message_id >= id_floor(p.since - make_interval(secs => ${LONGEST_WAIT_MS / 1000}))
+                 order by s.at desc
+                 limit 1
+              ) s
            )`;
   const rows = await tx.query<ParkedReceipt>(sql`
     delete from parked_receipts
-     where parked_id in (
+     where parked_id = any (array(
              select p.parked_id from parked_receipts p where ${condition} order by p.parked_id limit ${limit} for update skip locked
-           )
+           ))
     returning parked_id, receipt, raw, at, parked_at,
               parked_at < clock_timestamp() - make_interval(secs => ${LONG_MS / 1000}) as is_long`);
   return rows.toSorted(asTheyCame).map(({ receipt, raw, at, parked_at, is_long }) => ({
@@ -98,7 +109,7 @@ export async function giveUpParked(
                            ${keptMs}::float8[]) as k (carrier_id, ms)
     ), gone as (
       delete from parked_receipts
-       where parked_id in (
+       where parked_id = any (array(
                select p.parked_id
                  from parked_receipts p
                 where p.parked_id < (select id_floor(clock_timestamp() - interval '1 ms' * ${Math.min(KEPT_MS, ...keptMs)}))
@@ -108,7 +119,7 @@ export async function giveUpParked(
                 order by p.parked_id
                 limit ${limit}
                   for update skip locked
-             )
+             ))
       returning parked_id
     )
     select count(*) as up from gone`);

@@ -15,6 +15,7 @@ import {
 } from "#platform";
 import { acceptMessages } from "../../server/messages/accept.ts";
 import type { ArrivedReceipt } from "../../server/sending/match-receipts.ts";
+import { giveUpParked, takeParked } from "../../server/sending/parked-receipts.ts";
 import { applyReceipts } from "../../server/sending/receipts.ts";
 import { testDatabase } from "../support/postgres.ts";
 
@@ -38,6 +39,7 @@ const TABLES = [
   "webhook_deliveries",
   "webhook_attempts",
   "idempotency",
+  "parked_receipts",
 ];
 /** They and their partitions. */
 const OUR_TABLES = `^(${TABLES.join("|")})`;
@@ -114,6 +116,28 @@ const received = {
 };
 
 const calls: [string, Call, number?][] = [
+  // Before others park some, and their table is empty no more.
+  [
+    "taking up receipts of what was submitted",
+    (on) => {
+      const recipient = "4915112345678";
+      const wanted = batch.map((matchId) => ({ carrierId: carrier, matchId, recipient }));
+      return takeParked(on, wanted, BATCH);
+    },
+  ],
+  [
+    "taking up receipts that match by now",
+    (on) => takeParked(on, { since: now, newest: BATCH }, BATCH),
+  ],
+  [
+    "giving up receipts that match nothing",
+    (on) =>
+      giveUpParked(
+        on,
+        [{ carrierId: carrier, receiptRules: { ...received.rules(), parkedMs: 0 } }],
+        BATCH,
+      ),
+  ],
   ["moving messages", (on) => on.query(move)],
   ["recording what was submitted", (on) => on.query(submitted("sent"))],
   ["recording what is submitted again", (on) => on.query(submitted("again"))],
@@ -232,6 +256,9 @@ async function fill(db: Database, waiting: readonly string[]): Promise<void> {
     insert into submissions (message_id, segment, turn, account_id, carrier_id, at, outcome, match_id)
     select id, 1, turn, ${account}, ${carrier}, now(), 'accepted', case turn when 1 then id::text else ${SHARED_ID} end
       from unnest(${waiting}::uuid[]) id, generate_series(1, 2) turn`);
+  await db.query(sql`
+    insert into parked_receipts (parked_id, carrier_id, match_ids, receipt, at)
+    select id, ${carrier}, array[id::text], '{}', now() from unnest(${waiting}::uuid[]) id`);
   await db.query(sql`
     insert into idempotency (account_id, key, fingerprint, message_ids, created_at)
     select ${account}, id::text, '', '{}', now() from unnest(${waiting}::uuid[]) id`);
