@@ -163,7 +163,11 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
       const moment = localMoment(clock);
       const claims = await claimDeliveries(db, { lanes: wish, kind, moment, secrets });
       const taken = Map.groupBy(claims.deliveries, ({ hostKey }) => hostKey);
-      const served = wish.filter(({ hostKey, most }) => (taken.get(hostKey)?.length ?? 0) >= most);
+      // Of a retry or replay the message's other webhook may have been looked at too, and left.
+      const looked = kind === "first" ? 1 : 2;
+      const served = wish.filter(
+        ({ hostKey, most }) => looked * (taken.get(hostKey)?.length ?? 0) >= most,
+      );
       named[kind].addServed(served.map(({ hostKey }) => hostKey));
       hand(claims, kind, free);
       return claims.deliveries.length;

@@ -296,3 +296,21 @@ test("an exhausted delivery that is replayed gets the whole schedule again", asy
   );
   assert.ok(delivery.tried.slice(7).every(({ replay_id }) => replay_id === delivery.replayId));
 });
+
+test("a backlog of retries goes on without a walk, though each message has two of them", async () => {
+  await using receiver = await startReceiver();
+  await using world = await webhookWorld();
+  const messageIds = await world.sent(20, { url: receiver.url, attempts: 1 });
+  for (const messageId of messageIds) await world.move(messageId, "DELIVERED");
+  // Both of a message are due one after the other.
+  await world.db.query(sql`
+    update webhook_deliveries d
+       set attempts = 1, step = 1, next_at = clock_timestamp() - n * interval '1 minute'
+      from unnest(${messageIds}::uuid[]) with ordinality as m (message_id, n)
+     where d.message_id = m.message_id`);
+
+  // The time of the second walk never comes.
+  world.worker({ clock: { ...systemClock, monotonicMs: () => 0 } });
+
+  assert.ok(await receiver.arrived(20));
+});
