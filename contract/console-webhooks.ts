@@ -145,38 +145,6 @@ const WebhookHost = Type.Object({
   lastSuccessAt: nullable(Time),
 });
 
-const SigningSecret = Type.Object(
-  {
-    mask: Type.String(),
-    createdAt: Time,
-    previousUntil: nullable(Time),
-  },
-  {
-    title: "SigningSecret",
-    examples: [
-      { mask: "whsec_••••••••", createdAt: "2026-11-15T09:30:00.123Z", previousUntil: null },
-    ],
-  },
-);
-
-const RevealedSecret = Type.Object(
-  {
-    signingSecret: Type.String(),
-    previousSigningSecret: nullable(Type.String()),
-    previousUntil: nullable(Time),
-  },
-  {
-    title: "RevealedSecret",
-    examples: [
-      {
-        signingSecret: "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
-        previousSigningSecret: null,
-        previousUntil: null,
-      },
-    ],
-  },
-);
-
 export const webhookOperations = {
   listDeliveries: consoleOperation({
     method: "GET",
@@ -308,53 +276,5 @@ export const webhookOperations = {
       ),
     },
     errors: [],
-  }),
-  readSigningSecret: consoleOperation({
-    method: "GET",
-    path: `${ACCOUNT}/signing-secret`,
-    summary: "Read about the signing secret, masked",
-    access: "viewer",
-    params: inAccount(),
-    success: { status: 200, body: SigningSecret },
-    errors: [],
-  }),
-  revealSigningSecret: consoleOperation({
-    method: "POST",
-    path: `${ACCOUNT}/signing-secret/reveal`,
-    summary: "Reveal the signing secret; the audit log says who looked",
-    access: "developer",
-    proof: true,
-    audit: "secret.revealed",
-    params: inAccount(),
-    success: { status: 200, body: RevealedSecret },
-    errors: [],
-  }),
-  rotateSigningSecret: consoleOperation({
-    method: "POST",
-    path: `${ACCOUNT}/signing-secret/rotate`,
-    summary: "Make a new signing secret; the old one also signs for a while, or is dropped at once",
-    access: "developer",
-    proof: true,
-    audit: "secret.rotated",
-    headers: IDEMPOTENCY,
-    params: inAccount(),
-    body: closed(
-      {
-        overlapHours: Type.Integer({
-          minimum: 0,
-          maximum: 72,
-          description: "0 drops the old one, and one before it that still signs.",
-        }),
-        dropPrevious: Type.Optional(
-          Type.Boolean({
-            description:
-              "Confirms a rotation while two secrets sign: it drops the older one at once.",
-          }),
-        ),
-      },
-      { examples: [{ overlapHours: 24 }] },
-    ),
-    success: { status: 200, body: RevealedSecret },
-    errors: ["ROTATION_UNCONFIRMED", "IDEMPOTENCY_KEY_INVALID", "IDEMPOTENCY_KEY_REUSED"],
   }),
 };

@@ -5,6 +5,7 @@ import { keyOperations } from "./console-keys.ts";
 import { consoleMessageOperations } from "./console-messages.ts";
 import type { ConsoleOperation, consoleEverywhere } from "./console-operation.ts";
 import { routingOperations } from "./console-routing.ts";
+import { secretOperations } from "./console-secret.ts";
 import { signInOperations } from "./console-sign-in.ts";
 import { statsOperations } from "./console-stats.ts";
 import { teamOperations } from "./console-team.ts";
@@ -43,6 +44,7 @@ export const consoleOperations = {
   ...keyOperations,
   ...consoleMessageOperations,
   ...webhookOperations,
+  ...secretOperations,
   ...creditOperations,
   ...statsOperations,
   ...teamOperations,

@@ -31,6 +31,7 @@ const BOOT = `Scalar.createApiReference("#app", {
 /** The API reference, and the same as plain pages; all of it made from the contract, nothing from outside. */
 export function serveDocs(app: FastifyInstance, { version }: { version: string }): void {
   const document = openApi(version);
+  let scalar: Buffer | undefined;
   app.get("/openapi.json", () => document);
   app.get("/docs", (_request, reply) =>
     reply
@@ -38,12 +39,14 @@ export function serveDocs(app: FastifyInstance, { version }: { version: string }
       .header("content-security-policy", POLICY)
       .send(REFERENCE),
   );
-  app.get("/docs/scalar.js", async (_request, reply) =>
-    reply
+  app.get("/docs/scalar.js", async (_request, reply) => {
+    // Megabytes, which all who read slowly share. A read that failed is not remembered.
+    scalar ??= await readFile(SCALAR);
+    return reply
       .type("text/javascript; charset=utf-8")
       .header("cache-control", "max-age=3600")
-      .send(await readFile(SCALAR)),
-  );
+      .send(scalar);
+  });
   app.get("/docs/boot.js", (_request, reply) =>
     reply.type("text/javascript; charset=utf-8").send(BOOT),
   );
