@@ -1,5 +1,5 @@
-import { readFile } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
+import { once } from "node:events";
+import { Worker } from "node:worker_threads";
 import type { FastifyInstance } from "fastify";
 import {
   type DeliveryErrorCode,
@@ -14,10 +14,6 @@ import {
   webhookBodies,
 } from "#contract";
 import { Problem } from "./problem.ts";
-
-const SCALAR = fileURLToPath(
-  new URL("./browser/standalone.js", import.meta.resolve("@scalar/api-reference")),
-);
 
 /** As for the dashboard, but this page's library writes styles of its own. */
 const POLICY =
@@ -41,7 +37,7 @@ export function serveDocs(app: FastifyInstance, { version }: { version: string }
   );
   app.get("/docs/scalar.js", async (_request, reply) => {
     // Megabytes, which all who read slowly share. A read that failed is not remembered.
-    scalar ??= await readFile(SCALAR);
+    scalar ??= await readScalar();
     return reply
       .type("text/javascript; charset=utf-8")
       .header("cache-control", "max-age=3600")
@@ -59,6 +55,12 @@ export function serveDocs(app: FastifyInstance, { version }: { version: string }
     throw new Problem("ROUTE_NOT_FOUND");
   });
   app.get("/llms.txt", (_request, reply) => reply.type("text/plain; charset=utf-8").send(LLMS));
+}
+
+async function readScalar(): Promise<Buffer> {
+  const reading = new Worker(new URL("./scalar-script.ts", import.meta.url));
+  const [script] = (await once(reading, "message")) as [Uint8Array<ArrayBuffer>];
+  return Buffer.from(script.buffer, script.byteOffset, script.byteLength);
 }
 
 function isKeyOf<Of extends object>(of: Of, code: string): code is string & keyof Of {
