@@ -10,4 +10,4 @@ import { fastify } from "fastify";
 await using app = fastify();
 app.register(plugin, { configuration: { url: "/openapi.json" } });
 const { rawPayload } = await app.inject("/reference/js/scalar.js");
-parentPort?.postMessage(rawPayload);
+parentPort?.postMessage(rawPayload, [rawPayload.buffer as ArrayBuffer]);
