@@ -246,6 +246,10 @@ async function look(page: Page, size: View["home"], scheme: "light" | "dark"): P
   await page.locator(`[data-mantine-color-scheme=${scheme}]`).first().waitFor();
 }
 
+/** What lies behind a dialog was looked at before it opened. */
+const IN_FRONT =
+  "(document.querySelector('[role=dialog]') === null ? document : { include: '[role=dialog]' })";
+
 type Violation = { id: string; nodes: { target: unknown[]; failureSummary?: string }[] };
 
 async function axeFindings(page: Page, runOnly: typeof RULES): Promise<string[]> {
@@ -253,7 +257,7 @@ async function axeFindings(page: Page, runOnly: typeof RULES): Promise<string[]>
   if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(AXE);
   // None of these rules reads style sheets; those about sound read media.
   const options = { runOnly, resultTypes: ["violations"], preload: { assets: ["media"] } };
-  const found = `axe.run(document, ${JSON.stringify(options)}).then(({ violations }) => violations)`;
+  const found = `axe.run(${IN_FRONT}, ${JSON.stringify(options)}).then(({ violations }) => violations)`;
   const violations = await page.evaluate<Violation[]>(found);
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(
