@@ -281,8 +281,10 @@ async function focusIs(page: Page, name: string): Promise<void> {
   for (;;) {
     const found = await page.evaluate<string>(FOCUSED);
     if (found === name) return;
-    if (performance.now() - began > WAIT_MS)
-      assert.equal(found.slice(0, 100), name, "what has the focus");
+    if (performance.now() - began > WAIT_MS) {
+      const shown = await page.locator("body").innerText();
+      assert.equal(found.slice(0, 100), name, `what has the focus on a page that shows:\n${shown}`);
+    }
     await page.waitForTimeout(FOCUS_PAUSE_MS);
   }
 }
