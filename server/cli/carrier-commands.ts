@@ -20,22 +20,15 @@ import {
   carrierOptions,
   changedOptions,
   givenSettings,
+  nameArgument,
   settingWithDefault,
   smscAddress,
 } from "./carrier-options.ts";
 import { ACTOR, command, CommandFailure, type Context } from "./command.ts";
 import { flag, optional, required, several, unless } from "./input.ts";
-import { text } from "./input-values.ts";
+import { pauseCommands } from "./pause-commands.ts";
 import { requireCarrier, sayWhoServes } from "./route-commands.ts";
 import { facts, table } from "./table.ts";
-
-const nameArgument = required("NAME", carrierName, "The carrier's name.");
-
-function carrierName(value: string): string {
-  const length = [...text(value)].length;
-  if (length > 60) throw new Error(`must have at most 60 characters, not ${length}.`);
-  return value;
-}
 
 const smppOption = required(
   "HOST:PORT",
@@ -292,4 +285,4 @@ const remove = command({
   },
 });
 
-export const carrierCommands = [add, set, list, test, remove];
+export const carrierCommands = [add, set, list, test, ...pauseCommands, remove];

@@ -1,7 +1,16 @@
 import { readFileSync } from "node:fs";
 import { describeSmppSettings, type SettingDescription } from "#carriers";
 import { messageOf } from "#platform";
-import { type Input, type Inputs, unless } from "./input.ts";
+import { type Input, type Inputs, required, unless } from "./input.ts";
+import { text } from "./input-values.ts";
+
+export const nameArgument = required("NAME", carrierName, "The carrier's name.");
+
+function carrierName(value: string): string {
+  const length = [...text(value)].length;
+  if (length > 60) throw new Error(`must have at most 60 characters, not ${length}.`);
+  return value;
+}
 
 /** Host and port are one option, `--smpp HOST:PORT`. */
 const described = describeSmppSettings().filter(({ name }) => name !== "host" && name !== "port");

@@ -242,6 +242,27 @@ test("whoever takes away the last route learns that numbers are refused", async 
   assert.deepEqual([restored.code, restored.stderr], [0, ""]);
 });
 
+test("a carrier is paused and resumed, which its state and the audit log tell", async () => {
+  const { carrierId } = await json<{ carrierId: string }>`carrier add held --simulator`;
+
+  const paused = await json`carrier pause held`;
+  await json`carrier pause held`;
+  const { data } = await json<{ data: { name: string; state: string }[] }>`carrier list`;
+  const resumed = await json`carrier resume held`;
+  await json`carrier remove held`;
+
+  assert.deepEqual(paused, { carrierId, name: "held", state: "paused" });
+  assert.equal(data.find(({ name }) => name === "held")?.state, "paused");
+  assert.deepEqual(resumed, { carrierId, name: "held", state: "unknown" });
+  const audited = await db.query(sql`
+    select actor, details -> 'after' ->> 'paused' as paused from audit_log
+     where object_id = ${carrierId} and action = 'carrier.changed' order by audit_id`);
+  assert.deepEqual(audited, [
+    { actor: "cli", paused: "true" },
+    { actor: "cli", paused: "false" },
+  ]);
+});
+
 test("whoever removes a carrier learns which routes ended with it and who has their numbers now", async () => {
   const name = "Bob's second";
   const added = await run`carrier add ${name} --simulator`;
