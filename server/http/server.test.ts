@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { type Clock, createMetrics, silentLog, systemClock } from "#platform";
 import { manualClock } from "../../test/support/manual-clock.ts";
 import { until } from "../../test/support/until.ts";
+import { MAX_PIPELINED } from "./limit-pipelining.ts";
 import { createHttpServer } from "./server.ts";
 
 const REQUEST = "GET /slow HTTP/1.1\r\nHost: posthorn.test\r\n\r\n";
@@ -15,6 +16,7 @@ const UNREAD = "a".repeat(32 * 1_048_576);
 /** A server with one route, which answers when the test says so. */
 async function startSlow(clock: Clock = systemClock) {
   const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
+  let begun = 0;
   const app = createHttpServer({
     publicUrl: "http://posthorn.test",
     bodyLimit: 1_000,
@@ -24,12 +26,13 @@ async function startSlow(clock: Clock = systemClock) {
     metrics: createMetrics(),
   });
   app.get("/slow", async () => {
+    begun += 1;
     asked.resolve();
     return answer.promise;
   });
   await app.listen({ host: "127.0.0.1", port: 0 });
   const { port } = app.server.address() as { port: number };
-  return { app, port, asked: asked.promise, answer: answer.resolve };
+  return { app, port, asked: asked.promise, begun: () => begun, answer: answer.resolve };
 }
 
 test("a stop waits for the request under way, and not for its client to close the connection", async () => {
@@ -104,4 +107,33 @@ test("a client that asked for a way to elsewhere, and does not hang up, keeps no
   assert.match(said.toString(), /^HTTP\/1\.1 405 /);
   await app.close();
   socket.destroy();
+});
+
+test("a connection has so many requests under way, and what is sent beyond them is not begun", async () => {
+  const { app, port, asked, begun, answer } = await startSlow();
+  const socket = connect(port, "127.0.0.1");
+  socket.end(REQUEST.repeat(1_000));
+  await asked;
+
+  answer("done");
+  const answers = (await text(socket)).split(/(?=HTTP\/1\.1 )/);
+  await app.close();
+
+  assert.equal(begun(), MAX_PIPELINED);
+  assert.equal(answers.length, MAX_PIPELINED);
+  assert.match(answers.at(-1) ?? "", /^HTTP\/1\.1 200 [^]*^connection: close\r$/im);
+});
+
+test("a connection goes on however many requests it has had, one after the other", async () => {
+  const { app, port, answer } = await startSlow();
+  answer("done");
+  const socket = connect(port, "127.0.0.1");
+
+  for (let n = 0; n <= MAX_PIPELINED; n += 1) {
+    socket.write(REQUEST);
+    const [said] = (await once(socket, "data")) as [Buffer];
+    assert.match(said.toString(), /^HTTP\/1\.1 200 /);
+  }
+  socket.destroy();
+  await app.close();
 });

@@ -5,6 +5,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { type Clock, type Log, type Metrics, newId } from "#platform";
 import { type Answering, answerRaw, refuseConnect, sendError } from "./answer-errors.ts";
+import { limitPipelining } from "./limit-pipelining.ts";
 import { jsonInvalid, Problem } from "./problem.ts";
 import type { Admission } from "./serve-operations.ts";
 import type { Trace } from "./trace-requests.ts";
@@ -110,7 +111,8 @@ function headersOfAll(publicUrl: string): Record<string, string> {
   };
 }
 
-function listener(handler: RequestListener) {
+function listener(handle: RequestListener) {
+  const handler = limitPipelining(handle);
   const server = createNodeServer(
     {
       requestTimeout: REQUEST_TIMEOUT_MS,
