@@ -39,6 +39,7 @@ async function startSite({ clock = systemClock, failures = 0 } = {}) {
   serveStaticFiles(app, { pages, clock, log: silentLog });
   return {
     app,
+    folder,
     builds: () => builds,
     get: (url: string, headers: Record<string, string> = {}) =>
       app.inject({ url, headers: { host: "x", ...headers } }),
@@ -156,4 +157,22 @@ test("the addresses that get the page are those that the dashboard has", async (
   );
 
   assert.deepEqual(new Set([...declared].map(([, first]) => first)), PAGES);
+});
+
+test("a file is read once, and what was read is shared by all who ask for it", async () => {
+  await using site = await startSite();
+  await site.get("/assets/main-Ab3d.js");
+  await writeFile(join(site.folder, "assets", "main-Ab3d.js"), "console.log('b')");
+
+  assert.equal((await site.get("/assets/main-Ab3d.js")).body, SCRIPT);
+});
+
+test("a file that could not be read is read when it is asked for again", async () => {
+  await using site = await startSite();
+  await site.get("/");
+  await rm(join(site.folder, "favicon.svg"));
+  problemOf(await site.get("/favicon.svg"), "ROUTE_NOT_FOUND");
+
+  await writeFile(join(site.folder, "favicon.svg"), "<svg/>");
+  assert.equal((await site.get("/favicon.svg")).body, "<svg/>");
 });

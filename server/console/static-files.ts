@@ -6,7 +6,11 @@ import { Problem, serveFallback } from "#http";
 import type { Clock, Log } from "#platform";
 
 type StaticFile = { path: string; encodings: ("br" | "gzip")[] };
-type Site = { index: string; files: Map<string, StaticFile> };
+type Site = {
+  index: string;
+  files: Map<string, StaticFile>;
+  read: (path: string) => Promise<Buffer>;
+};
 
 const TYPES: Record<string, string> = {
   ".js": "text/javascript; charset=utf-8",
@@ -54,9 +58,9 @@ export function serveStaticFiles(app: FastifyInstance, deps: SiteDeps): void {
     const isPage = path === "/" || PAGES.has(first);
     const site = await currentSite();
     if (!site) return isPage ? sayUnbuilt(reply) : false;
-    const { index, files } = site;
+    const { index, files, read } = site;
     const file = files.get(path);
-    if (file) return sendFile(request, reply, { file, path });
+    if (file) return sendFile(request, reply, { file, path, read });
     if (isPage) return sendPage(reply, index);
     if (first === "assets" || !isBrowser(request)) return false;
     return sendPage(reply.code(404), index);
@@ -132,18 +136,31 @@ async function readSite(folder: string): Promise<Site> {
       ],
     },
   ]);
-  return { index: await readFile(join(folder, "index.html"), "utf8"), files: new Map(files) };
+  const index = await readFile(join(folder, "index.html"), "utf8");
+  return { index, files: new Map(files), read: readOnce() };
+}
+
+/** All who ask at once or read slowly share what was read. A read that failed is not remembered. */
+function readOnce(): Site["read"] {
+  const contents = new Map<string, Promise<Buffer>>();
+  return (path) =>
+    contents.getOrInsertComputed(path, () =>
+      readFile(path).catch((error: unknown) => {
+        contents.delete(path);
+        throw error;
+      }),
+    );
 }
 
 async function sendFile(
   request: FastifyRequest,
   reply: FastifyReply,
-  { file, path }: { file: StaticFile; path: string },
+  { file, path, read }: { file: StaticFile; path: string; read: Site["read"] },
 ): Promise<true> {
   const accepted = request.headers["accept-encoding"] ?? "";
   const encoding = file.encodings.find((each) => new RegExp(`\\b${each}\\b`).test(accepted));
   const suffix = encoding === "br" ? ".br" : ".gz";
-  const content = await readFile(encoding ? `${file.path}${suffix}` : file.path).catch(() => {
+  const content = await read(encoding ? `${file.path}${suffix}` : file.path).catch(() => {
     // A newer build took its place while we run.
     throw new Problem("ROUTE_NOT_FOUND");
   });

@@ -26,9 +26,11 @@ const BOOT = `Scalar.createApiReference("#app", {
 
 /** The API reference, and the same as plain pages; all of it made from the contract, nothing from outside. */
 export function serveDocs(app: FastifyInstance, { version }: { version: string }): void {
-  const document = openApi(version);
-  let scalar: Buffer | undefined;
-  app.get("/openapi.json", () => document);
+  const document = Buffer.from(JSON.stringify(openApi(version)));
+  let scalar: Promise<Buffer> | undefined;
+  app.get("/openapi.json", (_request, reply) =>
+    reply.type("application/json; charset=utf-8").send(document),
+  );
   app.get("/docs", (_request, reply) =>
     reply
       .type("text/html; charset=utf-8")
@@ -36,12 +38,15 @@ export function serveDocs(app: FastifyInstance, { version }: { version: string }
       .send(REFERENCE),
   );
   app.get("/docs/scalar.js", async (_request, reply) => {
-    // Megabytes, which all who read slowly share. A read that failed is not remembered.
-    scalar ??= await readScalar();
+    // One thread and its megabytes for all who ask at once or read slowly. A read that failed is not remembered.
+    scalar ??= readScalar().catch((error: unknown) => {
+      scalar = undefined;
+      throw error;
+    });
     return reply
       .type("text/javascript; charset=utf-8")
       .header("cache-control", "max-age=3600")
-      .send(scalar);
+      .send(await scalar);
   });
   app.get("/docs/boot.js", (_request, reply) =>
     reply.type("text/javascript; charset=utf-8").send(BOOT),
