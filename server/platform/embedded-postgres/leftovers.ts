@@ -28,7 +28,7 @@ export async function clearLeftovers(deps: Deps): Promise<void> {
     log.warn({ processes }, "ending the PostgreSQL that an earlier instance left behind");
     await endCluster(deps);
   }
-  await forgetStrangerPid(cluster);
+  await forgetPid(cluster);
 }
 
 /** Ends every process of the cluster, gently first. Throws when one survives even that. */
@@ -62,13 +62,13 @@ async function allGone(clusterName: string, limitMs: number, clock: Clock): Prom
 }
 
 /**
- * PostgreSQL will not start while the pid in its file lives. After a crash that number may be
- * another program's, most of all in a container, where numbers begin anew.
+ * After a crash the pid in PostgreSQL's file may be another program's by now, and PostgreSQL would
+ * not start while it lives; or the next PostgreSQL may get it itself, and would pass for ready before
+ * it is. Both happen in containers, where numbers begin anew.
  */
-async function forgetStrangerPid(cluster: string): Promise<void> {
+async function forgetPid(cluster: string): Promise<void> {
   const file = await findPostmasterFile(cluster);
-  if (file === undefined || !isAlive(file.pid)) return;
-  if (await isStrangerOn(cluster, file.pid)) {
+  if (file !== undefined && isAlive(file.pid) && (await isStrangerOn(cluster, file.pid))) {
     throw new Unfit(
       `A PostgreSQL that Posthorn did not start (pid ${file.pid}) uses ${cluster}. Stop it first.`,
     );
