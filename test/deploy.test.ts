@@ -204,6 +204,13 @@ test("the sandbox lets the service list this machine's addresses", () => {
   );
 });
 
+test("the sandbox of the daily audit hides no process: by its process it finds the embedded PostgreSQL of the service", () => {
+  assert.doesNotMatch(
+    read("deploy/systemd/posthorn-audit.service"),
+    /^(?:ProtectProc|ProcSubset)=/m,
+  );
+});
+
 test("a deployment with the example's secrets is refused", () => {
   const example = Object.fromEntries(
     read("deploy/systemd/posthorn.env.example")
