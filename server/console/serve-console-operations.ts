@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type ConsoleOperation, consoleOperations } from "#contract";
-import { bodyAndQueryCheck, Problem, type Refinement, sendJson } from "#http";
+import { bodyAndQueryCheck, networkOf, Problem, type Refinement, sendJson } from "#http";
 import {
   type Clock,
   type Database,
@@ -104,7 +104,8 @@ function serve(
     },
     async handler(request: Admitted, reply) {
       const { person } = request.consoleAdmission as Admission;
-      const leave = person && (await options.enter(person.userId));
+      // Strangers of one network wait for each other: else many who try to sign in keep everybody waiting.
+      const leave = await options.enter(person?.userId ?? networkOf(request.ip));
       const answer = await answerOf(request, reply).finally(leave);
       return send(request, reply, operation, answer);
     },

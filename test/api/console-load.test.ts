@@ -4,7 +4,7 @@ import { rawSql } from "#platform";
 import { startConsole } from "../support/console.ts";
 import { makeKey } from "../support/make-key.ts";
 
-const console = await startConsole();
+const console = await startConsole({ settings: { TRUST_PROXY: "127.0.0.1/32" } });
 after(() => console[Symbol.asyncDispose]());
 const { db, accountId } = console;
 const A = `/console/accounts/${accountId}`;
@@ -56,6 +56,32 @@ test("of one person four requests run at once, thirty wait, and the next are tol
   const statuses = (await Promise.all(asked)).map(({ statusCode }) => statusCode);
   assert.deepEqual([statuses.filter((status) => status === 200).length, told], [34, 2]);
   assert.equal((await owner.get(`${A}/invitations`)).statusCode, 200);
+});
+
+test("of strangers at one address four requests run at once, thirty wait, and the next are told to wait", async () => {
+  const refused = Promise.withResolvers<void>();
+  let told = 0;
+  const ask = (address: string) =>
+    console
+      .stranger()
+      .post("/console/links/read", { token: "unknown" }, { "x-forwarded-for": address });
+
+  const { asked } = await whileLocked("links", () => {
+    const strangers = many(36, async () => {
+      const answer = await ask("10.9.2.1");
+      if (answer.statusCode === 429 && (told += 1) === 2) refused.resolve();
+      return answer;
+    });
+    const other = ask("10.9.2.2");
+    return {
+      asked: { strangers, other },
+      until: Promise.race([refused.promise, Promise.all(strangers)]),
+    };
+  });
+
+  const statuses = (await Promise.all(asked.strangers)).map(({ statusCode }) => statusCode);
+  assert.deepEqual([statuses.filter((status) => status === 404).length, told], [34, 2]);
+  assert.equal((await asked.other).statusCode, 404);
 });
 
 test("a file is begun once its first rows are there, and a person has two at a time", async () => {
