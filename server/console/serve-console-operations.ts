@@ -86,7 +86,8 @@ function serve(
     const { access } = operation;
     const call = callOf(request, reply, { ...admission, access }, { body: given, query });
     const answer = await handler(call).catch(asProblem);
-    return type === "text/csv" ? openFile(request, answer as CsvAnswer, options) : answer;
+    if (type !== "text/csv") return answer;
+    return openFile(request, answer as CsvAnswer, { ...options, operation });
   }
 
   app.route({
@@ -233,21 +234,35 @@ type OpenFile = { fileName: string; file: Readable };
 
 /** Until it is closed it is one of the few that a person has open. */
 async function openFile(
-  { id, routeOptions, consoleAdmission }: Admitted,
+  request: Admitted,
   { fileName, lines }: CsvAnswer,
-  { enterExport, log }: Serving,
+  { operation, ...options }: Serving & { operation: ConsoleOperation },
 ): Promise<OpenFile> {
+  const { enterExport, log } = options;
+  const { id, routeOptions, consoleAdmission } = request;
   const leave = await enterExport(consoleAdmission?.person?.userId ?? "");
+  const allowed = whileAllowed(lines, () => judge(request, operation, options));
   const tell = (error: unknown) =>
-    log[severityOf(error)](
+    log[error instanceof Problem ? "debug" : severityOf(error)](
       { error, requestId: id, path: routeOptions.url },
       `the file that request ${id} was answered with broke off`,
     );
   try {
-    const file = Readable.from(await readAhead(lines, tell));
+    const file = Readable.from(await readAhead(allowed, tell));
     return { fileName, file: file.once("close", leave) };
   } catch (error) {
     leave();
     throw error;
+  }
+}
+
+/** Judged again after each page, which is an empty line: who reads slowly may lose the role meanwhile. */
+async function* whileAllowed(
+  lines: AsyncIterable<string>,
+  judgeAgain: () => Promise<void>,
+): AsyncGenerator<string> {
+  for await (const line of lines) {
+    yield line;
+    if (line === "") await judgeAgain();
   }
 }

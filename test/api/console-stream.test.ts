@@ -99,6 +99,29 @@ test("a HEAD request opens no stream and makes no file", async () => {
   }
 });
 
+test("a file that a member reads slowly breaks off once they are removed", async () => {
+  const console = await shared.another();
+  const { accountId, db } = console;
+  const [owner, developer] = [await console.member("owner"), await console.member("developer")];
+  // More than the buffers of a connection hold.
+  await db.query(sql`
+    insert into messages (account_id, message_id, recipient, text, encoding, segments, credits, status,
+                          created_at, expires_at)
+    select ${accountId}, (left(id_floor(now())::text, 24) || lpad(to_hex(n), 12, '0'))::uuid, '4915112345678',
+           repeat('x', 4000), 'gsm7', 1, 1, 'SENT', now(), now()
+      from generate_series(1, 5000) n`);
+  const { cookie } = developer;
+  const file = await fetch(`${origin}/console/accounts/${accountId}/messages.csv`, {
+    headers: { cookie },
+  });
+  assert.equal(file.status, 200);
+
+  const path = `/console/accounts/${accountId}/members/${developer.userId}`;
+  assert.equal((await owner.call("DELETE", path)).statusCode, 204);
+
+  await assert.rejects(file.text());
+});
+
 test("another account's changes are not told", async () => {
   const console = await shared.another();
   const developer = await console.member("developer");
