@@ -18,7 +18,7 @@ test("a stream that opens while others are asked whether they may go on is not e
   const hub = streamHub({ db, clock: systemClock, operatorNews: async () => [] });
   const ended: string[] = [];
   const open = async (sessionId: string) =>
-    (await hub.open({ sessionId, accountId, role: "developer" }))({
+    (await hub.open({ userId: accountId, sessionId, accountId, role: "developer" }))({
       write: () => true,
       end: () => void ended.push(sessionId),
       onClose: () => undefined,
@@ -43,7 +43,12 @@ test("a stream that opens when the server closes is ended at once", async () => 
   const { db, accountId } = console;
   const hub = streamHub({ db, clock: systemClock, operatorNews: async () => [] });
   let isEnded = false;
-  const answer = await hub.open({ sessionId: accountId, accountId, role: "developer" });
+  const answer = await hub.open({
+    userId: accountId,
+    sessionId: accountId,
+    accountId,
+    role: "developer",
+  });
 
   hub.close();
   answer({
@@ -56,21 +61,21 @@ test("a stream that opens when the server closes is ended at once", async () => 
   assert.ok(isEnded);
 });
 
-test("a session has twenty streams at most", async () => {
+test("a person has twenty streams at most, however many sessions", async () => {
   const console = await shared.another();
   const { db, accountId } = console;
   const hub = streamHub({ db, clock: systemClock, operatorNews: async () => [] });
-  const open = async (sessionId: string) =>
-    (await hub.open({ sessionId, accountId, role: "developer" }))({
+  const open = async (userId: string, sessionId: string) =>
+    (await hub.open({ userId, sessionId, accountId, role: "developer" }))({
       write: () => true,
       end: () => undefined,
       onClose: () => undefined,
       lastEventId: undefined,
     });
 
-  for (let n = 0; n < 20; n += 1) await open("one");
-  await assert.rejects(open("one"), { code: "RATE_LIMITED" });
-  await open("another");
+  for (let n = 0; n < 20; n += 1) await open("one", `session ${n}`);
+  await assert.rejects(open("one", "the next"), { code: "RATE_LIMITED" });
+  await open("another", "theirs");
 });
 
 test("who comes back to an account that nobody watched in between reads everything", async () => {
@@ -82,7 +87,7 @@ test("who comes back to an account that nobody watched in between reads everythi
   await db.query(sql`
     insert into watched_changes (account_id, kind, ids) values (${accountId}, 'key', '{K}')`);
 
-  const watcher = { sessionId, accountId, role: "developer" as const };
+  const watcher = { userId: accountId, sessionId, accountId, role: "developer" as const };
   (await hub.open(watcher))({
     write: (text) => told.push(...(text.match(/data: .+/g) ?? [])) >= 0,
     end: () => undefined,
@@ -102,7 +107,7 @@ test("every 15 s each stream says, by a comment and as an event that pages can h
   const clock = manualClock(new Date());
   const hub = streamHub({ db, clock, operatorNews: async () => [] });
   const written: string[] = [];
-  const watcher = { sessionId, accountId, role: "developer" as const };
+  const watcher = { userId: accountId, sessionId, accountId, role: "developer" as const };
   (await hub.open(watcher))({
     write: (text) => written.push(text) > 0,
     end: () => undefined,
@@ -134,7 +139,7 @@ async function quietHub(console: TestAccount, through: Database = console.db) {
   const sessionId = await newSession(console);
   const clock = manualClock(new Date());
   const hub = streamHub({ db: through, clock, operatorNews: async () => [] });
-  const watcher = { sessionId, accountId, role: "developer" as const };
+  const watcher = { userId: accountId, sessionId, accountId, role: "developer" as const };
   const pass = () => onePass(hub.loop);
   return {
     clock,

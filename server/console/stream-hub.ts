@@ -17,7 +17,12 @@ import {
 } from "./stream/watch.ts";
 
 /** Who watches what. A stream of the operator has no account and no role. */
-export type Watcher = { sessionId: string; accountId: string | null; role: MemberRole | null };
+export type Watcher = {
+  userId: string;
+  sessionId: string;
+  accountId: string | null;
+  role: MemberRole | null;
+};
 
 type Stream = {
   watcher: Watcher;
@@ -44,9 +49,9 @@ const CHECK_SESSIONS_MS = 1_000;
 /** The comment is for whoever reads the stream by hand; a browser shows pages only the event, by which they notice a service that hangs. */
 const BEAT_MS = 15_000;
 const BEAT = ": beat\nevent: beat\ndata:\n\n";
-/** Streams of a node, and of one session: a browser has one per tab that is visible. */
+/** Streams of a node, and of one person, however often they sign in: a browser has one per tab that is visible. */
 const MAX_STREAMS = 2_000;
-const MAX_STREAMS_A_SESSION = 20;
+const MAX_STREAMS_A_PERSON = 20;
 
 type Deps = {
   db: Database;
@@ -193,10 +198,8 @@ export function streamHub({ db, clock, operatorNews }: Deps) {
   }
 
   async function open(watcher: Watcher): Promise<StreamAnswer> {
-    const own = [...streams].filter(
-      ({ watcher: { sessionId } }) => sessionId === watcher.sessionId,
-    );
-    if (streams.size >= MAX_STREAMS || own.length >= MAX_STREAMS_A_SESSION)
+    const own = [...streams].filter(({ watcher: { userId } }) => userId === watcher.userId);
+    if (streams.size >= MAX_STREAMS || own.length >= MAX_STREAMS_A_PERSON)
       throw new Problem("RATE_LIMITED", [], { "retry-after": "10" });
     const accountId = watcher.accountId ?? OPERATOR;
     const watched = await watchAccounts(db, [accountId]);
