@@ -3,7 +3,18 @@ import { test } from "node:test";
 import { csvLine } from "./csv.ts";
 
 test("a text that a spreadsheet would run is made harmless, a negative number is not touched", () => {
-  for (const text of ["=1+1", "+49", "-x", "@SUM(A1)", "\tx", "\rx"])
+  for (const text of [
+    "=1+1",
+    "+49",
+    "-x",
+    "@SUM(A1)",
+    "\tx",
+    "\rx",
+    "＝1",
+    "＋1",
+    "－1",
+    "＠SUM(A1)",
+  ])
     assert.match(csvLine([text]), /^"?'/, JSON.stringify(text));
   assert.equal(csvLine([-12, 0, null, "a=b"]), "-12,0,,a=b\r\n");
 });

@@ -47,8 +47,8 @@ export async function* allPages<Row>({
 }
 
 /**
- * One line of CSV. A text that a spreadsheet would take for a formula gets an apostrophe before it;
- * numbers are ours and stay as they are.
+ * One line of CSV. A text that a spreadsheet would take for a formula, some also in wide signs, gets an
+ * apostrophe before it; numbers are ours and stay as they are.
  */
 export function csvLine(cells: readonly Cell[]): string {
   return `${cells.map(writeCell).join(",")}\r\n`;
@@ -57,6 +57,6 @@ export function csvLine(cells: readonly Cell[]): string {
 function writeCell(cell: Cell): string {
   if (cell === null) return "";
   if (typeof cell === "number") return String(cell);
-  const safe = /^[=+\-@\p{Cc}]/u.test(cell) ? `'${cell}` : cell;
+  const safe = /^[=+\-@＝＋－＠\p{Cc}]/u.test(cell) ? `'${cell}` : cell;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
