@@ -137,3 +137,22 @@ test("a connection goes on however many requests it has had, one after the other
   socket.destroy();
   await app.close();
 });
+
+test("a client that takes nothing of its answer is cut off when its time is up", async () => {
+  const { app, port, asked, answer } = await startSlow();
+  const accepted = once(app.server, "connection") as Promise<[Socket]>;
+  const client = connect(port, "127.0.0.1").pause();
+  client.write(REQUEST);
+  await asked;
+  const [connection] = await accepted;
+
+  answer(UNREAD);
+  await until("more is written than it takes", () => connection.writableLength > 0);
+  // As if it had passed.
+  const isLimited = (connection.timeout ?? 0) > 0 && connection.emit("timeout");
+  await until("it is cut off, or never will be", () => connection.destroyed || !isLimited);
+  client.destroy();
+  await app.close();
+
+  assert.ok(isLimited);
+});

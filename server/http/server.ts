@@ -33,6 +33,8 @@ export type HttpOptions = {
 
 /** Headers and body must have arrived by then: a slow client holds no slot for longer. */
 const REQUEST_TIMEOUT_MS = 10_000;
+/** A client that takes nothing of its answer for so long is cut off: what waits for it fills the kernel's buffers. */
+const UNREAD_TIMEOUT_MS = 120_000;
 const MAX_HEADER_OCTETS = 16_384;
 /** For what was sent to a port before it closes: the longest that a busy server goes on to take it. */
 const LAST_REQUESTS_MS = 1_000;
@@ -127,6 +129,7 @@ function listener(handle: RequestListener) {
   );
   // Who has said all it has to say, and closed its side, still gets its answer.
   Object.assign(server, { httpAllowHalfOpen: true });
+  server.timeout = UNREAD_TIMEOUT_MS;
   // The same of an Expect that Node does not know.
   return server.on("checkExpectation", handler);
 }
