@@ -44,7 +44,7 @@ export type ServeConsoleOptions = {
 export const PROOF_MS = 10 * 60_000;
 
 type Enter = ReturnType<typeof gatePerPerson>;
-type Serving = ServeConsoleOptions & { enter: Enter; enterExport: Enter };
+type Serving = ServeConsoleOptions & { enter: Enter; enterUnknown: Enter; enterExport: Enter };
 type Admitted = FastifyRequest & { consoleAdmission?: Admission };
 type AnyCall = ConsoleCall<ConsoleOperation>;
 
@@ -55,6 +55,9 @@ export function serveConsoleOperations(app: FastifyInstance, given: ServeConsole
   const options = {
     ...given,
     enter: gatePerPerson({ maxRunning: 4, maxWaiting: 30, waitSeconds: 1 }),
+    // Strangers of one network wait for each other: else many who try to sign in keep everybody waiting.
+    // With more room than a person, as a whole office or all who come by one proxy may be one network.
+    enterUnknown: gatePerPerson({ maxRunning: 4, maxWaiting: 200, waitSeconds: 1 }),
     enterExport: gatePerPerson({ maxRunning: 2, maxWaiting: 0, waitSeconds: 10 }),
   };
   for (const [name, operation] of Object.entries<ConsoleOperation>(consoleOperations)) {
@@ -105,8 +108,8 @@ function serve(
     },
     async handler(request: Admitted, reply) {
       const { person } = request.consoleAdmission as Admission;
-      // Strangers of one network wait for each other: else many who try to sign in keep everybody waiting.
-      const leave = await options.enter(person?.userId ?? networkOf(request.ip));
+      const { enter, enterUnknown } = options;
+      const leave = await (person ? enter(person.userId) : enterUnknown(networkOf(request.ip)));
       const answer = await answerOf(request, reply).finally(leave);
       return send(request, reply, operation, answer);
     },

@@ -60,7 +60,7 @@ test("a wrong or outdated link of the set-up, a weak password and a taken e-mail
 });
 
 test("of fifty who finish the set-up at once one is the operator, and then it is over for ever", async () => {
-  await using console = await startConsole({ settings: { TRUST_PROXY: "127.0.0.1/32" } });
+  await using console = await startConsole();
   const token = tokenOf((await console.service.setupLink()) ?? "");
   assert.equal((await console.stranger().get("/console/setup")).statusCode, 200);
   const read = await console.stranger().post("/console/links/read", { token });
@@ -68,9 +68,7 @@ test("of fifty who finish the set-up at once one is the operator, and then it is
 
   const people = Array.from({ length: 50 }, () => console.stranger());
   const answers = await Promise.all(
-    people.map((each, n) =>
-      each.post("/console/setup", { token, ...OPERATOR }, { "x-forwarded-for": `10.9.1.${n}` }),
-    ),
+    people.map((each) => each.post("/console/setup", { token, ...OPERATOR })),
   );
 
   const won = people.filter((_each, n) => answers[n]?.statusCode === 201);
