@@ -3,31 +3,25 @@ import { consoleOperation, IDEMPOTENCY, OPERATOR, pageOf, paging } from "./conso
 import { OneTimeLink } from "./console-team.ts";
 import { closed, Id, nullable, oneOf, sought, Time } from "./schema.ts";
 
-const OperatorAccount = Type.Object(
-  {
-    accountId: Id,
-    name: Type.String(),
-    balance: Type.Integer(),
-    createdAt: Time,
-    members: Type.Integer(),
-    owners: Type.Array(Type.Object({ userId: Id, name: Type.String(), email: Type.String() })),
-  },
-  { title: "OperatorAccount" },
-);
+const OperatorAccount = Type.Object({
+  accountId: Id,
+  name: Type.String(),
+  balance: Type.Integer(),
+  createdAt: Time,
+  members: Type.Integer(),
+  owners: Type.Array(Type.Object({ userId: Id, name: Type.String(), email: Type.String() })),
+});
 export type OperatorAccount = Static<typeof OperatorAccount>;
 
-const OperatorUser = Type.Object(
-  {
-    userId: Id,
-    name: Type.String(),
-    email: Type.String(),
-    isOperator: Type.Boolean(),
-    hasSecondFactor: Type.Boolean(),
-    lastSeenAt: nullable(Time),
-    accounts: Type.Array(Type.Object({ accountId: Id, name: Type.String() })),
-  },
-  { title: "OperatorUser" },
-);
+const OperatorUser = Type.Object({
+  userId: Id,
+  name: Type.String(),
+  email: Type.String(),
+  isOperator: Type.Boolean(),
+  hasSecondFactor: Type.Boolean(),
+  lastSeenAt: nullable(Time),
+  accounts: Type.Array(Type.Object({ accountId: Id, name: Type.String() })),
+});
 
 /** The operator's view of accounts and users. */
 export const accountOperations = {
@@ -57,7 +51,7 @@ export const accountOperations = {
     ),
     success: {
       status: 201,
-      body: Type.Object({ account: OperatorAccount, ...OneTimeLink }, { title: "NewAccount" }),
+      body: Type.Object({ account: OperatorAccount, ...OneTimeLink }),
     },
     errors: ["IDEMPOTENCY_KEY_INVALID", "LINK_ALREADY_MADE"],
   }),
@@ -69,7 +63,7 @@ export const accountOperations = {
     proof: true,
     audit: "account.owner_link_made",
     params: closed({ accountId: Id }),
-    success: { status: 201, body: Type.Object(OneTimeLink, { title: "OwnerLink" }) },
+    success: { status: 201, body: Type.Object(OneTimeLink) },
     errors: ["ACCOUNT_HAS_OWNER"],
   }),
   bookCredits: consoleOperation({
@@ -91,10 +85,7 @@ export const accountOperations = {
     ),
     success: {
       status: 200,
-      body: Type.Object(
-        { outcome: oneOf(["booked", "repeated"]), balance: Type.Integer() },
-        { title: "Booking", examples: [{ outcome: "booked", balance: 194_220 }] },
-      ),
+      body: Type.Object({ outcome: oneOf(["booked", "repeated"]), balance: Type.Integer() }),
     },
     errors: [],
   }),
@@ -117,7 +108,7 @@ export const accountOperations = {
     audit: "user.reset_link_made",
     params: closed({ userId: Id }),
     body: closed({ dropSecondFactor: Type.Optional(Type.Boolean()) }, { examples: [{}] }),
-    success: { status: 201, body: Type.Object(OneTimeLink, { title: "ResetLink" }) },
+    success: { status: 201, body: Type.Object(OneTimeLink) },
     errors: ["USER_NOT_FOUND"],
   }),
 };

@@ -21,54 +21,51 @@ const Link = Type.Object({
   problem: nullable(Type.String({ description: "Why it is not bound, as a sentence." })),
 });
 
-const Carrier = Type.Object(
-  {
-    carrierId: Id,
-    name: Type.String(),
-    kind: oneOf(carrierKinds),
-    state: oneOf(["up", "degraded", "down", "paused", "unknown"]),
-    problems: Type.Array(Type.String(), {
-      description: "Why it is down, or a part of it, or cannot be started, as sentences.",
-    }),
-    isPaused: Type.Boolean(),
-    links: Type.Array(Link),
-    submitsPerSecond: Type.Number(),
-    receiptsPerSecond: Type.Number(),
-    responseMs: { ...Latency, description: "Of the slowest link." },
-    waiting: Type.Integer({
-      description: "Messages that wait for this carrier, counted up to about 100,000.",
-    }),
-    countedSince: nullable({
-      ...Time,
+const Carrier = Type.Object({
+  carrierId: Id,
+  name: Type.String(),
+  kind: oneOf(carrierKinds),
+  state: oneOf(["up", "degraded", "down", "paused", "unknown"]),
+  problems: Type.Array(Type.String(), {
+    description: "Why it is down, or a part of it, or cannot be started, as sentences.",
+  }),
+  isPaused: Type.Boolean(),
+  links: Type.Array(Link),
+  submitsPerSecond: Type.Number(),
+  receiptsPerSecond: Type.Number(),
+  responseMs: { ...Latency, description: "Of the slowest link." },
+  waiting: Type.Integer({
+    description: "Messages that wait for this carrier, counted up to about 100,000.",
+  }),
+  countedSince: nullable({
+    ...Time,
+    description:
+      "When the youngest node began, if less than an hour ago: the next two sum what all nodes counted, and may lack what was before.",
+  }),
+  refusals: Type.Array(Type.Object({ carrierCode: Type.String(), count: Type.Integer() }), {
+    description:
+      "Refused submits of the last hour by the carrier's code, most frequent first, as the nodes that run have counted them: one that restarts begins anew.",
+  }),
+  lateReceipts: Type.Integer({
+    description:
+      "Receipts of the last hour that came after their message had ended: they are kept and change nothing. Counted as refusals are.",
+  }),
+  sinceStart: Type.Object(
+    { inDoubt: Type.Integer(), reconnects: Type.Integer(), throttled: Type.Integer() },
+    {
       description:
-        "When the youngest node began, if less than an hour ago: the next two sum what all nodes counted, and may lack what was before.",
-    }),
-    refusals: Type.Array(Type.Object({ carrierCode: Type.String(), count: Type.Integer() }), {
-      description:
-        "Refused submits of the last hour by the carrier's code, most frequent first, as the nodes that run have counted them: one that restarts begins anew.",
-    }),
-    lateReceipts: Type.Integer({
-      description:
-        "Receipts of the last hour that came after their message had ended: they are kept and change nothing. Counted as refusals are.",
-    }),
-    sinceStart: Type.Object(
-      { inDoubt: Type.Integer(), reconnects: Type.Integer(), throttled: Type.Integer() },
-      {
-        description:
-          "Submits without an answer, tries to connect again, and refusals that ask for less, as the nodes that run have counted them since they took the carrier up.",
-      },
-    ),
-    settings: Type.Unsafe<Record<string, unknown>>({
-      type: "object",
-      additionalProperties: true,
-      description: "Without the password, which no answer holds.",
-    }),
-    hasPassword: Type.Boolean(),
-    version: Type.Integer(),
-    seenAt: nullable(Time),
-  },
-  { title: "Carrier" },
-);
+        "Submits without an answer, tries to connect again, and refusals that ask for less, as the nodes that run have counted them since they took the carrier up.",
+    },
+  ),
+  settings: Type.Unsafe<Record<string, unknown>>({
+    type: "object",
+    additionalProperties: true,
+    description: "Without the password, which no answer holds.",
+  }),
+  hasPassword: Type.Boolean(),
+  version: Type.Integer(),
+  seenAt: nullable(Time),
+});
 export type Carrier = Static<typeof Carrier>;
 
 const carrierParams = closed({ carrierId: Id });
@@ -82,16 +79,13 @@ export const carrierOperations = {
     access: "operator",
     success: {
       status: 200,
-      body: Type.Object(
-        {
-          data: Type.Array(Carrier),
-          parkedReceipts: Type.Integer({
-            description:
-              "Receipts of all carriers that match no submission yet, counted up to 100,000.",
-          }),
-        },
-        { title: "Carriers" },
-      ),
+      body: Type.Object({
+        data: Type.Array(Carrier),
+        parkedReceipts: Type.Integer({
+          description:
+            "Receipts of all carriers that match no submission yet, counted up to 100,000.",
+        }),
+      }),
     },
     errors: [],
   }),
@@ -131,10 +125,11 @@ export const carrierOperations = {
     params: carrierParams,
     success: {
       status: 200,
-      body: Type.Object(
-        { isBound: Type.Boolean(), message: Type.String(), durationMs: Type.Integer() },
-        { title: "BindTest", examples: [{ isBound: true, message: "Bound.", durationMs: 12 }] },
-      ),
+      body: Type.Object({
+        isBound: Type.Boolean(),
+        message: Type.String(),
+        durationMs: Type.Integer(),
+      }),
     },
     errors: ["CARRIER_NOT_FOUND"],
   }),

@@ -2,7 +2,6 @@ import { type Static, Type } from "typebox";
 import {
   ACCOUNT,
   Actor,
-  ACTOR_EXAMPLE,
   consoleOperation,
   inAccount,
   pageOf,
@@ -12,33 +11,16 @@ import { closed, Id, Month, nullable, oneOf, Time } from "./schema.ts";
 
 const ledgerKinds = ["charge", "refund", "topup", "adjustment"] as const;
 
-export const LedgerEntry = Type.Object(
-  {
-    seq: Type.Integer(),
-    at: Time,
-    kind: oneOf(ledgerKinds),
-    amount: Type.Integer({ description: "Signed." }),
-    balanceAfter: Type.Integer(),
-    messageId: nullable(Id),
-    note: nullable(Type.String()),
-    actor: nullable(Actor),
-  },
-  {
-    title: "LedgerEntry",
-    examples: [
-      {
-        seq: 1,
-        at: "2026-11-15T09:30:00.123Z",
-        kind: "topup",
-        amount: 1000,
-        balanceAfter: 1000,
-        messageId: null,
-        note: "Set-up",
-        actor: ACTOR_EXAMPLE,
-      },
-    ],
-  },
-);
+export const LedgerEntry = Type.Object({
+  seq: Type.Integer(),
+  at: Time,
+  kind: oneOf(ledgerKinds),
+  amount: Type.Integer({ description: "Signed." }),
+  balanceAfter: Type.Integer(),
+  messageId: nullable(Id),
+  note: nullable(Type.String()),
+  actor: nullable(Actor),
+});
 export type LedgerEntry = Static<typeof LedgerEntry>;
 
 export const creditOperations = {
@@ -50,18 +32,12 @@ export const creditOperations = {
     params: inAccount(),
     success: {
       status: 200,
-      body: Type.Object(
-        {
-          balance: Type.Integer(),
-          lowCredits: Type.Integer(),
-          usedPerDay: Type.Number({ description: "Mean of the last 7 days, refunds taken off." }),
-          daysLeft: nullable(Type.Integer({ description: "Null where nothing was used." })),
-        },
-        {
-          title: "ConsoleCredits",
-          examples: [{ balance: 1000, lowCredits: 100, usedPerDay: 62.5, daysLeft: 16 }],
-        },
-      ),
+      body: Type.Object({
+        balance: Type.Integer(),
+        lowCredits: Type.Integer(),
+        usedPerDay: Type.Number({ description: "Mean of the last 7 days, refunds taken off." }),
+        daysLeft: nullable(Type.Integer({ description: "Null where nothing was used." })),
+      }),
     },
     errors: [],
   }),

@@ -2,7 +2,6 @@ import { type Static, Type } from "typebox";
 import {
   ACCOUNT,
   Actor,
-  ACTOR_EXAMPLE,
   consoleOperation,
   IDEMPOTENCY,
   inAccount,
@@ -30,20 +29,7 @@ const key = {
   revokedAt: nullable(Time),
 };
 
-const KEY_EXAMPLE = {
-  keyId: "019a85c2-5b00-7abc-8def-0123456789ad",
-  name: "Web shop",
-  mask: "sms_Ab3d••••••••",
-  scopes: ["messages:send"],
-  state: "active",
-  createdAt: "2026-11-15T09:30:00.123Z",
-  createdBy: ACTOR_EXAMPLE,
-  lastUsedAt: null,
-  expiresAt: null,
-  revokedAt: null,
-};
-
-export const ApiKey = Type.Object(key, { title: "ApiKey", examples: [KEY_EXAMPLE] });
+export const ApiKey = Type.Object(key);
 export type ApiKey = Static<typeof ApiKey>;
 
 export const keyOperations = {
@@ -90,13 +76,7 @@ export const keyOperations = {
     ),
     success: {
       status: 201,
-      body: Type.Object(
-        { ...key, key: Type.String({ description: "The full key, this once." }) },
-        {
-          title: "CreatedKey",
-          examples: [{ ...KEY_EXAMPLE, key: "sms_Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy0Tk9Tp" }],
-        },
-      ),
+      body: Type.Object({ ...key, key: Type.String({ description: "The full key, this once." }) }),
     },
     errors: ["IDEMPOTENCY_KEY_INVALID", "KEY_LIMIT_REACHED", "KEY_ALREADY_CREATED"],
   }),

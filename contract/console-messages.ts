@@ -7,7 +7,7 @@ import {
   pageOf,
   paging,
 } from "./console-operation.ts";
-import { DeliveryCode, Message, MESSAGE_EXAMPLE } from "./message.ts";
+import { DeliveryCode, Message } from "./message.ts";
 import { NewMessage, operations, SoughtRecipient } from "./messages.ts";
 import { AnyTime, closed, Id, nullable, oneOf, sought } from "./schema.ts";
 import { carrierKinds, statuses } from "./words.ts";
@@ -24,31 +24,16 @@ const ShownMessage = Type.Object({
   text: nullable(Type.String({ description: "Null for a viewer." })),
 });
 
-export const ConsoleMessage = Type.Object(
-  {
-    message: ShownMessage,
-    version: Type.Integer({ description: "Number of its last status change." }),
-    isMasked: Type.Boolean({ description: "Whether recipient and text are withheld." }),
-    key: nullable(Type.Object({ keyId: Id, name: Type.String() })),
-    carrier: nullable(CarrierName),
-    isSubmitted: Type.Boolean({
-      description: "Whether that carrier was handed any of it; else it is where its route leads.",
-    }),
-  },
-  {
-    title: "ConsoleMessage",
-    examples: [
-      {
-        message: MESSAGE_EXAMPLE,
-        version: 1,
-        isMasked: false,
-        key: null,
-        carrier: null,
-        isSubmitted: false,
-      },
-    ],
-  },
-);
+export const ConsoleMessage = Type.Object({
+  message: ShownMessage,
+  version: Type.Integer({ description: "Number of its last status change." }),
+  isMasked: Type.Boolean({ description: "Whether recipient and text are withheld." }),
+  key: nullable(Type.Object({ keyId: Id, name: Type.String() })),
+  carrier: nullable(CarrierName),
+  isSubmitted: Type.Boolean({
+    description: "Whether that carrier was handed any of it; else it is where its route leads.",
+  }),
+});
 export type ConsoleMessage = Static<typeof ConsoleMessage>;
 
 const filters = {
@@ -69,10 +54,10 @@ const filters = {
 };
 
 /** The carrier beside the preview tells the compose page whether the simulator's endings apply. */
-const ConsolePreview = Type.Object(
-  { ...operations.previewMessage.success.body.properties, carrier: nullable(CarrierName) },
-  { title: "ConsolePreview" },
-);
+const ConsolePreview = Type.Object({
+  ...operations.previewMessage.success.body.properties,
+  carrier: nullable(CarrierName),
+});
 
 export const consoleMessageOperations = {
   browseMessages: consoleOperation({

@@ -122,5 +122,3 @@ export const Actor = Type.Object({
   name: Type.String({ description: "The user's name, or Terminal, or Posthorn." }),
 });
 export type Actor = Static<typeof Actor>;
-
-export const ACTOR_EXAMPLE = { kind: "user", name: "Ada Lovelace" };

@@ -12,14 +12,8 @@ const Price = Type.Object({ prefix: Type.String(), credits: Type.Integer() });
 const routingVersion = Type.Integer({
   description: "Of routes and prices together; sent back with a change.",
 });
-const Routes = Type.Object(
-  { data: Type.Array(Route), version: routingVersion },
-  { title: "Routes", examples: [{ data: [{ prefix: "", carriers: [] }], version: 1 }] },
-);
-const Prices = Type.Object(
-  { data: Type.Array(Price), version: routingVersion },
-  { title: "Prices", examples: [{ data: [{ prefix: "33", credits: 2 }], version: 1 }] },
-);
+const Routes = Type.Object({ data: Type.Array(Route), version: routingVersion });
+const Prices = Type.Object({ data: Type.Array(Price), version: routingVersion });
 const byPrefix = closed({ prefix: Prefix, version: Type.Optional(Type.Integer()) });
 const byRecipient = closed({ recipient: Type.String({ maxLength: 20 }) });
 
@@ -68,17 +62,11 @@ export const routingOperations = {
     query: byRecipient,
     success: {
       status: 200,
-      body: Type.Object(
-        {
-          recipient: Type.String(),
-          prefix: nullable(Type.String()),
-          carriers: Type.Array(CarrierRef),
-        },
-        {
-          title: "FoundRoute",
-          examples: [{ recipient: "33612345678", prefix: "33", carriers: [] }],
-        },
-      ),
+      body: Type.Object({
+        recipient: Type.String(),
+        prefix: nullable(Type.String()),
+        carriers: Type.Array(CarrierRef),
+      }),
     },
     errors: [],
   }),
@@ -125,10 +113,11 @@ export const routingOperations = {
     query: byRecipient,
     success: {
       status: 200,
-      body: Type.Object(
-        { recipient: Type.String(), prefix: nullable(Type.String()), credits: Type.Integer() },
-        { title: "FoundPrice", examples: [{ recipient: "33612345678", prefix: "33", credits: 2 }] },
-      ),
+      body: Type.Object({
+        recipient: Type.String(),
+        prefix: nullable(Type.String()),
+        credits: Type.Integer(),
+      }),
     },
     errors: [],
   }),

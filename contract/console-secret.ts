@@ -2,37 +2,17 @@ import { Type } from "typebox";
 import { ACCOUNT, consoleOperation, IDEMPOTENCY, inAccount } from "./console-operation.ts";
 import { closed, nullable, Time } from "./schema.ts";
 
-const SigningSecret = Type.Object(
-  {
-    mask: Type.String(),
-    createdAt: Time,
-    previousUntil: nullable(Time),
-  },
-  {
-    title: "SigningSecret",
-    examples: [
-      { mask: "whsec_••••••••", createdAt: "2026-11-15T09:30:00.123Z", previousUntil: null },
-    ],
-  },
-);
+const SigningSecret = Type.Object({
+  mask: Type.String(),
+  createdAt: Time,
+  previousUntil: nullable(Time),
+});
 
-const RevealedSecret = Type.Object(
-  {
-    signingSecret: Type.String(),
-    previousSigningSecret: nullable(Type.String()),
-    previousUntil: nullable(Time),
-  },
-  {
-    title: "RevealedSecret",
-    examples: [
-      {
-        signingSecret: "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
-        previousSigningSecret: null,
-        previousUntil: null,
-      },
-    ],
-  },
-);
+const RevealedSecret = Type.Object({
+  signingSecret: Type.String(),
+  previousSigningSecret: nullable(Type.String()),
+  previousUntil: nullable(Time),
+});
 
 /** The secret that an account's webhooks are signed with. */
 export const secretOperations = {

@@ -4,13 +4,12 @@ import { closed, Id, nullable, oneOf, Time } from "./schema.ts";
 import { memberRoles } from "./words.ts";
 
 // The rules of these fields are judged after the shape, so that every answer can say them in words.
-const Email = Type.String({ maxLength: 254, examples: ["ada@example.com"] });
-const PersonName = Type.String({ minLength: 1, maxLength: 60, examples: ["Ada Lovelace"] });
-const Password = Type.String({ maxLength: 1024, examples: ["correct horse battery"] });
+const Email = Type.String({ maxLength: 254 });
+const PersonName = Type.String({ minLength: 1, maxLength: 60 });
+const Password = Type.String({ maxLength: 1024 });
 const Code = Type.String({
   maxLength: 64,
   description: "Six digits, or a recovery code. Spaces and dashes do not count.",
-  examples: ["123 456"],
 });
 const Token = Type.String({
   maxLength: 128,
@@ -18,15 +17,9 @@ const Token = Type.String({
 });
 
 /** Where a person stands after giving a password. */
-const SignInState = Type.Object(
-  { state: oneOf(["signed_in", "second_factor_required"]) },
-  { title: "SignInState", examples: [{ state: "signed_in" }] },
-);
+const SignInState = Type.Object({ state: oneOf(["signed_in", "second_factor_required"]) });
 
-const RecoveryCodes = Type.Object(
-  { recoveryCodes: Type.Array(Type.String()) },
-  { title: "RecoveryCodes", examples: [{ recoveryCodes: ["k3mf-9wqz-t2xp-7hdc"] }] },
-);
+const RecoveryCodes = Type.Object({ recoveryCodes: Type.Array(Type.String()) });
 
 const Session = Type.Object({
   sessionId: Id,
@@ -38,37 +31,20 @@ const Session = Type.Object({
 });
 export type Session = Static<typeof Session>;
 
-const LinkContent = Type.Object(
-  {
-    kind: oneOf(["setup", "invitation", "reset"]),
-    expiresAt: Time,
-    inviter: nullable(Type.String({ description: "Of an invitation: who invites." })),
-    accountName: nullable(Type.String({ description: "Of an invitation." })),
-    role: nullable(oneOf(memberRoles)),
-    forWhom: nullable(
-      Type.String({ description: "Of an invitation: what its maker calls who is invited." }),
-    ),
-    email: nullable(Type.String({ description: "Of a reset: whose password it sets." })),
-    dropsSecondFactor: Type.Boolean({
-      description: "Of a reset: whether it also switches off the second factor.",
-    }),
-  },
-  {
-    title: "LinkContent",
-    examples: [
-      {
-        kind: "invitation",
-        expiresAt: "2026-11-17T09:30:00.000Z",
-        inviter: "Ada Lovelace",
-        accountName: "Example",
-        role: "developer",
-        forWhom: "Grace Hopper",
-        email: null,
-        dropsSecondFactor: false,
-      },
-    ],
-  },
-);
+const LinkContent = Type.Object({
+  kind: oneOf(["setup", "invitation", "reset"]),
+  expiresAt: Time,
+  inviter: nullable(Type.String({ description: "Of an invitation: who invites." })),
+  accountName: nullable(Type.String({ description: "Of an invitation." })),
+  role: nullable(oneOf(memberRoles)),
+  forWhom: nullable(
+    Type.String({ description: "Of an invitation: what its maker calls who is invited." }),
+  ),
+  email: nullable(Type.String({ description: "Of a reset: whose password it sets." })),
+  dropsSecondFactor: Type.Boolean({
+    description: "Of a reset: whether it also switches off the second factor.",
+  }),
+});
 
 export const signInOperations = {
   readSetup: consoleOperation({
@@ -78,10 +54,9 @@ export const signInOperations = {
     access: "setup",
     success: {
       status: 200,
-      body: Type.Object(
-        { credits: Type.Integer({ description: "What the first account starts with." }) },
-        { examples: [{ credits: 1000 }] },
-      ),
+      body: Type.Object({
+        credits: Type.Integer({ description: "What the first account starts with." }),
+      }),
     },
     errors: [],
   }),
@@ -96,11 +71,11 @@ export const signInOperations = {
       name: PersonName,
       email: Email,
       password: Password,
-      accountName: Type.String({ minLength: 1, maxLength: 60, examples: ["Example"] }),
+      accountName: Type.String({ minLength: 1, maxLength: 60 }),
     }),
     success: {
       status: 201,
-      body: Type.Object({ userId: Id, accountId: Id }, { title: "SetupDone" }),
+      body: Type.Object({ userId: Id, accountId: Id }),
     },
     errors: ["LINK_INVALID", "EMAIL_TAKEN", "SIGN_IN_BUSY"],
   }),
@@ -151,10 +126,7 @@ export const signInOperations = {
     access: "user",
     success: {
       status: 200,
-      body: Type.Object(
-        { data: Type.Array(Session) },
-        { title: "Sessions", examples: [{ data: [] }] },
-      ),
+      body: Type.Object({ data: Type.Array(Session) }),
     },
     errors: [],
   }),
@@ -186,21 +158,10 @@ export const signInOperations = {
     audit: "user.second_factor_enrolled",
     success: {
       status: 200,
-      body: Type.Object(
-        {
-          secret: Type.String({ description: "Base32, to be typed into an authenticator." }),
-          otpauthUrl: Type.String({ description: "To be drawn as a QR code, in the browser." }),
-        },
-        {
-          title: "SecondFactorSeed",
-          examples: [
-            {
-              secret: "JBSWY3DPEHPK3PXP",
-              otpauthUrl: "otpauth://totp/Posthorn:ada%40example.com?secret=JBSWY3DPEHPK3PXP",
-            },
-          ],
-        },
-      ),
+      body: Type.Object({
+        secret: Type.String({ description: "Base32, to be typed into an authenticator." }),
+        otpauthUrl: Type.String({ description: "To be drawn as a QR code, in the browser." }),
+      }),
     },
     errors: [],
   }),
@@ -244,10 +205,7 @@ export const signInOperations = {
     body: closed({ password: Type.Optional(Password), code: Type.Optional(Code) }),
     success: {
       status: 200,
-      body: Type.Object(
-        { provenUntil: Time },
-        { title: "Proof", examples: [{ provenUntil: "2026-11-15T09:40:00.123Z" }] },
-      ),
+      body: Type.Object({ provenUntil: Time }),
     },
     errors: ["PROOF_FAILED", "SIGN_IN_BUSY"],
   }),
@@ -274,7 +232,7 @@ export const signInOperations = {
     }),
     success: {
       status: 200,
-      body: Type.Object({ accountId: Id }, { title: "Joined" }),
+      body: Type.Object({ accountId: Id }),
     },
     errors: ["LINK_INVALID", "EMAIL_TAKEN", "MEMBER_ALREADY", "SIGN_IN_BUSY"],
   }),

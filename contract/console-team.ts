@@ -2,7 +2,6 @@ import { type Static, Type } from "typebox";
 import {
   ACCOUNT,
   Actor,
-  ACTOR_EXAMPLE,
   consoleOperation,
   IDEMPOTENCY,
   inAccount,
@@ -12,87 +11,38 @@ import {
 import { closed, Id, nullable, oneOf, Time } from "./schema.ts";
 import { memberRoles } from "./words.ts";
 
-export const Member = Type.Object(
-  {
-    userId: Id,
-    name: Type.String(),
-    email: Type.String(),
-    role: oneOf(memberRoles),
-    hasSecondFactor: Type.Boolean(),
-    lastSeenAt: nullable(Time),
-    joinedAt: Time,
-    isYou: Type.Boolean(),
-    version: Type.Integer(),
-  },
-  {
-    title: "Member",
-    examples: [
-      {
-        userId: "019a85c2-5b00-7abc-8def-0123456789ab",
-        name: "Ada Lovelace",
-        email: "ada@example.com",
-        role: "owner",
-        hasSecondFactor: true,
-        lastSeenAt: "2026-11-15T09:30:00.123Z",
-        joinedAt: "2026-11-01T09:30:00.123Z",
-        isYou: true,
-        version: 1,
-      },
-    ],
-  },
-);
+export const Member = Type.Object({
+  userId: Id,
+  name: Type.String(),
+  email: Type.String(),
+  role: oneOf(memberRoles),
+  hasSecondFactor: Type.Boolean(),
+  lastSeenAt: nullable(Time),
+  joinedAt: Time,
+  isYou: Type.Boolean(),
+  version: Type.Integer(),
+});
 export type Member = Static<typeof Member>;
 
-export const Invitation = Type.Object(
-  {
-    invitationId: Id,
-    role: oneOf(memberRoles),
-    forWhom: nullable(Type.String({ description: "What its maker calls who is invited." })),
-    createdBy: Actor,
-    createdAt: Time,
-    expiresAt: Time,
-  },
-  {
-    title: "Invitation",
-    examples: [
-      {
-        invitationId: "019a85c2-5b00-7abc-8def-0123456789af",
-        role: "developer",
-        forWhom: "Grace Hopper",
-        createdBy: ACTOR_EXAMPLE,
-        createdAt: "2026-11-15T09:30:00.123Z",
-        expiresAt: "2026-11-17T09:30:00.123Z",
-      },
-    ],
-  },
-);
+export const Invitation = Type.Object({
+  invitationId: Id,
+  role: oneOf(memberRoles),
+  forWhom: nullable(Type.String({ description: "What its maker calls who is invited." })),
+  createdBy: Actor,
+  createdAt: Time,
+  expiresAt: Time,
+});
 export type Invitation = Static<typeof Invitation>;
 
-export const Account = Type.Object(
-  {
-    accountId: Id,
-    name: Type.String(),
-    role: oneOf(memberRoles),
-    defaultSender: nullable(Type.String()),
-    lowCredits: Type.Integer(),
-    createdAt: Time,
-    version: Type.Integer(),
-  },
-  {
-    title: "Account",
-    examples: [
-      {
-        accountId: "019a85c2-5b00-7abc-8def-0123456789ac",
-        name: "Example",
-        role: "owner",
-        defaultSender: null,
-        lowCredits: 100,
-        createdAt: "2026-11-15T09:30:00.123Z",
-        version: 1,
-      },
-    ],
-  },
-);
+export const Account = Type.Object({
+  accountId: Id,
+  name: Type.String(),
+  role: oneOf(memberRoles),
+  defaultSender: nullable(Type.String()),
+  lowCredits: Type.Integer(),
+  createdAt: Time,
+  version: Type.Integer(),
+});
 export type Account = Static<typeof Account>;
 
 /** A link that works once, in the only answer that holds it. */
@@ -136,7 +86,7 @@ export const teamOperations = {
     summary: "List members",
     access: "viewer",
     params: inAccount(),
-    success: { status: 200, body: Type.Object({ data: Type.Array(Member) }, { title: "Members" }) },
+    success: { status: 200, body: Type.Object({ data: Type.Array(Member) }) },
     errors: [],
   }),
   changeRole: consoleOperation({
@@ -182,7 +132,7 @@ export const teamOperations = {
     params: inAccount(),
     success: {
       status: 200,
-      body: Type.Object({ data: Type.Array(Invitation) }, { title: "Invitations" }),
+      body: Type.Object({ data: Type.Array(Invitation) }),
     },
     errors: [],
   }),
@@ -209,7 +159,7 @@ export const teamOperations = {
     ),
     success: {
       status: 201,
-      body: Type.Object({ invitation: Invitation, ...OneTimeLink }, { title: "NewInvitation" }),
+      body: Type.Object({ invitation: Invitation, ...OneTimeLink }),
     },
     errors: ["IDEMPOTENCY_KEY_INVALID", "LINK_ALREADY_MADE"],
   }),

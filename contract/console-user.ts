@@ -17,51 +17,22 @@ const Membership = Type.Object({
   lowCredits: Type.Integer({ description: "At or below this balance, credits are low." }),
 });
 
-const Me = Type.Object(
-  {
-    userId: Id,
-    name: Type.String(),
-    email: Type.String(),
-    isOperator: Type.Boolean(),
-    hasSecondFactor: Type.Boolean(),
-    recoveryCodesLeft: Type.Integer(),
-    preferences: Type.Object(preferences),
-    version: Type.Integer(),
-    accounts: Type.Array(Membership),
-    provenUntil: nullable(Time),
-    publicUrl: Type.String({
-      description: "Where this installation is reached, without a last /.",
-    }),
-    softwareVersion: Type.String(),
-  },
-  {
-    title: "Me",
-    examples: [
-      {
-        userId: "019a85c2-5b00-7abc-8def-0123456789ab",
-        name: "Ada Lovelace",
-        email: "ada@example.com",
-        isOperator: true,
-        hasSecondFactor: false,
-        recoveryCodesLeft: 0,
-        preferences: { theme: "system", zone: "browser", shortcuts: true },
-        version: 1,
-        accounts: [
-          {
-            accountId: "019a85c2-5b00-7abc-8def-0123456789ac",
-            name: "Example",
-            role: "owner",
-            balance: 1000,
-            lowCredits: 100,
-          },
-        ],
-        provenUntil: "2026-11-15T09:40:00.123Z",
-        publicUrl: "http://127.0.0.1:8080",
-        softwareVersion: "0.1.0",
-      },
-    ],
-  },
-);
+const Me = Type.Object({
+  userId: Id,
+  name: Type.String(),
+  email: Type.String(),
+  isOperator: Type.Boolean(),
+  hasSecondFactor: Type.Boolean(),
+  recoveryCodesLeft: Type.Integer(),
+  preferences: Type.Object(preferences),
+  version: Type.Integer(),
+  accounts: Type.Array(Membership),
+  provenUntil: nullable(Time),
+  publicUrl: Type.String({
+    description: "Where this installation is reached, without a last /.",
+  }),
+  softwareVersion: Type.String(),
+});
 export type Me = Static<typeof Me>;
 
 export const userOperations = {

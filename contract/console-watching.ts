@@ -2,26 +2,23 @@ import { type Static, Type } from "typebox";
 import { Actor, consoleOperation, isMore, OPERATOR, pageOf, paging } from "./console-operation.ts";
 import { AnyTime, closed, Id, nullable, sought, Time } from "./schema.ts";
 
-const AuditEntry = Type.Object(
-  {
-    auditId: Id,
-    at: Time,
-    accountId: nullable(Id),
-    accountName: nullable(Type.String()),
-    actor: Actor,
-    actorId: nullable(Type.String()),
-    address: nullable(Type.String()),
-    action: Type.String(),
-    objectId: nullable(Type.String()),
-    details: Type.Unsafe<Record<string, unknown>>({
-      type: "object",
-      additionalProperties: true,
-      description: "Before and after, or what else explains it. Never a secret.",
-    }),
-    requestId: nullable(Type.String()),
-  },
-  { title: "AuditEntry" },
-);
+const AuditEntry = Type.Object({
+  auditId: Id,
+  at: Time,
+  accountId: nullable(Id),
+  accountName: nullable(Type.String()),
+  actor: Actor,
+  actorId: nullable(Type.String()),
+  address: nullable(Type.String()),
+  action: Type.String(),
+  objectId: nullable(Type.String()),
+  details: Type.Unsafe<Record<string, unknown>>({
+    type: "object",
+    additionalProperties: true,
+    description: "Before and after, or what else explains it. Never a secret.",
+  }),
+  requestId: nullable(Type.String()),
+});
 export type AuditEntry = Static<typeof AuditEntry>;
 
 const auditFilters = {
@@ -42,26 +39,23 @@ export const watchingOperations = {
     access: "operator",
     success: {
       status: 200,
-      body: Type.Object(
-        {
-          waiting: Type.Integer({ description: "Due now." }),
-          scheduled: Type.Integer({ description: "Due later." }),
-          isMore,
-          oldestDueAt: nullable(Time),
-          accounts: Type.Array(
-            Type.Object({
-              accountId: Id,
-              name: Type.String(),
-              waiting: Type.Integer(),
-              scheduled: Type.Integer(),
-              isMore,
-              oldestDueAt: nullable(Time),
-            }),
-          ),
-          webhooks: Type.Object({ waiting: Type.Integer(), isMore, oldestDueAt: nullable(Time) }),
-        },
-        { title: "Queue" },
-      ),
+      body: Type.Object({
+        waiting: Type.Integer({ description: "Due now." }),
+        scheduled: Type.Integer({ description: "Due later." }),
+        isMore,
+        oldestDueAt: nullable(Time),
+        accounts: Type.Array(
+          Type.Object({
+            accountId: Id,
+            name: Type.String(),
+            waiting: Type.Integer(),
+            scheduled: Type.Integer(),
+            isMore,
+            oldestDueAt: nullable(Time),
+          }),
+        ),
+        webhooks: Type.Object({ waiting: Type.Integer(), isMore, oldestDueAt: nullable(Time) }),
+      }),
     },
     errors: [],
   }),
@@ -72,22 +66,19 @@ export const watchingOperations = {
     access: "operator",
     success: {
       status: 200,
-      body: Type.Object(
-        {
-          data: Type.Array(
-            Type.Object({
-              nodeId: Id,
-              hostname: Type.String(),
-              roles: Type.Array(Type.String()),
-              softwareVersion: Type.String(),
-              startedAt: Time,
-              heartbeatAt: Time,
-              isStale: Type.Boolean(),
-            }),
-          ),
-        },
-        { title: "Nodes" },
-      ),
+      body: Type.Object({
+        data: Type.Array(
+          Type.Object({
+            nodeId: Id,
+            hostname: Type.String(),
+            roles: Type.Array(Type.String()),
+            softwareVersion: Type.String(),
+            startedAt: Time,
+            heartbeatAt: Time,
+            isStale: Type.Boolean(),
+          }),
+        ),
+      }),
     },
     errors: [],
   }),

@@ -53,32 +53,7 @@ const delivery = {
   isReplayable: Type.Boolean(),
 };
 
-const DELIVERY_EXAMPLE = {
-  deliveryId: "019a85c2-5b00-7abc-8def-0123456789a2",
-  eventId: "019a85c2-5b00-7abc-8def-0123456789a2",
-  messageId: "019a85c2-5b00-7abc-8def-0123456789a0",
-  event: "message.sent",
-  sequence: 2,
-  url: "https://shop.example.com/sms",
-  host: "shop.example.com",
-  state: "delivered",
-  attempts: 1,
-  maxAttempts: 7,
-  createdAt: "2026-11-15T09:30:00.200Z",
-  nextAttemptAt: null,
-  isPaused: false,
-  lastAttemptAt: "2026-11-15T09:30:00.230Z",
-  lastHttpStatus: 200,
-  lastError: null,
-  durationMs: 41,
-  replayId: null,
-  isReplayable: true,
-};
-
-export const WebhookDelivery = Type.Object(delivery, {
-  title: "WebhookDelivery",
-  examples: [DELIVERY_EXAMPLE],
-});
+export const WebhookDelivery = Type.Object(delivery);
 export type WebhookDelivery = Static<typeof WebhookDelivery>;
 
 const Timings = Type.Object({
@@ -106,33 +81,17 @@ const Exchange = Type.Object({
 });
 export type Exchange = Static<typeof Exchange>;
 
-const Replay = Type.Object(
-  {
-    replayId: nullable(Type.String({ description: "Null where `dryRun` only counted." })),
-    state: oneOf(["counted", "running", "done", "canceled"]),
-    total: Type.Integer({
-      description: "What is unknown, too old or being tried at that moment is left out.",
-    }),
-    waiting: Type.Integer(),
-    delivered: Type.Integer(),
-    failed: Type.Integer(),
-    createdAt: nullable(Time),
-  },
-  {
-    title: "Replay",
-    examples: [
-      {
-        replayId: "019a85c2-5b00-7abc-8def-0123456789ae",
-        state: "running",
-        total: 12,
-        waiting: 3,
-        delivered: 9,
-        failed: 0,
-        createdAt: "2026-11-15T09:30:00.123Z",
-      },
-    ],
-  },
-);
+const Replay = Type.Object({
+  replayId: nullable(Type.String({ description: "Null where `dryRun` only counted." })),
+  state: oneOf(["counted", "running", "done", "canceled"]),
+  total: Type.Integer({
+    description: "What is unknown, too old or being tried at that moment is left out.",
+  }),
+  waiting: Type.Integer(),
+  delivered: Type.Integer(),
+  failed: Type.Integer(),
+  createdAt: nullable(Time),
+});
 
 const WebhookHost = Type.Object({
   host: Type.String({ description: "Scheme, host and port." }),
@@ -173,14 +132,11 @@ export const webhookOperations = {
     params: inAccount("deliveryId"),
     success: {
       status: 200,
-      body: Type.Object(
-        {
-          ...delivery,
-          body: nullable(Type.String({ description: "The exact body; null for a viewer." })),
-          exchanges: Type.Array(Exchange),
-        },
-        { title: "WebhookDeliveryDetail" },
-      ),
+      body: Type.Object({
+        ...delivery,
+        body: nullable(Type.String({ description: "The exact body; null for a viewer." })),
+        exchanges: Type.Array(Exchange),
+      }),
     },
     errors: ["DELIVERY_NOT_FOUND"],
   }),
@@ -247,10 +203,7 @@ export const webhookOperations = {
     params: inAccount(),
     success: {
       status: 200,
-      body: Type.Object(
-        { data: Type.Array(WebhookHost) },
-        { title: "WebhookHosts", examples: [{ data: [] }] },
-      ),
+      body: Type.Object({ data: Type.Array(WebhookHost) }),
     },
     errors: [],
   }),
@@ -270,10 +223,7 @@ export const webhookOperations = {
     ),
     success: {
       status: 200,
-      body: Type.Object(
-        { isDelivered: Type.Boolean(), body: Type.String(), exchange: Exchange },
-        { title: "TestEvent" },
-      ),
+      body: Type.Object({ isDelivered: Type.Boolean(), body: Type.String(), exchange: Exchange }),
     },
     errors: [],
   }),

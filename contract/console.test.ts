@@ -5,7 +5,6 @@ import Schema from "typebox/schema";
 import {
   consoleOperations,
   type ConsoleOperation,
-  errors,
   type Operation,
   operations,
   webhookBodies,
@@ -64,10 +63,4 @@ test("every example is what its schema says, also of the API and of webhooks", (
     check(name, success.body);
   }
   for (const [name, body] of Object.entries(webhookBodies)) check(name, body);
-});
-
-test("every error that an operation declares is in the list of errors", () => {
-  for (const [name, operation] of declared) {
-    for (const code of operation.errors) assert.ok(Object.hasOwn(errors, code), `${name}: ${code}`);
-  }
 });
