@@ -14,7 +14,6 @@ import { facts, table } from "./table.ts";
 const create = command({
   name: "account create",
   summary: "Makes an account with its webhook signing secret.",
-  arguments: {},
   options: {
     name: required("NAME", chosenName, "What the account is called, 1 to 60 characters."),
     credits: withFallback("N", wholeNumber(0, 1_000_000_000_000), {
@@ -38,8 +37,6 @@ const create = command({
 const list = command({
   name: "account list",
   summary: "Lists the accounts with their balances.",
-  arguments: {},
-  options: {},
   prints: '{"data":[{"accountId","name","balance","defaultSender","createdAt"}]}',
   examples: ["account list"],
   async run(_given, context) {
@@ -65,7 +62,6 @@ const list = command({
 const showSecret = command({
   name: "account secret show",
   summary: "Shows the secret that signs an account's webhooks; the audit log notes it.",
-  arguments: {},
   options: { account: accountOption },
   prints: '{"signingSecret","previousUntil"}',
   examples: ["account secret show --account 019a85c2-5b00-7abc-8def-0123456789ab"],
@@ -82,7 +78,6 @@ const rotateSecret = command({
   name: "account secret rotate",
   summary:
     "Makes a new signing secret, which signs at once; the old one signs too for the overlap.",
-  arguments: {},
   options: {
     account: accountOption,
     overlap: withFallback("HOURS", wholeNumber(0, 72), {

@@ -7,7 +7,6 @@ import { facts } from "./table.ts";
 const auditCommand = command({
   name: "audit",
   summary: "Proves that ledger, balances, messages, refunds and events agree.",
-  arguments: {},
   options: {
     drained: flag("Also that nothing is left undone; for when load has stopped."),
   },

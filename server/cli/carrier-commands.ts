@@ -206,8 +206,6 @@ async function firstState(
 const list = command({
   name: "carrier list",
   summary: "Lists the carriers with their state on the nodes that run.",
-  arguments: {},
-  options: {},
   prints:
     '{"data":[{"carrierId","name","state","kind","problems","lastHour":{"since","refusals","lateReceipts"},"settings"}]}',
   examples: ["carrier list"],
@@ -240,7 +238,6 @@ const test = command({
   name: "carrier test",
   summary: "Binds to a carrier once, asks whether it is there, and unbinds; no message is sent.",
   arguments: { name: nameArgument },
-  options: {},
   prints: '{"carrierId","name","state","message"}',
   examples: ["carrier test acme"],
   async run({ name }, context) {
@@ -259,7 +256,6 @@ const remove = command({
   name: "carrier remove",
   summary: "Removes a carrier, in force without a restart; its routes go on without it.",
   arguments: { name: nameArgument },
-  options: {},
   prints: '{"carrierId","name","state"}',
   examples: ["carrier remove acme"],
   async run({ name }, context) {

@@ -36,10 +36,16 @@ export type AnyCommand = Omit<Command, "run"> & {
 };
 
 /** Keeps the types of the inputs, so that `run` is typed by them. */
-export function command<const Arguments extends Inputs, const Options extends Inputs>(
-  declared: Command<Arguments, Options>,
+export function command<
+  const Arguments extends Inputs = Record<never, never>,
+  const Options extends Inputs = Record<never, never>,
+>(
+  declared: Omit<Command<Arguments, Options>, "arguments" | "options"> & {
+    arguments?: Arguments;
+    options?: Options;
+  },
 ): AnyCommand {
-  return declared;
+  return { arguments: {}, options: {}, ...declared };
 }
 
 export type Context = {

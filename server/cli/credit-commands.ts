@@ -9,7 +9,6 @@ import { facts } from "./table.ts";
 const add = command({
   name: "credits add",
   summary: "Adds credits to an account, or takes some with a negative amount.",
-  arguments: {},
   options: {
     account: accountOption,
     amount: required("N", amount, "Whole credits; a negative number is booked as an adjustment."),
@@ -83,7 +82,6 @@ function amount(value: string): number {
 const show = command({
   name: "credits show",
   summary: "Shows an account's balance.",
-  arguments: {},
   options: { account: accountOption },
   prints: '{"balance"}',
   examples: ["credits show --account 019a85c2-5b00-7abc-8def-0123456789ab"],

@@ -20,8 +20,6 @@ import { checkCollector, checkPartitions, checkRetention, checkWebhooks } from "
 const doctor = command({
   name: "doctor",
   summary: "Checks settings, database, clock, carriers and disk, and says what to mend.",
-  arguments: {},
-  options: {},
   prints: '{"data":[{"name","state","message","fix"}]}, state: ok, warning or fault',
   examples: ["doctor"],
   async run(_given, context) {

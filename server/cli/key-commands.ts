@@ -9,7 +9,6 @@ import { facts, table } from "./table.ts";
 const create = command({
   name: "key create",
   summary: "Makes an API key. The full key is shown this once and kept nowhere.",
-  arguments: {},
   options: {
     account: accountOption,
     name: required("NAME", chosenName, "A label to know the key by, 1 to 60 characters."),
@@ -49,7 +48,6 @@ const create = command({
 const list = command({
   name: "key list",
   summary: "Lists an account's API keys, newest first, masked.",
-  arguments: {},
   options: { account: accountOption },
   prints:
     '{"data":[{"keyId","key","name","scopes","createdAt","createdBy","lastUsedAt","expiresAt","revokedAt"}]}',
@@ -97,7 +95,6 @@ const revoke = command({
   name: "key revoke",
   summary: "Revokes an API key, in force on every node when the command returns.",
   arguments: { key: required("ID", id, "The key's id; key list shows it.") },
-  options: {},
   prints: '{"keyId","name","revokedAt"}',
   examples: ["key revoke 019a85c2-5b00-7abc-8def-0123456789ab"],
   async run({ key: keyId }, context) {

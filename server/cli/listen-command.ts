@@ -9,7 +9,6 @@ const listen = command({
   name: "listen",
   summary:
     "Shows every status event of an account as it happens, and forwards it to an address of yours.",
-  arguments: {},
   options: {
     account: accountOption,
     forwardTo: optional("URL", webUrl, "Post each event there, signed, as a webhook would be."),

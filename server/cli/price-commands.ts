@@ -12,7 +12,6 @@ const set = command({
     prefix: prefixArgument,
     credits: required("CREDITS", wholeNumber(0, 1_000_000), "Credits per segment."),
   },
-  options: {},
   prints: '{"prefix","credits"}',
   examples: ["price set 49 2", 'price set "" 1'],
   async run(price, context) {
@@ -27,7 +26,6 @@ const remove = command({
   name: "price remove",
   summary: "Removes a prefix's price; the next shorter prefix then holds, at last 1 credit.",
   arguments: { prefix: prefixArgument },
-  options: {},
   prints: '{"prefix"}',
   examples: ["price remove 49"],
   async run({ prefix }, context) {
@@ -44,8 +42,6 @@ const remove = command({
 const list = command({
   name: "price list",
   summary: "Lists the prices by prefix.",
-  arguments: {},
-  options: {},
   prints: '{"data":[{"prefix","credits"}]}',
   examples: ["price list"],
   async run(_given, context) {

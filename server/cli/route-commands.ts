@@ -22,7 +22,6 @@ const set = command({
     prefix: prefixArgument,
     carriers: several("CARRIER", text, "Names of carriers; carrier list shows them."),
   },
-  options: {},
   prints: '{"prefix","carriers"}',
   examples: ["route set 49 acme simulator", 'route set "" acme'],
   async run({ prefix, carriers: names }, context) {
@@ -59,7 +58,6 @@ const remove = command({
   name: "route remove",
   summary: "Removes a prefix's route; the next shorter prefix then holds, if there is one.",
   arguments: { prefix: prefixArgument },
-  options: {},
   prints: '{"prefix"}',
   examples: ["route remove 49"],
   async run({ prefix }, context) {
@@ -104,8 +102,6 @@ function warnOfUnserved({ terminal }: Context, routes: readonly Route[]): void {
 const list = command({
   name: "route list",
   summary: "Lists the routes by prefix.",
-  arguments: {},
-  options: {},
   prints: '{"data":[{"prefix","carriers"}]}',
   examples: ["route list"],
   async run(_given, context) {

@@ -7,8 +7,6 @@ import { facts } from "./table.ts";
 const reseal = command({
   name: "secrets reseal",
   summary: "Seals everything with SECRET_KEY that SECRET_KEY_PREVIOUS had sealed.",
-  arguments: {},
-  options: {},
   prints: '{"signingSecrets","carrierPasswords","secondFactors"}',
   examples: ["secrets reseal"],
   async run(_given, context) {

@@ -11,7 +11,6 @@ import { watchMessage } from "./watch-message.ts";
 const send = command({
   name: "send",
   summary: "Sends a message; it is charged, stored and sent as one that came by the API.",
-  arguments: {},
   options: {
     account: accountOption,
     to: required("RECIPIENT", text, "The number, in E.164 form."),

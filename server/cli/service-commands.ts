@@ -4,8 +4,6 @@ import { section } from "./help.ts";
 const start = command({
   name: "start",
   summary: "Runs the service until a stop signal.",
-  arguments: {},
-  options: {},
   prints: null,
   examples: ["start"],
   details: ({ settings }) =>
@@ -23,8 +21,6 @@ const start = command({
 const migrate = command({
   name: "migrate",
   summary: "Brings the database up to date; start does it too.",
-  arguments: {},
-  options: {},
   prints: '{"applied":[…]}',
   examples: ["migrate"],
   async run(_given, context) {

@@ -7,7 +7,6 @@ const smsc = command({
   name: "smsc",
   summary:
     "Runs an SMSC to rehearse with, until a stop signal. It answers by the recipient's last four digits, as the simulator does.",
-  arguments: {},
   options: {
     host: withFallback("HOST", text, { meaning: "Address to listen on.", fallback: "127.0.0.1" }),
     port: withFallback("PORT", wholeNumber(0, 65_535), {

@@ -18,7 +18,6 @@ const emailOption = required("EMAIL", text, "What they sign in with.");
 const create = command({
   name: "user create",
   summary: "Makes a user who signs in to the dashboard. The password comes from standard input.",
-  arguments: {},
   options: {
     email: emailOption,
     passwordStdin: { ...flag("Read the password from standard input."), isRequired: true },
@@ -57,8 +56,6 @@ const create = command({
 const list = command({
   name: "user list",
   summary: "Lists who can sign in to the dashboard, with their accounts and roles.",
-  arguments: {},
-  options: {},
   prints:
     '{"data":[{"userId","name","email","isOperator","accounts":[{"accountId","name","role"}]}]}',
   examples: ["user list"],
@@ -78,7 +75,6 @@ const list = command({
 const reset = command({
   name: "user reset",
   summary: "Makes a one-time link by which a user sets a new password.",
-  arguments: {},
   options: {
     email: emailOption,
     dropSecondFactor: flag(
@@ -104,7 +100,6 @@ const reset = command({
 const set = command({
   name: "user set",
   summary: "Makes a user an operator, or no operator any more. Their sessions end.",
-  arguments: {},
   options: {
     email: emailOption,
     operator: required(

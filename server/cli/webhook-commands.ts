@@ -29,7 +29,6 @@ const stateNames = Object.keys(states) as State[];
 const list = command({
   name: "webhook list",
   summary: "Lists an account's webhook deliveries, newest first.",
-  arguments: {},
   options: {
     account: accountOption,
     state: optional("STATE", oneOf(stateNames), `Only these: ${stateNames.join(", ")}.`),
