@@ -1,8 +1,5 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
-import { once } from "node:events";
-import { createServer, type IncomingHttpHeaders } from "node:http";
-import type { AddressInfo } from "node:net";
 import { after, before, test } from "node:test";
 import { rotateSigningSecret } from "#accounts";
 import type { Exchange } from "#contract";
@@ -17,40 +14,7 @@ import {
 } from "../support/console.ts";
 import { eventually } from "../support/eventually.ts";
 import { held, somebodyWaits } from "../support/locks.ts";
-
-type Received = { headers: IncomingHttpHeaders; body: string };
-
-/** A receiver whose answers the test chooses. */
-async function startReceiver(status = 200) {
-  const received: Received[] = [];
-  const state = { status };
-  const server = createServer((request, response) => {
-    let body = "";
-    request.setEncoding("utf8");
-    request.on("data", (text: string) => {
-      body += text;
-    });
-    request.on("end", () => {
-      received.push({ headers: request.headers, body });
-      response.writeHead(state.status, { "x-test": "yes" }).end("<img src=x onerror=alert(1)>");
-    });
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}/sms`,
-    received,
-    answer(next: number) {
-      state.status = next;
-    },
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
-  };
-}
+import { startReceiver } from "../support/receiver.ts";
 
 let shared: TestConsole;
 before(async () => {
@@ -76,7 +40,8 @@ type Delivery = {
 };
 
 test("deliveries are listed with their attempts, found by each filter, and masked for a viewer", async () => {
-  await using receiver = await startReceiver();
+  const answer = { status: 200, body: "<img src=x onerror=alert(1)>" };
+  await using receiver = await startReceiver(() => answer);
   const console = await shared.another();
   const developer = await console.member("developer");
   const viewer = await console.member("viewer");
@@ -112,12 +77,9 @@ test("deliveries are listed with their attempts, found by each filter, and maske
   const sent = receiver.received.find(
     ({ headers }) => headers["webhook-id"] === done[0]?.deliveryId,
   );
-  assert.equal(detail.body, sent?.body);
+  assert.equal(detail.body, String(sent?.body));
   const [exchange] = detail.exchanges;
-  assert.deepEqual(
-    [exchange.httpStatus, exchange.responseBody],
-    [200, "<img src=x onerror=alert(1)>"],
-  );
+  assert.deepEqual([exchange.httpStatus, exchange.responseBody], [answer.status, answer.body]);
   assert.ok(exchange.timings.totalMs >= 0);
   const header = (name: string) =>
     exchange.requestHeaders.find((each: { name: string }) => each.name.toLowerCase() === name)
@@ -194,7 +156,7 @@ test("a replay is a new attempt with the same id and bytes, once per form, and o
 
   const same = receiver.received.filter(({ headers }) => headers["webhook-id"] === deliveryId);
   assert.equal(same.length, 2);
-  assert.equal(same[0]?.body, same[1]?.body);
+  assert.deepEqual(same[0]?.body, same[1]?.body);
   assert.deepEqual(
     same.map(({ headers }) => headers["x-sms-attempt"]),
     ["1", "2"],
@@ -211,7 +173,7 @@ test("a replay is a new attempt with the same id and bytes, once per form, and o
 });
 
 test("what was exhausted is counted first, then replayed, and the replay can be followed and stopped", async () => {
-  await using receiver = await startReceiver(410);
+  await using receiver = await startReceiver(() => 410);
   const console = await shared.another();
   const developer = await console.member("developer");
   const A = `/console/accounts/${console.accountId}`;
@@ -232,7 +194,7 @@ test("what was exhausted is counted first, then replayed, and the replay can be 
   for (const body of [{}, { deliveryIds, exhaustedSince: "2020-01-01T00:00:00Z" }])
     assert.match((await start(body)).json().error.details[0].message, /one of the two/);
   assert.equal((await start({ exhaustedSince: "yesterday" })).statusCode, 422);
-  receiver.answer(200);
+  receiver.answer = () => 200;
   const keyed = async (body: object) =>
     (await developer.post(`${A}/replays`, body, { "idempotency-key": "k" })).json();
   const first = await keyed({ deliveryIds: deliveryIds.slice(0, 1) });
@@ -277,7 +239,7 @@ test("what was exhausted is counted first, then replayed, and the replay can be 
 });
 
 test("a test event is signed, shows the answer at once, and goes to no forbidden address", async () => {
-  await using receiver = await startReceiver(500);
+  await using receiver = await startReceiver(() => 500);
   const console = await shared.another();
   const developer = await console.member("developer");
   const A = `/console/accounts/${console.accountId}`;
@@ -287,11 +249,11 @@ test("a test event is signed, shows the answer at once, and goes to no forbidden
   const failed = (await tryOut(receiver.url)).json();
   assert.deepEqual([failed.isDelivered, failed.exchange.httpStatus], [false, 500]);
   assert.match(failed.exchange.error, /answered 500/);
-  receiver.answer(204);
+  receiver.answer = () => 204;
   const fine = (await tryOut(receiver.url, "message.failed")).json();
   assert.equal(fine.isDelivered, true);
-  const { headers, body } = receiver.received[1] as Received;
-  assert.equal(body, fine.body);
+  const { headers, body } = receiver.received[1] ?? assert.fail("no second event came");
+  assert.equal(String(body), fine.body);
   assert.deepEqual([headers["x-sms-event"], headers["x-sms-test"]], ["message.failed", "true"]);
   const forbidden = await tryOut("http://169.254.169.254/latest");
   assert.equal(forbidden.statusCode, 422);
@@ -306,7 +268,7 @@ test("a test event is signed, shows the answer at once, and goes to no forbidden
 });
 
 test("a test event that was delivered is a webhook received on the walk, and one that failed is none", async () => {
-  await using receiver = await startReceiver(500);
+  await using receiver = await startReceiver(() => 500);
   const console = await shared.another();
   const developer = await console.member("developer");
   const A = `/console/accounts/${console.accountId}`;
@@ -319,7 +281,7 @@ test("a test event that was delivered is a webhook received on the walk, and one
   };
 
   assert.equal(await isReceived(), false);
-  receiver.answer(204);
+  receiver.answer = () => 204;
   assert.equal(await isReceived(), true);
 });
 

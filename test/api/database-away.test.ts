@@ -8,7 +8,7 @@ import { rawSql, sql } from "#platform";
 import { problemOf } from "../support/answers.ts";
 import { startApi, type TestApi } from "../support/api.ts";
 import { eventually } from "../support/eventually.ts";
-import { held } from "../support/locks.ts";
+import { held, somebodyWaits } from "../support/locks.ts";
 import { type TestDatabase, testDatabase } from "../support/postgres.ts";
 import { assertSound } from "../support/sound.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
@@ -42,16 +42,6 @@ async function storedCount(db: TestDatabase, reference: string): Promise<number>
 
 async function untilStored(db: TestDatabase, reference: string): Promise<void> {
   await eventually("it is stored", async () => (await storedCount(db, reference)) > 0);
-}
-
-/** Resolves when a statement of the service waits for a lock. */
-async function untilWaiting(db: TestDatabase): Promise<void> {
-  await eventually("a statement waits for a lock", async () => {
-    const waiting = await db.query(sql`
-      select from pg_stat_activity
-       where datname = current_database() and wait_event_type = 'Lock' and query ~ 'accept_messages'`);
-    return waiting.length > 0;
-  });
 }
 
 type Answer = Awaited<ReturnType<TestApi["send"]>>;
@@ -149,7 +139,7 @@ describe("when the way to the database breaks", { concurrency: 4 }, () => {
     const answer = await held(db, async (tx) => {
       await tx.query(sql`select from accounts for update`);
       const sending = api.send({ ...message, reference: "never" });
-      await untilWaiting(db);
+      await somebodyWaits(db);
       proxy.cut();
       return await sending;
     });

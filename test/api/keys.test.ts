@@ -193,7 +193,7 @@ test("requests that wait for the account while its key is revoked are refused, o
     const waiting = Array.from({ length: 60 }, (_, n) =>
       (n % 2 ? one : two).send(message, account),
     );
-    await untilLockIsAwaited(2);
+    await somebodyWaits(one.db, 2);
     await tx.query(sql`
       update keys k set revoked_at = now(), revoked_seq = a.ledger_seq
         from accounts a where k.key_id = ${account.keyId} and a.account_id = k.account_id`);
@@ -261,16 +261,6 @@ test("a preview whose body comes after its key was revoked is refused", async ()
 
   problemOf(await asked, "API_KEY_REVOKED");
 });
-
-/** Resolves when so many acceptances wait for a lock. */
-async function untilLockIsAwaited(sessions: number): Promise<void> {
-  await eventually(`${sessions} acceptances wait for a lock`, async () => {
-    const waiting = await one.db.query(sql`
-      select from pg_stat_activity
-       where datname = current_database() and wait_event_type = 'Lock' and query ~ 'accept_messages'`);
-    return waiting.length >= sessions;
-  });
-}
 
 test("sends under way while a key is revoked are accepted before it or refused, never after it", async () => {
   const account = await one.createAccount(1_000);
