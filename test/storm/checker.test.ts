@@ -36,6 +36,13 @@ function post(n: number, sequence: number, status: string, number = 0) {
   return { kind: "post" as const, number, t: 60, ...bare, signature: sign(bare, SECRET) };
 }
 
+type Read = Extract<Entry, { kind: "read" }>;
+
+/** Of message 1. */
+function read(t0: number, given: Pick<Read, "status"> & Partial<Read>): Read {
+  return { kind: "read", node: 1, messageId: "m1", code: null, t0, t1: t0 + 1, ...given };
+}
+
 /** Message 1 is DELIVERED, message 2 FAILED after a doubt, message 3 refused for want of credits. */
 function good(): { entries: Entry[]; state: State } {
   const submit = { kind: "submit" as const, segment: 1, isRefusedForNow: false };
@@ -55,8 +62,8 @@ function good(): { entries: Entry[]; state: State } {
     { ...submit, t: 30, at: 1_030, recipient: "491512", text: "Text 2" },
     { ...submit, t: 40, at: 1_040, recipient: "491512", text: "Text 2" },
     { kind: "receipt", carrierMessageId: "c1" },
-    { kind: "read", node: 1, messageId: "m1", status: "SENT", code: null, t0: 41, t1: 42 },
-    { kind: "read", node: 0, messageId: "m1", status: "DELIVERED", code: null, t0: 43, t1: 44 },
+    read(41, { status: "SENT" }),
+    read(43, { status: "DELIVERED", node: 0 }),
     { kind: "walk", accountId: ACCOUNT, messageIds: ["m2", "m1"], t0: 45, t1: 46 },
     { kind: "revocation", keyId: "key", outcome: "ok", t0: 47, t1: 48 },
     send(5, { outcome: "refused", code: "API_KEY_REVOKED", messageIds: [] }),
@@ -184,16 +191,7 @@ const planted: Record<string, { break: (world: World) => void; found: string }> 
     found: "H1 a message is not as accepted",
   },
   "an acceptance that another node does not see": {
-    break: ({ entries }) =>
-      entries.push({
-        kind: "read",
-        node: 1,
-        messageId: "m1",
-        status: null,
-        code: "MESSAGE_NOT_FOUND",
-        t0: 16,
-        t1: 17,
-      }),
+    break: ({ entries }) => entries.push(read(16, { status: null, code: "MESSAGE_NOT_FOUND" })),
     found: "H1 a node does not know of an accepted message",
   },
   "a refused message stored": {
@@ -257,29 +255,11 @@ const planted: Record<string, { break: (world: World) => void; found: string }> 
     found: "H6 a revoked key was served",
   },
   "a status backwards": {
-    break: ({ entries }) =>
-      entries.push({
-        kind: "read",
-        node: 1,
-        messageId: "m1",
-        status: "SENT",
-        code: null,
-        t0: 50,
-        t1: 51,
-      }),
+    break: ({ entries }) => entries.push(read(50, { status: "SENT" })),
     found: "H7 a status went backwards",
   },
   "an answer before its commit": {
-    break: ({ entries }) =>
-      entries.push({
-        kind: "read",
-        node: 1,
-        messageId: "m1",
-        status: "FAILED",
-        code: null,
-        t0: 30,
-        t1: 39,
-      }),
+    break: ({ entries }) => entries.push(read(30, { status: "FAILED", t1: 39 })),
     found: "H7 a read saw what never was",
   },
   "a status change without its event": {
