@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { sql } from "#platform";
-import { startConsole, type TestConsole } from "../support/console.ts";
+import { consoleOfFile } from "../support/console.ts";
 
 type Entry = {
   kind: string;
@@ -11,11 +11,7 @@ type Entry = {
   seq: number;
 };
 
-let shared: TestConsole;
-before(async () => {
-  shared = await startConsole();
-});
-after(() => shared[Symbol.asyncDispose]());
+const shared = consoleOfFile();
 
 test("balance, last row, sum of the ledger and the API agree, and a month's CSV sums to its change", async () => {
   const console = await shared.another();

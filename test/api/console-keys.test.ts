@@ -1,17 +1,13 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { createKey } from "#accounts";
 import { scopes } from "#contract/words";
 import { sql } from "#platform";
-import { startConsole, type TestConsole } from "../support/console.ts";
+import { consoleOfFile } from "../support/console.ts";
 
 const NEW_KEY = { name: "Web shop", scopes: [...scopes] };
 
-let shared: TestConsole;
-before(async () => {
-  shared = await startConsole();
-});
-after(() => shared[Symbol.asyncDispose]());
+const shared = consoleOfFile();
 
 test("a key is shown once, sends at once, and only its mask is in every later answer", async () => {
   const console = await shared.another();

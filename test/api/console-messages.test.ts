@@ -1,24 +1,15 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { moveMessages } from "#messages";
 import { sql } from "#platform";
 import { addSimulator } from "#sending";
-import {
-  type Person,
-  startConsole,
-  type TestAccount,
-  type TestConsole,
-} from "../support/console.ts";
+import { consoleOfFile, type Person, type TestAccount } from "../support/console.ts";
 
 type Shown = {
   message: { messageId: string; recipient: string; text: string | null; status: string };
 };
 
-let shared: TestConsole;
-before(async () => {
-  shared = await startConsole();
-});
-after(() => shared[Symbol.asyncDispose]());
+const shared = consoleOfFile();
 
 async function send(person: Person, console: TestAccount, body: object = {}): Promise<string> {
   const answer = await person.post(`/console/accounts/${console.accountId}/messages`, {

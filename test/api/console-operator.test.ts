@@ -1,17 +1,12 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { startSmsc } from "#carriers";
 import type { Carrier } from "#contract";
 import { setPrice, setRoute } from "#messages";
 import { type Database, sql, within } from "#platform";
 import { changeCarrier } from "#sending";
 import { selfSigned } from "../support/certificates.ts";
-import {
-  type Person,
-  startConsole,
-  type TestAccount,
-  type TestConsole,
-} from "../support/console.ts";
+import { consoleOfFile, type Person, startConsole, type TestAccount } from "../support/console.ts";
 import { eventually } from "../support/eventually.ts";
 import { held, somebodyWaits } from "../support/locks.ts";
 import { makeCarrier } from "../support/make-carrier.ts";
@@ -23,11 +18,7 @@ const SIMULATOR = "01900000-0000-7000-8000-000000000001";
 const operatorOf = (console: TestAccount): Promise<Person> =>
   console.member("owner", { isOperator: true });
 
-let shared: TestConsole;
-before(async () => {
-  shared = await startConsole();
-});
-after(() => shared[Symbol.asyncDispose]());
+const shared = consoleOfFile();
 
 test("an account is created with its owner's invitation, once per form, and found by name", async () => {
   const console = await shared.another();

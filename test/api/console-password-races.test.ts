@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { type Database, sql, type Transaction } from "#platform";
 import { withdrawResets } from "../../server/console/links.ts";
 import { endSessionsOf, renewToken } from "../../server/console/sign-in/sessions.ts";
 import { acceptedStep, codeOf } from "../../server/console/sign-in/totp.ts";
 import { lockUser, setPassword } from "../../server/console/users.ts";
-import { PASSWORD, type Person, startConsole, type TestConsole } from "../support/console.ts";
+import { consoleOfFile, PASSWORD, type Person } from "../support/console.ts";
 import { held, somebodyWaits } from "../support/locks.ts";
 import { movableClock } from "../support/movable-clock.ts";
 
@@ -14,11 +14,7 @@ type Answer = Awaited<ReturnType<Person["get"]>>;
 const ANOTHER = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAA";
 
 const clock = movableClock();
-let shared: TestConsole;
-before(async () => {
-  shared = await startConsole({ clock });
-});
-after(() => shared[Symbol.asyncDispose]());
+const shared = consoleOfFile({ clock });
 
 /** The answer to a request which has judged what it was given when the change is made. */
 async function answerAfter(

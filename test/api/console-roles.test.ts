@@ -1,24 +1,14 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { type ConsoleOperation, consoleOperations, memberRoles } from "#contract";
 import { sql } from "#platform";
-import {
-  PASSWORD,
-  type Person,
-  startConsole,
-  type TestAccount,
-  type TestConsole,
-} from "../support/console.ts";
+import { consoleOfFile, PASSWORD, type Person, type TestAccount } from "../support/console.ts";
 import { held, somebodyWaits } from "../support/locks.ts";
 
 /** Last, because they end what the other calls need. */
 const ENDINGS = ["leaveAccount", "signOut"];
 
-let shared: TestConsole;
-before(async () => {
-  shared = await startConsole();
-});
-after(() => shared[Symbol.asyncDispose]());
+const shared = consoleOfFile();
 
 const declared = Object.entries<ConsoleOperation>(consoleOperations)
   // A stream never ends by itself; who may open one is tested beside the streams.

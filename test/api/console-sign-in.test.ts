@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import crypto, { argon2Sync } from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";
 import { Readable } from "node:stream";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { consoleOperations } from "#contract";
 import { sql } from "#platform";
 import { LIMIT_MS } from "../support/eventually.ts";
 import { codeOf } from "../../server/console/sign-in/totp.ts";
-import { PASSWORD, type Person, startConsole, type TestConsole } from "../support/console.ts";
+import { consoleOfFile, PASSWORD, type Person } from "../support/console.ts";
 import { movableClock } from "../support/movable-clock.ts";
 
 const MINUTE = 60_000;
@@ -17,11 +17,7 @@ const HOUR = 60 * MINUTE;
 let stoppedAt: Date | undefined;
 const moving = movableClock();
 const clock = { ...moving, now: () => stoppedAt ?? moving.now() };
-let shared: TestConsole;
-before(async () => {
-  shared = await startConsole({ clock, settings: { TRUST_PROXY: "127.0.0.1/32" } });
-});
-after(() => shared[Symbol.asyncDispose]());
+const shared = consoleOfFile({ clock, settings: { TRUST_PROXY: "127.0.0.1/32" } });
 
 test("an unknown e-mail and a wrong password are answered alike, and cost one hash each", async (t) => {
   const console = await shared.another();
@@ -118,11 +114,12 @@ test("an address has twenty tries a minute, whoever it tries", async (t) => {
   // On a busy machine the tries would take long enough for some to be forgotten.
   stoppedAt = clock.now();
   t.after(() => (stoppedAt = undefined));
+  const console = await shared.another();
   const from = { "x-forwarded-for": "10.1.0.1" };
   const statuses: number[] = [];
   for (let n = 0; n < 22; n += 1) {
     const body = { email: `user${n}@example.com`, password: "wrong password" };
-    statuses.push((await shared.stranger().post("/console/auth/sign-in", body, from)).statusCode);
+    statuses.push((await console.stranger().post("/console/auth/sign-in", body, from)).statusCode);
   }
 
   assert.deepEqual(

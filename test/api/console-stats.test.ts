@@ -1,22 +1,18 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import fc from "fast-check";
 import { statisticsLoops } from "#console";
 import type { DeliveryErrorCode } from "#contract";
 import { type Move, moveMessages } from "#messages";
 import { sql, systemClock } from "#platform";
-import { startConsole, type TestAccount, type TestConsole } from "../support/console.ts";
+import { consoleOfFile, startConsole, type TestAccount } from "../support/console.ts";
 import { eventually } from "../support/eventually.ts";
 import { movableClock } from "../support/movable-clock.ts";
 import { onePass } from "../support/one-pass.ts";
 
 const DAY = 86_400_000;
 
-let shared: TestConsole;
-before(async () => {
-  shared = await startConsole();
-});
-after(() => shared[Symbol.asyncDispose]());
+const shared = consoleOfFile();
 
 async function accept(console: TestAccount, count: number, segments = 1): Promise<string[]> {
   const { key } = (await sender(console)) ?? {};

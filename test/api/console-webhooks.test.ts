@@ -1,26 +1,17 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { rotateSigningSecret } from "#accounts";
 import type { Exchange } from "#contract";
 import { parseEventId } from "#messages";
 import { secretBox, sql, within } from "#platform";
 import { problemOf } from "../support/answers.ts";
-import {
-  type Person,
-  startConsole,
-  type TestAccount,
-  type TestConsole,
-} from "../support/console.ts";
+import { consoleOfFile, type Person, type TestAccount } from "../support/console.ts";
 import { eventually } from "../support/eventually.ts";
 import { held, somebodyWaits } from "../support/locks.ts";
 import { startReceiver } from "../support/receiver.ts";
 
-let shared: TestConsole;
-before(async () => {
-  shared = await startConsole({ settings: { ROLES: "api,sender,webhooks,dashboard" } });
-});
-after(() => shared[Symbol.asyncDispose]());
+const shared = consoleOfFile({ settings: { ROLES: "api,sender,webhooks,dashboard" } });
 
 async function send(
   person: Person,

@@ -1,3 +1,4 @@
+import { after, before } from "node:test";
 import type { FastifyInstance } from "fastify";
 import { createUser, passwords } from "#console";
 import type { MemberRole } from "#contract";
@@ -146,4 +147,19 @@ export async function startConsole(options: ServiceOptions = {}): Promise<TestCo
   const first = await another();
   const running = started.move();
   return { ...first, another, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+/** For all tests of a file: it starts before the first of them, and ends after the last. */
+export function consoleOfFile(options?: ServiceOptions): Pick<TestConsole, "another" | "db"> {
+  let running: TestConsole;
+  before(async () => {
+    running = await startConsole(options);
+  });
+  after(() => running[Symbol.asyncDispose]());
+  return {
+    another: () => running.another(),
+    get db() {
+      return running.db;
+    },
+  };
 }
