@@ -97,12 +97,9 @@ export function KeysPage() {
       <Listing
         label={text.title}
         columns={COLUMNS}
-        rows={keys.data?.data}
+        list={keys}
         rowId={(key) => key.keyId}
-        failure={keys.failure}
-        onRetry={keys.retry}
         empty={empty}
-        isStale={keys.isStale}
         compact={(key) => <CompactKey apiKey={key} />}
       />
       <Pager

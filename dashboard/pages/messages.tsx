@@ -89,11 +89,8 @@ export function MessagesPage() {
       <Listing
         label={text.title}
         columns={COLUMNS}
-        rows={messages.data?.data}
+        list={messages}
         rowId={({ message }) => message.messageId}
-        failure={messages.failure}
-        onRetry={messages.retry}
-        isStale={messages.isStale}
         empty={
           <NoMessages
             search={search}

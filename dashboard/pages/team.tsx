@@ -74,10 +74,8 @@ function Members({ onOpen }: { onOpen: (open: Open) => void }) {
       <Listing
         label={text.members}
         columns={columns}
-        rows={members.data?.data}
+        list={members}
         rowId={({ userId }) => userId}
-        failure={members.failure}
-        onRetry={members.retry}
         empty={null}
         compact={(member) => (
           <Stack gap={6}>

@@ -1,7 +1,7 @@
 import { Skeleton, Table } from "@mantine/core";
 import { type ReactNode, useEffect, useState } from "react";
-import type { Failure } from "../failure.ts";
 import { words } from "../text/words.ts";
+import type { Read } from "../use-read.ts";
 import { FailurePanel } from "./failure-panel.tsx";
 import classes from "./listing.module.css";
 import { useIsSmall } from "./use-phone.ts";
@@ -23,30 +23,27 @@ export type Column<Row> = {
 export type ListingProps<Row> = {
   label: string;
   columns: Column<Row>[];
-  rows: Row[] | undefined;
+  list: Read<{ data: Row[] }>;
   rowId: (row: Row) => string;
-  failure: Failure | undefined;
-  onRetry: () => void;
   /** Shown where the list has no rows: nothing yet, or nothing that matches. */
   empty: ReactNode;
   /** The row where no table has room: two lines, and one for what else it has to say. */
   compact: (row: Row) => ReactNode;
-  /** Old rows, while the next page loads. */
-  isStale?: boolean;
   onOpen?: (row: Row) => void;
 };
 
 /** A list in its four states: loading, failed, empty, filled. */
 export function Listing<Row>(props: ListingProps<Row>) {
   const isSmall = useIsSmall();
-  const { rows, failure, onRetry, empty } = props;
-  if (failure && !rows) return <FailurePanel failure={failure} onRetry={onRetry} />;
+  const { failure, retry } = props.list;
+  const rows = props.list.data?.data;
+  if (failure && !rows) return <FailurePanel failure={failure} onRetry={retry} />;
   if (!rows) return <LoadingRows columns={props.columns.length} isSmall={isSmall} />;
   return (
     <>
-      {failure && <FailurePanel failure={failure} onRetry={onRetry} />}
+      {failure && <FailurePanel failure={failure} onRetry={retry} />}
       {rows.length === 0 ? (
-        empty
+        props.empty
       ) : isSmall ? (
         <CompactRows {...props} rows={rows} />
       ) : (
@@ -58,14 +55,14 @@ export function Listing<Row>(props: ListingProps<Row>) {
 
 type Filled<Row> = ListingProps<Row> & { rows: Row[] };
 
-function TableRows<Row>({ label, columns, rows, rowId, isStale, onOpen }: Filled<Row>) {
+function TableRows<Row>({ label, columns, list, rows, rowId, onOpen }: Filled<Row>) {
   return (
     <section
       ref={markIfItFits}
       className={classes["scroll"]}
       aria-label={label}
       tabIndex={0}
-      data-stale={isStale}
+      data-stale={list.isStale}
     >
       <Table highlightOnHover={onOpen !== undefined} verticalSpacing="sm">
         <Table.Thead>
@@ -124,9 +121,9 @@ function classOf<Row>({ isNumber, isName, isLong, from }: Column<Row>): string {
   return [classes[kind], from && classes[`from${from}`]].filter(Boolean).join(" ");
 }
 
-function CompactRows<Row>({ label, rows, rowId, compact, isStale }: Filled<Row>) {
+function CompactRows<Row>({ label, list, rows, rowId, compact }: Filled<Row>) {
   return (
-    <ul className={classes["list"]} aria-label={label} data-stale={isStale}>
+    <ul className={classes["list"]} aria-label={label} data-stale={list.isStale}>
       {rows.map((row) => (
         <li key={rowId(row)} data-row={rowId(row)} className={classes["item"]}>
           {compact(row)}

@@ -52,11 +52,8 @@ export function Ledger() {
       <Listing
         label={text.title}
         columns={COLUMNS}
-        rows={ledger.data?.data}
+        list={ledger}
         rowId={({ seq }) => String(seq)}
-        failure={ledger.failure}
-        onRetry={ledger.retry}
-        isStale={ledger.isStale}
         empty={<NoEntries search={search} nextCursor={ledger.data?.nextCursor ?? null} />}
         compact={(row) => <CompactEntry row={row} />}
       />

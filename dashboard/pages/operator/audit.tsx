@@ -77,11 +77,8 @@ export function AuditPage() {
         <Listing
           label={operatorText.audit}
           columns={entryColumns(telling)}
-          rows={audit.data?.data}
+          list={audit}
           rowId={({ auditId }) => auditId}
-          failure={audit.failure}
-          onRetry={audit.retry}
-          isStale={audit.isStale}
           empty={<NoEntries search={search} onClear={() => void navigate({ search: {} })} />}
           compact={(entry) => <CompactEntry entry={entry} telling={telling} />}
         />

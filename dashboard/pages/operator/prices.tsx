@@ -1,17 +1,17 @@
-import { Group, NumberInput, Stack, Text } from "@mantine/core";
+import { NumberInput, Stack } from "@mantine/core";
 import { IconCoins } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { type Answer, call } from "../../api.ts";
 import { countOf, formatNumber } from "../../format.ts";
 import { operatorText, routingText as text } from "../../text/operator.ts";
 import { Empty } from "../../ui/empty.tsx";
-import { type Column, Listing } from "../../ui/listing.tsx";
+import type { Column } from "../../ui/listing.tsx";
 import { askAgain, useRead } from "../../use-read.ts";
 import {
   ByPrefix,
   checkPrefix,
   Finder,
-  prefixName,
+  PrefixListing,
   SetByPrefix,
   useRowActions,
   useSetting,
@@ -49,16 +49,6 @@ export function PricesPage() {
   });
   const actions = (price: Price) =>
     rowActions.buttons(price.prefix, () => setting.edit(price, "credits"));
-  const columns: Column<Price>[] = [
-    { name: "prefix", header: text.prefix, cell: ({ prefix }) => prefixName(prefix) },
-    {
-      name: "credits",
-      header: text.credits,
-      isNumber: true,
-      cell: ({ credits }) => formatNumber(credits),
-    },
-    { name: "actions", header: text.actions, cell: actions },
-  ];
   return (
     <Stack gap="lg">
       {rowActions.dialog}
@@ -88,13 +78,12 @@ export function PricesPage() {
           }}
         />
       </ByPrefix>
-      <Listing
+      <PrefixListing
         label={operatorText.prices}
-        columns={columns}
-        rows={prices.data?.data}
-        rowId={({ prefix }) => `prefix ${prefix}`}
-        failure={prices.failure}
-        onRetry={prices.retry}
+        list={prices}
+        column={COLUMN}
+        says={({ credits }) => countOf(credits, "credit")}
+        actions={actions}
         empty={
           <Empty
             icon={<IconCoins aria-hidden />}
@@ -102,20 +91,14 @@ export function PricesPage() {
             description={text.noPricesHint}
           />
         }
-        compact={(price) => (
-          <Group justify="space-between" gap="xs" wrap="nowrap">
-            <Stack gap={0} miw={0}>
-              <Text span size="sm" fw={550}>
-                {prefixName(price.prefix)}
-              </Text>
-              <Text span size="sm" c="dimmed">
-                {countOf(price.credits, "credit")}
-              </Text>
-            </Stack>
-            {actions(price)}
-          </Group>
-        )}
       />
     </Stack>
   );
 }
+
+const COLUMN: Column<Price> = {
+  name: "credits",
+  header: text.credits,
+  isNumber: true,
+  cell: ({ credits }) => formatNumber(credits),
+};

@@ -46,10 +46,8 @@ function QueuePart() {
       <Listing
         label={text.perAccount}
         columns={ACCOUNT_COLUMNS}
-        rows={data?.accounts}
+        list={{ ...queue, data: data && { data: data.accounts } }}
         rowId={({ accountId }) => accountId}
-        failure={queue.failure}
-        onRetry={queue.retry}
         empty={<Text size="sm">{text.nobody}</Text>}
         compact={(account) => (
           <Group justify="space-between">
@@ -121,10 +119,8 @@ function Nodes() {
       <Listing
         label={text.nodes}
         columns={NODE_COLUMNS}
-        rows={nodes.data?.data}
+        list={nodes}
         rowId={({ nodeId }) => nodeId}
-        failure={nodes.failure}
-        onRetry={nodes.retry}
         empty={null}
         compact={(node) => (
           <Stack gap={4}>

@@ -1,16 +1,16 @@
-import { Group, NativeSelect, Stack, Text } from "@mantine/core";
+import { NativeSelect, Stack } from "@mantine/core";
 import { IconRoute } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { type Answer, call } from "../../api.ts";
 import { operatorText, routingText as text } from "../../text/operator.ts";
 import { Empty } from "../../ui/empty.tsx";
-import { type Column, Listing } from "../../ui/listing.tsx";
+import type { Column } from "../../ui/listing.tsx";
 import { askAgain, useRead } from "../../use-read.ts";
 import {
   ByPrefix,
   checkPrefix,
   Finder,
-  prefixName,
+  PrefixListing,
   SetByPrefix,
   useRowActions,
   useSetting,
@@ -49,16 +49,6 @@ export function RoutesPage() {
       const [first = "", ...others] = carriers.map(({ carrierId }) => carrierId);
       setting.edit({ prefix, first, others }, "first");
     });
-  const columns: Column<Route>[] = [
-    { name: "prefix", header: text.prefix, cell: ({ prefix }) => prefixName(prefix) },
-    {
-      name: "carriers",
-      header: text.carriers,
-      isLong: true,
-      cell: ({ carriers }) => carriers.map(({ name }) => name).join(", "),
-    },
-    { name: "actions", header: text.actions, cell: actions },
-  ];
   return (
     <Stack gap="lg">
       {rowActions.dialog}
@@ -70,18 +60,16 @@ export function RoutesPage() {
           find={async (recipient) => {
             const found = await call("GET /console/operator/routes/find", { query: { recipient } });
             if (found.prefix === null) return text.noRoute;
-            const carriers = found.carriers.map(({ name }) => name).join(", ");
-            return text.foundRoute(carriers, found.prefix);
+            return text.foundRoute(namesOf(found), found.prefix);
           }}
         />
       </ByPrefix>
-      <Listing
+      <PrefixListing
         label={operatorText.routes}
-        columns={columns}
-        rows={routes.data?.data}
-        rowId={({ prefix }) => `prefix ${prefix}`}
-        failure={routes.failure}
-        onRetry={routes.retry}
+        list={routes}
+        column={COLUMN}
+        says={namesOf}
+        actions={actions}
         empty={
           <Empty
             icon={<IconRoute aria-hidden />}
@@ -89,23 +77,21 @@ export function RoutesPage() {
             description={text.noRoutesHint}
           />
         }
-        compact={(route) => (
-          <Group justify="space-between" gap="xs" wrap="nowrap">
-            <Stack gap={0} miw={0}>
-              <Text span size="sm" fw={550}>
-                {prefixName(route.prefix)}
-              </Text>
-              <Text span size="sm" c="dimmed">
-                {route.carriers.map(({ name }) => name).join(", ")}
-              </Text>
-            </Stack>
-            {actions(route)}
-          </Group>
-        )}
       />
     </Stack>
   );
 }
+
+function namesOf({ carriers }: Pick<Route, "carriers">): string {
+  return carriers.map(({ name }) => name).join(", ");
+}
+
+const COLUMN: Column<Route> = {
+  name: "carriers",
+  header: text.carriers,
+  isLong: true,
+  cell: namesOf,
+};
 
 type Values = { prefix: string; first: string; others: string[] };
 
@@ -127,7 +113,7 @@ function SetRoute({ setting }: { setting: ReturnType<typeof useSetting<Values, R
       setting={setting}
       title={text.setRouteTitle}
       submit={text.setRoute}
-      replaces={before?.carriers.map(({ name }) => name).join(", ")}
+      replaces={before && namesOf(before)}
     >
       <NativeSelect
         label={text.first}

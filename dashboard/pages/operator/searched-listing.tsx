@@ -25,7 +25,7 @@ type Props<Row> = Pick<ListingProps<Row>, "label" | "columns" | "rowId" | "compa
 
 /** A list of the whole installation, found by what one types, page by page. */
 export function SearchedListing<Row>(props: Props<Row>) {
-  const { label, columns, rowId, compact, found, search, onSearch, icon, action } = props;
+  const { found, search, onSearch, icon, action } = props;
   const searchAnew = (q: string | undefined) => onSearch(present({ q }), { replace: true });
   useCursorFallback(found.failure, () => searchAnew(search.q));
   return (
@@ -35,13 +35,8 @@ export function SearchedListing<Row>(props: Props<Row>) {
         {action}
       </Group>
       <Listing
-        label={label}
-        columns={columns}
-        rows={found.data?.data}
-        rowId={rowId}
-        failure={found.failure}
-        onRetry={found.retry}
-        isStale={found.isStale}
+        {...props}
+        list={found}
         empty={
           <Empty icon={icon} title={text.noMatch} description={text.noMatchHint}>
             <Button variant="default" onClick={() => onSearch({})}>
@@ -49,7 +44,6 @@ export function SearchedListing<Row>(props: Props<Row>) {
             </Button>
           </Empty>
         }
-        compact={compact}
       />
       <Pager
         list={found}

@@ -49,10 +49,8 @@ export function Sessions() {
         <Listing
           label={text.sessions}
           columns={columns}
-          rows={sessions.data?.data}
+          list={sessions}
           rowId={({ sessionId }) => sessionId}
-          failure={sessions.failure}
-          onRetry={sessions.retry}
           empty={null}
           compact={(row) => (
             <Group justify="space-between" wrap="nowrap" gap="xs">

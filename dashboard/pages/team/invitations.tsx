@@ -44,10 +44,8 @@ function InvitationList({ invitations, onAsk }: Props & { onAsk: Ask }) {
       <Listing
         label={text.invitations}
         columns={invitationColumns(onAsk)}
-        rows={invitations.data?.data}
+        list={invitations}
         rowId={({ invitationId }) => invitationId}
-        failure={invitations.failure}
-        onRetry={invitations.retry}
         empty={null}
         compact={(invitation) => (
           <Stack gap={6}>

@@ -75,11 +75,8 @@ export function Deliveries() {
       <Listing
         label={text.tabs.deliveries}
         columns={[selectColumn({ rows, selected, onSelect: setSelected }), ...COLUMNS]}
-        rows={rows}
+        list={deliveries}
         rowId={({ deliveryId }) => deliveryId}
-        failure={deliveries.failure}
-        onRetry={deliveries.retry}
-        isStale={deliveries.isStale}
         empty={
           <NoDeliveries
             search={search}

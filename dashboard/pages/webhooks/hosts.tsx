@@ -21,10 +21,8 @@ export function Hosts() {
     <Listing
       label={text.title}
       columns={COLUMNS}
-      rows={hosts.data?.data}
+      list={hosts}
       rowId={({ host }) => host}
-      failure={hosts.failure}
-      onRetry={hosts.retry}
       empty={
         <Empty
           icon={<IconWorldWww aria-hidden />}
