@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { Type } from "typebox";
-import { readQuery } from "./query.ts";
+import { readQuery, undecodable } from "./query.ts";
 
 const schema = Type.Object({
   limit: Type.Optional(Type.Integer()),
@@ -48,4 +48,10 @@ test("nothing is lost or added, whatever is given", () => {
       assert.deepEqual(Object.keys(read(raw)), Object.keys(raw));
     }),
   );
+});
+
+test("of parameters that cannot be decoded the first hundred are named", () => {
+  const names = Array.from({ length: 200 }, (_, n) => `%z${n}`);
+
+  assert.deepEqual(undecodable(`/v1/messages?${names.join("&")}`), names.slice(0, 100));
 });

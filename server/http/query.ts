@@ -24,15 +24,20 @@ function readValue(value: unknown, { type, format }: Property = {}): unknown {
   return value;
 }
 
-/** The parameters whose escapes stand for no text. The parser takes these as they are written. */
+/** Each costs an exception: of the thousands that fit into a line, more than these would cost everybody time. */
+const MAX_UNDECODABLE = 100;
+
+/** The first parameters whose escapes stand for no text. The parser takes these as they are written. */
 export function undecodable(url: string): string[] {
   const start = url.indexOf("?");
   if (start < 0 || isDecodable(url.slice(start))) return [];
   const names = url
     .slice(start + 1)
     .split("&")
+    .values()
     .filter((pair) => !isDecodable(pair))
-    .map((pair) => pair.split("=", 1)[0] ?? "");
+    .map((pair) => pair.split("=", 1)[0] ?? "")
+    .take(MAX_UNDECODABLE);
   return [...new Set(names)];
 }
 
