@@ -91,6 +91,16 @@ test("ten thousand faults are named and no more, however many there are", () => 
   assert.equal(shapeCheck(NewBatch, "body")({ messages }).length, 10_000);
 });
 
+test("what is meant by unknown fields is said of the first hundred of them", () => {
+  const unknown = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`recipien${n}`, 1]));
+
+  const hints = check({ recipient: "1", text: "x", ...unknown }).map(({ message }) =>
+    /Did you mean/.test(message),
+  );
+
+  assert.deepEqual(hints, [...Array(100).fill(true), ...Array(100).fill(false)]);
+});
+
 const names = fc.oneof(fc.constantFrom(...Object.keys(NewMessage.properties)), fc.string());
 const almost = fc.dictionary(names, fc.oneof(fc.string(), fc.jsonValue(), fc.constant(null)));
 

@@ -8,6 +8,8 @@ import { whatIsWrong } from "./wrong-value.ts";
 
 /** What a hostile body of 1 MiB can make us say at most: as many as a batch of a thousand has fields. */
 const MAX_DETAILS = 10_000;
+/** Unknown fields that get a hint: what is meant by ten thousand of them took most of a second to find out. */
+const MAX_HINTS = 100;
 
 // A time is one where it is read, and everywhere in the same forms.
 Format.Set("date-time", (text) => readTime(text) !== undefined);
@@ -67,7 +69,7 @@ function walkObject(here: Walk, value: Record<string, unknown>, field: string): 
     if (Object.hasOwn(properties, name))
       walk({ ...here, node: properties[name] as Node }, value[name], join(field, name));
     else if (here.node.additionalProperties === false)
-      say(here, unknown(join(field, name), name, Object.keys(properties), here.part));
+      say(here, unknown(here, join(field, name), name));
   }
 }
 
@@ -107,12 +109,16 @@ function walkValue(here: Walk, value: unknown, field: string): boolean {
   return false;
 }
 
-function unknown(field: string, name: string, known: string[], part: Part): Detail {
-  const near = nearestField(name, known);
-  const hint = near ? ` Did you mean ${near}?` : ` Known are: ${known.join(", ")}.`;
+function unknown({ node, part, details }: Walk, field: string, name: string): Detail {
+  const hint = details.length < MAX_HINTS ? hintAt(name, Object.keys(node.properties ?? {})) : "";
   const [code, noun]: [DetailCode, string] =
     part === "body" ? ["FIELD_UNKNOWN", "field"] : ["PARAMETER_UNKNOWN", "parameter"];
   return { field, code, message: `There is no ${noun} ${printable(name)}.${hint}` };
+}
+
+function hintAt(name: string, known: string[]): string {
+  const near = nearestField(name, known);
+  return near ? ` Did you mean ${near}?` : ` Known are: ${known.join(", ")}.`;
 }
 
 function say({ details }: Walk, detail: Detail): void {
