@@ -43,6 +43,9 @@ export type ServeConsoleOptions = {
 /** A password or code given is proof for this long. */
 export const PROOF_MS = 10 * 60_000;
 
+/** More than any of them needs: what is wrong with a stranger's body is named field by field. */
+const MAX_STRANGERS_OCTETS = 16_384;
+
 type Enter = ReturnType<typeof gatePerPerson>;
 type Serving = ServeConsoleOptions & { enter: Enter; enterUnknown: Enter; enterExport: Enter };
 type Admitted = FastifyRequest & { consoleAdmission?: Admission };
@@ -98,6 +101,7 @@ function serve(
     url: operation.path.replaceAll(/\{(\w+)\}/g, ":$1"),
     // It would open a stream that nobody reads, or make a whole file for nobody.
     exposeHeadRoute: type === undefined,
+    ...(isForStrangers(operation) ? { bodyLimit: MAX_STRANGERS_OCTETS } : {}),
     onRequest: (request: Admitted, reply) => admit(request, reply, operation, options),
     onResponse: (_request, reply, done) => {
       const { requests } = options.metrics;
@@ -114,6 +118,10 @@ function serve(
       return send(request, reply, operation, answer);
     },
   });
+}
+
+function isForStrangers({ access }: ConsoleOperation): boolean {
+  return access === "public" || access === "setup";
 }
 
 /** Judged before the body is read: where it comes from, who it is, and what their role allows. */

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { rawSql } from "#platform";
 import { startConsole } from "../support/console.ts";
+import { problemOf } from "../support/answers.ts";
 import { makeKey } from "../support/make-key.ts";
 
 const console = await startConsole({ settings: { TRUST_PROXY: "127.0.0.1/32" } });
@@ -82,6 +83,15 @@ test("of strangers at one address four requests run at once, two hundred wait, a
   const statuses = (await Promise.all(asked.strangers)).map(({ statusCode }) => statusCode);
   assert.deepEqual([statuses.filter((status) => status === 404).length, told], [204, 2]);
   assert.equal((await asked.other).statusCode, 404);
+});
+
+test("a stranger's body has 16 KiB at most, and one of who is signed in as much as any other", async () => {
+  const large = { name: "x".repeat(16_384) };
+
+  for (const path of ["auth/sign-in", "setup", "links/read", "links/join", "links/reset"])
+    problemOf(await console.stranger().post(`/console/${path}`, large), "BODY_TOO_LARGE");
+  const owner = await console.member("owner");
+  problemOf(await owner.post(`${A}/keys`, large), "VALIDATION_FAILED");
 });
 
 test("a file is begun once its first rows are there, and a person has two at a time", async () => {
