@@ -33,7 +33,7 @@ export type HttpOptions = {
 
 /** Headers and body must have arrived by then: a slow client holds no slot for longer. */
 const REQUEST_TIMEOUT_MS = 10_000;
-/** A client that takes nothing of its answer for so long is cut off: what waits for it fills the kernel's buffers. */
+/** A client that takes nothing of its answer is cut off after this, at most twice: what waits fills the kernel's buffers. */
 const UNREAD_TIMEOUT_MS = 120_000;
 const MAX_HEADER_OCTETS = 16_384;
 /** For what was sent to a port before it closes: the longest that a busy server goes on to take it. */
