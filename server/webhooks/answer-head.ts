@@ -49,7 +49,9 @@ function readHeaders(lines: readonly string[]): Headers | undefined {
     const value = raw.trim();
     const before = headers[name];
     if (before === undefined) headers[name] = value;
-    else headers[name] = Array.isArray(before) ? [...before, value] : [before, value];
+    // Not a copy each time: thousands of one name fit into a head.
+    else if (Array.isArray(before)) before.push(value);
+    else headers[name] = [before, value];
   }
   return headers;
 }
