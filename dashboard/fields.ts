@@ -18,6 +18,11 @@ export function checkNewPassword(value: string): string | null {
   return length > 128 ? fieldText.passwordLong : null;
 }
 
+/** As an input of numbers has it, which may be empty. */
+export function checkWholeNumber(value: number | string): string | null {
+  return /^\d+$/.test(String(value)) ? null : fieldText.wholeNumber;
+}
+
 export function checkPresent(words: string): (value: string) => string | null {
   return (value) => (value.trim() === "" ? words : null);
 }

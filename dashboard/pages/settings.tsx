@@ -14,7 +14,7 @@ import { useEffect, useState } from "react";
 import type { Account } from "#contract";
 import { call } from "../api.ts";
 import type { Failure } from "../failure.ts";
-import { checkName } from "../fields.ts";
+import { checkName, checkWholeNumber } from "../fields.ts";
 import { useAccount, useDenial } from "../session.ts";
 import { settingsText as text } from "../text/settings.ts";
 import { words } from "../text/words.ts";
@@ -85,7 +85,7 @@ function SettingsForm({ account, onDirty, onPresent }: FormProps) {
   const denial = useDenial("owner");
   const fields = useFields(valuesOf(account), {
     name: checkName,
-    lowCredits: (value) => (/^\d+$/.test(String(value)) ? null : text.lowCreditsWrong),
+    lowCredits: checkWholeNumber,
   });
   const save = useAction(async (values: Values) => {
     const saved = await call("PATCH /console/accounts/{accountId}", {

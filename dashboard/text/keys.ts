@@ -45,8 +45,6 @@ export const createKeyText = {
     `The new key has the same scopes. Both keys work until you revoke ${mask}.`,
   name: "Name",
   nameHint: "Where the key will be used, such as “Web shop”.",
-  nameNeeded: "Enter a name, so that you know later where the key is used.",
-  nameLong: "At most 60 characters.",
   scopes: "What the key may do",
   scopeNeeded: "Choose at least one.",
   scopeHints: {

@@ -63,7 +63,6 @@ export const accountsText = {
   createTitle: "Create an account",
   name: "Name",
   credits: "Credits to start with",
-  creditsWrong: "A whole number of 0 or more.",
   submit: "Create account",
   linkTitle: "Pass this link to the owner",
   linkLead:
@@ -149,7 +148,6 @@ export const carriersText = {
   editTitle: (name: string) => `Settings of ${name}`,
   rate: "Segments per second",
   rateHint: "0: no limit.",
-  rateWrong: "A whole number of 0 or more.",
   windowSetting: "Window",
   windowWrong: "A whole number of 1 or more.",
   inDoubt: "If the carrier's answer is lost",
@@ -183,7 +181,6 @@ export const routingText = {
       : `Numbers that begin with ${prefix} cost what the next shorter prefix says, else 1 credit a segment.`,
   prefixHint: "Digits a number begins with; empty is the default.",
   prefixWrong: "Only digits, at most 15.",
-  creditsWrong: "A whole number of 0 or more.",
   carrierNeeded: "Choose a carrier.",
   first: "First carrier",
   next: (place: number) => (place === 0 ? "If that fails" : `If carrier ${place + 1} fails too`),

@@ -6,7 +6,6 @@ export const settingsText = {
   defaultSenderHint: "Used where a send names none. 1 to 11 letters and digits, or a number.",
   lowCredits: "Low credits mark",
   lowCreditsHint: "At or below it, the credits in the header turn amber.",
-  lowCreditsWrong: "A whole number of 0 or more.",
   accountId: "Account id",
   copyId: "Copy account id",
   created: "Created",

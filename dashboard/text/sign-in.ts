@@ -73,4 +73,5 @@ export const fieldText = {
   passwordShort: "At least 12 characters.",
   passwordLong: "At most 128 characters.",
   codeNeeded: "Enter the code.",
+  wholeNumber: "A whole number of 0 or more.",
 } as const;

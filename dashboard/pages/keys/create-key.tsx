@@ -3,6 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { ApiKey, Scope } from "#contract";
 import { type Answer, call, newIdempotencyKey } from "../../api.ts";
+import { checkName } from "../../fields.ts";
 import { useProof } from "../../proof.tsx";
 import { useAccount } from "../../session.ts";
 import { createKeyText as text } from "../../text/keys.ts";
@@ -57,7 +58,7 @@ function KeyForm(props: {
       expiry: "never",
     },
     {
-      name: checkKeyName,
+      name: checkName,
       scopes: (scopes) => (scopes.length === 0 ? text.scopeNeeded : null),
     },
   );
@@ -131,10 +132,4 @@ function KeyForm(props: {
       {proof.fields}
     </DialogForm>
   );
-}
-
-function checkKeyName(value: string): string | null {
-  const name = value.trim();
-  if (name === "") return text.nameNeeded;
-  return [...name].length > 60 ? text.nameLong : null;
 }

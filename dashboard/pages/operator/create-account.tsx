@@ -2,7 +2,7 @@ import { NumberInput, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { call, newIdempotencyKey } from "../../api.ts";
-import { checkName } from "../../fields.ts";
+import { checkName, checkWholeNumber } from "../../fields.ts";
 import { useProof } from "../../proof.tsx";
 import { accountsText as text } from "../../text/operator.ts";
 import { DialogForm } from "../../ui/dialog-form.tsx";
@@ -35,7 +35,7 @@ function AccountForm({ onMade, onCancel }: FormProps) {
     { name: "", credits: 0 },
     {
       name: checkName,
-      credits: (value) => (/^\d+$/.test(String(value)) ? null : text.creditsWrong),
+      credits: checkWholeNumber,
     },
   );
   const create = useAction(async ({ name, credits }: Values) => {

@@ -4,6 +4,7 @@ import { useState } from "react";
 import type { Carrier } from "#contract";
 import { call } from "../../api.ts";
 import { Failure, toFailure } from "../../failure.ts";
+import { checkWholeNumber } from "../../fields.ts";
 import { useProof } from "../../proof.tsx";
 import { carriersText as text } from "../../text/operator.ts";
 import { words } from "../../text/words.ts";
@@ -30,7 +31,7 @@ export function EditCarrier({ carrier, onClose }: { carrier: Carrier; onClose: (
       password: "",
     },
     {
-      rate: (value) => (/^\d+$/.test(String(value)) ? null : text.rateWrong),
+      rate: checkWholeNumber,
       window: (value) => (/^[1-9]\d*$/.test(String(value)) ? null : text.windowWrong),
     },
   );

@@ -2,6 +2,7 @@ import { NumberInput, Stack } from "@mantine/core";
 import { IconCoins } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { type Answer, call } from "../../api.ts";
+import { checkWholeNumber } from "../../fields.ts";
 import { countOf, formatNumber } from "../../format.ts";
 import { operatorText, routingText as text } from "../../text/operator.ts";
 import { Empty } from "../../ui/empty.tsx";
@@ -31,7 +32,7 @@ export function PricesPage() {
     empty: { prefix: "", credits: "" },
     checks: {
       prefix: checkPrefix,
-      credits: (value) => (/^\d+$/.test(String(value)) ? null : text.creditsWrong),
+      credits: checkWholeNumber,
     },
     set: ({ values: { prefix, credits }, version }) =>
       call("POST /console/operator/prices", {
