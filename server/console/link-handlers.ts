@@ -51,16 +51,10 @@ export function linkHandlers(deps: SignInDeps) {
         throw problem("EMAIL_TAKEN", fieldDetails({ email: [OTHER_EMAIL] }));
       if (done.outcome !== "done") throw linkProblem(done.outcome);
       const { userId, accountId } = done;
+      const visit = { isPending: false, address, userAgent, now };
       const issued = cookie.issue();
       // A crash before this line leaves an operator who signs in with the password just chosen.
-      await insertSession(db, {
-        userId,
-        tokenHash: issued.tokenHash,
-        isPending: false,
-        address,
-        userAgent,
-        now,
-      });
+      await insertSession(db, { ...visit, userId, tokenHash: issued.tokenHash });
       header("set-cookie", issued.header);
       return { userId, accountId };
     },
@@ -100,20 +94,14 @@ export function linkHandlers(deps: SignInDeps) {
       const wish = newPerson(body);
       if (await findUserByEmail(db, wish.email)) throw problem("EMAIL_TAKEN");
       const passwordHash = await passwords.hash(wish.password);
+      const visit = { isPending: false, address, userAgent, now };
       const issued = cookie.issue();
       const isJoined = await db.transaction(async (tx) => {
         const userId = await insertUser(tx, { ...wish, passwordHash, isOperator: false, now });
         if (userId === undefined) return false;
         const by = { ...actor, name: `user:${userId}` };
         await join(tx, { token, accountId, userId, actor: by, now, keep: null });
-        await insertSession(tx, {
-          userId,
-          tokenHash: issued.tokenHash,
-          isPending: false,
-          address,
-          userAgent,
-          now,
-        });
+        await insertSession(tx, { ...visit, userId, tokenHash: issued.tokenHash });
         return true;
       });
       if (!isJoined) throw problem("EMAIL_TAKEN");

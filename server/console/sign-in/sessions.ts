@@ -36,17 +36,15 @@ export type NewSession = {
   now: Date;
 };
 
-export async function insertSession(tx: Queryable, session: NewSession): Promise<string> {
+export async function insertSession(tx: Queryable, session: NewSession): Promise<void> {
   const { userId, tokenHash, isPending, address, userAgent, now } = session;
-  const sessionId = newId(now.getTime());
   await tx.query(sql`
     with seen as (
       update users set last_seen_at = ${now} where user_id = ${userId}
     )
     insert into sessions (session_id, token_hash, user_id, is_pending, created_at, seen_at, proven_at, address, user_agent)
-    values (${sessionId}, ${tokenHash}, ${userId}, ${isPending}, ${now}, ${now}, ${now}, ${address},
+    values (${newId(now.getTime())}, ${tokenHash}, ${userId}, ${isPending}, ${now}, ${now}, ${now}, ${address},
             ${userAgent?.slice(0, 300) ?? null})`);
-  return sessionId;
 }
 
 /** Nothing in memory decides: a session that was ended is refused by the next request, on every node. */
