@@ -143,21 +143,19 @@ export async function changeCarrier(db: Database, change: CarrierChange): Promis
  * The row stays for the history; its routes go on without it. What waits for it goes to the next
  * carrier of its route; what it has a part of already is ended, since nobody can make it whole.
  */
-export async function removeCarrier(
+export function removeCarrier(
   db: Database,
   { carrierId, actor, now }: Change & { carrierId: string },
-): Promise<boolean> {
+): Promise<void> {
   return db.transaction(async (tx) => {
-    const removed = await tx.query<{ name: string }>(sql`
+    const [removed] = await tx.query<{ name: string }>(sql`
       update carriers
          set removed_at = ${now}, password = null, settings = settings - 'tls_key', version = version + 1
        where carrier_id = ${carrierId} and removed_at is null
       returning name`);
-    if (removed.length === 0) return false;
-    const details = { name: removed[0]?.name };
-    await recordAudit(tx, "carrier.removed", { actor, now, objectId: carrierId, details });
+    if (!removed) return;
+    await recordAudit(tx, "carrier.removed", { actor, now, objectId: carrierId, details: removed });
     await takeOutOfRoutes(tx, carrierId, { actor, now });
-    return true;
   });
 }
 
