@@ -81,7 +81,7 @@ test("filters live in the address, and one that nothing fits can be cleared", as
   await page.getByRole("button", { name: "Filters (1)" }).click();
   await page.getByRole("link", { name: "(CSV)" }).waitFor();
   await page.setViewportSize({ width: 1280, height: 800 });
-  await page.goto(`${site.url}/credits?kind=adjustment`);
+  await tab.go("/credits?kind=adjustment");
   await page.getByText("No entries match").waitFor();
   await page.getByRole("button", { name: "Clear filters" }).click();
   await rows(page).nth(1).waitFor();

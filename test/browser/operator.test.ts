@@ -498,7 +498,7 @@ test("an operator who is in no account has the operator's pages, and no others",
   await tab.page.getByText("You are offline. What you see may be out of date.").waitFor();
   await tab.context.setOffline(false);
   await tab.page.getByText("You are offline").waitFor({ state: "detached" });
-  await tab.page.goto(`${site.url}/messages`);
+  await tab.go("/messages");
   await tab.page.getByRole("heading", { name: "You are not a member of any account" }).waitFor();
   await tab.check("in no account");
   await tab.page.getByRole("link", { name: "Open the operator's pages" }).click();

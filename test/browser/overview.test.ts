@@ -227,7 +227,7 @@ test("a range changes the address and asks once per panel; a bar narrows it, an 
       () => false,
     );
   });
-  await page.goto(`${site.url}/?from=2026-01-01T00:00:00.000Z&to=2026-01-02T00:00:00.000Z`);
+  await tab.go("/?from=2026-01-01T00:00:00.000Z&to=2026-01-02T00:00:00.000Z");
   await page.getByText("Nothing in this range").waitFor();
   await tab.check("no match");
   await page.evaluate(QUICK_MINUTES);

@@ -6,6 +6,7 @@ import { type MemberRole, memberRoles } from "#contract";
 import { sql } from "#platform";
 import { eventually } from "../support/eventually.ts";
 import { type Account, type Person, type Site, startSite } from "../support/site.ts";
+import type { Tab } from "../support/tab.ts";
 
 type Role = MemberRole | "operator" | "outsider" | "stranger";
 
@@ -244,18 +245,14 @@ const ROUTER = "globalThis.__TSR_ROUTER__";
 
 const pathsOf = (page: Page) => page.evaluate<string[]>(`Object.keys(${ROUTER}.routesByPath)`);
 
-/** Within the tab, as a link would. */
-function go(page: Page, address: string): Promise<void> {
-  return page.evaluate<void>(`${ROUTER}.navigate({ href: ${JSON.stringify(address)} })`);
-}
-
 /** What stands for content that has not come yet. */
 const LOADING = "[role=status][aria-label=Loading]";
 
-async function meets(page: Page, cdp: CDPSession, { path, role }: { path: string; role: Role }) {
+async function meets(tab: Tab, cdp: CDPSession, { path, role }: { path: string; role: Role }) {
+  const { page } = tab;
   const wanted = expected(path, role);
   let found: Cell | undefined;
-  await go(page, addressOf(path));
+  await tab.go(addressOf(path));
   // To read a page as assistive technology does costs much more than to wait for it.
   await page.locator(LOADING).first().waitFor({ state: "detached" });
   await eventually(`${path} is what a role meets`, async () => {
@@ -291,7 +288,7 @@ for (const role of [...memberRoles, "operator", "outsider", "stranger"] as const
     assert.deepEqual(paths.toSorted(), Object.keys(PAGES).toSorted());
 
     for (const path of paths) {
-      await meets(page, cdp, { path, role });
+      await meets(tab, cdp, { path, role });
       if (role === "operator" && pageOf(path).leadsTo === undefined) {
         await tab.checkContrast(`${path} on a desktop in the dark`);
         await fits(page, path);

@@ -172,12 +172,9 @@ test("what was typed stands in no other account, and is forgotten when another u
   const text = page.getByLabel("Text");
   await text.fill("Private");
 
-  // Within the tab, as a link would.
-  const show = async ({ name, accountId }: typeof account) => {
-    await page.evaluate(
-      `__TSR_ROUTER__.navigate({ to: "/compose", search: { account: "${accountId}" } })`,
-    );
-    await page.getByRole("button", { name: `Switch account: ${name}` }).waitFor();
+  const show = async (of: typeof account) => {
+    await tab.go(compose(of));
+    await page.getByRole("button", { name: `Switch account: ${of.name}` }).waitFor();
   };
   await show(second);
   assert.equal(await text.inputValue(), "", "in the other account");
@@ -268,7 +265,7 @@ test("with two accounts the address names the one that is shown", async () => {
   await tab.page.getByRole("button", { name: "Switch account: Second" }).waitFor();
 
   assert.equal(new URL(tab.page.url()).searchParams.get("account"), second.accountId);
-  await tab.page.goto(`${site.url}/nowhere?account=${second.accountId}`);
+  await tab.go(`/nowhere?account=${second.accountId}`);
   await tab.page.getByRole("heading", { name: "Page not found" }).waitFor();
   await tab.check("not found");
   await tab.page.getByRole("main").getByRole("button", { name: "Search…" }).click();

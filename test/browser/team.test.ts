@@ -259,8 +259,7 @@ test("names of sixty letters without a space leave every table in its width", as
 
   for (const [path, label] of Object.entries(tables)) {
     await page.setViewportSize({ width: 1280, height: 800 });
-    // Within the tab, as a link would.
-    await page.evaluate(`__TSR_ROUTER__.navigate({ to: "/${path}" })`);
+    await tab.go(`/${path}`);
     await page.getByRole("region", { name: label, exact: true }).getByRole("row").nth(1).waitFor();
     for (const width of [1280, 1024]) {
       await page.setViewportSize({ width, height: 800 });

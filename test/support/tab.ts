@@ -37,6 +37,8 @@ export type Tab = AsyncDisposable & {
   check(state: string): Promise<void>;
   /** Only whether every text stands out from its ground, as the page looks now. */
   checkContrast(view: string): Promise<void>;
+  /** Within the tab, as a link would: to load the whole application anew costs more than most pages do. */
+  go(address: string): Promise<void>;
   /** Where pictures are wanted. */
   picture(name: string): Promise<void>;
   /** Waits until what has this name, by its label or its words, has the focus. */
@@ -70,6 +72,7 @@ export async function openTab(deps: Deps, options: TabOptions = {}): Promise<Tab
     expect: (...statuses) => statuses.forEach((status) => watch.expected.add(status)),
     check: (state) => checkState(page, state, { home, isDark: options.isDark ?? false }),
     checkContrast: (view) => checkContrast(page, view),
+    go: (address) => page.evaluate(`__TSR_ROUTER__.navigate({ href: ${JSON.stringify(address)} })`),
     picture: (name) => picture(page, name),
     focusIs: (name) => focusIs(page, name),
     async [Symbol.asyncDispose]() {
