@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
-import { siteOfFile } from "../support/site.ts";
+import { NO_PAGE, siteOfFile } from "../support/site.ts";
 
 const { site, account, ada } = await siteOfFile({ isOperator: true });
 await site.person("Bob Babbage", [[account, "viewer"]]);
@@ -58,7 +58,7 @@ test("nothing jumps while the answers of a page come one after the other", async
 });
 
 test("the file of a page is fetched while the service is asked who is signed in, and one that is late is told", async () => {
-  await using tab = await site.signedIn(ada, "/keys");
+  await using tab = await site.signedIn(ada, NO_PAGE);
   const { page } = tab;
   const me = Promise.withResolvers<void>();
   await page.route("**/console/me", (route) => me.promise.then(() => route.continue()));
@@ -79,7 +79,7 @@ test("the file of a page is fetched while the service is asked who is signed in,
 });
 
 test("the history of a message is asked for beside the message", async () => {
-  await using tab = await site.signedIn(ada, "/keys");
+  await using tab = await site.signedIn(ada, NO_PAGE);
   const { page } = tab;
   const message = Promise.withResolvers<void>();
   await page.route(`**/messages/${messageId}`, async (route) => {

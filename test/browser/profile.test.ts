@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
 import { sql, systemClock } from "#platform";
 import { codeOf } from "../../server/console/sign-in/totp.ts";
 import { whileLate } from "../support/faults.ts";
-import { NOWHERE, type Person, siteOfFile } from "../support/site.ts";
+import { NO_PAGE, NOWHERE, type Person, siteOfFile } from "../support/site.ts";
 import type { Tab } from "../support/tab.ts";
 
 const { site, account, ada } = await siteOfFile({ isOperator: true });
@@ -133,11 +133,11 @@ test("a proof that runs out in a dialog is asked for there, and a password does 
 
 test("a proof that was given is not asked for again in the next step of its dialog", async () => {
   const gina = await site.person("Gina Lollo", [[account, "viewer"]]);
-  await using tab = await site.signedIn(gina, "/profile");
+  await using tab = await site.signedIn(gina, NO_PAGE);
   await site.db.query(sql`
     update sessions set proven_at = proven_at - interval '1 hour' where user_id = ${gina.userId}`);
   const { page } = tab;
-  await page.reload();
+  await page.goto(`${site.url}/profile`);
   await page.getByRole("button", { name: "Switch on…" }).click();
   await dialog(page).getByLabel("Your password").fill(gina.password);
   // Who is signed in is told late.

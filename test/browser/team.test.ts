@@ -6,7 +6,7 @@ import { sql } from "#platform";
 import { whileLate, withoutColumn } from "../support/faults.ts";
 import { sendUnanswered } from "../support/lost-answer.ts";
 import { copyAndClose, shownLink } from "../support/shown-once.ts";
-import { NOWHERE, siteOfFile } from "../support/site.ts";
+import { NO_PAGE, NOWHERE, siteOfFile } from "../support/site.ts";
 import type { Tab } from "../support/tab.ts";
 import { until } from "../support/until.ts";
 
@@ -109,7 +109,7 @@ test("a link is for another user than who is signed in, once they have signed ou
   const withdrawn = await invite(tab, "Developer");
   await copyAndClose(tab, "Copy link");
   const someone = await site.person("Some One", [[account, "viewer"]]);
-  await using other = await site.signedIn(someone, "/", { statuses: [401, 404] });
+  await using other = await site.signedIn(someone, NO_PAGE, { statuses: [401, 404] });
   await other.page.goto(withdrawn);
   await other.page.getByRole("button", { name: "Not Some One? Sign out" }).click();
   await other.page.getByLabel("Your name").and(other.page.locator(":focus")).waitFor();

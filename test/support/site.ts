@@ -42,6 +42,9 @@ export type Secrets = Map<string, RegExp>;
 /** No address matches: the secret may be in no answer. */
 export const NOWHERE = /(?!)/;
 
+/** For who signs in and then opens a page in a way of their own: nothing of the application is loaded here. */
+export const NO_PAGE = "/healthz";
+
 type Options = {
   settings?: Record<string, string> | ((port: number) => Record<string, string>);
 };
