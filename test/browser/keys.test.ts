@@ -410,7 +410,8 @@ async function replacesUnderTraffic(tab: Tab): Promise<void> {
   let key = await create(tab, { name: "Steady", scopes: ["messages:send", "messages:read"] });
   await copyAndClose(tab, "Copy key");
   const statuses: Promise<number>[] = [];
-  const traffic = setInterval(() => statuses.push(send(key).then(({ status }) => status)), 100);
+  // What is read changes nothing that the page would show anew ten times a second.
+  const traffic = setInterval(() => statuses.push(ask(key).then(({ status }) => status)), 100);
   try {
     await tab.page.getByRole("button", { name: "Replace Steady" }).click();
     await dialog(tab.page).getByText("Both keys work until you revoke").waitFor();
@@ -430,7 +431,7 @@ async function replacesUnderTraffic(tab: Tab): Promise<void> {
     clearInterval(traffic);
   }
 
-  assert.deepEqual(new Set(await Promise.all(statuses)), new Set([202]));
+  assert.deepEqual(new Set(await Promise.all(statuses)), new Set([200]));
 }
 
 test("the list is filtered by state in the address, and a state without keys says so; the key that replaces the last one of a full page is shown until it is saved", async () => {
