@@ -112,7 +112,8 @@ test("numbers, table and CSV equal a count in the database, and move with a stat
   await site.db.query(sql`
     update keys set expires_at = now() + interval '2 days' where account_id = ${account.accountId}`);
   const count = await counted();
-  await using tab = await site.signedIn(ada, "/");
+  // A week has seven bars where a day has 24.
+  await using tab = await site.signedIn(ada, "/?range=7d");
   const { page } = tab;
   const all = Object.values(count).reduce((sum, each) => sum + each, 0);
 
