@@ -163,7 +163,7 @@ test("no entry of a ledger can be edited or deleted anywhere", async () => {
   await assert.rejects(site.db.query(sql`delete from ledger`));
 });
 
-test("pages show every entry once, and are turned when they are there; what is late shows its shape, and a failure says so beside what still works", async () => {
+test("pages show every entry once, and are turned when they are there; what is late shows its shape, still for those who want no motion, and a failure says so beside what works", async () => {
   const busy = await site.account({ name: "Busy", credits: 0 });
   const owner = await site.person("Busy Owner", [[busy, "owner"]]);
   const entry = {
@@ -179,6 +179,8 @@ test("pages show every entry once, and are turned when they are there; what is l
 
   await whileLate({ site, tab, link: "Credits" }, async () => {
     await page.getByRole("status", { name: "Loading" }).locator("div").first().waitFor();
+    const moving = await page.evaluate<number>("document.getAnimations().length");
+    assert.equal(moving, 0, "it stands still for those who want no motion");
     await tab.check("loading");
   });
   await page.getByRole("cell", { name: "Entry 6", exact: true }).waitFor();
