@@ -10,16 +10,18 @@ export const MAX_PIPELINED = 20;
  * after it is not begun, and the client sends it again.
  */
 export function limitPipelining(handler: RequestListener): RequestListener {
-  const connections = new WeakMap<Socket, { unanswered: number; isFull: boolean }>();
+  const crowded = new WeakMap<Socket, { behind: number; isFull: boolean }>();
   return (request, response) => {
     const { socket } = request;
-    const connection = connections.get(socket) ?? { unanswered: 0, isFull: false };
-    if (connection.isFull) return void request.resume();
-    connections.set(socket, connection);
-    connection.unanswered += 1;
-    response.once("close", () => (connection.unanswered -= 1));
-    connection.isFull = connection.unanswered === MAX_PIPELINED;
-    if (connection.isFull) response.shouldKeepAlive = false;
+    if (crowded.get(socket)?.isFull) return void request.resume();
+    // An answer behind another has no socket before that one is written. Most connections never have one.
+    if (response.socket === null) {
+      const connection = crowded.getOrInsert(socket, { behind: 0, isFull: false });
+      connection.behind += 1;
+      response.once("close", () => (connection.behind -= 1));
+      connection.isFull = connection.behind === MAX_PIPELINED - 1;
+      if (connection.isFull) response.shouldKeepAlive = false;
+    }
     handler(request, response);
   };
 }

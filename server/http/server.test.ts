@@ -138,7 +138,9 @@ test("a connection goes on however many requests it has had, one after the other
   await app.close();
 });
 
-test("a client that takes nothing of its answer is cut off when its time is up", async () => {
+test("a client that takes nothing of its answer is cut off when its time is up", async (context) => {
+  const { timers } = context.mock;
+  timers.enable({ apis: ["setInterval"] });
   const { app, port, asked, answer } = await startSlow();
   const accepted = once(app.server, "connection") as Promise<[Socket]>;
   const client = connect(port, "127.0.0.1").pause();
@@ -148,6 +150,7 @@ test("a client that takes nothing of its answer is cut off when its time is up",
 
   answer(UNREAD);
   await until("more is written than it takes", () => connection.writableLength > 0);
+  timers.tick(60_000);
   // As if it had passed.
   const isLimited = (connection.timeout ?? 0) > 0 && connection.emit("timeout");
   await until("it is cut off, or never will be", () => connection.destroyed || !isLimited);

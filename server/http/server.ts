@@ -6,6 +6,7 @@ import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { type Clock, type Log, type Metrics, newId } from "#platform";
 import { type Answering, answerRaw, refuseConnect, sendError } from "./answer-errors.ts";
 import { limitPipelining } from "./limit-pipelining.ts";
+import { limitUnread } from "./limit-unread.ts";
 import { jsonInvalid, Problem } from "./problem.ts";
 import type { Admission } from "./serve-operations.ts";
 import type { Trace } from "./trace-requests.ts";
@@ -33,8 +34,6 @@ export type HttpOptions = {
 
 /** Headers and body must have arrived by then: a slow client holds no slot for longer. */
 const REQUEST_TIMEOUT_MS = 10_000;
-/** A client that takes nothing of its answer is cut off after this, at most twice: what waits fills the kernel's buffers. */
-const UNREAD_TIMEOUT_MS = 120_000;
 const MAX_HEADER_OCTETS = 16_384;
 /** For what was sent to a port before it closes: the longest that a busy server goes on to take it. */
 const LAST_REQUESTS_MS = 1_000;
@@ -129,7 +128,7 @@ function listener(handle: RequestListener) {
   );
   // Who has said all it has to say, and closed its side, still gets its answer.
   Object.assign(server, { httpAllowHalfOpen: true });
-  server.timeout = UNREAD_TIMEOUT_MS;
+  limitUnread(server);
   // The same of an Expect that Node does not know.
   return server.on("checkExpectation", handler);
 }
