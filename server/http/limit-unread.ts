@@ -1,24 +1,31 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
+import type { Clock } from "#platform";
 
-const LOOK_MS = 60_000;
-const UNREAD_TIMEOUT_MS = 120_000;
+/** Longer than whoever reads an answer at all needs for a piece of it. */
+export const LOOK_MS = 180_000;
 
 /**
  * Cuts off clients that take nothing of their answers, which wait for them in memory and in the kernel's
- * buffers. Only who has left something unread gets a limit: one for every connection, as `server.timeout`
+ * buffers: of whom as much is left as at the look before. A limit at every connection, as `server.timeout`
  * sets it, is set anew with each request and costs a tenth of the time to answer one. A listener for the
- * end of each connection costs nearly as much, since Node adds and removes one of its own with each request.
+ * end of each costs nearly as much, since Node adds and removes one of its own with each request.
  */
-export function limitUnread(server: Server): void {
-  const open = new Set<WeakRef<Socket>>();
-  server.on("connection", (socket: Socket) => void open.add(new WeakRef(socket)));
-  const looking = setInterval(() => {
-    for (const held of open) {
-      const socket = held.deref();
-      if (!socket || socket.destroyed) open.delete(held);
-      else if (socket.writableLength > 0 && !socket.timeout) socket.setTimeout(UNREAD_TIMEOUT_MS);
+export function limitUnread(server: Server, clock: Clock): void {
+  const left = new Map<WeakRef<Socket>, number>();
+  let cancel: (() => void) | undefined;
+  const look = () => {
+    for (const [connection, before] of left) {
+      const socket = connection.deref();
+      if (!socket || socket.destroyed) left.delete(connection);
+      else if (socket.writableLength > 0 && socket.writableLength === before) socket.destroy();
+      else left.set(connection, socket.writableLength);
     }
-  }, LOOK_MS).unref();
-  server.once("close", () => clearInterval(looking));
+    cancel = left.size > 0 ? clock.timer(LOOK_MS, look) : undefined;
+  };
+  server.on("connection", (socket: Socket) => {
+    left.set(new WeakRef(socket), 0);
+    cancel ??= clock.timer(LOOK_MS, look);
+  });
+  server.once("close", () => cancel?.());
 }

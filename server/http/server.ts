@@ -59,7 +59,7 @@ export function createHttpServer(options: HttpOptions): FastifyInstance {
     forceCloseConnections: "idle",
     frameworkErrors: (error, request, reply) => void sendError(answering, error, request, reply),
     clientErrorHandler: (error, socket) => answerRaw(answering, error, socket),
-    serverFactory: listener,
+    serverFactory: (handle) => listener(handle, clock),
   });
   app.server.on("connect", (_, socket) => refuseConnect(answering, socket as Socket));
   app.decorate("fallback", {});
@@ -112,7 +112,7 @@ function headersOfAll(publicUrl: string): Record<string, string> {
   };
 }
 
-function listener(handle: RequestListener) {
+function listener(handle: RequestListener, clock: Clock) {
   const handler = limitPipelining(handle);
   const server = createNodeServer(
     {
@@ -128,7 +128,7 @@ function listener(handle: RequestListener) {
   );
   // Who has said all it has to say, and closed its side, still gets its answer.
   Object.assign(server, { httpAllowHalfOpen: true });
-  limitUnread(server);
+  limitUnread(server, clock);
   // The same of an Expect that Node does not know.
   return server.on("checkExpectation", handler);
 }
