@@ -7,24 +7,26 @@ export const LOOK_MS = 180_000;
 
 /**
  * Cuts off clients that take nothing of their answers, which wait for them in memory and in the kernel's
- * buffers: of whom as much is left as at the look before. A limit at every connection, as `server.timeout`
- * sets it, is set anew with each request and costs a tenth of the time to answer one. A listener for the
- * end of each costs nearly as much, since Node adds and removes one of its own with each request.
+ * buffers: who has some left, and was written nothing more since the look before. A limit at every
+ * connection, as `server.timeout` sets it, is set anew with each request and costs a tenth of the time to
+ * answer one. A listener for the end of each costs nearly as much, since Node adds and removes one of its
+ * own with each request.
  */
 export function limitUnread(server: Server, clock: Clock): void {
-  const left = new Map<WeakRef<Socket>, number>();
+  /** What was written to each by the look before. */
+  const written = new Map<WeakRef<Socket>, number>();
   let cancel: (() => void) | undefined;
   const look = () => {
-    for (const [connection, before] of left) {
+    for (const [connection, before] of written) {
       const socket = connection.deref();
-      if (!socket || socket.destroyed) left.delete(connection);
-      else if (socket.writableLength > 0 && socket.writableLength === before) socket.destroy();
-      else left.set(connection, socket.writableLength);
+      if (!socket || socket.destroyed) written.delete(connection);
+      else if (socket.writableLength > 0 && socket.bytesWritten === before) socket.destroy();
+      else written.set(connection, socket.bytesWritten);
     }
-    cancel = left.size > 0 ? clock.timer(LOOK_MS, look) : undefined;
+    cancel = written.size > 0 ? clock.timer(LOOK_MS, look) : undefined;
   };
   server.on("connection", (socket: Socket) => {
-    left.set(new WeakRef(socket), 0);
+    written.set(new WeakRef(socket), 0);
     cancel ??= clock.timer(LOOK_MS, look);
   });
   server.once("close", () => cancel?.());
