@@ -13,11 +13,9 @@ import type { Failure } from "../../failure.ts";
 import { part } from "../../parts.ts";
 import { routingText as text } from "../../text/operator.ts";
 import { FailureLine } from "../../ui/failure-panel.tsx";
-import { type Column, Listing } from "../../ui/listing.tsx";
 import { RowButton } from "../../ui/reasoned.tsx";
 import { type Checks, type Fields, useFields } from "../../ui/use-fields.ts";
 import { useAction } from "../../use-action.ts";
-import type { Read } from "../../use-read.ts";
 import classes from "./operator.module.css";
 
 const Confirm = part(() => import("../../ui/confirm.tsx"), "Confirm");
@@ -26,7 +24,7 @@ export function checkPrefix(value: string): string | null {
   return /^\d{0,15}$/.test(value) ? null : text.prefixWrong;
 }
 
-function prefixName(prefix: string): string {
+export function prefixName(prefix: string): string {
   return prefix === "" ? text.anyNumber : prefix;
 }
 
@@ -87,7 +85,7 @@ function RemovalDialog({ wish, asked, onClose }: RemovalProps) {
   );
 }
 
-type Keyed = { prefix: string };
+export type Keyed = { prefix: string };
 type Version = number | undefined;
 
 type SettingRequest<Values extends Record<string, unknown>, Row> = {
@@ -151,45 +149,6 @@ export function useSetting<Values extends Keyed & Record<string, unknown>, Row e
     },
     send: (values) => void send(values),
   };
-}
-
-type ListProps<Row> = {
-  label: string;
-  list: Read<{ data: Row[] }>;
-  /** Of what is set for the prefix. */
-  column: Column<Row>;
-  /** The same where no table has room. */
-  says: (row: Row) => string;
-  actions: (row: Row) => ReactNode;
-  empty: ReactNode;
-};
-
-export function PrefixListing<Row extends Keyed>(props: ListProps<Row>) {
-  const { column, says, actions, ...listing } = props;
-  return (
-    <Listing
-      {...listing}
-      columns={[
-        { name: "prefix", header: text.prefix, cell: ({ prefix }) => prefixName(prefix) },
-        column,
-        { name: "actions", header: text.actions, cell: actions },
-      ]}
-      rowId={({ prefix }) => `prefix ${prefix}`}
-      compact={(row) => (
-        <Group justify="space-between" gap="xs" wrap="nowrap">
-          <Stack gap={0} miw={0}>
-            <Text span size="sm" fw={550}>
-              {prefixName(row.prefix)}
-            </Text>
-            <Text span size="sm" c="dimmed">
-              {says(row)}
-            </Text>
-          </Stack>
-          {actions(row)}
-        </Group>
-      )}
-    />
-  );
 }
 
 /** What one comes to the page for, above the list: that may be of a thousand prefixes. */

@@ -12,11 +12,11 @@ import {
   ByPrefix,
   checkPrefix,
   Finder,
-  PrefixListing,
   SetByPrefix,
   useRowActions,
   useSetting,
 } from "./prefix.tsx";
+import { PrefixListing } from "./prefix-listing.tsx";
 
 const LIST = "GET /console/operator/prices";
 type Price = Answer<typeof LIST>["data"][number];

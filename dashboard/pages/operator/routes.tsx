@@ -10,11 +10,11 @@ import {
   ByPrefix,
   checkPrefix,
   Finder,
-  PrefixListing,
   SetByPrefix,
   useRowActions,
   useSetting,
 } from "./prefix.tsx";
+import { PrefixListing } from "./prefix-listing.tsx";
 
 const LIST = "GET /console/operator/routes";
 type Route = Answer<typeof LIST>["data"][number];

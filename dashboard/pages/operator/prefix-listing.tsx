@@ -1,0 +1,45 @@
+import { Group, Stack, Text } from "@mantine/core";
+import type { ReactNode } from "react";
+import { routingText as text } from "../../text/operator.ts";
+import { type Column, Listing } from "../../ui/listing.tsx";
+import type { Read } from "../../use-read.ts";
+import { type Keyed, prefixName } from "./prefix.tsx";
+
+type ListProps<Row> = {
+  label: string;
+  list: Read<{ data: Row[] }>;
+  /** Of what is set for the prefix. */
+  column: Column<Row>;
+  /** The same where no table has room. */
+  says: (row: Row) => string;
+  actions: (row: Row) => ReactNode;
+  empty: ReactNode;
+};
+
+export function PrefixListing<Row extends Keyed>(props: ListProps<Row>) {
+  const { column, says, actions, ...listing } = props;
+  return (
+    <Listing
+      {...listing}
+      columns={[
+        { name: "prefix", header: text.prefix, cell: ({ prefix }) => prefixName(prefix) },
+        column,
+        { name: "actions", header: text.actions, cell: actions },
+      ]}
+      rowId={({ prefix }) => `prefix ${prefix}`}
+      compact={(row) => (
+        <Group justify="space-between" gap="xs" wrap="nowrap">
+          <Stack gap={0} miw={0}>
+            <Text span size="sm" fw={550}>
+              {prefixName(row.prefix)}
+            </Text>
+            <Text span size="sm" c="dimmed">
+              {says(row)}
+            </Text>
+          </Stack>
+          {actions(row)}
+        </Group>
+      )}
+    />
+  );
+}
