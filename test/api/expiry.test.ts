@@ -3,11 +3,11 @@ import { after, test } from "node:test";
 import { lockAccounts } from "#accounts";
 import { expireMessages } from "#messages";
 import { sql } from "#platform";
-import { audit } from "../../server/cli/audit/audit.ts";
 import { startApi } from "../support/api.ts";
 import { held, somebodyWaits } from "../support/locks.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { onePass } from "../support/one-pass.ts";
+import { assertSound } from "../support/sound.ts";
 
 /** The service's own clock stands still, so that only the passes below end messages. */
 const api = await startApi({ credits: 100, clock: manualClock(new Date()) });
@@ -47,7 +47,7 @@ test("a message not handed over within its validity is FAILED with EXPIRED and r
   });
   assert.equal(await balance(), before + 1);
   assert.equal(await expireAt(new Date(expiresAt)), 0, "once");
-  assert.deepEqual((await audit(api.db, { isDrained: false })).violations, []);
+  await assertSound(api.db);
 });
 
 test("the validity of a message for later begins with its time", async () => {
@@ -99,4 +99,14 @@ test("two nodes that end the same messages refund them once", async () => {
     20,
   );
   assert.equal(await balance(), before + 20);
+});
+
+test("refunds that are booked together each go on where the one before ended", async () => {
+  const texts = [1, 161, 307].map((length) => "a".repeat(length));
+  const sent = await Promise.all(texts.map((text) => send({ text, validitySeconds: 60 })));
+  const late = new Date(Date.parse(sent[0]?.expiresAt ?? "") + 60_000);
+
+  assert.equal(await expireAt(late), 3);
+
+  await assertSound(api.db, ["I1", "I2"]);
 });
