@@ -198,6 +198,23 @@ test("refusals by the carrier's code, and receipts that come after the end, are 
   });
 });
 
+test("a receipt for a message that was given up is kept in its history, as one that changed nothing", async () => {
+  const { message, carrierId, at, record, submission } = await held();
+  const givenUp = { next: "fail", code: "UNKNOWN", carrierCode: null } as const;
+  await record.submission({ ...submission, answer: DOUBT, step: givenUp });
+  await record.submission({ ...submission, answer: accepted("x"), step: null });
+
+  const told = { ...rejection(carrierId), state: "DELIVRD", effect: "delivered" } as const;
+  await record.receipt({ receipt: told, at });
+
+  const { data } = (await api.get(`/v1/messages/${message.message_id}/events`)).json();
+  assert.partialDeepStrictEqual(
+    data.filter(({ type }: { type: string }) => type === "receipt"),
+    [{ state: "DELIVRD", applied: false }],
+  );
+  assert.equal((await readMessage(api, message.message_id)).status, "FAILED");
+});
+
 test("of a segment handed over twice, a failure told twice counts once", async () => {
   for (const isOneBatch of [true, false]) {
     const { message, carrierId, at, record } = await sentTwice();
