@@ -103,7 +103,8 @@ function selectKeys(
   limits: Limits,
   { hashes, reads }: { hashes: Buffer[]; reads: number[] },
 ): Promise<Row[]> {
-  const { reads: readRate, readsBurst } = limits;
+  const { reads: rate, readsBurst } = limits;
+  const grown = refilled(rate, readsBurst, sql`excluded.tokens_at`);
   return db.query<Row>(sql`
     with found as (
       select u.hash, u.reads, k.key_id, k.account_id, k.scopes,
@@ -118,8 +119,8 @@ function selectKeys(
        where outcome = 'valid' and reads > 0
        order by key_id
           on conflict (key_id) do update
-         set tokens = ${refilled(readRate, readsBurst)} - least(excluded.asked, floor(${refilled(readRate, readsBurst)})),
-             granted = least(excluded.asked, floor(${refilled(readRate, readsBurst)})),
+         set tokens = ${grown} - least(excluded.asked, floor(${grown})),
+             granted = least(excluded.asked, floor(${grown})),
              asked = excluded.asked,
              -- Whoever waited for the row brings an older time: it must not refill the same second twice.
              -- A time further ahead is of a clock that was set back: the allowance must not wait for it.
@@ -130,7 +131,7 @@ function selectKeys(
       returning key_id, tokens, granted
     )
     select f.hash, f.key_id, f.account_id, f.scopes, f.outcome, coalesce(t.granted, 0) as granted,
-           coalesce(t.tokens, ${refilled(readRate, readsBurst, "clock_timestamp()")}, ${readsBurst}::float8) as read_tokens,
+           coalesce(t.tokens, ${refilled(rate, readsBurst, sql`clock_timestamp()`)}, ${readsBurst}::float8) as read_tokens,
            ${sendTokensOf(sql`f.account_id`, limits)} as send_tokens
       from found f
       left join taken t on t.key_id = f.key_id
@@ -152,12 +153,6 @@ export function sendTokensOf(
 }
 
 /** What an allowance has grown to by `at`. */
-function refilled(
-  rate: number,
-  burst: number,
-  at: "excluded.tokens_at" | "clock_timestamp()" = "excluded.tokens_at",
-) {
-  return at === "excluded.tokens_at"
-    ? sql`least(${burst}::float8, r.tokens + ${rate}::float8 * greatest(0, extract(epoch from excluded.tokens_at - r.tokens_at)))`
-    : sql`least(${burst}::float8, r.tokens + ${rate}::float8 * greatest(0, extract(epoch from clock_timestamp() - r.tokens_at)))`;
+function refilled(rate: number, burst: number, at: Sql): Sql {
+  return sql`least(${burst}::float8, r.tokens + ${rate}::float8 * greatest(0, extract(epoch from ${at} - r.tokens_at)))`;
 }
