@@ -51,11 +51,7 @@ export type ConsoleCall<O extends ConsoleOperation> = {
   address: string;
   userAgent: string | null;
   /** Makes an error that this operation declares. */
-  problem: (
-    code: ConsoleErrors<O>,
-    details?: Detail[],
-    headers?: Record<string, string>,
-  ) => Problem;
+  problem: (code: ConsoleErrors<O>, details?: Detail[]) => Problem;
   header: (name: string, value: string) => void;
 };
 

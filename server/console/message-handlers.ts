@@ -104,7 +104,6 @@ function apiCall(call: {
     body: undefined,
     caller: { keyId: null, actor: call.actor, accountId: call.account.accountId, scopes: [] },
     idempotencyKey: call.idempotencyKey,
-    requestId: call.actor.requestId,
     problem: call.problem as never,
     header: call.header,
     allowance: () => undefined,

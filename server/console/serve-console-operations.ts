@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { type ConsoleOperation, consoleOperations } from "#contract";
+import { type ConsoleOperation, consoleOperations, type Detail, type ErrorCode } from "#contract";
 import { bodyAndQueryCheck, networkOf, Problem, type Refinement, sendJson } from "#http";
 import {
   type Clock,
@@ -202,7 +202,7 @@ function callOf(
     idempotencyKey: request.headers["idempotency-key"] as string | undefined,
     address,
     userAgent: request.headers["user-agent"] ?? null,
-    problem: (...given: ConstructorParameters<typeof Problem>) => new Problem(...given),
+    problem: (code: ErrorCode, details?: Detail[]) => new Problem(code, details),
     header: (name: string, value: string) => void reply.header(name, value),
   } as unknown as AnyCall;
 }

@@ -30,9 +30,8 @@ export type Call<O extends Operation> = {
   body: BodyOf<O>;
   /** The raw `Idempotency-Key` header. */
   idempotencyKey: string | undefined;
-  requestId: string;
   /** Makes an error that this operation declares. */
-  problem: (code: ErrorsOf<O>, details?: Detail[], headers?: Record<string, string>) => Problem;
+  problem: (code: ErrorsOf<O>) => Problem;
   /** Adds a header to the answer. */
   header: (name: string, value: string) => void;
   /** What the statement that did the work says is left of the allowance. */

@@ -106,8 +106,7 @@ function callOf(
     query,
     body,
     idempotencyKey: request.headers["idempotency-key"] as string | undefined,
-    requestId: request.id,
-    problem: (code, details, headers) => new Problem(code, details, headers),
+    problem: (code) => new Problem(code),
     header: (header, value) => void reply.header(header, value),
     allowance: (left) => {
       admitted.allowance = left;
