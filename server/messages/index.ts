@@ -11,7 +11,7 @@ export { fingerprint, isIdempotencyKey, sweepIdempotency } from "./idempotency.t
 export { eventId, newMessageId, parseEventId } from "./message-id.ts";
 export { type MessageRow, present } from "./message-row.ts";
 export { messageOfMove, type Move, moveMessages } from "./move.ts";
-export type { BornDelivery, MoveListener } from "./move-listener.ts";
+export type { BornDelivery, MoveListener, WebhookIntake } from "./move-listener.ts";
 export { countedMoves } from "./move-metrics.ts";
 export { type EventKey, type EventRow, eventTime, findEventBodies, findEvents } from "./events.ts";
 export { keepPartitions, makePartitions } from "./partitions.ts";

@@ -19,21 +19,26 @@ export type BornDelivery = {
   leasedHere: LocalMoment;
 };
 
-/** Who hears of moves on this node, once they are committed: webhooks, and metrics. */
+/** Who hears of moves on this node, once they are committed. */
 export type MoveListener = {
+  moved(moves: readonly Move[]): void;
+  /** Undefined where this node delivers no webhooks. */
+  webhooks: WebhookIntake | undefined;
+};
+
+/** Who delivers webhooks on this node, as far as those who write them know it. */
+export type WebhookIntake = {
   /** There are new events for these lanes. */
   wake(hostKeys: readonly bigint[]): void;
   /**
    * Keeps a place in a lane for a webhook that can leave at once; it is leased at birth, which spares
    * a claim. Answers the moment; null where it must wait its turn.
    */
-  reserve?(hostKey: bigint): LocalMoment | null;
+  reserve(hostKey: bigint): LocalMoment | null;
   /** These are stored: deliver them. */
-  take?(deliveries: readonly BornDelivery[]): void;
+  take(deliveries: readonly BornDelivery[]): void;
   /** Places that were kept for nothing. */
-  release?(hostKeys: readonly bigint[]): void;
-  /** These have moved. */
-  moved?(moves: readonly Move[]): void;
+  release(hostKeys: readonly bigint[]): void;
 };
 
 /** What became of one move in the database. */
@@ -54,11 +59,11 @@ export type Told = {
   reserved: LocalMoment | null;
 } | null;
 
-export function toldOf(move: Move, listener: MoveListener | undefined): Told {
+export function toldOf(move: Move, webhooks: WebhookIntake | undefined): Told {
   const { callbackUrl: url, accountId } = move;
   if (url === null) return null;
   const lane = hostKey(accountId, url);
-  const reserved = listener?.reserve?.(lane) ?? null;
+  const reserved = webhooks?.reserve(lane) ?? null;
   return { move, body: eventBody(changeOf(move)), url, hostKey: lane, reserved };
 }
 
@@ -68,7 +73,7 @@ export function reservedOf(told: readonly Told[]): bigint[] {
 
 /** After the commit: what was born leased is handed over, and of the rest its lanes are named. */
 export function tell(
-  listener: MoveListener,
+  webhooks: WebhookIntake,
   told: readonly Told[],
   moved: ReadonlyMap<string, MovedRow>,
 ): void {
@@ -90,9 +95,9 @@ export function tell(
     // One that waits for another of its message is found when that one is recorded.
     if (row && !row.is_blocked) woken.add(lane);
   }
-  if (unused.length > 0) listener.release?.(unused);
-  if (born.length > 0) listener.take?.(born);
-  if (woken.size > 0) listener.wake([...woken]);
+  if (unused.length > 0) webhooks.release(unused);
+  if (born.length > 0) webhooks.take(born);
+  if (woken.size > 0) webhooks.wake([...woken]);
 }
 
 function changeOf(move: Move): StatusChange {

@@ -1,9 +1,9 @@
 import type { Metrics } from "#platform";
 import type { Move } from "./move.ts";
-import type { MoveListener } from "./move-listener.ts";
+import type { MoveListener, WebhookIntake } from "./move-listener.ts";
 
-/** Counts every change of status on this node; all else goes to who delivers webhooks here, if anybody does. */
-export function countedMoves(metrics: Metrics, webhooks: MoveListener | undefined): MoveListener {
+/** Counts every change of status on this node; its webhooks go to who delivers them here, if anybody does. */
+export function countedMoves(metrics: Metrics, webhooks: WebhookIntake | undefined): MoveListener {
   const moved = metrics.counter(
     "messages_moved_total",
     "Changes of status after QUEUED, by the new status and, where there is one, the error.",
@@ -11,8 +11,7 @@ export function countedMoves(metrics: Metrics, webhooks: MoveListener | undefine
   );
   const refunds = metrics.counter("refunds_total", "Messages that FAILED and were refunded.");
   return {
-    wake: () => undefined,
-    ...webhooks,
+    webhooks,
     moved(moves) {
       for (const [labels, { length }] of Map.groupBy(moves, labelsOf)) {
         moved.labels(...labels.split(" ")).inc(length);

@@ -43,9 +43,10 @@ export async function moveMessages(
   listener?: MoveListener,
 ): Promise<Set<string>> {
   if (moves.length === 0) return new Set();
-  const told = moves.map((move) => toldOf(move, listener));
+  const webhooks = listener?.webhooks;
+  const told = moves.map((move) => toldOf(move, webhooks));
   const errorOf = (move: Move) => ("error" in move ? move.error : undefined);
-  tx.afterFailure(() => listener?.release?.(reservedOf(told)));
+  tx.afterFailure(() => webhooks?.release(reservedOf(told)));
   const rows = await tx.query<MovedRow>(sql`
     select message_id, sequence, is_leased, is_blocked, moved_at
       from move_messages(
@@ -60,8 +61,8 @@ export async function moveMessages(
       )`);
   const moved = new Map(rows.map((row) => [row.message_id, row]));
   tx.afterCommit(() => {
-    listener?.moved?.(moves.filter(({ messageId }) => moved.has(messageId)));
-    if (listener) tell(listener, told, moved);
+    listener?.moved(moves.filter(({ messageId }) => moved.has(messageId)));
+    if (webhooks) tell(webhooks, told, moved);
   });
   return new Set(moved.keys());
 }

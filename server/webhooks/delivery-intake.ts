@@ -1,4 +1,4 @@
-import type { BornDelivery, MoveListener } from "#messages";
+import type { BornDelivery, WebhookIntake } from "#messages";
 import {
   type Clock,
   type Database,
@@ -23,7 +23,7 @@ type Deps = {
   isBehind: (hostKey: bigint) => boolean;
 };
 
-export type DeliveryIntake = Required<Pick<MoveListener, "reserve" | "take" | "release">> & {
+export type DeliveryIntake = Omit<WebhookIntake, "wake"> & {
   /** Keeps no more places, and resolves when all that came has been handed on. */
   stop(): Promise<void>;
 };

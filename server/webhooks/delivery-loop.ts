@@ -1,3 +1,4 @@
+import type { WebhookIntake } from "#messages";
 import {
   type Clock,
   type Database,
@@ -12,7 +13,7 @@ import {
 } from "#platform";
 import { aheadKeeper } from "./ahead.ts";
 import { claimDeliveries, type Claims } from "./deliveries.ts";
-import { deliveryIntake, type DeliveryIntake, putBackUnsigned } from "./delivery-intake.ts";
+import { deliveryIntake, putBackUnsigned } from "./delivery-intake.ts";
 import { deliveryMetrics } from "./delivery-metrics.ts";
 import { deliveryRunner } from "./delivery-runner.ts";
 import { BEFORE_ALL_LANES, findNewestReplays, walkLanes } from "./due-lanes.ts";
@@ -41,10 +42,8 @@ type Deps = {
   onRecalled?: (hostnames: string[]) => void;
 };
 
-export type DeliveryLoop = Pick<DeliveryIntake, "reserve" | "take" | "release"> & {
+export type DeliveryLoop = WebhookIntake & {
   start(): void;
-  /** Something may be due in these lanes: what this node writes need not wait for a walk. */
-  wake(hostKeys: readonly bigint[]): void;
   /** Claims no more, gives back what has not begun, lets what has begun end. */
   stop(): Promise<void>;
 };
@@ -78,6 +77,7 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
   let running: RunningLoop | undefined;
   let keepingHosts: RunningLoop | undefined;
 
+  /** What this node writes need not wait for a walk. */
   function wake(hostKeys: readonly bigint[]): void {
     for (const hostKey of hostKeys) named.first.add(hostKey);
     running?.wake();

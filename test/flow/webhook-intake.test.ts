@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { moveMessages, type MoveListener } from "#messages";
+import { moveMessages, type WebhookIntake } from "#messages";
 import { localMoment, sql, systemClock } from "#platform";
 import { startReceiver } from "../support/receiver.ts";
 import { type WebhookWorld, webhookWorld } from "../support/webhook-world.ts";
@@ -16,12 +16,14 @@ function rows({ db }: WebhookWorld): Promise<Row[]> {
 /** Moves a message as the sender of the same node does. */
 async function moveBeside(
   world: WebhookWorld,
-  { messageId, url, from, to, listener, fails = false }: Step,
+  { messageId, url, from, to, webhooks, fails = false }: Step,
 ): Promise<void> {
   const move = { accountId: world.accountId, messageId, recipient: "4915112345678", from, to };
   await world.db
     .transaction(async (tx) => {
-      await moveMessages(tx, [{ ...move, callbackUrl: url, at: systemClock.now() }], listener);
+      const moved = () => undefined;
+      const moves = [{ ...move, callbackUrl: url, at: systemClock.now() }];
+      await moveMessages(tx, moves, { webhooks, moved });
       if (fails) throw new Error("rolled back");
     })
     .catch((error: unknown) => assert.ok(fails, String(error)));
@@ -32,7 +34,7 @@ type Step = {
   url: string;
   from: "QUEUED" | "SENT";
   to: "SENT" | "DELIVERED";
-  listener: MoveListener;
+  webhooks: WebhookIntake;
   fails?: boolean;
 };
 
@@ -58,7 +60,7 @@ async function provenWorld() {
   const receiver = started.use(await provenReceiver(world));
   const { url } = receiver;
   const messageId = await world.message({ url });
-  const step: Step = { messageId, url, from: "QUEUED", to: "SENT", listener: loop };
+  const step: Step = { messageId, url, from: "QUEUED", to: "SENT", webhooks: loop };
   const all = started.move();
   return { world, receiver, messageId, step, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
@@ -115,14 +117,14 @@ test("no event is leased at birth while an earlier one of its message waits", as
   const messageId = await world.message({ url });
   await world.move(messageId, "SENT");
   const released: bigint[] = [];
-  const listener: MoveListener = {
+  const webhooks: WebhookIntake = {
     wake: () => {},
     reserve: () => localMoment(systemClock),
     take: () => assert.fail("it would overtake the one before it"),
     release: (lanes) => void released.push(...lanes),
   };
 
-  await moveBeside(world, { messageId, url, from: "SENT", to: "DELIVERED", listener });
+  await moveBeside(world, { messageId, url, from: "SENT", to: "DELIVERED", webhooks });
 
   assert.deepEqual(
     (await rows(world)).map(({ is_leased }) => is_leased),
@@ -140,7 +142,7 @@ test("a webhook to a receiver that nothing is known of waits for a claim", async
   await receiver.arrived(2);
   const messageId = await world.message({ url });
 
-  await moveBeside(world, { messageId, url, from: "QUEUED", to: "SENT", listener: loop });
+  await moveBeside(world, { messageId, url, from: "QUEUED", to: "SENT", webhooks: loop });
 
   const [last] = (await rows(world)).slice(-1);
   assert.deepEqual(last, { sequence: 2, attempts: 0, lease_epoch: 0, is_leased: false });
@@ -170,7 +172,7 @@ test("a node that stops gives back what was leased to it at birth and has not be
   const { url } = receiver;
   const messageIds = await Promise.all(Array.from({ length: 40 }, () => world.message({ url })));
   for (const messageId of messageIds)
-    await moveBeside(world, { messageId, url, from: "QUEUED", to: "SENT", listener: worker.loop });
+    await moveBeside(world, { messageId, url, from: "QUEUED", to: "SENT", webhooks: worker.loop });
   await receiver.arrived(8);
 
   const stopped = worker[Symbol.asyncDispose]();
