@@ -19,15 +19,9 @@ export async function sendFromTerminal(
   { accountId, body, idempotencyKey }: TerminalSendRequest,
 ): Promise<MessageRow> {
   const deps = sendDeps(context, await context.installation());
-  const request = {
-    operation: "sendMessage",
-    body,
-    messages: [body],
-    idempotencyKey,
-    prefix: () => "",
-  };
+  const sender = { accountId, keyId: null, actor: ACTOR };
   try {
-    const sent = await sendMessages(deps, { accountId, keyId: null, actor: ACTOR }, request);
+    const sent = await sendMessages(deps, sender, { body, idempotencyKey });
     if (sent.isReplayed)
       context.terminal.say("It was sent before with this key; nothing was sent.");
     return sent.rows[0] as MessageRow;

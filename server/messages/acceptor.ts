@@ -19,7 +19,10 @@ import {
 } from "./accept.ts";
 import type { MessageRow } from "./message-row.ts";
 
-export type Accepted = Acceptance | { outcome: "queue_full" } | { outcome: "unknown" };
+export type Accepted =
+  | Exclude<Acceptance, { outcome: "again" }>
+  | { outcome: "queue_full" }
+  | { outcome: "unknown" };
 
 /**
  * The sender of this node, as far as accepting knows it. A message whose hand-over can start at once
@@ -61,8 +64,8 @@ const MAX_BYTES = (64 * 1024 * 1024) / LANES;
 const MAX_APART = 2;
 const SETTLE_MS = 5_000;
 
-/** Not accepted with the others: the account's row is held by somebody, or may be. */
-type Tried = Accepted | { outcome: "apart" };
+/** Apart: not accepted with the others, because the account's row is held by somebody, or may be. */
+type Tried = Acceptance | Accepted | { outcome: "apart" };
 const APART = { outcome: "apart" } as const;
 
 /** Turns single requests into batches, one statement each, and answers each after its commit. */

@@ -1,17 +1,15 @@
-import type { Detail, HistoryEntry, NewMessage, operations, QueryOf } from "#contract";
+import type { HistoryEntry, operations, QueryOf } from "#contract";
 import { nonGsmCharacters } from "#contract/segments";
-import type { Handlers, Pager, Refinement } from "#http";
+import type { Handlers, Pager } from "#http";
 import { Problem } from "#http/problem";
 import { readBound } from "#platform";
 import { findAccount } from "#accounts";
 import { browseMessages, type Filter, NO_MESSAGE_FILTER } from "./browse.ts";
-import { isByRouting, judgeFields } from "./draft.ts";
 import { type HistorySources, readHistory } from "./history.ts";
 import { type MessageRow, present } from "./message-row.ts";
 import type { MoveListener } from "./move-listener.ts";
 import { findMessage } from "./read.ts";
 import { digitsOf } from "./recipient.ts";
-import type { Routing } from "./routing.ts";
 import { draftAll, draftContext, type SendDeps, sendMessages } from "./send.ts";
 import { cancelMessage } from "./cancel-message.ts";
 
@@ -21,14 +19,7 @@ export function messageHandlers(deps: Deps): Handlers<typeof operations> {
   const { db, clock, pager, sources } = deps;
   return {
     async sendMessage({ caller, body, idempotencyKey, header, allowance }) {
-      const sent = await sendMessages(deps, caller, {
-        operation: "sendMessage",
-        body,
-        messages: [body],
-        idempotencyKey,
-        prefix: () => "",
-        allowance,
-      });
+      const sent = await sendMessages(deps, caller, { body, idempotencyKey, allowance });
       if (sent.isReplayed) header("idempotency-replayed", "true");
       const message = present(sent.rows[0] as MessageRow);
       header("location", `/v1/messages/${message.messageId}`);
@@ -36,22 +27,14 @@ export function messageHandlers(deps: Deps): Handlers<typeof operations> {
     },
 
     async sendBatch({ caller, body, idempotencyKey, header, allowance }) {
-      const prefix = (n: number) => `messages[${n}].`;
-      const sent = await sendMessages(deps, caller, {
-        operation: "sendBatch",
-        body,
-        messages: body.messages,
-        idempotencyKey,
-        prefix,
-        allowance,
-      });
+      const sent = await sendMessages(deps, caller, { body, idempotencyKey, allowance });
       if (sent.isReplayed) header("idempotency-replayed", "true");
       return { data: sent.rows.map(present) };
     },
 
     async previewMessage({ caller, body }) {
       const context = draftContext(deps, await deps.routing.reload());
-      const [draft] = draftAll([body], context, () => "");
+      const [draft] = draftAll(body, context);
       const account = await findAccount(db, caller.accountId);
       if (!draft || !account) throw new Problem("INTERNAL");
       const { recipient, encoding, segments, credits } = draft.message;
@@ -121,47 +104,6 @@ export function messageHandlers(deps: Deps): Handlers<typeof operations> {
 
 function mayBeHandedOver(entry: HistoryEntry): boolean {
   return entry.type === "doubt" || (entry.type === "submission" && entry.outcome === "accepted");
-}
-
-function firstName(path: string): string {
-  return path.split(".")[0] ?? "";
-}
-
-/** Names everything else that is wrong with a send whose shape is wrong already. */
-export function sendRefinements(deps: Pick<SendDeps, "clock" | "routing" | "judgeUrl">) {
-  const one = (message: unknown, own: string[], prefix: string, routing: Routing): Detail[] => {
-    if (typeof message !== "object" || message === null || Array.isArray(message)) return [];
-    const context = { now: deps.clock.now(), routing, judgeUrl: deps.judgeUrl };
-    const wrong = new Set(own.map((field) => firstName(field.slice(prefix.length))));
-    const { details } = judgeFields(message as NewMessage, context, wrong);
-    return details.map((detail) => ({ ...detail, field: `${prefix}${detail.field}` }));
-  };
-  const single: Refinement = (body, wrong) =>
-    judgeByRouting(deps, (routing) => one(body, [...wrong], "", routing));
-  const batch: Refinement = async (body, wrong) => {
-    const messages = (body as { messages?: unknown } | null)?.messages;
-    if (!Array.isArray(messages)) return [];
-    const byPrefix = Map.groupBy(wrong, (field) => field.slice(0, field.indexOf(".") + 1));
-    return judgeByRouting(deps, (routing) =>
-      messages.slice(0, 1000).flatMap((message: unknown, n) => {
-        const prefix = `messages[${n}].`;
-        return one(message, byPrefix.get(prefix) ?? [], prefix, routing);
-      }),
-    );
-  };
-  return { sendMessage: single, sendBatch: batch, previewMessage: single };
-}
-
-/** By what this node remembers of the routes; nothing is refused by that alone. */
-async function judgeByRouting(
-  { routing }: Pick<SendDeps, "routing">,
-  judge: (routing: Routing) => Detail[],
-): Promise<Detail[]> {
-  const known = await routing.current();
-  const details = judge(known);
-  if (!details.some(isByRouting)) return details;
-  const current = await routing.reload();
-  return current.version === known.version ? details : judge(current);
 }
 
 /** The filters of a list; what may be wrong with them, the shape of the query has told. */

@@ -6,7 +6,7 @@
 export { acceptor, type Intake } from "./acceptor.ts";
 export { type BrowseFilter, browseMessages, NO_MESSAGE_FILTER } from "./browse.ts";
 export { concatReferences } from "./concat-reference.ts";
-export { messageHandlers, readFilter, sendRefinements } from "./handlers.ts";
+export { messageHandlers, readFilter } from "./handlers.ts";
 export { fingerprint, isIdempotencyKey, sweepIdempotency } from "./idempotency.ts";
 export { eventId, newMessageId, parseEventId } from "./message-id.ts";
 export { type MessageRow, present } from "./message-row.ts";
@@ -47,6 +47,7 @@ export {
 } from "./routing-changes.ts";
 export { carriersWaitedFor, measureCarrierQueues, measureQueue } from "./queue-depth.ts";
 export { judgeRecipient } from "./recipient.ts";
+export { sendRefinements } from "./refine-sends.ts";
 export { sendMessages } from "./send.ts";
 export { tracedAccept } from "./trace-accept.ts";
 export { changeTo, eventBody, foreignText } from "./event-body.ts";

@@ -22,11 +22,8 @@ test("a repetition that is refused by now is refused only once it is known that 
       },
       { accountId: "account", keyId: "key" },
       {
-        operation: "send",
-        body: {},
-        messages: [{ recipient: "4915112345678", text: "Hello", sendAt: "2026-01-01T00:00:00Z" }],
+        body: { recipient: "4915112345678", text: "Hello", sendAt: "2026-01-01T00:00:00Z" },
         idempotencyKey: "k",
-        prefix: () => "",
       },
     );
     const problem = await sending.catch((error: unknown) => error);

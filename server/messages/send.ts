@@ -31,13 +31,11 @@ export type SendDeps = {
 /** Who sends; no key where a person does, who may be named for the audit log. */
 export type Sender = { accountId: string; keyId: string | null; actor?: Actor };
 export type Sent = { rows: MessageRow[]; isReplayed: boolean };
+/** One message, or a batch of them that is accepted whole or not at all. */
+type SendBody = NewMessage | { messages: NewMessage[] };
 export type SendRequest = {
-  operation: string;
-  body: unknown;
-  messages: NewMessage[];
+  body: SendBody;
   idempotencyKey: string | undefined;
-  /** Stands before the names of the nth message's fields. */
-  prefix: (n: number) => string;
   /** Told what is left of the allowance, also where the request is refused. */
   allowance?: (left: Allowance) => void;
 };
@@ -56,10 +54,11 @@ export async function sendMessages(
   sender: Sender,
   wish: SendRequest,
 ): Promise<Sent> {
-  const { idempotencyKey } = wish;
+  const { body, idempotencyKey } = wish;
   if (idempotencyKey !== undefined && !isIdempotencyKey(idempotencyKey))
     throw new Problem("IDEMPOTENCY_KEY_INVALID");
-  const print = idempotencyKey === undefined ? null : fingerprint(wish.operation, wish.body);
+  const operation = "messages" in body ? "sendBatch" : "sendMessage";
+  const print = idempotencyKey === undefined ? null : fingerprint(operation, body);
   const blank: AcceptRequest = {
     accountId: sender.accountId,
     keyId: sender.keyId,
@@ -87,7 +86,7 @@ async function sendBy(
 ): Promise<Sent | "routing_changed"> {
   let drafts;
   try {
-    drafts = draftAll(wish.messages, draftContext(deps, routing), wish.prefix);
+    drafts = draftAll(wish.body, draftContext(deps, routing));
   } catch (problem) {
     if (await isOutdated(routing, deps, problem)) return "routing_changed";
     return await replayOr(problem, deps, wish, blank);
@@ -159,7 +158,6 @@ async function conclude(
     case "key_reused":
       throw new Problem("IDEMPOTENCY_KEY_REUSED");
     case "unknown":
-    case "again":
       throw new Problem("INTERNAL");
   }
 }
@@ -174,21 +172,25 @@ export function draftContext(deps: SendDeps, routing: Routing): DraftContext {
 }
 
 /** All drafts, or one problem that names what is wrong with any of them. */
-export function draftAll(
-  bodies: NewMessage[],
-  context: DraftContext,
-  prefix: (n: number) => string,
-) {
-  const drafts = bodies.map((body) => draftMessage(body, context));
-  const named = (n: number, detail: Detail): Detail => ({
-    ...detail,
-    field: `${prefix(n)}${detail.field ?? ""}`,
+export function draftAll(body: SendBody, context: DraftContext) {
+  const isBatch = "messages" in body;
+  const drafts = (isBatch ? body.messages : [body]).map((each) => draftMessage(each, context));
+  const details = drafts.flatMap((draft, n) => {
+    if (draft.outcome === "drafted") return [];
+    return isBatch ? draft.details.map((detail) => inBatch(n, detail)) : draft.details;
   });
-  const details = drafts.flatMap((draft, n) =>
-    draft.outcome === "invalid" ? draft.details.map((detail) => named(n, detail)) : [],
-  );
   if (details.length > 0) throw new Problem(codeOf(details), details);
   return drafts.filter((draft) => draft.outcome === "drafted");
+}
+
+/** A detail of the nth message of a batch, by the name that its field has there. */
+function inBatch(n: number, detail: Detail): Detail {
+  return { ...detail, field: `${batchPrefix(n)}${detail.field ?? ""}` };
+}
+
+/** Stands before the names of the nth message's fields. */
+export function batchPrefix(n: number): string {
+  return `messages[${n}].`;
 }
 
 /** A wrong field weighs more than a route that is missing, and that more than a price. */

@@ -502,14 +502,7 @@ function sender(accountId: string, keyId: string) {
   };
   return async (body: { text: string; callbackUrl?: string }): Promise<MessageRow> => {
     const message = { recipient: "4915112345678", ...body };
-    const operation = "sendMessage";
-    const wish = {
-      operation,
-      body: message,
-      messages: [message],
-      idempotencyKey: body.text,
-      prefix: () => "",
-    };
+    const wish = { body: message, idempotencyKey: body.text };
     const { rows } = await sendMessages(deps, { accountId, keyId }, wish);
     return rows[0] ?? assert.fail("nothing was accepted");
   };
