@@ -312,7 +312,7 @@ test("the guide names only settings that exist, and leads to headings that are t
   );
   const anchors = [...guide.matchAll(/\]\(#([\w-]+)\)/g)].map(([, anchor = ""]) => anchor);
 
-  const others = new Set(["QUEUE_FULL", "NODE_EXTRA_CA_CERTS", "BENCH_DATABASE_URL"]);
+  const others = new Set(["QUEUE_FULL", "NODE_EXTRA_CA_CERTS"]);
   assert.deepEqual(
     settings.filter((name) => !known.has(name) && !others.has(name)),
     [],
