@@ -153,7 +153,6 @@ export type CarrierState = Speed & {
 
 export type CarrierCounts = {
   accepted: number;
-  /** Accepted without an id. */
   acceptedWithoutId: number;
   refused: number;
   inDoubt: number;
