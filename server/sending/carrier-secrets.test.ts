@@ -35,6 +35,7 @@ test("password and private key of a carrier stand in no row but sealed, open onl
   assert.equal(openPassword(carrier, secrets), "pass-77");
   assert.equal(shownSettings(carrier.settings)["tls_key"], "[secret]");
   assert.throws(() => openSettings({ ...carrier, carrier_id: "another" }, secrets));
+  assert.throws(() => openPassword({ ...carrier, carrier_id: "another" }, secrets));
 
   const { carrier_id: carrierId } = carrier;
   await changeCarrier(db, { carrierId, settings: { ...settings, port: 2776 }, secrets, ...change });
