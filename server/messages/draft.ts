@@ -142,17 +142,9 @@ export function judgeFields(
 
   let sendAt: Date | null = null;
   if (given("sendAt")) {
-    const time = readTime(body.sendAt as string);
-    if (!time)
-      refuse(
-        "sendAt",
-        "SEND_AT_INVALID",
-        "sendAt must be an ISO 8601 time with a zone, such as 2026-12-24T18:00:00.000Z.",
-      );
-    else if (time <= now) refuse("sendAt", "SEND_AT_INVALID", "sendAt must be in the future.");
-    else if (time.getTime() > now.getTime() + MAX_DAYS_AHEAD * DAY_MS)
-      refuse("sendAt", "SEND_AT_INVALID", "sendAt must be within 35 days.");
-    else sendAt = time;
+    const judged = judgeSendAt(body.sendAt as string, now);
+    if (judged.outcome === "valid") ({ sendAt } = judged);
+    else refuse("sendAt", "SEND_AT_INVALID", judged.message);
   }
 
   return { details, recipient, country, sender, callbackUrl, sendAt, ...text, credits, carrierId };
@@ -232,4 +224,20 @@ function judgeMetadata(metadata: Record<string, string>): string | undefined {
 /** PostgreSQL holds any text but NUL; a lone surrogate would be stored as another character. */
 function isStorable(text: string): boolean {
   return !text.includes("\0") && text.isWellFormed();
+}
+
+type JudgedTime = { outcome: "valid"; sendAt: Date } | { outcome: "invalid"; message: string };
+
+function judgeSendAt(text: string, now: Date): JudgedTime {
+  const invalid = (message: string) => ({ outcome: "invalid", message }) as const;
+  const sendAt = readTime(text);
+  if (!sendAt)
+    return invalid(
+      "sendAt must be an ISO 8601 time with a zone, such as 2026-12-24T18:00:00.000Z.",
+    );
+  if (sendAt <= now) return invalid("sendAt must be in the future.");
+  const isTooLate = sendAt.getTime() > now.getTime() + MAX_DAYS_AHEAD * DAY_MS;
+  return isTooLate
+    ? invalid(`sendAt must be within ${MAX_DAYS_AHEAD} days.`)
+    : { outcome: "valid", sendAt };
 }
