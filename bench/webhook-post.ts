@@ -9,14 +9,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { Pool } from "undici";
 import { newId, systemClock } from "#platform";
-import {
-  connectBudgets,
-  egressPolicy,
-  poster,
-  systemResolve,
-  trust,
-  webhookHeaders,
-} from "#webhooks";
+import { egressPolicy, poster, systemEgress, webhookHeaders } from "#webhooks";
 import { eventBody, hostKey } from "#messages";
 
 const SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
@@ -88,13 +81,7 @@ function signedPost(port: number) {
     showPrivateAnswers: true,
     ownPorts: [],
   });
-  const sender = poster({
-    policy,
-    clock: systemClock,
-    resolve: systemResolve({ clock: systemClock }),
-    trust: trust(),
-    budgets: connectBudgets,
-  });
+  const sender = poster(systemEgress(policy, systemClock));
   const lane = hostKey("0199aaaa-0000-7000-8000-000000000000", url);
   const body = newBody();
   return {

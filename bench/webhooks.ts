@@ -12,13 +12,11 @@ import { Pool } from "undici";
 import { eventBody, eventId, hostKey, newMessageId } from "#messages";
 import { createMetrics, type Database, silentLog, sql, systemClock as clock } from "#platform";
 import {
-  connectBudgets,
   deliveryLoop,
   egressPolicy,
   laneKeeper,
   poster,
-  systemResolve,
-  trust,
+  systemEgress,
   webhookHeaders,
 } from "#webhooks";
 import { familyOf, usedBy } from "./processor-time.ts";
@@ -130,13 +128,7 @@ async function stored(site: Site, deliveries: number, deadHosts = 0): Promise<nu
     metrics: createMetrics(),
     secrets: world.secrets,
     lanes: laneKeeper({ clock }),
-    poster: poster({
-      policy,
-      clock,
-      resolve: systemResolve({ clock }),
-      trust: trust(),
-      budgets: connectBudgets,
-    }),
+    poster: poster(systemEgress(policy, clock)),
     policy,
     version: "bench",
   });

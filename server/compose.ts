@@ -48,7 +48,6 @@ import {
 } from "#platform";
 import { carrierFleet, observeSending, presence, submissionHistory } from "#sending";
 import {
-  connectBudgets,
   continueReplays,
   deliveryLoop,
   judgeUrl,
@@ -58,8 +57,7 @@ import {
   poster,
   servicePolicy,
   sweepFollowed,
-  systemResolve,
-  trust,
+  systemEgress,
   webhookHistory,
 } from "#webhooks";
 import { openPools } from "./pools.ts";
@@ -120,7 +118,7 @@ export function compose(parts: Parts): Service {
     version,
     startedAt: clock.now(),
   };
-  const { resolve, ...delivering } = deliveryParts(parts, secrets);
+  const { onRecalled, ...delivering } = deliveryParts(parts, secrets);
   const judge = (raw: string) => judgeUrl(raw, delivering.policy);
   const webhooks = config.roles.has("webhooks")
     ? deliveryLoop({
@@ -129,7 +127,7 @@ export function compose(parts: Parts): Service {
         log,
         metrics,
         tracer,
-        onRecalled: resolve.recall,
+        onRecalled,
       })
     : undefined;
   const listener = countedMoves(metrics, webhooks);
@@ -262,16 +260,10 @@ export function compose(parts: Parts): Service {
 /** What posts to receivers: for the loop of this node, and for who tries one out. */
 function deliveryParts({ config, storage, clock }: Parts, secrets: SecretBox) {
   const policy = servicePolicy({ settings: config, ...storage });
-  const resolve = systemResolve({ clock });
-  const posting = poster({
-    policy,
-    clock,
-    resolve,
-    trust: trust(),
-    budgets: connectBudgets,
-  });
+  const egress = systemEgress(policy, clock);
   const lanes = laneKeeper({ clock });
-  return { resolve, clock, secrets, lanes, poster: posting, policy, version };
+  const onRecalled = egress.resolve.recall;
+  return { clock, secrets, lanes, poster: poster(egress), policy, version, onRecalled };
 }
 
 type HousekeepingDeps = {

@@ -1,11 +1,9 @@
 import { hostKey } from "#messages";
 import type { Clock } from "#platform";
 import { PRIVATE } from "./egress/address-table.ts";
-import { connectBudgets } from "./egress/connect.ts";
 import { judgeUrl } from "./egress/judge-url.ts";
 import { egressPolicy } from "./egress/policy.ts";
-import { systemResolve } from "./egress/resolve.ts";
-import { trust } from "./egress/trust.ts";
+import { systemEgress } from "./egress/system-egress.ts";
 import { attemptInWords } from "./attempt-words.ts";
 import { outcomeClass } from "./outcome.ts";
 import { poster } from "./post.ts";
@@ -25,13 +23,7 @@ export function forwarder({ clock, url }: { clock: Clock; url: string }): Forwar
   const policy = egressPolicy({ allowCidrs: PRIVATE, allowHttp: true, ownPorts: [] });
   const verdict = judgeUrl(url, policy);
   if (!verdict.allowed) return verdict.message;
-  const posting = poster({
-    policy,
-    clock,
-    resolve: systemResolve({ clock }),
-    trust: trust(),
-    budgets: connectBudgets,
-  });
+  const posting = poster(systemEgress(policy, clock));
   const lane = hostKey("", url);
   return {
     async forward({ headers, body }) {

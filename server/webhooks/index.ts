@@ -4,11 +4,9 @@
  * delaying another.
  * Never changes a message: what is told was decided and written in messages/, octet by octet.
  */
-export { connectBudgets, type Egress } from "./egress/connect.ts";
 export { judgeUrl } from "./egress/judge-url.ts";
 export { allowances, egressPolicy, type EgressSettings, servicePolicy } from "./egress/policy.ts";
-export { type Resolve, systemResolve } from "./egress/resolve.ts";
-export { trust } from "./egress/trust.ts";
+export { systemEgress } from "./egress/system-egress.ts";
 export { webhookHeaders } from "./headers.ts";
 export { laneKeeper, type Lanes } from "./lanes.ts";
 export { outcomeClass } from "./outcome.ts";

@@ -1,13 +1,9 @@
 import { Resolver } from "node:dns/promises";
 import { systemClock } from "#platform";
-import {
-  connectBudgets,
-  type Egress,
-  egressPolicy,
-  type EgressSettings,
-  type Resolve,
-  trust,
-} from "#webhooks";
+import { egressPolicy, type EgressSettings } from "#webhooks";
+import { connectBudgets, type Egress } from "../../server/webhooks/egress/connect.ts";
+import type { Resolve } from "../../server/webhooks/egress/resolve.ts";
+import { trust } from "../../server/webhooks/egress/trust.ts";
 
 type EgressOptions = Partial<EgressSettings> & {
   resolve?: Resolve;
