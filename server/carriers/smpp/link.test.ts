@@ -13,7 +13,7 @@ import {
   type SmppWorld,
 } from "../../../test/support/smpp.ts";
 import { quiet, until } from "../../../test/support/until.ts";
-import { encodeShortMessage } from "./codec/body.ts";
+import { encodeId, encodeShortMessage } from "./codec/body.ts";
 import { bare, command } from "./codec/header.ts";
 import { status } from "./codec/status.ts";
 import { testBind } from "./test-bind.ts";
@@ -373,6 +373,36 @@ test("a link that does not answer enquire_link is dead, though its connection st
   await until("the link is given up", () => stateOf(world) === "connection_lost");
 
   assert.match(world.carrier.state().links[0]?.problem ?? "", /enquire_link/);
+});
+
+test("a link that answers a submission stands, though it does not answer enquire_link", async () => {
+  const clock = manualClock();
+  await using world = await boundWorld({ clock });
+  world.smsc.pauseReading();
+  clock.advance(30_000);
+
+  const submitted = world.submit();
+  // After the bind and the enquire_link.
+  world.smsc.sendRaw(encodeId({ commandId: command.submitSmResp, status: 0, sequence: 3 }, "id"));
+  assert.equal((await submitted).kind, "accepted");
+  clock.advance(10_000);
+  await quiet();
+
+  assert.equal(stateOf(world), "bound");
+});
+
+test("a link that sends things of its own, and answers nothing, is dead", async () => {
+  const clock = manualClock();
+  await using world = await boundWorld({ clock });
+  world.smsc.pauseReading();
+  clock.advance(30_000);
+
+  const head = { commandId: command.deliverSm, status: 0, sequence: 1 };
+  world.smsc.sendRaw(encodeShortMessage(head, receiptSaying("id:1 stat:DELIVRD")));
+  await until("it is read", () => world.carrier.state().counts.receipts === 1);
+  clock.advance(10_000);
+
+  await until("the link is given up", () => stateOf(world) === "connection_lost");
 });
 
 test("a submit without an answer is in doubt after its time, and the window is free again", async () => {

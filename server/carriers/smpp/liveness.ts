@@ -62,6 +62,13 @@ export class Liveness {
     return true;
   }
 
+  /** It answered something else that we asked: that tells as much. What it sends by itself does not. */
+  answered(): void {
+    if (this.#asked === 0) return;
+    this.stop();
+    this.watch();
+  }
+
   #askOnce(): void {
     const { clock, patience, timeoutMs, ask, onDead } = this.#deps;
     const sequence = ask();

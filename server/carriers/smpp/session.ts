@@ -338,6 +338,7 @@ export class Session {
   #onAnswer(sequence: number, code: number, messageId: string): void {
     const answered = this.#window.answer(sequence, code, messageId);
     if (answered === undefined) return this.#onUnmatched(sequence, code);
+    this.#liveness.answered();
     if (answered === "late") return this.#responseTimer.answered();
     this.#responseTimer.answered(answered.sentAtMs);
     this.#deps.meter.answered(this.#nowMs, this.#nowMs - answered.sentAtMs);
