@@ -212,6 +212,7 @@ export const detailCodes = {
     "The limit that is reached: sends of the account, reads of the key, or failed authentications of the address.",
   UNAVAILABLE: "What keeps this node from answering.",
   CREDITS_INSUFFICIENT: "The credits required and available.",
+  MESSAGE_NOT_CANCELABLE: "The status that the message has.",
   RECIPIENT_NOT_SERVED: "No route matches the recipient's number.",
   PRICE_ABOVE_LIMIT: "The price is above `maxCredits`.",
 } as const;

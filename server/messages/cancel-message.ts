@@ -5,8 +5,8 @@ import { failureInQueue, moveMessages } from "./move.ts";
 import type { MoveListener } from "./move-listener.ts";
 
 export type Cancellation =
-  | { outcome: "canceled" | "already_canceled"; message: MessageRow }
-  | { outcome: "not_found" | "not_cancelable" | "key_revoked" | "key_expired" };
+  | { outcome: "canceled" | "already_canceled" | "not_cancelable"; message: MessageRow }
+  | { outcome: "not_found" | "key_revoked" | "key_expired" };
 
 export type CancelRequest = {
   accountId: string;
@@ -43,7 +43,7 @@ export async function cancelMessage(
     const message = await lockMessage(tx, accountId, messageId);
     if (!message) return { outcome: "not_found" };
     if (message.error_code === "CANCELED") return { outcome: "already_canceled", message };
-    if (!isCancelable || epochNow !== epoch) return { outcome: "not_cancelable" };
+    if (!isCancelable || epochNow !== epoch) return { outcome: "not_cancelable", message };
     await tx.query(sql`delete from send_queue where message_id = ${messageId}`);
     await moveMessages(tx, [failureInQueue(message, "CANCELED", now)], listener);
     if (actor !== undefined)

@@ -85,7 +85,7 @@ export function messageHandlers(deps: Deps): Handlers<typeof operations> {
         case "already_canceled":
           return present(result.message);
         case "not_cancelable":
-          throw problem("MESSAGE_NOT_CANCELABLE");
+          throw problem("MESSAGE_NOT_CANCELABLE", [notCancelable(result.message)]);
         case "not_found":
           throw problem("MESSAGE_NOT_FOUND");
         case "key_revoked":
@@ -100,6 +100,14 @@ export function messageHandlers(deps: Deps): Handlers<typeof operations> {
       return { balance: account?.balance ?? 0 };
     },
   };
+}
+
+function notCancelable({ status }: MessageRow): Detail {
+  const message =
+    status === "QUEUED"
+      ? "The message is QUEUED, but a carrier has a part of it or is just getting it."
+      : `The message is ${status}; only one that waits can be canceled.`;
+  return { field: null, code: "MESSAGE_NOT_CANCELABLE", message };
 }
 
 function mayBeHandedOver(entry: HistoryEntry): boolean {

@@ -89,12 +89,14 @@ test("a message that a sender has leased can no longer be canceled", async () =>
   await api.db.query(sql`
     update send_queue set leased_by = gen_random_uuid() where message_id = ${messageId}`);
 
-  problemOf(await cancel(messageId, account), "MESSAGE_NOT_CANCELABLE");
+  const { details } = problemOf(await cancel(messageId, account), "MESSAGE_NOT_CANCELABLE");
 
+  const message = "The message is QUEUED, but a carrier has a part of it or is just getting it.";
+  assert.deepEqual(details, [{ field: null, code: "MESSAGE_NOT_CANCELABLE", message }]);
   assert.equal(await balance(account), 3);
 });
 
-test("a message that was handed over, or is final by another way, cannot be canceled", async () => {
+test("a message that was handed over, or is final by another way, cannot be canceled, and the answer says which", async () => {
   const account = await api.createAccount(5);
   const messageId = await waiting(account);
   const step = { accountId: account.accountId, messageId, recipient: body.recipient };
@@ -103,13 +105,15 @@ test("a message that was handed over, or is final by another way, cannot be canc
   await api.db.transaction((tx) =>
     moveMessages(tx, [{ ...step, callbackUrl: null, from: "QUEUED", to: "SENT", at }]),
   );
-  problemOf(await cancel(messageId, account), "MESSAGE_NOT_CANCELABLE");
+  const sent = problemOf(await cancel(messageId, account), "MESSAGE_NOT_CANCELABLE");
   await api.db.transaction((tx) =>
     moveMessages(tx, [{ ...step, callbackUrl: null, from: "SENT", to: "DELIVERED", at }]),
   );
 
-  problemOf(await cancel(messageId, account), "MESSAGE_NOT_CANCELABLE");
+  const final = problemOf(await cancel(messageId, account), "MESSAGE_NOT_CANCELABLE");
 
+  assert.match(sent.details[0]?.message ?? "", /^The message is SENT;/);
+  assert.match(final.details[0]?.message ?? "", /^The message is DELIVERED;/);
   assert.equal(await balance(account), 3);
 });
 

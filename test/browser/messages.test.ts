@@ -556,7 +556,7 @@ test("a message that is handed over while somebody asks to cancel it stays, and 
     .waitFor();
   await confirm.click();
 
-  await page.getByRole("dialog").getByText("can no longer be canceled").waitFor();
+  await page.getByRole("dialog").getByText("The message is SENT;").waitFor();
 });
 
 test("another account's message is not found", async () => {
