@@ -1,6 +1,6 @@
 import { passwordFault, passwordWarnings, readSmppSettings } from "#carriers";
-import { listRoutes } from "#messages";
-import { type Queryable, quoted } from "#platform";
+import { listRoutes, measureCarrierQueues } from "#messages";
+import { MAX_COUNTED, type Queryable, quoted } from "#platform";
 import {
   addCarrier,
   addSimulator,
@@ -256,11 +256,13 @@ const remove = command({
   name: "carrier remove",
   summary: "Removes a carrier, in force without a restart; its routes go on without it.",
   arguments: { name: nameArgument },
+  options: { yes: flag("Confirms the removal of a carrier that messages wait for.") },
   prints: '{"carrierId","name","state"}',
   examples: ["carrier remove acme"],
-  async run({ name }, context) {
+  async run({ name, yes }, context) {
     const { db } = await context.installation();
     const { carrier_id: carrierId, kind } = requireCarrier(await listCarriers(db), name);
+    if (!yes) await refuseWhileWaitedFor(db, { carrierId, name });
     const routes = await listRoutes(db);
     await removeCarrier(db, { carrierId, actor: ACTOR, now: context.clock.now() });
     const ended = routes.filter((route) => route.carrierIds.every((each) => each === carrierId));
@@ -280,5 +282,24 @@ const remove = command({
     return { json, text: facts(json) };
   },
 });
+
+/** What waits may have no other way: that is to be known before, since a carrier does not come back. */
+async function refuseWhileWaitedFor(
+  db: Queryable,
+  { carrierId, name }: { carrierId: string; name: string },
+): Promise<void> {
+  const queues = await measureCarrierQueues(db);
+  const {
+    due = 0,
+    held = 0,
+    scheduled = 0,
+  } = queues.find(({ carrier_id }) => carrier_id === carrierId) ?? {};
+  const waiting = due + held + scheduled;
+  if (waiting === 0) return;
+  const counted = waiting === 1 ? "1 message waits" : `${waiting} messages wait`;
+  throw new CommandFailure(
+    `${waiting >= MAX_COUNTED ? "At least " : ""}${counted} for ${name}. Without it they go to the next carrier of their route; where there is none they wait for one until they expire, and those of which it has a part fail. To let them leave by it, take it out of its routes and remove it once nothing waits. Or confirm with --yes.`,
+  );
+}
 
 export const carrierCommands = [add, set, list, test, ...pauseCommands, remove];

@@ -285,6 +285,23 @@ test("whoever removes a carrier learns which routes ended with it and who has th
   );
 });
 
+test("a carrier that messages wait for is removed only by who confirms it, and learns how many they are", async () => {
+  const { accountId } = await json<Account>`account create --name Waiting --credits 5`;
+  const { carrierId } = await json<{ carrierId: string }>`carrier add busy --simulator`;
+  await json`route set 49157 busy`;
+  await json`send --account ${accountId} --to 4915712345678 --text Now`;
+  await json`send --account ${accountId} --to 4915712345678 --text Later --send-at 2h`;
+
+  const refused = await run`carrier remove busy`;
+  const { data } = await json<{ data: { name: string }[] }>`carrier list`;
+  const removed = await json`carrier remove busy --yes`;
+
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /^2 messages wait for busy\. .* confirm with --yes\.\n$/);
+  assert.ok(data.some(({ name }) => name === "busy"));
+  assert.deepEqual(removed, { carrierId, name: "busy", state: "removed" });
+});
+
 test("no route is set to a carrier that is removed meanwhile", async () => {
   await json`carrier add leaving --simulator`;
   const [leaving] = await db.query<{ carrierId: string }>(sql`
