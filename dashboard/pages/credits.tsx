@@ -1,5 +1,6 @@
 import { Button, Paper, SimpleGrid, Stack, Text } from "@mantine/core";
 import { Suspense, useState } from "react";
+import type { Answer } from "../api.ts";
 import { formatDays, formatNumber } from "../format.ts";
 import { part } from "../parts.ts";
 import { useAccount, useMe } from "../session.ts";
@@ -12,6 +13,8 @@ import { Ledger } from "./credits/ledger.tsx";
 import { UsePerDay } from "./credits/use-per-day.tsx";
 
 const BookCredits = part(() => import("./operator/book-credits.tsx"), "BookCredits");
+
+type CreditsRead = Answer<"GET /console/accounts/{accountId}/credits">;
 
 export function CreditsPage() {
   const account = useAccount();
@@ -58,11 +61,7 @@ function Numbers() {
           value={data && perDay(data.usedPerDay)}
           hint={text.perDayHint}
         />
-        <Figure
-          label={text.daysLeft}
-          value={data && (data.daysLeft === null ? text.noUse : formatDays(data.daysLeft))}
-          hint={data?.daysLeft === null ? text.noUseHint : text.atThisRate}
-        />
+        <Figure label={text.daysLeft} {...lastingOf(data)} />
       </SimpleGrid>
       {!isOperator && (
         <Text size="sm" c="dimmed">
@@ -71,6 +70,14 @@ function Numbers() {
       )}
     </Stack>
   );
+}
+
+/** What is used up lasts no longer, at any rate. */
+function lastingOf(data: CreditsRead | undefined) {
+  if (!data) return { value: undefined, hint: text.atThisRate };
+  if (data.daysLeft === null) return { value: text.noUse, hint: text.noUseHint };
+  if (data.balance <= 0) return { value: text.noUse, hint: text.usedUp };
+  return { value: formatDays(data.daysLeft), hint: text.atThisRate };
 }
 
 /** A little use must not read as none. */

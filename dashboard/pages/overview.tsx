@@ -33,7 +33,7 @@ const STATS = "GET /console/accounts/{accountId}/stats";
 type Progress = Read<Answer<"GET /console/accounts/{accountId}/progress">>;
 
 export function OverviewPage() {
-  const { accountId, name } = useAccount();
+  const { accountId, name, balance } = useAccount();
   const search = useSearch({ from: "/signed-in/" });
   const navigate = useNavigate({ from: "/" });
   const progress = useRead("GET /console/accounts/{accountId}/progress", { params: { accountId } });
@@ -49,6 +49,7 @@ export function OverviewPage() {
       actions={hasMessage && <RangePicker range={search} fallback="24h" onChange={choose} />}
     >
       {hasMessage && <Numbers search={search} progress={progress} onRange={choose} />}
+      {!hasMessage && balance <= 0 && <Alerts alerts={[NO_CREDITS]} />}
       {progress.data && steps?.some(({ isDone }) => !isDone) && !(hasMessage && walk.isHidden) && (
         <Walk progress={progress.data} onHide={hasMessage ? walk.hide : undefined} />
       )}
@@ -181,11 +182,16 @@ const ALERT_LINKS: Record<AlertData["kind"], LinkProps> = {
   carrier_down: { to: "/operator/carriers" },
 };
 
+/** The walk ends at its first send without any, so this is told before it. */
+const NO_CREDITS = { kind: "credits_gone", subject: null, count: null } as const;
+
 /** As long as these last, messages cannot leave, or not by every route. */
 const GRAVE: readonly AlertData["kind"][] = ["credits_gone", "carrier_down"];
 
+type ToldAlert = Pick<AlertData, "kind" | "subject" | "count">;
+
 /** One box of a kind, in the order of the server: what does the most harm comes first. */
-function Alerts({ alerts }: { alerts: AlertData[] }) {
+function Alerts({ alerts }: { alerts: ToldAlert[] }) {
   const kinds = [...new Set(alerts.map(({ kind }) => kind))];
   if (kinds.length === 0) return null;
   return (

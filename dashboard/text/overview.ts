@@ -39,8 +39,9 @@ export const overviewText = {
   emptyRange: "Nothing in this range",
   emptyRangeHint: "No message was accepted in it.",
   last30: "Show the last 30 days",
-  statusSummary: (all: string, delivered: string, bad: string) =>
-    `${all}: ${delivered} delivered, ${bad} undelivered or failed.`,
+  statusSummary: (all: string, delivered: string, bad: string, notFinal: string) =>
+    `${all}: ${delivered} delivered, ${bad} undelivered or failed${notFinal}.`,
+  notFinal: (open: string) => `, ${open} not final yet`,
   latencySummary: (p50: string, p95: string) => `Slowest interval: half in ${p50}, 95 % in ${p95}.`,
   latencyNone: "Nothing was delivered in this range.",
   creditsNone: "Nothing was charged in this range.",

@@ -20,16 +20,34 @@ function fetchText(page: Page, path: string): Promise<string> {
   return page.evaluate<string>(`fetch(${JSON.stringify(path)}).then((answer) => answer.text())`);
 }
 
-test("an account without credits says what will come, and its chip that nothing is left", async () => {
+test("an account without credits says what will come, its chip that nothing is left, and its walk that nothing can be sent", async () => {
   const poor = await site.account({ name: "Poor", credits: 0 });
   const owner = await site.person("Poor Owner", [[poor, "viewer"]]);
-  await using tab = await site.signedIn(owner, "/credits");
+  await using tab = await site.signedIn(owner, "/");
 
+  await tab.page.getByText("No credits are left: nothing can be sent.").waitFor();
+  await tab.check("walk without credits");
+  await tab.page.getByRole("link", { name: "Open credits" }).click();
   await tab.page.getByText("Nothing booked yet").waitFor();
   await tab.page.getByText("Nothing can be sent until the account is topped up").waitFor();
 
   await tab.page.getByRole("link", { name: /^0 credits\. / }).waitFor();
   await tab.check("nothing yet");
+});
+
+test("credits that are used up are not said to last", async () => {
+  const spent = await site.account({ name: "Spent", credits: 1 });
+  const owner = await site.person("Spent Owner", [[spent, "owner"]]);
+  await site.send(await site.key(spent), { recipient: "4915112345678", text: "Hello" });
+  await using tab = await site.signedIn(owner, "/credits");
+  const { page } = tab;
+
+  await page.getByText("1 used in the last 30 days, at most 1 in a day.").waitFor();
+  assert.equal(await figure(page, "Balance").innerText(), "0");
+  assert.equal(await figure(page, "Lasts about").innerText(), "–");
+  await tab.check("used up");
+  await page.getByRole("link", { name: "Overview" }).click();
+  await page.getByText("1 used in this range").waitFor();
 });
 
 test("a send shows its charge and a failed one its refund; balance, last row, sum, CSV and API agree", async () => {

@@ -85,6 +85,7 @@ function StatusChart({ query, onRange }: Props) {
   const sum = (names: readonly Status[]) =>
     (rows ?? []).reduce((all, row) => all + inRow(row, names), 0);
   const all = sum(STATUSES);
+  const open = sum(["QUEUED", "SENT"]);
   const highest = Math.max(0, ...(rows ?? []).map((row) => inRow(row, STATUSES)));
   return (
     <ChartPanel
@@ -96,6 +97,7 @@ function StatusChart({ query, onRange }: Props) {
         countOf(all, "message"),
         formatNumber(sum(["DELIVERED"])),
         formatNumber(sum(["UNDELIVERED", "FAILED"])),
+        open > 0 ? text.notFinal(formatNumber(open)) : "",
       )}
       empty={all === 0 ? <EmptyRange onRange={onRange} /> : undefined}
     >

@@ -55,7 +55,7 @@ export function Figures({ summary }: Props) {
         value={data && formatNumber(data.balance)}
         hint={
           data &&
-          (data.daysLeft === null
+          (data.daysLeft === null || data.balance <= 0
             ? text.usedOnly(formatNumber(data.now.creditsUsed ?? 0))
             : data.daysLeft === 0
               ? text.underADay
