@@ -367,7 +367,7 @@ test("a revoked key is refused by the very next request on every node, and other
   assert.equal(refused.json().error.code, "API_KEY_REVOKED");
   await tab.page.getByText("Doomed is revoked").waitFor();
   await tab.check("toast");
-  await row.getByText("Revoked").waitFor();
+  await row.getByText("Revoked just now").waitFor();
   const entries = await site.db.query<{ action: string; actor: string; details: object }>(sql`
     select action, actor, details from audit_log
      where object_id = (select key_id::text from keys where name = 'Doomed' and account_id = ${shop.accountId}) order by at`);

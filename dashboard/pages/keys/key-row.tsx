@@ -36,7 +36,7 @@ export const COLUMNS: Column<ApiKey>[] = [
     cell: (key) => (
       <Stack gap={0}>
         <Time at={key.createdAt} form="relative" />
-        <Text component="div" size="xs" c="dimmed" truncate maw="6.5rem" title={key.createdBy.name}>
+        <Text component="div" size="xs" c="dimmed" className={classes["creator"]}>
           {text.by(key.createdBy.name)}
         </Text>
       </Stack>
@@ -49,7 +49,7 @@ export const COLUMNS: Column<ApiKey>[] = [
     cell: (key) => (
       <Stack gap={0}>
         <KeyState state={key.state} />
-        <Expiry apiKey={key} />
+        <Lasting apiKey={key} />
       </Stack>
     ),
   },
@@ -96,15 +96,15 @@ function KeyState({ state }: { state: ApiKey["state"] }) {
   );
 }
 
-/** Nothing of a key that is revoked. */
-function Expiry({ apiKey: { state, expiresAt } }: { apiKey: ApiKey }) {
-  if (state === "revoked") return null;
+/** When it ends, or ended. */
+function Lasting({ apiKey: { state, expiresAt, revokedAt } }: { apiKey: ApiKey }) {
+  const hasEnded = state === "expired" || state === "revoked";
+  const endsAt = revokedAt ?? expiresAt;
   return (
     <Text span size="xs" c="dimmed">
-      {expiresAt ? (
+      {endsAt ? (
         <>
-          {state === "expired" ? text.states.expired : text.expires}{" "}
-          <Time at={expiresAt} form="relative" />
+          {hasEnded ? text.states[state] : text.expires} <Time at={endsAt} form="relative" />
         </>
       ) : (
         text.lasts
@@ -185,7 +185,7 @@ export function CompactKey({ apiKey }: { apiKey: ApiKey }) {
         </Text>
       </Group>
       <Group justify="space-between" gap="xs">
-        <Expiry apiKey={apiKey} />
+        <Lasting apiKey={apiKey} />
         <Unused apiKey={apiKey} />
       </Group>
       <Creation apiKey={apiKey} />
