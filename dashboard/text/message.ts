@@ -31,6 +31,7 @@ export const messageText = {
   viewStory: "Story",
   webhooks: "Webhook deliveries",
   waitingForWorker: "Waiting for the send worker.",
+  waitingFor: (carrier: string) => `Waiting for the send worker to hand it to ${carrier}.`,
   dueAt: (time: string) => `Due at ${time}.`,
   labels: {
     messageId: "Message id",

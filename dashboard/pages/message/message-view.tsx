@@ -108,7 +108,7 @@ function useHistory(messageId: string) {
 }
 
 /** The timeline by itself, also for the compose page, where it runs after sending. */
-export function Story({ shown: { message } }: { shown: ConsoleMessage }) {
+export function Story({ shown: { message, carrier } }: { shown: ConsoleMessage }) {
   const zone = useZone();
   const history = useHistory(message.messageId);
   if (!history.data && history.failure) {
@@ -122,7 +122,9 @@ export function Story({ shown: { message } }: { shown: ConsoleMessage }) {
       ? undefined
       : isDueLater
         ? text.dueAt(formatTime(message.sendAt ?? "", zone))
-        : text.waitingForWorker;
+        : carrier
+          ? text.waitingFor(carrier.name)
+          : text.waitingForWorker;
   return (
     <section aria-label={text.timeline}>
       <Title order={2} size="h5" mb="sm">

@@ -4,7 +4,7 @@ import { codeInWords, isNoError } from "../../text/carrier-codes.ts";
 import { timelineText as text } from "../../text/message.ts";
 import { webhooksText } from "../../text/webhooks.ts";
 
-export type Tone = "plain" | "good" | "bad" | "doubt" | "quiet";
+export type Tone = "plain" | "good" | "undelivered" | "bad" | "doubt" | "quiet";
 
 /** One thing that happened to a message, as the timeline tells it. */
 export type Step = {
@@ -73,7 +73,7 @@ function tellStatus({ status }: Entry<"status">, about: About): Omit<Told, "line
     case "DELIVERED":
       return { tone: "good", title: text.becameDelivered };
     case "UNDELIVERED":
-      return { tone: "bad", title: text.becameUndelivered };
+      return { tone: "undelivered", title: text.becameUndelivered };
     case "FAILED": {
       const refunded = countOf(about.creditsRefunded, "credit");
       return { tone: "bad", title: text.becameFailed(refunded) };

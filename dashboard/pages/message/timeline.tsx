@@ -2,14 +2,17 @@ import { Group, Stack, Text, Timeline } from "@mantine/core";
 import { IconAlertTriangle, IconCheck, IconCircleDot, IconClock, IconX } from "@tabler/icons-react";
 import { formatDuration } from "../../format.ts";
 import { timelineText as text } from "../../text/message.ts";
+import { STATUS_COLOR } from "../../theme.ts";
 import { Time } from "../../ui/time.tsx";
 import type { Step, Tone } from "./story.ts";
 import { WebhookAttempts } from "./webhook-attempts.tsx";
 
+/** A message's end has the colour of its status. */
 const LOOKS: Record<Tone, { color: string; Icon: typeof IconCheck }> = {
   plain: { color: "blue", Icon: IconCircleDot },
-  good: { color: "teal", Icon: IconCheck },
-  bad: { color: "red", Icon: IconX },
+  good: { color: STATUS_COLOR.DELIVERED, Icon: IconCheck },
+  undelivered: { color: STATUS_COLOR.UNDELIVERED, Icon: IconX },
+  bad: { color: STATUS_COLOR.FAILED, Icon: IconX },
   doubt: { color: "orange", Icon: IconAlertTriangle },
   quiet: { color: "gray", Icon: IconClock },
 };
