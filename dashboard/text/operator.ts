@@ -161,7 +161,7 @@ export const carriersText = {
 
 export const routingText = {
   prefix: "Prefix",
-  anyNumber: "any number",
+  anyNumber: "any other number",
   carriers: "Carriers, in order",
   credits: "Credits per segment",
   actions: "Actions",
@@ -194,15 +194,17 @@ export const routingText = {
   noRoutesHint: "Without a route every send is refused with RECIPIENT_NOT_SERVED.",
   noPrices: "No prices yet",
   noPricesHint: "Each segment costs 1 credit.",
+  unpriced: "Any other number costs 1 credit a segment.",
+  unrouted: "A send to any other number is refused.",
   findCarrier: "Which carrier for this number?",
   findPrice: "What does this number cost?",
   number: "Number",
   find: "Look up",
   foundRoute: (carriers: string, prefix: string) =>
-    `${carriers}, by the ${prefix === "" ? "route of any number" : `prefix ${prefix}`}`,
+    `${carriers}, by the ${prefix === "" ? "route of any other number" : `prefix ${prefix}`}`,
   noRoute: "No route: a send to this number is refused.",
   foundPrice: (credits: string, prefix: string) =>
-    `${credits} a segment, by the ${prefix === "" ? "price of any number" : `prefix ${prefix}`}`,
+    `${credits} a segment, by the ${prefix === "" ? "price of any other number" : `prefix ${prefix}`}`,
   noPrice: (credits: string) => `${credits} a segment: no price is set for this number.`,
 } as const;
 

@@ -13,33 +13,43 @@ type ListProps<Row> = {
   /** The same where no table has room. */
   says: (row: Row) => string;
   actions: (row: Row) => ReactNode;
+  /** What holds for all other numbers while nothing is set for them. */
+  others: string;
   empty: ReactNode;
 };
 
 export function PrefixListing<Row extends Keyed>(props: ListProps<Row>) {
-  const { column, says, actions, ...listing } = props;
+  const { column, says, actions, others, ...listing } = props;
+  const rows = listing.list.data?.data ?? [];
   return (
-    <Listing
-      {...listing}
-      columns={[
-        { name: "prefix", header: text.prefix, cell: ({ prefix }) => prefixName(prefix) },
-        column,
-        { name: "actions", header: text.actions, cell: actions },
-      ]}
-      rowId={({ prefix }) => `prefix ${prefix}`}
-      compact={(row) => (
-        <Group justify="space-between" gap="xs" wrap="nowrap">
-          <Stack gap={0} miw={0}>
-            <Text span size="sm" fw={550}>
-              {prefixName(row.prefix)}
-            </Text>
-            <Text span size="sm" c="dimmed">
-              {says(row)}
-            </Text>
-          </Stack>
-          {actions(row)}
-        </Group>
+    <>
+      {rows.length > 0 && rows.every(({ prefix }) => prefix !== "") && (
+        <Text size="sm" c="dimmed">
+          {others}
+        </Text>
       )}
-    />
+      <Listing
+        {...listing}
+        columns={[
+          { name: "prefix", header: text.prefix, cell: ({ prefix }) => prefixName(prefix) },
+          column,
+          { name: "actions", header: text.actions, cell: actions },
+        ]}
+        rowId={({ prefix }) => `prefix ${prefix}`}
+        compact={(row) => (
+          <Group justify="space-between" gap="xs" wrap="nowrap">
+            <Stack gap={0} miw={0}>
+              <Text span size="sm" fw={550}>
+                {prefixName(row.prefix)}
+              </Text>
+              <Text span size="sm" c="dimmed">
+                {says(row)}
+              </Text>
+            </Stack>
+            {actions(row)}
+          </Group>
+        )}
+      />
+    </>
   );
 }

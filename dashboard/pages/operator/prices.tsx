@@ -85,6 +85,7 @@ export function PricesPage() {
         column={COLUMN}
         says={({ credits }) => countOf(credits, "credit")}
         actions={actions}
+        others={text.unpriced}
         empty={
           <Empty
             icon={<IconCoins aria-hidden />}

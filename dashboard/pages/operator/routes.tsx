@@ -70,6 +70,7 @@ export function RoutesPage() {
         column={COLUMN}
         says={namesOf}
         actions={actions}
+        others={text.unrouted}
         empty={
           <Empty
             icon={<IconRoute aria-hidden />}

@@ -73,7 +73,7 @@ const COLUMNS: Column<User>[] = [
   {
     name: "accounts",
     header: text.columns.accounts,
-    isLong: true,
+    isName: true,
     cell: ({ accounts }) => accounts.map(({ name }) => name).join(", ") || words.none,
   },
   {
