@@ -123,8 +123,8 @@ export const hostsText = {
   /** What Posthorn does about it at this moment. */
   limits: {
     proven: "",
-    unproven: "few calls at once",
-    failing: "few calls at once",
+    unproven: "not proven yet: few calls at once",
+    failing: "failing: few calls at once",
     slow: "slow: few calls at once",
     open: "paused: only probed",
   },

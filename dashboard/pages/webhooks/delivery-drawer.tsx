@@ -99,7 +99,9 @@ function NextAttempt({ delivery }: { delivery: Detail }) {
       {nextAttemptAt !== null && (
         <>
           {" "}
-          (<Time at={nextAttemptAt} />)
+          <span style={{ whiteSpace: "nowrap" }}>
+            (<Time at={nextAttemptAt} />)
+          </span>
         </>
       )}
     </Text>

@@ -19,7 +19,7 @@ const SAMPLES = {
 export function VerifySamples() {
   return (
     <Stack gap="md" maw="52rem">
-      <Text>{text.lead}</Text>
+      <Text size="sm">{text.lead}</Text>
       <CodeSamples label={text.title} samples={SAMPLES} copyLabel={text.copyIn} />
     </Stack>
   );
