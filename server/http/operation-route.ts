@@ -31,7 +31,7 @@ export type Call<O extends Operation> = {
   /** The raw `Idempotency-Key` header. */
   idempotencyKey: string | undefined;
   /** Makes an error that this operation declares. */
-  problem: (code: ErrorsOf<O>) => Problem;
+  problem: (code: ErrorsOf<O>, details?: Detail[]) => Problem;
   /** Adds a header to the answer. */
   header: (name: string, value: string) => void;
   /** What the statement that did the work says is left of the allowance. */

@@ -106,7 +106,7 @@ function callOf(
     query,
     body,
     idempotencyKey: request.headers["idempotency-key"] as string | undefined,
-    problem: (code) => new Problem(code),
+    problem: (code, details) => new Problem(code, details),
     header: (header, value) => void reply.header(header, value),
     allowance: (left) => {
       admitted.allowance = left;

@@ -1,4 +1,4 @@
-import type { HistoryEntry, operations, QueryOf } from "#contract";
+import type { Detail, HistoryEntry, operations, QueryOf } from "#contract";
 import { nonGsmCharacters } from "#contract/segments";
 import type { Handlers, Pager } from "#http";
 import { Problem } from "#http/problem";
