@@ -3,13 +3,15 @@ import { type Clock, type Database, type Loop, sql } from "#platform";
 import { failureInQueue, moveMessages } from "./move.ts";
 import type { MoveListener } from "./move-listener.ts";
 import { findMessagesOf } from "./read.ts";
+import { loadRouting } from "./routing.ts";
 
 /** Messages ended in one transaction; more are taken up by the next pass. */
 const EXPIRE_BATCH = 500;
 
 /**
- * Ends messages that nobody took up within their validity. What was taken up once may be with a
- * carrier, whatever became of its lease: whoever sends ends that, by what is on record of it.
+ * Ends messages that nobody took up within their validity. None ends earlier for want of a route, which
+ * may come back; where it has not, that is why nobody did. What was taken up once may be with a carrier,
+ * whatever became of its lease: whoever sends ends that, by what is on record of it.
  */
 export function expireMessages({ db, clock, listener }: ExpiryDeps): Loop {
   return {
@@ -45,11 +47,11 @@ async function expirePass(db: Database, now: Date, listener?: MoveListener): Pro
              )
       returning message_id, account_id`);
     const messages = [...(await findMessagesOf(tx, expired)).values()];
-    const moved = await moveMessages(
-      tx,
-      messages.map((message) => failureInQueue(message, "EXPIRED", now)),
-      listener,
-    );
-    return moved.size;
+    const routing = await loadRouting(tx);
+    const failures = messages.map((message) => {
+      const code = routing.carriersFor(message.recipient) ? "EXPIRED" : "NO_ROUTE";
+      return failureInQueue(message, code, now);
+    });
+    return (await moveMessages(tx, failures, listener)).size;
   });
 }

@@ -27,7 +27,11 @@ export function messageOfMove({
 }
 
 /** The end of a message that is still in the queue. */
-export function failureInQueue(message: MessageRow, code: "CANCELED" | "EXPIRED", at: Date): Move {
+export function failureInQueue(
+  message: MessageRow,
+  code: "CANCELED" | "EXPIRED" | "NO_ROUTE",
+  at: Date,
+): Move {
   const error = { code, carrierCode: null };
   return { ...messageOfMove(message), from: "QUEUED", to: "FAILED", at, error };
 }

@@ -50,6 +50,26 @@ test("a message not handed over within its validity is FAILED with EXPIRED and r
   await assertSound(api.db);
 });
 
+test("a message whose number has no route when its validity ends is FAILED with NO_ROUTE, and not before", async () => {
+  const { messageId, expiresAt } = await send({ validitySeconds: 60 });
+  const routes = await api.db.query<{ prefix: string; carrier_ids: string[] }>(sql`
+    delete from routes returning prefix, carrier_ids`);
+
+  await expireAt(new Date(Date.parse(expiresAt) - 1));
+  assert.equal((await read(messageId)).status, "QUEUED");
+  await expireAt(new Date(expiresAt));
+
+  assert.partialDeepStrictEqual(await read(messageId), {
+    status: "FAILED",
+    error: { code: "NO_ROUTE", carrierCode: null },
+    creditsRefunded: 1,
+  });
+  for (const { prefix, carrier_ids } of routes)
+    await api.db.query(
+      sql`insert into routes (prefix, carrier_ids) values (${prefix}, ${carrier_ids}::uuid[])`,
+    );
+});
+
 test("the validity of a message for later begins with its time", async () => {
   const sendAt = new Date(Date.now() + 3_600_000);
   const { messageId } = await send({ sendAt: sendAt.toISOString(), validitySeconds: 60 });
