@@ -35,7 +35,6 @@ export type Stranded = {
 
 type StrandedRequest = {
   carrierId: string;
-  afterMs: number;
   /** The last one of the page before. */
   after: Stranded | undefined;
   limit: number;
@@ -46,12 +45,12 @@ const LOST_MS = 60_000;
 const isLost = sql`(leased_by is not null and due_at <= statement_timestamp() - make_interval(secs => ${LOST_MS / 1000}))`;
 
 /**
- * A page of the messages that waited for a carrier longer than they should, or that were in the hands
- * of somebody lost: account by account, as the index has them, each account's oldest first.
+ * A page of the messages that wait for a carrier and are due, or that were in the hands of somebody
+ * lost: account by account, as the index has them, each account's oldest first.
  */
 export function findStranded(
   db: Database,
-  { carrierId, afterMs, after, limit }: StrandedRequest,
+  { carrierId, after, limit }: StrandedRequest,
 ): Promise<Stranded[]> {
   const { account_id, due_at, message_id } = after ?? BEFORE_ALL_STRANDED;
   // By the time of the statement, which an index can compare with; clock_timestamp() it cannot.
@@ -59,7 +58,7 @@ export function findStranded(
     select message_id, account_id, lease_epoch, attempt, ${isLost} as is_lost, due_at::text
       from send_queue
      where carrier_id = ${carrierId} and (leased_by is null or ${isLost})
-       and due_at <= statement_timestamp() - make_interval(secs => ${afterMs / 1000})
+       and due_at <= statement_timestamp()
        and (account_id, due_at, message_id) > (${account_id}::uuid, ${due_at}::timestamptz, ${message_id}::uuid)
      order by account_id, send_queue.due_at, message_id
      limit ${limit}`);

@@ -33,22 +33,31 @@ test("a carrier is waited for once: as long as it stays away, what comes later g
   assert.equal(await carrierAfterPass(await world.queue()), first, "it was there again");
 });
 
+test("a carrier that is away for a moment keeps what waits for it, however long that has waited for its turn", async () => {
+  const world = await makeWorld();
+  const messageId = await world.queue();
+  await db.query(sql`update send_queue set due_at = due_at - interval '1 minute'`);
+
+  assert.equal(await world.carrierAfterPass(messageId), first);
+});
+
 test("what waits for a carrier that another node is bound to stays", async () => {
   const world = await makeWorld();
   const { carrierAfterPass } = world;
   world.upElsewhere.add(first);
   const messageId = await world.queue();
-  await world.age();
+  await world.waitInVain();
 
   assert.equal(await carrierAfterPass(messageId), first);
   world.upElsewhere.clear();
-  assert.equal(await carrierAfterPass(messageId), next, "for so long it need not wait");
+  await world.waitInVain();
+  assert.equal(await carrierAfterPass(messageId), next);
 });
 
 test("nothing goes to a carrier that is paused, though another node is bound to it", async () => {
   const world = await makeWorld();
   const messageId = await world.queue();
-  await world.age();
+  await world.waitInVain();
   world.up.clear();
   world.upElsewhere.add(next);
   world.paused.add(next);
@@ -86,7 +95,7 @@ test("a message that its carrier may have goes on once that carrier is in its ro
   const world = await makeWorld();
   const messageId = await world.queue();
   await world.submitted(messageId, { carrierId: first });
-  await world.age();
+  await world.waitInVain();
   assert.equal(await world.carrierAfterPass(messageId), first);
 
   world.route.shift();
@@ -111,7 +120,7 @@ test("a doubt about another carrier does not hold a message", async () => {
   const world = await makeWorld();
   const messageId = await world.queue();
   await world.submitted(messageId, { carrierId: next });
-  await world.age();
+  await world.waitInVain();
 
   assert.equal(await world.carrierAfterPass(messageId), next);
 });
@@ -120,7 +129,7 @@ test("a message that was taken up since a pass looked stays with the carrier tha
   const world = await makeWorld();
   const { carrierAfterPass } = world;
   const messageId = await world.queue();
-  await world.age();
+  await world.waitInVain();
   // Claimed, the first segment accepted, the next one throttled, and given back.
   world.meanwhile = () => world.submitted(messageId, { carrierId: first, outcome: "accepted" });
 
@@ -132,7 +141,7 @@ test("a text that the next carrier cannot hold waits for the one that is away", 
   const { carrierAfterPass } = world;
   const messageId = await world.queue();
   await world.submitted(messageId, { carrierId: next, ...UNFIT });
-  await world.age();
+  await world.waitInVain();
 
   assert.equal(await carrierAfterPass(messageId), first);
 });
@@ -142,7 +151,7 @@ test("where only carriers are left that cannot hold a text, it goes to one of th
   const { carrierAfterPass } = world;
   const messageId = await world.queue();
   await world.submitted(messageId, { carrierId: next, ...UNFIT });
-  await world.age();
+  await world.waitInVain();
   world.route.shift();
 
   assert.equal(await carrierAfterPass(messageId), next);
@@ -152,7 +161,7 @@ test("what a carrier has a part of waits while that is away, and ends refunded o
   const world = await makeWorld();
   const messageId = await world.queue("x".repeat(200));
   await world.submitted(messageId, { carrierId: first, outcome: "accepted" });
-  await world.age();
+  await world.waitInVain();
   assert.equal(await world.carrierAfterPass(messageId), first);
   await db.query(sql`update carriers set removed_at = now() where carrier_id = ${first}`);
 
@@ -168,7 +177,7 @@ test("what a carrier has a part of waits while that is away, and ends refunded o
 test("a carrier is asked once whether it can take messages, however many wait for one that is away", async () => {
   const world = await makeWorld();
   for (const _message of [1, 2, 3]) await world.queue();
-  await world.age();
+  await world.waitInVain();
 
   await world.pass();
 
@@ -211,8 +220,11 @@ async function makeWorld() {
     /** Runs when a pass has looked at what waits, and has not moved it yet. */
     meanwhile: async () => {},
     queue: async (text = "Hello") => (await queuedMessage(api, { text })).message_id,
-    /** As if all had waited for a minute. */
-    age: () => db.query(sql`update send_queue set due_at = due_at - interval '1 minute'`),
+    /** As long as a carrier is waited for. */
+    async waitInVain(): Promise<void> {
+      await pass();
+      clock.advance(PATIENCE_MS);
+    },
     /** As if a node that is gone had taken it up. */
     lose: (messageId: string) =>
       db.query(sql`

@@ -53,8 +53,9 @@ export function rerouting(db: Database, options: RerouteOptions): () => Promise<
     for (const from of away.difference(elsewhere)) {
       const sinceMs = awaySinceMs.get(from) ?? nowMs;
       awaySinceMs.set(from, sinceMs);
-      const waitedMs = Math.max(0, PATIENCE_MS - (nowMs - sinceMs));
-      const place = { from, waitedMs, after: reached.get(from) };
+      // However long something has waited: that may be for its turn, and the carrier be back in a moment.
+      if (nowMs - sinceMs < PATIENCE_MS) continue;
+      const place = { from, after: reached.get(from) };
       reached.set(from, await reroutePages(db, { ...options, isUp }, place));
     }
     return 0;
@@ -65,19 +66,18 @@ function forget(since: Map<string, number>, isOver: (carrierId: string) => boole
   for (const carrierId of since.keys()) if (isOver(carrierId)) since.delete(carrierId);
 }
 
-type Place = { from: string; waitedMs: number; after: Stranded | undefined };
+type Place = { from: string; after: Stranded | undefined };
 
 /** Answers where to go on; undefined after the last page. */
 async function reroutePages(
   db: Database,
   options: RerouteOptions,
-  { from, waitedMs, after }: Place,
+  { from, after }: Place,
 ): Promise<Stranded | undefined> {
   let last = after;
   for (let page = 0; page < PAGES_PER_PASS; page += 1) {
     const stranded = await findStranded(db, {
       carrierId: from,
-      afterMs: waitedMs,
       after: last,
       limit: REROUTE_PAGE,
     });

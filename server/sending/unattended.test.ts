@@ -135,7 +135,7 @@ async function makeWorld({ inDoubt = "resend" }: { inDoubt?: "resend" | "fail" }
   const { message_id: messageId, carrier_id: carrierId } = await queuedMessage(api);
   const deps = unattendedOf(db, nodeId, inDoubt);
   const stranded = async () => {
-    const request = { carrierId: carrierId ?? "", afterMs: 0, after: undefined, limit: 10 };
+    const request = { carrierId: carrierId ?? "", after: undefined, limit: 10 };
     return (await findStranded(db, request)).filter(({ is_lost }) => is_lost);
   };
 
