@@ -73,5 +73,7 @@ function useCountdown(failure: Failure): number {
   const [begun, setBegun] = useState({ failure, at: now });
   if (begun.failure !== failure) setBegun({ failure, at: nowMs() });
   const { retryAfterSeconds = 0 } = failure;
-  return Math.max(0, Math.ceil(retryAfterSeconds - (now - begun.at) / 1_000));
+  // The tick that is drawn may be older than the failure.
+  const passedMs = Math.max(0, now - begun.at);
+  return Math.max(0, Math.ceil(retryAfterSeconds - passedMs / 1_000));
 }

@@ -240,7 +240,7 @@ test("who changes a text whose answer was lost is told that it was sent, and can
   assert.deepEqual(await texts(), [{ text: "First" }, { text: "Second" }]);
 });
 
-test("a message that the account cannot pay for names price and balance, which follow what is booked; without a price the page says why", async () => {
+test("a message that the account cannot pay for names price and balance, which follow what is booked, and no wait; without a price the page says why", async () => {
   const poor = await site.account({ name: "Poor", credits: 1 });
   const owner = await site.person("Poor Owner", [[poor, "owner"]]);
   await using tab = await site.signedIn(owner, "/compose", { statuses: [402, 503] });
@@ -252,6 +252,8 @@ test("a message that the account cannot pay for names price and balance, which f
 
   await tab.page.getByText("This costs 2 credits, and the account has 1 credit.").waitFor();
   await tab.check("refused");
+  await tab.page.getByLabel("Text").fill("b".repeat(161));
+  assert.equal(await tab.page.getByText(/^Wait \d/).count(), 0);
 
   const { accountId } = poor;
   const topup = { kind: "topup", amount: 9, note: "More", actor: "cli" } as const;
