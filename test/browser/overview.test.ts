@@ -255,7 +255,7 @@ const TOMORROW = `{
   Date.now = () => real() + 25 * 3_600_000;
 }`;
 
-test("a day begins at the midnight of the reader's zone, which the page names", async () => {
+test("a day begins at the midnight of the reader's zone, which the page names; what is on its way is counted beside what has ended", async () => {
   const travel = await site.account({ name: "Travel" });
   const owner = await site.person("Trav Eller", [[travel, "viewer"]]);
   await send(["4915112345678"], {}, await site.key(travel));
@@ -275,6 +275,9 @@ test("a day begins at the midnight of the reader's zone, which the page names", 
     await using tab = await site.signedIn(owner, "/?range=7d", { zone });
     await tab.page.getByText(`Times: ${name}`).waitFor();
     const byStatus = panel(tab.page, "Messages by status");
+    await byStatus
+      .getByText("8 messages: 1 delivered, 0 undelivered or failed, 7 not final yet.")
+      .waitFor();
     await byStatus.getByRole("button", { name: "Show as table" }).click();
     const day = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeZone: zone });
     const line = byStatus.getByRole("row").filter({ hasText: `${day.format(row.at)}, 00:00:00` });
