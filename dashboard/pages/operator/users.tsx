@@ -40,7 +40,7 @@ export function UsersPage() {
         rowId={({ userId }) => userId}
         compact={(user) => (
           <Stack gap={4}>
-            <Group justify="space-between" gap="xs">
+            <Group justify="space-between" gap="xs" wrap="nowrap" align="flex-start">
               <UserName user={user} />
               <ResetButton user={user} onReset={setResetting} />
             </Group>
@@ -90,7 +90,7 @@ const COLUMNS: Column<User>[] = [
 
 function ResetButton({ user, onReset }: { user: User; onReset: (user: User) => void }) {
   return (
-    <RowButton aria-label={text.resetNamed(user.name)} onClick={() => onReset(user)}>
+    <RowButton flex="none" aria-label={text.resetNamed(user.name)} onClick={() => onReset(user)}>
       {text.reset}
     </RowButton>
   );
