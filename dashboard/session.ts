@@ -6,6 +6,13 @@ import { type Answer, call } from "./api.ts";
 import { Failure } from "./failure.ts";
 import { readOptions } from "./use-read.ts";
 
+declare module "@tanstack/react-router" {
+  interface HistoryState {
+    /** Sign-in is shown because the session has ended. */
+    hasEnded?: boolean;
+  }
+}
+
 export type Me = Answer<"GET /console/me">;
 export type Membership = Me["accounts"][number];
 
@@ -44,7 +51,9 @@ export function goToSignIn(router: AnyRouter): void {
   if (["/sign-in", "/setup", "/join", "/reset"].includes(pathname)) return;
   // Who comes here has made sure that the page holds nothing that cannot be shown again.
   const ignoreBlocker = true;
-  void router.navigate({ to: "/sign-in", search: nextOf(href), replace: true, ignoreBlocker });
+  const state = { hasEnded: true };
+  const search = nextOf(href);
+  void router.navigate({ to: "/sign-in", search, state, replace: true, ignoreBlocker });
 }
 
 export function useMe(): Me {

@@ -1,6 +1,6 @@
 import { Anchor, Button, PasswordInput, Stack, Text, TextInput } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useLocation, useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { call } from "../api.ts";
 import { checkPresent } from "../fields.ts";
@@ -49,6 +49,7 @@ function AlreadyIn({ name }: { name: string }) {
 
 function PasswordStep({ onCode }: { onCode: () => void }) {
   const goOn = useGoOn();
+  const hasEnded = useLocation({ select: ({ state }) => state.hasEnded === true });
   const fields = useFields(
     { email: "", password: "" },
     {
@@ -70,7 +71,7 @@ function PasswordStep({ onCode }: { onCode: () => void }) {
     if (outcome?.ok && outcome.result.state === "signed_in") await goOn();
   }
   return (
-    <PublicPage title={text.title}>
+    <PublicPage title={text.title} lead={hasEnded && text.ended}>
       <form onSubmit={fields.submit((values) => void send(values))} noValidate>
         <Stack gap="md">
           {signIn.failure && (

@@ -1,5 +1,6 @@
 export const signInText = {
   title: "Sign in",
+  ended: "Your session has ended. Sign in to go on where you were.",
   email: "E-mail",
   password: "Password",
   submit: "Sign in",

@@ -138,7 +138,7 @@ test("signing out of a session that has ended leaves no draft to who signs in ne
   assert.equal(await tab.page.getByLabel("Text").inputValue(), "");
 });
 
-test("a session that ends amid a form keeps what was typed", async () => {
+test("a session that ends amid a form says so and keeps what was typed", async () => {
   const bob = await site.person("Bob Moog", [[account, "developer"]]);
   await using tab = await site.signedIn(bob, "/compose", { statuses: [401, 404] });
   await tab.page.getByLabel("Recipient").fill("4915112345678");
@@ -152,7 +152,7 @@ test("a session that ends amid a form keeps what was typed", async () => {
   };
   await tab.page.route("**/messages/preview", endSession, { times: 1 });
   await tab.page.getByLabel("Text").fill("Half a thought");
-  await tab.page.getByRole("heading", { name: "Sign in" }).waitFor();
+  await tab.page.getByText("Your session has ended.").waitFor();
   await give(tab, bob.email, bob.password);
 
   await tab.page.getByRole("heading", { name: "Compose" }).waitFor();
