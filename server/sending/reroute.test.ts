@@ -28,9 +28,26 @@ test("a carrier is waited for once: as long as it stays away, what comes later g
   assert.equal(await carrierAfterPass(await world.queue()), next);
   assert.equal(await carrierAfterPass(await world.queue()), next);
   world.up.add(first);
+  clock.advance(PATIENCE_MS);
   await world.pass();
   world.up.delete(first);
   assert.equal(await carrierAfterPass(await world.queue()), first, "it was there again");
+});
+
+test("a carrier that comes and goes is waited for as long in all, not anew after each moment that it is there", async () => {
+  const world = await makeWorld();
+  const { clock, carrierAfterPass } = world;
+  const messageId = await world.queue();
+  await world.pass();
+  clock.advance(PATIENCE_MS - 1_000);
+  assert.equal(await carrierAfterPass(messageId), first);
+  world.up.add(first);
+  clock.advance(1_000);
+  await world.pass();
+  world.up.delete(first);
+  clock.advance(PATIENCE_MS - 1_000);
+
+  assert.equal(await carrierAfterPass(messageId), next);
 });
 
 test("a carrier that is away for a moment keeps what waits for it, however long that has waited for its turn", async () => {

@@ -37,33 +37,35 @@ export type RerouteOptions = {
  */
 export function rerouting(db: Database, options: RerouteOptions): () => Promise<number> {
   const reached = new Map<string, Stranded | undefined>();
-  /** Since when something was seen to wait in vain, until the carrier is there again. */
-  const awaySinceMs = new Map<string, number>();
+  /** How long each was missed of late: more while something waits for it in vain, less while it is there. */
+  const missedMs = new Map<string, number>();
+  let lastPassMs = 0;
   return async function pass() {
+    const nowMs = options.clock.monotonicMs();
+    const passedMs = nowMs - lastPassMs;
+    lastPassMs = nowMs;
     const waited = await carriersWaitedFor(db);
     const isAway = (carrierId: string) => !options.isPaused(carrierId) && !options.isUp(carrierId);
-    forget(awaySinceMs, (carrierId) => !isAway(carrierId));
     const away = new Set(waited.filter(isAway));
-    if (away.size === 0) return 0;
-    const elsewhere = await options.upElsewhere();
-    forget(awaySinceMs, (carrierId) => elsewhere.has(carrierId));
+    const elsewhere = away.size === 0 ? new Set<string>() : await options.upElsewhere();
+    for (const [carrierId, ms] of missedMs) {
+      if (isAway(carrierId) && !elsewhere.has(carrierId)) continue;
+      if (ms > passedMs) missedMs.set(carrierId, ms - passedMs);
+      else missedMs.delete(carrierId);
+    }
     const isUp = (carrierId: string) =>
       options.isUp(carrierId) || (elsewhere.has(carrierId) && !options.isPaused(carrierId));
-    const nowMs = options.clock.monotonicMs();
     for (const from of away.difference(elsewhere)) {
-      const sinceMs = awaySinceMs.get(from) ?? nowMs;
-      awaySinceMs.set(from, sinceMs);
+      const before = missedMs.get(from);
+      const ms = before === undefined ? 0 : Math.min(PATIENCE_MS, before + passedMs);
+      missedMs.set(from, ms);
       // However long something has waited: that may be for its turn, and the carrier be back in a moment.
-      if (nowMs - sinceMs < PATIENCE_MS) continue;
+      if (ms < PATIENCE_MS) continue;
       const place = { from, after: reached.get(from) };
       reached.set(from, await reroutePages(db, { ...options, isUp }, place));
     }
     return 0;
   };
-}
-
-function forget(since: Map<string, number>, isOver: (carrierId: string) => boolean): void {
-  for (const carrierId of since.keys()) if (isOver(carrierId)) since.delete(carrierId);
 }
 
 type Place = { from: string; after: Stranded | undefined };
