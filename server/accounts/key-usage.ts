@@ -1,6 +1,6 @@
 import { type Clock, type Database, type Loop, sql } from "#platform";
 
-/** "Last used" may be this much older than the last use, also after a crash. */
+/** "Last used" may be a minute and this much older than the last use, also after a crash. */
 const FLUSH_MS = 30_000;
 
 /** Notes when keys were used, in memory, and writes it in one statement now and then. */
