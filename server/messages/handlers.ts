@@ -105,7 +105,7 @@ export function messageHandlers(deps: Deps): Handlers<typeof operations> {
 function notCancelable({ status }: MessageRow): Detail {
   const message =
     status === "QUEUED"
-      ? "The message is QUEUED, but a carrier has a part of it or is just getting it."
+      ? "The message is QUEUED, but a carrier has a part of it, may have, or is just getting it."
       : `The message is ${status}; only one that waits can be canceled.`;
   return { field: null, code: "MESSAGE_NOT_CANCELABLE", message };
 }
