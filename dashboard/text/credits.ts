@@ -12,7 +12,7 @@ export const creditsText = {
   atThisRate: "at this rate",
   noUse: "–",
   noUseHint: "nothing used in the last 7 days",
-  usedUp: "all credits are used",
+  usedUp: "no credits are left",
   kind: "Kind",
   month: "Month, in UTC",
   allMonths: "All",
