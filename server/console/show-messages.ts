@@ -1,6 +1,6 @@
 import { findKeyNames } from "#accounts";
 import type { ConsoleMessage, MemberRole } from "#contract";
-import type { MessageRow } from "#messages";
+import { findQueuedFor, type MessageRow } from "#messages";
 import type { Queryable } from "#platform";
 import { findCarrierNames, findLastCarriers } from "#sending";
 import { showMessage } from "./mask.ts";
@@ -13,14 +13,15 @@ export async function showMessages(
   rows: MessageRow[],
   { accountId, role }: Account,
 ): Promise<ConsoleMessage[]> {
-  const [keys, last] = await Promise.all([
+  const idsOf = (is: (row: MessageRow) => boolean) =>
+    rows.filter(is).map(({ message_id }) => message_id);
+  const [keys, last, queued] = await Promise.all([
     findKeyNames(db, accountId, distinct(rows.map(({ key_id }) => key_id))),
-    findLastCarriers(
-      db,
-      rows.filter(isUnsettled).map(({ message_id }) => message_id),
-    ),
+    findLastCarriers(db, idsOf(isUnsettled)),
+    findQueuedFor(db, idsOf(isQueued)),
   ]);
-  const carrierOf = (row: MessageRow) => last.get(row.message_id) ?? row.carrier_id;
+  const carrierOf = ({ message_id: id, carrier_id: first }: MessageRow) =>
+    last.get(id) ?? queued.get(id) ?? first;
   const carriers = await findCarrierNames(db, distinct(rows.map(carrierOf)));
   return rows.map((row) => ({
     message: showMessage(row, role),
@@ -32,9 +33,13 @@ export async function showMessages(
   }));
 }
 
+function isQueued({ status }: MessageRow): boolean {
+  return status === "QUEUED";
+}
+
 /** Until a carrier has all of it, a message is stored with the first carrier of its route. */
-function isUnsettled({ status }: MessageRow): boolean {
-  return status === "QUEUED" || status === "FAILED";
+function isUnsettled(row: MessageRow): boolean {
+  return isQueued(row) || row.status === "FAILED";
 }
 
 function distinct(ids: (string | null)[]): string[] {

@@ -28,6 +28,7 @@ export {
   routingVersion,
 } from "./routing.ts";
 export {
+  findQueuedFor,
   findStranded,
   leaseOverdue,
   leaseStranded,

@@ -1,4 +1,4 @@
-import { type Database, LEASE_MS, NIL_ID, type Sql, sql } from "#platform";
+import { type Database, LEASE_MS, NIL_ID, type Queryable, type Sql, sql } from "#platform";
 
 /**
  * Extends the leases that a living node holds; answers those it still has, with their epochs. A node
@@ -20,6 +20,17 @@ export async function renewLeases(
      where q.message_id = any (array[held.message_id])
     returning q.message_id, q.lease_epoch`);
   return new Map(rows.map(({ message_id, lease_epoch }) => [message_id, lease_epoch]));
+}
+
+/** The carriers that messages wait for, by message: their routes may have led them on since they came. */
+export async function findQueuedFor(
+  db: Queryable,
+  messageIds: readonly string[],
+): Promise<Map<string, string>> {
+  if (messageIds.length === 0) return new Map();
+  const rows = await db.query<{ message_id: string; carrier_id: string }>(sql`
+    select message_id, carrier_id from send_queue where message_id = any (${messageIds}::uuid[])`);
+  return new Map(rows.map(({ message_id, carrier_id }) => [message_id, carrier_id]));
 }
 
 export type Stranded = {

@@ -325,6 +325,21 @@ test("the carrier of a message is the one that was handed it last; before, it is
   );
 });
 
+test("a message that no carrier was handed yet is routed to the one that it waits for now", async () => {
+  const console = await shared.another();
+  const developer = await console.member("developer");
+  const actor = { actor: "cli", now: new Date() };
+  const later = await addSimulator(console.db, { name: "later", ...actor });
+  assert.ok(later.outcome === "added");
+  const messageId = await send(developer, console);
+  await console.db.query(sql`
+    update send_queue set carrier_id = ${later.carrierId} where message_id = ${messageId}`);
+
+  const shown = await developer.get(`/console/accounts/${console.accountId}/messages/${messageId}`);
+
+  assert.partialDeepStrictEqual(shown.json(), { carrier: { name: "later" }, isSubmitted: false });
+});
+
 test("another account's message does not exist here", async () => {
   const console = await shared.another();
   const developer = await console.member("developer");

@@ -2,8 +2,6 @@ import { Alert, Code, Grid, SegmentedControl, Stack, Text, Title } from "@mantin
 import { IconAlertTriangle } from "@tabler/icons-react";
 import type { ConsoleMessage } from "#contract";
 import { deliveryErrors } from "../../../contract/errors.ts";
-import { nowMs } from "../../clock.ts";
-import { formatTime } from "../../format.ts";
 import { useAccount } from "../../session.ts";
 import { codeInWords, isNoError } from "../../text/carrier-codes.ts";
 import { messageText as text } from "../../text/message.ts";
@@ -14,7 +12,7 @@ import { useZone } from "../../ui/zone.tsx";
 import { type Read, useRead } from "../../use-read.ts";
 import { MessageFacts } from "./facts.tsx";
 import classes from "./message-view.module.css";
-import { tellStory } from "./story.ts";
+import { tellStory, tellWait } from "./story.ts";
 import { MessageTimeline } from "./timeline.tsx";
 
 export type View = "story" | "json";
@@ -108,7 +106,8 @@ function useHistory(messageId: string) {
 }
 
 /** The timeline by itself, also for the compose page, where it runs after sending. */
-export function Story({ shown: { message, carrier } }: { shown: ConsoleMessage }) {
+export function Story({ shown }: { shown: ConsoleMessage }) {
+  const { message } = shown;
   const zone = useZone();
   const history = useHistory(message.messageId);
   if (!history.data && history.failure) {
@@ -116,21 +115,12 @@ export function Story({ shown: { message, carrier } }: { shown: ConsoleMessage }
   }
   if (!history.data) return null;
   const steps = tellStory(history.data.data, message);
-  const isDueLater = message.sendAt !== null && Date.parse(message.sendAt) > nowMs();
-  const waitsFor =
-    message.status !== "QUEUED"
-      ? undefined
-      : isDueLater
-        ? text.dueAt(formatTime(message.sendAt ?? "", zone))
-        : carrier
-          ? text.waitingFor(carrier.name)
-          : text.waitingForWorker;
   return (
     <section aria-label={text.timeline}>
       <Title order={2} size="h5" mb="sm">
         {text.timeline}
       </Title>
-      <MessageTimeline steps={steps} waitsFor={waitsFor} />
+      <MessageTimeline steps={steps} waitsFor={tellWait(shown, zone)} />
     </section>
   );
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { HistoryEntry } from "#contract";
-import { tellStory } from "./story.ts";
+import { tellStory, tellWait } from "./story.ts";
 
 const queued: HistoryEntry = {
   type: "status",
@@ -108,4 +108,13 @@ test("a webhook that is not through is told in the words of the webhooks page", 
 
   assert.equal(tell(0), "Webhook message.queued: Waiting, 0 attempts");
   assert.equal(tell(1), "Webhook message.queued: Retrying, 1 attempt");
+});
+
+test("what waits names its carrier, but not one that was handed it before and may not be the next", () => {
+  const message = { status: "QUEUED", sendAt: null } as const;
+  const carrier = { carrierId: "c", name: "acme", kind: "smpp" } as const;
+  const told = (isSubmitted: boolean) => tellWait({ message, carrier, isSubmitted }, "UTC");
+
+  assert.match(told(false) ?? "", /acme/);
+  assert.doesNotMatch(told(true) ?? "", /acme/);
 });

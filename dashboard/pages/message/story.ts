@@ -1,7 +1,8 @@
-import type { HistoryEntry, WebhookDelivery } from "#contract";
-import { countOf } from "../../format.ts";
+import type { ConsoleMessage, HistoryEntry, WebhookDelivery } from "#contract";
+import { nowMs } from "../../clock.ts";
+import { countOf, formatTime, type Zone } from "../../format.ts";
 import { codeInWords, isNoError } from "../../text/carrier-codes.ts";
-import { timelineText as text } from "../../text/message.ts";
+import { messageText, timelineText as text } from "../../text/message.ts";
 import { webhooksText } from "../../text/webhooks.ts";
 
 export type Tone = "plain" | "good" | "undelivered" | "bad" | "doubt" | "quiet";
@@ -35,6 +36,21 @@ export function tellStory(history: readonly HistoryEntry[], about: About): Step[
       ...tell(entry, about),
     };
   });
+}
+
+type Waiting = Pick<ConsoleMessage, "carrier" | "isSubmitted"> & {
+  message: Pick<ConsoleMessage["message"], "status" | "sendAt">;
+};
+
+/** What a message that is QUEUED waits for: a carrier that was handed it before need not be the next one. */
+export function tellWait(
+  { message: { status, sendAt }, carrier, isSubmitted }: Waiting,
+  zone: Zone,
+): string | undefined {
+  const { dueAt, waitingFor, waitingForWorker } = messageText;
+  if (status !== "QUEUED") return undefined;
+  if (sendAt !== null && Date.parse(sendAt) > nowMs()) return dueAt(formatTime(sendAt, zone));
+  return carrier && !isSubmitted ? waitingFor(carrier.name) : waitingForWorker;
 }
 
 function tell(entry: HistoryEntry, about: About): Told {
