@@ -14,9 +14,12 @@ import {
   sql,
   systemClock,
 } from "#platform";
+import { findQueuedFor, setRoute } from "#messages";
+import { startApi } from "../../test/support/api.ts";
 import { eventually } from "../../test/support/eventually.ts";
 import { makeCarrier } from "../../test/support/make-carrier.ts";
 import { manualClock } from "../../test/support/manual-clock.ts";
+import { queuedMessage } from "../../test/support/messages.ts";
 import { testDatabase } from "../../test/support/postgres.ts";
 import { quiet, until } from "../../test/support/until.ts";
 import { command } from "../carriers/smpp/codec/header.ts";
@@ -78,6 +81,30 @@ test("a carrier whose settings are right again is started, and the reason is tol
 
   const told = (await readCarrierStates(db, await listCarriers(db))).get(carrierId);
   assert.doesNotMatch(told?.problems.join() ?? "", /settings are wrong/);
+});
+
+test("what waits for a carrier that is paused goes on waiting, though it cannot be started", async () => {
+  await using api = await startApi();
+  const { db } = api;
+  const broken = await makeCarrier(db, { settings: { rate: "many" }, secrets });
+  const elsewhere = await makeCarrier(db, { name: "c2", secrets });
+  const lastHour = { since: null, refusals: {}, lateReceipts: 0 };
+  const state = { ...notStarted, takesMessages: true, lastHour };
+  const by = { actor: "test", now: systemClock.now() };
+  await reportStates(db, newId(by.now.getTime()), [{ carrierId: elsewhere, state }]);
+  await setRoute(db, { prefix: "", carrierIds: [broken, elsewhere] }, by);
+  const { message_id: messageId } = await queuedMessage(api);
+  await using node = nodeOn(db);
+  const waitsFor = async (paused: boolean) => {
+    await changeCarrier(db, { carrierId: broken, paused, secrets, ...by });
+    await node.look();
+    await node.reroute();
+    node.clock.advance(5_000);
+    await node.reroute();
+    return (await findQueuedFor(db, [messageId])).get(messageId);
+  };
+
+  assert.deepEqual([await waitsFor(true), await waitsFor(false)], [broken, elsewhere]);
 });
 
 test("a carrier whose password was changed is bound anew, with the new one", async () => {
@@ -315,6 +342,7 @@ function nodeOn(database: Database, { log = silentLog }: { log?: Log } = {}) {
     start: () => fleet.start(),
     look: () => pass("keep carriers in step"),
     recall: () => pass("recall receipts"),
+    reroute: () => pass("reroute around carriers that are away"),
     report: () => pass("report carriers"),
     watchLeases: () => pass("close binds whose leases end"),
     stop: () => fleet.stop(),

@@ -70,6 +70,8 @@ export function carrierFleet(deps: Deps) {
   const members = new Map<string, Member>();
   /** Those that cannot be started, and why. */
   const broken = new Map<string, { name: string; problem: string }>();
+  /** Those that the operator has paused, also where they are leaving or cannot be started. */
+  let paused = new Set<string>();
   /** Those that no longer take anything, until what they had is answered. */
   const leaving = new Map<string, { run: CarrierRun; left: Promise<void> }>();
   /** Whether one has left whose place another, with new settings, may take. */
@@ -92,7 +94,7 @@ export function carrierFleet(deps: Deps) {
   // What is read anew is not kept: `refresh` must see that the carriers have changed too.
   const currentRouting = async (isAnew = false) =>
     isAnew ? loadRouting(db) : (routing ??= await loadRouting(db));
-  const isPaused = (carrierId: string) => members.get(carrierId)?.row.paused ?? false;
+  const isPaused = (carrierId: string) => paused.has(carrierId);
   const sending = { ...deps, nodeId, recorder: record, routing: currentRouting, isPaused };
   const unattended = {
     ...sending,
@@ -122,6 +124,7 @@ export function carrierFleet(deps: Deps) {
 
   function keepInStep(rows: CarrierRow[]): void {
     const wanted = new Map(rows.map((row) => [row.carrier_id, row]));
+    paused = new Set(rows.filter((row) => row.paused).map(({ carrier_id }) => carrier_id));
     const outdated = [...members.values()].filter(({ row }) =>
       isOutdated(row, wanted.get(row.carrier_id)),
     );
