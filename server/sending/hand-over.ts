@@ -29,7 +29,7 @@ export type HandOverDeps = {
   onBack?: () => void;
   /** Segments that a carrier has answered late: nothing of them that has not left need leave again. */
   answeredLate: Set<string>;
-  /** How a message ends of which nothing more may leave, though it is still valid. */
+  /** How a message ends of which nothing more may leave; EXPIRED where it is only past its validity. */
   ending?: FailStep | undefined;
   /** What is on record of a message's segments by now. */
   readSegments: (messageId: string) => Promise<DueSend["earlier"]>;
@@ -59,7 +59,7 @@ export async function handOver(
   if (open.length === 0) return letGo(deps, due, { next: "sent" });
   for (const [position, part] of open.entries()) {
     // Also where the carrier has a part of it: the rest would come too late to make it whole.
-    const ending = isExpired(deps, due) ? EXPIRED : deps.ending;
+    const ending = deps.ending ?? (isExpired(deps, due) ? EXPIRED : undefined);
     if (ending) return letGo(deps, due, ending, part.segment);
     // Nothing of it is on its way: left to its lease, it would be taken for lost, and in doubt.
     if (!deps.isLeaseFresh(due)) return giveBack(deps, due);

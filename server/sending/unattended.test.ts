@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { expireMessages, findStranded } from "#messages";
+import { expireMessages, findStranded, listRoutes, setRoute } from "#messages";
 import { newId, sql, systemClock } from "#platform";
 import { startApi } from "../../test/support/api.ts";
 import { queuedMessage, readMessage } from "../../test/support/messages.ts";
@@ -69,6 +69,20 @@ test("what was given back and expires is SENT where its carrier said late that i
       { status, ledger, queued: 0 },
     );
   }
+});
+
+test("what was given back and expires ends as NO_ROUTE where no carrier serves its number any more", async () => {
+  const world = await makeWorld();
+  await world.leave({ leaseEndedMinutesAgo: 0, expiredMinutesAgo: 1 });
+  await db.query(sql`update send_queue set leased_by = null`);
+  const routes = await listRoutes(db);
+  await db.query(sql`delete from routes`);
+
+  await world.pass();
+
+  for (const route of routes) await setRoute(db, route, { actor: "test", now: systemClock.now() });
+  const { status, error, ledger } = await world.ending();
+  assert.deepEqual([status, error, ledger], ["FAILED", "NO_ROUTE", ["charge", "refund"]]);
 });
 
 test("what a lost node held for a carrier that is away waits again, in doubt", async () => {

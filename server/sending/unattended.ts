@@ -1,4 +1,4 @@
-import { leaseOverdue, leaseStranded, type Stranded } from "#messages";
+import { leaseOverdue, leaseStranded, type MessageRow, type Stranded } from "#messages";
 import type { Clock, Database, Log } from "#platform";
 import { readDue, readSegments } from "./due-send.ts";
 import { handOver, type HandOverDeps, type Taker } from "./hand-over.ts";
@@ -17,14 +17,23 @@ type Deps = Pick<HandOverDeps, "recorder" | "routing"> & {
 
 const PAGE = 100;
 
+const NO_ROUTE = { next: "fail", code: "NO_ROUTE", carrierCode: null } as const;
+
 /**
- * What is past its validity ends: SENT where the carrier has all of it after all, EXPIRED otherwise,
- * with the doubt noted that a lost node left.
+ * What is past its validity ends: SENT where the carrier has all of it after all, NO_ROUTE where no
+ * carrier serves it any more, EXPIRED otherwise, with the doubt noted that a lost node left.
  */
 export async function endOverdue(deps: Deps): Promise<number> {
   const { db, clock, nodeId } = deps;
   const claims = await leaseOverdue(db, { nodeId, now: clock.now(), limit: PAGE });
-  await settle(deps, claims, "messages for a carrier that takes nothing are past their validity");
+  if (claims.length === 0) return 0;
+  const { carriersFor } = await deps.routing();
+  await settle(
+    deps,
+    claims,
+    "messages for a carrier that takes nothing are past their validity",
+    ({ recipient }) => (carriersFor(recipient) ? undefined : NO_ROUTE),
+  );
   return claims.length;
 }
 
@@ -43,14 +52,19 @@ const CARRIER_GONE = { next: "fail", code: "CARRIER_UNAVAILABLE", carrierCode: n
 /** What a carrier that was removed has a part of can be made whole by nobody. */
 export async function endBegun(deps: Deps, begun: Stranded[]): Promise<void> {
   const claims = await leaseStranded(deps.db, deps.nodeId, begun);
-  await settle(deps, claims, "messages ended whose carrier was removed amid them", CARRIER_GONE);
+  await settle(
+    deps,
+    claims,
+    "messages ended whose carrier was removed amid them",
+    () => CARRIER_GONE,
+  );
 }
 
 async function settle(
   deps: Deps,
   claims: Awaited<ReturnType<typeof leaseOverdue>>,
   words: string,
-  ending?: HandOverDeps["ending"],
+  endingOf?: (message: MessageRow) => HandOverDeps["ending"],
 ): Promise<void> {
   const { db, clock, log } = deps;
   const nowMs = clock.leaseMs();
@@ -59,12 +73,16 @@ async function settle(
       ...deps,
       carrier: nobody(carrierId, deps.inDoubtOf(carrierId)),
       isLeaseFresh: () => false,
-      ending,
       answeredLate: new Set<string>(),
       readSegments: (messageId: string) => readSegments(db, clock, { messageId, carrierId }),
     };
     const dues = await readDue(db, ofCarrier, { carrierId, nowMs });
-    await Promise.all(dues.map((due) => handOver(handOverDeps, due, new AbortController().signal)));
+    await Promise.all(
+      dues.map((due) => {
+        const ending = endingOf?.(due.message);
+        return handOver({ ...handOverDeps, ending }, due, new AbortController().signal);
+      }),
+    );
     log.warn({ messages: dues.length, carrierId }, words);
   }
 }
