@@ -31,7 +31,8 @@ export const ConsoleMessage = Type.Object({
   key: nullable(Type.Object({ keyId: Id, name: Type.String() })),
   carrier: nullable(CarrierName),
   isSubmitted: Type.Boolean({
-    description: "Whether that carrier was handed any of it; else it is where its route leads.",
+    description:
+      "Whether that carrier was handed any of it; else it is the one it waits for, or where its route led.",
   }),
 });
 export type ConsoleMessage = Static<typeof ConsoleMessage>;
