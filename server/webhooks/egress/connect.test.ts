@@ -170,6 +170,39 @@ test("where a socket really ended up is judged as well", async () => {
   assert.ok("failure" in connected && connected.failure.kind === "forbidden");
 });
 
+test("a name with more addresses than any receiver has is not called", async () => {
+  await using server = await listen("127.0.0.1");
+  const classes = [];
+  for (const count of [100, 101]) {
+    const addresses = Array.from({ length: count }, () => "127.0.0.1");
+    const egress = testEgress({ resolve: () => Promise.resolve(addresses) });
+    const connected = await attempt(`http://hooks.example.com:${server.port}/`, egress);
+    const failure = "failure" in connected ? connected.failure : null;
+    classes.push(failure?.kind === "failed" ? failure.class : failure);
+  }
+
+  assert.deepEqual(classes, [null, "dns_failed"]);
+  assert.equal(server.seen, 1);
+});
+
+test("however many addresses a name has, those of this machine are listed once to judge them", async (t) => {
+  const { mock } = t.mock.method(os, "networkInterfaces", () => ({
+    eth0: [{ address: "8.8.8.8" }],
+  }));
+  syncBuiltinESMExports();
+  t.after(() => {
+    mock.restore();
+    syncBuiltinESMExports();
+  });
+  const addresses = ["93.184.215.14", "93.184.215.15", "8.8.8.8"];
+  const egress = testEgress({ resolve: () => Promise.resolve(addresses), ownPorts: [8443] });
+
+  const connected = await attempt("https://hooks.example.com:8443/", egress);
+
+  assert.ok("failure" in connected && connected.failure.kind === "forbidden");
+  assert.equal(mock.callCount(), 1);
+});
+
 test("an address of this machine is not called at a port of ours, though it is a public one", async (t) => {
   const address = "93.184.215.14";
   const { mock } = t.mock.method(os, "networkInterfaces", () => ({ eth0: [{ address }] }));

@@ -55,11 +55,8 @@ export async function connect(
   const addresses = await addressesOf(url, within(budgets.dnsMs), egress);
   trace.dnsMs = isIP(url.hostname) === 0 ? resolving() : null;
   if ("kind" in addresses) return { failure: addresses, trace };
-  // One forbidden address condemns them all: whoever mixes them in tries where we end up.
-  for (const ip of addresses) {
-    const failure = refusalOf(ip, url, policy);
-    if (failure !== undefined) return { failure, trace };
-  }
+  const refusal = refusalOf(addresses, url, policy);
+  if (refusal !== undefined) return { failure: refusal, trace };
 
   const dialling = stopwatch();
   const dialled = await dialOneOf(addresses, url.port, { budgetMs: within(budgets.tcpMs), clock });
@@ -93,8 +90,14 @@ async function addressesOf(
     return addresses.length > 0 ? addresses : forbidden(url, "127.0.0.1");
   }
   const found = await resolveName(hostname, budgetMs, egress);
-  return "kind" in found || found.length > 0 ? found : failed("dns_not_found", hostname);
+  if ("kind" in found) return found;
+  if (found.length > MAX_ADDRESSES)
+    return failed("dns_failed", `${hostname} has ${found.length} addresses`);
+  return found.length > 0 ? found : failed("dns_not_found", hostname);
 }
+
+/** More than any receiver has. Thousands fit into one answer, and judging them would hold up everybody. */
+const MAX_ADDRESSES = 100;
 
 function resolveName(
   name: string,
@@ -116,17 +119,30 @@ function judgeLanding(socket: Socket, url: CallbackUrl, policy: EgressPolicy): F
   const { remoteAddress } = socket;
   if (remoteAddress === undefined)
     return failed("connection_lost", "closed as soon as it was open");
-  return refusalOf(remoteAddress, url, policy);
+  return refusalOf([remoteAddress], url, policy);
 }
 
-/** Why this address is not called at that port, where it is not. */
-function refusalOf(ip: string, url: CallbackUrl, policy: EgressPolicy): Failure | undefined {
-  const verdict = judgeAddress(ip, policy);
-  if (verdict === "forbidden") return forbidden(url, ip);
-  if (!policy.ownPorts.has(url.port)) return undefined;
-  if (verdict !== "public") return forbidden(url, ip);
+/**
+ * Why none of these is called at that port, where it is so. One forbidden address condemns them all:
+ * whoever mixes them in tries where we end up.
+ */
+function refusalOf(
+  addresses: readonly string[],
+  url: CallbackUrl,
+  policy: EgressPolicy,
+): Failure | undefined {
+  const isOwnPort = policy.ownPorts.has(url.port);
+  const isRefused = (ip: string) => {
+    const verdict = judgeAddress(ip, policy);
+    return verdict === "forbidden" || (isOwnPort && verdict !== "public");
+  };
+  const refused = addresses.find(isRefused);
+  if (refused !== undefined) return forbidden(url, refused);
+  if (!isOwnPort) return undefined;
   try {
-    return isThisMachine(ip) ? forbidden(url, ip) : undefined;
+    const ours = addressesHere();
+    const own = addresses.find((ip) => ours.has(unwrap(ip)));
+    return own === undefined ? undefined : forbidden(url, own);
   } catch (error) {
     // For want of descriptors, or in a sandbox that hides them. It is tried again, and never called meanwhile.
     const detail = `the addresses of this machine cannot be told: ${messageOf(error)}`;
@@ -134,10 +150,10 @@ function refusalOf(ip: string, url: CallbackUrl, policy: EgressPolicy): Failure 
   }
 }
 
-function isThisMachine(ip: string): boolean {
-  const address = unwrap(ip);
+/** Of this machine. To list them takes as long as to judge a dozen. */
+function addressesHere(): Set<string | undefined> {
   const interfaces = Object.values(networkInterfaces()).flat();
-  return interfaces.some((one) => one?.address === address);
+  return new Set(interfaces.map((one) => one?.address));
 }
 
 function forbidden({ hostname }: CallbackUrl, ip: string): Failure {
