@@ -1,3 +1,4 @@
+import { accountOf } from "#messages";
 import type { Egress } from "./egress/connect.ts";
 import type { CallbackUrl } from "./egress/judge-url.ts";
 import { Connection } from "./connection.ts";
@@ -67,7 +68,10 @@ export function connections(egress: Egress, { maxPools = MAX_POOLS } = {}): Conn
   }
 
   function takeNew(hostKey: bigint, url: CallbackUrl): Connection {
-    const connection = new Connection(url, egress, (lost) => onIdleLost(hostKey, lost));
+    const resolve: Egress["resolve"] = (name, deadlineMs) =>
+      egress.resolve(name, deadlineMs, accountOf(hostKey));
+    const own = { ...egress, resolve };
+    const connection = new Connection(url, own, (lost) => onIdleLost(hostKey, lost));
     if (isClosed) connection.end();
     else poolOf(hostKey).busy.add(connection);
     return connection;

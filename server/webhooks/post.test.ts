@@ -57,6 +57,21 @@ test("the request on the wire is the octets given, the headers given, and what H
   assert.equal(Buffer.from(body, "latin1").toString(), '{"a":"ü"}');
 });
 
+test("a name is looked up on behalf of the account that the lane is of", async () => {
+  const askers: (bigint | undefined)[] = [];
+  const resolve: PosterOptions["resolve"] = (_name, _deadlineMs, account) => {
+    askers.push(account);
+    return Promise.resolve([]);
+  };
+  await using sender = newPoster({ resolve });
+
+  const url = "http://hooks.example.com/";
+  for (const hostKey of [0x1_0001n, 0x1_0002n, 0x2_0001n])
+    await sender.post({ hostKey, url, headers: {}, body: Buffer.from("{}") });
+
+  assert.deepEqual(askers, [1n, 1n, 2n]);
+});
+
 test("a value that would end its line and begin a header of its own is never sent", async () => {
   await using server = await startRawServer((socket) => onRequests(socket, () => socket.write(OK)));
   await using sender = newPoster();

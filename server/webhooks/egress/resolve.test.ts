@@ -26,16 +26,29 @@ test("at most 16 lookups run at once, 12 of them for names that never resolved b
   const system = slowSystem();
   const resolve = systemResolve({ clock: manualClock(), ask: system.ask });
   const known = ["known1.", "known2.", "known3.", "known4.", "known5."];
-  const first = known.map((name) => resolve(name, LATER));
-  for (const name of known) system.asked.get(name)?.resolve(["8.8.8.8"]);
-  await Promise.all(first);
-  system.asked.clear();
+  resolve.recall(["known1", "known2", "known3", "known4", "known5"]);
 
-  for (let n = 0; n < 40; n += 1) resolve(`stranger${n}.`, LATER).catch(() => {});
+  for (let n = 0; n < 40; n += 1) resolve(`stranger${n}.`, LATER, BigInt(n)).catch(() => {});
   assert.equal(system.asked.size, 12);
-  for (const name of known) resolve(name, LATER).catch(() => {});
+  for (const [n, name] of known.entries()) resolve(name, LATER, BigInt(n)).catch(() => {});
 
   assert.deepEqual([...system.asked.keys()].slice(12), known.slice(0, 4));
+});
+
+test("names of an account that hang, known or not, leave room for another account's", () => {
+  const system = slowSystem();
+  const resolve = systemResolve({ clock: manualClock(), ask: system.ask });
+  const hanging = Array.from({ length: 40 }, (_, n) => `known${n}`);
+  resolve.recall([...hanging, "other-known"]);
+  for (let n = 0; n < 40; n += 1) resolve(`stranger${n}.`, LATER, 1n).catch(() => {});
+  for (const name of hanging) resolve(`${name}.`, LATER, 1n).catch(() => {});
+  system.asked.clear();
+
+  for (const name of ["other-stranger.", "other-known.", "stranger39."])
+    resolve(name, LATER, 2n).catch(() => {});
+
+  // The last one waits for the first account, too.
+  assert.deepEqual([...system.asked.keys()], ["other-stranger.", "other-known.", "stranger39."]);
 });
 
 test("a name that hung is a stranger again, one that was known before the start is none", async () => {
@@ -53,8 +66,8 @@ test("a name that hung is a stranger again, one that was known before the start 
   await hung;
   system.asked.clear();
 
-  for (const name of ["stranger.", "hangs.", "fails.", "known."])
-    resolve(name, LATER).catch(() => {});
+  for (const [n, name] of ["stranger.", "hangs.", "fails.", "known."].entries())
+    resolve(name, LATER, BigInt(n)).catch(() => {});
 
   assert.deepEqual([...system.asked.keys()], ["stranger.", "fails.", "known."]);
 });

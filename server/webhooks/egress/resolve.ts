@@ -2,8 +2,11 @@ import { lookup } from "node:dns/promises";
 import { type Clock, keepNewest } from "#platform";
 import { orHostsFile } from "./hosts-file.ts";
 
-/** All addresses of an absolute name. A lookup that has not begun by `deadlineMs` is given up. */
-export type Resolve = (name: string, deadlineMs: number) => Promise<string[]>;
+/**
+ * All addresses of an absolute name, for an account. A lookup that has not begun by `deadlineMs` is
+ * given up.
+ */
+export type Resolve = (name: string, deadlineMs: number, account?: bigint) => Promise<string[]>;
 
 type Options = {
   clock: Pick<Clock, "monotonicMs">;
@@ -15,6 +18,8 @@ type Options = {
 
 type Lookup = {
   name: string;
+  /** Of all who wait for it. */
+  accounts: Set<bigint>;
   deadlineMs: number;
   addresses: PromiseWithResolvers<string[]>;
 };
@@ -30,11 +35,14 @@ const HANGS_MS = 2_000;
 /** As many names as one installation calls in a day; beyond it the oldest are strangers again. */
 const MAX_KNOWN = 10_000;
 
+/** A lookup that holds a thread. */
+type Running = { account: bigint; isStranger: boolean };
+
 /**
  * The system's resolver, kept in bounds: each lookup holds a thread until the system gives up, long
  * after we have. Equal names share one lookup. Some threads are kept for names that have resolved
- * before: names that never did cannot hold up a receiver that is known to answer. Sixteen that did, and
- * begin to hang at one moment, still can, until the system gives up on them.
+ * before: names that never did cannot hold up a receiver that is known to answer. And of either kind an
+ * account holds no more than it leaves free: names of one account that hang cannot hold up another's.
  */
 export function systemResolve({
   clock,
@@ -44,9 +52,16 @@ export function systemResolve({
 }: Options): SystemResolve {
   const underWay = new Map<string, Lookup>();
   const known = new Set<string>();
+  const running = new Set<Running>();
   let waiting: Lookup[] = [];
-  let running = 0;
-  let strangers = 0;
+
+  function mayRun({ account, isStranger }: Running): boolean {
+    const alike = [...running].filter((other) => other.isStranger === isStranger);
+    const ofAccount = alike.filter((other) => other.account === account);
+    const freeInAll = maxAtOnce - running.size;
+    const free = isStranger ? Math.min(freeInAll, maxStrangersAtOnce - alike.length) : freeInAll;
+    return ofAccount.length < free;
+  }
 
   function startWaiting(): void {
     waiting = waiting.filter((lookup) => {
@@ -55,18 +70,16 @@ export function systemResolve({
         lookup.addresses.reject(new Error("DNS_BUSY"));
         return false;
       }
-      const hasRoom =
-        running < maxAtOnce && (known.has(lookup.name) || strangers < maxStrangersAtOnce);
-      if (hasRoom) void run(lookup);
-      return !hasRoom;
+      const isStranger = !known.has(lookup.name);
+      const account = [...lookup.accounts].find((each) => mayRun({ account: each, isStranger }));
+      if (account !== undefined) void run(lookup, { account, isStranger });
+      return account === undefined;
     });
   }
 
-  async function run({ name, addresses }: Lookup): Promise<void> {
-    const isStranger = !known.has(name);
+  async function run({ name, addresses }: Lookup, begun: Running): Promise<void> {
     const begunMs = clock.monotonicMs();
-    running += 1;
-    strangers += isStranger ? 1 : 0;
+    running.add(begun);
     try {
       const found = await ask(name);
       remember(known, name);
@@ -75,20 +88,22 @@ export function systemResolve({
       addresses.reject(error);
     } finally {
       if (clock.monotonicMs() - begunMs > HANGS_MS) known.delete(name);
-      running -= 1;
-      strangers -= isStranger ? 1 : 0;
+      running.delete(begun);
       underWay.delete(name);
       startWaiting();
     }
   }
 
-  function resolve(name: string, deadlineMs: number): Promise<string[]> {
+  function resolve(name: string, deadlineMs: number, account = 0n): Promise<string[]> {
     const joined = underWay.get(name);
     if (joined !== undefined) {
       joined.deadlineMs = Math.max(joined.deadlineMs, deadlineMs);
+      joined.accounts.add(account);
+      startWaiting();
       return joined.addresses.promise;
     }
-    const asked = { name, deadlineMs, addresses: Promise.withResolvers<string[]>() };
+    const addresses = Promise.withResolvers<string[]>();
+    const asked = { name, accounts: new Set([account]), deadlineMs, addresses };
     underWay.set(name, asked);
     waiting.push(asked);
     startWaiting();
