@@ -138,6 +138,15 @@ server.listen(0, "127.0.0.1", async () => {
   });
 }
 
+test("CommonJS code gets the package by require", () => {
+  const code = `console.log(typeof require("${PACKAGE_NAME}").Posthorn)`;
+  const flags = ["--input-type=commonjs", "--eval", code];
+
+  const printed = execFileSync(process.execPath, flags, { cwd: project, timeout: 30_000 });
+
+  assert.equal(printed.toString().trim(), "function");
+});
+
 /** Scripts of npm find the pinned Node first; this looks past it. */
 function findOwnNode(): string | null {
   const folders = (process.env["PATH"] ?? "").split(delimiter);
