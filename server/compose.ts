@@ -54,8 +54,8 @@ import {
   keepAttempts,
   laneKeeper,
   observeWebhooks,
-  poster,
   servicePolicy,
+  servicePoster,
   sweepFollowed,
   systemEgress,
   webhookHistory,
@@ -260,10 +260,9 @@ export function compose(parts: Parts): Service {
 /** What posts to receivers: for the loop of this node, and for who tries one out. */
 function deliveryParts({ config, storage, clock }: Parts, secrets: SecretBox) {
   const policy = servicePolicy({ settings: config, ...storage });
-  const egress = systemEgress(policy, clock);
+  const poster = servicePoster(systemEgress(policy, clock));
   const lanes = laneKeeper({ clock });
-  const onRecalled = egress.resolve.recall;
-  return { clock, secrets, lanes, poster: poster(egress), policy, version, onRecalled };
+  return { clock, secrets, lanes, poster, policy, version, onRecalled: poster.recall };
 }
 
 type HousekeepingDeps = {

@@ -34,7 +34,7 @@ type Deps = {
   metrics: Metrics;
   secrets: SecretBox;
   lanes: Lanes;
-  poster: Poster;
+  poster: Pick<Poster, "post" | "close">;
   policy: EgressPolicy;
   version: string;
   tracer?: Tracer | undefined;

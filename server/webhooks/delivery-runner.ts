@@ -20,7 +20,7 @@ type Deps = {
   metrics: DeliveryMetrics;
   lanes: Lanes;
   ahead: Ahead;
-  poster: Poster;
+  poster: Pick<Poster, "post" | "close">;
   recorder: AttemptRecorder;
   policy: EgressPolicy;
   version: string;

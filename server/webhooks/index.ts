@@ -11,6 +11,7 @@ export { webhookHeaders } from "./headers.ts";
 export { laneKeeper, type Lanes } from "./lanes.ts";
 export { outcomeClass } from "./outcome.ts";
 export { poster } from "./post.ts";
+export { servicePoster } from "./service-poster.ts";
 export { MAX_ATTEMPTS } from "./schedule.ts";
 export { type DeliveryLoop, deliveryLoop } from "./delivery-loop.ts";
 export { webhookHistory } from "./history.ts";

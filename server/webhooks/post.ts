@@ -155,7 +155,7 @@ function first(value: string | string[] | undefined): string | null {
   return (Array.isArray(value) ? value[0] : value) ?? null;
 }
 
-function unsent(failure: Failure): Attempt {
+export function unsent(failure: Failure): Attempt {
   const timings = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null, totalMs: 0 };
   return { outcome: failure, status: null, answer: null, timings, address: null };
 }

@@ -16,7 +16,7 @@ type Deps = {
   clock: Clock;
   secrets: SecretBox;
   /** The same guard, limits and connections as deliveries have. */
-  poster: Poster;
+  poster: Pick<Poster, "post">;
   policy: EgressPolicy;
   version: string;
   /** Of this node, where it delivers: somebody asked about the host, so it is tried again at once. */

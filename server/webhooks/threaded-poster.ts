@@ -1,0 +1,92 @@
+import { Worker } from "node:worker_threads";
+import type { EgressPolicy } from "./egress/policy.ts";
+import type { Failure } from "./egress/failure.ts";
+import { type Attempt, type Post, type Poster, unsent } from "./post.ts";
+
+export type ThreadedPoster = Pick<Poster, "post" | "close"> & {
+  /** Names that resolved before this process began. */
+  recall(hostnames: string[]): void;
+};
+
+/** What the thread is asked: an attempt, or to remember names. */
+export type Order =
+  | (Omit<Post, "body"> & { n: number; body: Uint8Array<ArrayBuffer> })
+  | { recalled: string[] };
+
+/** What became of an attempt. */
+export type Told = { n: number; attempt: Attempt } | { n: number; bug: string };
+
+const STOPPING: Failure = { kind: "our_fault", detail: "this service is stopping" };
+const ENDED: Failure = { kind: "our_fault", detail: "the thread that posts has ended" };
+const THREAD = new URL("./post-thread.ts", import.meta.url);
+
+/**
+ * Makes attempts in a thread of its own, which begins with the first of them. A receiver chooses the
+ * certificates that we verify: a chain of sixty with large numbers in them holds up its thread for two
+ * seconds, and nothing that OpenSSL or Node offers bounds it. Here that is a thread in which neither
+ * requests nor carriers wait.
+ */
+export function threadedPoster(policy: EgressPolicy, thread = THREAD): ThreadedPoster {
+  const underWay = new Map<number, PromiseWithResolvers<Attempt>>();
+  let recalled: string[] = [];
+  let worker: Worker | null = null;
+  let isClosed = false;
+  let last = 0;
+
+  function start(): Worker {
+    const started = new Worker(thread, { workerData: policy });
+    started.on("message", onTold);
+    // Without a listener it would end the process; what follows from it is told by "exit".
+    started.on("error", () => {});
+    started.on("exit", () => {
+      worker = null;
+      endAll(isClosed ? STOPPING : ENDED);
+    });
+    started.postMessage({ recalled } satisfies Order, []);
+    return started;
+  }
+
+  function onTold(told: Told): void {
+    const waiting = underWay.get(told.n);
+    underWay.delete(told.n);
+    if ("bug" in told) waiting?.reject(new Error(told.bug));
+    else waiting?.resolve(withBuffer(told.attempt));
+  }
+
+  function endAll(failure: Failure): void {
+    for (const { resolve } of underWay.values()) resolve(unsent(failure));
+    underWay.clear();
+  }
+
+  function post({ body, ...rest }: Post): Promise<Attempt> {
+    if (isClosed) return Promise.resolve(unsent(STOPPING));
+    worker ??= start();
+    last += 1;
+    const asked = Promise.withResolvers<Attempt>();
+    underWay.set(last, asked);
+    // A copy, handed over: the body is a view into a far larger buffer, all of which would be copied.
+    const own = new Uint8Array(body);
+    worker.postMessage({ ...rest, n: last, body: own } satisfies Order, [own.buffer]);
+    return asked.promise;
+  }
+
+  return {
+    post,
+    recall(hostnames) {
+      recalled = hostnames;
+      worker?.postMessage({ recalled } satisfies Order, []);
+    },
+    async close() {
+      isClosed = true;
+      await worker?.terminate();
+    },
+  };
+}
+
+/** Threads tell each other octets, not buffers. */
+function withBuffer(attempt: Attempt): Attempt {
+  const { answer } = attempt;
+  return answer === null
+    ? attempt
+    : { ...attempt, answer: { ...answer, body: Buffer.from(answer.body) } };
+}
