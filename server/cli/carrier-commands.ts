@@ -1,6 +1,6 @@
 import { passwordFault, passwordWarnings, readSmppSettings } from "#carriers";
-import { listRoutes, measureCarrierQueues } from "#messages";
-import { MAX_COUNTED, type Queryable, quoted } from "#platform";
+import { listRoutes } from "#messages";
+import { type Queryable, quoted } from "#platform";
 import {
   addCarrier,
   addSimulator,
@@ -11,7 +11,6 @@ import {
   livingSenders,
   onlyReceives,
   readCarrierStates,
-  removeCarrier,
   type SeenCarrier,
   shownSettings,
   testCarrier,
@@ -27,7 +26,8 @@ import {
 import { ACTOR, command, CommandFailure, type Context } from "./command.ts";
 import { flag, optional, required, several, unless } from "./input.ts";
 import { pauseCommands } from "./pause-commands.ts";
-import { requireCarrier, sayWhoServes } from "./route-commands.ts";
+import { removeCarrierCommand } from "./remove-carrier-command.ts";
+import { requireCarrier } from "./route-commands.ts";
 import { facts, table } from "./table.ts";
 
 const smppOption = required(
@@ -252,54 +252,4 @@ const test = command({
   },
 });
 
-const remove = command({
-  name: "carrier remove",
-  summary: "Removes a carrier, in force without a restart; its routes go on without it.",
-  arguments: { name: nameArgument },
-  options: { yes: flag("Confirms the removal of a carrier that messages wait for.") },
-  prints: '{"carrierId","name","state"}',
-  examples: ["carrier remove acme"],
-  async run({ name, yes }, context) {
-    const { db } = await context.installation();
-    const { carrier_id: carrierId, kind } = requireCarrier(await listCarriers(db), name);
-    if (!yes) await refuseWhileWaitedFor(db, { carrierId, name });
-    const routes = await listRoutes(db);
-    await removeCarrier(db, { carrierId, actor: ACTOR, now: context.clock.now() });
-    const ended = routes.filter((route) => route.carrierIds.every((each) => each === carrierId));
-    await sayWhoServes(
-      context,
-      ended.map(({ prefix }) => prefix),
-    );
-    if (kind === "smpp")
-      context.terminal.say(
-        "Receipts that it still owes match nothing any more: their messages stay SENT.",
-      );
-    if (kind === "simulator")
-      context.terminal.say(
-        `Nothing is simulated by ${name} any more. Bring it back with: npx posthorn carrier add ${quoted(name)} --simulator`,
-      );
-    const json = { carrierId, name, state: "removed" };
-    return { json, text: facts(json) };
-  },
-});
-
-/** What waits may have no other way: that is to be known before, since a carrier does not come back. */
-async function refuseWhileWaitedFor(
-  db: Queryable,
-  { carrierId, name }: { carrierId: string; name: string },
-): Promise<void> {
-  const queues = await measureCarrierQueues(db);
-  const {
-    due = 0,
-    held = 0,
-    scheduled = 0,
-  } = queues.find(({ carrier_id }) => carrier_id === carrierId) ?? {};
-  const waiting = due + held + scheduled;
-  if (waiting === 0) return;
-  const counted = waiting === 1 ? "1 message waits" : `${waiting} messages wait`;
-  throw new CommandFailure(
-    `${waiting >= MAX_COUNTED ? "At least " : ""}${counted} for ${name}. Without it they go to the next carrier of their route; where there is none they wait for one until they expire, and those of which it has a part fail. To let them leave by it, take it out of its routes and remove it once nothing waits. Or confirm with --yes.`,
-  );
-}
-
-export const carrierCommands = [add, set, list, test, ...pauseCommands, remove];
+export const carrierCommands = [add, set, list, test, ...pauseCommands, removeCarrierCommand];

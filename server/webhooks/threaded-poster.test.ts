@@ -78,6 +78,17 @@ test("what the thread cannot make is thrown, and the next attempt is made", asyn
   assert.equal(outcomeClass(attempt.outcome), null);
 });
 
+test("what ended the thread is told with the attempts that it took along", async () => {
+  const failing = threadedPoster(
+    policy,
+    new URL("data:text/javascript,throw new Error('No room')"),
+  );
+
+  const { outcome } = await failing.post(postTo("http://127.0.0.1:1/"));
+
+  assert.match(outcome.kind === "our_fault" ? outcome.detail : "", /has ended: No room/);
+});
+
 test("attempts whose thread ends are none, and so are those after the close", async () => {
   const dying = threadedPoster(policy, new URL("data:text/javascript,process.exit(1)"));
   const first = await dying.post(postTo("http://127.0.0.1:1/"));

@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads";
+import { messageOf } from "#platform";
 import type { EgressPolicy } from "./egress/policy.ts";
 import type { Failure } from "./egress/failure.ts";
 import { type Attempt, type Post, type Poster, unsent } from "./post.ts";
@@ -17,7 +18,6 @@ export type Order =
 export type Told = { n: number; attempt: Attempt } | { n: number; bug: string };
 
 const STOPPING: Failure = { kind: "our_fault", detail: "this service is stopping" };
-const ENDED: Failure = { kind: "our_fault", detail: "the thread that posts has ended" };
 const THREAD = new URL("./post-thread.ts", import.meta.url);
 
 /**
@@ -35,12 +35,13 @@ export function threadedPoster(policy: EgressPolicy, thread = THREAD): ThreadedP
 
   function start(): Worker {
     const started = new Worker(thread, { workerData: policy });
+    let detail = "the thread that posts has ended";
     started.on("message", onTold);
-    // Without a listener it would end the process; what follows from it is told by "exit".
-    started.on("error", () => {});
+    // Without a listener it would end the process. "exit" follows it.
+    started.on("error", (error) => (detail += `: ${messageOf(error)}`));
     started.on("exit", () => {
       worker = null;
-      endAll(isClosed ? STOPPING : ENDED);
+      endAll(isClosed ? STOPPING : { kind: "our_fault", detail });
     });
     started.postMessage({ recalled } satisfies Order, []);
     return started;
