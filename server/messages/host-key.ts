@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { remembering } from "#platform";
+import { remembering } from "#platform/light";
 
 /**
  * The lane a delivery runs in: one account's way to one scheme, host and port. 48 bits stand for the

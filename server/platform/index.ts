@@ -3,8 +3,8 @@
  * secrets, and the PostgreSQL that comes along. Nothing about text messages, but that a message's trace
  * has its id, and that the log knows our keys and secrets by their looks, to leave them out.
  */
+export * from "./light.ts";
 export { batcher, orEach } from "./batcher.ts";
-export { type Clock, type LocalMoment, localMoment, systemClock } from "./clock.ts";
 export { databaseClock, type DatabaseClock, followDatabase } from "./database-clock.ts";
 export { DAY_MS, HOUR_MS, MINUTE_MS } from "./durations.ts";
 export { type Database, openDatabase, type Queryable, type Transaction } from "./database.ts";
@@ -15,11 +15,8 @@ export { pathsIn } from "./embedded-postgres/paths.ts";
 export { checkSurroundings, freeBytes, NEEDED_BYTES } from "./embedded-postgres/surroundings.ts";
 export { syncFolder } from "./embedded-postgres/sync-folder.ts";
 export { Unfit } from "./embedded-postgres/unfit.ts";
-export { codeOf, messageOf } from "./error-text.ts";
 export { idFloor, isId, newId, newIdOf, NIL_ID, timeOfId } from "./ids.ts";
 export { DataDirInUse, type DataDirLock, lockDataDir } from "./instance-lock.ts";
-export { ipv6Groups } from "./ipv6.ts";
-export { keepNewest } from "./keep-newest.ts";
 export { createLog, type Log, silentLog } from "./log.ts";
 export { listPage, type Looked, type Page, type Position, sideOf } from "./list-page.ts";
 export { lookThrough } from "./look-through.ts";
@@ -33,7 +30,6 @@ export { connectToPrimary, databasePorts } from "./primary.ts";
 export { deriveKey, KEY_FILE, Secret, type SecretBox, secretBox } from "./secret.ts";
 export { nearest } from "./nearest.ts";
 export { quoted } from "./quoted.ts";
-export { remembering } from "./remember.ts";
 export { readCollectorHeaders, spanExport } from "./span-export.ts";
 export { isoTime } from "./timestamp.ts";
 export { allOf, rawSql, type Sql, sql } from "./sql.ts";

@@ -1,4 +1,4 @@
-import { remembering } from "#platform";
+import { remembering } from "#platform/light";
 
 /** By their names in lower case. */
 export type Headers = Readonly<Record<string, string | string[]>>;

@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { messageOf } from "#platform";
+import { messageOf } from "#platform/light";
 import { judgeAddress } from "./egress/address.ts";
 import { connect, type ConnectTrace, type Egress } from "./egress/connect.ts";
 import type { Failure } from "./egress/failure.ts";

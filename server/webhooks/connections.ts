@@ -1,4 +1,4 @@
-import { accountOf } from "#messages";
+import { accountOf } from "#messages/host-key";
 import type { Egress } from "./egress/connect.ts";
 import type { CallbackUrl } from "./egress/judge-url.ts";
 import { Connection } from "./connection.ts";

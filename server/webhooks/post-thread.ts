@@ -1,6 +1,6 @@
 /** The thread of `threadedPoster`: makes the attempts that it is handed, and tells what became of each. */
 import { parentPort, workerData } from "node:worker_threads";
-import { messageOf, systemClock } from "#platform";
+import { messageOf, systemClock } from "#platform/light";
 import type { EgressPolicy } from "./egress/policy.ts";
 import { systemEgress } from "./egress/system-egress.ts";
 import { poster } from "./post.ts";

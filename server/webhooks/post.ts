@@ -1,4 +1,4 @@
-import { codeOf, remembering } from "#platform";
+import { codeOf, remembering } from "#platform/light";
 import type { ConnectTrace, Egress } from "./egress/connect.ts";
 import { type Failure, failed } from "./egress/failure.ts";
 import { judgeUrl } from "./egress/judge-url.ts";

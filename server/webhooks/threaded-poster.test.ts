@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import type { AddressInfo, Socket } from "node:net";
+import { join } from "node:path";
 import { test } from "node:test";
 import { createServer } from "node:tls";
 import { systemClock } from "#platform";
@@ -76,6 +78,26 @@ test("what the thread cannot make is thrown, and the next attempt is made", asyn
   await sender.close();
 
   assert.equal(outcomeClass(attempt.outcome), null);
+});
+
+const LOADED_BY_THREAD = `
+  import { registerHooks } from "node:module";
+  registerHooks({
+    load(url, context, next) {
+      console.log(url);
+      return next(url, context);
+    },
+  });
+  await import("./server/webhooks/post-thread.ts");`;
+
+test("the thread loads no package: each that begins has its own, and its first webhook waits for them", () => {
+  const cwd = join(import.meta.dirname, "../..");
+  const args = ["--input-type=module", "--eval", LOADED_BY_THREAD];
+  const loaded = execFileSync(process.execPath, args, { cwd, encoding: "utf8" }).split("\n");
+
+  assert.ok(loaded.some((url) => url.endsWith("/server/webhooks/exchange.ts")));
+  const packages = loaded.filter((url) => url.includes("/node_modules/"));
+  assert.deepEqual(packages, []);
 });
 
 test("what ended the thread is told with the attempts that it took along", async () => {

@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { ipv6Groups } from "#platform";
+import { ipv6Groups } from "#platform/light";
 import { familyOf, globalIpv6Range, neverRanges, privateRanges } from "./address-table.ts";
 import type { EgressPolicy } from "./policy.ts";
 

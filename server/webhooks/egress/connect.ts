@@ -1,7 +1,7 @@
 import { isIP, type Socket } from "node:net";
 import { networkInterfaces } from "node:os";
 import type { SecureContext } from "node:tls";
-import { type Clock, messageOf } from "#platform";
+import { type Clock, messageOf } from "#platform/light";
 import { judgeAddress, unwrap } from "./address.ts";
 import { dialOneOf } from "./dial.ts";
 import { dnsFailure, type Failure, failed } from "./failure.ts";

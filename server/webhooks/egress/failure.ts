@@ -1,5 +1,5 @@
 import type { X509Certificate } from "node:crypto";
-import { codeOf } from "#platform";
+import { codeOf } from "#platform/light";
 
 /**
  * Every way a POST can fail before or without an HTTP status, and what it means to the one who runs

@@ -1,5 +1,5 @@
 import { lookup } from "node:dns/promises";
-import { type Clock, keepNewest } from "#platform";
+import { type Clock, keepNewest } from "#platform/light";
 import { orHostsFile } from "./hosts-file.ts";
 
 /**
