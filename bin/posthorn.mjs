@@ -18,10 +18,10 @@ const FORWARDED = ["SIGINT", "SIGTERM", "SIGHUP"];
 /** What a request holds until its commit is then copied less often. As `npm start` has it. */
 const FLAGS = ["--max-semi-space-size=64"];
 
-// Name look-ups, 16 at once for each of the two threads that post, and file work share this pool, and
+// Name look-ups, 16 at once for each of the three threads that post, and file work share this pool, and
 // one slow look-up must not hold up the rest. It is read when the pool is first used, so it is set
 // before the program is loaded.
-process.env.UV_THREADPOOL_SIZE ??= "48";
+process.env.UV_THREADPOOL_SIZE ??= "64";
 
 /** Set by the launcher for the program that it started: the launcher's process id. */
 const { POSTHORN_LAUNCHER: launcher } = process.env;

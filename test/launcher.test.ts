@@ -47,7 +47,7 @@ test("on the Node it is made for, the program runs in the launcher's own process
   const said = JSON.parse(await text(launcher.stdout));
   assert.deepEqual(said.args, ["doctor", "--json"]);
   assert.equal(said.pid, launcher.pid);
-  assert.equal(said.threads, "48");
+  assert.equal(said.threads, "64");
 });
 
 test("on another Node, the program runs on the one installed with it and its exit code is passed on", async () => {
@@ -60,7 +60,7 @@ test("on another Node, the program runs on the one installed with it and its exi
   assert.deepEqual(args, ["send", "a text"]);
   assert.notEqual(pid, launcher.pid);
   assert.equal(version, process.version);
-  assert.equal(threads, "48");
+  assert.equal(threads, "64");
   assert.equal(code, 7);
 });
 

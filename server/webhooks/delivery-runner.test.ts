@@ -54,6 +54,18 @@ test("what has not begun within 5 s of its claim is given back, and never posted
   assert.deepEqual(recorded, [{ sequence: 2, next: "put_back" }]);
 });
 
+test("a post says whether its receiver is reliable", () => {
+  const clock = manualClock();
+  const lanes = laneKeeper({ clock });
+  const posted: (boolean | undefined)[] = [];
+  const runner = runnerOf({ clock, lanes, onPost: ({ isReliable }) => posted.push(isReliable) });
+  attempt(lanes, key(1), ok);
+
+  for (const each of [key(1), key(2)]) runner.offer(claimed(clock, each, 2), "first");
+
+  assert.deepEqual(posted, [true, false]);
+});
+
 type Watched = {
   clock: ManualClock;
   lanes: Lanes;

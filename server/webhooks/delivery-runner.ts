@@ -98,7 +98,10 @@ export function deliveryRunner(deps: Deps): DeliveryRunner {
     if (delivery.attempt === 1) metrics.begun(now.getTime() - delivery.createdAt.getTime());
     // From here until the record commits a crash leaves a POST that the receiver may have seen: the
     // lease runs out, the attempt is noted as interrupted, and the next one carries the same id.
-    return Promise.try(() => poster.post(requestOf(delivery, now, deps.version)));
+    return Promise.try(() => {
+      const isReliable = lanes.isReliable(delivery.hostKey);
+      return poster.post({ ...requestOf(delivery, now, deps.version), isReliable });
+    });
   }
 
   type Begun = { delivery: ClaimedDelivery; kind: Kind; place: Place };

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { test } from "node:test";
 import type { TlsOptions } from "node:tls";
 import { gzipSync } from "node:zlib";
@@ -440,6 +440,32 @@ test("a redirect is not followed, wherever it leads", async () => {
   assert.equal(outcomeClass(outcome), "http_307");
   assert.equal(target.connections, 0);
   await sender.close();
+});
+
+test("who shows a certificate and holds back the end of the handshake fails in TLS, not by the network", async () => {
+  const clock = manualClock();
+  const sender = newPoster(clock);
+  const tls = authority.issue({ names: ["localhost"] });
+  await using secure = await startRawServer(() => {}, { tls });
+  let isShown = false;
+  await using hostile = await startRawServer((socket) => {
+    const behind = connect(secure.port, "127.0.0.1");
+    socket.pipe(behind).once("data", (flight: Buffer) => {
+      socket.write(flight.subarray(0, -40), () => (isShown = true));
+    });
+    socket.on("close", () => behind.destroy());
+  });
+
+  const url = `https://localhost:${hostile.port}/`;
+  const attempt = sender.post({ hostKey: 1n, url, headers: {}, body: EMPTY });
+  await until("the certificate is shown", () => isShown);
+  await quiet();
+  clock.advance(connectBudgets.tlsMs);
+  const { outcome } = await attempt;
+  await sender.close();
+
+  const detail = "not finished after the certificate";
+  assert.deepEqual(outcome, { kind: "failed", class: "tls_failed", detail });
 });
 
 test("no environment variable turns off the check of certificates", async () => {

@@ -7,6 +7,8 @@ export type Account = {
   readonly all: SharedSlots<Lane>;
   readonly unproven: SharedSlots<Lane>;
   lastTurn: number;
+  /** When one of its lanes that was proven last failed in TLS. Monotonic. */
+  brokeTlsMs: number;
 };
 
 /** One account's way to one host, as this node has seen it. */

@@ -4,11 +4,14 @@ import * as fc from "fast-check";
 import { attempt, key, late, ok, placeOf } from "../../test/support/lanes.ts";
 import { type ManualClock, manualClock } from "../../test/support/manual-clock.ts";
 import { accountOf } from "#messages";
+import { HOUR_MS } from "#platform";
 import type { Place } from "./lane.ts";
 import { caps, type Kind, laneKeeper, type Lanes } from "./lanes.ts";
 import type { Outcome } from "./outcome.ts";
 
 const broken: Outcome = { kind: "answered", status: 500, retryAfter: null };
+
+const forged: Outcome = { kind: "failed", class: "tls_certificate_untrusted", detail: "" };
 
 function keeper(clock: ManualClock = manualClock()): Lanes {
   return laneKeeper({ clock, random: () => 0.5 });
@@ -69,6 +72,33 @@ test("one account gets 64 slots, 16 of them to hosts that are not proven", () =>
   assert.equal(sum(fill(lanes, unproven)), 16);
   assert.equal(sum(fill(lanes, proven)), 48);
   assert.equal(sum(fill(lanes, proven)), 0);
+});
+
+test("a proven receiver that fails in TLS makes all of its account unreliable, for an hour", () => {
+  const clock = manualClock();
+  const lanes = keeper(clock);
+  const [turned, same, other] = [key(1, 1), key(1, 2), key(2)].map((each) => prove(lanes, each));
+  const reliable = () => [turned, same, other].map((each) => lanes.isReliable(each ?? 0n));
+
+  const before = reliable();
+  attempt(lanes, turned ?? 0n, forged);
+  attempt(lanes, turned ?? 0n, ok);
+  const after = reliable();
+  clock.advance(HOUR_MS + 1);
+
+  assert.deepEqual(before, [true, true, true]);
+  assert.deepEqual(after, [false, false, true]);
+  assert.deepEqual(reliable(), [true, true, true]);
+});
+
+test("what fails in TLS and was not proven, or only fails in time, takes nobody's reliability", () => {
+  const lanes = keeper();
+  const proven = prove(lanes, key(1, 1));
+
+  attempt(lanes, key(1, 2), forged);
+  attempt(lanes, proven, { kind: "failed", class: "tls_timeout", detail: "" });
+
+  assert.deepEqual([lanes.isReliable(proven), lanes.isReliable(key(1, 2))], [true, false]);
 });
 
 test("hosts that are not proven get 128 slots together, however many accounts ask", () => {

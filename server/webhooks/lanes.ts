@@ -1,4 +1,4 @@
-import type { Clock } from "#platform";
+import { type Clock, HOUR_MS } from "#platform";
 import { accountOf } from "#messages";
 import { increase } from "./counts.ts";
 import {
@@ -19,7 +19,7 @@ import {
   recallHealth,
   type Remembered,
 } from "./lane-health.ts";
-import type { Outcome } from "./outcome.ts";
+import { isTlsFailure, type Outcome } from "./outcome.ts";
 import { isBeyondShare, type SharedSlots, sharedSlots, takeSlots } from "./shared-slots.ts";
 
 /** First attempts have slots of their own, which retries and replays never take. */
@@ -55,6 +55,11 @@ export type Lanes = {
   /** A test event was delivered there, so an open lane need not be probed to know that it answers. */
   answered(test: Omit<EndedAttempt, "kind">): void;
   healthOf(hostKey: bigint): Health;
+  /**
+   * Proven, and no proven one of its account has failed in TLS of late: whoever shows certificates that take
+   * long to verify holds up all that are reliable, and another receiver is soon proven.
+   */
+  isReliable(hostKey: bigint): boolean;
   /** False where nothing may begin before its next probe, whatever slots are free. */
   mayTry(hostKey: bigint): boolean;
   /**
@@ -84,6 +89,9 @@ export const caps = {
   /** Over all accounts, so that a receiver which many of them share is not flooded. */
   hostname: 64,
 };
+
+/** Much longer than a full account's worth of such certificates takes. */
+const UNRELIABLE_MS = HOUR_MS;
 
 /** Some hundred octets each. Lanes that nobody uses are forgotten first. */
 const MAX_LANES = 50_000;
@@ -122,6 +130,7 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
       all: sharedSlots(caps.account),
       unproven: sharedSlots(caps.accountUnproven),
       lastTurn: 0,
+      brokeTlsMs: Number.NEGATIVE_INFINITY,
     };
     accounts.set(key, account);
     return account;
@@ -252,6 +261,7 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
     occupyHostname(place.hostname, lane, -1);
     const before = lane.state;
     const now = { ms: clock.monotonicMs(), random: random() };
+    if (isTlsFailure(outcome) && !lane.isUnproven) lane.account.brokeTlsMs = now.ms;
     lane.state = learn(before, { outcome, durationMs }, now);
     recount(lane);
     if (lane.state === before) return;
@@ -289,6 +299,12 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
     healthOf(hostKey) {
       const lane = lanes.get(hostKey);
       return lane === undefined ? "unproven" : healthNow(lane.state, clock.monotonicMs());
+    },
+    isReliable(hostKey) {
+      const lane = lanes.get(hostKey);
+      const nowMs = clock.monotonicMs();
+      if (lane === undefined || healthNow(lane.state, nowMs) !== "proven") return false;
+      return nowMs - lane.account.brokeTlsMs > UNRELIABLE_MS;
     },
     mayTry(hostKey) {
       const lane = lanes.get(hostKey);

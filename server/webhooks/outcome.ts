@@ -19,3 +19,8 @@ export function outcomeClass(outcome: Outcome): string | null {
 export function isTimeout(outcome: Outcome): boolean {
   return outcome.kind === "failed" && outcome.class.endsWith("timeout");
 }
+
+/** Not by a time-out, which may be the network's fault, or of those that held up the attempt. */
+export function isTlsFailure(outcome: Outcome): boolean {
+  return outcome.kind === "failed" && outcome.class.startsWith("tls_") && !isTimeout(outcome);
+}

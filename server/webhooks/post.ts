@@ -13,6 +13,8 @@ export type Post = {
   url: string;
   headers: Record<string, string>;
   body: Buffer;
+  /** Its receiver is not held up by those of which that cannot be said. */
+  isReliable?: boolean;
 };
 
 /** One attempt as it happened. */

@@ -3,21 +3,26 @@ import type { systemEgress } from "./egress/system-egress.ts";
 import { poster } from "./post.ts";
 import { threadedPoster, type ThreadedPoster } from "./threaded-poster.ts";
 
-/** Posts as a service does: where TLS is spoken, in a thread of its own. */
+/**
+ * Posts as a service does: where TLS is spoken, in a thread of its own, and to receivers that are
+ * reliable in another than to strangers, whose certificates may take seconds to verify.
+ */
 export function servicePoster(egress: ReturnType<typeof systemEgress>): ThreadedPoster {
   const plain = poster(egress);
-  const secure = threadedPoster(egress.policy);
+  const reliable = threadedPoster(egress.policy);
+  const strangers = threadedPoster(egress.policy);
   return {
     post(post) {
       const verdict = judgeUrl(post.url, egress.policy);
-      return (verdict.allowed && verdict.secure ? secure : plain).post(post);
+      const isSecure = verdict.allowed && verdict.secure;
+      const secure = post.isReliable === true ? reliable : strangers;
+      return (isSecure ? secure : plain).post(post);
     },
     recall(hostnames) {
-      egress.resolve.recall(hostnames);
-      secure.recall(hostnames);
+      for (const { recall } of [egress.resolve, reliable, strangers]) recall(hostnames);
     },
     async close() {
-      await Promise.all([plain.close(), secure.close()]);
+      await Promise.all([plain, reliable, strangers].map((each) => each.close()));
     },
   };
 }

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { createServer } from "node:tls";
 import { systemClock } from "#platform";
-import { selfSigned } from "../../test/support/certificates.ts";
+import { selfSigned, slowToVerify } from "../../test/support/certificates.ts";
 import { testEgress } from "../../test/support/egress.ts";
 import { startRawServer } from "../../test/support/raw-server.ts";
 import { systemEgress } from "./egress/system-egress.ts";
@@ -42,6 +42,26 @@ test("no TLS handshake is made in the thread that answers requests", async () =>
 
   assert.deepEqual(classes, ["tls_certificate_untrusted", null]);
   assert.deepEqual(ports, [plain.port]);
+});
+
+test("certificates that take long to verify hold up no receiver that is reliable", async () => {
+  await using hostile = await startRawServer(() => {}, { tls: slowToVerify() });
+  await using other = await startRawServer(() => {}, { tls: selfSigned(["localhost"]) });
+  const sender = servicePoster(systemEgress(policy, systemClock));
+  const call = (isReliable: boolean, { port } = other) =>
+    sender.post({ ...postTo(`https://localhost:${port}/`), isReliable });
+  await Promise.all([call(true), call(false)]);
+  const ended: string[] = [];
+
+  const slow = call(false, hostile).then(() => ended.push("strange"));
+  for (let n = 0; n < 5; n += 1) {
+    await call(true);
+    ended.push("reliable");
+  }
+  await slow;
+  await sender.close();
+
+  assert.deepEqual(ended, [...Array<string>(5).fill("reliable"), "strange"]);
 });
 
 test("an attempt in the thread is told as it was made: request, answer and times", async () => {

@@ -1,4 +1,11 @@
-import { createSign, generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto";
+import {
+  createPrivateKey,
+  createPublicKey,
+  createSign,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+} from "node:crypto";
 import { isIP } from "node:net";
 
 /** A certificate and its key in PEM, as `tls.createServer` takes them. */
@@ -43,6 +50,23 @@ export function selfSigned(names: string[]): Identity {
   return { cert: certificate({ subject, publicKey, issuer, names }), key: privatePem(privateKey) };
 }
 
+/** A chain that nobody vouches for, and a second of work to verify. */
+export function slowToVerify(): Identity {
+  const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 3072 });
+  const { e = "", d = "", ...rest } = privateKey.export({ format: "jwk" });
+  // The two exponents change places: then it is the public one that is long.
+  const key = createPrivateKey({ key: { ...rest, e: d, d: e, dp: e, dq: e }, format: "jwk" });
+  const links = Array.from({ length: 20 }, (_, n) =>
+    certificate({
+      subject: `link ${n}`,
+      publicKey: createPublicKey(key),
+      issuer: { name: `link ${n + 1}`, key },
+      isAuthority: n > 0,
+    }),
+  );
+  return { cert: links.join(""), key: privatePem(key) };
+}
+
 type CertificateRequest = {
   subject: string;
   publicKey: KeyObject;
@@ -53,16 +77,17 @@ type CertificateRequest = {
   notAfter?: Date;
 };
 
-/** X.509 version 3, signed with ECDSA and SHA-256. */
+/** X.509 version 3, signed with SHA-256. */
 function certificate(request: CertificateRequest): string {
   const now = Date.now();
   const { notBefore = new Date(now - DAY_MS), notAfter = new Date(now + DAY_MS) } = request;
   const extensions =
     request.isAuthority === true ? [basicConstraints()] : [alternativeNames(request.names ?? [])];
+  const algorithm = request.issuer.key.asymmetricKeyType === "rsa" ? RSA_SHA256 : ECDSA_SHA256;
   const body = sequence(
     tagged(0xa0, integer(Buffer.of(2))),
     integer(Buffer.concat([Buffer.of(1), randomBytes(8)])),
-    ECDSA_WITH_SHA256,
+    algorithm,
     commonName(request.issuer.name),
     sequence(time(notBefore), time(notAfter)),
     commonName(request.subject),
@@ -70,7 +95,7 @@ function certificate(request: CertificateRequest): string {
     tagged(0xa3, sequence(...extensions)),
   );
   const signature = createSign("sha256").update(body).sign(request.issuer.key);
-  const der = sequence(body, ECDSA_WITH_SHA256, bitString(signature));
+  const der = sequence(body, algorithm, bitString(signature));
   const lines = der.toString("base64").match(/.{1,64}/g) ?? [];
   return ["-----BEGIN CERTIFICATE-----", ...lines, "-----END CERTIFICATE-----", ""].join("\n");
 }
@@ -130,4 +155,5 @@ function tagged(tag: number, value: Buffer): Buffer {
   return Buffer.concat([Buffer.of(tag), size, value]);
 }
 
-const ECDSA_WITH_SHA256 = sequence(oid("2a8648ce3d040302"));
+const ECDSA_SHA256 = sequence(oid("2a8648ce3d040302"));
+const RSA_SHA256 = sequence(oid("2a864886f70d01010b"), tagged(0x05, Buffer.alloc(0)));

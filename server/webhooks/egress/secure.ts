@@ -1,6 +1,6 @@
 import type { X509Certificate } from "node:crypto";
 import { isIP, type Socket } from "node:net";
-import { connect, type SecureContext } from "node:tls";
+import { connect, type SecureContext, type TLSSocket } from "node:tls";
 import type { Clock } from "#platform";
 import { type Failure, failed, tlsFailure } from "./failure.ts";
 
@@ -29,7 +29,7 @@ export function secure(
       socket.destroy();
       tcp.destroy();
     };
-    const cancel = clock.timer(budgetMs, () => end(failed("tls_timeout", hostname)));
+    const cancel = clock.timer(budgetMs, () => end(lateFailure(socket, hostname)));
     const onClose = (): void => end(failed("tls_failed", "closed during the handshake"));
     const onError = (error: Error): void => end(tlsFailure(error, certificate));
     // One that is refused is gone by the time that the error is told.
@@ -46,4 +46,12 @@ export function secure(
     // Stays for good: an error between here and the next owner's listener must not end the process.
     socket.on("error", () => {});
   });
+}
+
+/** One that has shown its certificate was heard in time, and holds the rest back: no network is to blame. */
+function lateFailure(socket: TLSSocket, hostname: string): Failure {
+  const hasShown = socket.getPeerX509Certificate() !== undefined;
+  return hasShown
+    ? failed("tls_failed", "not finished after the certificate")
+    : failed("tls_timeout", hostname);
 }
