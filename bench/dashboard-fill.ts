@@ -1,4 +1,4 @@
-import { hostKey } from "#messages";
+import { hostKeyOf } from "#messages";
 import { type Database, rawSql, sql } from "#platform";
 import { fill } from "./fill.ts";
 import type { World } from "./world.ts";
@@ -143,7 +143,7 @@ async function insertOthers(db: Database): Promise<void> {
 
 async function insertHosts(db: Database, { accountId }: Filled): Promise<void> {
   const origins = Array.from({ length: HOSTS }, (_, n) => `https://host-${n}.example.com`);
-  const keys = origins.map((origin) => hostKey(accountId, origin).toString());
+  const keys = origins.map((origin) => hostKeyOf(accountId, origin).toString());
   await db.query(sql`
     with host as (
       select * from unnest(${keys}::bigint[], ${origins}::text[]) as h (host_key, origin)
@@ -166,7 +166,7 @@ async function insertBacklog(db: Database, { accountId }: Filled): Promise<void>
      limit ${BACKLOG.messages}`);
   await db.query(sql`
     insert into webhook_deliveries (message_id, sequence, account_id, host_key, attempts, step, created_at, next_at)
-    select message_id, sequence, account_id, ${hostKey(accountId, "https://host-0.example.com").toString()}::bigint, 1, 1, at,
+    select message_id, sequence, account_id, ${hostKeyOf(accountId, "https://host-0.example.com").toString()}::bigint, 1, 1, at,
            now() + interval '1 day'
       from events
      where callback_url is not null

@@ -10,7 +10,7 @@ import { createServer } from "node:net";
 import { Pool } from "undici";
 import { newId, systemClock } from "#platform";
 import { egressPolicy, poster, systemEgress, webhookHeaders } from "#webhooks";
-import { eventBody, hostKey } from "#messages";
+import { eventBody, hostKeyOf } from "#messages";
 
 const SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 const ROUNDS = 5;
@@ -82,7 +82,7 @@ function signedPost(port: number) {
     ownPorts: [],
   });
   const sender = poster(systemEgress(policy, systemClock));
-  const lane = hostKey("0199aaaa-0000-7000-8000-000000000000", url);
+  const hostKey = hostKeyOf("0199aaaa-0000-7000-8000-000000000000", url);
   const body = newBody();
   return {
     post: async () => {
@@ -92,7 +92,7 @@ function signedPost(port: number) {
       const signable = { eventId, timestampSeconds, body, secrets: [SECRET] };
       const event = { event: "message.delivered", attempt: 1, sequence: 3 } as const;
       const headers = webhookHeaders({ ...signable, ...event }, "bench");
-      const { status } = await sender.post({ hostKey: lane, url, headers, body });
+      const { status } = await sender.post({ hostKey, url, headers, body });
       if (status !== 200) throw new Error(`The receiver answered ${status}.`);
     },
     close: () => sender.close(),

@@ -9,7 +9,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { parseArgs } from "node:util";
 import { Pool } from "undici";
-import { eventBody, eventId, hostKey, newMessageId } from "#messages";
+import { eventBody, eventId, hostKeyOf, newMessageId } from "#messages";
 import { createMetrics, type Database, silentLog, sql, systemClock as clock } from "#platform";
 import {
   deliveryLoop,
@@ -112,7 +112,7 @@ async function emptied(db: Database, lane: string): Promise<void> {
 async function stored(site: Site, deliveries: number, deadHosts = 0): Promise<number> {
   const { world, db, accountId, port } = site;
   const url = `http://127.0.0.1:${port}/hook`;
-  const lane = hostKey(accountId, url).toString();
+  const lane = hostKeyOf(accountId, url).toString();
   await using dead = await deadHost(deadHosts);
   const deliverDb = world.openDatabase({ maxConnections: 4, genericPlans: true });
   const policy = egressPolicy({
@@ -161,7 +161,7 @@ type Backlog = { accountId: string; deliveries: number; url: string };
 
 /** Events as `move_messages` leaves them. */
 async function fill(db: Database, { accountId, deliveries, url: address }: Backlog): Promise<void> {
-  const lane = hostKey(accountId, address).toString();
+  const lane = hostKeyOf(accountId, address).toString();
   for (let done = 0; done < deliveries; done += 1_000) {
     const now = clock.now();
     const ids = Array.from({ length: Math.min(1_000, deliveries - done) }, () =>

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { accountOf, hostKey } from "./host-key.ts";
+import { accountOf, hostKeyOf } from "./host-key.ts";
 
 const [ONE, OTHER] = [
   "01936f2a-7c00-7000-8000-000000000001",
@@ -9,19 +9,19 @@ const [ONE, OTHER] = [
 ];
 
 test("one account's URLs at one origin share a lane, whatever their path", () => {
-  const key = hostKey(ONE, "https://hooks.example.com/a");
+  const key = hostKeyOf(ONE, "https://hooks.example.com/a");
 
-  assert.equal(hostKey(ONE, "https://hooks.example.com:443/b?c"), key);
-  assert.equal(hostKey(ONE, "https://HOOKS.example.com"), key);
+  assert.equal(hostKeyOf(ONE, "https://hooks.example.com:443/b?c"), key);
+  assert.equal(hostKeyOf(ONE, "https://HOOKS.example.com"), key);
 });
 
 test("scheme, host, port and account each make a lane of their own", () => {
   const keys = [
-    hostKey(ONE, "https://hooks.example.com/"),
-    hostKey(ONE, "http://hooks.example.com/"),
-    hostKey(ONE, "https://hooks.example.com:8443/"),
-    hostKey(ONE, "https://hooks.example.org/"),
-    hostKey(OTHER, "https://hooks.example.com/"),
+    hostKeyOf(ONE, "https://hooks.example.com/"),
+    hostKeyOf(ONE, "http://hooks.example.com/"),
+    hostKeyOf(ONE, "https://hooks.example.com:8443/"),
+    hostKeyOf(ONE, "https://hooks.example.org/"),
+    hostKeyOf(OTHER, "https://hooks.example.com/"),
   ];
 
   assert.equal(new Set(keys).size, keys.length);
@@ -30,14 +30,14 @@ test("scheme, host, port and account each make a lane of their own", () => {
 test("host names without end make at most 65,536 lanes of one account, none of another", () => {
   fc.assert(
     fc.property(fc.webUrl(), fc.string(), (url, rubbish) => {
-      assert.equal(accountOf(hostKey(ONE, url)), accountOf(hostKey(ONE, rubbish)));
-      assert.notEqual(accountOf(hostKey(ONE, url)), accountOf(hostKey(OTHER, url)));
+      assert.equal(accountOf(hostKeyOf(ONE, url)), accountOf(hostKeyOf(ONE, rubbish)));
+      assert.notEqual(accountOf(hostKeyOf(ONE, url)), accountOf(hostKeyOf(OTHER, url)));
     }),
   );
 });
 
 test("a key fits PostgreSQL's bigint and never changes: rows are found by it", () => {
-  const key = hostKey(ONE, "https://hooks.example.com/");
+  const key = hostKeyOf(ONE, "https://hooks.example.com/");
 
   assert.equal(BigInt.asIntN(64, key), key);
   assert.equal(key, KNOWN);

@@ -2,11 +2,11 @@ import { hash } from "node:crypto";
 import { remembering } from "#platform/light";
 
 /**
- * The lane a delivery runs in: one account's way to one scheme, host and port. 48 bits stand for the
- * account, so that no account's failures close a host to another; only 16 for the host, so that a new
- * host name per message cannot make lanes without end. Signed, as PostgreSQL's bigint is.
+ * The key of the lane that a delivery runs in: one account's way to one scheme, host and port. 48 bits
+ * stand for the account, so that no account's failures close a host to another; only 16 for the host, so
+ * that a new host name per message cannot make lanes without end. Signed, as PostgreSQL's bigint is.
  */
-export function hostKey(accountId: string, url: string): bigint {
+export function hostKeyOf(accountId: string, url: string): bigint {
   return keyOf(`${accountId} ${url}`);
 }
 
@@ -21,7 +21,7 @@ const keyOf = remembering(1_000, (asked: string): bigint => {
 
 /** The lanes of an account lie side by side: the lowest and the highest of them. */
 export function lanesOf(accountId: string): { first: bigint; last: bigint } {
-  const first = accountOf(hostKey(accountId, "")) << 16n;
+  const first = accountOf(hostKeyOf(accountId, "")) << 16n;
   return { first, last: first + 0xffffn };
 }
 

@@ -52,4 +52,4 @@ export { sendRefinements } from "./refine-sends.ts";
 export { sendMessages } from "./send.ts";
 export { tracedAccept } from "./trace-accept.ts";
 export { changeTo, eventBody, foreignText } from "./event-body.ts";
-export { accountOf, hostKey, lanesOf } from "./host-key.ts";
+export { accountOf, hostKeyOf, lanesOf } from "./host-key.ts";

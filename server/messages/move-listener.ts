@@ -1,7 +1,7 @@
 import type { LocalMoment } from "#platform";
 import type { ToldStatus } from "#contract";
 import { eventBody, type StatusChange } from "./event-body.ts";
-import { hostKey } from "./host-key.ts";
+import { hostKeyOf } from "./host-key.ts";
 import type { Move } from "./move.ts";
 
 /** A webhook that was leased to this node when it was written. */
@@ -62,9 +62,9 @@ export type Told = {
 export function toldOf(move: Move, webhooks: WebhookIntake | undefined): Told {
   const { callbackUrl: url, accountId } = move;
   if (url === null) return null;
-  const lane = hostKey(accountId, url);
-  const reserved = webhooks?.reserve(lane) ?? null;
-  return { move, body: eventBody(changeOf(move)), url, hostKey: lane, reserved };
+  const hostKey = hostKeyOf(accountId, url);
+  const reserved = webhooks?.reserve(hostKey) ?? null;
+  return { move, body: eventBody(changeOf(move)), url, hostKey, reserved };
 }
 
 export function reservedOf(told: readonly Told[]): bigint[] {
@@ -82,18 +82,18 @@ export function tell(
   const woken = new Set<bigint>();
   for (const each of told) {
     if (!each) continue;
-    const { move, reserved, body, url, hostKey: lane } = each;
+    const { move, reserved, body, url, hostKey } = each;
     const row = moved.get(move.messageId);
     if (row?.is_leased && reserved !== null) {
       const { accountId, messageId, to: status, at } = move;
       const leased = { leasedAt: row.moved_at, leasedHere: reserved };
       const event = { messageId, sequence: row.sequence, accountId, status, at, url, body };
-      born.push({ ...event, hostKey: lane, ...leased });
+      born.push({ ...event, hostKey, ...leased });
       continue;
     }
-    if (reserved !== null) unused.push(lane);
+    if (reserved !== null) unused.push(hostKey);
     // One that waits for another of its message is found when that one is recorded.
-    if (row && !row.is_blocked) woken.add(lane);
+    if (row && !row.is_blocked) woken.add(hostKey);
   }
   if (unused.length > 0) webhooks.release(unused);
   if (born.length > 0) webhooks.take(born);

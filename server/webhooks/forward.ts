@@ -1,4 +1,4 @@
-import { hostKey } from "#messages";
+import { hostKeyOf } from "#messages";
 import type { Clock } from "#platform";
 import { PRIVATE } from "./egress/address-table.ts";
 import { judgeUrl } from "./egress/judge-url.ts";
@@ -24,11 +24,11 @@ export function forwarder({ clock, url }: { clock: Clock; url: string }): Forwar
   const verdict = judgeUrl(url, policy);
   if (!verdict.allowed) return verdict.message;
   const posting = poster(systemEgress(policy, clock));
-  const lane = hostKey("", url);
+  const hostKey = hostKeyOf("", url);
   return {
     async forward({ headers, body }) {
       const { status, outcome, timings } = await posting.post({
-        hostKey: lane,
+        hostKey,
         url,
         headers,
         body,

@@ -11,7 +11,11 @@ export type Account = {
   brokeTlsMs: number;
 };
 
-/** One account's way to one host, as this node has seen it. */
+/**
+ * One account's way to one host, as this node has seen it. A host is a scheme, a name and a port; people see
+ * the lanes of an account as its hosts. A host key (`hostKeyOf`) is a lane's, not a host's: other accounts
+ * have another one for the same host. A host name is shared by the lanes of all accounts.
+ */
 export type Lane = {
   readonly hostKey: bigint;
   readonly account: Account;

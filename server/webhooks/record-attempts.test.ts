@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hostKey } from "#messages";
+import { hostKeyOf } from "#messages";
 import {
   type Clock,
   createMetrics,
@@ -136,7 +136,7 @@ async function claimAll(
   { db, accountId, secrets }: WebhookWorld,
   kind: Kind,
 ): Promise<readonly Claim[]> {
-  const lanes = [{ hostKey: hostKey(accountId, ADDRESS), most: 5 }];
+  const lanes = [{ hostKey: hostKeyOf(accountId, ADDRESS), most: 5 }];
   const moment = localMoment(systemClock);
   return (await claimDeliveries(db, { lanes, kind, moment, secrets })).deliveries;
 }

@@ -4,7 +4,7 @@ import {
   type EventRow,
   findEvents,
   fingerprint,
-  hostKey,
+  hostKeyOf,
   lockMessagesOf,
   parseEventId,
 } from "#messages";
@@ -161,7 +161,7 @@ export async function queueReplays(
   const keys = sql`
     unnest(${events.map(({ message_id }) => message_id)}::uuid[], ${events.map(({ sequence }) => sequence)}::smallint[],
            ${events.map(({ account_id }) => account_id)}::uuid[],
-           ${events.map(({ account_id, callback_url }) => hostKey(account_id, callback_url).toString())}::bigint[])
+           ${events.map(({ account_id, callback_url }) => hostKeyOf(account_id, callback_url).toString())}::bigint[])
       as u (message_id, sequence, account_id, host_key)`;
   const broughtForward = await tx.query(sql`
     update webhook_deliveries w

@@ -1,7 +1,7 @@
 import { type Actor, findSigningSecrets, recordAudit, signingNow } from "#accounts";
 import type { ToldStatus } from "#contract";
 import { eventNames } from "#contract/words";
-import { changeTo, eventBody, eventId, hostKey, newMessageId } from "#messages";
+import { changeTo, eventBody, eventId, hostKeyOf, newMessageId } from "#messages";
 import { type Clock, type Database, type SecretBox, sql, type Transaction } from "#platform";
 import { judgeUrl, type Refusal } from "./egress/judge-url.ts";
 import type { EgressPolicy } from "./egress/policy.ts";
@@ -79,14 +79,14 @@ export async function sendTestEvent(deps: Deps, request: TestRequest): Promise<T
     },
     version,
   );
-  const lane = hostKey(accountId, url);
-  lanes?.probe(lane);
-  const attempt = await poster.post({ hostKey: lane, url, headers, body });
+  const hostKey = hostKeyOf(accountId, url);
+  lanes?.probe(hostKey);
+  const attempt = await poster.post({ hostKey, url, headers, body });
   const { outcome, timings } = attempt;
   const isDelivered = isSuccess(outcome);
   const place = { accountId, hostname: verdict.hostname, origin: verdict.origin };
   if (isDelivered) {
-    lanes?.answered({ hostKey: lane, place, outcome, durationMs: timings.totalMs });
+    lanes?.answered({ hostKey, place, outcome, durationMs: timings.totalMs });
     // It only ticks a box: that it failed is no reason to hide what the receiver answered.
     await noteTried(db, accountId).catch(() => undefined);
   }

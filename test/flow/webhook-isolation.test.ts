@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hostKey } from "#messages";
+import { hostKeyOf } from "#messages";
 import { sql, systemClock } from "#platform";
 import { startReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
@@ -100,7 +100,7 @@ test("an account with more lanes than a node keeps in mind does not keep another
   await using healthy = await startReceiver();
   await world.sentTo(addressesOf(silent.port, 40));
   await until("the silent hosts hold all they may", () => silent.received.length === 16);
-  const [first, end] = [hostKey(world.accountId, "") & ~0xffffn, 65_536n];
+  const [first, end] = [hostKeyOf(world.accountId, "") & ~0xffffn, 65_536n];
   for (let n = 0n; n < end; n += 1n) loop.wake([first + n]);
 
   await world.sent(3, { url: healthy.url, accountId: other });

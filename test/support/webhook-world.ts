@@ -1,6 +1,6 @@
 import { createAccount, findSigningSecrets } from "#accounts";
 import type { Status, ToldStatus } from "#contract";
-import { hostKey, moveMessages, newMessageId } from "#messages";
+import { hostKeyOf, moveMessages, newMessageId } from "#messages";
 import {
   type Clock,
   createMetrics,
@@ -248,5 +248,5 @@ export async function webhookWorld(given: { db?: TestDatabase } = {}): Promise<W
 
 /** The lane of an account's way to a URL, as a parameter. */
 export function laneOf(accountId: string, url: string): string {
-  return hostKey(accountId, url).toString();
+  return hostKeyOf(accountId, url).toString();
 }
