@@ -68,9 +68,7 @@ export function connections(egress: Egress, { maxPools = MAX_POOLS } = {}): Conn
   }
 
   function takeNew(hostKey: bigint, url: CallbackUrl): Connection {
-    const resolve: Egress["resolve"] = (name, deadlineMs) =>
-      egress.resolve(name, deadlineMs, accountOf(hostKey));
-    const own = { ...egress, resolve };
+    const own = { ...egress, account: accountOf(hostKey) };
     const connection = new Connection(url, own, (lost) => onIdleLost(hostKey, lost));
     if (isClosed) connection.end();
     else poolOf(hostKey).busy.add(connection);

@@ -5,8 +5,10 @@ import { type AddressInfo, BlockList, createServer, type Server } from "node:net
 import os from "node:os";
 import { test } from "node:test";
 import { testEgress } from "../../../test/support/egress.ts";
-import { connect, type Egress } from "./connect.ts";
+import { manualClock } from "../../../test/support/manual-clock.ts";
+import { connect, connectBudgets, type Egress } from "./connect.ts";
 import { judgeUrl } from "./judge-url.ts";
+import { systemResolve } from "./resolve.ts";
 
 async function listen(
   host: string,
@@ -114,9 +116,27 @@ test("a name that is never resolved fails as that, within its own budget", async
   assert.equal(connected.failure.class, "dns_timeout");
 });
 
-test("the resolver's errors are told apart: no such name, no answer, no descriptors here", async () => {
+test("a name whose turn never came is our fault, unless other names of its account are slow", async () => {
+  const clock = manualClock();
+  const ask = () => new Promise<never>(() => {});
+  const resolve = systemResolve({ clock, ask, maxAtOnce: 1 });
+  const attempts = [1n, 1n, 2n].map((account, n) =>
+    attempt(`http://hooks${n}.example.com/`, { ...testEgress({ resolve }), clock, account }),
+  );
+
+  clock.advance(connectBudgets.dnsMs);
+
+  const failures = (await Promise.all(attempts)).map((each) => "failure" in each && each.failure);
+  assert.deepEqual(failures, [
+    { kind: "failed", class: "dns_timeout", detail: "hooks0.example.com" },
+    { kind: "failed", class: "dns_timeout", detail: "hooks1.example.com" },
+    { kind: "our_fault", detail: "other lookups held up that of hooks2.example.com" },
+  ]);
+});
+
+test("the resolver's errors are told apart: no such name, no answer, nothing left here", async () => {
   const kinds = [];
-  for (const code of ["ENOTFOUND", "ENODATA", "EAI_AGAIN", "ESERVFAIL", "EMFILE"]) {
+  for (const code of ["ENOTFOUND", "ENODATA", "EAI_AGAIN", "ESERVFAIL", "EMFILE", "DNS_BUSY"]) {
     const egress = testEgress({
       resolve: () => Promise.reject(Object.assign(new Error("lookup"), { code })),
     });
@@ -130,6 +150,7 @@ test("the resolver's errors are told apart: no such name, no answer, no descript
     "dns_not_found",
     "dns_failed",
     "dns_failed",
+    "our_fault",
     "our_fault",
   ]);
 });

@@ -16,6 +16,8 @@ export type Egress = {
   resolve: Resolve;
   trust: SecureContext;
   budgets: ConnectBudgets;
+  /** On whose behalf names are looked up. */
+  account?: bigint;
 };
 
 type ConnectBudgets = { dnsMs: number; tcpMs: number; tlsMs: number };
@@ -102,13 +104,18 @@ const MAX_ADDRESSES = 100;
 function resolveName(
   name: string,
   budgetMs: number,
-  { resolve, clock }: Egress,
+  { resolve, clock, account }: Egress,
 ): Promise<string[] | Failure> {
   return new Promise((settle) => {
-    const cancel = clock.timer(budgetMs, () => settle(failed("dns_timeout", name)));
     // The dot makes the name absolute: without it the system would also try its search domains,
     // and a stranger's name could mean a machine of ours.
-    resolve(`${name}.`, clock.monotonicMs() + budgetMs)
+    const absolute = `${name}.`;
+    const cancel = clock.timer(budgetMs, () => {
+      const isHeldUp = resolve.isHeldUp?.(absolute, account) === true;
+      const detail = `other lookups held up that of ${name}`;
+      settle(isHeldUp ? { kind: "our_fault", detail } : failed("dns_timeout", name));
+    });
+    resolve(absolute, clock.monotonicMs() + budgetMs, account)
       .then(settle, (error: unknown) => settle(dnsFailure(error, name)))
       .finally(cancel);
   });

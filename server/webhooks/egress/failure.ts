@@ -42,8 +42,16 @@ export function failed(failure: FailureClass, detail: string): Failure {
   return { kind: "failed", class: failure, detail };
 }
 
-/** No descriptors, memory, ports or network left here. */
-const OUR_CODES = new Set(["EMFILE", "ENFILE", "ENOMEM", "ENOBUFS", "ENETDOWN", "EAI_MEMORY"]);
+/** No descriptors, memory, ports, network or turn to look a name up left here. */
+const OUR_CODES = new Set([
+  "EMFILE",
+  "ENFILE",
+  "ENOMEM",
+  "ENOBUFS",
+  "ENETDOWN",
+  "EAI_MEMORY",
+  "DNS_BUSY",
+]);
 
 /**
  * Without IPv6 on this machine these two are what any IPv6 address answers, which a receiver that

@@ -6,7 +6,11 @@ import { orHostsFile } from "./hosts-file.ts";
  * All addresses of an absolute name, for an account. A lookup that has not begun by `deadlineMs` is
  * given up.
  */
-export type Resolve = (name: string, deadlineMs: number, account?: bigint) => Promise<string[]>;
+export type Resolve = {
+  (name: string, deadlineMs: number, account?: bigint): Promise<string[]>;
+  /** Whether its lookup has not begun, though no other name of the account is being looked up. */
+  isHeldUp?: (name: string, account?: bigint) => boolean;
+};
 
 type Options = {
   clock: Pick<Clock, "monotonicMs">;
@@ -111,6 +115,10 @@ export function systemResolve({
   }
 
   return Object.assign(resolve, {
+    isHeldUp(name: string, account = 0n) {
+      const isWaiting = waiting.some((lookup) => lookup.name === name);
+      return isWaiting && [...running].every((other) => other.account !== account);
+    },
     recall(hostnames: Iterable<string>) {
       for (const hostname of hostnames) remember(known, `${hostname}.`);
     },
