@@ -84,6 +84,15 @@ test("without a length the connection's end is the answer's end, and the only th
   assert.deepEqual([chunked.reading, chunked.answer.readEnd()], ["more", "lost"]);
 });
 
+test("a body is read in chunks only where that is the last of its codings, by its whole name", () => {
+  const body = "2\r\nok\r\n0\r\n\r\n";
+  const readings = ["gzip, chunked", "gzip,Chunked", "xchunked", "chunked, gzip"].map(
+    (coding) => readText(`${OK}Transfer-Encoding: ${coding}\r\n\r\n${body}`).reading,
+  );
+
+  assert.deepEqual(readings, ["complete", "complete", "more", "more"]);
+});
+
 test("a 204 and a 304 have no body, whatever their headers say", () => {
   for (const status of [204, 304]) {
     const { reading, isLast } = readText(`HTTP/1.1 ${status} No\r\nContent-Length: 9\r\n\r\n`);

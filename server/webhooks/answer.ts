@@ -84,7 +84,7 @@ export class Answer {
   #frame({ "content-length": length, "transfer-encoding": coding }: Headers): string | undefined {
     if (this.status === 204 || this.status === 304) return undefined;
     if (coding !== undefined && length !== undefined) return "two headers tell where the body ends";
-    if (wordsOf(coding).endsWith("chunked")) {
+    if (CHUNKED.test(wordsOf(coding))) {
       this.#chunks = new ChunkedBody(MAX_HEADER_OCTETS);
       return undefined;
     }
@@ -138,3 +138,5 @@ const LF = 0x0a;
 const START = Buffer.from("HTTP/1.");
 const END_OF_HEAD = Buffer.from("\r\n\r\n");
 const LENGTH = /^\d{1,15}$/;
+/** As the last of all codings: else the connection's end tells where the body ends. */
+const CHUNKED = /(?:^|[\t ,])chunked$/;
