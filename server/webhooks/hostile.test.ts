@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { test } from "node:test";
-import type { TlsOptions } from "node:tls";
+import type { TlsOptions, TLSSocket } from "node:tls";
 import { gzipSync } from "node:zlib";
 import { DAY_MS } from "#platform";
 import { makeAuthority, selfSigned } from "../../test/support/certificates.ts";
@@ -260,6 +260,18 @@ const hostiles: Hostile[] = [
     receive: answering(write(OK)),
     tls: oldTls(),
     expected: "tls_failed",
+  },
+  {
+    name: "exchanges keys by numbers of its own choice",
+    receive: answering(write(OK)),
+    tls: finiteField(),
+    expected: "tls_failed",
+  },
+  {
+    name: "renegotiates",
+    receive: answering((socket) => (socket as TLSSocket).renegotiate({}, () => socket.write(OK))),
+    tls: { ...authority.issue({ names: ["localhost"] }), maxVersion: "TLSv1.2" },
+    expected: "connection_lost",
   },
   {
     name: "demands a client certificate",
@@ -538,6 +550,12 @@ function gzipBomb(socket: Socket): void {
     `HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${bomb.length}\r\n\r\n`,
   );
   socket.write(bomb);
+}
+
+function finiteField(): TlsOptions {
+  const identity = authority.issue({ names: ["localhost"], isRsa: true });
+  const ciphers = "DHE-RSA-AES128-GCM-SHA256";
+  return { ...identity, maxVersion: "TLSv1.2", ciphers, dhparam: "auto" };
 }
 
 function oldTls(): TlsOptions {

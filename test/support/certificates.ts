@@ -13,8 +13,10 @@ export type Identity = { cert: string; key: string };
 
 export type Authority = {
   cert: string;
-  issue(request: { names: string[]; notBefore?: Date; notAfter?: Date }): Identity;
+  issue(request: IdentityRequest): Identity;
 };
+
+type IdentityRequest = { names: string[]; notBefore?: Date; notAfter?: Date; isRsa?: boolean };
 
 const DAY_MS = 86_400_000;
 
@@ -31,7 +33,10 @@ export function makeAuthority(name = "Test authority"): Authority {
   return {
     cert,
     issue(request) {
-      const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+      const { publicKey, privateKey } =
+        request.isRsa === true
+          ? generateKeyPairSync("rsa", { modulusLength: 2048 })
+          : generateKeyPairSync("ec", { namedCurve: "P-256" });
       const leaf = certificate({
         subject: request.names[0] ?? "nobody",
         publicKey,

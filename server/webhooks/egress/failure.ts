@@ -21,7 +21,8 @@ export const failureClasses = {
     "The receiver's certificate is for another host name. Use one for this name.",
   tls_certificate_untrusted:
     "No known authority vouches for the receiver's certificate. Send the whole chain, or ask the operator to add your CA.",
-  tls_failed: "The TLS handshake failed. The receiver must speak TLS 1.2 or newer.",
+  tls_failed:
+    "The TLS handshake failed. The receiver must speak TLS 1.2 or newer without DHE, and HTTP/1.1.",
   timeout: "The answer was not complete within 10 seconds. Answer first, do the work afterwards.",
   connection_lost: "The receiver closed the connection before its answer was complete.",
   http_broken: "The receiver's answer is not HTTP/1.1. Check what listens on that port.",
