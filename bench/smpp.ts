@@ -124,7 +124,7 @@ async function benchCarrier(port: number, window: number): Promise<number> {
     password: new Secret("bench"),
     clock: systemClock,
     log: silentLog,
-    receipts: () => Promise.resolve(),
+    receipts: { store: async () => [], storedAtMs: () => systemClock.monotonicMs() },
     share: { binds: 1, rate: 0 },
   });
   const { signal } = new AbortController();
@@ -132,7 +132,7 @@ async function benchCarrier(port: number, window: number): Promise<number> {
   carrier.start();
   await bound;
   const perSecond = await keepBusy(window, async () => {
-    const outcome = await carrier.submit(segment, signal);
+    const outcome = await carrier.submit(segment, signal, () => true);
     if (outcome.kind !== "accepted") throw new Error(`submit ended ${outcome.kind}`);
   });
   await carrier.stop();

@@ -22,7 +22,7 @@ export type Carrier = {
   submit(
     segment: OutgoingSegment,
     signal: AbortSignal,
-    mayLeave?: () => boolean,
+    mayLeave: () => boolean,
   ): Promise<SubmitOutcome>;
   state(): CarrierState;
   start(): void;
@@ -113,14 +113,14 @@ export type Receipt = {
   raw: Uint8Array | null;
 };
 
-/**
- * Resolves after commit; only then is the carrier answered. Names those that were not stored, where only
- * some were: the carrier is asked to repeat them. Rejects where none was: all are tried again first.
- */
 export type ReceiptSink = {
-  (receipts: Receipt[]): Promise<readonly Receipt[] | void>;
+  /**
+   * Resolves after commit; only then is the carrier answered. Names those that were not stored, where
+   * only some were: the carrier is asked to repeat them. Rejects where none was: all are tried again first.
+   */
+  store(receipts: Receipt[]): Promise<readonly Receipt[]>;
   /** When it last stored anything of anybody's, by the monotonic clock: then it is slow and not stuck. */
-  storedAtMs?(): number;
+  storedAtMs(): number;
 };
 
 /** Of a link or of a whole carrier, as it is now. */

@@ -4,14 +4,14 @@ import { test } from "node:test";
 import { silentLog } from "#platform";
 
 import { type ManualClock, manualClock } from "../../test/support/manual-clock.ts";
-import { segmentTo } from "../../test/support/smpp.ts";
+import { leaves, segmentTo, sinkOf } from "../../test/support/smpp.ts";
 import { quiet, until } from "../../test/support/until.ts";
-import type { OutgoingSegment, Receipt, ReceiptSink, SubmitOutcome } from "./carrier.ts";
+import type { OutgoingSegment, Receipt, SubmitOutcome } from "./carrier.ts";
 import { type SimulatorCarrier, simulatorCarrier } from "./simulator.ts";
 
 const { signal } = new AbortController();
 
-function simulator(sink: ReceiptSink = () => Promise.resolve()) {
+function simulator(store: () => Promise<void> = () => Promise.resolve()) {
   const clock: ManualClock = manualClock();
   const receipts: Receipt[] = [];
   const carrier: SimulatorCarrier = simulatorCarrier({
@@ -19,10 +19,10 @@ function simulator(sink: ReceiptSink = () => Promise.resolve()) {
     name: "simulator",
     clock,
     log: silentLog,
-    receipts: async (batch) => {
-      await sink(batch);
+    receipts: sinkOf(async (batch) => {
+      await store();
       receipts.push(...batch);
-    },
+    }),
   });
   carrier.start();
   return {
@@ -30,7 +30,7 @@ function simulator(sink: ReceiptSink = () => Promise.resolve()) {
     clock,
     receipts,
     submit: (lastDigits: string, given: Partial<OutgoingSegment> = {}): Promise<SubmitOutcome> =>
-      carrier.submit(segmentTo(`491511234${lastDigits}`, given), signal),
+      carrier.submit(segmentTo(`491511234${lastDigits}`, given), signal, leaves),
     receiptArrived: async (): Promise<Receipt> => {
       await until("a receipt is stored", () => receipts.length > 0);
       return receipts[0] as Receipt;

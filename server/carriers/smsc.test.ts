@@ -83,7 +83,7 @@ test("a receipt that was not answered is sent again on the next bind", async () 
   const stored = Promise.withResolvers<void>();
   await using world = await boundWorld({
     settings: { reconnect: "10ms-20ms" },
-    sink: () => stored.promise,
+    store: () => stored.promise,
   });
   await world.submit();
   await until("the receipt is in hand", () => world.carrier.state().counts.receipts === 1);

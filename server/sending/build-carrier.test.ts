@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { startSmsc } from "#carriers";
 import { newId, secretBox, silentLog } from "#platform";
 import { manualClock } from "../../test/support/manual-clock.ts";
-import { segmentTo } from "../../test/support/smpp.ts";
+import { leaves, segmentTo, sinkOf } from "../../test/support/smpp.ts";
 import { quiet, until } from "../../test/support/until.ts";
 import { buildCarrier } from "./build-carrier.ts";
 import { sealPassword } from "./carrier-secrets.ts";
@@ -24,7 +24,7 @@ for (const { rate, left } of [
 
     const { signal } = new AbortController();
     for (const { carrier, recipient } of nodes) {
-      for (let n = 0; n < 200; n += 1) void carrier.submit(segmentTo(recipient), signal);
+      for (let n = 0; n < 200; n += 1) void carrier.submit(segmentTo(recipient), signal, leaves);
     }
     clock.advance(999);
     await smsc.submitArrived(left.reduce((sum, count) => sum + count, 0));
@@ -66,7 +66,7 @@ async function startWorld(settings: Record<string, unknown>) {
         clock,
         log: silentLog,
         secrets,
-        receipts: async () => {},
+        receipts: sinkOf(async () => {}),
       });
       running.defer(() => carrier.stop());
       carrier.start();

@@ -37,7 +37,7 @@ test("a segment that waits at its carrier asks whether its lease still holds whe
     due,
     async (_segment, mayLeave) => {
       isLeaseFresh = false;
-      return mayLeave?.() ? accepted("1") : { kind: "unsent" };
+      return mayLeave() ? accepted("1") : { kind: "unsent" };
     },
     { isLeaseFresh: () => isLeaseFresh },
   );
@@ -162,7 +162,7 @@ for (const isAccepted of [true, false]) {
           const known = (await read()).get(1);
           return known?.isAccepted === true || Boolean(known?.refusal);
         });
-        mayLeave = ask?.();
+        mayLeave = ask();
         return mayLeave ? accepted("twice") : { kind: "unsent" };
       },
       { routing: async () => routing },
@@ -198,7 +198,7 @@ test("what a carrier says late that it refuses for now is sent again", async () 
   await world.handOver(await world.claimed(waiting), async ({ segment }, ask) => {
     late.resolve(busy("0x14"));
     await eventually("it is stored", async () => (await world.outcomes())[0] !== null);
-    mayLeave ??= ask?.();
+    mayLeave ??= ask();
     return accepted(String(segment));
   });
 
@@ -222,7 +222,7 @@ for (const { what, left } of [
       await world.claimed(),
       async ({ segment }, mayLeave) => {
         now = expires_at;
-        if (left === 0 && !mayLeave?.()) return { kind: "unsent" };
+        if (left === 0 && !mayLeave()) return { kind: "unsent" };
         segments.push(segment);
         return accepted(String(segment));
       },
@@ -540,7 +540,7 @@ async function makeWorld({ inDoubt = "resend" }: { inDoubt?: Carrier["inDoubt"] 
     /** Answers which segments were submitted. */
     async handOver(
       due: DueSend,
-      submit: (segment: OutgoingSegment, mayLeave?: () => boolean) => Promise<SubmitOutcome>,
+      submit: (segment: OutgoingSegment, mayLeave: () => boolean) => Promise<SubmitOutcome>,
       {
         wholeMessages = false,
         ...given
@@ -551,7 +551,7 @@ async function makeWorld({ inDoubt = "resend" }: { inDoubt?: Carrier["inDoubt"] 
         carrier: {
           ...carrier,
           wholeMessages,
-          submit(segment: OutgoingSegment, _signal: AbortSignal, mayLeave?: () => boolean) {
+          submit(segment: OutgoingSegment, _signal: AbortSignal, mayLeave: () => boolean) {
             sent.push(segment.segment);
             return submit(segment, mayLeave);
           },

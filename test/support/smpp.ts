@@ -63,6 +63,19 @@ export function smppSettings(given: Record<string, unknown> = {}): SmppSettings 
   return read.settings;
 }
 
+type Store = (batch: Receipt[]) => Promise<readonly Receipt[] | void>;
+
+/** Where `store` names none, all are stored. Never said to have stored anything, unless given when. */
+export function sinkOf(
+  store: Store,
+  storedAtMs: ReceiptSink["storedAtMs"] = () => Number.NEGATIVE_INFINITY,
+): ReceiptSink {
+  return { store: async (batch) => (await store(batch)) ?? [], storedAtMs };
+}
+
+/** Nothing holds back what has its turn. */
+export const leaves = () => true;
+
 type WorldOptions = {
   smsc?: SmscOptions;
   settings?: Record<string, unknown>;
@@ -70,14 +83,14 @@ type WorldOptions = {
   /** Of the carrier; the SMSC has its own in `smsc`. */
   clock?: Clock;
   log?: Log;
-  sink?: ReceiptSink;
+  store?: Store;
   password?: string;
 };
 
 export type SmppWorld = {
   smsc: Smsc;
   carrier: SmppCarrier;
-  /** Every receipt that the sink took. */
+  /** Every receipt that was stored. */
   receipts: Receipt[];
   submit: (recipient?: string, given?: Partial<OutgoingSegment>) => Promise<SubmitOutcome>;
   /** Resolves when the carrier has room for a submission. */
@@ -97,10 +110,10 @@ export async function smppWorld(options: WorldOptions = {}): Promise<SmppWorld> 
     password: new Secret(options.password ?? "secret"),
     clock: options.clock ?? systemClock,
     log: options.log ?? silentLog,
-    receipts: async (batch) => {
-      await options.sink?.(batch);
+    receipts: sinkOf(async (batch) => {
+      await options.store?.(batch);
       receipts.push(...batch);
-    },
+    }),
     share: options.share ?? { binds: 1, rate: 0 },
     random: () => 0.5,
   });
@@ -111,7 +124,7 @@ export async function smppWorld(options: WorldOptions = {}): Promise<SmppWorld> 
     receipts,
     // Each with a signal of its own: one that thousands listen to looks at all of them for each.
     submit: (recipient = "4915112345678", given = {}) =>
-      carrier.submit(segmentTo(recipient, given), new AbortController().signal),
+      carrier.submit(segmentTo(recipient, given), new AbortController().signal, leaves),
     ready: () => until("the carrier has room", () => carrier.room() > 0),
     async receiptArrived(nth = 1) {
       await until(`receipt ${nth} is stored`, () => receipts.length >= nth);

@@ -164,7 +164,7 @@ class LinkedCarrier implements SmppCarrier {
   submit(
     segment: OutgoingSegment,
     signal: AbortSignal,
-    mayLeave: () => boolean = () => true,
+    mayLeave: () => boolean,
   ): Promise<SubmitOutcome> {
     // What was claimed before the pause goes back as well: it would be the probe, out of order.
     const isOpen = this.#isStarted && !this.#pace.isPaused;

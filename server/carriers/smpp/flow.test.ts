@@ -7,6 +7,7 @@ import { systemClock } from "#platform";
 import { type ManualClock, manualClock } from "../../../test/support/manual-clock.ts";
 import {
   boundWorld,
+  leaves,
   receiptSaying,
   segmentTo,
   smppWorld,
@@ -90,10 +91,10 @@ test("on a real clock no tenth of a second has more than its share and what a la
   });
   const { signal } = new AbortController();
   const leftAtMs: number[] = [];
-  const leaves = () => leftAtMs.push(systemClock.monotonicMs()) > 0;
+  const mayLeave = () => leftAtMs.push(systemClock.monotonicMs()) > 0;
 
   await Promise.all(
-    recipients(300).map((to) => world.carrier.submit(segmentTo(to), signal, leaves)),
+    recipients(300).map((to) => world.carrier.submit(segmentTo(to), signal, mayLeave)),
   );
 
   // Made up twice: a process that stalls while some leave tells their time too late.
@@ -124,7 +125,7 @@ function handOver({ carrier }: SmppWorld, segments: OutgoingSegment[]) {
   let open = segments.length;
 
   async function submit(segment: OutgoingSegment): Promise<void> {
-    const outcome = await carrier.submit(segment, signal);
+    const outcome = await carrier.submit(segment, signal, leaves);
     if (outcome.kind === "accepted") {
       accepted.push(segment.recipient);
       open -= 1;
@@ -264,7 +265,7 @@ test("what waits its turn goes back unsent when its signal aborts or the last li
   const aborting = new AbortController();
   await world.submit();
 
-  const aborted = world.carrier.submit(segmentTo("4915112345678"), aborting.signal);
+  const aborted = world.carrier.submit(segmentTo("4915112345678"), aborting.signal, leaves);
   const lost = world.submit();
   aborting.abort();
   assert.deepEqual(await aborted, { kind: "unsent" });
@@ -331,7 +332,7 @@ test("reading stops while too many receipts wait for the database, and no answer
     clock,
     // Shorter than the pause, which must not use it up.
     settings: { response_timeout: "4s" },
-    sink: () => stored.promise,
+    store: () => stored.promise,
     smsc: {
       answer: () => answer,
       receipts: { states: Array.from({ length: 6000 }, () => "ENROUTE") },
@@ -360,7 +361,7 @@ test("reading stops while too many receipts wait for the database, and no answer
 test("a bind that is made while too many receipts wait is not read from either", async () => {
   const stored = Promise.withResolvers<void>();
   await using world = await boundWorld({
-    sink: () => stored.promise,
+    store: () => stored.promise,
     smsc: { receipts: { states: Array.from({ length: 6000 }, () => "ENROUTE") } },
   });
   await world.submit();
@@ -392,7 +393,7 @@ test("what beyond measure waits its turn goes back unsent", async () => {
 test("a stop while too many receipts wait reads the last answers once they are stored", async () => {
   const stored = Promise.withResolvers<void>();
   await using world = await boundWorld({
-    sink: () => stored.promise,
+    store: () => stored.promise,
     smsc: { receipts: { states: Array.from({ length: 6000 }, () => "ENROUTE") } },
   });
   await world.submit();
@@ -415,7 +416,7 @@ test("the time that a carrier has after its unbind does not run while we do not 
   await using world = await boundWorld({
     clock,
     settings: { unbind_timeout: "1s" },
-    sink: () => stored.promise,
+    store: () => stored.promise,
     smsc: {
       clock: theirClock,
       answer: () => answer,
@@ -441,7 +442,7 @@ test("stopping waits for answers and receipts in hand, unbinds and closes", asyn
   const clock = manualClock();
   const stored = Promise.withResolvers<void>();
   await using world = await boundWorld({
-    sink: () => stored.promise,
+    store: () => stored.promise,
     smsc: { clock, answer: { afterMs: 1000, reply: "accept" }, receipts: { when: "with_answer" } },
   });
   const submitted = world.submit();

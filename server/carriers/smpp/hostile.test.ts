@@ -358,7 +358,7 @@ test("of a receipt of 60,000 octets no more than some thousand are held until it
 test("10,000 receipts at once are stored in batches of at most 2,000, and answered once each", async () => {
   let largest = 0;
   await using world = await boundWorld({
-    sink: async (batch) => {
+    store: async (batch) => {
       largest = Math.max(largest, batch.length);
       await new Promise(setImmediate);
     },
@@ -381,7 +381,7 @@ test("a receipt that cannot be stored is refused for now, and taken when the car
   await using world = await boundWorld({
     clock,
     smsc: { repeatMs: 1 },
-    sink: async () => {
+    store: async () => {
       if (isAway) throw new Error("the database is away");
     },
   });

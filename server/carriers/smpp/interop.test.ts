@@ -12,7 +12,7 @@ import {
   type NpmSession,
   npmSmpp,
 } from "../../../test/support/npm-smpp.ts";
-import { segmentTo, smppSettings } from "../../../test/support/smpp.ts";
+import { leaves, segmentTo, sinkOf, smppSettings } from "../../../test/support/smpp.ts";
 import { until } from "../../../test/support/until.ts";
 
 const { signal } = new AbortController();
@@ -42,7 +42,7 @@ async function boundToNpm(given: Record<string, unknown> = {}) {
     password: new Secret("secret"),
     clock: systemClock,
     log: silentLog,
-    receipts: async (batch) => void receipts.push(...batch),
+    receipts: sinkOf(async (batch) => void receipts.push(...batch)),
     share: { binds: 1, rate: 0 },
   });
   carrier.start();
@@ -65,7 +65,7 @@ test("npm smpp reads a submission of ours as we meant it, and we its answer", as
   await using world = await boundToNpm();
   const text = "Grüße @ 5 € {ok}";
 
-  const outcome = await world.carrier.submit(segmentTo("4915112345678", { text }), signal);
+  const outcome = await world.carrier.submit(segmentTo("4915112345678", { text }), signal, leaves);
 
   assert.deepEqual(outcome, { kind: "accepted", carrierMessageId: "id-1", matchId: "id-1" });
   assert.partialDeepStrictEqual(world.submits[0], {
@@ -86,7 +86,11 @@ test("npm smpp reads UCS-2 of ours", async () => {
   await using world = await boundToNpm();
   const text = "漢字 😀";
 
-  await world.carrier.submit(segmentTo("4915112345678", { text, encoding: "ucs2" }), signal);
+  await world.carrier.submit(
+    segmentTo("4915112345678", { text, encoding: "ucs2" }),
+    signal,
+    leaves,
+  );
 
   assert.equal(world.submits[0]?.short_message.message, text);
   assert.equal(world.submits[0]?.["data_coding"], 8);
@@ -101,7 +105,7 @@ for (const mode of ["udh", "sar", "payload"]) {
 
     for (const [index, text] of parts.entries()) {
       const place = { segment: index + 1, segments: parts.length, concatReference: 99 };
-      await world.carrier.submit(segmentTo("4915112345678", { text, ...place }), signal);
+      await world.carrier.submit(segmentTo("4915112345678", { text, ...place }), signal, leaves);
     }
 
     const texts = world.submits.map(({ short_message, message_payload }) =>
@@ -159,7 +163,7 @@ test("a connection that npm smpp drops is made anew, and a stop unbinds", async 
     "it is bound again",
     () => world.server.sessions.length === 2 && world.carrier.room() > 0,
   );
-  const outcome = await world.carrier.submit(segmentTo("4915112345678"), signal);
+  const outcome = await world.carrier.submit(segmentTo("4915112345678"), signal, leaves);
   await world.carrier.stop();
 
   assert.equal(outcome.kind, "accepted");

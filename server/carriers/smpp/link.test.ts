@@ -296,7 +296,7 @@ test("the carrier's unbind is answered after the receipts in hand", async () => 
   const clock = manualClock();
   const stored = Promise.withResolvers<void>();
   await using world = await boundWorld({
-    sink: () => stored.promise,
+    store: () => stored.promise,
     smsc: { clock, receipts: { when: "before", delayMs: 1000 } },
   });
   const submitted = world.submit();

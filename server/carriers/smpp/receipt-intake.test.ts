@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import type { Receipt, ReceiptSink } from "#carriers";
+import type { Receipt } from "#carriers";
 import { silentLog } from "#platform";
 
 import { manualClock } from "../../../test/support/manual-clock.ts";
+import { sinkOf } from "../../../test/support/smpp.ts";
 import { until } from "../../../test/support/until.ts";
 import { ReceiptIntake } from "./receipt-intake.ts";
 
@@ -21,13 +22,13 @@ const receipt: Receipt = {
 
 const TEMPORARY = 0x64;
 
-function intakeWith(sink: ReceiptSink) {
+function intakeWith(...sink: Parameters<typeof sinkOf>) {
   const clock = manualClock();
   const pauses: string[] = [];
   const answers: number[] = [];
   const intake = new ReceiptIntake({
     carrier: "acme",
-    sink,
+    sink: sinkOf(...sink),
     clock,
     log: silentLog,
     onFull: () => pauses.push("full"),
@@ -156,15 +157,15 @@ test("a sink that hangs holds no receipt longer than that, and a late commit ans
 test("while a sink stores, however slowly, only what waits for 15 s is asked for again, and none that is stored", async () => {
   const stored: Receipt[] = [];
   let storedAtMs = 0;
-  const sink: ReceiptSink = async (batch) => {
-    for (const _others of [1, 2]) {
-      await clock.sleep(3000);
-      storedAtMs = clock.monotonicMs();
-    }
-    stored.push(...batch);
-  };
   const { answers, clock, intake, take } = intakeWith(
-    Object.assign(sink, { storedAtMs: () => storedAtMs }),
+    async (batch) => {
+      for (const _others of [1, 2]) {
+        await clock.sleep(3000);
+        storedAtMs = clock.monotonicMs();
+      }
+      stored.push(...batch);
+    },
+    () => storedAtMs,
   );
 
   take(4500);

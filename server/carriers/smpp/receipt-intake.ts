@@ -95,7 +95,7 @@ export class ReceiptIntake {
   async #store(batch: Held[]): Promise<boolean> {
     const { carrier, log, sink } = this.#deps;
     try {
-      const unstored = new Set((await sink(batch.map(({ receipt }) => receipt))) ?? []);
+      const unstored = new Set(await sink.store(batch.map(({ receipt }) => receipt)));
       for (const held of batch)
         this.#answer(held, unstored.has(held.receipt) ? status.temporaryAppError : status.ok);
       this.#storing = [];
@@ -130,8 +130,7 @@ export class ReceiptIntake {
       this.#cancelWatch = null;
       const { clock, sink } = this.#deps;
       const nowMs = clock.monotonicMs();
-      const storedAtMs = sink.storedAtMs?.() ?? Number.NEGATIVE_INFINITY;
-      const isStuck = nowMs - storedAtMs >= HOLD_MS;
+      const isStuck = nowMs - sink.storedAtMs() >= HOLD_MS;
       const repeat = (held: Held[], afterMs: number) => {
         for (const each of held)
           if (nowMs - each.receivedAtMs >= afterMs) this.#answer(each, status.temporaryAppError);
