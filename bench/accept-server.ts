@@ -11,6 +11,7 @@ import {
 import {
   acceptor,
   concatReferences,
+  countedMoves,
   messageHandlers,
   routingTable,
   sendRefinements,
@@ -83,6 +84,7 @@ if (mode === "bare") {
         webhooks: () => Promise.resolve(new Map()),
       },
       limits,
+      listener: countedMoves(metrics, undefined),
     }),
     refinements: sendRefinements({ clock, routing, judgeUrl: judge }),
     authenticator: authenticator({ db, limits, onUse: () => undefined }),

@@ -15,6 +15,7 @@ import {
   sql,
   systemClock as clock,
 } from "#platform";
+import { countedMoves } from "#messages";
 import { carrierFleet } from "#sending";
 import { fill } from "./fill.ts";
 import { type Account, addSmsc, inWorld, makeAccounts, type World } from "./world.ts";
@@ -59,14 +60,16 @@ async function drain(world: World, db: Database, from: From): Promise<number> {
     version: "bench",
     startedAt: clock.now(),
   };
+  const metrics = createMetrics();
   const fleet = carrierFleet({
     db,
     recordDb,
     clock,
     log: silentLog,
-    metrics: createMetrics(),
+    metrics,
     secrets: world.secrets,
     node,
+    listener: countedMoves(metrics, undefined),
   });
   const began = performance.now();
   const cpuBefore = process.cpuUsage();

@@ -27,7 +27,7 @@ export type CancelRequest = {
 export async function cancelMessage(
   db: Database,
   request: CancelRequest,
-  listener?: MoveListener,
+  listener: MoveListener,
 ): Promise<Cancellation> {
   const { accountId, keyId, messageId, actor, now } = request;
   // Asked before the transaction, which would wait for a second connection. Whoever takes the message

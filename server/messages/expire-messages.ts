@@ -21,11 +21,11 @@ export function expireMessages({ db, clock, listener }: ExpiryDeps): Loop {
   };
 }
 
-type ExpiryDeps = { db: Database; clock: Clock; listener?: MoveListener };
+type ExpiryDeps = { db: Database; clock: Clock; listener: MoveListener };
 
 type Overdue = { message_id: string; account_id: string };
 
-async function expirePass(db: Database, now: Date, listener?: MoveListener): Promise<number> {
+async function expirePass(db: Database, now: Date, listener: MoveListener): Promise<number> {
   const overdue = await db.query<Overdue>(sql`
     select message_id, account_id
       from send_queue

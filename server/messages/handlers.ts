@@ -13,7 +13,7 @@ import { digitsOf } from "./recipient.ts";
 import { draftAll, draftContext, type SendDeps, sendMessages } from "./send.ts";
 import { cancelMessage } from "./cancel-message.ts";
 
-type Deps = SendDeps & { pager: Pager; sources: HistorySources; listener?: MoveListener };
+type Deps = SendDeps & { pager: Pager; sources: HistorySources; listener: MoveListener };
 
 export function messageHandlers(deps: Deps): Handlers<typeof operations> {
   const { db, clock, pager, sources } = deps;

@@ -44,10 +44,10 @@ export function failureInQueue(
 export async function moveMessages(
   tx: Transaction,
   moves: Move[],
-  listener?: MoveListener,
+  listener: MoveListener,
 ): Promise<Set<string>> {
   if (moves.length === 0) return new Set();
-  const webhooks = listener?.webhooks;
+  const { webhooks } = listener;
   const told = moves.map((move) => toldOf(move, webhooks));
   const errorOf = (move: Move) => ("error" in move ? move.error : undefined);
   tx.afterFailure(() => webhooks?.release(reservedOf(told)));
@@ -65,7 +65,7 @@ export async function moveMessages(
       )`);
   const moved = new Map(rows.map((row) => [row.message_id, row]));
   tx.afterCommit(() => {
-    listener?.moved(moves.filter(({ messageId }) => moved.has(messageId)));
+    listener.moved(moves.filter(({ messageId }) => moved.has(messageId)));
     if (webhooks) tell(webhooks, told, moved);
   });
   return new Set(moved.keys());

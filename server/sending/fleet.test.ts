@@ -19,7 +19,7 @@ import { startApi } from "../../test/support/api.ts";
 import { eventually } from "../../test/support/eventually.ts";
 import { makeCarrier } from "../../test/support/make-carrier.ts";
 import { manualClock } from "../../test/support/manual-clock.ts";
-import { queuedMessage } from "../../test/support/messages.ts";
+import { queuedMessage, unheard } from "../../test/support/messages.ts";
 import { testDatabase } from "../../test/support/postgres.ts";
 import { quiet, until } from "../../test/support/until.ts";
 import { command } from "../carriers/smpp/codec/header.ts";
@@ -329,7 +329,8 @@ function nodeOn(database: Database, { log = silentLog }: { log?: Log } = {}) {
   const nodeId = newId(startedAt.getTime());
   const node = { nodeId, roles: ["sender"], host: "test", pid: 1, version: "0", startedAt };
   const metrics = createMetrics();
-  const fleet = carrierFleet({ db, recordDb: db, clock, log, metrics, secrets, node });
+  const listener = unheard;
+  const fleet = carrierFleet({ db, recordDb: db, clock, log, metrics, secrets, node, listener });
   const pass = async (name: string) => {
     const { signal } = new AbortController();
     await fleet.loops.find((loop) => loop.name === name)?.pass(signal);

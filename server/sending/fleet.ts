@@ -45,7 +45,7 @@ type Deps = {
   secrets: SecretBox;
   node: NodeInfo;
   /** Who hears of status changes on this node. */
-  listener?: MoveListener | undefined;
+  listener: MoveListener;
   tracer?: Tracer | undefined;
 };
 

@@ -560,6 +560,7 @@ async function makeWorld({ inDoubt = "resend" }: { inDoubt?: Carrier["inDoubt"] 
         routing: () => loadRouting(db),
         clock: systemClock,
         log: silentLog,
+        isPaused: () => false,
         isLeaseFresh: () => true,
         answeredLate,
         readSegments: (id: string) => readSegments(db, systemClock, { messageId: id, carrierId }),

@@ -18,7 +18,7 @@ export type HandOverDeps = {
   /** The copy at hand, which may be a second old, or one read anew. */
   routing: (isAnew?: boolean) => Promise<Routing>;
   /** Whether the operator has paused it: nothing goes over to it then. */
-  isPaused?: (carrierId: string) => boolean;
+  isPaused: (carrierId: string) => boolean;
   clock: Clock;
   log: Log;
   tracer?: Tracer | undefined;
@@ -117,7 +117,7 @@ async function handOverSegment(
   const unfit = [...due.earlier.values()].flatMap((each) => each.unfit);
   const route = (await routeOf(deps, message, answer)).filter(
     (carrierId) =>
-      carrierId === carrier.carrierId || !(unfit.includes(carrierId) || deps.isPaused?.(carrierId)),
+      carrierId === carrier.carrierId || !(unfit.includes(carrierId) || deps.isPaused(carrierId)),
   );
   const isKept = answer.kind === "unsent" && (isHeldBack || signal.aborted);
   const step = nextStep(answer, {

@@ -14,7 +14,7 @@ import { type Note, noteReceipts, readProgress } from "./submission-receipts.ts"
 
 type Surroundings = {
   rules: MatchRules;
-  listener: MoveListener | undefined;
+  listener: MoveListener;
   /** Called once the receipts that matched are stored. */
   onNoted: (notes: readonly Note[]) => void;
 };

@@ -39,9 +39,9 @@ type Batch = {
   nodeId: string;
   submissions: Submission[];
   rules: MatchRules;
-  listener: MoveListener | undefined;
+  listener: MoveListener;
   /** Accounts that the caller's transaction needs later: all are locked at once, in one order. */
-  alsoLocked?: readonly string[];
+  alsoLocked: readonly string[];
 };
 
 /** The messages whose lease this node holds, and the epoch of that lease. */
@@ -54,7 +54,7 @@ export function isHeld(held: Held, { message, epoch }: Submission): boolean {
 /** Stores submissions and moves their messages, all in the caller's transaction. */
 export async function recordSubmissions(
   tx: Transaction,
-  { nodeId, submissions: told, rules, listener, alsoLocked = [] }: Batch,
+  { nodeId, submissions: told, rules, listener, alsoLocked }: Batch,
 ): Promise<Held> {
   if (told.length === 0) return new Map();
   const submissions = await withEarlierAnswers(tx, told);

@@ -54,7 +54,7 @@ type Deps = {
   metrics: Metrics;
   nodeId: string;
   rules: MatchRules;
-  listener?: MoveListener | undefined;
+  listener: MoveListener;
   tracer?: Tracer | undefined;
 };
 

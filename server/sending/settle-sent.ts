@@ -19,7 +19,7 @@ export async function settleSent(
   tx: Transaction,
   sent: MessageRow[],
   at: Date,
-  { rules, listener }: { rules: MatchRules; listener: MoveListener | undefined },
+  { rules, listener }: { rules: MatchRules; listener: MoveListener },
 ): Promise<void> {
   if (sent.length === 0) return;
   const messages = [...(await lockMessagesOf(tx, sent)).values()];

@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import { expireMessages, findStranded, listRoutes, setRoute } from "#messages";
 import { newId, sql, systemClock } from "#platform";
 import { startApi } from "../../test/support/api.ts";
-import { queuedMessage, readMessage } from "../../test/support/messages.ts";
+import { queuedMessage, readMessage, unheard } from "../../test/support/messages.ts";
 import { onePass } from "../../test/support/one-pass.ts";
 import { unattendedOf } from "../../test/support/recorder.ts";
 import { endOverdue, noteLost } from "./unattended.ts";
@@ -174,7 +174,7 @@ async function makeWorld({ inDoubt = "resend" }: { inDoubt?: "resend" | "fail" }
                ${hasLateAnswer ? "late-1" : null}, now(), 'timeout', 'resend'
           from send_queue`);
     },
-    expire: () => onePass(expireMessages({ db, clock: systemClock })),
+    expire: () => onePass(expireMessages({ db, clock: systemClock, listener: unheard })),
     pass: () => endOverdue(deps),
     note: async (lost?: Awaited<ReturnType<typeof stranded>>) =>
       noteLost(deps, lost ?? (await stranded())),

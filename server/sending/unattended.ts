@@ -7,7 +7,7 @@ import { handOver, type HandOverDeps, type Taker } from "./hand-over.ts";
  * Messages that were taken up, and whose carrier takes nothing: it was removed, is paused or away, and
  * only its own run would take them up again. What became of them is settled here as it would be there.
  */
-type Deps = Pick<HandOverDeps, "recorder" | "routing"> & {
+type Deps = Pick<HandOverDeps, "recorder" | "routing" | "isPaused"> & {
   db: Database;
   clock: Clock;
   log: Log;

@@ -24,6 +24,7 @@ import {
 } from "#platform";
 import { audit, auditWithin, invariants } from "../../server/cli/audit/audit.ts";
 import { type TestDatabase, testDatabase } from "../support/postgres.ts";
+import { unheard } from "../support/messages.ts";
 
 const SIMULATOR = "01900000-0000-7000-8000-000000000001";
 const clock = systemClock;
@@ -539,6 +540,6 @@ async function move(messages: MessageRow[], from: "QUEUED" | "SENT", to: To): Pr
       at: clock.now(),
       ...to,
     }));
-    await moveMessages(tx, steps);
+    await moveMessages(tx, steps, unheard);
   });
 }

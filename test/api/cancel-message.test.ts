@@ -6,6 +6,7 @@ import { cancelMessage } from "../../server/messages/cancel-message.ts";
 import { problemOf } from "../support/answers.ts";
 import { startApi, type TestKey } from "../support/api.ts";
 import { held, somebodyWaits } from "../support/locks.ts";
+import { unheard } from "../support/messages.ts";
 
 const api = await startApi();
 after(() => api[Symbol.asyncDispose]());
@@ -104,11 +105,11 @@ test("a message that was handed over, or is final by another way, cannot be canc
   const at = new Date();
   await api.db.query(sql`delete from send_queue where message_id = ${messageId}`);
   await api.db.transaction((tx) =>
-    moveMessages(tx, [{ ...step, callbackUrl: null, from: "QUEUED", to: "SENT", at }]),
+    moveMessages(tx, [{ ...step, callbackUrl: null, from: "QUEUED", to: "SENT", at }], unheard),
   );
   const sent = problemOf(await cancel(messageId, account), "MESSAGE_NOT_CANCELABLE");
   await api.db.transaction((tx) =>
-    moveMessages(tx, [{ ...step, callbackUrl: null, from: "SENT", to: "DELIVERED", at }]),
+    moveMessages(tx, [{ ...step, callbackUrl: null, from: "SENT", to: "DELIVERED", at }], unheard),
   );
 
   const final = problemOf(await cancel(messageId, account), "MESSAGE_NOT_CANCELABLE");
@@ -165,7 +166,7 @@ test("a message that was taken up and put back while its submissions were read i
   }
 
   const request = { accountId, keyId: null, messageId, now: new Date(), isBegun };
-  const { outcome } = await cancelMessage(api.db, request);
+  const { outcome } = await cancelMessage(api.db, request, unheard);
 
   assert.equal(outcome, "not_cancelable");
   assert.equal(await balance(account), 3);

@@ -4,6 +4,7 @@ import { moveMessages } from "#messages";
 import { sql } from "#platform";
 import { addSimulator } from "#sending";
 import { consoleOfFile, type Person, type TestAccount } from "../support/console.ts";
+import { unheard } from "../support/messages.ts";
 
 type Shown = {
   message: { messageId: string; recipient: string; text: string | null; status: string };
@@ -43,6 +44,7 @@ async function move(
           ? { ...base, messageId, to }
           : { ...base, messageId, to, error: { code: "BLOCKED", carrierCode: "0x0B" } },
       ),
+      unheard,
     ),
   );
 }

@@ -9,6 +9,7 @@ import { consoleOfFile, startConsole, type TestAccount } from "../support/consol
 import { eventually } from "../support/eventually.ts";
 import { movableClock } from "../support/movable-clock.ts";
 import { onePass } from "../support/one-pass.ts";
+import { unheard } from "../support/messages.ts";
 
 const DAY = 86_400_000;
 
@@ -61,7 +62,7 @@ async function step(
       error ? { ...base, to, error: { code: error, carrierCode: null } } : { ...base, to }
     ) as Move;
   });
-  await db.transaction((tx) => moveMessages(tx, moves));
+  await db.transaction((tx) => moveMessages(tx, moves, unheard));
 }
 
 /** Folds what there is, as the loop of a node does. While the service's own folds, nobody else can. */

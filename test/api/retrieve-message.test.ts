@@ -5,6 +5,7 @@ import { operations } from "#contract";
 import { moveMessages } from "#messages";
 import { TIME, problemOf } from "../support/answers.ts";
 import { startApi } from "../support/api.ts";
+import { unheard } from "../support/messages.ts";
 
 const api = await startApi({ credits: 1_000 });
 after(() => api[Symbol.asyncDispose]());
@@ -27,11 +28,15 @@ async function move(messageId: string, from: Status, to: Status, at: Date): Prom
   };
   const error = { code: "RECIPIENT_UNKNOWN", carrierCode: "0x0B" } as const;
   await api.db.transaction((tx) =>
-    moveMessages(tx, [
-      to === "FAILED" || to === "UNDELIVERED"
-        ? { ...step, to, error }
-        : { ...step, to: to as "SENT" },
-    ]),
+    moveMessages(
+      tx,
+      [
+        to === "FAILED" || to === "UNDELIVERED"
+          ? { ...step, to, error }
+          : { ...step, to: to as "SENT" },
+      ],
+      unheard,
+    ),
   );
 }
 

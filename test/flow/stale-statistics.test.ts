@@ -18,6 +18,7 @@ import type { ArrivedReceipt } from "../../server/sending/match-receipts.ts";
 import { giveUpParked, takeParked } from "../../server/sending/parked-receipts.ts";
 import { applyReceipts } from "../../server/sending/receipts.ts";
 import { testDatabase } from "../support/postgres.ts";
+import { unheard } from "../support/messages.ts";
 
 /** How many wait, and how many of them one call is about. */
 const WAITING = 4_000;
@@ -111,7 +112,7 @@ type Call = (on: Transaction) => Promise<unknown>;
 
 const received = {
   rules: () => ({ windowMs: 3_600_000, per: "segment" }) as const,
-  listener: undefined,
+  listener: unheard,
   onNoted() {},
 };
 

@@ -17,6 +17,7 @@ import { listenCommands } from "../../server/cli/listen-command.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
 import { type WebhookWorld, webhookWorld } from "../support/webhook-world.ts";
+import { unheard } from "../support/messages.ts";
 
 /** A machine without the time: what is signed is dated by the database. */
 const clock = { ...systemClock, now: () => new Date(0) };
@@ -110,7 +111,7 @@ test("a transaction that commits after a later one is not passed over", async ()
   const late = other.transaction(async (tx) => {
     const move = { accountId: world.accountId, recipient: "4915112345678", callbackUrl: null };
     const at = systemClock.now();
-    await moveMessages(tx, [{ ...move, messageId: slow, from: "QUEUED", to: "SENT", at }]);
+    await moveMessages(tx, [{ ...move, messageId: slow, from: "QUEUED", to: "SENT", at }], unheard);
     hasWritten.resolve();
     await mayCommit.promise;
   });

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
-import { findMessage, type MessageRow } from "#messages";
+import { findMessage, type MessageRow, type MoveListener } from "#messages";
 import { type Database, sql } from "#platform";
 import type { TestApi } from "./api.ts";
+
+/** Nobody on this node hears of status changes. */
+export const unheard: MoveListener = { webhooks: undefined, moved() {} };
 
 /** A message that waits to be sent. */
 export async function queuedMessage(api: TestApi, fields: object = {}): Promise<MessageRow> {

@@ -1,6 +1,7 @@
 import { loadRouting } from "#messages";
 import { createMetrics, type Database, openDatabase, silentLog, systemClock } from "#platform";
 import { type Recorder, recorder } from "../../server/sending/recorder.ts";
+import { unheard } from "./messages.ts";
 
 type Surroundings = Partial<Pick<Parameters<typeof recorder>[0], "clock" | "log" | "rules">>;
 
@@ -13,6 +14,7 @@ export function recorderOf(db: Database, nodeId: string, other: Surroundings = {
     metrics: createMetrics(),
     nodeId,
     rules: () => ({ windowMs: 60_000, per: "segment" }),
+    listener: unheard,
     ...other,
   });
 }
@@ -26,6 +28,7 @@ export function unattendedOf(db: Database, nodeId: string, inDoubt: "resend" | "
     nodeId,
     recorder: recorderOf(db, nodeId),
     routing: () => loadRouting(db),
+    isPaused: () => false,
     inDoubtOf: () => inDoubt,
   };
 }

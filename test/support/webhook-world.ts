@@ -16,6 +16,7 @@ import { testEgress } from "./egress.ts";
 import { eventually } from "./eventually.ts";
 import { type TestDatabase, testDatabase } from "./postgres.ts";
 import { TEST_SECRETS } from "./secret-key.ts";
+import { unheard } from "./messages.ts";
 
 type WorkerOptions = Parameters<typeof testEgress>[0] & {
   /** Of one attempt; long where a receiver is to hold its slot as long as the test wants. */
@@ -120,7 +121,7 @@ export async function webhookWorld(given: { db?: TestDatabase } = {}): Promise<W
         : { to, error: { code: "UNKNOWN", carrierCode: null } as const }),
     }));
     const moved = await db.transaction(async (tx) => {
-      const ids = await moveMessages(tx, moves);
+      const ids = await moveMessages(tx, moves, unheard);
       if (attempts > 0)
         await tx.query(sql`
           update webhook_deliveries set attempts = ${attempts}, step = ${attempts}
