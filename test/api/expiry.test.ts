@@ -51,10 +51,16 @@ test("a message not handed over within its validity is FAILED with EXPIRED and r
   await assertSound(api.db);
 });
 
-test("a message whose number has no route when its validity ends is FAILED with NO_ROUTE, and not before", async () => {
+test("a message whose number has no route when its validity ends is FAILED with NO_ROUTE, and not before", async (t) => {
   const { messageId, expiresAt } = await send({ validitySeconds: 60 });
   const routes = await api.db.query<{ prefix: string; carrier_ids: string[] }>(sql`
     delete from routes returning prefix, carrier_ids`);
+  t.after(async () => {
+    for (const { prefix, carrier_ids } of routes)
+      await api.db.query(
+        sql`insert into routes (prefix, carrier_ids) values (${prefix}, ${carrier_ids}::uuid[])`,
+      );
+  });
 
   await expireAt(new Date(Date.parse(expiresAt) - 1));
   assert.equal((await read(messageId)).status, "QUEUED");
@@ -65,10 +71,6 @@ test("a message whose number has no route when its validity ends is FAILED with 
     error: { code: "NO_ROUTE", carrierCode: null },
     creditsRefunded: 1,
   });
-  for (const { prefix, carrier_ids } of routes)
-    await api.db.query(
-      sql`insert into routes (prefix, carrier_ids) values (${prefix}, ${carrier_ids}::uuid[])`,
-    );
 });
 
 test("the validity of a message for later begins with its time", async () => {

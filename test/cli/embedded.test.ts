@@ -17,20 +17,17 @@ import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/process.ts";
 import { startReceiver } from "../support/receiver.ts";
 
-/** One data folder for the file: first without a service, then beside one. */
+/** One data folder for the file; each test that needs a service starts it, and ends it. */
 let folder: string;
 let environment: Record<string, string>;
 let accountId: string;
-/** One after the other, each used by the tests that follow. */
-let service: RunningPosthorn;
-const started = new AsyncDisposableStack();
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), "posthorn-cli-"));
-  started.defer(() => rm(folder, { recursive: true, force: true }));
   environment = { DATA_DIR: join(folder, "data"), PORT: "0", LOG_LEVEL: "warn" };
+  ({ accountId } = await json<{ accountId: string }>`account create --name Acme --credits 100`);
 });
-after(() => started.disposeAsync());
+after(() => rm(folder, { recursive: true, force: true }));
 
 type Inserts = (string | number)[];
 
@@ -44,16 +41,19 @@ function beside<Json>(texts: TemplateStringsArray, ...inserts: Inserts): Promise
 }
 
 test("doctor makes nothing where there is nothing yet", async () => {
-  const { data } = await json<{ data: { name: string; message: string }[] }>`doctor`;
+  const nothing = join(folder, "nothing");
+  const { data } = await posthornJson<{ data: { name: string; message: string }[] }>(["doctor"], {
+    environment: { ...environment, DATA_DIR: nothing },
+  });
 
   assert.match(data.find(({ name }) => name === "database")?.message ?? "", /^None yet/);
-  await assert.rejects(stat(environment["DATA_DIR"] ?? ""), { code: "ENOENT" });
+  await assert.rejects(stat(nothing), { code: "ENOENT" });
 });
 
 test("without a service, a command starts the database for the occasion and leaves no process", async () => {
-  const account = await json<{ accountId: string }>`account create --name Acme --credits 100`;
+  const { data } = await json<{ data: { name: string }[] }>`account list`;
 
-  accountId = account.accountId;
+  assert.partialDeepStrictEqual(data, [{ name: "Acme" }]);
   assert.equal(await isPostgresRunning(), false);
 });
 
@@ -116,7 +116,7 @@ test("a service that is started while a command has the data folder waits for th
     environment,
   );
   await watching.line(/End this with Ctrl\+C, then start one/);
-  service = started.use(startPosthorn(["start"], { ...environment, LOG_LEVEL: "info" }));
+  await using service = startPosthorn(["start"], { ...environment, LOG_LEVEL: "info" });
   await service.line(/a command uses the data folder/);
 
   await watching.stop("SIGINT");
@@ -125,13 +125,13 @@ test("a service that is started while a command has the data folder waits for th
 });
 
 test("listen goes on when the service is started again", async () => {
+  await using first = await startService();
   await using listening = startPosthorn(words`listen --account ${accountId}`, environment);
   await listening.line(/^Listening/);
 
-  await service.stop();
+  await first.stop();
   await listening.line(/^The database is away; waiting for it\.$/);
-  service = started.use(startPosthorn(["start"], environment));
-  await service.line(/is running/);
+  await using _second = await startService();
   const sent = await send("4915112345678");
   const { messageId } = JSON.parse(sent.stdout) as { messageId: string };
 
@@ -140,6 +140,7 @@ test("listen goes on when the service is started again", async () => {
 });
 
 test("beside a service, a message is followed to its end and carriers come and go without a restart", async (t) => {
+  await using service = await startService();
   await using smsc = startPosthorn(
     words`smsc --port 0 --system-id posthorn --password rehearse`,
     {},
@@ -263,6 +264,14 @@ test("beside a service, a message is followed to its end and carriers come and g
   assert.equal(await smsc.stop(), 0);
   assert.equal(await isPostgresRunning(), false);
 });
+
+async function startService(): Promise<RunningPosthorn> {
+  await using starting = new AsyncDisposableStack();
+  const service = starting.use(startPosthorn(["start"], environment));
+  await service.line(/is running/);
+  starting.move();
+  return service;
+}
 
 /** On a busy machine the service takes longer to say how a carrier does than a command waits for it. */
 const patientClock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() / 20 };
