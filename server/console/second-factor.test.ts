@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { sql, systemClock } from "#platform";
+import { testDatabase } from "../../test/support/postgres.ts";
+import { TEST_SECRETS as secrets } from "../../test/support/secret-key.ts";
+import { beginSecondFactor, switchOnSecondFactor } from "./second-factor.ts";
+import { codeOf } from "./sign-in/totp.ts";
+import { findUser, insertUser } from "./users.ts";
+
+test("the seed of a second factor opens for no other user, whoever copies it there", async () => {
+  await using db = await testDatabase();
+  const now = systemClock.now();
+  const user = { name: "", passwordHash: "", isOperator: false, now };
+  const insert = async (email: string) =>
+    (await db.transaction((tx) => insertUser(tx, { ...user, email }))) ?? assert.fail("taken");
+  const [own, other] = [await insert("ada@example.com"), await insert("eve@example.com")];
+  const seed = await db.transaction((tx) => beginSecondFactor(tx, { secrets }, own));
+
+  await db.query(sql`
+    update users
+       set totp_pending = (select u.totp_pending from users u where u.user_id = ${own})
+     where user_id = ${other}`);
+
+  const switchOn = async (userId: string) => {
+    const found = (await findUser(db, userId)) ?? assert.fail("nobody");
+    const given = { user: found, code: codeOf(seed, now), now };
+    return db.transaction((tx) => switchOnSecondFactor(tx, { secrets }, given));
+  };
+  await assert.rejects(switchOn(other));
+  assert.ok(await switchOn(own));
+});
