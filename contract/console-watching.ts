@@ -74,7 +74,7 @@ export const watchingOperations = {
             roles: Type.Array(Type.String()),
             softwareVersion: Type.String(),
             startedAt: Time,
-            heartbeatAt: Time,
+            heardAt: Time,
             isStale: Type.Boolean(),
           }),
         ),

@@ -189,7 +189,7 @@ export function operatorHandlers({ db, clock, pager, secrets, publicUrl }: Deps)
         roles: row.roles,
         softwareVersion: row.version,
         startedAt: row.started_at.toISOString(),
-        heartbeatAt: row.heard_at.toISOString(),
+        heardAt: row.heard_at.toISOString(),
         isStale: row.is_gone,
       }));
       return { data };

@@ -132,7 +132,7 @@ function Nodes() {
             </Group>
             <Text span size="xs" c="dimmed">
               {node.roles.join(", ")} · {text.heartbeat}{" "}
-              <Time at={node.heartbeatAt} form="relative" />
+              <Time at={node.heardAt} form="relative" />
             </Text>
           </Stack>
         )}
@@ -162,6 +162,6 @@ const NODE_COLUMNS: Column<Node>[] = [
   {
     name: "heartbeat",
     header: text.heartbeat,
-    cell: ({ heartbeatAt }) => <Time at={heartbeatAt} form="relative" />,
+    cell: ({ heardAt }) => <Time at={heardAt} form="relative" />,
   },
 ];
