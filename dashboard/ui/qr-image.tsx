@@ -2,17 +2,10 @@ import { qrCode } from "./qr.ts";
 
 /** Light around the code, in modules, without which readers do not find it. */
 const QUIET = 4;
+const WIDTH = 180;
 
 /** Always dark on light, also on a dark page: many readers need it so. */
-export function QrImage({
-  text,
-  label,
-  width = 200,
-}: {
-  text: string;
-  label: string;
-  width?: number;
-}) {
+export function QrImage({ text, label }: { text: string; label: string }) {
   const grid = qrCode(text);
   const size = grid.length + 2 * QUIET;
   const path = grid
@@ -21,7 +14,7 @@ export function QrImage({
     )
     .join("");
   return (
-    <svg role="img" aria-label={label} width={width} height={width} viewBox={`0 0 ${size} ${size}`}>
+    <svg role="img" aria-label={label} width={WIDTH} height={WIDTH} viewBox={`0 0 ${size} ${size}`}>
       <rect width={size} height={size} fill="#fff" />
       <path d={path} fill="#000" shapeRendering="crispEdges" />
     </svg>

@@ -131,8 +131,7 @@ function Nodes() {
               <NodeState node={node} />
             </Group>
             <Text span size="xs" c="dimmed">
-              {node.roles.join(", ")} · {text.heartbeat}{" "}
-              <Time at={node.heardAt} form="relative" />
+              {node.roles.join(", ")} · {text.heartbeat} <Time at={node.heardAt} form="relative" />
             </Text>
           </Stack>
         )}

@@ -129,7 +129,7 @@ function FirstCode({ seed, onCodes }: { seed: Seed; onCodes: (codes: string[]) =
       onSubmit={fields.submit((values) => void send(values))}
     >
       <Group align="flex-start" gap="md">
-        <QrImage text={seed.otpauthUrl} label={text.qr} width={180} />
+        <QrImage text={seed.otpauthUrl} label={text.qr} />
         <Stack gap="xs" flex={1} miw={180}>
           <Code block className={classes["secret"]} aria-label={text.secret} translate="no">
             {seed.secret}

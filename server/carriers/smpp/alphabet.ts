@@ -41,7 +41,7 @@ const CARRIAGE_RETURN = 0x0d;
  * on the next septet boundary. Seven bits left over would read as "@", so a carriage return,
  * which handsets do not show, fills them.
  */
-export function packSeptets(septets: Uint8Array, headerOctets = 0): Uint8Array {
+export function packSeptets(septets: Uint8Array, headerOctets: number): Uint8Array {
   const fillBits = (7 - ((headerOctets * 8) % 7)) % 7;
   const bits = fillBits + septets.length * 7;
   const spareBits = (8 - (bits % 8)) % 8;
