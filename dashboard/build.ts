@@ -13,21 +13,19 @@ const DIST = join(HOME, "dist");
 const CACHE = join(ROOT, "node_modules/.cache");
 const STAMP = "sources.sha256";
 
-export type Built = { folder: string; wasBuilt: boolean };
-
 /**
  * Builds the dashboard where `dist` is missing or was made from other sources, and says where it is.
  * Sources are compared by content: a checkout changes times, not what is built.
  */
-export async function buildDashboard(): Promise<Built> {
+export async function buildDashboard(): Promise<{ folder: string }> {
   const sources = await hashSources();
-  if (await isBuiltFrom(sources)) return { folder: DIST, wasBuilt: false };
+  if (await isBuiltFrom(sources)) return { folder: DIST };
   await mkdir(CACHE, { recursive: true });
   await using _lock = await holdBuildLock(join(CACHE, "dashboard.building"));
   // Whoever held the lock before may have built it.
-  if (await isBuiltFrom(sources)) return { folder: DIST, wasBuilt: false };
+  if (await isBuiltFrom(sources)) return { folder: DIST };
   await build(sources);
-  return { folder: DIST, wasBuilt: true };
+  return { folder: DIST };
 }
 
 /** Built aside and put in place whole: a build that is killed leaves the old one. */

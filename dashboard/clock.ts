@@ -5,13 +5,13 @@ export function nowMs(): number {
   return Date.now();
 }
 
-/** Now, and again after each interval: for countdowns. */
-export function useNow(everyMs: number): number {
+/** Now, and again every second: for countdowns. */
+export function useNow(): number {
   const [now, setNow] = useState(nowMs);
   useEffect(() => {
-    const timer = setInterval(() => setNow(nowMs()), everyMs);
+    const timer = setInterval(() => setNow(nowMs()), 1_000);
     return () => clearInterval(timer);
-  }, [everyMs]);
+  }, []);
   return now;
 }
 

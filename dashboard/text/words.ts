@@ -2,7 +2,6 @@
 export const words = {
   waitingForService: "Waiting for the service…",
   product: "Posthorn",
-  copy: "Copy",
   copied: "Copied",
   copyByHand: "Press Ctrl+C",
   cancel: "Cancel",

@@ -69,7 +69,7 @@ function RequestId({ failure }: { failure: Failure }) {
 
 /** Whole seconds left of the wait that the failure asks for, counted from when it is first shown. */
 function useCountdown(failure: Failure): number {
-  const now = useNow(1_000);
+  const now = useNow();
   const [begun, setBegun] = useState({ failure, at: now });
   if (begun.failure !== failure) setBegun({ failure, at: nowMs() });
   const { retryAfterSeconds = 0 } = failure;

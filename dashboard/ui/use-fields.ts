@@ -17,7 +17,7 @@ export type Fields<Values extends Record<string, unknown>> = UseFormReturnType<V
 /** The fields of a form, their checks, and where the focus goes when one of them is wrong. */
 export function useFields<Values extends Record<string, unknown>>(
   initialValues: Values,
-  checks: Checks<Values> = {},
+  checks: Checks<Values>,
   /** Those that the page shows: what is wrong with others is told in general. */
   shown: readonly string[] = Object.keys(initialValues),
 ): Fields<Values> {

@@ -60,7 +60,6 @@ export type ReceivedSubmit = {
   validityPeriod: string;
   /** From the header or the sar TLVs. */
   concatenation: { reference: number; total: number; number: number } | null;
-  isPayload: boolean;
 };
 
 export type SmscOptions = {

@@ -25,7 +25,6 @@ export function readSubmit(
     registeredDelivery: message.registeredDelivery,
     validityPeriod: message.validityPeriod,
     concatenation: header === null ? sarOf(message.tlvs) : udhOf(header),
-    isPayload: payload !== undefined,
   };
 }
 

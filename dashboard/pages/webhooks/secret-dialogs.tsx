@@ -73,7 +73,7 @@ export function RotateSecret({ previousUntil, onClose, onRotated }: RotateProps)
     toast({ title: text.rotated, message: text.rotatedHint });
     onRotated();
   });
-  const leftMs = Date.parse(previousUntil ?? "") - useNow(1_000);
+  const leftMs = Date.parse(previousUntil ?? "") - useNow();
   // It may have been done: pressed again it is still the first rotation, and drops nothing.
   const isUntold = rotate.failure?.code === "OFFLINE" || (rotate.failure?.status ?? 0) >= 500;
   const drops = leftMs > 0 && !isUntold;

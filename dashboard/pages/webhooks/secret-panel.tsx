@@ -88,7 +88,7 @@ export function SecretPanel() {
 }
 
 function RevealedSecret({ revealed, onHide }: { revealed: Revealed; onHide: () => void }) {
-  const now = useNow(1_000);
+  const now = useNow();
   const [start] = useState(now);
   const leftMs = SHOWN_MS - (now - start);
   useEffect(() => {
@@ -113,7 +113,7 @@ function RevealedSecret({ revealed, onHide }: { revealed: Revealed; onHide: () =
 }
 
 function Countdown({ until }: { until: string }) {
-  const leftMs = Date.parse(until) - useNow(1_000);
+  const leftMs = Date.parse(until) - useNow();
   if (leftMs <= 0) return null;
   return (
     <Alert color="yellow" variant="outline" icon={<IconClock aria-hidden />}>
