@@ -37,6 +37,9 @@ export const SEGMENT_UNITS = {
   ucs2: { single: 70, concatenated: 67 },
 } as const;
 
+/** What a message may have at the most. */
+export const MAX_SEGMENTS = 10;
+
 /** Septet 0x1B, at position 27, announces a character of the extension table: it is none itself. */
 const ALPHABET =
   "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞ\x1BÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?" +

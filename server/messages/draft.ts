@@ -1,6 +1,6 @@
 import type { Detail, DetailCode, NewMessage } from "#contract";
 import { judgeSender } from "#contract/sender";
-import { countSegments } from "#contract/segments";
+import { countSegments, MAX_SEGMENTS } from "#contract/segments";
 import { DAY_MS, hasVisible, readTime, timeOfId } from "#platform";
 import { newMessageId } from "./message-id.ts";
 import type { MessageRow } from "./message-row.ts";
@@ -24,7 +24,6 @@ export type Draft =
   | { outcome: "drafted"; message: MessageRow; country: string | null }
   | { outcome: "invalid"; details: Detail[] };
 
-const MAX_SEGMENTS = 10;
 const MAX_DAYS_AHEAD = 35;
 const DEFAULT_VALIDITY_SECONDS = 86_400;
 const MAX_METADATA_OCTETS = 2_048;

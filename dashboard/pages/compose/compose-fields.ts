@@ -1,7 +1,7 @@
 import { useRouter, useSearch } from "@tanstack/react-router";
 import { useEffect } from "react";
 import type { NewMessage } from "#contract";
-import { countSegments } from "#contract/segments";
+import { countSegments, MAX_SEGMENTS } from "#contract/segments";
 import type { Zone } from "../../format.ts";
 import { fromWall } from "../../range.ts";
 import { present } from "../../search.ts";
@@ -36,8 +36,6 @@ const EMPTY: Values = {
 
 export const MORE = ["sendAt", "callbackUrl", "reference"] as const;
 export const SHOWN = ["recipient", "text", "sender", ...MORE];
-
-const MAX_SEGMENTS = 10;
 
 /** The fields, kept as a draft for this tab, and the message they make, once it can be priced. */
 export function useComposeFields() {
