@@ -22,6 +22,7 @@ export const messagesText = {
     carrier: "Carrier",
     created: "Created",
   },
+  refunded: (credits: string) => `${credits} refunded`,
   routedTo: (carrier: string) => `routed to ${carrier}`,
   due: (time: string) => `due ${time}`,
   withheld: "withheld",

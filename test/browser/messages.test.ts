@@ -271,7 +271,7 @@ test("a message that the account cannot pay for names price and balance, which f
   await tab.page.getByRole("button", { name: "Send for 1 credit" }).waitFor();
 });
 
-test("filters live in the address, Back walks them, and unknown ones leave it", async () => {
+test("filters live in the address, Back walks them, unknown ones leave it, and clearing takes what is being typed; a refunded message costs nothing", async () => {
   await send("4915112340002", "Refused", { reference: "order-7" });
   await send("4915112340001", "Undelivered");
   await using tab = await site.signedIn(ada, "/messages?status=foo&bar=1");
@@ -285,6 +285,8 @@ test("filters live in the address, Back walks them, and unknown ones leave it", 
   await page.getByText("Status: FAILED").waitFor();
   await page.locator(rows).nth(1).waitFor({ state: "detached" });
   assert.equal(page.url(), `${site.url}/messages?status=FAILED`);
+  const refused = page.locator(rows).first();
+  await refused.getByRole("cell", { name: "0 1 refunded" }).waitFor();
   await tab.check("filtered");
   await page.setViewportSize({ width: 375, height: 812 });
   await page.getByRole("button", { name: "Filters (1)" }).waitFor();
@@ -307,8 +309,10 @@ test("filters live in the address, Back walks them, and unknown ones leave it", 
   await page.locator(rows).nth(1).waitFor({ state: "detached" });
   assert.equal(await page.locator(rows).count(), 1);
   await page.getByText("Range: 1 Jan 2026, 01:00 to 1 Jan 2099, 01:00").waitFor();
+  await page.getByLabel("Sender").fill("Nobody");
   await page.getByRole("button", { name: "Clear filters" }).click();
   await page.locator(rows).nth(2).waitFor();
+  assert.equal(await page.getByLabel("Sender").inputValue(), "", "nor does it come back");
   await page.getByRole("button", { name: "Apply" }).waitFor({ state: "detached" });
   // The button is gone, the focus is not.
   await page.locator("#main:focus").waitFor();

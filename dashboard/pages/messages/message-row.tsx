@@ -55,6 +55,21 @@ function Reason({ row: { message } }: { row: ConsoleMessage }) {
   );
 }
 
+/** What it costs in the end: a refunded message costs nothing. */
+function Credits({ row: { message } }: { row: ConsoleMessage }) {
+  const { credits, creditsRefunded } = message;
+  return (
+    <Stack gap={2}>
+      <span>{formatNumber(credits - creditsRefunded)}</span>
+      {creditsRefunded > 0 && (
+        <Text span size="xs" c="dimmed">
+          {text.refunded(formatNumber(creditsRefunded))}
+        </Text>
+      )}
+    </Stack>
+  );
+}
+
 function Carrier({ row: { carrier, isSubmitted } }: { row: ConsoleMessage }) {
   if (!carrier) return words.none;
   if (isSubmitted) return carrier.name;
@@ -101,7 +116,7 @@ export const COLUMNS: Column<ConsoleMessage>[] = [
     header: text.columns.credits,
     from: 1280,
     isNumber: true,
-    cell: ({ message }) => formatNumber(message.credits),
+    cell: (row) => <Credits row={row} />,
   },
   {
     name: "carrier",
