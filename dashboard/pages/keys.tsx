@@ -1,4 +1,4 @@
-import { Button, Group, NativeSelect, Text } from "@mantine/core";
+import { Group, NativeSelect, Text } from "@mantine/core";
 import { IconKey, IconPlus } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Suspense, useState } from "react";
@@ -8,7 +8,7 @@ import { part } from "../parts.ts";
 import { present } from "../search.ts";
 import { useAccount, useDenial } from "../session.ts";
 import { keysText as text } from "../text/keys.ts";
-import { words } from "../text/words.ts";
+import { ClearFilters } from "../ui/clear-filters.tsx";
 import { Empty } from "../ui/empty.tsx";
 import { Listing } from "../ui/listing.tsx";
 import { Page } from "../ui/page.tsx";
@@ -60,9 +60,7 @@ export function KeysPage() {
       title={text.noMatch(text.states[search.state])}
       description={text.noMatchHint}
     >
-      <Button variant="default" onClick={() => void navigate({ search: {} })}>
-        {words.clearFilters}
-      </Button>
+      <ClearFilters onClear={() => void navigate({ search: {} })} />
     </Empty>
   ) : (
     <Empty icon={<IconKey aria-hidden />} title={text.noneYet} description={text.noneYetHint}>

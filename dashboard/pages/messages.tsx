@@ -1,4 +1,4 @@
-import { Button, Group, Switch } from "@mantine/core";
+import { Group, Switch } from "@mantine/core";
 import { IconMessages } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Suspense } from "react";
@@ -9,7 +9,7 @@ import { type Bounds, boundsOf } from "../range.ts";
 import { type PageSearch, present } from "../search.ts";
 import { useAccount, useDenial } from "../session.ts";
 import { messagesText as text } from "../text/messages.ts";
-import { words } from "../text/words.ts";
+import { ClearFilters } from "../ui/clear-filters.tsx";
 import { CsvButton } from "../ui/csv-button.tsx";
 import { Empty, NoneSoFar } from "../ui/empty.tsx";
 import { ButtonLink } from "../ui/link.tsx";
@@ -199,9 +199,7 @@ function NoMessages({ search, nextCursor, onFurther }: NoneProps) {
             {text.asReference(search.recipient)}
           </ButtonLink>
         )}
-        <Button variant="default" onClick={() => void navigate({ search: cleared(search) })}>
-          {words.clearFilters}
-        </Button>
+        <ClearFilters onClear={() => void navigate({ search: cleared(search) })} />
       </Empty>
     );
   }

@@ -1,6 +1,6 @@
-import { Button, Group, Pill } from "@mantine/core";
+import { Group, Pill } from "@mantine/core";
 import { filterText as text } from "../text/messages.ts";
-import { words } from "../text/words.ts";
+import { ClearFilters } from "./clear-filters.tsx";
 
 export type ActiveFilter = { name: string; label: string; onRemove: () => void };
 
@@ -44,9 +44,7 @@ export function FilterPills({
           {label}
         </Pill>
       ))}
-      <Button variant="subtle" size="compact-sm" onClick={onClear}>
-        {words.clearFilters}
-      </Button>
+      <ClearFilters variant="subtle" size="compact-sm" onClear={onClear} />
     </Group>
   );
 }

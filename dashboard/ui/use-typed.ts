@@ -1,5 +1,5 @@
 import { useDebouncedCallback } from "@mantine/hooks";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { useIsAnother } from "./use-is-another.ts";
 
 const TYPING_MS = 400;
@@ -11,6 +11,13 @@ type Options = {
   read: (typed: string) => string | undefined;
   onTyped: (typed: string) => void;
 };
+
+const shown = new Set<() => void>();
+
+/** Empties every field that filters, also of what the address does not have yet. */
+export function emptyTyped(): void {
+  for (const empty of shown) empty();
+}
 
 /**
  * What stands in a field that filters: applied a moment after the last key, and following the address,
@@ -27,7 +34,14 @@ export function useTyped({
     setTyped(value ?? "");
     setApplied(value);
   }
+  useEffect(() => {
+    const empty = () => setTyped("");
+    shown.add(empty);
+    return () => void shown.delete(empty);
+  }, []);
   const apply = useDebouncedCallback((text: string) => {
+    // Taken back within that moment.
+    if (text !== typed) return;
     setApplied(read(text));
     onTyped(text);
   }, TYPING_MS);

@@ -10,6 +10,7 @@ import { useAccount } from "../../session.ts";
 import { creditsText as text } from "../../text/credits.ts";
 import { words } from "../../text/words.ts";
 import { ChoiceChips } from "../../ui/choice-chips.tsx";
+import { ClearFilters } from "../../ui/clear-filters.tsx";
 import { Empty, NoneSoFar } from "../../ui/empty.tsx";
 import { FilterBar } from "../../ui/filter-bar.tsx";
 import { FilterPills } from "../../ui/filter-pills.tsx";
@@ -250,9 +251,7 @@ function NoEntries({ search, nextCursor }: { search: CreditsSearch; nextCursor: 
   }
   return (
     <Empty icon={<IconCoins aria-hidden />} title={text.noMatch} description={text.noMatchHint}>
-      <Button variant="default" onClick={() => void navigate({ search: {} })}>
-        {words.clearFilters}
-      </Button>
+      <ClearFilters onClear={() => void navigate({ search: {} })} />
     </Empty>
   );
 }

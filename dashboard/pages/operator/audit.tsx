@@ -1,4 +1,4 @@
-import { Button, Stack, Text } from "@mantine/core";
+import { Stack, Text } from "@mantine/core";
 import { IconHistory } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { AuditEntry } from "#contract";
@@ -7,7 +7,7 @@ import { nowMs } from "../../clock.ts";
 import { type Bounds, boundsOf } from "../../range.ts";
 import { present } from "../../search.ts";
 import { auditText as text, operatorText } from "../../text/operator.ts";
-import { words } from "../../text/words.ts";
+import { ClearFilters } from "../../ui/clear-filters.tsx";
 import { CsvButton } from "../../ui/csv-button.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { FilterBar } from "../../ui/filter-bar.tsx";
@@ -137,9 +137,7 @@ function NoEntries({ search, onClear }: { search: AuditSearch; onClear: () => vo
   }
   return (
     <Empty icon={<IconHistory aria-hidden />} title={text.noMatch} description={text.noMatchHint}>
-      <Button variant="default" onClick={onClear}>
-        {words.clearFilters}
-      </Button>
+      <ClearFilters onClear={onClear} />
     </Empty>
   );
 }

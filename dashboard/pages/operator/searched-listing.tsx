@@ -1,8 +1,8 @@
-import { Button, Group, Stack } from "@mantine/core";
+import { Group, Stack } from "@mantine/core";
 import type { ReactNode } from "react";
 import { present } from "../../search.ts";
 import { operatorText as text } from "../../text/operator.ts";
-import { words } from "../../text/words.ts";
+import { ClearFilters } from "../../ui/clear-filters.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { Listing, type ListingProps } from "../../ui/listing.tsx";
 import { Pager } from "../../ui/pager.tsx";
@@ -39,9 +39,7 @@ export function SearchedListing<Row>(props: Props<Row>) {
         list={found}
         empty={
           <Empty icon={icon} title={text.noMatch} description={text.noMatchHint}>
-            <Button variant="default" onClick={() => onSearch({})}>
-              {words.clearFilters}
-            </Button>
+            <ClearFilters onClear={() => onSearch({})} />
           </Empty>
         }
       />
