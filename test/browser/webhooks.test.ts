@@ -102,7 +102,7 @@ test("without webhooks the page says what comes; a test event shows the answer a
   await page.getByText("No webhooks yet").waitFor();
   await tab.check("nothing yet");
 
-  await page.getByRole("button", { name: "Send test event" }).first().click();
+  await page.getByRole("button", { name: "Send test event" }).click();
   const press = (name: string) => dialog(page).getByRole("button", { name, exact: true }).click();
   await press("Send");
   await dialog(page).getByText("Enter an address.").waitFor();
@@ -480,12 +480,15 @@ function run([program = "", ...args]: string[], { body, headers }: Received, sec
   return stdout.toString().trim() || stderr.toString();
 }
 
-test("a delivery to be tried again says when, on a phone too", async () => {
+test("on a phone too, a delivery to be tried again says when and what was answered, and can be selected", async () => {
   await using tab = await site.signedIn(ada, "/webhooks?state=retrying", { isPhone: true });
 
   const row = tab.page.getByRole("listitem").filter({ hasText: "Retrying" }).first();
 
   await row.getByText(/^(?:in .+|due now|receiver paused|under way)$/).waitFor();
+  await row.getByText(/^(?:HTTP \d{3}|No answer)$/).waitFor();
+  await row.getByRole("checkbox").check();
+  await tab.page.getByRole("region", { name: "Selection" }).getByText("1 selected").waitFor();
 });
 
 test("a viewer sees deliveries without what they carry, and why the rest may not be pressed", async () => {

@@ -1,4 +1,4 @@
-import { Button, Group, Stack, Text } from "@mantine/core";
+import { Group, Stack, Text } from "@mantine/core";
 import { IconWebhook } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Suspense, useState } from "react";
@@ -6,14 +6,13 @@ import type { Input } from "../../api.ts";
 import { part } from "../../parts.ts";
 import type { Bounds } from "../../range.ts";
 import { type PageSearch, present } from "../../search.ts";
-import { useAccount, useDenial } from "../../session.ts";
+import { useAccount } from "../../session.ts";
 import { webhooksText as text } from "../../text/webhooks.ts";
-import { words } from "../../text/words.ts";
+import { ClearFilters } from "../../ui/clear-filters.tsx";
 import { Empty, NoneSoFar } from "../../ui/empty.tsx";
 import { Listing } from "../../ui/listing.tsx";
 import { NewRows } from "../../ui/new-rows.tsx";
 import { Pager } from "../../ui/pager.tsx";
-import { ReasonedButton } from "../../ui/reasoned.tsx";
 import { useBounds } from "../../ui/use-bounds.ts";
 import { useCursorFallback } from "../../ui/use-cursor-fallback.ts";
 import { useRead } from "../../use-read.ts";
@@ -37,6 +36,7 @@ export function Deliveries() {
   const deliveries = useRead(LIST, input, { keepsOld: true, staysPut: true });
   const rows = deliveries.data?.data;
   const live = useLiveDeliveries(deliveries, input);
+  const select = selectColumn({ rows, selected, onSelect: setSelected });
   const isNothingYet = rows?.length === 0 && !isFiltered(search) && !search.cursor;
   useCursorFallback(deliveries.failure, () =>
     navigate({ search: ({ cursor: _, ...rest }) => rest, replace: true }),
@@ -74,7 +74,7 @@ export function Deliveries() {
       )}
       <Listing
         label={text.tabs.deliveries}
-        columns={[selectColumn({ rows, selected, onSelect: setSelected }), ...COLUMNS]}
+        columns={[select, ...COLUMNS]}
         list={deliveries}
         rowId={({ deliveryId }) => deliveryId}
         empty={
@@ -84,7 +84,7 @@ export function Deliveries() {
             onFurther={(cursor) => turn({ cursor })}
           />
         }
-        compact={(row) => <CompactDelivery row={row} />}
+        compact={(row) => <CompactDelivery row={row} tick={select.cell(row)} />}
         onOpen={({ deliveryId }) => open(deliveryId)}
       />
       <Pager list={deliveries} search={search} onTurn={turn} />
@@ -133,30 +133,19 @@ type NoneProps = {
 
 function NoDeliveries({ search, nextCursor, onFurther }: NoneProps) {
   const navigate = useNavigate({ from: "/webhooks" });
-  const denial = useDenial("developer");
   if (nextCursor !== null) {
     return <NoneSoFar icon={<IconWebhook aria-hidden />} onFurther={() => onFurther(nextCursor)} />;
   }
   if (isFiltered(search) || search.cursor) {
     return (
       <Empty icon={<IconWebhook aria-hidden />} title={text.noMatch} description={text.noMatchHint}>
-        <Button
-          variant="default"
-          onClick={() => void navigate({ search: present({ replay: search.replay }) })}
-        >
-          {words.clearFilters}
-        </Button>
+        <ClearFilters
+          onClear={() => void navigate({ search: present({ replay: search.replay }) })}
+        />
       </Empty>
     );
   }
   return (
-    <Empty icon={<IconWebhook aria-hidden />} title={text.noneYet} description={text.noneYetHint}>
-      <ReasonedButton
-        reason={denial}
-        onClick={() => void navigate({ search: (old) => ({ ...old, dialog: "test" as const }) })}
-      >
-        {text.test}
-      </ReasonedButton>
-    </Empty>
+    <Empty icon={<IconWebhook aria-hidden />} title={text.noneYet} description={text.noneYetHint} />
   );
 }

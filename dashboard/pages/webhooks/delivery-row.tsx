@@ -1,7 +1,8 @@
 import { Badge, Checkbox, Group, Stack, Text } from "@mantine/core";
+import type { ReactNode } from "react";
 import type { WebhookDelivery } from "#contract";
 import { formatDuration } from "../../format.ts";
-import { webhooksText as text } from "../../text/webhooks.ts";
+import { answerInWords, webhooksText as text } from "../../text/webhooks.ts";
 import { TextLink } from "../../ui/link.tsx";
 import { type Column } from "../../ui/listing.tsx";
 import { Time } from "../../ui/time.tsx";
@@ -24,7 +25,7 @@ export function DeliveryState({ state }: { state: WebhookDelivery["state"] }) {
   );
 }
 
-function DeliveryLink({ row, children }: { row: WebhookDelivery; children: React.ReactNode }) {
+function DeliveryLink({ row, children }: { row: WebhookDelivery; children: ReactNode }) {
   return (
     <TextLink
       from="/webhooks"
@@ -141,11 +142,18 @@ function NextAttempt({ row }: { row: WebhookDelivery }) {
   );
 }
 
-export function CompactDelivery({ row }: { row: WebhookDelivery }) {
+type CompactProps = {
+  row: WebhookDelivery;
+  /** The box that selects it. */
+  tick: ReactNode;
+};
+
+export function CompactDelivery({ row, tick }: CompactProps) {
   return (
     <Stack gap={4}>
       <Group justify="space-between" align="flex-start" wrap="nowrap" gap="xs">
         <Group gap="xs">
+          {tick}
           <DeliveryLink row={row}>
             <DeliveryState state={row.state} />
           </DeliveryLink>
@@ -159,9 +167,14 @@ export function CompactDelivery({ row }: { row: WebhookDelivery }) {
         <Text span size="sm" className="mono">
           {row.event}
         </Text>
-        <Text span size="sm" truncate>
+        <Text span size="sm" truncate flex={1}>
           {row.host}
         </Text>
+        {row.attempts > 0 && (
+          <Text span size="sm" flex="none">
+            {answerInWords(row.lastHttpStatus)}
+          </Text>
+        )}
       </Group>
     </Stack>
   );
