@@ -2,7 +2,7 @@ import { forget, keep, listKept, readKept } from "./storage.ts";
 
 const PREFIX = "posthorn-draft:";
 
-type Draft = { read: () => object; keep: (value: object) => void; forget: () => void };
+export type Draft = { read: () => object; keep: (value: object) => void; forget: () => void };
 
 /** What a person has typed and not yet sent. */
 export function draftOf(userId: string, name: string): Draft {

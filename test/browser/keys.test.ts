@@ -264,7 +264,7 @@ async function streamText(stream: NodeJS.ReadableStream): Promise<string> {
   return text;
 }
 
-test("a form without name or scope, or with 61 characters, is refused at its field; a key may do what its scopes say, until it expires", async () => {
+test("a form without name or scope, or with 61 characters, is refused at its field, and forgotten when it is closed; a key may do what its scopes say, until it expires", async () => {
   await using tab = await site.signedIn(ada, "/keys");
   const { page } = tab;
   await page.getByRole("button", { name: "Create key" }).first().click();
@@ -282,6 +282,10 @@ test("a form without name or scope, or with 61 characters, is refused at its fie
   await dialog(page).getByRole("button", { name: "Create key" }).click();
   await dialog(page).getByText("At most 60 characters.").waitFor();
   await page.keyboard.press("Escape");
+  await dialog(page).waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Create key" }).first().click();
+  assert.equal(await dialog(page).getByLabel("Name").inputValue(), "");
+  await dialog(page).getByRole("button", { name: "Cancel" }).click();
   await dialog(page).waitFor({ state: "detached" });
 
   const sender = await create(tab, { name: "Only sends" });

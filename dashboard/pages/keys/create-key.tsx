@@ -10,7 +10,7 @@ import { createKeyText as text } from "../../text/keys.ts";
 import { DialogForm } from "../../ui/dialog-form.tsx";
 import { ShownOnceDialog } from "../../ui/shown-once.tsx";
 import { useAction } from "../../use-action.ts";
-import { useDraftFields } from "../../use-draft-fields.ts";
+import { useDraft, useDraftFields } from "../../use-draft-fields.ts";
 import { askAgain } from "../../use-read.ts";
 import { SCOPES } from "../../vocabulary.ts";
 import { ShownKey } from "./shown-key.tsx";
@@ -23,7 +23,9 @@ type Props = {
   onClose: () => void;
 };
 
+/** Who closes the form gives up what was typed. What else ends it, such as the session, does not. */
 export function CreateKey({ replaces, onClose }: Props) {
+  const draft = useDraft(draftName(replaces));
   return (
     <ShownOnceDialog<CreatedKey>
       title={replaces ? text.replaceTitle(replaces.name) : text.title}
@@ -33,9 +35,16 @@ export function CreateKey({ replaces, onClose }: Props) {
         <KeyForm replaces={replaces} onCreated={onMade} onCancel={onCancel} />
       )}
       shown={(created, saving) => <ShownKey created={created} {...saving} />}
-      onClose={onClose}
+      onClose={() => {
+        draft.forget();
+        onClose();
+      }}
     />
   );
+}
+
+function draftName(replaces: ApiKey | undefined): string {
+  return `create-key ${replaces?.keyId ?? ""}`;
 }
 
 type Values = { name: string; scopes: Scope[]; expiry: keyof typeof text.expiries };
@@ -51,7 +60,7 @@ function KeyForm(props: {
   const proof = useProof();
   const [idempotencyKey] = useState(newIdempotencyKey);
   const { fields, forget } = useDraftFields<Values>(
-    `create-key ${replaces?.keyId ?? ""}`,
+    draftName(replaces),
     {
       name: replaces?.name ?? "",
       scopes: replaces?.scopes ?? ["messages:send"],
