@@ -130,6 +130,16 @@ export function formatClock(iso: string, zone: Zone): string {
   return formatterOf(zone, "clock", options).format(new Date(iso));
 }
 
+/** The same with its day: "15 Nov 2026, 09:30:00.123". */
+export function formatDayClock(iso: string, zone: Zone): string {
+  return `${formatDay(iso, zone)}, ${formatClock(iso, zone)}`;
+}
+
+/** Whether two moments are on the same day in the zone. */
+export function isSameDay(one: string, other: string, zone: Zone): boolean {
+  return formatDay(one, zone) === formatDay(other, zone);
+}
+
 /** "15 Nov 2026" in the zone. */
 export function formatDay(iso: string, zone: Zone): string {
   return formatterOf(zone, "day", { dateStyle: "medium" }).format(new Date(iso));

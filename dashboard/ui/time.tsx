@@ -1,6 +1,13 @@
 import { Tooltip, UnstyledButton } from "@mantine/core";
 import { useRelativeNow } from "../clock.ts";
-import { formatClock, formatMinuteOfDay, formatRelative, formatTime, toIso } from "../format.ts";
+import {
+  formatClock,
+  formatDayClock,
+  formatMinuteOfDay,
+  formatRelative,
+  formatTime,
+  toIso,
+} from "../format.ts";
 import { words } from "../text/words.ts";
 import { Announcement, SPOKEN, useCopy } from "./copy-button.tsx";
 import classes from "./time.module.css";
@@ -8,8 +15,8 @@ import { useZone } from "./zone.tsx";
 
 type Props = {
   at: string;
-  /** `clock` shows milliseconds and no day, `minute` "09:30", `relative` "3 minutes ago". */
-  form?: "full" | "clock" | "minute" | "relative";
+  /** `clock` shows milliseconds and no day, `dayClock` both, `minute` "09:30", `relative` "3 minutes ago". */
+  form?: "full" | "clock" | "dayClock" | "minute" | "relative";
 };
 
 /** A time in the reader's zone. Hover or focus tells it in full, a click copies it as ISO 8601. */
@@ -19,6 +26,7 @@ export function Time({ at, form = "full" }: Props) {
   const shown = {
     full: () => formatTime(at, zone),
     clock: () => formatClock(at, zone),
+    dayClock: () => formatDayClock(at, zone),
     minute: () => formatMinuteOfDay(at, zone),
     relative: () => relative,
   }[form]();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { HistoryEntry } from "#contract";
-import { tellStory, tellWait } from "./story.ts";
+import { tellsDay, tellStory, tellWait } from "./story.ts";
 
 const queued: HistoryEntry = {
   type: "status",
@@ -117,4 +117,14 @@ test("what waits names its carrier, but not one that was handed it before and ma
 
   assert.match(told(false) ?? "", /acme/);
   assert.doesNotMatch(told(true) ?? "", /acme/);
+});
+
+test("the first step tells its day, and so does each after midnight in the reader's zone", () => {
+  const steps = ["22:59:59.900", "23:00:00.100", "23:00:01.000"].map((clock) => ({
+    at: `2026-11-15T${clock}Z`,
+  }));
+  const told = (zone: string) => steps.map((_step, index) => tellsDay(steps, index, zone));
+
+  assert.deepEqual(told("Europe/Paris"), [true, true, false]);
+  assert.deepEqual(told("UTC"), [true, false, false]);
 });

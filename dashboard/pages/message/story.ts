@@ -1,6 +1,6 @@
 import type { ConsoleMessage, HistoryEntry, WebhookDelivery } from "#contract";
 import { nowMs } from "../../clock.ts";
-import { countOf, formatTime, type Zone } from "../../format.ts";
+import { countOf, formatTime, isSameDay, type Zone } from "../../format.ts";
 import { codeInWords, isNoError } from "../../text/carrier-codes.ts";
 import { messageText, timelineText as text } from "../../text/message.ts";
 import { webhooksText } from "../../text/webhooks.ts";
@@ -36,6 +36,12 @@ export function tellStory(history: readonly HistoryEntry[], about: About): Step[
       ...tell(entry, about),
     };
   });
+}
+
+/** Whether a step tells its day: the first one does, and each that is on another than the one before. */
+export function tellsDay(steps: readonly Pick<Step, "at">[], index: number, zone: Zone): boolean {
+  const [before, step] = [steps[index - 1], steps[index]];
+  return !before || !step || !isSameDay(before.at, step.at, zone);
 }
 
 type Waiting = Pick<ConsoleMessage, "carrier" | "isSubmitted"> & {

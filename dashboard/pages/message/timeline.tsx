@@ -4,7 +4,8 @@ import { formatDuration } from "../../format.ts";
 import { timelineText as text } from "../../text/message.ts";
 import { STATUS_COLOR } from "../../theme.ts";
 import { Time } from "../../ui/time.tsx";
-import type { Step, Tone } from "./story.ts";
+import { useZone } from "../../ui/zone.tsx";
+import { type Step, tellsDay, type Tone } from "./story.ts";
 import { WebhookAttempts } from "./webhook-attempts.tsx";
 
 /** A message's end has the colour of its status. */
@@ -19,10 +20,11 @@ const LOOKS: Record<Tone, { color: string; Icon: typeof IconCheck }> = {
 
 /** What happened to a message, oldest first, and what it waits for. */
 export function MessageTimeline({ steps, waitsFor }: { steps: Step[]; waitsFor?: string }) {
+  const zone = useZone();
   return (
     <Timeline bulletSize={22} lineWidth={2} active={steps.length}>
-      {steps.map((step) => (
-        <TimelineStep key={step.key} step={step} />
+      {steps.map((step, index) => (
+        <TimelineStep key={step.key} step={step} hasDay={tellsDay(steps, index, zone)} />
       ))}
       {waitsFor && (
         <Timeline.Item
@@ -34,12 +36,8 @@ export function MessageTimeline({ steps, waitsFor }: { steps: Step[]; waitsFor?:
   );
 }
 
-function TimelineStep({
-  step: { tone, title, at, sinceMs, lines, webhook },
-  ...rest
-}: {
-  step: Step;
-}) {
+function TimelineStep({ step, hasDay, ...rest }: { step: Step; hasDay: boolean }) {
+  const { tone, title, at, sinceMs, lines, webhook } = step;
   const { color, Icon } = LOOKS[tone];
   return (
     <Timeline.Item
@@ -55,7 +53,7 @@ function TimelineStep({
       <Stack gap={2}>
         <Group gap="xs">
           <Text span size="xs" c="dimmed">
-            <Time at={at} form="clock" />
+            <Time at={at} form={hasDay ? "dayClock" : "clock"} />
           </Text>
           {sinceMs !== undefined && (
             <Text span size="xs" c="dimmed">

@@ -1,5 +1,5 @@
 import { Group, Text } from "@mantine/core";
-import { formatDay, formatDuration } from "../../format.ts";
+import { formatDuration, isSameDay } from "../../format.ts";
 import { webhooksText as text } from "../../text/webhooks.ts";
 import { AnswerBadge } from "../../ui/answer-badge.tsx";
 import { TextLink } from "../../ui/link.tsx";
@@ -17,7 +17,6 @@ type Props = {
 export function WebhookAttempts({ webhook, eventAt }: Props) {
   const { eventId, title, attempts } = webhook;
   const zone = useZone();
-  const isThatDay = (at: string) => formatDay(at, zone) === formatDay(eventAt, zone);
   return (
     <>
       <Text size="xs">
@@ -32,7 +31,7 @@ export function WebhookAttempts({ webhook, eventAt }: Props) {
           </Text>
           <AnswerBadge httpStatus={httpStatus} />
           <Text span size="xs" c="dimmed">
-            <Time at={at} form={isThatDay(at) ? "clock" : "full"} />
+            <Time at={at} form={isSameDay(at, eventAt, zone) ? "clock" : "dayClock"} />
           </Text>
           <Text span size="xs" c="dimmed">
             {formatDuration(durationMs)}
