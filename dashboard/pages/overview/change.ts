@@ -7,7 +7,7 @@ const points = new Intl.NumberFormat("en-GB", {
   signDisplay: "exceptZero",
 });
 
-/** How a number stands against the range before: "+12 % against the range before"; none has no change. */
+/** How a number stands against the period before: "+12 % vs. previous period"; none has no change. */
 export function changeInWords(now: number | null, before: number | null): string | undefined {
   if (now === null) return undefined;
   if (!before) return text.noneBefore;
@@ -17,7 +17,7 @@ export function changeInWords(now: number | null, before: number | null): string
 
 type Part = { delivered: number | null; final: number | null };
 
-/** How a rate stands against the range before, in points of its per cent; undefined where either says little. */
+/** How a rate stands against the period before, in points of its per cent; undefined where either says little. */
 export function rateChangeInWords(now: Part, before: Part): string | undefined {
   const [is, was] = [rateOf(now), rateOf(before)];
   if (is === undefined || was === undefined) return undefined;

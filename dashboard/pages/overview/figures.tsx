@@ -72,7 +72,7 @@ type FigureProps = {
   label: string;
   value: string | undefined;
   hint?: string | undefined;
-  /** Against the range before. */
+  /** Against the period before. */
   change: string | undefined;
   link: LinkProps;
 };
