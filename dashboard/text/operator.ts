@@ -79,6 +79,7 @@ export const usersText = {
     actions: "Actions",
   },
   operator: "operator",
+  moreAccounts: (count: string) => `and ${count} more`,
   reset: "Reset link…",
   resetNamed: (name: string) => `Make a reset link for ${name}`,
   resetTitle: (name: string) => `Reset the password of ${name}?`,

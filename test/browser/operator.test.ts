@@ -111,10 +111,19 @@ test("a form for an account that is sent again because its answer was lost makes
   assert.deepEqual(balances, [{ balance: 500 }]);
 });
 
-test("a reset link made by the operator sets a new password, once, and may switch off the second factor", async () => {
-  const bob = await site.person("Bob Moog", [[account, "viewer"]]);
+test("of a user's many accounts a few are shown at once; a reset link made by the operator sets a new password, once, and may switch off the second factor", async () => {
+  const names = ["Arp", "Buchla", "Korg", "Oberheim", "Roland"];
+  const many = await Promise.all(names.map((name) => site.account({ name })));
+  const bob = await site.person("Bob Moog", [
+    [account, "viewer"],
+    ...many.map((each): [Account, "viewer"] => [each, "viewer"]),
+  ]);
   await site.db.query(sql`update users set totp = '\\x00' where email = ${bob.email}`);
   await using tab = await site.signedIn(olga, "/operator/users?q=Bob");
+  await row(tab.page, "Buchla").getByText("Roland").waitFor({ state: "hidden" });
+  await tab.page.getByText("and 3 more").click();
+  await row(tab.page, "Buchla").getByText("Roland").waitFor();
+  await tab.check("accounts of a user");
   const opener = "Make a reset link for Bob Moog";
   await tab.page.getByRole("button", { name: opener }).click();
   await dialog(tab.page).getByLabel("Also switch off the second factor").check();
@@ -462,6 +471,9 @@ test("the audit log is filtered in the address, exported, and failing it says so
   await row(page, "route.set").getByText("carriers: none to acme").waitFor();
   await row(page, "price.removed").getByText("credits per segment: 5 to none").waitFor();
   assert.doesNotMatch(await page.getByRole("table").innerText(), /[{["]/, "nothing is JSON");
+  await page.setViewportSize({ width: 1024, height: 800 });
+  assert.equal(await page.evaluate(LINES_OF_A_SURNAME), 1, "no name is broken");
+  await page.setViewportSize({ width: 1280, height: 800 });
   await page.getByLabel("Action").fill("no.such.action");
   await page.getByText("No entries match").waitFor();
   await page.getByRole("button", { name: "Clear filters" }).click();
@@ -490,6 +502,16 @@ test("the audit log is filtered in the address, exported, and failing it says so
     await page.getByRole("alert").getByRole("button", { name: "Try again" }).waitFor();
   });
 });
+
+/** How many lines a long surname would take in the cell of an actor. */
+const LINES_OF_A_SURNAME = `{
+  const line = document.createElement("div");
+  line.innerHTML = "<span>Featherstonehaugh</span>";
+  document.querySelector("main tbody td:nth-child(2)").append(line);
+  const { length } = line.firstChild.getClientRects();
+  line.remove();
+  length;
+}`;
 
 test("an operator who is in no account has the operator's pages, and no others", async () => {
   const lone = await site.person("Lone Wolf", [[account, "viewer"]], true);

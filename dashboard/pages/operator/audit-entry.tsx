@@ -50,6 +50,7 @@ export function entryColumns(telling: Telling): Column<AuditEntry>[] {
     {
       name: "requestId",
       header: text.columns.requestId,
+      from: 1280,
       cell: ({ requestId }) => requestId && <CopyIcon text={requestId} label={text.copyRequest} />,
     },
   ];

@@ -1,8 +1,9 @@
-import { Group, Stack } from "@mantine/core";
+import { Group, Stack, Text } from "@mantine/core";
 import { IconUsers } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Suspense, useState } from "react";
 import { type Answer, call } from "../../api.ts";
+import { formatNumber } from "../../format.ts";
 import { part } from "../../parts.ts";
 import { operatorText, usersText as text } from "../../text/operator.ts";
 import { teamText } from "../../text/team.ts";
@@ -44,11 +45,10 @@ export function UsersPage() {
               <UserName user={user} />
               <ResetButton user={user} onReset={setResetting} />
             </Group>
-            <CompactFacts
-              row={user}
-              columns={COLUMNS}
-              names={["accounts", "secondFactor", "lastSeen"]}
-            />
+            <Text span size="xs">
+              <AccountNames user={user} />
+            </Text>
+            <CompactFacts row={user} columns={COLUMNS} names={["secondFactor", "lastSeen"]} />
           </Stack>
         )}
       />
@@ -63,6 +63,31 @@ function UserName({ user: { name, email, isOperator } }: { user: User }) {
   return <Person name={name} email={email} mark={isOperator ? text.operator : undefined} />;
 }
 
+/** Of somebody who is in many accounts, the others are shown when asked for. */
+const SHOWN_ACCOUNTS = 3;
+
+function AccountNames({ user: { accounts } }: { user: User }) {
+  const isMany = accounts.length > SHOWN_ACCOUNTS + 1;
+  const shown = isMany ? accounts.slice(0, SHOWN_ACCOUNTS) : accounts;
+  const others = accounts.slice(shown.length);
+  if (accounts.length === 0) return words.none;
+  return (
+    <div>
+      <Names of={shown} />
+      {isMany && (
+        <details>
+          <summary>{text.moreAccounts(formatNumber(others.length))}</summary>
+          <Names of={others} />
+        </details>
+      )}
+    </div>
+  );
+}
+
+function Names({ of }: { of: User["accounts"] }) {
+  return of.map(({ accountId, name }) => <div key={accountId}>{name}</div>);
+}
+
 const COLUMNS: Column<User>[] = [
   {
     name: "name",
@@ -74,7 +99,7 @@ const COLUMNS: Column<User>[] = [
     name: "accounts",
     header: text.columns.accounts,
     isName: true,
-    cell: ({ accounts }) => accounts.map(({ name }) => name).join(", ") || words.none,
+    cell: (user) => <AccountNames user={user} />,
   },
   {
     name: "secondFactor",
