@@ -18,6 +18,14 @@ const CarrierName = Type.Object({
   kind: oneOf(carrierKinds),
 });
 
+/** All that members learn of how a carrier is, and only while a message of theirs waits for it. */
+const WaitsFor = Type.Object({
+  carrier: Type.String(),
+  away: nullable(
+    oneOf(["down", "paused"], { description: "Why it takes no messages now; null where it does." }),
+  ),
+});
+
 /** A message as the role may see it: a viewer gets the last four digits and no text. */
 const ShownMessage = Type.Object({
   ...Message.properties,
@@ -34,6 +42,7 @@ export const ConsoleMessage = Type.Object({
     description:
       "Whether that carrier was handed any of it; else it is the one it waits for, or where its route led.",
   }),
+  waitsFor: nullable(WaitsFor),
 });
 export type ConsoleMessage = Static<typeof ConsoleMessage>;
 

@@ -32,6 +32,12 @@ export const messageText = {
   webhooks: "Webhook deliveries",
   waitingForWorker: "Waiting for the send worker.",
   waitingFor: (carrier: string) => `Waiting for the send worker to hand it to ${carrier}.`,
+  carrierAway: {
+    down: (carrier: string) =>
+      `Waiting for ${carrier}, which is down. It is sent when the carrier is back, unless it expires before.`,
+    paused: (carrier: string) =>
+      `Waiting for ${carrier}, which the operator has paused. It is sent when the carrier is resumed, unless it expires before.`,
+  },
   dueAt: (time: string) => `Due at ${time}.`,
   labels: {
     messageId: "Message id",

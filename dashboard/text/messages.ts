@@ -24,6 +24,7 @@ export const messagesText = {
   },
   refunded: (credits: string) => `${credits} refunded`,
   routedTo: (carrier: string) => `routed to ${carrier}`,
+  carrierAway: { down: "carrier down", paused: "carrier paused" },
   due: (time: string) => `due ${time}`,
   withheld: "withheld",
   segments: (count: string, encoding: string) => `${count} × ${encoding}`,

@@ -2,7 +2,7 @@ import { findKeyNames } from "#accounts";
 import type { ConsoleMessage, MemberRole } from "#contract";
 import { findQueuedFor, type MessageRow } from "#messages";
 import type { Queryable } from "#platform";
-import { findCarrierNames, findLastCarriers } from "#sending";
+import { findCarrierNames, findCarriersAway, findLastCarriers } from "#sending";
 import { showMessage } from "./mask.ts";
 
 export type Account = { accountId: string; role: MemberRole };
@@ -22,7 +22,15 @@ export async function showMessages(
   ]);
   const carrierOf = ({ message_id: id, carrier_id: first }: MessageRow) =>
     last.get(id) ?? queued.get(id) ?? first;
-  const carriers = await findCarrierNames(db, distinct(rows.map(carrierOf)));
+  const [carriers, away] = await Promise.all([
+    findCarrierNames(db, distinct([...rows.map(carrierOf), ...queued.values()])),
+    findCarriersAway(db, distinct([...queued.values()])),
+  ]);
+  const waitsFor = ({ message_id }: MessageRow) => {
+    const id = queued.get(message_id) ?? "";
+    const carrier = carriers.get(id);
+    return carrier ? { carrier: carrier.name, away: away.get(id) ?? null } : null;
+  };
   return rows.map((row) => ({
     message: showMessage(row, role),
     version: row.sequence,
@@ -30,6 +38,7 @@ export async function showMessages(
     key: row.key_id === null ? null : { keyId: row.key_id, name: keys.get(row.key_id) ?? "" },
     carrier: carriers.get(carrierOf(row) ?? "") ?? null,
     isSubmitted: last.has(row.message_id) || !isUnsettled(row),
+    waitsFor: waitsFor(row),
   }));
 }
 

@@ -60,6 +60,22 @@ export async function readCarrierStates(
   );
 }
 
+/** Of the carriers given, those that take no messages now, and why. */
+export async function findCarriersAway(
+  db: Queryable,
+  carrierIds: readonly string[],
+): Promise<Map<string, "down" | "paused">> {
+  if (carrierIds.length === 0) return new Map();
+  const carriers = await db.query<Pick<CarrierRow, "carrier_id" | "paused">>(sql`
+    select carrier_id, paused from carriers where carrier_id = any (${carrierIds}::uuid[])`);
+  const states = await readCarrierStates(db, carriers);
+  return new Map(
+    [...states].flatMap(([carrierId, { state }]) =>
+      state === "down" || state === "paused" ? [[carrierId, state]] : [],
+    ),
+  );
+}
+
 /** Whether a node said lately that it is bound to the carrier. */
 export async function isBoundNow(
   db: Queryable,

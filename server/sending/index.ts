@@ -4,7 +4,7 @@
  * Decides what an answer means; how a message changes is the messages room's.
  */
 export { changedSettings, openPassword, shownSettings } from "./carrier-secrets.ts";
-export { readCarrierStates, type SeenCarrier } from "./carrier-states.ts";
+export { findCarriersAway, readCarrierStates, type SeenCarrier } from "./carrier-states.ts";
 export {
   addCarrier,
   addSimulator,

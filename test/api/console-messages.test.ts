@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { ConsoleMessage } from "#contract";
 import { moveMessages } from "#messages";
 import { sql } from "#platform";
 import { addSimulator } from "#sending";
@@ -341,6 +342,45 @@ test("a message that no carrier was handed yet is routed to the one that it wait
 
   assert.partialDeepStrictEqual(shown.json(), { carrier: { name: "later" }, isSubmitted: false });
 });
+
+test("a message that waits tells for which carrier, and that it is down or paused, and nothing of others", async () => {
+  const console = await shared.another();
+  const viewer = await console.member("viewer");
+  const developer = await console.member("developer");
+  const actor = { actor: "cli", now: new Date() };
+  const added = await addSimulator(console.db, { name: "lost", ...actor });
+  assert.ok(added.outcome === "added");
+  const { carrierId } = added;
+  const ended = await send(developer, console);
+  const messageId = await send(developer, console);
+  await console.db.query(sql`
+    update send_queue set carrier_id = ${carrierId} where message_id = ${messageId}`);
+  await move(console, [ended], "FAILED");
+  const shown = async () => {
+    const { data } = (await viewer.get(`/console/accounts/${console.accountId}/messages`)).json();
+    return data.map(({ waitsFor }: ConsoleMessage) => waitsFor);
+  };
+
+  const known = await shown();
+  await console.db.query(sql`
+    insert into carrier_states (carrier_id, node_id, state, at)
+    values (${carrierId}, ${carrierId}, ${JSON.stringify(NOT_BOUND)}, clock_timestamp())`);
+  const down = await shown();
+  await console.db.query(sql`update carriers set paused = true where carrier_id = ${carrierId}`);
+  const paused = await shown();
+
+  assert.deepEqual(known, [{ carrier: "lost", away: null }, null]);
+  assert.deepEqual(down, [{ carrier: "lost", away: "down" }, null]);
+  assert.deepEqual(paused, [{ carrier: "lost", away: "paused" }, null]);
+});
+
+/** What a node reports of a carrier that it cannot reach. */
+const NOT_BOUND = {
+  state: "down",
+  links: [],
+  counts: { inDoubt: 0, reconnects: 0, throttled: 0 },
+  lastHour: { since: null, refusals: {}, lateReceipts: 0 },
+};
 
 test("another account's message does not exist here", async () => {
   const console = await shared.another();

@@ -241,7 +241,7 @@ test("a carrier is added by the command shown, bound, paused, changed, lost and 
   const key = await site.key(account);
   // Due in a moment: until then the sender, too, has heard of the pause.
   const soon = new Date(Date.now() + 4_000).toISOString();
-  const { messageId } = await send(key, "33612345678", { sendAt: soon });
+  await send(key, "33612345678", { sendAt: soon });
   for (let later = 0; later < 2; later += 1)
     await send(key, "447700900123", { sendAt: new Date(Date.now() + 3_600_000).toISOString() });
   await acme.getByText("1", { exact: true }).waitFor();
@@ -250,8 +250,9 @@ test("a carrier is added by the command shown, bound, paused, changed, lost and 
   await row(page, "Example").getByText("1", { exact: true }).waitFor();
   await row(page, "Example").getByText("2", { exact: true }).waitFor();
   await tab.check("queue");
-  await tab.go(`/messages/${messageId}`);
-  await page.getByText("Waiting for the send worker to hand it to acme.").waitFor();
+  await tab.go("/messages");
+  await row(page, "carrier paused").getByRole("link").click();
+  await dialog(page).getByText("Waiting for acme, which the operator has paused.").waitFor();
   await tab.go("/operator/carriers");
   await fact(acme, "Error codes, last hour", "none").waitFor();
   await fact(acme, "Late receipts, last hour", "0").waitFor();
@@ -290,14 +291,14 @@ async function send(
   key: string,
   recipient: string,
   more: object = {},
-): Promise<{ credits: number; messageId: string }> {
+): Promise<{ credits: number }> {
   const answer = await fetch(`${site.url}/v1/messages`, {
     method: "POST",
     headers: { "x-api-key": key, "content-type": "application/json" },
     body: JSON.stringify({ recipient, text: "Hello", ...more }),
   });
   assert.equal(answer.status, 202);
-  return (await answer.json()) as { credits: number; messageId: string };
+  return (await answer.json()) as { credits: number };
 }
 
 test("on a phone the operator's pages are one line that scrolls, and the open one is in sight and names the tab", async () => {

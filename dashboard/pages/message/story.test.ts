@@ -110,13 +110,14 @@ test("a webhook that is not through is told in the words of the webhooks page", 
   assert.equal(tell(1), "Webhook message.queued: Retrying, 1 attempt");
 });
 
-test("what waits names its carrier, but not one that was handed it before and may not be the next", () => {
+test("what waits names the carrier it waits for, and says why that takes nothing", () => {
   const message = { status: "QUEUED", sendAt: null } as const;
-  const carrier = { carrierId: "c", name: "acme", kind: "smpp" } as const;
-  const told = (isSubmitted: boolean) => tellWait({ message, carrier, isSubmitted }, "UTC");
+  const told = (away: "down" | "paused" | null) =>
+    tellWait({ message, waitsFor: { carrier: "acme", away } }, "UTC");
 
-  assert.match(told(false) ?? "", /acme/);
-  assert.doesNotMatch(told(true) ?? "", /acme/);
+  assert.equal(told(null), "Waiting for the send worker to hand it to acme.");
+  assert.match(told("down") ?? "", /^Waiting for acme, which is down\./);
+  assert.match(told("paused") ?? "", /^Waiting for acme, which the operator has paused\./);
 });
 
 test("the first step tells its day, and so does each after midnight in the reader's zone", () => {

@@ -44,19 +44,21 @@ export function tellsDay(steps: readonly Pick<Step, "at">[], index: number, zone
   return !before || !step || !isSameDay(before.at, step.at, zone);
 }
 
-type Waiting = Pick<ConsoleMessage, "carrier" | "isSubmitted"> & {
+type Waiting = Pick<ConsoleMessage, "waitsFor"> & {
   message: Pick<ConsoleMessage["message"], "status" | "sendAt">;
 };
 
-/** What a message that is QUEUED waits for: a carrier that was handed it before need not be the next one. */
+/** What a message that is QUEUED waits for. */
 export function tellWait(
-  { message: { status, sendAt }, carrier, isSubmitted }: Waiting,
+  { message: { status, sendAt }, waitsFor }: Waiting,
   zone: Zone,
 ): string | undefined {
-  const { dueAt, waitingFor, waitingForWorker } = messageText;
+  const { dueAt, waitingFor, waitingForWorker, carrierAway } = messageText;
   if (status !== "QUEUED") return undefined;
   if (sendAt !== null && Date.parse(sendAt) > nowMs()) return dueAt(formatTime(sendAt, zone));
-  return carrier && !isSubmitted ? waitingFor(carrier.name) : waitingForWorker;
+  if (waitsFor === null) return waitingForWorker;
+  const { carrier, away } = waitsFor;
+  return away === null ? waitingFor(carrier) : carrierAway[away](carrier);
 }
 
 function tell(entry: HistoryEntry, about: About): Told {

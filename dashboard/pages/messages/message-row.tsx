@@ -1,7 +1,7 @@
 import { Group, Stack, Text } from "@mantine/core";
 import type { ConsoleMessage } from "#contract";
 import { useRelativeNow } from "../../clock.ts";
-import { formatMinute, formatNumber } from "../../format.ts";
+import { formatMinute, formatNumber, type Zone } from "../../format.ts";
 import { messagesText as text } from "../../text/messages.ts";
 import { words } from "../../text/words.ts";
 import { TextLink } from "../../ui/link.tsx";
@@ -41,18 +41,23 @@ function FirstWords({ row }: { row: ConsoleMessage }) {
   );
 }
 
-/** Why a message is as its badge says: how it ended, or until when it waits. */
-function Reason({ row: { message } }: { row: ConsoleMessage }) {
-  const zone = useZone();
-  const now = useRelativeNow();
-  const { status, sendAt, error } = message;
-  const isLater = status === "QUEUED" && sendAt !== null && Date.parse(sendAt) > now;
-  if (!error && !isLater) return null;
+/** Why a message is as its badge says: how it ended, until when it waits, or what it waits for. */
+function Reason({ row }: { row: ConsoleMessage }) {
+  const reason = reasonOf(row, useZone(), useRelativeNow());
+  if (reason === undefined) return null;
   return (
     <Text span size="xs" c="dimmed">
-      {error ? text.reason(error.code) : text.due(formatMinute(sendAt ?? "", zone))}
+      {reason}
     </Text>
   );
+}
+
+function reasonOf({ message, waitsFor }: ConsoleMessage, zone: Zone, now: number) {
+  const { status, sendAt, error } = message;
+  if (error) return text.reason(error.code);
+  if (status !== "QUEUED") return undefined;
+  if (sendAt !== null && Date.parse(sendAt) > now) return text.due(formatMinute(sendAt, zone));
+  return waitsFor?.away ? text.carrierAway[waitsFor.away] : undefined;
 }
 
 /** What it costs in the end: a refunded message costs nothing. */
