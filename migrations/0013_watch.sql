@@ -33,7 +33,7 @@ create function tell_watchers_of_audit() returns trigger language plpgsql as $$
 declare
   operator  constant uuid := '00000000-0000-0000-0000-000000000000';
   subject   constant text := split_part(new.action, '.', 1);
-  -- What the lists of accounts and of users show. When somebody was last seen is told by nothing.
+  -- What the lists of accounts, of users and of members show. When somebody was last seen is told by nothing.
   is_listed constant boolean := subject in ('account', 'credits', 'setup', 'member')
     or new.action in ('user.created', 'user.changed', 'user.operator_changed', 'user.password_reset',
                       'user.second_factor_switched_on', 'user.second_factor_switched_off');
@@ -42,6 +42,13 @@ begin
     insert into watched_changes (account_id, kind, ids, is_charged)
     values (new.account_id, case subject when 'secret' then 'account' else subject end,
             array_remove(array[new.object_id], null), subject = 'credits');
+  end if;
+  if subject = 'user' and is_listed then
+    insert into watched_changes (account_id, kind, ids)
+    select m.account_id, 'member', array[new.object_id]
+      from memberships m
+      join watched_accounts w on w.account_id = m.account_id and w.until > clock_timestamp()
+     where m.user_id = new.object_id::uuid;
   end if;
   if is_watched(operator) then
     insert into watched_changes (account_id, kind)

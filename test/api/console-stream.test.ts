@@ -215,6 +215,17 @@ test("sign-out, removal and a new role end the stream", async () => {
   }
 });
 
+test("a change of a user is told in the accounts that they are in", async () => {
+  const console = await shared.another();
+  const [owner, developer] = [await console.member("owner"), await console.member("developer")];
+  await using stream = await watch(origin, console, owner);
+  await stream.until(({ type }) => type === "all");
+
+  await developer.call("PATCH", "/console/me", { name: "Ada King", version: 1 });
+
+  assert.deepEqual((await stream.next()).data, { type: "member", id: developer.userId });
+});
+
 test("two hundred and one messages at once are told without their ids", async () => {
   const console = await shared.another();
   const developer = await console.member("developer");
