@@ -138,6 +138,8 @@ test("numbers, table and CSV equal a count in the database, and move with a stat
   await page.setViewportSize({ width: 375, height: 812 });
   await panel(page, "Messages by status").scrollIntoViewIfNeeded();
   await tab.picture("charts, phone");
+  await page.setViewportSize({ width: 768, height: 812 });
+  await eventually("every legend is in its panel", () => page.evaluate<boolean>(WHOLE_LEGENDS));
   await page.setViewportSize({ width: 1280, height: 800 });
 
   const byStatus = panel(page, "Messages by status");
@@ -177,6 +179,13 @@ const WHOLE_DOTS = `(() => {
     const highest = Math.min(...lines.map((line) => box(line).top));
     return inner.left >= outer.left && inner.right <= outer.right && highest - inner.height / 2 >= outer.top;
   });
+})()`;
+
+/** Whether the names of a chart's parts stand within its panel, also where they take two lines. */
+const WHOLE_LEGENDS = `(() => {
+  const names = [...document.querySelectorAll(".recharts-legend-wrapper *")];
+  const bottom = (element) => element.getBoundingClientRect().bottom;
+  return names.length > 0 && names.every((name) => bottom(name) <= bottom(name.closest("section")));
 })()`;
 
 const NONE = { QUEUED: 0, SENT: 0, DELIVERED: 0, UNDELIVERED: 0, FAILED: 0 };

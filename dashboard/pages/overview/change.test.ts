@@ -5,12 +5,12 @@ import { changeInWords, rateChangeInWords } from "./change.ts";
 test("a change is told in whole per cent with its sign", () => {
   assert.equal(changeInWords(112, 100), "+12 % vs. previous period");
   assert.equal(changeInWords(50, 100), "-50 % vs. previous period");
-  assert.equal(changeInWords(100, 100), "same as in the previous period");
+  assert.equal(changeInWords(100, 100), "same as previous period");
 });
 
 test("without anything before there is nothing to compare with", () => {
-  assert.equal(changeInWords(5, 0), "none in the previous period");
-  assert.equal(changeInWords(5, null), "none in the previous period");
+  assert.equal(changeInWords(5, 0), "none in previous period");
+  assert.equal(changeInWords(5, null), "none in previous period");
 });
 
 test("of what there is not, no change is told", () => {
@@ -25,6 +25,6 @@ test("a rate changes by points, and not where either range has too little for on
     rateChangeInWords({ delivered: 97, final: 100 }, before),
     "+2.00 points vs. previous period",
   );
-  assert.equal(rateChangeInWords(before, before), "same as in the previous period");
+  assert.equal(rateChangeInWords(before, before), "same as previous period");
   assert.equal(rateChangeInWords({ delivered: 19, final: 19 }, before), undefined);
 });

@@ -11,7 +11,7 @@ import { useAccount } from "../../session.ts";
 import { overviewText as text } from "../../text/overview.ts";
 import { STATUS_COLOR } from "../../theme.ts";
 import { Empty } from "../../ui/empty.tsx";
-import { useIsPhone } from "../../ui/use-phone.ts";
+import { useIsSmall } from "../../ui/use-phone.ts";
 import { useRead } from "../../use-read.ts";
 import { STATUSES } from "../../vocabulary.ts";
 import type { StatsQuery } from "../overview.tsx";
@@ -72,7 +72,7 @@ const shadeOf = (status: Status) => `${STATUS_COLOR[status]}.6`;
 
 function StatusChart({ query, onRange }: Props) {
   const { accountId } = useAccount();
-  const isPhone = useIsPhone();
+  const isSmall = useIsSmall();
   const isCalm = useReducedMotion();
   const stats = useRead(
     "GET /console/accounts/{accountId}/stats/statuses",
@@ -102,13 +102,13 @@ function StatusChart({ query, onRange }: Props) {
       empty={all === 0 ? <EmptyRange onRange={onRange} /> : undefined}
     >
       <BarChart
-        h={isPhone ? 280 : 240}
+        h={isSmall ? 280 : 240}
         data={rows ?? []}
         dataKey="label"
         type="stacked"
         withLegend
-        // On a phone the names of five statuses take two lines.
-        legendProps={{ ...LEGEND, height: isPhone ? 64 : LEGEND.height }}
+        // In a small window the names of five statuses take two lines.
+        legendProps={{ ...LEGEND, height: isSmall ? 64 : LEGEND.height }}
         series={STATUSES.map((status) => ({ name: status, color: shadeOf(status) }))}
         valueFormatter={formatNumber}
         yAxisProps={axisProps(countAxis(highest))}
