@@ -110,6 +110,32 @@ test("of a hundred wrong passwords at once five are looked at, and the wait grow
   assert.equal((await attempt("wrong password")).statusCode, 401, "a success starts anew");
 });
 
+test("who goes on guessing waits longer each time, fifteen minutes at most", async (t) => {
+  stoppedAt = clock.now();
+  t.after(() => (stoppedAt = undefined));
+  const console = await shared.another();
+  const owner = await console.member("owner");
+  const guess = (n: number) =>
+    console
+      .stranger()
+      .post(
+        "/console/auth/sign-in",
+        { email: owner.email, password: "wrong password" },
+        { "x-forwarded-for": `10.2.0.${n}` },
+      );
+  for (let n = 0; n < 5; n += 1) await guess(n);
+
+  const waits: number[] = [];
+  for (let n = 5; n < 11; n += 1) {
+    const seconds = Number((await guess(n)).headers["retry-after"]);
+    waits.push(seconds / 60);
+    stoppedAt = new Date(stoppedAt.getTime() + seconds * 1_000);
+    await guess(n);
+  }
+
+  assert.deepEqual(waits, [1, 2, 4, 8, 15, 15]);
+});
+
 test("an address has twenty tries a minute, whoever it tries", async (t) => {
   // On a busy machine the tries would take long enough for some to be forgotten.
   stoppedAt = clock.now();
@@ -165,9 +191,9 @@ test("a session ends by sign-out, idleness and age, and a planted cookie gains n
   assert.equal((await copy.get("/console/me")).json().error.code, "SESSION_REQUIRED");
 
   await owner.signIn();
-  clock.advance(11 * HOUR);
+  clock.advance(12 * HOUR - MINUTE);
   assert.equal(await isOpen(owner), true);
-  clock.advance(13 * HOUR);
+  clock.advance(12 * HOUR + 1_000);
   assert.equal(await isOpen(owner), false, "idle for more than 12 hours");
 
   await owner.signIn();
@@ -176,6 +202,26 @@ test("a session ends by sign-out, idleness and age, and a planted cookie gains n
     clock.advance(11 * HOUR);
   }
   assert.equal(await isOpen(owner), false, "older than seven days");
+});
+
+test("when a session was last used is written once in five minutes at most", async () => {
+  const console = await shared.another();
+  const owner = await console.member("owner");
+  const noted = async () => {
+    await owner.get("/console/me");
+    const rows = await console.db.query<{ seen_at: Date }>(sql`
+      select seen_at from sessions where user_id = ${owner.userId}`);
+    return rows.map(({ seen_at }) => seen_at.getTime());
+  };
+
+  const first = await noted();
+  clock.advance(4 * MINUTE);
+  const soon = await noted();
+  clock.advance(MINUTE + 1_000);
+  const later = await noted();
+
+  assert.deepEqual(soon, first);
+  assert.notDeepEqual(later, first);
 });
 
 test("reading the tables is no sign-in: neither token nor key of a cookie is kept", async () => {
@@ -417,9 +463,10 @@ test("a second factor has five tries in fifteen minutes, and is waited for ten",
   const statuses: number[] = [];
   for (let n = 0; n < 6; n += 1) statuses.push((await guess("000000")).statusCode);
   assert.deepEqual(statuses, [401, 401, 401, 401, 401, 429]);
-  clock.advance(60_000);
+  clock.advance(14 * MINUTE);
+  await other.post("/console/auth/sign-in", { email: owner.email, password: PASSWORD });
   assert.equal((await guess(codeOf(secret, clock.now()))).statusCode, 429);
-  clock.advance(15 * MINUTE);
+  clock.advance(MINUTE + 1_000);
   await other.post("/console/auth/sign-in", { email: owner.email, password: PASSWORD });
   assert.equal((await guess(codeOf(secret, clock.now()))).statusCode, 200);
   await other.post("/console/auth/sign-in", { email: owner.email, password: PASSWORD });
