@@ -1,10 +1,11 @@
 import { lineFaults } from "#accounts";
-import { bookCredits } from "#credits";
+import { bookCredits, browseLedger } from "#credits";
 import { DatabaseUnavailable, newId } from "#platform";
 import { accountOption, requireAccount, unknownAccount } from "./accounts.ts";
 import { ACTOR, command, CommandFailure } from "./command.ts";
-import { optional, required } from "./input.ts";
-import { facts } from "./table.ts";
+import { optional, required, withFallback } from "./input.ts";
+import { wholeNumber } from "./input-values.ts";
+import { facts, table } from "./table.ts";
 
 const add = command({
   name: "credits add",
@@ -92,4 +93,44 @@ const show = command({
   },
 });
 
-export const creditCommands = [add, show];
+const list = command({
+  name: "credits list",
+  summary: "Lists an account's ledger, newest first: every charge, refund and booking.",
+  options: {
+    account: accountOption,
+    limit: withFallback("N", wholeNumber(1, 10_000), {
+      meaning: "How many at most.",
+      fallback: "25",
+    }),
+  },
+  prints: '{"data":[{"seq","at","kind","amount","balanceAfter","messageId","note","actor"}]}',
+  examples: ["credits list --account 019a85c2-5b00-7abc-8def-0123456789ab"],
+  async run({ account, limit }, context) {
+    const { db } = await context.installation();
+    await requireAccount(db, account);
+    const filter = { kinds: null, messageId: null, month: null };
+    const { rows } = await browseLedger(db, { accountId: account, filter, position: null, limit });
+    const data = rows.slice(0, limit).map((row) => ({
+      seq: row.seq,
+      at: row.created_at.toISOString(),
+      kind: row.kind,
+      amount: row.amount,
+      balanceAfter: row.balance_after,
+      messageId: row.message_id,
+      note: row.note,
+      actor: row.actor,
+    }));
+    const lines = data.map((row) => [
+      row.at,
+      row.kind,
+      row.amount,
+      row.balanceAfter,
+      row.messageId ?? row.note,
+      row.actor,
+    ]);
+    const columns = ["TIME", "KIND", "AMOUNT", "BALANCE", "MESSAGE OR NOTE", "ACTOR"];
+    return { json: { data }, text: table(columns, lines) };
+  },
+});
+
+export const creditCommands = [add, show, list];

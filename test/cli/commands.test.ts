@@ -479,6 +479,21 @@ test("a message from the terminal is charged, queued and on record, and a refuse
   assert.deepEqual(audited, [{ actor: "cli" }]);
 });
 
+test("the ledger is listed, newest first, each entry with what it left", async () => {
+  const { accountId } = await json<Account>`account create --name Ledger --credits 5`;
+  const { messageId } = await json<{ messageId: string }>`
+    send --account ${accountId} --to 4915112345678 --text Hello`;
+
+  const { data } = await json<{ data: object[] }>`credits list --account ${accountId}`;
+  const newest = await json<{ data: object[] }>`credits list --account ${accountId} --limit 1`;
+
+  assert.partialDeepStrictEqual(data, [
+    { seq: 2, kind: "charge", amount: -1, balanceAfter: 4, messageId, note: null },
+    { seq: 1, kind: "topup", amount: 5, balanceAfter: 5, messageId: null, actor: "cli" },
+  ]);
+  assert.deepEqual(newest.data, data.slice(0, 1));
+});
+
 test("who sends from the terminal where no route leads is told how to set one", async () => {
   const { accountId } = await json<Account>`account create --name Unserved --credits 2`;
   await json`route remove ${""}`;
