@@ -19,3 +19,20 @@ test("the script of the API reference is read by one thread, however many ask fo
     assert.ok(rawPayload.length > 1_000_000);
   }
 });
+
+test("whatever the plain pages of the reference, and the page for machines, point at is there", async () => {
+  const app = fastify();
+  serveDocs(app, { version: "0.0.0" });
+  const page = async (url: string) => {
+    const { statusCode, body } = await app.inject(url);
+    assert.equal(statusCode, 200, url);
+    return [...body.matchAll(/(?:href="|\]\()(\/[^"#)]+)/g)].map(([, link = ""]) => link);
+  };
+
+  const machines = await page("/llms.txt");
+  const plain = [...(await page("/docs/api")), ...(await page("/docs/errors"))];
+  for (const link of new Set([...machines, ...plain])) await page(link);
+
+  assert.deepEqual(machines, ["/docs/api", "/openapi.json", "/docs/errors"]);
+  assert.ok(plain.length > 20, "the errors are linked");
+});

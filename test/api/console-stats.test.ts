@@ -251,6 +251,23 @@ test("alerts name receivers that fail, low credits and keys that expire, in this
   assert.deepEqual(await alerts(), ["receiver_failing", "credits_low", "key_expiring"]);
 });
 
+test("a key is told to expire from seven days before", async () => {
+  const console = await shared.another();
+  const owner = await console.member("owner");
+  const A = `/console/accounts/${console.accountId}`;
+  for (const expiresInDays of [7, 8])
+    await owner.post(`${A}/keys`, {
+      name: `in ${expiresInDays} days`,
+      scopes: ["messages:send"],
+      expiresInDays,
+    });
+
+  const { alerts } = (await owner.get(`${A}/stats/summary`)).json();
+
+  assert.partialDeepStrictEqual(alerts, [{ kind: "key_expiring", subject: "in 7 days" }]);
+  assert.equal(alerts.length, 1);
+});
+
 test("sums of minutes are forgotten after 48 hours, quarters are kept", async () => {
   const console = await shared.another();
   await console.db.query(sql`
