@@ -18,7 +18,7 @@ export {
   type WebhookState,
 } from "./message.ts";
 export { NewBatch, NewMessage, operations } from "./messages.ts";
-export { openApi } from "./openapi.ts";
+export { openApi, VERSIONING } from "./openapi.ts";
 export {
   type BodyOf,
   type ErrorsOf,

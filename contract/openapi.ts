@@ -36,6 +36,10 @@ const errorSchema = {
   },
 };
 
+/** What clients may rely on. */
+export const VERSIONING =
+  "/v1 only ever gains: optional fields, operations, error codes and events; clients pass over those that they do not know. What is removed or changed needs /v2. A deprecated operation carries the headers Deprecation and Sunset for at least 12 months.";
+
 const REQUEST_ID = {
   "X-Request-Id": { description: "Names this request in our logs.", schema: { type: "string" } },
 };
@@ -78,7 +82,7 @@ export function openApi(version: string): Json {
     info: {
       title: "Posthorn",
       version,
-      description: "Sends text messages to mobile recipients and reports their delivery.",
+      description: `Sends text messages to mobile recipients and reports their delivery.\n\n${VERSIONING}`,
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: "/" }],

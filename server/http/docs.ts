@@ -11,6 +11,7 @@ import {
   openApi,
   type Operation,
   operations,
+  VERSIONING,
   webhookBodies,
 } from "#contract";
 import { Problem } from "./problem.ts";
@@ -115,7 +116,7 @@ function apiPage(): string {
   );
   return page(
     "API reference",
-    `<p>Every request carries the header <code>X-API-Key</code>. Errors are explained at <a href="/docs/errors">/docs/errors</a>.</p>${sections.join("")}
+    `<p>Every request carries the header <code>X-API-Key</code>. Errors are explained at <a href="/docs/errors">/docs/errors</a>.</p><p>${VERSIONING}</p>${sections.join("")}
 <section><h2 id="webhooks">Webhooks</h2><p>Posted to a message's <code>callbackUrl</code> on every change of status, signed.</p>${webhooks.join("")}</section>`,
   );
 }
