@@ -27,5 +27,13 @@ export type { SmppSettings } from "./smpp/settings.ts";
 export { type BindTest, testBind } from "./smpp/test-bind.ts";
 export { notStarted } from "./not-started.ts";
 export { simulatorCarrier } from "./simulator.ts";
-export type { ReceiptScript, ReceivedSubmit, Reply, SmscOptions } from "./smsc-script.ts";
+export {
+  receiptForms,
+  type ReceiptScript,
+  receiptTimes,
+  type ReceivedSubmit,
+  replies,
+  type Reply,
+  type SmscOptions,
+} from "./smsc-script.ts";
 export { type Smsc, startSmsc } from "./smsc.ts";

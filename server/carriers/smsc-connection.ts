@@ -95,7 +95,9 @@ export class Connection {
   }
 
   drop(): void {
-    this.#socket.resetAndDestroy();
+    // Reset while it ends, as where the client has just hung up, a socket never closes: the process would not end.
+    if (this.#socket.writableEnded) this.#socket.destroy();
+    else this.#socket.resetAndDestroy();
   }
 
   #read(frame: Buffer): void {

@@ -2,38 +2,45 @@ import type { Clock } from "#platform";
 
 import type { Bind } from "./smpp/codec/body.ts";
 
+/** Answers to a submit_sm that need no more than a name. */
+export const replies = [
+  /** By the recipient's last four digits, as the built-in simulator does. */
+  "by_recipient",
+  /** With an id, and later a receipt. */
+  "accept",
+  /** Twice: the second answer has a sequence number that nobody waits for any more. */
+  "accept_twice",
+  /** The connection stays open, and nothing comes. */
+  "never",
+  "throttle",
+  "queue_full",
+  /** For good. */
+  "refuse",
+  /** Closes the connection instead of an answer. */
+  "drop",
+  /** Sends its own unbind instead of an answer. */
+  "unbind",
+] as const;
+
 /** How the SMSC answers one submit_sm. */
 export type Reply =
-  /** With an id, and later a receipt. */
-  | "accept"
-  /** Twice: the second answer has a sequence number that nobody waits for any more. */
-  | "accept_twice"
-  /** The connection stays open, and nothing comes. */
-  | "never"
-  | "throttle"
-  | "queue_full"
-  /** For good. */
-  | "refuse"
-  /** Closes the connection instead of an answer. */
-  | "drop"
-  /** Sends its own unbind instead of an answer. */
-  | "unbind"
-  /** By the recipient's last four digits, as the built-in simulator does. */
-  | "by_recipient"
+  | (typeof replies)[number]
   | { status: number; withBody?: boolean }
   | { nack: number }
   /** Octets as they are; `respond` is the answer that would be right. */
   | { raw: (respond: Buffer) => Buffer }
   | { afterMs: number; reply: Reply };
 
-export type ReceiptForm = "text" | "tlvs" | "text_and_tlvs" | "payload" | "data_sm";
+export const receiptForms = ["text", "tlvs", "text_and_tlvs", "payload", "data_sm"] as const;
+
+/** `before`: the receipt is on its way `delayMs` before the answer is. */
+export const receiptTimes = ["after", "before", "with_answer", "never"] as const;
 
 /** What becomes of an accepted submit. */
 export type ReceiptScript = {
-  /** `before`: the receipt is on its way `delayMs` before the answer is. */
-  when: "after" | "before" | "with_answer" | "never";
+  when: (typeof receiptTimes)[number];
   delayMs: number;
-  form: ReceiptForm;
+  form: (typeof receiptForms)[number];
   /** One receipt for each, in this order. */
   states: string[];
   err: string;

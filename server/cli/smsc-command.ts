@@ -1,12 +1,23 @@
-import { startSmsc } from "#carriers";
+import {
+  receiptForms,
+  type ReceiptScript,
+  receiptTimes,
+  replies,
+  type Reply,
+  type SmscOptions,
+  startSmsc,
+} from "#carriers";
+import type { Clock } from "#platform";
 import { command, CommandFailure } from "./command.ts";
-import { optional, withFallback } from "./input.ts";
-import { text, wholeNumber } from "./input-values.ts";
+import { flag, optional, withFallback } from "./input.ts";
+import { oneOf, text, wholeNumber } from "./input-values.ts";
+
+const answers = [...replies, "nack"] as const;
 
 const smsc = command({
   name: "smsc",
   summary:
-    "Runs an SMSC to rehearse with, until a stop signal. It answers by the recipient's last four digits, as the simulator does.",
+    "Runs an SMSC to rehearse with, until a stop signal. It answers by the recipient's last four digits, as the simulator does, or as badly as real ones do.",
   options: {
     host: withFallback("HOST", text, { meaning: "Address to listen on.", fallback: "127.0.0.1" }),
     port: withFallback("PORT", wholeNumber(0, 65_535), {
@@ -15,16 +26,33 @@ const smsc = command({
     }),
     systemId: optional("USER", text, "Let only this user bind; anyone unless given."),
     password: optional("PASSWORD", text, "The password of that user, at most 8 characters."),
+    answer: withFallback("HOW", oneOf(answers), {
+      meaning: `How it answers every submission: ${answers.join(", ")}.`,
+      fallback: "by_recipient",
+    }),
+    receipts: withFallback("WHEN", oneOf(receiptTimes), {
+      meaning: `When a receipt comes, seen from the answer: ${receiptTimes.join(", ")}.`,
+      fallback: "after",
+    }),
+    receiptForm: withFallback("FORM", oneOf(receiptForms), {
+      meaning: `Where a receipt says what it says: ${receiptForms.join(", ")}.`,
+      fallback: "text",
+    }),
+    receiptStates: withFallback("STATES", words, {
+      meaning: "One receipt for each, in this order, such as ENROUTE,DELIVRD,DELIVRD,UNDELIV.",
+      fallback: "DELIVRD",
+    }),
+    hexIds: flag("Answer with hexadecimal ids, which receipts spell in decimal, zeros first."),
   },
   prints: '{"host","port"}, once it listens',
-  examples: ["smsc --port 2775"],
+  examples: ["smsc --port 2775", "smsc --answer drop", "smsc --receipts before --hex-ids"],
   isService: true,
-  async run({ host, port, systemId, password }, { terminal, signal }) {
+  async run({ host, port, systemId, password, ...script }, { terminal, signal, clock }) {
     if (systemId === undefined && password !== undefined)
       throw new CommandFailure("--password needs the user it belongs to: add --system-id USER.");
     const credentials =
       systemId === undefined ? {} : { credentials: { systemId, password: password ?? "" } };
-    const options = { host, port, remember: 0, ...credentials };
+    const options = { host, port, remember: 0, ...credentials, ...asScripted(script, clock) };
     const running = await startSmsc(options).catch((error: Error) => {
       throw new CommandFailure(
         `Cannot listen on ${host}:${port} (${error.message}). Choose another --host or --port.`,
@@ -43,5 +71,40 @@ const smsc = command({
     return undefined;
   },
 });
+
+type Script = {
+  answer: (typeof answers)[number];
+  receipts: ReceiptScript["when"];
+  receiptForm: ReceiptScript["form"];
+  receiptStates: string[];
+  hexIds: boolean;
+};
+
+/** ESME_RINVCMDID, as one that does not know the command. */
+const NACK: Reply = { nack: 0x03 };
+/** By so much a receipt that overtakes its answer comes before it. */
+const AHEAD_MS = 300;
+
+function asScripted(script: Script, clock: Clock): SmscOptions {
+  const { answer, receipts: when, receiptForm: form, receiptStates: states, hexIds } = script;
+  const delayMs = when === "before" ? AHEAD_MS : 0;
+  const receipts: Partial<ReceiptScript> = { when, delayMs, form, states };
+  const options: SmscOptions = { answer: answer === "nack" ? NACK : answer, receipts };
+  if (!hexIds) return options;
+  const first = BigInt(clock.now().getTime()) * 1_000n;
+  return {
+    ...options,
+    newId: (number) => (first + BigInt(number)).toString(16),
+    receipts: { ...receipts, spellId: (id) => BigInt(`0x${id}`).toString().padStart(20, "0") },
+  };
+}
+
+/** The words of a carrier, of which any will do. */
+function words(value: string): string[] {
+  const states = value.split(",").map((word) => word.trim());
+  if (!states.every((word) => /^[A-Z]{1,10}$/.test(word)))
+    throw new Error(`must be states in capitals, separated by commas, not "${value}".`);
+  return states;
+}
 
 export const smscCommands = [smsc];

@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { startPosthorn, words } from "../support/cli.ts";
+import { ask, type NpmPdu, npmSmpp } from "../support/npm-smpp.ts";
+
+/**
+ * Binds to an SMSC of the command line, submits once, and tells what came. It hangs up as the SMSC is
+ * told to stop.
+ */
+async function submitOnce(options: readonly string[], awaited: number): Promise<NpmPdu[]> {
+  await using smsc = startPosthorn(["smsc", "--port", "0", ...options], {});
+  const { port } = JSON.parse(await smsc.line(/^\{/)) as { port: number };
+  const session = npmSmpp.connect({ host: "127.0.0.1", port });
+  const came: NpmPdu[] = [];
+  const { promise: allCame, resolve } = Promise.withResolvers<void>();
+  const note = (pdu: NpmPdu) => {
+    came.push(pdu);
+    if (came.length === awaited) resolve();
+  };
+  session.on("deliver_sm", (pdu) => {
+    note(pdu);
+    session.send(pdu.response());
+  });
+
+  await ask((run) => session.bind_transceiver({ system_id: "user", password: "secret" }, run));
+  const fields = { destination_addr: "4915112345678", registered_delivery: 1 };
+  session.submit_sm({ ...fields, short_message: "Hello" }, note);
+  await allCame;
+  session.destroy();
+  return came;
+}
+
+test("an SMSC to rehearse with refuses as its command says", async () => {
+  for (const [answer, command, status] of [
+    ["throttle", "submit_sm_resp", 0x58],
+    ["nack", "generic_nack", 0x03],
+  ] as const) {
+    const [pdu] = await submitOnce(["--answer", answer], 1);
+
+    assert.deepEqual([pdu?.command, pdu?.command_status], [command, status]);
+  }
+});
+
+test("an SMSC to rehearse with sends receipts before their answer, contradicting, and with ids of another spelling", async () => {
+  const options = words`--receipts before --receipt-states DELIVRD,UNDELIV --hex-ids`;
+
+  const [first, second, answer] = await submitOnce(options, 3);
+
+  assert.equal(answer?.command, "submit_sm_resp");
+  const decimal = BigInt(`0x${answer.message_id}`).toString().padStart(20, "0");
+  const said = [first, second].map((pdu) => pdu?.short_message.message ?? "");
+  assert.ok(said.every((text) => text.startsWith(`id:${decimal} `)));
+  assert.deepEqual(
+    said.map((text) => /stat:(\w+)/.exec(text)?.[1]),
+    ["DELIVRD", "UNDELIV"],
+  );
+});
