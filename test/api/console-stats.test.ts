@@ -272,7 +272,7 @@ test("sums of minutes are forgotten after 48 hours, quarters are kept", async ()
   const console = await shared.another();
   await console.db.query(sql`
     insert into stat_changes (account_id, changes)
-    select ${console.accountId}, array[row(now() - interval '3 days', null, 'QUEUED', null, null, 1, 1)::stat_change,
+    select ${console.accountId}, array[row(now() - interval '49 hours', null, 'QUEUED', null, null, 1, 1)::stat_change,
                                        row(now(), null, 'QUEUED', null, null, 1, 1)::stat_change]`);
   await fold(console);
   const widths = () =>
