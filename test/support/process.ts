@@ -20,16 +20,19 @@ export type ServiceProcess = AsyncDisposable & {
 };
 
 type Settings = Record<string, string>;
+/** How many files and connections it may have open; as many as we may unless given. */
+type Limits = { openFiles?: number };
 
 /** The real service as a process of its own, on a database of the test: to be killed at the worst moment. */
 export async function startService(
   databaseUrl: string,
   settings: Settings | ((port: number) => Settings) = {},
+  limits: Limits = {},
 ): Promise<ServiceProcess> {
   for (;;) {
     const port = await freePort();
     try {
-      return await startOn(port, databaseUrl, settings);
+      return await startOn(port, { databaseUrl, settings, limits });
     } catch (error) {
       // Somebody else may have taken the port that was free a moment ago.
       if (!String(error).includes(`Port ${port} on `)) throw error;
@@ -37,13 +40,23 @@ export async function startService(
   }
 }
 
+type StartRequest = {
+  databaseUrl: string;
+  settings: Settings | ((port: number) => Settings);
+  limits: Limits;
+};
+
 async function startOn(
   port: number,
-  databaseUrl: string,
-  settings: Settings | ((port: number) => Settings),
+  { databaseUrl, settings, limits: { openFiles } }: StartRequest,
 ): Promise<ServiceProcess> {
   const folder = await mkdtemp(join(tmpdir(), "posthorn-process-"));
-  const child = spawn(process.execPath, [MAIN, "start"], {
+  const program = [process.execPath, MAIN, "start"] as const;
+  const [command, ...args] =
+    openFiles === undefined
+      ? program
+      : (["bash", "-c", `ulimit -n ${openFiles}; exec "$0" "$@"`, ...program] as const);
+  const child = spawn(command, args, {
     env: {
       ...process.env,
       DATABASE_URL: databaseUrl,
