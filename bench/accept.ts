@@ -9,7 +9,7 @@
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { parseArgs } from "node:util";
-import { type Database, sql } from "#platform";
+import { type Database, sql, systemClock } from "#platform";
 import { isKannelInstalled, startKannel } from "./kannel.ts";
 import type { Job, Result } from "./load.ts";
 import { familyOf, usedBy } from "./processor-time.ts";
@@ -29,6 +29,8 @@ const { values } = parseArgs({
 const seconds = Number(values.seconds);
 /** Until the engine has compiled what is hot, which takes a fifth of the processor meanwhile. */
 const WARM_UP_SECONDS = 10;
+/** Sessions tell what they wrote a second later at the latest. */
+const TOLD_MS = 1_500;
 const modes = values.only.split(",").filter((mode) => isKannelInstalled() || !isKannel(mode));
 const BODY = {
   recipient: "4915112345678",
@@ -70,8 +72,9 @@ function isKannel(mode: string): boolean {
   return mode.startsWith("kannel");
 }
 
-/** So far: seconds of processor time, which tell more than the clock on a busy machine, and octets. */
-type Spent = { server: number; postgres: number; wal: number };
+/** So far: seconds of processor time, which tell more than the clock on a busy machine, octets and rows. */
+type Spent = Written & { server: number; postgres: number };
+type Written = { wal: number; rows: number };
 type Measured = { result: Result; before: Spent; after: Spent };
 type Load = Omit<Job, "port" | "seconds">;
 
@@ -80,7 +83,7 @@ async function measure({ world, db }: Deps, mode: string, load: Load): Promise<M
   const measured = await run(world, { ...load, port, seconds }, async () => ({
     server: await cpuOf(child),
     postgres: (await usedBy(await familyOf(world.databasePid))).all,
-    wal: await walSize(db),
+    ...(await writtenSoFar(db)),
   }));
   await stopChild(child);
   return measured;
@@ -93,7 +96,7 @@ async function measureKannel({ world }: Deps, mode: string, load: Load): Promise
   const job = { ...load, port: kannel.port, path: kannel.sendPath(BODY), bodies: [], seconds };
   const measured = await run(world, job, async () => {
     const server = (await usedBy(kannel.pids)).all;
-    return { server, postgres: 0, wal: 0 };
+    return { server, postgres: 0, wal: 0, rows: 0 };
   });
   await kannel.stop();
   await stopChild(smsc.child);
@@ -113,10 +116,12 @@ function print(mode: string, { result, before, after }: Measured): void {
   const { perSecond, statuses, p50Ms, p99Ms, maxMs } = result;
   const answered = Object.values(statuses).reduce((sum, each) => sum + each, 0);
   const each = (used: number) => ((used * 1e6) / answered).toFixed(0);
-  const octets = Math.round((after.wal - before.wal) / (statuses["202"] ?? 0));
-  const wal = mode === "posthorn" ? `, ${octets} WAL octets a message` : "";
+  const accepted = statuses["202"] ?? 0;
+  const octets = Math.round((after.wal - before.wal) / accepted);
+  const rows = ((after.rows - before.rows) / accepted).toFixed(2);
+  const written = mode === "posthorn" ? `, ${rows} rows and ${octets} WAL octets a message` : "";
   console.log(
-    `  ${mode.padEnd(15)} ${Math.round(perSecond).toString().padStart(6)}/s  p50 ${p50Ms.toFixed(1)} ms  p99 ${p99Ms.toFixed(1)} ms  max ${maxMs.toFixed(0)} ms  ${JSON.stringify(statuses)}${wal}`,
+    `  ${mode.padEnd(15)} ${Math.round(perSecond).toString().padStart(6)}/s  p50 ${p50Ms.toFixed(1)} ms  p99 ${p99Ms.toFixed(1)} ms  max ${maxMs.toFixed(0)} ms  ${JSON.stringify(statuses)}${written}`,
   );
   console.log(
     `                  processor time a request: server ${each(after.server - before.server)} µs, PostgreSQL ${each(after.postgres - before.postgres)} µs, load ${result.ownMicroseconds.toFixed(0)} µs`,
@@ -129,9 +134,11 @@ async function cpuOf(server: ChildProcess): Promise<number> {
   return (usage.user + usage.system) / 1e6;
 }
 
-async function walSize(db: Database): Promise<number> {
-  const [row] = await db.query<{ wal: number }>(
-    sql`select (pg_current_wal_lsn() - '0/0')::bigint as wal`,
-  );
-  return row?.wal ?? 0;
+async function writtenSoFar(db: Database): Promise<Written> {
+  await systemClock.sleep(TOLD_MS);
+  const [row] = await db.query<Written>(sql`
+    select (pg_current_wal_lsn() - '0/0')::bigint as wal,
+           sum(n_tup_ins + n_tup_upd)::bigint as rows
+      from pg_stat_user_tables`);
+  return row ?? { wal: 0, rows: 0 };
 }
