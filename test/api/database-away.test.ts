@@ -247,6 +247,19 @@ describe("when the way to the database breaks", { concurrency: 4 }, () => {
     assert.equal((await answered(() => api.get("/readyz"))).statusCode, 200);
   });
 
+  test("a node whose database lacks a migration is not ready, and names it", async () => {
+    await using api = await startApi();
+    const ready = await answered(() => api.get("/readyz"));
+    const [last] = await api.db.query<{ name: string }>(sql`
+      delete from migrations where name = (select max(name) from migrations) returning name`);
+
+    const unready = await api.get("/readyz");
+
+    assert.deepEqual(ready.json(), { status: "ready", missing: [] });
+    assert.equal(unready.statusCode, 503);
+    assert.deepEqual(unready.json().missing, [`the database lacks ${last?.name}`]);
+  });
+
   test("while others have used up the server's connections 503 is answered, and then it works again", async () => {
     await using db = await testDatabase();
     await using role = await limitedRole(db);
