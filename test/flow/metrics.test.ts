@@ -120,6 +120,26 @@ test("a doubt is counted by its reason, and a receipt that matches nothing as pa
   assert.equal(value("posthorn_doubts_total", { reason: "link_lost" }), 1);
 });
 
+test("a receipt that is given up because nothing ever matched it is counted", async () => {
+  await using world = await startSending({
+    api: {
+      prepare: async (db) => {
+        await db.query(sql`
+          insert into parked_receipts (parked_id, carrier_id, match_ids, receipt, at)
+          select id_floor(at), gen_random_uuid(), '{x}', '{}', at
+            from (select now() - interval '8 days' as at) as t`);
+      },
+    },
+  });
+
+  const counted = await eventually("it is given up", async () => {
+    const { value } = await scrape(world.api);
+    return value("posthorn_receipts_unmatched_total") || false;
+  });
+
+  assert.equal(counted, 1);
+});
+
 test("what an alert counts is told as 0 before the first, which would be missed if it came with its series", async () => {
   await using world = await startSending();
 

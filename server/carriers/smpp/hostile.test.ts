@@ -170,6 +170,35 @@ test("an acceptance without an id is an acceptance, and is counted", async () =>
   assert.equal(world.carrier.state().counts.acceptedWithoutId, 1);
 });
 
+test("a text of a subscriber, what cannot be read and a state that nobody knows are answered, and counted", async () => {
+  await using world = await boundWorld();
+  const deliver = (sequence: number, text: string, esmClass = 0x04) =>
+    encodeShortMessage(
+      { commandId: command.deliverSm, status: 0, sequence },
+      receiptSaying(text, { esmClass }),
+    );
+
+  world.smsc.sendRaw(deliver(1, "Hello, when do you open?", 0));
+  world.smsc.sendRaw(deliver(2, "no id, no state"));
+  world.smsc.sendRaw(deliver(3, "id:1 stat:PONDERED err:000"));
+  await world.smsc.pduArrived(command.deliverSmResp, 3);
+
+  assert.deepEqual(
+    world.smsc.deliveryAnswers().toSorted((a, b) => a.sequence - b.sequence),
+    [
+      { sequence: 1, status: 0 },
+      { sequence: 2, status: 0x65 },
+      { sequence: 3, status: 0 },
+    ],
+  );
+  assert.partialDeepStrictEqual(world.carrier.state().counts, {
+    inboundTexts: 1,
+    unreadable: 1,
+    unknownStates: 1,
+    receipts: 1,
+  });
+});
+
 test("a refused number refuses that number; the bind goes on", async () => {
   await using world = await boundWorld({
     smsc: { answer: ({ recipient }) => (recipient.endsWith("1") ? { status: 0x0b } : "accept") },
