@@ -1,6 +1,7 @@
 import type { LinkState } from "#carriers";
 import type { Clock, Log, Secret } from "#platform";
 
+import { backoffMs } from "./backoff.ts";
 import { classifyBind, status, statusName } from "./codec/status.ts";
 import { connectionProblem } from "./connection-problem.ts";
 import { Denials } from "./denials.ts";
@@ -32,9 +33,6 @@ type Deps = {
 
 /** A bind that took a message or lasted this long was a good one, and the next wait begins small again. */
 const STABLE_MS = 10_000;
-
-/** So that links that were lost together do not come back together. */
-const JITTER = 0.2;
 
 const BIND_DENIED = `the carrier denies the bind: ${statusName(status.invalidBindStatus)}`;
 
@@ -259,10 +257,4 @@ export class Link {
     this.#state = state;
     this.#problem = problem;
   }
-}
-
-/** The wait before the nth try in a row, counted from 0. */
-function backoffMs({ fromMs, toMs }: Span, tries: number, random: () => number): number {
-  const planned = Math.min(toMs, fromMs * 2 ** Math.min(tries, 32));
-  return planned * (1 - JITTER + 2 * JITTER * random());
 }
