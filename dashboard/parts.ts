@@ -18,8 +18,16 @@ export async function loadPart<Module>(load: () => Promise<Module>): Promise<Mod
     return await load();
   } catch (error) {
     await serviceAnswers();
+    missing.add(error);
     throw error;
   }
+}
+
+const missing = new Set<unknown>();
+
+/** Whether it says that a part is not there, which only loading the site anew can mend. */
+export function isMissingPart(error: unknown): boolean {
+  return missing.has(error);
 }
 
 async function serviceAnswers(): Promise<void> {

@@ -1,20 +1,32 @@
 import { Container } from "@mantine/core";
 import { type ErrorComponentProps, useRouter } from "@tanstack/react-router";
-import { toFailure } from "../failure.ts";
+import { type Failure, localFailure, toFailure } from "../failure.ts";
+import { isMissingPart } from "../parts.ts";
+import { words } from "../text/words.ts";
 import { FailurePanel } from "../ui/failure-panel.tsx";
 
 /** The boundary of each route: what failed, in words, and a way to try again. */
 export function RouteFailure({ error, reset }: ErrorComponentProps) {
   const router = useRouter();
+  if (isMissingPart(error)) {
+    const failure = localFailure("INTERNAL", words.partMissing);
+    return <Boundary failure={failure} onRetry={() => location.reload()} />;
+  }
+  return (
+    <Boundary
+      failure={toFailure(error)}
+      onRetry={() => {
+        reset();
+        void router.invalidate();
+      }}
+    />
+  );
+}
+
+function Boundary(props: { failure: Failure; onRetry: () => void }) {
   return (
     <Container size="sm" py="xl">
-      <FailurePanel
-        failure={toFailure(error)}
-        onRetry={() => {
-          reset();
-          void router.invalidate();
-        }}
-      />
+      <FailurePanel {...props} />
     </Container>
   );
 }

@@ -1,6 +1,8 @@
 /** Words that stand on many pages. */
 export const words = {
   waitingForService: "Waiting for the service…",
+  partMissing:
+    "The service does not have this part of the dashboard. Try again; if that does not help, tell the operator.",
   product: "Posthorn",
   copied: "Copied",
   copyByHand: "Press Ctrl+C",

@@ -94,3 +94,25 @@ test("the history of a message is asked for beside the message", async () => {
   message.resolve();
   await page.getByRole("region", { name: "Timeline" }).waitFor();
 });
+
+test("a page or a part of one that a newer version no longer has loads the site anew, once, and then says so until it is there", async () => {
+  await using tab = await site.signedIn(ada, "/keys", { statuses: [0, 404] });
+  const { page } = tab;
+  const missing = { status: 404, body: "" };
+  const loads: string[] = [];
+  page.on("load", () => loads.push(new URL(page.url()).pathname));
+  await page.route(/\/assets\/(?:credits|create-key)-[^/]*\.js$/, (route) =>
+    route.fulfill(missing),
+  );
+
+  await page.getByRole("link", { name: "Credits", exact: true }).click();
+  await page.getByText("The service does not have this part of the dashboard.").waitFor();
+  await page.goto(`${site.url}/keys`);
+  await page.getByRole("button", { name: "Create key" }).first().click();
+  await page.getByText("The service does not have this part of the dashboard.").waitFor();
+  await page.unrouteAll();
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByRole("dialog").waitFor();
+
+  assert.deepEqual(loads, ["/credits", "/keys", "/keys", "/keys"]);
+});

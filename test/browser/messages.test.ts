@@ -271,7 +271,7 @@ test("a message that the account cannot pay for names price and balance, which f
   await tab.page.getByRole("button", { name: "Send for 1 credit" }).waitFor();
 });
 
-test("filters live in the address, Back walks them, unknown ones leave it, and clearing takes what is being typed; a refunded message costs nothing", async () => {
+test("filters live in the address, Back walks them, unknown ones and a damaged cursor leave it, and clearing takes what is being typed; a refunded message costs nothing", async () => {
   await send("4915112340002", "Refused", { reference: "order-7" });
   await send("4915112340001", "Undelivered");
   await using tab = await site.signedIn(ada, "/messages?status=foo&bar=1");
@@ -302,6 +302,11 @@ test("filters live in the address, Back walks them, unknown ones leave it, and c
   await page.getByText("None for FAILED, Dashboard, no key, no-such-order.").waitFor();
   await page.goBack();
   await page.goBack();
+  await page.locator(rows).nth(2).waitFor();
+
+  tab.expect(400);
+  await tab.go("/messages?cursor=damaged");
+  await page.waitForURL(`${site.url}/messages`);
   await page.locator(rows).nth(2).waitFor();
 
   const always = "from=2026-01-01T00:00:00.000Z&to=2099-01-01T00:00:00.000Z";

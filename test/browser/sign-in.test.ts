@@ -19,11 +19,13 @@ async function give({ page }: Tab, email: string, password: string): Promise<voi
   await page.getByRole("button", { name: "Sign in" }).click();
 }
 
-test("an unknown e-mail and a wrong password read the same, the focus is on the password, and who goes on guessing waits, counted down", async () => {
+test("password managers know the fields; an unknown e-mail and a wrong password read the same, the focus is on the password, and who goes on guessing waits, counted down", async () => {
   await using tab = await site.tab({ statuses: [401, 404, 429] });
   await tab.page.goto(`${site.url}/sign-in`);
   await tab.page.getByLabel("E-mail").waitFor();
   await tab.check("sign-in");
+  await tab.page.getByLabel("E-mail").and(tab.page.locator("[autocomplete=username]")).waitFor();
+  await tab.page.locator("[name=password][autocomplete=current-password]").waitFor();
 
   const texts: string[] = [];
   for (const email of ["nobody@example.com", ada.email]) {
