@@ -297,6 +297,25 @@ test("a connection is kept no longer than the receiver says it keeps it", async 
   assert.equal(server.connections, 2);
 });
 
+test("a connection waits 4 s for another attempt, whatever longer time the receiver says", async () => {
+  await using server = await startRawServer((socket) => {
+    onRequests(socket, () =>
+      socket.write("HTTP/1.1 200 OK\r\nKeep-Alive: timeout=60\r\nContent-Length: 0\r\n\r\n"),
+    );
+  });
+  const clock = manualClock();
+  await using sender = newPoster({ clock });
+
+  const connections: number[] = [];
+  for (const waitedMs of [0, 3_999, 4_000]) {
+    clock.advance(waitedMs);
+    await post(sender, server);
+    connections.push(server.connections);
+  }
+
+  assert.deepEqual(connections, [1, 1, 2]);
+});
+
 test("a connection whose attempt ran out of time before it was connected is not used again", async () => {
   const egress = testEgress({ resolve: () => new Promise(() => {}), budgets: { dnsMs: 60_000 } });
   await using sender = newPoster({ ...egress, deadlineMs: 20 });

@@ -253,9 +253,24 @@ test("a test event is signed, shows the answer at once, and goes to no forbidden
     code: "CALLBACK_URL_FORBIDDEN",
   });
   assert.equal((await tryOut(receiver.url, "message.queued")).statusCode, 422);
+});
+
+test("an account has ten test events before it waits for the next", async () => {
+  await using receiver = await startReceiver();
+  const console = await shared.another();
+  const developer = await console.member("developer");
   const statuses: number[] = [];
-  for (let n = 0; n < 10; n += 1) statuses.push((await tryOut(receiver.url)).statusCode);
-  assert.equal(statuses.at(-1), 429);
+
+  for (let n = 0; n < 12; n += 1) {
+    const url = `/console/accounts/${console.accountId}/webhook-tests`;
+    statuses.push((await developer.post(url, { url: receiver.url })).statusCode);
+    // As if no time had gone by, in which one more would have been gained.
+    await console.db.query(sql`
+      update webhook_test_allowances set at = clock_timestamp() + interval '1 minute'
+       where account_id = ${console.accountId}`);
+  }
+
+  assert.deepEqual(statuses, [...Array<number>(10).fill(200), 429, 429]);
 });
 
 test("a test event that was delivered is a webhook received on the walk, and one that failed is none", async () => {

@@ -84,7 +84,7 @@ test("Retry-After lengthens the wait up to twice, and a redirect is a failure th
   assert.deepEqual(elsewhere.received, []);
 });
 
-test("an attempt interrupted three times in a row ends the delivery, without a fourth", async () => {
+test("an attempt interrupted three times in a row ends the delivery, without a fourth, and each that is found is counted", async () => {
   await using receiver = await startReceiver();
   await using world = await webhookWorld();
   await world.sent(1, { url: receiver.url });
@@ -99,7 +99,7 @@ test("an attempt interrupted three times in a row ends the delivery, without a f
     assert.equal((await claim(false)).length, 1);
   }
   await world.expireLeases();
-  world.worker();
+  const worker = world.worker();
   await world.left(0);
 
   assert.deepEqual(
@@ -115,6 +115,8 @@ test("an attempt interrupted three times in a row ends the delivery, without a f
       [3, 0, "interrupted", "exhausted"],
     ],
   );
+  const { value } = await worker.scrape();
+  assert.equal(value("posthorn_webhook_interrupted_total"), 1);
   assert.deepEqual(receiver.received, []);
 });
 

@@ -15,6 +15,7 @@ import { type DeliveryLoop, deliveryLoop, laneKeeper, type Lanes, poster } from 
 import { testEgress } from "./egress.ts";
 import { eventually } from "./eventually.ts";
 import { type TestDatabase, testDatabase } from "./postgres.ts";
+import { readScrape, type Scrape } from "./scrape.ts";
 import { TEST_SECRETS } from "./secret-key.ts";
 import { unheard } from "./messages.ts";
 
@@ -29,6 +30,7 @@ export type Worker = AsyncDisposable & {
   lanes: Lanes;
   /** The names of receivers that it knew to be healthy when it began. */
   recalled: string[];
+  scrape(): Promise<Scrape>;
 };
 
 export type WebhookWorld = AsyncDisposable & {
@@ -149,13 +151,14 @@ export async function webhookWorld(given: { db?: TestDatabase } = {}): Promise<W
       genericPlans: true,
     });
     const lanes = laneKeeper({ clock: systemClock });
+    const metrics = createMetrics();
     const recalled: string[] = [];
     const { deadlineMs, clock = systemClock } = options;
     const loop = deliveryLoop({
       db: deliverDb,
       clock,
       log: silentLog,
-      metrics: createMetrics(),
+      metrics,
       secrets,
       lanes,
       poster: poster({
@@ -171,6 +174,7 @@ export async function webhookWorld(given: { db?: TestDatabase } = {}): Promise<W
       loop,
       lanes,
       recalled,
+      scrape: async () => readScrape(await metrics.registry.metrics()),
       async [Symbol.asyncDispose]() {
         if (!workers.delete(started)) return;
         await loop.stop();

@@ -107,6 +107,10 @@ test("a name that leads to our own port on this machine is forbidden", async () 
   assert.equal(server.seen, 0);
 });
 
+test("a name is waited for 2 s, a connection 3 s and its handshake 3 s", () => {
+  assert.deepEqual(connectBudgets, { dnsMs: 2_000, tcpMs: 3_000, tlsMs: 3_000 });
+});
+
 test("a name that is never resolved fails as that, within its own budget", async () => {
   const egress = testEgress({ resolve: () => new Promise(() => {}), budgets: { dnsMs: 20 } });
 
