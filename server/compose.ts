@@ -236,6 +236,7 @@ export function compose(parts: Parts): Service {
     app,
     setupLink: () => setupLink({ db, clock, publicUrl }),
     async start() {
+      await pools.open();
       if (config.metricsListen) await metricsApp?.listen(config.metricsListen);
       await fleet?.start();
       running = loops.map((loop) => runLoop(loop, { clock, log }));

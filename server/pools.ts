@@ -1,4 +1,4 @@
-import { type Log, type Metrics, openDatabase } from "#platform";
+import { type Log, type Metrics, openDatabase, sql } from "#platform";
 
 /** Connections of one node, by their work. `doctor` and docs/operating.md tell the sum. */
 export const CONNECTIONS = { db: 10, send: 4, accept: 3, record: 2, deliver: 4, console: 5 };
@@ -28,6 +28,10 @@ export function openPools(given: { url: string; log: Log; metrics: Metrics }) {
   };
   return {
     ...pools,
+    /** One connection for each kind of work, which it keeps: a server without them would let a node look ready that is not. */
+    async open(): Promise<void> {
+      await Promise.all(Object.values(pools).map((pool) => pool.query(sql`select 1`)));
+    },
     async close(): Promise<void> {
       await Promise.all(Object.values(pools).map((pool) => pool.close()));
     },

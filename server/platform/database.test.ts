@@ -3,6 +3,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 import { test } from "node:test";
 import { eventually } from "../../test/support/eventually.ts";
+import { limitedRole } from "../../test/support/limited-role.ts";
 import { testDatabase } from "../../test/support/postgres.ts";
 import { startTcpProxy } from "../../test/support/tcp-proxy.ts";
 import { openDatabase } from "./database.ts";
@@ -122,6 +123,19 @@ test("who finds every connection busy waits as long as connect_timeout in the ad
     await busy;
     await db.close();
   }
+});
+
+test("who finds the server without another connection waits for one that is in use, and is not refused", async () => {
+  await using server = await testDatabase();
+  await using role = await limitedRole(server);
+  const db = openDatabase({ url: role.url, log: silentLog, maxConnections: 3 });
+  await db.query(sql`select 1`);
+  await role.limit(1);
+
+  const answers = await Promise.all([1, 2, 3, 4].map((n) => db.query(sql`select ${n}::int as n`)));
+
+  assert.deepEqual(answers.flat(), [{ n: 1 }, { n: 2 }, { n: 3 }, { n: 4 }]);
+  await db.close();
 });
 
 test("what was committed is done, though one who hears of it fails", async () => {

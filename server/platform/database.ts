@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { once } from "node:events";
 import pg from "pg";
 import { arrayText } from "./array-text.ts";
+import { systemClock } from "./clock.ts";
 import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 import { type PoolMeter, poolMeter } from "./pool-metrics.ts";
@@ -18,6 +19,7 @@ import {
   isDemoted,
   isRolledBack,
   isServerError,
+  isServerFull,
 } from "./unavailable.ts";
 
 export type Queryable = {
@@ -59,6 +61,8 @@ export type DatabaseOptions = {
 const CONNECT_TIMEOUT_MS = 2_000;
 /** The server ends a statement by itself; one that is silent for this much longer is cut off from us. */
 const SILENCE_MS = 2_000;
+/** For so long nobody asks a server for more connections that had none left. */
+const FULL_MS = 1_000;
 
 export function openDatabase(options: DatabaseOptions): Database {
   const primary = seekPrimary(options.url);
@@ -83,7 +87,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   });
   const name = options.applicationName ?? "posthorn";
   const meter = poolMeter(options.metrics, name, pool);
-  const source = { pool, primary, meter, absence: absenceTeller(options.log, name) };
+  const absence = absenceTeller(options.log, name);
+  const source = { pool, open, most: options.maxConnections, primary, meter, absence };
   return {
     query: (statement) => onConnection(source, (client) => run(client, statement)),
     transaction: (work) =>
@@ -122,7 +127,15 @@ async function greet(
   backends.set(client, backend);
 }
 
-type Source = { pool: pg.Pool; primary: Primary; meter: PoolMeter; absence: AbsenceTeller };
+type Source = {
+  pool: pg.Pool;
+  /** Its connections, and how many it may have. */
+  open: ReadonlySet<pg.PoolClient>;
+  most: number;
+  primary: Primary;
+  meter: PoolMeter;
+  absence: AbsenceTeller;
+};
 
 async function onConnection<Result>(
   source: Source,
@@ -151,7 +164,9 @@ async function onConnection<Result>(
 }
 
 /** Tries each host once, so that a dead one among them is nobody's refusal. */
-async function connect({ pool, primary, meter, absence }: Source): Promise<pg.PoolClient> {
+async function connect(source: Source): Promise<pg.PoolClient> {
+  const { pool, open, primary, meter, absence } = source;
+  const sharesUntilMs = systemClock.monotonicMs() + CONNECT_TIMEOUT_MS;
   const refusals: string[] = [];
   for (let hosts = 1; ; hosts += 1) {
     const tried = primary.position();
@@ -165,6 +180,12 @@ async function connect({ pool, primary, meter, absence }: Source): Promise<pg.Po
       // Closed on purpose: that says nothing about the host, and nobody need be told.
       if (pool.ending) unavailable.isTold = true;
       if (pool.ending || isPoolBusy(error)) throw unavailable;
+      const mayShare = open.size > 0 && systemClock.monotonicMs() < sharesUntilMs;
+      if (mayShare && isServerFull(unavailable)) {
+        hosts -= 1;
+        shareOpen(source);
+        continue;
+      }
       primary.advance(tried);
       refusals.push(primary.refusal(tried, unavailable));
       if (hosts < primary.count) continue;
@@ -174,6 +195,12 @@ async function connect({ pool, primary, meter, absence }: Source): Promise<pg.Po
       throw noneThere;
     }
   }
+}
+
+/** Others have all that the server can give: who asks waits for a connection of our own, and is not refused. */
+function shareOpen({ pool, open, most }: Source): void {
+  pool.options.max = open.size;
+  systemClock.timer(FULL_MS, () => (pool.options.max = most));
 }
 
 /** Whatever it was, a wrong password included: nothing was sent, and it may be asked again. */
@@ -266,6 +293,8 @@ function poolConfig(options: DatabaseOptions): pg.PoolConfig {
   return {
     connectionString: url,
     max: maxConnections,
+    // Kept: others might have the server's last one when it is needed again.
+    min: 1,
     application_name: applicationName,
     connectionTimeoutMillis: connectTimeoutOf(url) ?? CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: 60_000,

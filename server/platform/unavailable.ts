@@ -25,6 +25,8 @@ export class DatabaseUnavailable extends Error {
 
 /** A write was refused by a standby: another host must have become the primary. */
 const DEMOTED = new Set(["25006"]);
+/** The server has no connection left. */
+const FULL = new Set(["53300"]);
 /** Deadlock, and a lock not available in time: somebody else held what the statement needed. */
 const LOCKED_OUT = new Set(["40P01", "55P03"]);
 /** Also a statement canceled by its time limit. To be tried again, and the connection is sound. */
@@ -78,6 +80,11 @@ export function isLockedOut(unavailable: DatabaseUnavailable): boolean {
 /** The host takes no writes any more. */
 export function isDemoted(unavailable: DatabaseUnavailable): boolean {
   return hasState(unavailable, DEMOTED);
+}
+
+/** The server is there, and others have all of its connections. */
+export function isServerFull(unavailable: DatabaseUnavailable): boolean {
+  return hasState(unavailable, FULL);
 }
 
 /** The statement is undone, and the connection sound. */

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { randomBytes } from "node:crypto";
 import { describe, test } from "node:test";
 import { Client } from "pg";
 import { lockAccounts } from "#accounts";
 import { operations } from "#contract";
-import { rawSql, sql } from "#platform";
+import { sql } from "#platform";
 import { problemOf } from "../support/answers.ts";
 import { startApi, type TestApi } from "../support/api.ts";
 import { eventually } from "../support/eventually.ts";
+import { limitedRole } from "../support/limited-role.ts";
 import { held, somebodyWaits } from "../support/locks.ts";
 import { type TestDatabase, testDatabase } from "../support/postgres.ts";
 import { assertSound } from "../support/sound.ts";
@@ -52,27 +52,6 @@ function answered(ask: () => Promise<Answer>): Promise<Answer> {
     const answer = await ask();
     return answer.statusCode !== 503 && answer;
   });
-}
-
-/** A role for which the server has only so many connections, and then says what it says to all when it has none. */
-async function limitedRole(db: TestDatabase) {
-  const url = new URL(db.url);
-  const owner = url.username;
-  [url.username, url.password] = [`limited_${randomBytes(8).toString("hex")}`, "test"];
-  const { username: role, href } = url;
-  await db.query(rawSql(`create role ${role} login password 'test' in role ${owner}`));
-  return {
-    url: href,
-    async allow(connections: number) {
-      await db.query(rawSql(`alter role ${role} connection limit ${connections}`));
-      await db.query(sql`
-        select pg_terminate_backend(pid, 2000) from pg_stat_activity where usename = ${role}`);
-    },
-    async [Symbol.asyncDispose]() {
-      await db.query(rawSql(`drop owned by ${role}`));
-      await db.query(rawSql(`drop role ${role}`));
-    },
-  };
 }
 
 /** Several at once, because most of their time is spent waiting. */
@@ -280,6 +259,16 @@ describe("when the way to the database breaks", { concurrency: 4 }, () => {
     assert.equal((await answered(() => api.send(message))).statusCode, 202);
     assert.equal(await storedCount(db, "none left"), 0);
     await assertSound(db);
+  });
+
+  test("a node that has started accepts a send, though others have taken every connection that was left", async () => {
+    await using db = await testDatabase();
+    await using role = await limitedRole(db);
+    await using api = await startApi({ db: { ...db, url: role.url } });
+
+    await role.limit(0);
+
+    assert.equal((await api.send(message)).statusCode, 202);
   });
 
   test("under load with connections ended again and again, 202 is stored once and 503 never", async () => {

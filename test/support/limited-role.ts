@@ -1,0 +1,29 @@
+import { randomBytes } from "node:crypto";
+import { rawSql, sql } from "#platform";
+import type { TestDatabase } from "./postgres.ts";
+
+/** A role for which the server has only so many connections, and then says what it says to all when it has none. */
+export async function limitedRole(db: TestDatabase) {
+  const url = new URL(db.url);
+  const owner = url.username;
+  [url.username, url.password] = [`limited_${randomBytes(8).toString("hex")}`, "test"];
+  const { username: role, href } = url;
+  await db.query(rawSql(`create role ${role} login password 'test' in role ${owner}`));
+  /** Those that are open stay. */
+  async function limit(connections: number): Promise<void> {
+    await db.query(rawSql(`alter role ${role} connection limit ${connections}`));
+  }
+  return {
+    url: href,
+    limit,
+    async allow(connections: number): Promise<void> {
+      await limit(connections);
+      await db.query(sql`
+        select pg_terminate_backend(pid, 2000) from pg_stat_activity where usename = ${role}`);
+    },
+    async [Symbol.asyncDispose]() {
+      await db.query(rawSql(`drop owned by ${role}`));
+      await db.query(rawSql(`drop role ${role}`));
+    },
+  };
+}
