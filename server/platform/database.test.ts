@@ -198,6 +198,18 @@ test("no statement is compiled, whatever the server is set to", async () => {
   await db.close();
 });
 
+test("a connection that waits for work is not closed by the server, whatever it is set to", async () => {
+  await using server = await testDatabase();
+  await server.query(sql`
+    do $$ begin execute format('alter database %I set idle_session_timeout = 3600000', current_database()); end $$`);
+  const db = openDatabase({ url: server.url, log: silentLog, maxConnections: 1 });
+
+  const limit = await db.query(sql`show idle_session_timeout`);
+
+  await db.close();
+  assert.deepEqual(limit, [{ idle_session_timeout: "0" }]);
+});
+
 test("audits and migrations have all the time they take, whatever limits the server sets", async () => {
   await using server = await testDatabase();
   await server.query(sql`

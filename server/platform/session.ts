@@ -14,6 +14,8 @@ const SETTINGS = [
   // None, for audits and migrations: who has limits asks for them beside these, and the driver asks for no 0.
   "statement_timeout=0",
   "lock_timeout=0",
+  // A server that closes what waits for work does so while work is on its way to it.
+  "idle_session_timeout=0",
   // Otherwise the server keeps the connections of a node that vanished without a word for two hours.
   "tcp_user_timeout=10s",
   "tcp_keepalives_idle=10s",
