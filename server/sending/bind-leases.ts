@@ -6,6 +6,8 @@ export type Binds = {
   most: number;
   /** Opens or closes links until there are so many. */
   hold(share: number): void;
+  /** Opens at once what the carrier refused because others held too many. */
+  tryAgain(): void;
   /** Whether a link that is no longer held has yet to end. */
   isClosing(): boolean;
 };

@@ -41,6 +41,22 @@ test("a node that was away takes no more binds than make the shares equal", asyn
   }
 });
 
+test("when a node comes back, the others try again for binds that it may have kept from them, and only then", async () => {
+  await using db = await testDatabase();
+  const carrierId = newId(systemClock.now().getTime());
+  const [back, other] = [sharing(db, carrierId, 1), sharing(db, carrierId, 1)];
+  await other.renew();
+  const tries = [other.tries()];
+
+  await back.renew();
+  for (let look = 0; look < 2; look += 1) {
+    await other.renew();
+    tries.push(other.tries());
+  }
+
+  assert.deepEqual(tries, [0, 1, 1]);
+});
+
 test("a node that hands nothing over has no share of the binds", async () => {
   await using db = await testDatabase();
   const startedAt = systemClock.now();
@@ -76,12 +92,17 @@ function sharing(db: Database, carrierId: string, most: number) {
   const hold = (share: number) => {
     held = share;
   };
-  const binds = { most, hold, isClosing: () => false };
+  let tries = 0;
+  const tryAgain = () => {
+    tries += 1;
+  };
+  const binds = { most, hold, tryAgain, isClosing: () => false };
   const members = new Map([[carrierId, { binds }]]);
   const shares = bindShares({ db, clock: systemClock, node, members, leaving: new Map() });
   return {
     renew: () => shares.renew(),
     held: () => held,
+    tries: () => tries,
     allow: (fewer: number) => {
       binds.most = fewer;
     },

@@ -25,11 +25,15 @@ export function bindShares({ db, clock, node, members, leaving }: Deps) {
     /** Lets the others hear of this node, and takes or renews its share; what failed stays due. */
     async renew(): Promise<void> {
       const heard = await heartbeat(db, node);
+      const isJoined = heard.some((id) => !nodes.includes(id));
       // Where the others were cut off as well, they get the time to be heard before they count as gone.
       nodes = isCutOff() ? [...new Set([...nodes, ...heard])].toSorted() : heard;
       const nowMs = clock.leaseMs();
       for (const [carrierId, { binds }] of members) {
-        if (binds) await shareBinds(db, { carrierId, nodeId, nodes }, binds);
+        if (!binds) continue;
+        await shareBinds(db, { carrierId, nodeId, nodes }, binds);
+        // One that hung still had its binds, which the carrier counted; it has closed them on its return.
+        if (isJoined) binds.tryAgain();
       }
       for (const carrierId of leaving.keys()) await leaseBinds(db, { carrierId, nodeId }, []);
       leasedAtMs = nowMs;

@@ -40,6 +40,7 @@ export function buildCarrier(row: CarrierRow, { clock, log, secrets, receipts }:
         binds: share,
         rate: settings.rate === 0 ? 0 : (settings.rate * share) / settings.binds,
       }),
+    tryAgain: () => carrier.tryAgain(),
     isClosing: () => carrier.isClosing,
   };
   return { carrier, binds };

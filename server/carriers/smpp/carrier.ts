@@ -21,6 +21,8 @@ export type Share = { binds: number; rate: number };
 export type SmppCarrier = Carrier & {
   /** Takes effect at once: links are added, or end in good order. */
   setShare(share: Share): void;
+  /** Others may have let go of binds: those that the carrier refused for them are tried at once. */
+  tryAgain(): void;
   /** Whether a link that the share no longer has room for has yet to end. */
   readonly isClosing: boolean;
 };
@@ -146,6 +148,10 @@ class LinkedCarrier implements SmppCarrier {
     // Without a bind there is no rate either, which would let all that waits leave by the last one.
     if (this.#isStarted) this.#slots.resize(share.binds);
     this.#pace.setRate(share.rate);
+  }
+
+  tryAgain(): void {
+    this.#slots.tryAgain();
   }
 
   get isClosing(): boolean {

@@ -522,6 +522,25 @@ test("a smaller share ends the links without a bind first", async () => {
   assert.deepEqual(states(), ["bound"]);
 });
 
+test("a bind that was refused because others held too many is tried at once when they may have let go, any other when its time comes", async () => {
+  for (const [refusal, isBound] of [
+    [status.alreadyBound, true],
+    [status.invalidPassword, false],
+  ] as const) {
+    const clock = manualClock();
+    await using world = await smppWorld({ clock, smsc: { bind: refusal } });
+    const state = () => world.carrier.state().links[0]?.state;
+    const waits = () => state() === "connection_lost" || state() === "refused";
+    await until("it waits", waits);
+    world.smsc.answerBinds(status.ok);
+
+    world.carrier.tryAgain();
+
+    assert.equal(waits(), !isBound);
+    if (isBound) await world.ready();
+  }
+});
+
 test("what waits its turn does not leave all at once when the last bind is taken away", async () => {
   const clock = manualClock();
   await using world = await boundWorld({ clock, share: { binds: 1, rate: 10 } });

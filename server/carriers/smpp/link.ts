@@ -117,6 +117,15 @@ export class Link {
     this.#enter("stopped", null);
   }
 
+  /** Others may have let go of a bind: a wait until the carrier has room for one more is over. */
+  tryAgain(): void {
+    const isRefused = this.#span === this.#deps.settings.reconnectAlreadyBound;
+    if (this.#state !== "connection_lost" || this.#isStopped || !isRefused) return;
+    this.#cancelWait();
+    this.#failures = 0;
+    this.#reopen();
+  }
+
   accepted(): void {
     this.#denials.accepted();
   }
@@ -231,10 +240,12 @@ export class Link {
     const fields = { carrier, bind, problem: end.problem, waitMs: Math.round(waitMs) };
     // Wrong credentials need a person; everything else mends itself.
     log[isRefused ? "error" : "warn"](fields, `no bind to ${carrier}: ${end.problem}`);
-    this.#cancelWait = clock.timer(waitMs, () => {
-      this.#enter("starting", this.#problem);
-      this.#open();
-    });
+    this.#cancelWait = clock.timer(waitMs, () => this.#reopen());
+  }
+
+  #reopen(): void {
+    this.#enter("starting", this.#problem);
+    this.#open();
   }
 
   #spanAfter(end: SessionEnd): Span {

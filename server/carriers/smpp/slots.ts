@@ -56,6 +56,11 @@ export class Slots {
     }
   }
 
+  /** Those that were refused because others hold the carrier's binds. */
+  tryAgain(): void {
+    for (const link of this.#links) link.tryAgain();
+  }
+
   /** Resolves when every link that was to end has ended. */
   async stopped(): Promise<void> {
     await Promise.all(this.#stopping.values());
