@@ -22,6 +22,8 @@ export type Answering = {
   metrics: Metrics;
   /** Connections whose request is refused already, while the rest of its body is thrown away. */
   answered: WeakSet<Socket>;
+  /** Connections that have had their last answer, and are read only so that the client sees it. */
+  ended: WeakSet<Socket>;
 };
 
 /** Of a body that is refused before it came whole; a client that writes more is cut off. */
@@ -149,6 +151,7 @@ export function refuseConnect(options: Answering, socket: Socket): void {
 }
 
 function endRaw(options: Answering, problem: Problem, socket: Socket): void {
+  options.ended.add(socket);
   const requestId = newId(options.clock.now().getTime());
   const body = JSON.stringify(problemBody(problem, requestId, options.publicUrl));
   const headers = {

@@ -47,7 +47,12 @@ const CLOSE_GRACE_MS = 10_000;
 export function createHttpServer(options: HttpOptions): FastifyInstance {
   const { clock } = options;
   const headers = headersOfAll(options.publicUrl);
-  const answering: Answering = { ...options, headers, answered: new WeakSet() };
+  const answering: Answering = {
+    ...options,
+    headers,
+    answered: new WeakSet(),
+    ended: new WeakSet(),
+  };
   const app = fastify({
     bodyLimit: options.bodyLimit,
     trustProxy: options.trustProxy.length > 0 ? options.trustProxy : false,
@@ -81,6 +86,10 @@ export function createHttpServer(options: HttpOptions): FastifyInstance {
     if (request.is404 || isNoId(request, routes))
       return void answerElse(app, request, reply, nothingThere(request, routes)).catch(done);
     done(isWithoutHost(request) ? new Problem("REQUEST_INVALID") : undefined);
+  });
+  app.addHook("preHandler", ({ raw }, _reply, done) => {
+    // What was too slow comes to its end all the same, and its client was told that nothing was done.
+    done(answering.ended.has(raw.socket) ? new Problem("REQUEST_TIMEOUT") : undefined);
   });
   app.setErrorHandler((error, request, reply) => sendError(answering, error, request, reply));
   app.setNotFoundHandler((request) => {

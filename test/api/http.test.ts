@@ -211,10 +211,38 @@ const slow = {
   headers: answer("POST /v1/messages HTTP/1.1\r\nHost: x\r\n"),
   body: answer(post(`${json}Content-Length: 100\r\n`, "{")),
 };
+const late = {
+  headers: sentOnceRefused(lateSend("headers"), 40),
+  body: sentOnceRefused(lateSend("body"), -20),
+};
 for (const [what, given] of Object.entries(slow)) {
   test(`a client whose ${what} never come holds no slot for longer than about 10 seconds`, async () => {
     problemOf(await given, "REQUEST_TIMEOUT");
   });
+}
+
+for (const [what, ended] of Object.entries(late)) {
+  test(`a message that was refused because its ${what} took too long is not accepted when they come after all`, async () => {
+    await ended;
+
+    const stored = await api.db.query(sql`
+      select message_id from messages where reference = ${`late ${what}`}`);
+    assert.deepEqual(stored, []);
+  });
+}
+
+function lateSend(what: string): string {
+  const body = JSON.stringify({ ...JSON.parse(good), reference: `late ${what}` });
+  return post(`${json}Content-Length: ${body.length}\r\n`, body);
+}
+
+/** Sends the rest once the start was answered, and waits for the end of the connection. */
+async function sentOnceRefused(request: string, startOctets: number): Promise<void> {
+  const socket = connect(port, "127.0.0.1");
+  socket.on("error", () => {});
+  socket.write(request.slice(0, startOctets));
+  socket.once("data", () => socket.end(request.slice(startOctets)));
+  await new Promise((resolve) => socket.once("close", resolve));
 }
 
 test("what did not come whole is not accepted, though what came of it would do", async () => {
