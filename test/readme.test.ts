@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
+import { testDatabase } from "./support/postgres.ts";
 import { freePort } from "./support/process.ts";
 import { startReceiver } from "./support/receiver.ts";
 
@@ -16,7 +17,9 @@ const readme = readFileSync(join(ROOT, "README.md"), "utf8");
 
 const blocks = [...readme.matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(([, block = ""]) => block);
 /** What stands between the words, in the order of the page. */
-const asides = [...readme.matchAll(/`(npx posthorn [^`\n]+)`/g)].map(([, line = ""]) => line);
+const asides = new Set(
+  [...readme.matchAll(/`(npx posthorn [^`\n]+)`/g)].map(([, line = ""]) => line),
+);
 
 /** npx itself takes longer than most commands; it starts those that go on. */
 const QUICK_NPX = 'npx() { shift; node bin/posthorn.mjs "$@"; }';
@@ -24,9 +27,11 @@ const QUICK_NPX = 'npx() { shift; node bin/posthorn.mjs "$@"; }';
 test("every command of the README does what the page says", async () => {
   const [start = "", send = "", carrier = "", tests = "", ...further] = blocks;
   const [smsc = "", listen = ""] = ["smsc", "listen"].map((name) =>
-    asides.find((line) => line.startsWith(`npx posthorn ${name}`)),
+    [...asides].find((line) => line.startsWith(`npx posthorn ${name}`)),
   );
   await using started = new AsyncDisposableStack();
+  // That of the run: the one that comes along takes longer to make, and `test/cli/embedded.test.ts` does.
+  const { url } = started.use(await testDatabase());
   const receiver = started.use(await startReceiver());
   const surroundings = {
     "npm ci && ": "",
@@ -43,7 +48,8 @@ test("every command of the README does what the page says", async () => {
       (line, [written, ours]) => line.replaceAll(written, ours),
       commands,
     );
-    const env = { ...process.env, DATA_DIR: folder, PORT: portOf("127.0.0.1:8080") };
+    const port = portOf("127.0.0.1:8080");
+    const env = { ...process.env, DATABASE_URL: url, DATA_DIR: folder, PORT: port };
     return spawn("bash", ["-euo", "pipefail", "-c", here], { cwd: ROOT, env });
   }
 
@@ -67,7 +73,7 @@ test("every command of the README does what the page says", async () => {
 
   await leaveRunning(start, /is running/);
   await leaveRunning(`${smsc} --port ${portOf("smpp.example.com:2775")}`, /"port"/);
-  const atOnce = asides.filter((line) => line !== smsc && line !== listen);
+  const atOnce = [...asides].filter((line) => line !== smsc && line !== listen);
   const ran = shell(
     [QUICK_NPX, "SMPP_PASSWORD=rehearse", send, carrier, ...atOnce, 'echo "$ACCOUNT"'].join("\n"),
   );
@@ -79,7 +85,7 @@ test("every command of the README does what the page says", async () => {
   assert.equal(code, 0, stderr);
   const account = stdout.trimEnd().split("\n").at(-1) ?? "";
   await leaveRunning(listen.replace("$ACCOUNT", account), /^Listening/);
-  shell(`npx posthorn send --account ${account} --to 4915112345678 --text Hello`);
+  shell(`node bin/posthorn.mjs send --account ${account} --to 4915112345678 --text Hello`);
   await receiver.arrived(2);
 
   const [, messageId] = /"messageId":"([^"]*)"/.exec(stdout) ?? [];
