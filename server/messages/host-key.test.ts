@@ -29,7 +29,8 @@ test("scheme, host, port and account each make a lane of their own", () => {
 
 test("host names without end make at most 65,536 lanes of one account, none of another", () => {
   fc.assert(
-    fc.property(fc.webUrl(), fc.string(), (url, rubbish) => {
+    fc.property(fc.domain(), fc.string(), (name, rubbish) => {
+      const url = `https://${name}/`;
       assert.equal(accountOf(hostKeyOf(ONE, url)), accountOf(hostKeyOf(ONE, rubbish)));
       assert.notEqual(accountOf(hostKeyOf(ONE, url)), accountOf(hostKeyOf(OTHER, url)));
     }),
