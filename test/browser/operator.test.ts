@@ -111,9 +111,11 @@ test("a form for an account that is sent again because its answer was lost makes
   assert.deepEqual(balances, [{ balance: 500 }]);
 });
 
-test("of a user's many accounts a few are shown at once; a reset link made by the operator sets a new password, once, and may switch off the second factor", async () => {
-  const names = ["Arp", "Buchla", "Korg", "Oberheim", "Roland"];
-  const many = await Promise.all(names.map((name) => site.account({ name })));
+test("of a user's many accounts a few are shown at once, on a phone as such; a reset link made by the operator sets a new password, once, and may switch off the second factor", async () => {
+  // One after the other: the first ones made are shown.
+  const many: Account[] = [];
+  for (const name of ["Arp", "Buchla", "Korg", "Oberheim", "Roland"])
+    many.push(await site.account({ name }));
   const bob = await site.person("Bob Moog", [
     [account, "viewer"],
     ...many.map((each): [Account, "viewer"] => [each, "viewer"]),
@@ -124,6 +126,9 @@ test("of a user's many accounts a few are shown at once; a reset link made by th
   await tab.page.getByText("and 3 more").click();
   await row(tab.page, "Buchla").getByText("Roland").waitFor();
   await tab.check("accounts of a user");
+  await tab.page.setViewportSize({ width: 375, height: 812 });
+  await tab.page.getByRole("listitem").filter({ hasText: "Accounts: Example" }).waitFor();
+  await tab.page.setViewportSize({ width: 1280, height: 800 });
   const opener = "Make a reset link for Bob Moog";
   await tab.page.getByRole("button", { name: opener }).click();
   await dialog(tab.page).getByLabel("Also switch off the second factor").check();

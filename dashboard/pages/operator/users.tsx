@@ -1,4 +1,4 @@
-import { Group, Stack, Text } from "@mantine/core";
+import { Group, Stack } from "@mantine/core";
 import { IconUsers } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Suspense, useState } from "react";
@@ -45,10 +45,11 @@ export function UsersPage() {
               <UserName user={user} />
               <ResetButton user={user} onReset={setResetting} />
             </Group>
-            <Text span size="xs">
-              <AccountNames user={user} />
-            </Text>
-            <CompactFacts row={user} columns={COLUMNS} names={["secondFactor", "lastSeen"]} />
+            <CompactFacts
+              row={user}
+              columns={COLUMNS}
+              names={["accounts", "secondFactor", "lastSeen"]}
+            />
           </Stack>
         )}
       />
