@@ -480,6 +480,36 @@ test("who shows a certificate and holds back the end of the handshake fails in T
   assert.deepEqual(outcome, { kind: "failed", class: "tls_failed", detail });
 });
 
+test("a handshake whose end came while the thread was held up is finished, not timed out", async () => {
+  const clock = manualClock();
+  const sender = newPoster(clock);
+  const tls = authority.issue({ names: ["localhost"] });
+  await using secure = await startRawServer(answering(write(OK)), { tls });
+  let finish: (() => void) | undefined;
+  await using slow = await startRawServer((socket) => {
+    const behind = connect(secure.port, "127.0.0.1");
+    socket.pipe(behind).once("data", (flight: Buffer) => {
+      socket.write(flight.subarray(0, -40));
+      finish = () => {
+        socket.write(flight.subarray(-40));
+        behind.pipe(socket);
+      };
+    });
+    socket.on("close", () => behind.destroy());
+  });
+
+  const url = `https://localhost:${slow.port}/`;
+  const attempt = sender.post({ hostKey: 1n, url, headers: {}, body: EMPTY });
+  await until("the certificate is shown", () => finish !== undefined);
+  await quiet();
+  finish?.();
+  clock.advance(connectBudgets.tlsMs);
+  const { status } = await attempt;
+  await sender.close();
+
+  assert.equal(status, 200);
+});
+
 test("no environment variable turns off the check of certificates", async () => {
   const sender = newPoster();
   await using server = await startRawServer(answering(write(OK)), {

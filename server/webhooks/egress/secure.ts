@@ -29,7 +29,15 @@ export function secure(
       socket.destroy();
       tcp.destroy();
     };
-    const cancel = clock.timer(budgetMs, () => end(lateFailure(socket, hostname)));
+    let ending: NodeJS.Immediate | undefined;
+    const cancelTimer = clock.timer(budgetMs, () => {
+      // What came in time, and was not read because this thread was held up, is read before.
+      ending = setImmediate(() => end(lateFailure(socket, hostname)));
+    });
+    const cancel = (): void => {
+      cancelTimer();
+      clearImmediate(ending);
+    };
     const onClose = (): void => end(failed("tls_failed", "closed during the handshake"));
     const onError = (error: Error): void => end(tlsFailure(error, certificate));
     // One that is refused is gone by the time that the error is told.
