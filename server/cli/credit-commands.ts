@@ -1,5 +1,5 @@
 import { lineFaults } from "#accounts";
-import { bookCredits, browseLedger } from "#credits";
+import { bookCredits, browseLedger, ledgerEntry } from "#credits";
 import { DatabaseUnavailable, newId } from "#platform";
 import { accountOption, requireAccount, unknownAccount } from "./accounts.ts";
 import { ACTOR, command, CommandFailure } from "./command.ts";
@@ -110,16 +110,7 @@ const list = command({
     await requireAccount(db, account);
     const filter = { kinds: null, messageId: null, month: null };
     const { rows } = await browseLedger(db, { accountId: account, filter, position: null, limit });
-    const data = rows.slice(0, limit).map((row) => ({
-      seq: row.seq,
-      at: row.created_at.toISOString(),
-      kind: row.kind,
-      amount: row.amount,
-      balanceAfter: row.balance_after,
-      messageId: row.message_id,
-      note: row.note,
-      actor: row.actor,
-    }));
+    const data = rows.slice(0, limit).map(ledgerEntry);
     const lines = data.map((row) => [
       row.at,
       row.kind,

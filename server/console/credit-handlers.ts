@@ -1,6 +1,12 @@
 import { findAccount } from "#accounts";
 import type { LedgerEntry } from "#contract";
-import { browseLedger, type LedgerFilter, ledgerOfMonth, type LedgerRow } from "#credits";
+import {
+  browseLedger,
+  ledgerEntry,
+  type LedgerFilter,
+  ledgerOfMonth,
+  type LedgerRow,
+} from "#credits";
 import type { Pager } from "#http";
 import { type Clock, type Database, DAY_MS, isId, type Queryable } from "#platform";
 import { findActors } from "./actors.ts";
@@ -90,13 +96,7 @@ async function presentEntries(db: Queryable, rows: LedgerRow[]): Promise<LedgerE
     rows.map(({ actor }) => actor),
   );
   return rows.map((row) => ({
-    seq: row.seq,
-    at: row.created_at.toISOString(),
-    kind: row.kind,
-    amount: row.amount,
-    balanceAfter: row.balance_after,
-    messageId: row.message_id,
-    note: row.note,
+    ...ledgerEntry(row),
     actor: row.actor === null ? null : actors(row.actor),
   }));
 }

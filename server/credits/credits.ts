@@ -42,3 +42,17 @@ export type LedgerRow = {
   note: string | null;
   created_at: Date;
 };
+
+/** As it is told outside; its actor by id. */
+export function ledgerEntry(row: LedgerRow) {
+  return {
+    seq: row.seq,
+    at: row.created_at.toISOString(),
+    kind: row.kind,
+    amount: row.amount,
+    balanceAfter: row.balance_after,
+    messageId: row.message_id,
+    note: row.note,
+    actor: row.actor,
+  };
+}

@@ -165,13 +165,12 @@ async function onConnection<Result>(
 
 /** Tries each host once, so that a dead one among them is nobody's refusal. */
 async function connect(source: Source): Promise<pg.PoolClient> {
-  const { pool, open, primary, meter, absence } = source;
-  const sharesUntilMs = systemClock.monotonicMs() + CONNECT_TIMEOUT_MS;
+  const { pool, primary, meter, absence } = source;
   const refusals: string[] = [];
   for (let hosts = 1; ; hosts += 1) {
     const tried = primary.position();
     try {
-      const client = await pool.connect();
+      const client = await takeOrShare(source);
       absence.reached();
       return client;
     } catch (error) {
@@ -180,12 +179,6 @@ async function connect(source: Source): Promise<pg.PoolClient> {
       // Closed on purpose: that says nothing about the host, and nobody need be told.
       if (pool.ending) unavailable.isTold = true;
       if (pool.ending || isPoolBusy(error)) throw unavailable;
-      const mayShare = open.size > 0 && systemClock.monotonicMs() < sharesUntilMs;
-      if (mayShare && isServerFull(unavailable)) {
-        hosts -= 1;
-        shareOpen(source);
-        continue;
-      }
       primary.advance(tried);
       refusals.push(primary.refusal(tried, unavailable));
       if (hosts < primary.count) continue;
@@ -197,7 +190,22 @@ async function connect(source: Source): Promise<pg.PoolClient> {
   }
 }
 
-/** Others have all that the server can give: who asks waits for a connection of our own, and is not refused. */
+/** Where others have all that the server can give, waits for a connection of our own. */
+async function takeOrShare(source: Source): Promise<pg.PoolClient> {
+  const { pool, open } = source;
+  const sharesUntilMs = systemClock.monotonicMs() + CONNECT_TIMEOUT_MS;
+  for (;;) {
+    try {
+      return await pool.connect();
+    } catch (error) {
+      const mayShare = open.size > 0 && systemClock.monotonicMs() < sharesUntilMs;
+      if (!mayShare || !isServerFull(unreachable(error))) throw error;
+      shareOpen(source);
+    }
+  }
+}
+
+/** For a while the pool asks for no more than it has. */
 function shareOpen({ pool, open, most }: Source): void {
   pool.options.max = open.size;
   systemClock.timer(FULL_MS, () => (pool.options.max = most));
