@@ -1,4 +1,4 @@
-import { type Log, type Metrics, openDatabase, sql } from "#platform";
+import { type Database, type Log, type Metrics, openDatabase, sql } from "#platform";
 
 /** Connections of one node, by their work. `doctor` and docs/operating.md tell the sum. */
 export const CONNECTIONS = { db: 10, send: 4, accept: 3, record: 2, deliver: 4, console: 5 };
@@ -30,10 +30,24 @@ export function openPools(given: { url: string; log: Log; metrics: Metrics }) {
     ...pools,
     /** One connection for each kind of work, which it keeps: a server without them would let a node look ready that is not. */
     async open(): Promise<void> {
-      await Promise.all(Object.values(pools).map((pool) => pool.query(sql`select 1`)));
+      await Promise.all(Object.values(pools).map(firstConnection));
     },
     async close(): Promise<void> {
       await Promise.all(Object.values(pools).map((pool) => pool.close()));
     },
   };
+}
+
+/** On a machine that does much else at its start, one may take longer than a request would wait for it. */
+const TRIES = 10;
+
+async function firstConnection(pool: Database): Promise<void> {
+  for (let tried = 1; ; tried += 1) {
+    try {
+      await pool.query(sql`select 1`);
+      return;
+    } catch (error) {
+      if (tried === TRIES) throw error;
+    }
+  }
 }
