@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { readFile } from "node:fs/promises";
+import { request } from "node:http";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { findRunningPostgres, newId, openDatabase, silentLog, sql, systemClock } from "#platform";
@@ -90,12 +92,26 @@ test("a second service on the folder is refused in one sentence that names the f
 });
 
 test("a stop signal, handed on by a launcher too, ends the service with PostgreSQL, which needs no recovery", async () => {
-  const stopping = service.stop("SIGINT");
-  // Not at once: two that wait together are one. Nor later: one that comes amid its exit kills it.
+  // Keeps the service from its exit, amid which the second signal would kill it.
+  const asking = request(`${service.url}/console/auth/sign-in`, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      "content-length": 2,
+      "sec-fetch-site": "same-origin",
+      expect: "100-continue",
+    },
+  });
+  asking.flushHeaders();
+  await once(asking, "continue");
+  const stopped = service.stop("SIGINT");
+  // Not at once: two that wait together are one.
   await service.line(/^Stopping/);
-  await service.stop("SIGINT");
+  const stoppedAgain = service.stop("SIGINT");
+  asking.end("{}");
+  await once(asking, "response");
 
-  assert.equal(await stopping, 0);
+  assert.deepEqual(await Promise.all([stopped, stoppedAgain]), [0, 0]);
 
   assert.equal(await findRunningPostgres(folder.path), undefined);
   const log = await readFile(join(folder.path, "postgresql.log"), "utf8");
