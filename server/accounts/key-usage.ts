@@ -7,10 +7,10 @@ const FLUSH_MS = 30_000;
 export function keyUsage({ db, clock }: { db: Database; clock: Clock }) {
   const used = new Map<string, Date>();
 
-  async function flush(): Promise<number> {
+  async function flush(): Promise<void> {
     const entries = [...used].toSorted(([a], [b]) => (a < b ? -1 : 1));
     used.clear();
-    if (entries.length === 0) return 0;
+    if (entries.length === 0) return;
     try {
       await upsertUsage(db, entries);
     } catch (error) {
@@ -18,7 +18,6 @@ export function keyUsage({ db, clock }: { db: Database; clock: Clock }) {
       for (const [keyId, at] of entries) if (!used.has(keyId)) used.set(keyId, at);
       throw error;
     }
-    return 0;
   }
 
   const loop: Loop = { name: "note the use of keys", idleMs: FLUSH_MS, pass: flush };

@@ -77,11 +77,11 @@ export function streamHub({ db, clock, operatorNews }: Deps) {
     beatMs: clock.monotonicMs(),
   };
   let isClosed = false;
-  async function pass(): Promise<number> {
+  async function pass(): Promise<void> {
     if (streams.size === 0) {
       seen = null;
       last = { ...last, watchMs: -Infinity, lookMs: -Infinity };
-      return 0;
+      return;
     }
     const now = clock.monotonicMs();
     if (now - last.watchMs >= WATCH_AGAIN_MS) {
@@ -108,7 +108,6 @@ export function streamHub({ db, clock, operatorNews }: Deps) {
       for (const { sink } of streams) sink.write(BEAT);
       last.beatMs = now;
     }
-    return 0;
   }
 
   /** Who watches is not logged: after a crash of the database it begins anew, and so do the streams. */

@@ -2,12 +2,13 @@ import type { Clock } from "./clock.ts";
 import type { Log } from "./log.ts";
 import { severityOf } from "./unavailable.ts";
 
-/** Background work: `pass` does what is due and says how much it found. */
+/** Background work. */
 export type Loop = {
   name: string;
   /** The rest after a pass that found nothing, or that failed. */
   idleMs: number;
-  pass(signal: AbortSignal): Promise<number>;
+  /** Does what is due. Says how much it found, where there may be more: the next pass follows at once. */
+  pass(signal: AbortSignal): Promise<number | void>;
 };
 
 export type RunningLoop = {
@@ -37,9 +38,8 @@ export function runLoop(loop: Loop, { clock, log }: { clock: Clock; log: Log }):
           );
         // Also where it was woken on the way: the work that is there would fail again at once.
         isWoken = false;
-        return 0;
       });
-      if (found > 0 || isWoken || stopping.signal.aborted) continue;
+      if (found || isWoken || stopping.signal.aborted) continue;
       rest = new AbortController();
       await clock.sleep(loop.idleMs, rest.signal);
     }

@@ -101,7 +101,7 @@ export function carrierFleet(deps: Deps) {
     inDoubtOf: (carrierId: string) => runOf(carrierId)?.carrier.inDoubt ?? "resend",
   };
 
-  async function refresh(): Promise<number> {
+  async function refresh(): Promise<void> {
     const isChanged = (await routingVersion(db)) !== routing?.version || hasLeft;
     if (isChanged) {
       const [loaded, rows] = [await loadRouting(db), await listCarriers(db)];
@@ -110,16 +110,14 @@ export function carrierFleet(deps: Deps) {
       keepInStep(rows);
     }
     if (isChanged || shares.isDue()) await shares.renew();
-    return 0;
   }
 
-  async function recallReceipts(): Promise<number> {
+  async function recallReceipts(): Promise<void> {
     for (const member of members.values()) {
       if (member.recalls === 0) continue;
       await member.recall();
       member.recalls -= 1;
     }
-    return 0;
   }
 
   function keepInStep(rows: CarrierRow[]): void {
@@ -177,11 +175,10 @@ export function carrierFleet(deps: Deps) {
     }
   }
 
-  async function renew(): Promise<number> {
+  async function renew(): Promise<void> {
     const runs = [...members.values(), ...leaving.values()].map(({ run }) => run);
     const held = runs.flatMap(({ inFlight }) => [...inFlight]);
     await renewDue(db, { nodeId, clock }, held);
-    return 0;
   }
 
   const isUp = (carrierId: string) => {
@@ -190,7 +187,7 @@ export function carrierFleet(deps: Deps) {
   };
 
   /** What the dashboard, doctor and `carrier list` show. */
-  async function report(): Promise<number> {
+  async function report(): Promise<void> {
     const started = carriers().map((carrier) => ({
       carrierId: carrier.carrierId,
       state: { ...carrier.state(), lastHour: record.lastHour(carrier.carrierId) },
@@ -200,7 +197,6 @@ export function carrierFleet(deps: Deps) {
       state: { ...notStarted, problem, lastHour: record.lastHour(carrierId) },
     }));
     await reportStates(db, nodeId, [...started, ...others]);
-    return 0;
   }
 
   const intakeOf = ({ carrier_id: carrierId }: MessageRow) => runOf(carrierId ?? "");
@@ -212,17 +208,14 @@ export function carrierFleet(deps: Deps) {
 
   const untilStop = (loop: Loop): Loop => ({
     ...loop,
-    pass: (signal) => (isStopping ? Promise.resolve(0) : loop.pass(signal)),
+    pass: (signal) => (isStopping ? Promise.resolve() : loop.pass(signal)),
   });
   const worksUntilStop: Loop[] = [
     { name: "keep carriers in step", idleMs: REFRESH_MS, pass: refresh },
     {
       name: "close binds whose leases end",
       idleMs: REFRESH_MS,
-      async pass() {
-        shares.closeUnleased();
-        return 0;
-      },
+      pass: async () => shares.closeUnleased(),
     },
     {
       name: "reroute around carriers that are away",

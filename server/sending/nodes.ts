@@ -30,7 +30,6 @@ export function presence(db: Database, node: NodeInfo) {
     idleMs: HEARTBEAT_MS,
     async pass() {
       await heartbeat(db, node);
-      return 0;
     },
   };
   return { loop, signOff: () => signOff(db, node.nodeId) };

@@ -89,7 +89,6 @@ export function observeSending({ db, metrics }: Deps): Loop {
         for (const gauge of [parked, oldestParked, senders]) gauge.remove();
         throw error;
       }
-      return 0;
     },
   };
 }

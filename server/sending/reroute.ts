@@ -35,7 +35,7 @@ export type RerouteOptions = {
  * What waits for a carrier that is away goes to the next of its route that is not. A pass looks at so
  * many pages of each carrier, and the next one goes on from there: what cannot move holds up nobody.
  */
-export function rerouting(db: Database, options: RerouteOptions): () => Promise<number> {
+export function rerouting(db: Database, options: RerouteOptions): () => Promise<void> {
   const reached = new Map<string, Stranded | undefined>();
   /** How long each was missed of late: more while something waits for it in vain, less while it is there. */
   const missedMs = new Map<string, number>();
@@ -64,7 +64,6 @@ export function rerouting(db: Database, options: RerouteOptions): () => Promise<
       const place = { from, after: reached.get(from) };
       reached.set(from, await reroutePages(db, { ...options, isUp }, place));
     }
-    return 0;
   };
 }
 

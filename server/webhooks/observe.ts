@@ -23,7 +23,6 @@ export function observeWebhooks({ db, metrics }: { db: Database; metrics: Metric
         waiting.reset();
         throw error;
       }
-      return 0;
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { Loop } from "#platform";
 
 /** What a loop does between two rests; answers how much it found. */
-export function onePass(loop: Loop): Promise<number> {
-  return loop.pass(new AbortController().signal);
+export async function onePass(loop: Loop): Promise<number> {
+  return (await loop.pass(new AbortController().signal)) ?? 0;
 }
