@@ -15,11 +15,12 @@ export type Action<Input, Result> = {
 /**
  * Something a person does. Pressed twice, it runs once. Its result is kept nowhere, so a secret in it
  * is gone with the component that shows it. Who has closed that component or gone to another page by the
- * time the answer comes gets none: it would close or leave what is open now. So what must follow in any
- * case belongs into `act`.
+ * time the answer comes gets none, and `onDone` is not called: it would close or leave what is open now.
+ * So what must follow in any case belongs into `act`.
  */
 export function useAction<Input, Result>(
   act: (input: Input) => Promise<Result>,
+  onDone?: (result: Result) => void,
 ): Action<Input, Result> {
   const router = useRouter();
   const running = useRef(false);
@@ -39,6 +40,12 @@ export function useAction<Input, Result>(
   }, [isRunning]);
 
   async function run(input: Input): Promise<Outcome<Result> | undefined> {
+    const outcome = await attempt(input);
+    if (outcome?.ok) onDone?.(outcome.result);
+    return outcome;
+  }
+
+  async function attempt(input: Input): Promise<Outcome<Result> | undefined> {
     if (running.current) return undefined;
     running.current = true;
     focused.current = document.activeElement;

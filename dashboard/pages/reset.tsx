@@ -25,16 +25,11 @@ type Props = { token: string; link: Answer<"POST /console/links/read"> };
 function NewPassword({ token, link }: Props) {
   const [isDone, setIsDone] = useState(false);
   const fields = useFields({ password: "" }, { password: checkNewPassword });
-  const reset = useAction((password: string) =>
-    call("POST /console/links/reset", { body: { token, password } }),
+  const reset = useAction(
+    ({ password }: { password: string }) =>
+      call("POST /console/links/reset", { body: { token, password } }),
+    () => setIsDone(true),
   );
-
-  async function send({ password }: { password: string }): Promise<void> {
-    const outcome = await reset.run(password);
-    if (outcome?.ok === false) fields.take(outcome.failure);
-    if (!outcome?.ok) return;
-    setIsDone(true);
-  }
   if (isDone) {
     return (
       <PublicPage title={text.resetTitle} lead={signInText.passwordChanged}>
@@ -50,7 +45,7 @@ function NewPassword({ token, link }: Props) {
     .join(" ");
   return (
     <PublicPage title={text.resetTitle} lead={lead}>
-      <form onSubmit={fields.submit((values) => void send(values))} noValidate>
+      <form onSubmit={fields.submit(reset.run)} noValidate>
         <Stack gap="md">
           {failure && <FailureLine failure={failure} />}
           <input

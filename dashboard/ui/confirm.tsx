@@ -9,20 +9,19 @@ type Props = {
   consequence: string;
   children?: ReactNode;
   submit: string;
-  isRunning: boolean;
-  failure: Failure | undefined;
+  action: { failure: Failure | undefined; isRunning: boolean };
   onConfirm: () => void;
   onClose: () => void;
 };
 
 /** Asks before something that is hard to undo; the way out has the focus. */
 export function Confirm(props: Props) {
-  const { title, consequence, children, submit, isRunning, failure, onConfirm, onClose } = props;
+  const { title, consequence, children, submit, action, onConfirm, onClose } = props;
   return (
     <Dialog onClose={onClose} title={title}>
       <DialogForm
         lead={consequence}
-        action={{ failure, isRunning }}
+        action={action}
         submit={submit}
         isGrave
         focus="cancel"

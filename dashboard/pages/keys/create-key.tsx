@@ -90,13 +90,7 @@ function KeyForm(props: {
     forget();
     askAgain(client, ["GET /console/accounts/{accountId}/keys"]);
     return created;
-  });
-
-  async function send(values: Values): Promise<void> {
-    const outcome = await create.run(values);
-    if (outcome?.ok === false) fields.take(outcome.failure);
-    if (outcome?.ok) onCreated(outcome.result);
-  }
+  }, onCreated);
   const { scopes } = fields.values;
   const summary = text.summaries[SCOPES.filter((scope) => scopes.includes(scope)).join(" ")];
   return (
@@ -104,7 +98,7 @@ function KeyForm(props: {
       lead={replaces && text.replaceHint(replaces.mask)}
       action={{ ...create, failure: fields.general(create.failure) }}
       submit={text.submit}
-      onSubmit={fields.submit((values) => void send(values))}
+      onSubmit={fields.submit(create.run)}
       onCancel={onCancel}
     >
       <TextInput

@@ -28,12 +28,7 @@ export function RevokeKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => 
     });
     askAgain(client, ["GET /console/accounts/{accountId}/keys"]);
     toast({ title: text.done(apiKey.name), message: text.doneHint });
-  });
-
-  async function send(): Promise<void> {
-    const outcome = await revoke.run(undefined);
-    if (outcome?.ok) onClose();
-  }
+  }, onClose);
   return (
     <Dialog onClose={onClose} title={text.title(apiKey.name)}>
       <DialogForm
@@ -41,7 +36,7 @@ export function RevokeKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => 
         action={revoke}
         submit={text.submit}
         isGrave
-        onSubmit={fields.submit(() => void send())}
+        onSubmit={fields.submit(() => void revoke.run(undefined))}
         onCancel={onClose}
       >
         <DataList labelWidth="6rem">

@@ -74,19 +74,16 @@ function CancelDialog({ shown, onClose }: { shown: ConsoleMessage; onClose: () =
   const { accountId } = useAccount();
   const client = useQueryClient();
   const { messageId } = shown.message;
-  const cancel = useAction(() =>
-    call("POST /console/accounts/{accountId}/messages/{messageId}/cancel", {
+  const cancel = useAction(async () => {
+    await call("POST /console/accounts/{accountId}/messages/{messageId}/cancel", {
       params: { accountId, messageId },
-    }),
-  );
-  async function send(): Promise<void> {
-    const outcome = await cancel.run(undefined);
-    askAgain(client, [
-      "GET /console/accounts/{accountId}/messages/{messageId}",
-      "GET /console/accounts/{accountId}/messages/{messageId}/events",
-    ]);
-    if (outcome?.ok) onClose();
-  }
+    }).finally(() =>
+      askAgain(client, [
+        "GET /console/accounts/{accountId}/messages/{messageId}",
+        "GET /console/accounts/{accountId}/messages/{messageId}/events",
+      ]),
+    );
+  }, onClose);
   return (
     <Dialog onClose={onClose} title={text.cancelTitle}>
       <Stack gap="md">
@@ -96,7 +93,11 @@ function CancelDialog({ shown, onClose }: { shown: ConsoleMessage; onClose: () =
           <Button variant="default" data-autofocus onClick={onClose}>
             {text.keepIt}
           </Button>
-          <Button color="red.9" loading={cancel.isRunning} onClick={() => void send()}>
+          <Button
+            color="red.9"
+            loading={cancel.isRunning}
+            onClick={() => void cancel.run(undefined)}
+          >
             {text.cancelConfirm}
           </Button>
         </Group>

@@ -52,12 +52,7 @@ export function BookCredits({ account, onClose }: Props) {
       "GET /console/accounts/{accountId}/credits",
       "GET /console/accounts/{accountId}/ledger",
     ]);
-  });
-  async function send(values: Values): Promise<void> {
-    const outcome = await book.run(values);
-    if (outcome?.ok === false) fields.take(outcome.failure);
-    if (outcome?.ok) onClose();
-  }
+  }, onClose);
   const isBookable = checkAmount(fields.values.amount, fields.values) === null;
   const after = balance + Number(fields.values.amount);
   return (
@@ -65,7 +60,7 @@ export function BookCredits({ account, onClose }: Props) {
       <DialogForm
         action={{ ...book, failure: fields.general(book.failure) }}
         submit={text.submits[fields.values.kind]}
-        onSubmit={fields.submit((values) => void send(values))}
+        onSubmit={fields.submit(book.run)}
         onCancel={onClose}
       >
         <Radio.Group label={text.kind} {...fields.getInputProps("kind")}>

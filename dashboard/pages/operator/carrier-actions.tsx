@@ -81,8 +81,7 @@ export function CarrierActions({ carrier }: { carrier: Carrier }) {
           title={text.pauseTitle(carrier.name)}
           consequence={text.pauseText}
           submit={text.pause}
-          isRunning={change.isRunning}
-          failure={change.failure}
+          action={change}
           onConfirm={() => void run("pause")}
           onClose={() => setOpen(undefined)}
         />

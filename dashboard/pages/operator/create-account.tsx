@@ -47,18 +47,13 @@ function AccountForm({ onMade, onCancel }: FormProps) {
       ),
     );
     askAgain(client, ["GET /console/operator/accounts"]);
-    return created;
-  });
-  async function send(values: Values): Promise<void> {
-    const outcome = await create.run(values);
-    if (outcome?.ok === false) fields.take(outcome.failure);
-    if (outcome?.ok) onMade(outcome.result.link);
-  }
+    return created.link;
+  }, onMade);
   return (
     <DialogForm
       action={{ ...create, failure: fields.general(create.failure) }}
       submit={text.submit}
-      onSubmit={fields.submit((values) => void send(values))}
+      onSubmit={fields.submit(create.run)}
       onCancel={onCancel}
     >
       <TextInput label={text.name} withAsterisk data-autofocus {...fields.getInputProps("name")} />

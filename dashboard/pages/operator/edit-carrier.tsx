@@ -41,32 +41,28 @@ export function EditCarrier({ carrier, onClose }: { carrier: Carrier; onClose: (
       ...(fields.isDirty("window") && { window: Number(window) }),
       ...(fields.isDirty("inDoubt") && { in_doubt: inDoubt }),
     };
-    await proof.guard(() =>
-      call("PATCH /console/operator/carriers/{carrierId}", {
-        params: { carrierId },
-        body: {
-          version,
-          ...(Object.keys(changed).length > 0 && { settings: changed }),
-          ...(password !== "" && { password }),
-        },
-      }).catch((error: unknown) => {
-        throw unnested(toFailure(error));
-      }),
-    );
+    await proof
+      .guard(() =>
+        call("PATCH /console/operator/carriers/{carrierId}", {
+          params: { carrierId },
+          body: {
+            version,
+            ...(Object.keys(changed).length > 0 && { settings: changed }),
+            ...(password !== "" && { password }),
+          },
+        }).catch((error: unknown) => {
+          throw unnested(toFailure(error));
+        }),
+      )
+      .finally(() => askAgain(client, ["GET /console/operator/carriers"]));
     toast({ title: text.saved(name), message: text.savedHint });
-  });
-  async function send(values: Values): Promise<void> {
-    const outcome = await save.run(values);
-    askAgain(client, ["GET /console/operator/carriers"]);
-    if (outcome?.ok === false) fields.take(outcome.failure);
-    if (outcome?.ok) onClose();
-  }
+  }, onClose);
   return (
     <Dialog onClose={onClose} title={text.editTitle(name)}>
       <DialogForm
         action={{ ...save, failure: fields.general(save.failure) }}
         submit={words.save}
-        onSubmit={fields.submit((values) => void send(values))}
+        onSubmit={fields.submit(save.run)}
         onCancel={onClose}
       >
         <NumberInput

@@ -38,11 +38,10 @@ type Made = { onMade: (link: string) => void; onCancel: () => void };
 function LinkForm({ lead, submit, option, make, onMade, onCancel }: FormProps & Made) {
   const proof = useProof();
   const [isChosen, setIsChosen] = useState(false);
-  const action = useAction(() => proof.guard(() => make(isChosen)));
-  async function send(): Promise<void> {
-    const outcome = await action.run(undefined);
-    if (outcome?.ok) onMade(outcome.result.link);
-  }
+  const action = useAction(
+    () => proof.guard(() => make(isChosen)),
+    ({ link }) => onMade(link),
+  );
   return (
     <DialogForm
       lead={lead}
@@ -50,7 +49,7 @@ function LinkForm({ lead, submit, option, make, onMade, onCancel }: FormProps & 
       submit={submit}
       isGrave
       focus="cancel"
-      onSubmit={() => void send()}
+      onSubmit={() => void action.run(undefined)}
       onCancel={onCancel}
     >
       {option && (

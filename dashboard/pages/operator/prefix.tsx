@@ -67,19 +67,14 @@ export function useRowActions(wish: RemovalRequest) {
 type RemovalProps = { wish: RemovalRequest; asked: Removal; onClose: () => void };
 
 function RemovalDialog({ wish, asked, onClose }: RemovalProps) {
-  const removal = useAction(wish.remove);
-  async function confirm(): Promise<void> {
-    const outcome = await removal.run(asked);
-    if (outcome?.ok) onClose();
-  }
+  const removal = useAction(wish.remove, onClose);
   return (
     <Confirm
       title={wish.title(prefixName(asked.prefix))}
       consequence={wish.consequence(asked.prefix)}
       submit={text.remove}
-      isRunning={removal.isRunning}
-      failure={removal.failure}
-      onConfirm={() => void confirm()}
+      action={removal}
+      onConfirm={() => void removal.run(asked)}
       onClose={onClose}
     />
   );

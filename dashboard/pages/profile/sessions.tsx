@@ -18,16 +18,14 @@ import { Part } from "./part.tsx";
 export function Sessions() {
   const sessions = useRead("GET /console/auth/sessions", {});
   const client = useQueryClient();
-  const end = useAction((sessionId: string | undefined) =>
-    sessionId
-      ? call("DELETE /console/auth/sessions/{sessionId}", { params: { sessionId } })
-      : call("POST /console/auth/sessions/end-others", {}),
+  const end = useAction(
+    (sessionId: string | undefined) =>
+      (sessionId
+        ? call("DELETE /console/auth/sessions/{sessionId}", { params: { sessionId } })
+        : call("POST /console/auth/sessions/end-others", {})
+      ).finally(() => askAgain(client, ["GET /console/auth/sessions"])),
+    () => toast({ title: text.ended, message: text.endedHint }),
   );
-  async function run(sessionId: string | undefined): Promise<void> {
-    const outcome = await end.run(sessionId);
-    askAgain(client, ["GET /console/auth/sessions"]);
-    if (outcome?.ok) toast({ title: text.ended, message: text.endedHint });
-  }
   const columns: Column<Session>[] = [
     { name: "place", header: text.place, isLong: true, cell: (row) => <Place session={row} /> },
     {
@@ -38,7 +36,7 @@ export function Sessions() {
     {
       name: "actions",
       header: text.actions,
-      cell: (row) => <EndButton session={row} onEnd={(id) => void run(id)} />,
+      cell: (row) => <EndButton session={row} onEnd={(id) => void end.run(id)} />,
     },
   ];
   const hasOthers = (sessions.data?.data.length ?? 0) > 1;
@@ -58,13 +56,17 @@ export function Sessions() {
                 {" · "}
                 <Time at={row.lastSeenAt} form="relative" />
               </Place>
-              <EndButton session={row} onEnd={(id) => void run(id)} />
+              <EndButton session={row} onEnd={(id) => void end.run(id)} />
             </Group>
           )}
         />
         {hasOthers && (
           <Group>
-            <Button variant="default" loading={end.isRunning} onClick={() => void run(undefined)}>
+            <Button
+              variant="default"
+              loading={end.isRunning}
+              onClick={() => void end.run(undefined)}
+            >
               {text.endOthers}
             </Button>
           </Group>

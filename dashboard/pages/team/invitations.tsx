@@ -121,22 +121,16 @@ function Withdraw({ invitation, onClose }: { invitation: Invitation; onClose: ()
   const withdraw = useAction(async () => {
     await call("DELETE /console/accounts/{accountId}/invitations/{invitationId}", {
       params: { accountId, invitationId },
-    });
+    }).finally(() => askAgain(client, ["GET /console/accounts/{accountId}/invitations"]));
     toast({ title: text.withdrawn, message: text.withdrawnHint });
-  });
-  async function send(): Promise<void> {
-    const outcome = await withdraw.run(undefined);
-    askAgain(client, ["GET /console/accounts/{accountId}/invitations"]);
-    if (outcome?.ok) onClose();
-  }
+  }, onClose);
   return (
     <Confirm
       title={`${named(invitation)}?`}
       consequence={text.withdrawText}
       submit={text.withdraw}
-      isRunning={withdraw.isRunning}
-      failure={withdraw.failure}
-      onConfirm={() => void send()}
+      action={withdraw}
+      onConfirm={() => void withdraw.run(undefined)}
       onClose={onClose}
     />
   );

@@ -35,7 +35,7 @@ function InviteForm({ onMade, onCancel }: FormProps) {
   const [role, setRole] = useState<MemberRole>("developer");
   const [idempotencyKey] = useState(newIdempotencyKey);
   const fields = useFields({ forWhom: "" }, {});
-  const invite = useAction(async (forWhom: string) => {
+  const invite = useAction(async ({ forWhom }: { forWhom: string }) => {
     const invited = await proof.guard(() =>
       call(
         "POST /console/accounts/{accountId}/invitations",
@@ -44,18 +44,13 @@ function InviteForm({ onMade, onCancel }: FormProps) {
       ),
     );
     askAgain(client, ["GET /console/accounts/{accountId}/invitations"]);
-    return invited;
-  });
-  async function send(forWhom: string): Promise<void> {
-    const outcome = await invite.run(forWhom);
-    if (outcome?.ok === false) fields.take(outcome.failure);
-    if (outcome?.ok) onMade(outcome.result.link);
-  }
+    return invited.link;
+  }, onMade);
   return (
     <DialogForm
       action={{ ...invite, failure: fields.general(invite.failure) }}
       submit={text.submit}
-      onSubmit={fields.submit(({ forWhom }) => void send(forWhom))}
+      onSubmit={fields.submit(invite.run)}
       onCancel={onCancel}
     >
       <RoleChoice role={role} onChange={setRole} />

@@ -28,28 +28,25 @@ export function ChangeRole({ member, onClose }: Props) {
   const [role, setRole] = useState(member.role);
   const { userId, version, name } = member;
   const change = useAction(async () => {
-    await proof.guard(() =>
-      call("PATCH /console/accounts/{accountId}/members/{userId}", {
-        params: { accountId, userId },
-        body: { version, role },
-      }),
-    );
+    await proof
+      .guard(() =>
+        call("PATCH /console/accounts/{accountId}/members/{userId}", {
+          params: { accountId, userId },
+          body: { version, role },
+        }),
+      )
+      .finally(() => askAgain(client, [MEMBERS]));
     toast({ title: text.roleChanged(name, teamText.roles[role]), message: text.roleHint });
-  });
-  async function send(): Promise<void> {
-    // A change would end their sessions.
-    if (role === member.role) return onClose();
-    const outcome = await change.run(undefined);
-    askAgain(client, [MEMBERS]);
-    if (outcome?.ok) onClose();
-  }
+  }, onClose);
+  // A change would end their sessions.
+  const send = () => (role === member.role ? onClose() : void change.run(undefined));
   return (
     <Dialog onClose={onClose} title={text.roleTitle(name)}>
       <DialogForm
         lead={text.roleHint}
         action={change}
         submit={teamText.changeRole}
-        onSubmit={() => void send()}
+        onSubmit={send}
         onCancel={onClose}
       >
         <RoleChoice role={role} onChange={setRole} />
@@ -66,22 +63,16 @@ export function RemoveMember({ member, onClose }: Props) {
   const remove = useAction(async () => {
     await call("DELETE /console/accounts/{accountId}/members/{userId}", {
       params: { accountId, userId },
-    });
+    }).finally(() => askAgain(client, [MEMBERS]));
     toast({ title: text.removed(name), message: text.removedHint });
-  });
-  async function send(): Promise<void> {
-    const outcome = await remove.run(undefined);
-    askAgain(client, [MEMBERS]);
-    if (outcome?.ok) onClose();
-  }
+  }, onClose);
   return (
     <Confirm
       title={text.removeTitle(name)}
       consequence={text.removeText}
       submit={teamText.remove}
-      isRunning={remove.isRunning}
-      failure={remove.failure}
-      onConfirm={() => void send()}
+      action={remove}
+      onConfirm={() => void remove.run(undefined)}
       onClose={onClose}
     >
       <Text size="sm" c="dimmed">
@@ -103,8 +94,7 @@ export function LeaveAccount({ onClose }: { onClose: () => void }) {
       title={text.leaveTitle}
       consequence={text.leaveText}
       submit={text.leaveSubmit}
-      isRunning={leave.isRunning}
-      failure={leave.failure}
+      action={leave}
       onConfirm={() => void leave.run(undefined)}
       onClose={onClose}
     />

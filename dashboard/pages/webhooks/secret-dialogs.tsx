@@ -20,17 +20,16 @@ type RevealProps = { onClose: () => void; onRevealed: (revealed: Revealed) => vo
 export function RevealSecret({ onClose, onRevealed }: RevealProps) {
   const { accountId } = useAccount();
   const proof = useProof();
-  const reveal = useAction(() =>
-    proof.guard(() =>
-      call("POST /console/accounts/{accountId}/signing-secret/reveal", { params: { accountId } }),
-    ),
+  const reveal = useAction(
+    () =>
+      proof.guard(() =>
+        call("POST /console/accounts/{accountId}/signing-secret/reveal", { params: { accountId } }),
+      ),
+    (revealed) => {
+      onRevealed(revealed);
+      onClose();
+    },
   );
-  async function send(): Promise<void> {
-    const outcome = await reveal.run(undefined);
-    if (!outcome?.ok) return;
-    onRevealed(outcome.result);
-    onClose();
-  }
   return (
     <Dialog onClose={onClose} title={text.revealTitle}>
       <DialogForm
@@ -38,7 +37,7 @@ export function RevealSecret({ onClose, onRevealed }: RevealProps) {
         action={reveal}
         submit={text.reveal}
         focus="submit"
-        onSubmit={() => void send()}
+        onSubmit={() => void reveal.run(undefined)}
         onCancel={onClose}
       >
         {proof.fields}
@@ -62,17 +61,21 @@ export function RotateSecret({ previousUntil, onClose, onRotated }: RotateProps)
   const proof = useProof();
   const [formKey] = useState(newIdempotencyKey);
   const rotate = useAction(async (body: { overlapHours: number; dropPrevious: boolean }) => {
-    await proof.guard(() =>
-      call(
-        "POST /console/accounts/{accountId}/signing-secret/rotate",
-        { params: { accountId }, body },
-        // After a lost answer the same wish again does nothing more; another overlap is another wish.
-        { idempotencyKey: `${formKey} ${body.overlapHours}` },
-      ),
-    );
+    await proof
+      .guard(
+        () =>
+          call(
+            "POST /console/accounts/{accountId}/signing-secret/rotate",
+            { params: { accountId }, body },
+            // After a lost answer the same wish again does nothing more; another overlap is another wish.
+            { idempotencyKey: `${formKey} ${body.overlapHours}` },
+          ),
+        // Also where it was refused: somebody else may have rotated it meanwhile.
+      )
+      .finally(() => askAgain(client, ["GET /console/accounts/{accountId}/signing-secret"]));
     toast({ title: text.rotated, message: text.rotatedHint });
     onRotated();
-  });
+  }, onClose);
   const leftMs = Date.parse(previousUntil ?? "") - useNow();
   // It may have been done: pressed again it is still the first rotation, and drops nothing.
   const isUntold = rotate.failure?.code === "OFFLINE" || (rotate.failure?.status ?? 0) >= 500;
@@ -88,12 +91,9 @@ export function RotateSecret({ previousUntil, onClose, onRotated }: RotateProps)
       },
     },
   );
-  async function send({ overlap, hours, dropPrevious }: typeof fields.values): Promise<void> {
+  function send({ overlap, hours, dropPrevious }: typeof fields.values): void {
     const overlapHours = overlap === "drop" ? 0 : Number(hours);
-    const outcome = await rotate.run({ overlapHours, dropPrevious });
-    // Also where it was refused: somebody else may have rotated it meanwhile.
-    askAgain(client, ["GET /console/accounts/{accountId}/signing-secret"]);
-    if (outcome?.ok) onClose();
+    void rotate.run({ overlapHours, dropPrevious });
   }
   return (
     <Dialog onClose={onClose} title={text.rotateTitle}>
@@ -102,7 +102,7 @@ export function RotateSecret({ previousUntil, onClose, onRotated }: RotateProps)
         action={rotate}
         submit={text.rotateSubmit}
         isGrave
-        onSubmit={fields.submit((values) => void send(values))}
+        onSubmit={fields.submit(send)}
         onCancel={onClose}
       >
         <Radio.Group label={text.overlap} {...fields.getInputProps("overlap")}>

@@ -44,13 +44,8 @@ function ReplaySelected({ ids, onDone }: { ids: string[]; onDone: () => void }) 
     if (total === ids.length) toast({ title: text.replayed, message: text.replayedHint });
     else toast({ title: text.replayedSome(total, ids.length), message: text.replayedSomeHint });
     askAgain(client, ["GET /console/accounts/{accountId}/webhook-deliveries"]);
-  });
-  async function send(): Promise<void> {
-    const outcome = await replay.run(undefined);
-    if (!outcome?.ok) return;
     setIdempotencyKey(newIdempotencyKey());
-    onDone();
-  }
+  }, onDone);
   return (
     <>
       {replay.failure && (
@@ -62,7 +57,7 @@ function ReplaySelected({ ids, onDone }: { ids: string[]; onDone: () => void }) 
         reason={denial}
         size="xs"
         loading={replay.isRunning}
-        onClick={() => void send()}
+        onClick={() => void replay.run(undefined)}
       >
         {text.replay}
       </ReasonedButton>
