@@ -31,18 +31,21 @@ function pointTypesAtJavaScript(folder: string): void {
   }
 }
 
+const SAMPLES = "../docs/samples/";
+
 const TEXTS = [
   "README.md",
   "../LICENSE",
   "../docs/verify-webhooks.md",
   "../docs/webhook-vectors.json",
+  ...readdirSync(new URL(SAMPLES, import.meta.url)).map((name) => `${SAMPLES}${name}`),
 ];
 
 /** They lie side by side in the package, so what links to another folder links to its own. */
 function copyTexts(folder: string): void {
   for (const path of TEXTS) {
     const text = readFileSync(new URL(path, import.meta.url), "utf8");
-    writeFileSync(join(folder, basename(path)), text.replaceAll(/\]\(\.\.\/\w+\//g, "]("));
+    writeFileSync(join(folder, basename(path)), text.replaceAll(/\]\((\.\.\/)?\w+\//g, "]("));
   }
 }
 

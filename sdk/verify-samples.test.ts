@@ -207,10 +207,9 @@ function cases(): Case[] {
 }
 
 for (const [name, language] of Object.entries(languages)) {
-  test(`the ${name} sample is the one in the guide`, () => {
+  test(`the guide leads to the ${name} sample`, () => {
     const guide = readFileSync(new URL("verify-webhooks.md", docs), "utf8");
-    const sample = readFileSync(new URL(`samples/${language.sample}`, docs), "utf8");
-    assert.ok(guide.includes(sample.trim()), `verify-webhooks.md differs from ${language.sample}`);
+    assert.ok(guide.includes(`](samples/${language.sample})`));
   });
 
   const [program = "", ...args] = language.isInstalled;
