@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { ConsoleErrors, ConsoleOperations } from "./console.ts";
 import { consoleOperations, type ConsoleOperation, type Operation, operations } from "./index.ts";
 
 test("an operation of the dashboard is open to nobody but whom this table names, and asks for proof where it says so", () => {
@@ -108,4 +109,12 @@ test("a key needs for each operation of the API the scope that this table names"
     cancelMessage: "messages:send",
     retrieveCredits: "messages:read",
   });
+});
+
+test("a handler compiles only with errors that its operation declares, also where those are none", () => {
+  const declared: ConsoleErrors<ConsoleOperations["setRoute"]> = "VERSION_CONFLICT";
+  // @ts-expect-error -- It declares none of its own.
+  const undeclared: ConsoleErrors<ConsoleOperations["listRoutes"]> = "VERSION_CONFLICT";
+
+  assert.equal(declared, undeclared);
 });

@@ -87,7 +87,6 @@ export const accountOperations = {
       status: 200,
       body: Type.Object({ outcome: oneOf(["booked", "repeated"]), balance: Type.Integer() }),
     },
-    errors: [],
   }),
   listUsers: consoleOperation({
     method: "GET",

@@ -87,7 +87,6 @@ export const carrierOperations = {
         }),
       }),
     },
-    errors: [],
   }),
   updateCarrier: consoleOperation({
     method: "PATCH",

@@ -39,7 +39,6 @@ export const creditOperations = {
         daysLeft: nullable(Type.Integer({ description: "Null where nothing was used." })),
       }),
     },
-    errors: [],
   }),
   listLedger: consoleOperation({
     method: "GET",
@@ -64,6 +63,5 @@ export const creditOperations = {
     params: inAccount(),
     query: closed({ month: Month }),
     success: { status: 200, body: Type.String(), type: "text/csv" },
-    errors: [],
   }),
 };

@@ -89,7 +89,6 @@ export const consoleMessageOperations = {
     params: inAccount(),
     query: closed(filters),
     success: { status: 200, body: Type.String(), type: "text/csv" },
-    errors: [],
   }),
   composeMessage: consoleOperation({
     method: "POST",

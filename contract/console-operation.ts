@@ -34,7 +34,7 @@ export type ConsoleOperation = {
     type?: "text/csv" | "text/event-stream";
   };
   /** Beyond `consoleEverywhere`, which any operation may answer. */
-  errors: readonly ErrorCode[];
+  errors?: readonly ErrorCode[];
 };
 
 export const isMore = Type.Boolean({

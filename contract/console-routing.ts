@@ -25,7 +25,6 @@ export const routingOperations = {
     summary: "List routes by prefix",
     access: "operator",
     success: { status: 200, body: Routes },
-    errors: [],
   }),
   setRoute: consoleOperation({
     method: "POST",
@@ -68,7 +67,6 @@ export const routingOperations = {
         carriers: Type.Array(CarrierRef),
       }),
     },
-    errors: [],
   }),
   listPrices: consoleOperation({
     method: "GET",
@@ -76,7 +74,6 @@ export const routingOperations = {
     summary: "List prices by prefix",
     access: "operator",
     success: { status: 200, body: Prices },
-    errors: [],
   }),
   setPrice: consoleOperation({
     method: "POST",
@@ -119,6 +116,5 @@ export const routingOperations = {
         credits: Type.Integer(),
       }),
     },
-    errors: [],
   }),
 };

@@ -23,7 +23,6 @@ export const secretOperations = {
     access: "viewer",
     params: inAccount(),
     success: { status: 200, body: SigningSecret },
-    errors: [],
   }),
   revealSigningSecret: consoleOperation({
     method: "POST",
@@ -34,7 +33,6 @@ export const secretOperations = {
     audit: "secret.revealed",
     params: inAccount(),
     success: { status: 200, body: RevealedSecret },
-    errors: [],
   }),
   rotateSigningSecret: consoleOperation({
     method: "POST",

@@ -58,7 +58,6 @@ export const signInOperations = {
         credits: Type.Integer({ description: "What the first account starts with." }),
       }),
     },
-    errors: [],
   }),
   completeSetup: consoleOperation({
     method: "POST",
@@ -107,7 +106,6 @@ export const signInOperations = {
     access: "pending",
     audit: "user.signed_out",
     success: NOTHING,
-    errors: [],
   }),
   changePassword: consoleOperation({
     method: "POST",
@@ -128,7 +126,6 @@ export const signInOperations = {
       status: 200,
       body: Type.Object({ data: Type.Array(Session) }),
     },
-    errors: [],
   }),
   endSession: consoleOperation({
     method: "DELETE",
@@ -147,7 +144,6 @@ export const signInOperations = {
     access: "user",
     audit: "user.other_sessions_ended",
     success: NOTHING,
-    errors: [],
   }),
   enrolSecondFactor: consoleOperation({
     method: "POST",
@@ -163,7 +159,6 @@ export const signInOperations = {
         otpauthUrl: Type.String({ description: "To be drawn as a QR code, in the browser." }),
       }),
     },
-    errors: [],
   }),
   confirmSecondFactor: consoleOperation({
     method: "POST",
@@ -184,7 +179,6 @@ export const signInOperations = {
     proof: true,
     audit: "user.second_factor_switched_off",
     success: NOTHING,
-    errors: [],
   }),
   renewRecoveryCodes: consoleOperation({
     method: "POST",

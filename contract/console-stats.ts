@@ -65,7 +65,6 @@ const stats = <const Name extends string>(name: Name, says: string) =>
     access: "viewer",
     params: inAccount(),
     query,
-    errors: [],
   }) as const;
 
 export const statsOperations = {
@@ -160,6 +159,5 @@ export const statsOperations = {
         hasInvited: Type.Boolean({ description: "There is another member, or an invitation." }),
       }),
     },
-    errors: [],
   }),
 };

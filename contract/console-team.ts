@@ -59,7 +59,6 @@ export const teamOperations = {
     access: "viewer",
     params: inAccount(),
     success: { status: 200, body: Account },
-    errors: [],
   }),
   updateAccount: consoleOperation({
     method: "PATCH",
@@ -87,7 +86,6 @@ export const teamOperations = {
     access: "viewer",
     params: inAccount(),
     success: { status: 200, body: Type.Object({ data: Type.Array(Member) }) },
-    errors: [],
   }),
   changeRole: consoleOperation({
     method: "PATCH",
@@ -134,7 +132,6 @@ export const teamOperations = {
       status: 200,
       body: Type.Object({ data: Type.Array(Invitation) }),
     },
-    errors: [],
   }),
   invite: consoleOperation({
     method: "POST",
@@ -180,7 +177,6 @@ export const teamOperations = {
     access: "viewer",
     params: inAccount(),
     success: { status: 200, body: Type.String(), type: "text/event-stream" },
-    errors: [],
   }),
 };
 

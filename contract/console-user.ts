@@ -42,7 +42,6 @@ export const userOperations = {
     summary: "Read who is signed in: the user, accounts with roles, preferences",
     access: "user",
     success: { status: 200, body: Me },
-    errors: [],
   }),
   updateMe: consoleOperation({
     method: "PATCH",

@@ -57,7 +57,6 @@ export const watchingOperations = {
         webhooks: Type.Object({ waiting: Type.Integer(), isMore, oldestDueAt: nullable(Time) }),
       }),
     },
-    errors: [],
   }),
   listNodes: consoleOperation({
     method: "GET",
@@ -80,7 +79,6 @@ export const watchingOperations = {
         ),
       }),
     },
-    errors: [],
   }),
   listAudit: consoleOperation({
     method: "GET",
@@ -98,7 +96,6 @@ export const watchingOperations = {
     access: "operator",
     query: closed(auditFilters),
     success: { status: 200, body: Type.String(), type: "text/csv" },
-    errors: [],
   }),
   streamOperator: consoleOperation({
     method: "GET",
@@ -106,6 +103,5 @@ export const watchingOperations = {
     summary: "What changes for the operator's pages, as server-sent events",
     access: "operator",
     success: { status: 200, body: Type.String(), type: "text/event-stream" },
-    errors: [],
   }),
 };

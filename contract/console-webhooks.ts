@@ -205,7 +205,6 @@ export const webhookOperations = {
       status: 200,
       body: Type.Object({ data: Type.Array(WebhookHost) }),
     },
-    errors: [],
   }),
   sendTestEvent: consoleOperation({
     method: "POST",
@@ -225,6 +224,5 @@ export const webhookOperations = {
       status: 200,
       body: Type.Object({ isDelivered: Type.Boolean(), body: Type.String(), exchange: Exchange }),
     },
-    errors: [],
   }),
 };

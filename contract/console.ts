@@ -12,6 +12,7 @@ import { teamOperations } from "./console-team.ts";
 import { userOperations } from "./console-user.ts";
 import { watchingOperations } from "./console-watching.ts";
 import { webhookOperations } from "./console-webhooks.ts";
+import type { ErrorCode } from "./errors.ts";
 
 export type { LedgerEntry } from "./console-credits.ts";
 export { type ApiKey, EXPIRES_SOON_DAYS } from "./console-keys.ts";
@@ -58,7 +59,7 @@ export type ConsoleOperations = typeof consoleOperations;
 export type ConsoleOperationName = keyof ConsoleOperations;
 
 export type ConsoleErrors<O extends ConsoleOperation> =
-  | O["errors"][number]
+  | (O extends { errors: readonly ErrorCode[] } ? O["errors"][number] : never)
   | (typeof consoleEverywhere)[number];
 
 /**
