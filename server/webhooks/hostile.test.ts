@@ -39,252 +39,143 @@ const nextWeek = {
 };
 const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
+type Receive = Hostile["receive"];
+
+/** Receivers that begin when they are connected to, by what they do. */
+function connected(expected: string | null, receivers: Record<string, Receive>): Hostile[] {
+  return Object.entries(receivers).map(([name, receive]) => ({ name, receive, expected }));
+}
+
+/** Receivers that begin when they have the request. */
+function asked(expected: string | null, replies: Record<string, Receive>): Hostile[] {
+  const answers = connected(expected, replies);
+  return answers.map((each) => ({ ...each, receive: answering(each.receive) }));
+}
+
+/** Receivers that would answer well, were it not for their TLS. */
+function secured(expected: string, options: Record<string, TlsOptions>): Hostile[] {
+  const receive = answering(write(OK));
+  return Object.entries(options).map(([name, tls]) => ({ name, receive, tls, expected }));
+}
+
+const CHUNKED = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+const LOCALHOST = { names: ["localhost"] };
+
 const hostiles: Hostile[] = [
-  { name: "accepts and is silent", receive: () => {}, expected: "timeout" },
-  { name: "reads and is silent", receive: (socket) => socket.resume(), expected: "timeout" },
-  {
-    name: "drips its headers",
-    receive: answering(drip("HTTP/1.1 200 OK\r\nX-Slow: ", "a")),
-    expected: "timeout",
-  },
-  {
-    name: "drips its status line",
-    receive: answering(drip("HTTP/1.1 200 ", "a")),
-    expected: "timeout",
-  },
-  {
-    name: "drips 1xx answers",
-    receive: answering(drip("", "HTTP/1.1 103 Early\r\n\r\n")),
-    expected: "timeout",
-  },
-  {
-    name: "drips its body",
-    receive: answering(drip("HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n", "a")),
-    expected: "timeout",
-  },
-  {
-    name: "never ends a chunked body",
-    receive: answering(write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n")),
-    expected: "timeout",
-  },
-  {
-    name: "floods 1xx answers",
-    receive: answering(flood("", "HTTP/1.1 103 Early\r\n\r\n")),
-    expected: "headers_too_large",
-  },
-  {
-    name: "has a status line without end",
-    receive: answering(flood("HTTP/1.1 200 ", "a")),
-    expected: "headers_too_large",
-  },
-  {
-    name: "has headers without end",
-    receive: answering(flood("HTTP/1.1 200 OK\r\n", "X-Flood: a\r\n")),
-    expected: "headers_too_large",
-  },
-  {
-    name: "sends 17 KiB of headers",
-    receive: answering(
-      write(`HTTP/1.1 200 OK\r\nX-Large: ${"a".repeat(17 * 1024)}\r\nContent-Length: 0\r\n\r\n`),
+  ...connected("timeout", {
+    "accepts and is silent": () => {},
+    "reads and is silent": (socket) => socket.resume(),
+  }),
+  ...asked("timeout", {
+    "drips its headers": drip("HTTP/1.1 200 OK\r\nX-Slow: ", "a"),
+    "drips its status line": drip("HTTP/1.1 200 ", "a"),
+    "drips 1xx answers": drip("", "HTTP/1.1 103 Early\r\n\r\n"),
+    "drips its body": drip("HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n", "a"),
+    "never ends a chunked body": write(`${CHUNKED}1\r\na\r\n`),
+    "falls silent before 64 KiB of its body": write(`HTTP/1.1 200 OK\r\n\r\n${"a".repeat(65_535)}`),
+  }),
+  ...asked("headers_too_large", {
+    "floods 1xx answers": flood("", "HTTP/1.1 103 Early\r\n\r\n"),
+    "has a status line without end": flood("HTTP/1.1 200 ", "a"),
+    "has headers without end": flood("HTTP/1.1 200 OK\r\n", "X-Flood: a\r\n"),
+    "sends 17 KiB of headers": write(
+      `HTTP/1.1 200 OK\r\nX-Large: ${"a".repeat(17 * 1024)}\r\nContent-Length: 0\r\n\r\n`,
     ),
-    expected: "headers_too_large",
-  },
-  {
-    name: "has a body without end",
-    receive: answering(flood("HTTP/1.1 200 OK\r\n\r\n", "a")),
-    expected: null,
-  },
-  {
-    name: "fails with a body without end",
-    receive: answering(flood("HTTP/1.1 500 No\r\n\r\n", "a")),
-    expected: "http_500",
-  },
-  {
-    name: "falls silent at 64 KiB of its body",
-    receive: answering(write(`HTTP/1.1 200 OK\r\n\r\n${"a".repeat(65_536)}`)),
-    expected: null,
-  },
-  {
-    name: "falls silent before 64 KiB of its body",
-    receive: answering(write(`HTTP/1.1 200 OK\r\n\r\n${"a".repeat(65_535)}`)),
-    expected: "timeout",
-  },
-  {
-    name: "announces 100 MB",
-    receive: answering(flood("HTTP/1.1 200 OK\r\nContent-Length: 104857600\r\n\r\n", "a")),
-    expected: null,
-  },
-  {
-    name: "has chunks that are all extension",
-    receive: answering(flood("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;", "a")),
-    expected: null,
-  },
-  {
-    name: "has trailers without end",
-    receive: answering(
-      flood("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", "X-Flood: a\r\n"),
+    "has trailers without end": flood(`${CHUNKED}0\r\n`, "X-Flood: a\r\n"),
+  }),
+  ...asked(null, {
+    "has a body without end": flood("HTTP/1.1 200 OK\r\n\r\n", "a"),
+    "falls silent at 64 KiB of its body": write(`HTTP/1.1 200 OK\r\n\r\n${"a".repeat(65_536)}`),
+    "announces 100 MB": flood("HTTP/1.1 200 OK\r\nContent-Length: 104857600\r\n\r\n", "a"),
+    "has chunks that are all extension": flood(`${CHUNKED}1;`, "a"),
+    "sends a gzip bomb": gzipBomb,
+    "says 100 Continue unasked": write(`HTTP/1.1 100 Continue\r\n\r\n${OK}`),
+    "answers 204 with a body": write(
+      "HTTP/1.1 204 No Content\r\nContent-Length: 9\r\n\r\nunwelcome",
     ),
-    expected: "headers_too_large",
-  },
-  { name: "sends a gzip bomb", receive: answering(gzipBomb), expected: null },
-  {
-    name: "speaks another protocol",
-    receive: (socket) => socket.write("SSH-2.0-OpenSSH_9.9\r\n"),
-    expected: "http_broken",
-  },
-  {
-    name: "answers with rubbish",
-    receive: answering(write("\0\u00ff rubbish \r\n\r\n")),
-    expected: "http_broken",
-  },
-  {
-    name: "ends its lines without CR",
-    receive: answering(write("HTTP/1.1 200 OK\nContent-Length: 0\n\n")),
-    expected: "http_broken",
-  },
-  {
-    name: "contradicts itself about the length",
-    receive: answering(
-      write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok!"),
+    "answers twice": write(OK + OK),
+    "speaks HTTP/1.0 and closes": end("HTTP/1.0 200 OK\r\n\r\nok"),
+  }),
+  ...connected(null, { "answers before it was asked": (socket) => socket.write(OK) }),
+  ...asked("http_500", {
+    "fails with a body without end": flood("HTTP/1.1 500 No\r\n\r\n", "a"),
+  }),
+  ...connected("http_broken", {
+    "speaks another protocol": (socket) => socket.write("SSH-2.0-OpenSSH_9.9\r\n"),
+  }),
+  ...asked("http_broken", {
+    "answers with rubbish": write("\0\u00ff rubbish \r\n\r\n"),
+    "ends its lines without CR": write("HTTP/1.1 200 OK\nContent-Length: 0\n\n"),
+    "contradicts itself about the length": write(
+      "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok!",
     ),
-    expected: "http_broken",
-  },
-  {
-    name: "switches protocols unasked",
-    receive: answering(
-      write("HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"),
+    "switches protocols unasked": write(
+      "HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
     ),
-    expected: "http_broken",
-  },
-  {
-    name: "says 100 Continue unasked",
-    receive: answering(write(`HTTP/1.1 100 Continue\r\n\r\n${OK}`)),
-    expected: null,
-  },
-  {
-    name: "answers 204 with a body",
-    receive: answering(write("HTTP/1.1 204 No Content\r\nContent-Length: 9\r\n\r\nunwelcome")),
-    expected: null,
-  },
-  { name: "answers twice", receive: answering(write(OK + OK)), expected: null },
-  {
-    name: "answers before it was asked",
-    receive: (socket) => socket.write(OK),
-    expected: null,
-  },
-  {
-    name: "speaks HTTP/1.0 and closes",
-    receive: answering(end("HTTP/1.0 200 OK\r\n\r\nok")),
-    expected: null,
-  },
-  {
-    name: "closes before the request",
-    receive: (socket) => socket.destroy(),
-    expected: "connection_lost",
-  },
-  {
-    name: "resets amid the request",
-    receive: (socket) => socket.once("data", () => socket.resetAndDestroy()),
-    expected: "connection_lost",
-  },
-  {
-    name: "closes amid the headers",
-    receive: answering(end("HTTP/1.1 200 OK\r\nX-Cut")),
-    expected: "connection_lost",
-  },
-  {
-    name: "closes amid the body",
-    receive: answering(end("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok")),
-    expected: "connection_lost",
-  },
-  ...[301, 302, 303, 307, 308].map((status) => ({
-    name: `redirects with ${status} to the metadata service`,
-    receive: answering(
-      write(
+  }),
+  ...connected("connection_lost", {
+    "closes before the request": (socket) => socket.destroy(),
+    "resets amid the request": (socket) => socket.once("data", () => socket.resetAndDestroy()),
+  }),
+  ...asked("connection_lost", {
+    "closes amid the headers": end("HTTP/1.1 200 OK\r\nX-Cut"),
+    "closes amid the body": end("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok"),
+  }),
+  ...[301, 302, 303, 307, 308].flatMap((status) =>
+    asked(`http_${status}`, {
+      [`redirects with ${status} to the metadata service`]: write(
         `HTTP/1.1 ${status} Go\r\nLocation: http://169.254.169.254/\r\nContent-Length: 0\r\n\r\n`,
       ),
-    ),
-    expected: `http_${status}`,
-  })),
-  { name: "speaks no TLS", receive: () => {}, expected: "tls_timeout" },
-  {
-    name: "answers TLS with HTTP",
-    receive: (socket) => socket.end("HTTP/1.1 400 Bad\r\n\r\n"),
-    expected: "tls_failed",
-  },
-  {
-    name: "closes during the TLS handshake",
-    receive: (socket) => socket.once("data", () => socket.destroy()),
-    expected: "tls_failed",
-  },
+    }),
+  ),
+  ...connected("tls_timeout", { "speaks no TLS": () => {} }),
+  ...connected("tls_failed", {
+    "answers TLS with HTTP": (socket) => socket.end("HTTP/1.1 400 Bad\r\n\r\n"),
+    "closes during the TLS handshake": (socket) => socket.once("data", () => socket.destroy()),
+  }),
   {
     name: "has an expired certificate",
     receive: answering(write(OK)),
-    tls: authority.issue({ names: ["localhost"], ...lastWeek }),
+    tls: authority.issue({ ...LOCALHOST, ...lastWeek }),
     day: { words: "CERT_HAS_EXPIRED: valid until ", date: lastWeek.notAfter },
     expected: "tls_certificate_expired",
   },
   {
     name: "has a certificate of next week",
     receive: answering(write(OK)),
-    tls: authority.issue({ names: ["localhost"], ...nextWeek }),
+    tls: authority.issue({ ...LOCALHOST, ...nextWeek }),
     day: { words: "CERT_NOT_YET_VALID: valid from ", date: nextWeek.notBefore },
     expected: "tls_certificate_expired",
   },
-  {
-    name: "has a certificate for another name",
-    receive: answering(write(OK)),
-    tls: authority.issue({ names: ["other.example"] }),
-    expected: "tls_certificate_name",
-  },
-  {
-    name: "has a self-signed certificate",
-    receive: answering(write(OK)),
-    tls: selfSigned(["localhost"]),
-    expected: "tls_certificate_untrusted",
-  },
-  {
-    name: "has a certificate of an unknown authority",
-    receive: answering(write(OK)),
-    tls: makeAuthority("Another authority").issue({ names: ["localhost"] }),
-    expected: "tls_certificate_untrusted",
-  },
-  {
-    name: "has a certificate that forges a known authority's name",
-    receive: answering(write(OK)),
-    tls: makeAuthority().issue({ names: ["localhost"] }),
-    expected: "tls_certificate_untrusted",
-  },
-  {
-    name: "speaks TLS 1.1 at most",
-    receive: answering(write(OK)),
-    tls: oldTls(),
-    expected: "tls_failed",
-  },
-  {
-    name: "exchanges keys by numbers of its own choice",
-    receive: answering(write(OK)),
-    tls: finiteField(),
-    expected: "tls_failed",
-  },
+  ...secured("tls_certificate_name", {
+    "has a certificate for another name": authority.issue({ names: ["other.example"] }),
+  }),
+  ...secured("tls_certificate_untrusted", {
+    "has a self-signed certificate": selfSigned(["localhost"]),
+    "has a certificate of an unknown authority":
+      makeAuthority("Another authority").issue(LOCALHOST),
+    "has a certificate that forges a known authority's name": makeAuthority().issue(LOCALHOST),
+  }),
+  ...secured("tls_failed", {
+    "speaks TLS 1.1 at most": oldTls(),
+    "exchanges keys by numbers of its own choice": finiteField(),
+  }),
   {
     name: "renegotiates",
     receive: answering((socket) => (socket as TLSSocket).renegotiate({}, () => socket.write(OK))),
-    tls: { ...authority.issue({ names: ["localhost"] }), maxVersion: "TLSv1.2" },
+    tls: { ...authority.issue(LOCALHOST), maxVersion: "TLSv1.2" },
     expected: "connection_lost",
   },
-  {
-    name: "demands a client certificate",
-    receive: answering(write(OK)),
-    tls: {
-      ...authority.issue({ names: ["localhost"] }),
+  ...secured("connection_lost", {
+    "demands a client certificate": {
+      ...authority.issue(LOCALHOST),
       requestCert: true,
       rejectUnauthorized: true,
     },
-    expected: "connection_lost",
-  },
+  }),
 ];
 
+/** Those that speak no TLS, and are called over https. */
 const onTls = new Set([
   "speaks no TLS",
   "answers TLS with HTTP",
