@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { operations } from "#contract";
-import { createHttpServer, failedAuthentications, serveOperations } from "#http";
-import { createMetrics, type Database, silentLog, systemClock } from "#platform";
+import { failedAuthentications, serveOperations } from "#http";
+import { createMetrics, type Database, systemClock } from "#platform";
 import { problemOf } from "../../test/support/answers.ts";
+import { bareServer } from "../../test/support/bare-server.ts";
 import { authenticator } from "./authenticator.ts";
 import { makeKey } from "./key.ts";
 
@@ -11,24 +12,15 @@ test("who finds ten thousand keys waiting to be looked up is told to wait, not t
   const silent = { query: () => new Promise(() => {}) } as unknown as Database;
   const limits = { sends: 1, sendsBurst: 1, reads: 1, readsBurst: 1 };
   const keys = authenticator({ db: silent, limits, onUse: () => undefined });
-  const [clock, log, metrics] = [systemClock, silentLog, createMetrics()];
-  const publicUrl = "http://posthorn.test";
-  const app = createHttpServer({
-    publicUrl,
-    bodyLimit: 1_000,
-    trustProxy: [],
-    clock,
-    log,
-    metrics,
-  });
+  const app = bareServer();
   const { retrieveCredits } = operations;
   serveOperations(app, {
     operations: { retrieveCredits },
     handlers: { retrieveCredits: () => assert.fail("It was let in.") },
     refinements: {},
     authenticator: keys,
-    failures: failedAuthentications(20, clock),
-    metrics,
+    failures: failedAuthentications(20, systemClock),
+    metrics: createMetrics(),
   });
   await app.ready();
   const key = makeKey();

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { brotliCompressSync, gzipSync } from "node:zlib";
-import { createHttpServer } from "#http";
-import { createMetrics, silentLog, systemClock } from "#platform";
+import { silentLog, systemClock } from "#platform";
 import { problemOf } from "../../test/support/answers.ts";
+import { bareServer } from "../../test/support/bare-server.ts";
 import { eventually } from "../../test/support/eventually.ts";
 import { manualClock } from "../../test/support/manual-clock.ts";
 import { PAGES, serveStaticFiles } from "./static-files.ts";
@@ -23,14 +23,7 @@ async function startSite({ clock = systemClock, failures = 0 } = {}) {
   await writeFile(join(folder, "assets", "main-Ab3d.js"), SCRIPT);
   await writeFile(join(folder, "assets", "main-Ab3d.js.br"), brotliCompressSync(SCRIPT));
   await writeFile(join(folder, "assets", "main-Ab3d.js.gz"), gzipSync(SCRIPT));
-  const app = createHttpServer({
-    publicUrl: "http://posthorn.test",
-    bodyLimit: 1_024,
-    trustProxy: [],
-    clock: systemClock,
-    log: silentLog,
-    metrics: createMetrics(),
-  });
+  const app = bareServer();
   app.get("/healthz", () => ({ status: "ok" }));
   app.post("/console/proof", () => ({}));
   let builds = 0;

@@ -1,20 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createMetrics, DatabaseUnavailable, silentLog, systemClock } from "#platform";
+import { DatabaseUnavailable, silentLog } from "#platform";
+import { bareServer } from "../../test/support/bare-server.ts";
 import { Problem } from "./problem.ts";
 import { refuseOperations } from "./serve-operations.ts";
-import { createHttpServer } from "./server.ts";
 
 test("what kept a route from its last word is what the log names, and not what the client did wrong", async () => {
   const logged: unknown[] = [];
   const away = new DatabaseUnavailable("the database is away");
-  const app = createHttpServer({
-    publicUrl: "http://posthorn.test",
-    bodyLimit: 1_000,
-    trustProxy: [],
-    clock: systemClock,
+  const app = bareServer({
     log: { ...silentLog, error: (fields) => void logged.push(fields) },
-    metrics: createMetrics(),
   });
   app.decorateRequest("lastWord", undefined);
   app.get("/refused", (request) => {
@@ -34,14 +29,7 @@ test("what kept a route from its last word is what the log names, and not what t
 test("clients of a node without the API do not fill its log", async () => {
   const logged: unknown[] = [];
   const keep = (fields: unknown) => void logged.push(fields);
-  const app = createHttpServer({
-    publicUrl: "http://posthorn.test",
-    bodyLimit: 1_000,
-    trustProxy: [],
-    clock: systemClock,
-    log: { ...silentLog, info: keep, warn: keep, error: keep },
-    metrics: createMetrics(),
-  });
+  const app = bareServer({ log: { ...silentLog, info: keep, warn: keep, error: keep } });
   refuseOperations(app);
 
   const answer = await app.inject("/v1/messages");

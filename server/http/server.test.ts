@@ -3,12 +3,12 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
-import { type Clock, createMetrics, silentLog, systemClock } from "#platform";
+import { type Clock, systemClock } from "#platform";
+import { bareServer } from "../../test/support/bare-server.ts";
 import { manualClock } from "../../test/support/manual-clock.ts";
 import { until } from "../../test/support/until.ts";
 import { MAX_PIPELINED } from "./limit-pipelining.ts";
 import { LOOK_MS } from "./limit-unread.ts";
-import { createHttpServer } from "./server.ts";
 
 const REQUEST = "GET /slow HTTP/1.1\r\nHost: posthorn.test\r\n\r\n";
 /** More than the buffers of a connection hold. */
@@ -18,14 +18,7 @@ const UNREAD = "a".repeat(32 * 1_048_576);
 async function startSlow(clock: Clock = systemClock) {
   const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
   let begun = 0;
-  const app = createHttpServer({
-    publicUrl: "http://posthorn.test",
-    bodyLimit: 1_000,
-    trustProxy: [],
-    clock,
-    log: silentLog,
-    metrics: createMetrics(),
-  });
+  const app = bareServer({ clock });
   app.get("/slow", async () => {
     begun += 1;
     asked.resolve();

@@ -1,19 +1,11 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "node:test";
-import { createHttpServer } from "#http";
-import { createMetrics, silentLog, systemClock } from "#platform";
+import { bareServer } from "../../../test/support/bare-server.ts";
 import { openEventStream } from "./event-stream.ts";
 
 test("a stream ends with the browser's side of its connection, and not with the next thing told", async () => {
-  const app = createHttpServer({
-    publicUrl: "http://posthorn.test",
-    bodyLimit: 1_000,
-    trustProxy: [],
-    clock: systemClock,
-    log: silentLog,
-    metrics: createMetrics(),
-  });
+  const app = bareServer();
   const closed = Promise.withResolvers<void>();
   app.get("/stream", (request, reply) =>
     openEventStream(request, reply, ({ onClose }) => onClose(closed.resolve)),

@@ -1,0 +1,15 @@
+import { createHttpServer } from "#http";
+import { createMetrics, silentLog, systemClock } from "#platform";
+
+/** The HTTP server as it is, with nothing to serve. */
+export function bareServer(given: Partial<Parameters<typeof createHttpServer>[0]> = {}) {
+  return createHttpServer({
+    publicUrl: "http://posthorn.test",
+    bodyLimit: 1_000,
+    trustProxy: [],
+    clock: systemClock,
+    log: silentLog,
+    metrics: createMetrics(),
+    ...given,
+  });
+}
