@@ -1,6 +1,7 @@
 import { accountOf } from "#messages";
 import { increase } from "./counts.ts";
-import { caps, type Lanes } from "./lanes.ts";
+import { caps } from "./lane-slots.ts";
+import type { Lanes } from "./lanes.ts";
 
 /** What this node holds the lease of before there is a slot for it. */
 export type Ahead = {

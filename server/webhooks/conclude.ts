@@ -25,7 +25,7 @@ export function conclude(
     case "ended":
       return { claim, attempt, at, ...step };
     case "not_tried":
-      // What seems to be this machine's fault may be a router's far away, and last for ever.
+      // What looks like a fault of this machine may be one of the network beyond it, and never end.
       if (isTooOldToWait(claim.createdAt, now))
         return { claim, attempt, at, next: "ended", ended: "exhausted" };
       return { claim, attempt: null, at, next: "put_back", waitMs: step.waitMs };

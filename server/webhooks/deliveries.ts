@@ -9,7 +9,7 @@ import {
   sql,
   violates,
 } from "#platform";
-import type { Kind } from "./lanes.ts";
+import type { Kind } from "./lane-slots.ts";
 
 /** A delivery that this node holds the lease of. */
 export type Claim = {

@@ -52,7 +52,7 @@ function threeBorn(
   const runner = {
     begin: fault,
     keep: fault,
-    offer: fault,
+    offerFirst: fault,
     putBack: fault,
     hasKept: fault,
     lanesKept: fault,

@@ -67,7 +67,7 @@ export function deliveryIntake(deps: Deps): DeliveryIntake {
     const claims = born.map(claimOf);
     for (const claim of claims) {
       const own = found.get(claim.accountId);
-      if (own) runner.offer({ ...claim, secrets: own }, "first");
+      if (own) runner.offerFirst({ ...claim, secrets: own });
     }
     const unsigned = claims.filter(({ accountId }) => !found.has(accountId));
     putBackUnsigned(deps, unsigned, away);

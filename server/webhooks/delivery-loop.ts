@@ -20,7 +20,8 @@ import { BEFORE_ALL_LANES, findNewestReplays, walkLanes } from "./due-lanes.ts";
 import type { EgressPolicy } from "./egress/policy.ts";
 import { hostKeeper } from "./hosts.ts";
 import type { Health } from "./lane-health.ts";
-import type { Kind, Lanes } from "./lanes.ts";
+import type { Kind } from "./lane-slots.ts";
+import type { Lanes } from "./lanes.ts";
 import { namedLanes } from "./named-lanes.ts";
 import type { Poster } from "./post.ts";
 import { attemptRecorder, idsOf } from "./record-attempts.ts";
@@ -146,7 +147,7 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
   /** Claims in the lanes that are named and have room; one that may have more stays named. */
   async function claim(kind: Kind): Promise<number> {
     const hostKeys = named[kind].sift();
-    // Those with something claimed have their turns among those with nothing yet.
+    // Lanes with claims that wait for a slot take part in the grant beside those that have yet to claim.
     const inNeed = new Set([...hostKeys, ...runner.lanesKept(kind)]);
     const grants = lanes.grant([...inNeed], kind);
     const free = new Map(grants.map((grant) => [grant.hostKey, runner.beginKept(grant, kind)]));
@@ -163,7 +164,8 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
       const moment = localMoment(clock);
       const claims = await claimDeliveries(db, { lanes: wish, kind, moment, secrets });
       const taken = Map.groupBy(claims.deliveries, ({ hostKey }) => hostKey);
-      // Of a retry or replay the message's other webhook may have been looked at too, and left.
+      // A lane that got all it asked for may have more. Retries and replays count double: a claim of them
+      // may look at both webhooks of a message, and can take only one.
       const looked = kind === "first" ? 1 : 2;
       const served = wish.filter(
         ({ hostKey, most }) => looked * (taken.get(hostKey)?.length ?? 0) >= most,
@@ -185,7 +187,7 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
       else runner.keep(delivery, kind);
     }
     for (const each of claims.poison) {
-      metrics.gaveUp("exhausted", 1);
+      metrics.gaveUp(1);
       log.error(idsOf(each), "a webhook was given up: three attempts in a row were interrupted");
     }
     putBackUnsigned({ log, runner }, claims.unsigned, claims.away);

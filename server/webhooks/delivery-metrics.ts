@@ -53,7 +53,7 @@ export function deliveryMetrics(metrics: Metrics) {
       countAttempt(outcomeClass(outcome) ?? "delivered");
       if (how !== null) countEnded(how);
     },
-    gaveUp: (how: Ended, count: number) => countEnded(how, count),
+    gaveUp: (count: number) => countEnded("exhausted", count),
     interrupted: (count: number) => interrupted.inc(count),
     /** All lanes were looked at; these are the oldest that were due. */
     walked(oldest: ReadonlyMap<Health, Date>, now: Date) {

@@ -61,7 +61,7 @@ test("a post says whether its receiver is reliable", () => {
   const runner = runnerOf({ clock, lanes, onPost: ({ isReliable }) => posted.push(isReliable) });
   attempt(lanes, key(1), ok);
 
-  for (const each of [key(1), key(2)]) runner.offer(claimed(clock, each, 2), "first");
+  for (const each of [key(1), key(2)]) runner.offerFirst(claimed(clock, each, 2));
 
   assert.deepEqual(posted, [true, false]);
 });

@@ -9,7 +9,8 @@ import type { DeliveryMetrics } from "./delivery-metrics.ts";
 import { judgeUrl } from "./egress/judge-url.ts";
 import type { EgressPolicy } from "./egress/policy.ts";
 import type { Place } from "./lane.ts";
-import type { Grant, Kind, Lanes } from "./lanes.ts";
+import type { Kind } from "./lane-slots.ts";
+import type { Grant, Lanes } from "./lanes.ts";
 import { outcomeClass } from "./outcome.ts";
 import type { Attempt, Poster } from "./post.ts";
 import { type AttemptRecorder, idsOf, type Recorded } from "./record-attempts.ts";
@@ -34,8 +35,8 @@ export type DeliveryRunner = {
   begin(delivery: ClaimedDelivery, kind: Kind): boolean;
   /** Keeps one that was claimed ahead until a slot of its lane is free. */
   keep(delivery: ClaimedDelivery, kind: Kind): void;
-  /** Keeps it, and begins what can begin in its lane. */
-  offer(delivery: ClaimedDelivery, kind: Kind): void;
+  /** Keeps a first attempt, and begins what can begin in its lane. */
+  offerFirst(delivery: ClaimedDelivery): void;
   hasKept(): boolean;
   /** The lanes in which one of this kind is the next that is kept. */
   lanesKept(kind: Kind): bigint[];
@@ -223,8 +224,8 @@ export function deliveryRunner(deps: Deps): DeliveryRunner {
   return {
     begin,
     keep,
-    offer(delivery, kind) {
-      keep(delivery, kind);
+    offerFirst(delivery) {
+      keep(delivery, "first");
       beginNext(delivery.hostKey);
     },
     hasKept: () => waiting.size > 0,

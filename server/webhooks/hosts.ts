@@ -55,7 +55,7 @@ export function hostKeeper(deps: Deps) {
                              make_interval(secs => ${MAX_WAIT_FOR_OPEN_HOST_MS / 1000}), ${GIVE_UP_PAGE}) as given_up`);
     const count = result?.given_up ?? 0;
     if (count > 0) {
-      metrics.gaveUp("exhausted", count);
+      metrics.gaveUp(count);
       log.warn(
         { count },
         "webhooks were given up that waited a day for a host that does not answer",

@@ -6,7 +6,8 @@ import { type ManualClock, manualClock } from "../../test/support/manual-clock.t
 import { accountOf } from "#messages";
 import { HOUR_MS } from "#platform";
 import type { Place } from "./lane.ts";
-import { caps, type Kind, laneKeeper, type Lanes } from "./lanes.ts";
+import { caps, type Kind } from "./lane-slots.ts";
+import { laneKeeper, type Lanes } from "./lanes.ts";
 import type { Outcome } from "./outcome.ts";
 
 const broken: Outcome = { kind: "answered", status: 500, retryAfter: null };

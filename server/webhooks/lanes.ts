@@ -19,11 +19,9 @@ import {
   recallHealth,
   type Remembered,
 } from "./lane-health.ts";
+import { caps, hostnameOf, type Kind, laneSlots } from "./lane-slots.ts";
 import { isTlsFailure, type Outcome } from "./outcome.ts";
-import { isBeyondShare, type SharedSlots, sharedSlots, takeSlots } from "./shared-slots.ts";
-
-/** First attempts have slots of their own, which retries and replays never take. */
-export type Kind = "first" | "again";
+import { sharedSlots } from "./shared-slots.ts";
 
 /** Slots taken for a lane: each must be begun or given back. */
 export type Grant = { hostKey: bigint; slots: number };
@@ -74,22 +72,6 @@ export type Lanes = {
   inFlight(): { all: number; again: number; unproven: number };
 };
 
-/** Attempts in flight, per node. */
-export const caps = {
-  /** Each holds a socket and the memory of a request and its answer. */
-  all: 256,
-  /** Retries and replays: 64 slots stay for first attempts, so a backlog cannot delay fresh events. */
-  again: 192,
-  /** Lanes that are not proven, together: half the slots stay for those that are. */
-  unproven: 128,
-  /** However many hosts it has: eight dead ones with a full lane each would fill every slot. */
-  account: 64,
-  /** The rest of its slots stay for receivers of its own that answer. */
-  accountUnproven: 16,
-  /** Over all accounts, so that a receiver which many of them share is not flooded. */
-  hostname: 64,
-};
-
 /** Much longer than a full account's worth of such certificates takes. */
 const UNRELIABLE_MS = HOUR_MS;
 
@@ -102,13 +84,8 @@ type Deps = { clock: Clock; random?: () => number; maxLanes?: number };
 export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }: Deps): Lanes {
   const lanes = new Map<bigint, Lane>();
   const accounts = new Map<bigint, Account>();
-  const hostnames = new Map<string, SharedSlots<Lane>>();
-  /** Slots that somebody was refused since the last grant, that one included. */
-  const scarce = { first: new Set<object>(), again: new Set<object>() };
+  const slots = laneSlots();
   const changed = new Set<Lane>();
-  const all = sharedSlots<Account>(caps.all);
-  const unproven = sharedSlots<Account>(caps.unproven);
-  let again = 0;
   let turn = 0;
 
   function laneOf(hostKey: bigint): Lane {
@@ -147,53 +124,19 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
     }
   }
 
-  /** Moves the lane's slots between the proven and the unproven when its health has changed. */
   function recount(lane: Lane): void {
-    const isUnproven = healthNow(lane.state, clock.monotonicMs()) !== "proven";
-    if (isUnproven === lane.isUnproven) return;
-    lane.isUnproven = isUnproven;
-    occupyUnproven(lane, isUnproven ? lane.inFlight : -lane.inFlight);
+    slots.recount(lane, healthNow(lane.state, clock.monotonicMs()) !== "proven");
   }
 
-  function occupyUnproven(lane: Lane, slots: number): void {
-    takeSlots(unproven, lane.account, slots);
-    takeSlots(lane.account.unproven, lane, slots);
-  }
-
-  function occupy(lane: Lane, kind: Kind, slots: number): void {
-    lane.inFlight += slots;
-    takeSlots(all, lane.account, slots);
-    takeSlots(lane.account.all, lane, slots);
-    if (kind === "again") again += slots;
-    if (lane.isUnproven) occupyUnproven(lane, slots);
-  }
-
-  function occupyHostname(hostname: string, lane: Lane, slots: number): void {
-    const shared = hostnames.getOrInsertComputed(hostname, () => sharedSlots(caps.hostname));
-    takeSlots(shared, lane, slots);
-    if (shared.taken === 0) hostnames.delete(hostname);
-  }
-
-  /** `granted`: of its host name's slots, those not yet begun. */
-  function hasRoom(lane: Lane, kind: Kind, granted = 0): boolean {
-    const { account } = lane;
-    if (lane.inFlight >= capOf(lane.state, clock.monotonicMs())) return false;
-    if (kind === "again" && again >= caps.again) return false;
-    const isFull = <User>(shared: SharedSlots<User>, taken = shared.taken) => {
-      if (taken < shared.cap) return false;
-      scarce[kind].add(shared);
-      return true;
-    };
-    const named = hostnames.get(hostnameOf(lane));
-    if (isFull(all) || isFull(account.all)) return false;
-    if (named && isFull(named, named.taken + granted)) return false;
-    return !lane.isUnproven || !(isFull(account.unproven) || isFull(unproven));
+  function hasRoom(lane: Lane, kind: Kind, granted?: number): boolean {
+    const isUnderOwnCap = lane.inFlight < capOf(lane.state, clock.monotonicMs());
+    return isUnderOwnCap && slots.hasRoom(lane, kind, granted);
   }
 
   function grant(hostKeys: readonly bigint[], kind: Kind): Grant[] {
     const granted = new Map<Lane, number>();
     const byHostname = new Map<string, number>();
-    scarce[kind].clear();
+    slots.forgetRefusals(kind);
     let waiting = inTurn(hostKeys.map(laneOf));
     turn += 1;
     // One slot for each account, then the next round: a wide account gets no more than a narrow one.
@@ -204,7 +147,7 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
         recount(lane);
         const hostname = hostnameOf(lane);
         if (!hasRoom(lane, kind, byHostname.get(hostname))) continue;
-        occupy(lane, kind, 1);
+        slots.occupy(lane, kind, 1);
         if (lane.place) increase(byHostname, hostname, 1);
         serve(lane);
         increase(granted, lane, 1);
@@ -213,27 +156,17 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
       waiting = waiting.filter(({ length }) => length > 0);
     }
     forgetUnused();
-    return [...granted].map(([{ hostKey }, slots]) => ({ hostKey, slots }));
+    return [...granted].map(([{ hostKey }, count]) => ({ hostKey, slots: count }));
   }
 
   function take(hostKey: bigint, kind: Kind): boolean {
     const lane = laneOf(hostKey);
     recount(lane);
-    if (!hasRoom(lane, kind) || isGreedy(lane)) return false;
+    if (!hasRoom(lane, kind) || slots.isGreedy(lane)) return false;
     turn += 1;
-    occupy(lane, kind, 1);
+    slots.occupy(lane, kind, 1);
     serve(lane);
     return true;
-  }
-
-  function isGreedy(lane: Lane): boolean {
-    const { account } = lane;
-    const isScarce = <User>(shared: SharedSlots<User>, user: User) =>
-      (scarce.first.has(shared) || scarce.again.has(shared)) && isBeyondShare(shared, user);
-    const named = hostnames.get(hostnameOf(lane));
-    if (isScarce(all, account) || isScarce(account.all, lane)) return true;
-    if (named && isScarce(named, lane)) return true;
-    return lane.isUnproven && (isScarce(account.unproven, lane) || isScarce(unproven, account));
   }
 
   function serve(lane: Lane): void {
@@ -247,18 +180,18 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
     const lane = laneOf(hostKey);
     const { hostname } = place;
     lane.place = place;
-    if ((hostnames.get(hostname)?.taken ?? 0) >= caps.hostname) {
-      occupy(lane, kind, -1);
+    if (slots.isHostnameFull(hostname)) {
+      slots.occupy(lane, kind, -1);
       return false;
     }
-    occupyHostname(hostname, lane, 1);
+    slots.occupyHostname(hostname, lane, 1);
     return true;
   }
 
   function end({ hostKey, kind, place, outcome, durationMs }: EndedAttempt): void {
     const lane = laneOf(hostKey);
-    occupy(lane, kind, -1);
-    occupyHostname(place.hostname, lane, -1);
+    slots.occupy(lane, kind, -1);
+    slots.occupyHostname(place.hostname, lane, -1);
     const before = lane.state;
     const now = { ms: clock.monotonicMs(), random: random() };
     if (isTlsFailure(outcome) && !lane.isUnproven) lane.account.brokeTlsMs = now.ms;
@@ -272,7 +205,7 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
   return {
     grant,
     take,
-    giveBack: ({ hostKey, slots }, kind) => occupy(laneOf(hostKey), kind, -slots),
+    giveBack: ({ hostKey, slots: count }, kind) => slots.occupy(laneOf(hostKey), kind, -count),
     begin,
     end,
     recall(hostKey, remembered) {
@@ -310,9 +243,9 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
       const lane = lanes.get(hostKey);
       return lane === undefined || capOf(lane.state, clock.monotonicMs()) > 0;
     },
-    aheadOf(hostKey, slots = caps.all) {
+    aheadOf(hostKey, most = caps.all) {
       const lane = lanes.get(hostKey);
-      return lane === undefined ? 0 : aheadOf(lane.state, clock.monotonicMs(), slots);
+      return lane === undefined ? 0 : aheadOf(lane.state, clock.monotonicMs(), most);
     },
     takeChanges() {
       const nowMs = clock.monotonicMs();
@@ -333,13 +266,8 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
       }
       return { healths, busy, open };
     },
-    inFlight: () => ({ all: all.taken, again, unproven: unproven.taken }),
+    inFlight: slots.inFlight,
   };
-}
-
-/** Empty before its first attempt. */
-function hostnameOf({ place }: Lane): string {
-  return place?.hostname ?? "";
 }
 
 /** The lanes of each account, least recently served first, and so the accounts. */

@@ -19,7 +19,7 @@ export type NamedLanes = {
 
 /** Of the proven, and of all others: strangers take no place from those that are known to be healthy. */
 const PLACES = 10_000;
-/** Accounts share the places as if there were so many more of them. */
+/** The places are shared as if so many more accounts had lanes named, so that a new one finds places free. */
 const ABSENT_ACCOUNTS = 15;
 
 /** So many lanes of an account are remembered that found no place. */

@@ -15,7 +15,7 @@ import {
 import { manualClock } from "../../test/support/manual-clock.ts";
 import { type WebhookWorld, webhookWorld } from "../../test/support/webhook-world.ts";
 import { claimDeliveries } from "./deliveries.ts";
-import type { Kind } from "./lanes.ts";
+import type { Kind } from "./lane-slots.ts";
 import { attemptRecorder, type Recorded } from "./record-attempts.ts";
 
 type Claim = Recorded["claim"];

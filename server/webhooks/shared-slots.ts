@@ -8,7 +8,7 @@ export type SharedSlots<User> = {
   readonly by: Map<User, number>;
 };
 
-/** While so many are free there is no need to share. */
+/** While this part of them is free there is no need to share. */
 const SPARE = 1 / 4;
 
 export function sharedSlots<User>(cap: number): SharedSlots<User> {
@@ -21,7 +21,7 @@ export function takeSlots<User>(shared: SharedSlots<User>, user: User, count: nu
   increase(shared.by, user, count);
 }
 
-/** Whether one more would be as much as each could have if one more came. */
+/** Whether one more slot would give the user its whole share, where one more user competed for them. */
 export function isBeyondShare<User>({ cap, taken, by }: SharedSlots<User>, user: User): boolean {
   return taken >= cap * (1 - SPARE) && (by.get(user) ?? 0) + 1 >= cap / (by.size + 1);
 }
