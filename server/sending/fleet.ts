@@ -17,14 +17,14 @@ import {
   type SecretBox,
   type Tracer,
 } from "#platform";
-import type { Binds } from "./bind-leases.ts";
 import { bindShares } from "./bind-shares.ts";
-import { type CarrierRun, runCarrier } from "./carrier-run.ts";
+import { runCarrier } from "./carrier-run.ts";
 import { watchCarriers } from "./carrier-metrics.ts";
 import { buildCarrier } from "./build-carrier.ts";
 import { carriersUpElsewhere, reportStates } from "./carrier-states.ts";
 import { type CarrierRow, listCarriers } from "./carriers-table.ts";
 import { renewDue } from "./due-send.ts";
+import { fleetMembers, type Started } from "./fleet-members.ts";
 import { forgetNodes, type NodeInfo, signOff } from "./nodes.ts";
 import type { MatchRules } from "./match-receipts.ts";
 import { giveUpParked } from "./parked-receipts.ts";
@@ -49,15 +49,6 @@ type Deps = {
   tracer?: Tracer | undefined;
 };
 
-type Member = {
-  row: CarrierRow;
-  run: CarrierRun;
-  binds: Binds | undefined;
-  /** Looks for receipts that an earlier process owed; so many more times. */
-  recall: () => Promise<void>;
-  recalls: number;
-};
-
 const REFRESH_MS = 1_000;
 const RENEW_MS = 7_000;
 const REPORT_MS = 2_000;
@@ -67,22 +58,11 @@ const GIVEN_UP_PAGE = 1_000;
 export function carrierFleet(deps: Deps) {
   const { db, clock, log, node } = deps;
   const { nodeId } = node;
-  const members = new Map<string, Member>();
-  /** Those that cannot be started, and why. */
-  const broken = new Map<string, { name: string; problem: string }>();
-  /** Those that the operator has paused, also where they are leaving or cannot be started. */
-  let paused = new Set<string>();
-  /** Those that no longer take anything, until what they had is answered. */
-  const leaving = new Map<string, { run: CarrierRun; left: Promise<void> }>();
-  /** Whether one has left whose place another, with new settings, may take. */
-  let hasLeft = false;
-  /** From then on nothing is begun; leases are renewed to the end. */
-  let isStopping = false;
+  const fleet = fleetMembers({ log, start });
+  const { members, broken, leaving, runOf, isPaused } = fleet;
   let routing: Routing | undefined;
   const shares = bindShares({ db, clock, node, members, leaving });
 
-  /** Also of one that is leaving: it gives back at once what it had reserved. */
-  const runOf = (carrierId: string) => (members.get(carrierId) ?? leaving.get(carrierId))?.run;
   const rules: MatchRules = (carrierId) =>
     runOf(carrierId)?.carrier.receiptRules ?? { windowMs: 7 * DAY_MS, per: "segment" };
   const record = recorder({ ...deps, db: deps.recordDb, nodeId, rules });
@@ -94,7 +74,6 @@ export function carrierFleet(deps: Deps) {
   // What is read anew is not kept: `refresh` must see that the carriers have changed too.
   const currentRouting = async (isAnew = false) =>
     isAnew ? loadRouting(db) : (routing ??= await loadRouting(db));
-  const isPaused = (carrierId: string) => paused.has(carrierId);
   const sending = { ...deps, nodeId, recorder: record, routing: currentRouting, isPaused };
   const unattended = {
     ...sending,
@@ -102,12 +81,11 @@ export function carrierFleet(deps: Deps) {
   };
 
   async function refresh(): Promise<void> {
-    const isChanged = (await routingVersion(db)) !== routing?.version || hasLeft;
+    const isChanged = (await routingVersion(db)) !== routing?.version || fleet.hasLeft();
     if (isChanged) {
       const [loaded, rows] = [await loadRouting(db), await listCarriers(db)];
-      hasLeft = false;
       routing = loaded;
-      keepInStep(rows);
+      fleet.keepInStep(rows);
     }
     if (isChanged || shares.isDue()) await shares.renew();
   }
@@ -120,59 +98,14 @@ export function carrierFleet(deps: Deps) {
     }
   }
 
-  function keepInStep(rows: CarrierRow[]): void {
-    const wanted = new Map(rows.map((row) => [row.carrier_id, row]));
-    paused = new Set(rows.filter((row) => row.paused).map(({ carrier_id }) => carrier_id));
-    const outdated = [...members.values()].filter(({ row }) =>
-      isOutdated(row, wanted.get(row.carrier_id)),
-    );
-    outdated.forEach(leave);
-    broken.clear();
-    // With new settings it starts once the old one has left: a carrier counts its binds.
-    for (const row of rows.filter(({ carrier_id }) => !leaving.has(carrier_id))) {
-      const member = members.get(row.carrier_id);
-      if (!member) join(row);
-      else {
-        member.row = row;
-        member.run.setPaused(row.paused);
-      }
-    }
-  }
-
-  /** Takes up to half a minute, and nobody waits for it: this node must be heard meanwhile. */
-  function leave({ row, run }: Member): void {
-    members.delete(row.carrier_id);
-    const left = run
-      .stop()
-      .catch((error: unknown) =>
-        log.error({ error, carrier: row.name }, `carrier ${row.name} did not stop`),
-      )
-      .finally(() => {
-        leaving.delete(row.carrier_id);
-        hasLeft = true;
-      });
-    leaving.set(row.carrier_id, { run, left });
-  }
-
-  /** One carrier with wrong settings must not harm the others. */
-  function join(row: CarrierRow): void {
-    if (isStopping) return;
-    try {
-      const { carrier, binds } = buildCarrier(row, { ...deps, receipts });
-      const run = runCarrier({ ...sending, carrier });
-      run.setPaused(row.paused);
-      const recall = async () => {
-        if ("recall" in carrier)
-          carrier.recall(await findUnreported(db, row.carrier_id, clock.now()));
-      };
-      members.set(row.carrier_id, { row, run, binds, recall, recalls: 2 });
-      carrier.start();
-      log.info({ carrier: row.name }, `carrier ${row.name} started`);
-    } catch (error) {
-      log.error({ error, carrier: row.name }, `carrier ${row.name} cannot be started`);
-      const problem = error instanceof Error ? error.message.replace(/\.$/, "") : String(error);
-      broken.set(row.carrier_id, { name: row.name, problem });
-    }
+  function start(row: CarrierRow): Started {
+    const { carrier, binds } = buildCarrier(row, { ...deps, receipts });
+    const run = runCarrier({ ...sending, carrier });
+    const recall = async () => {
+      if ("recall" in carrier)
+        carrier.recall(await findUnreported(db, row.carrier_id, clock.now()));
+    };
+    return { run, binds, recall, recalls: 2 };
   }
 
   async function renew(): Promise<void> {
@@ -208,7 +141,7 @@ export function carrierFleet(deps: Deps) {
 
   const untilStop = (loop: Loop): Loop => ({
     ...loop,
-    pass: (signal) => (isStopping ? Promise.resolve() : loop.pass(signal)),
+    pass: (signal) => (fleet.isStopping() ? Promise.resolve() : loop.pass(signal)),
   });
   const worksUntilStop: Loop[] = [
     { name: "keep carriers in step", idleMs: REFRESH_MS, pass: refresh },
@@ -251,6 +184,7 @@ export function carrierFleet(deps: Deps) {
     },
   ];
   const loops: Loop[] = [
+    // To the end: what is in flight while it stops is still this node's.
     { name: "renew leases", idleMs: RENEW_MS, pass: renew },
     ...worksUntilStop.map(untilStop),
   ];
@@ -265,19 +199,11 @@ export function carrierFleet(deps: Deps) {
     loops,
     start: refresh,
     async stop(): Promise<void> {
-      isStopping = true;
-      await Promise.all([...members.values()].map(({ run }) => run.stop()));
-      await Promise.all([...leaving.values()].map(({ left }) => left));
+      await fleet.stop();
       await record.stop();
       await signOff(db, nodeId).catch((error: unknown) =>
         log.warn({ error }, "this node could not sign off"),
       );
     },
   };
-}
-
-function isOutdated(row: CarrierRow, wanted: CarrierRow | undefined): boolean {
-  if (!wanted) return true;
-  const told = (of: CarrierRow) => JSON.stringify([of.settings, of.password?.toString("hex")]);
-  return told(row) !== told(wanted);
 }

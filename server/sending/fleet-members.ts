@@ -1,0 +1,109 @@
+import { type Log, messageOf } from "#platform";
+import type { Binds } from "./bind-leases.ts";
+import type { CarrierRun } from "./carrier-run.ts";
+import type { CarrierRow } from "./carriers-table.ts";
+
+/** A carrier at work on this node. */
+type Member = Started & { row: CarrierRow };
+
+export type Started = {
+  run: CarrierRun;
+  binds: Binds | undefined;
+  /** Looks for receipts that an earlier process owed; so many more times. */
+  recall: () => Promise<void>;
+  recalls: number;
+};
+
+type Deps = {
+  log: Log;
+  /** Throws where the row's settings are wrong. */
+  start: (row: CarrierRow) => Started;
+};
+
+/** Which carriers are at work on this node: starts and stops them as their rows say. */
+export function fleetMembers({ log, start }: Deps) {
+  const members = new Map<string, Member>();
+  /** Those that cannot be started, and why. */
+  const broken = new Map<string, { name: string; problem: string }>();
+  /** Those that no longer take anything, until what they had is answered. */
+  const leaving = new Map<string, { run: CarrierRun; left: Promise<void> }>();
+  let paused = new Set<string>();
+  let hasLeft = false;
+  let isStopping = false;
+
+  function keepInStep(rows: CarrierRow[]): void {
+    hasLeft = false;
+    const wanted = new Map(rows.map((row) => [row.carrier_id, row]));
+    paused = new Set(rows.filter((row) => row.paused).map(({ carrier_id }) => carrier_id));
+    const outdated = [...members.values()].filter(({ row }) =>
+      isOutdated(row, wanted.get(row.carrier_id)),
+    );
+    outdated.forEach(leave);
+    broken.clear();
+    // With new settings it starts once the old one has left: a carrier counts its binds.
+    for (const row of rows.filter(({ carrier_id }) => !leaving.has(carrier_id))) {
+      const member = members.get(row.carrier_id);
+      if (!member) join(row);
+      else {
+        member.row = row;
+        member.run.setPaused(row.paused);
+      }
+    }
+  }
+
+  /** Takes up to half a minute, and nobody waits for it: this node must be heard meanwhile. */
+  function leave({ row, run }: Member): void {
+    members.delete(row.carrier_id);
+    const left = run
+      .stop()
+      .catch((error: unknown) =>
+        log.error({ error, carrier: row.name }, `carrier ${row.name} did not stop`),
+      )
+      .finally(() => {
+        leaving.delete(row.carrier_id);
+        hasLeft = true;
+      });
+    leaving.set(row.carrier_id, { run, left });
+  }
+
+  /** One carrier with wrong settings must not harm the others. */
+  function join(row: CarrierRow): void {
+    if (isStopping) return;
+    try {
+      const started = start(row);
+      started.run.setPaused(row.paused);
+      members.set(row.carrier_id, { row, ...started });
+      started.run.carrier.start();
+      log.info({ carrier: row.name }, `carrier ${row.name} started`);
+    } catch (error) {
+      log.error({ error, carrier: row.name }, `carrier ${row.name} cannot be started`);
+      broken.set(row.carrier_id, { name: row.name, problem: messageOf(error).replace(/\.$/, "") });
+    }
+  }
+
+  return {
+    members: members as ReadonlyMap<string, Member>,
+    broken: broken as ReadonlyMap<string, { name: string; problem: string }>,
+    leaving: leaving as ReadonlyMap<string, { run: CarrierRun }>,
+    keepInStep,
+    /** Whether one has left whose place another, with new settings, may take. */
+    hasLeft: () => hasLeft,
+    /** Also of one that is leaving: it gives back at once what it had reserved. */
+    runOf: (carrierId: string) => (members.get(carrierId) ?? leaving.get(carrierId))?.run,
+    /** By the operator, also where it is leaving or cannot be started. */
+    isPaused: (carrierId: string) => paused.has(carrierId),
+    /** From `stop` on nothing is begun. */
+    isStopping: () => isStopping,
+    async stop(): Promise<void> {
+      isStopping = true;
+      await Promise.all([...members.values()].map(({ run }) => run.stop()));
+      await Promise.all([...leaving.values()].map(({ left }) => left));
+    },
+  };
+}
+
+function isOutdated(row: CarrierRow, wanted: CarrierRow | undefined): boolean {
+  if (!wanted) return true;
+  const told = (of: CarrierRow) => JSON.stringify([of.settings, of.password?.toString("hex")]);
+  return told(row) !== told(wanted);
+}
