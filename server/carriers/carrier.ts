@@ -62,7 +62,7 @@ export type OutgoingSegment = {
   attempt: number;
   /** Whether an earlier submission of this segment is in doubt. */
   resent: boolean;
-  /** Whether others got through each time after this one was throttled: again, it is so by itself. */
+  /** Whether others got through between its tries: if it is throttled again, that is about this message. */
   isOvertaken: boolean;
 };
 

@@ -45,8 +45,10 @@ export const systemClock: Clock = {
 const MIN_SUSPENDED_MS = 1_000;
 
 /**
- * Adds to the monotonic clock whatever the other one is ahead of it from one look to the next. One that is
- * set ahead looks the same: leases seem older than they are, and are given back. Set back, it adds nothing.
+ * The monotonic clock stands still while the machine is suspended, the wall clock does not: where the wall
+ * clock has gone on by more between two looks, the machine was suspended for the difference. A wall clock
+ * that was set ahead looks the same: then leases seem older than they are, and are given back. One that was
+ * set back adds nothing.
  */
 export function leaseClock(wallMs: () => number, monotonicMs: () => number): () => number {
   let [seenWallMs, seenMs, suspendedMs] = [wallMs(), monotonicMs(), 0];

@@ -1,9 +1,9 @@
 import { setFlagsFromString } from "node:v8";
 
 /**
- * The engine makes objects of a kind that often lived long among the old ones at once, such as those
- * that hold a batch together. Dead, they still keep each request that they name until all old objects
- * are looked through: under load, collecting the young ones took several times as long.
+ * V8 allocates an object straight into the old generation where earlier ones of the same code lived long.
+ * For what holds a batch together that is wrong: dead, it stays until the next full collection, and so do
+ * all requests that it refers to. Under load, collections of the young generation took several times as long.
  */
 export function keepYoungObjectsYoung(): void {
   setFlagsFromString("--no-allocation-site-pretenuring");

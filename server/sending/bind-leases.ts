@@ -30,7 +30,7 @@ export async function shareBinds(
     (slot) => slot % Math.max(1, ranked.length) === position,
   );
   const leased = await leaseBinds(db, { carrierId, nodeId }, wanted);
-  // Until then the carrier counts it, and none is opened in its place.
+  // A link that is still closing counts with the carrier: until it has ended, none is opened in its place.
   if (binds.isClosing()) return;
   // The carrier may allow fewer than when they were leased.
   const allowed = leased.filter((slot) => slot < binds.most);

@@ -45,15 +45,15 @@ export function judgeReceipt(
   // Carriers repeat themselves: of a segment handed over twice, each counts once.
   const isDecided = state.effect !== null || !state.open.has(match.turn);
   if (effect === "none" || isDecided || !isOpen(message)) return IGNORED;
-  // The first segment that is lost decides. Before SENT others count all the same: an answer may still
-  // come that opens that segment again.
+  // The first segment that is lost decides the message, so what is told of others changes nothing. It is
+  // noted all the same: before SENT the lost segment may be handed over once more, and be lost no longer.
   const isApplied = ![...progress.values()].some((each) => isBad(each.effect));
   state.open.delete(match.turn);
   // In doubt, the segment was submitted twice: it is lost only when neither is open any more.
   const isUndecided = isBad(effect) && state.open.size > 0;
   if (!isUndecided) state.effect = effect;
   const noted = { isApplied, isCounted: true, isLoss: isBad(effect) && !isUndecided };
-  // While segments are still being handed over SENT comes first, and settles this.
+  // While segments are still being handed over nothing ends: with SENT, `settleSent` looks at what was noted.
   if (isUndecided || message.status === "QUEUED") return { ...noted, move: undefined };
   const move = finalMove(message, { effect, progress, per, at, errorCode, carrierCode });
   return { ...noted, move };

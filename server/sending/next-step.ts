@@ -90,7 +90,10 @@ function refusedForGood(
   return { next: "fail", code, carrierCode };
 }
 
-/** A last try shortly before the end, and none after it: who is refused then is due when it has expired. */
+/**
+ * A wait that would outlast the message's validity ends a second before it, for one last try. Who is refused
+ * within that second waits until the validity is over, and fails as EXPIRED.
+ */
 function withinValidity(delayMs: number, { now, expiresAt }: StepContext): number {
   const leftMs = Math.max(0, expiresAt.getTime() - now.getTime());
   return Math.min(delayMs, leftMs > LAST_TRY_MS ? leftMs - LAST_TRY_MS : leftMs);

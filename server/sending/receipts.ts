@@ -58,7 +58,8 @@ export async function applyReceipts(
     ),
   );
 
-  // One segment of which only good is told: delivered is delivered, whatever was decided since the match.
+  // Messages of one segment with good receipts alone were not read: whatever other receipts have decided
+  // since the match, delivered is delivered.
   for (const [messageId, ofOne] of Map.groupBy(matches, ({ message_id }) => message_id)) {
     const open = new Set(ofOne.filter((match) => !match.is_decided).map(({ turn }) => turn));
     if (!segments.has(messageId)) segments.set(messageId, new Map([[1, { effect: null, open }]]));

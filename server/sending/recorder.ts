@@ -68,8 +68,9 @@ const BEHIND_MS = 3_000;
 const MAX_UNSTORED = 4_000;
 const PARKED_PAGE = 500;
 /**
- * Who records a submission takes its receipts along; only two at the same moment miss each other. What
- * was parked a while ago waits for something else, if for anything: it is looked at less often.
+ * Whoever records a submission applies its parked receipts with it. A sweep finds those that were parked at
+ * the same moment, and so were missed: it looks at the last minute in every pass, and once a minute at the
+ * last hour, because what has waited for longer than a moment hardly ever matches any more.
  */
 const SWEPT_MS = 60_000;
 const SWEPT_RARELY_MS = 3_600_000;

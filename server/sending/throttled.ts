@@ -1,15 +1,15 @@
 import type { SubmitOutcome } from "#carriers";
 import { type Clock, keepNewest } from "#platform";
 
-/** So often a message is tried in its place: it may be the only one that is throttled. */
+/** How often a message is tried without losing its place, while few messages are throttled. */
 const TRIES_ALONE = 5;
-/** So often where so many others are, too, and nothing gets through: they would fare no better. */
+/** How often while MANY are and nothing gets through: whoever took its place would fare no better. */
 const TRIES_AMONG_MANY = 10;
 const MANY = 3;
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 60_000;
-/** What waits by itself waits for a fifth of the time that it was throttled for: so late it can be at most. */
+/** Where no others got through meanwhile, it waits for a fifth of the time since it was first throttled. */
 const SHARE_OF_TIME = 0.2;
 
 const MAX_KNOWN = 10_000;
@@ -64,8 +64,9 @@ export function throttleWatch(clock: Pick<Clock, "monotonicMs">) {
 
   return {
     /**
-     * Whether others got through both times since its carrier throttled it: if it does again, that is about
-     * this one. Once is too little: where a carrier throttles all, the first probe overtakes the others.
+     * Whether others got through between its last two tries, and again since the last: if it is throttled
+     * once more, that is about this message alone. Once would be too little: where a carrier throttles all,
+     * the first that it lets through overtakes the others.
      */
     isOvertaken(messageId: string): boolean {
       const each = known.get(messageId);

@@ -3,10 +3,9 @@ import type { Clock, Database, Log } from "#platform";
 import { readDue, readSegments } from "./due-send.ts";
 import { handOver, type HandOverDeps, type Taker } from "./hand-over.ts";
 
-/**
- * Messages that were taken up, and whose carrier takes nothing: it was removed, is paused or away, and
- * only its own run would take them up again. What became of them is settled here as it would be there.
- */
+// Settles messages that were handed over in part, or whose node was lost, while their carrier takes nothing
+// (it is removed, paused or away): otherwise the run of that carrier would do it with its next claim.
+
 type Deps = Pick<HandOverDeps, "recorder" | "routing" | "isPaused"> & {
   db: Database;
   clock: Clock;

@@ -145,7 +145,8 @@ class LinkedCarrier implements SmppCarrier {
 
   setShare(share: Share): void {
     this.#share = share;
-    // Without a bind there is no rate either, which would let all that waits leave by the last one.
+    // The slots first: a share of no binds has the rate 0, which means no limit, and all that waits would
+    // leave at once by a bind that has yet to close.
     if (this.#isStarted) this.#slots.resize(share.binds);
     this.#pace.setRate(share.rate);
   }
@@ -172,7 +173,7 @@ class LinkedCarrier implements SmppCarrier {
     signal: AbortSignal,
     mayLeave: () => boolean,
   ): Promise<SubmitOutcome> {
-    // What was claimed before the pause goes back as well: it would be the probe, out of order.
+    // While the pace pauses, what comes goes back: otherwise it would be the probe, and out of order.
     const isOpen = this.#isStarted && !this.#pace.isPaused;
     const isPossible = isOpen && !signal.aborted && this.#slots.canSubmit;
     if (!isPossible || this.#waiting.size >= MOST_WAITING) return Promise.resolve(UNSENT);

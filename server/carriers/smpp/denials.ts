@@ -1,8 +1,8 @@
 import type { Clock } from "#platform";
 
-/** A bind that was made anew, and is denied again so soon, was not what the carrier meant. */
+/** Where the carrier denies again so soon after it was believed, making the bind anew did not help. */
 const SOON_MS = 600_000;
-/** So many times as many denials in a row it takes then. */
+/** Then it takes this many times as many denials in a row as before to be believed, up to the most. */
 const FACTOR = 4;
 const MOST = 64;
 

@@ -25,8 +25,9 @@ export function matchId(answered: string, rule: IdRule): string {
 }
 
 /**
- * What a receipt's id may be among those, in this order: as the answer had it, then by the rule. Last as
- * it stands: so it was kept where the rule compares more loosely since. Under one rule, that finds no more.
+ * The forms in which the answer's id may be on record, in this order: the receipt's id as if it were the
+ * answer's, then converted by the rule, then as it stands. The last is for submissions from before the rule
+ * was changed to a looser one; where it was not, it finds nothing more.
  */
 export function matchIds(receipted: string, rule: IdRule): string[] {
   const byRule = convert(receipted, bases[rule.form].receipt, rule);

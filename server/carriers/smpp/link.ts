@@ -50,7 +50,7 @@ export class Link {
   #since: Date;
   #problem: string | null = null;
   #enquireLinkAt: Date | null = null;
-  /** Failures in a row, and how long is waited after such as the last. */
+  /** Failures of the same kind in a row, and the range of waits after them. */
   #failures = 0;
   #span: Span | null = null;
   #boundAtMs: number | null = null;

@@ -116,8 +116,8 @@ export class Pace {
   }
 
   /**
-   * What left at that time was answered in a way that seems to say nothing of the carrier; answers whether
-   * that is believed. Of the probes after a pause only one is let pass so: all may be throttled.
+   * What left at that time was throttled for a reason that seems to be its own; answers whether that is
+   * believed. After a pause, it is believed of one probe only: where a second is throttled, all may be.
    */
   ignored(sentAtMs: number): boolean {
     if (this.#mode !== "probing" || sentAtMs !== this.#probeSentAtMs) return true;

@@ -108,7 +108,7 @@ function readText(message: ShortMessage<Buffer>, isMarked: boolean): ReceiptText
   return { id: text.id ?? more.id, stat: text.stat ?? more.stat, err: text.err ?? more.err };
 }
 
-/** Behind its header where it has one; one that makes no sense of the rest was none. */
+/** Skips the user data header that `esm_class` announces, unless what follows it is then no receipt. */
 function readUserData(octets: Buffer, esmClass: number, isMarked: boolean): ReceiptText {
   if ((esmClass & HAS_UDH) === 0 || octets.length === 0) return readOctets(octets, isMarked);
   const behind = readOctets(octets.subarray(1 + (octets[0] ?? 0)), isMarked);

@@ -82,7 +82,7 @@ export type StatusClass = {
 
 const PERMANENT: StatusClass = { kind: "permanent", code: "REJECTED_BY_CARRIER" };
 
-/** The code of a temporary one is that of a message that was refused until its validity ended. */
+/** Temporary refusals have the code that their message fails with where they go on until it expires. */
 const classes = new Map<number, StatusClass>([
   [status.throttled, { kind: "throttled", code: "EXPIRED" }],
   [status.queueFull, { kind: "throttled", code: "EXPIRED" }],
