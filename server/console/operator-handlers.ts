@@ -162,16 +162,10 @@ export function operatorHandlers({ db, clock, pager, secrets, publicUrl }: Deps)
       const data = [...byAccount].map(([accountId, rows]) => ({
         accountId,
         name: names.get(accountId) ?? "",
-        waiting: sum(rows.map(({ waiting }) => waiting)),
-        scheduled: sum(rows.map(({ scheduled }) => scheduled)),
-        isMore: rows.some(({ is_more }) => is_more),
-        oldestDueAt: oldest(rows.map(({ oldest_due_at }) => oldest_due_at)),
+        ...depthOf(rows),
       }));
       return {
-        waiting: sum(queue.map(({ waiting }) => waiting)),
-        scheduled: sum(queue.map(({ scheduled }) => scheduled)),
-        isMore: queue.some(({ is_more }) => is_more),
-        oldestDueAt: oldest(queue.map(({ oldest_due_at }) => oldest_due_at)),
+        ...depthOf(queue),
         accounts: data.toSorted((a, b) => b.waiting - a.waiting).slice(0, MAX_ACCOUNTS_SHOWN),
         webhooks: {
           waiting: webhooks.waiting,
@@ -207,13 +201,15 @@ function judgeAmount(kind: "topup" | "adjustment", amount: number): string[] {
     : [];
 }
 
-function sum(numbers: number[]): number {
-  return numbers.reduce((total, number) => total + number, 0);
-}
-
-function oldest(times: (Date | null)[]): string | null {
-  const known = times.filter((time) => time !== null).map((time) => time.getTime());
-  return known.length === 0 ? null : new Date(Math.min(...known)).toISOString();
+/** Of several lines of the queue together. */
+function depthOf(lines: Awaited<ReturnType<typeof measureQueue>>) {
+  const dueMs = lines.flatMap(({ oldest_due_at }) => oldest_due_at?.getTime() ?? []);
+  return {
+    waiting: lines.reduce((sum, line) => sum + line.waiting, 0),
+    scheduled: lines.reduce((sum, line) => sum + line.scheduled, 0),
+    isMore: lines.some(({ is_more }) => is_more),
+    oldestDueAt: dueMs.length === 0 ? null : new Date(Math.min(...dueMs)).toISOString(),
+  };
 }
 
 async function presentAccounts(db: Queryable, rows: AccountRow[]): Promise<OperatorAccount[]> {
