@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Database, sql, type Transaction } from "#platform";
+import { sql, type Transaction } from "#platform";
 import { withdrawResets } from "../../server/console/links.ts";
 import { endSessionsOf, renewToken } from "../../server/console/sign-in/sessions.ts";
 import { acceptedStep, codeOf } from "../../server/console/sign-in/totp.ts";
@@ -18,13 +18,13 @@ const shared = consoleOfFile({ clock });
 
 /** The answer to a request which has judged what it was given when the change is made. */
 async function answerAfter(
-  { db, userId, request }: { db: Database; userId: string; request: () => Promise<Answer> },
+  { userId, request }: { userId: string; request: () => Promise<Answer> },
   change: (tx: Transaction) => Promise<unknown>,
 ): Promise<Answer> {
-  const { answer } = await held(db, async (tx) => {
+  const { answer } = await held(shared.db, async (tx) => {
     await lockUser(tx, userId);
     const asked = request();
-    await somebodyWaits(db);
+    await somebodyWaits(shared.db);
     await change(tx);
     return { answer: asked };
   });
@@ -45,28 +45,26 @@ async function passwordOf(userId: string): Promise<string | undefined> {
 
 test("a sign-in under way while the password changes opens nothing", async () => {
   const console = await shared.another();
-  const { db } = console;
   const { email, userId } = await console.member("owner");
   const request = () =>
     console.stranger().post("/console/auth/sign-in", { email, password: PASSWORD });
 
-  const answer = await answerAfter({ db, userId, request }, (tx) => replacePassword(tx, userId));
+  const answer = await answerAfter({ userId, request }, (tx) => replacePassword(tx, userId));
 
   assert.equal(answer.json().error.code, "SIGN_IN_FAILED");
   assert.deepEqual(
-    await db.query(sql`select session_id from sessions where user_id = ${userId}`),
+    await shared.db.query(sql`select session_id from sessions where user_id = ${userId}`),
     [],
   );
 });
 
 test("a sign-in under way while a second factor is switched on must give it", async () => {
   const console = await shared.another();
-  const { db } = console;
   const { email, userId } = await console.member("owner");
   const guest = console.stranger();
   const request = () => guest.post("/console/auth/sign-in", { email, password: PASSWORD });
 
-  const answer = await answerAfter({ db, userId, request }, (tx) =>
+  const answer = await answerAfter({ userId, request }, (tx) =>
     tx.query(sql`update users set totp = ${Buffer.of(0)} where user_id = ${userId}`),
   );
 
@@ -76,12 +74,11 @@ test("a sign-in under way while a second factor is switched on must give it", as
 
 test("a change of password under way in a session that a reset ends changes nothing", async () => {
   const console = await shared.another();
-  const { db } = console;
   const { userId, post } = await console.member("owner");
   const wish = { currentPassword: PASSWORD, newPassword: "purple canoe 17 window" };
   const request = () => post("/console/auth/password", wish);
 
-  const answer = await answerAfter({ db, userId, request }, (tx) => replacePassword(tx, userId));
+  const answer = await answerAfter({ userId, request }, (tx) => replacePassword(tx, userId));
 
   assert.equal(answer.json().error.code, "SESSION_REQUIRED");
   assert.equal(await passwordOf(userId), ANOTHER);
@@ -89,14 +86,11 @@ test("a change of password under way in a session that a reset ends changes noth
 
 test("of two changes of a password at once in one session, the second is refused", async () => {
   const console = await shared.another();
-  const { db } = console;
   const { userId, post } = await console.member("owner");
   const wish = { currentPassword: PASSWORD, newPassword: "purple canoe 17 window" };
   const request = () => post("/console/auth/password", wish);
 
-  const answer = await answerAfter({ db, userId, request }, (tx) =>
-    setPassword(tx, userId, ANOTHER),
-  );
+  const answer = await answerAfter({ userId, request }, (tx) => setPassword(tx, userId, ANOTHER));
 
   assert.equal(answer.json().error.code, "PROOF_FAILED");
   assert.equal(await passwordOf(userId), ANOTHER);
@@ -104,11 +98,10 @@ test("of two changes of a password at once in one session, the second is refused
 
 test("a request that notes a session as seen waits its turn while the password changes", async () => {
   const console = await shared.another();
-  const { db } = console;
   const { userId, get } = await console.member("owner");
   clock.advance(6 * 60_000);
 
-  const answer = await answerAfter({ db, userId, request: () => get("/console/me") }, (tx) =>
+  const answer = await answerAfter({ userId, request: () => get("/console/me") }, (tx) =>
     endSessionsOf(tx, userId),
   );
 
@@ -117,19 +110,15 @@ test("a request that notes a session as seen waits its turn while the password c
 
 test("a sign-in over a session of one's own waits its turn while the password changes", async () => {
   const console = await shared.another();
-  const { db } = console;
   const { userId, signIn } = await console.member("owner");
 
-  const answer = await answerAfter({ db, userId, request: signIn }, (tx) =>
-    endSessionsOf(tx, userId),
-  );
+  const answer = await answerAfter({ userId, request: signIn }, (tx) => endSessionsOf(tx, userId));
 
   assert.deepEqual(answer.json(), { state: "signed_in" });
 });
 
 test("of two sessions that end all others at once, the first stays", async () => {
   const console = await shared.another();
-  const { db } = console;
   const first = await console.member("owner");
   const { userId, email } = first;
   const second = console.stranger();
@@ -137,23 +126,24 @@ test("of two sessions that end all others at once, the first stays", async () =>
   const sessions = (await first.get("/console/auth/sessions")).json().data;
   const { sessionId } = sessions.find(({ isCurrent }: { isCurrent: boolean }) => isCurrent);
 
-  const { answer } = await held(db, async (tx) => {
+  const { answer } = await held(shared.db, async (tx) => {
     await lockUser(tx, userId);
     await renewToken(tx, { sessionId, tokenHash: Buffer.alloc(32) });
     const asked = second.post("/console/auth/sessions/end-others");
-    await somebodyWaits(db);
+    await somebodyWaits(shared.db);
     await endSessionsOf(tx, userId, { except: sessionId });
     return { answer: asked };
   });
 
   assert.equal((await answer).json().error.code, "SESSION_REQUIRED");
-  const left = await db.query(sql`select session_id from sessions where user_id = ${userId}`);
+  const left = await shared.db.query(
+    sql`select session_id from sessions where user_id = ${userId}`,
+  );
   assert.deepEqual(left, [{ session_id: sessionId }]);
 });
 
 test("of two resets of a password at once, the second finds its link withdrawn", async () => {
   const console = await shared.another();
-  const { db } = console;
   const operator = await console.member("owner", { isOperator: true });
   const { userId } = await console.member("viewer");
   const made = await operator.post(`/console/operator/users/${userId}/reset-link`, {});
@@ -161,7 +151,7 @@ test("of two resets of a password at once, the second finds its link withdrawn",
   const wish = { token, password: "purple canoe 17 window" };
   const request = () => console.stranger().post("/console/links/reset", wish);
 
-  const answer = await answerAfter({ db, userId, request }, async (tx) => {
+  const answer = await answerAfter({ userId, request }, async (tx) => {
     await withdrawResets(tx, { userId, now: clock.now() });
     await replacePassword(tx, userId);
   });
@@ -172,7 +162,6 @@ test("of two resets of a password at once, the second finds its link withdrawn",
 
 test("a code that is given twice at once is proof once", async () => {
   const console = await shared.another();
-  const { db } = console;
   const { userId, post } = await console.member("owner");
   const { secret } = (await post("/console/auth/second-factor/enrol")).json();
   const enrolled = codeOf(secret, clock.now());
@@ -182,7 +171,7 @@ test("a code that is given twice at once is proof once", async () => {
   const code = codeOf(secret, now);
   const request = () => post("/console/proof", { code });
 
-  const answer = await answerAfter({ db, userId, request }, (tx) => {
+  const answer = await answerAfter({ userId, request }, (tx) => {
     const step = acceptedStep(code, { seed: secret, lastStep: 0, now });
     return tx.query(sql`update users set totp_step = ${step} where user_id = ${userId}`);
   });
