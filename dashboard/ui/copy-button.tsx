@@ -42,7 +42,6 @@ export const SPOKEN: Record<Outcome, string> = {
 
 type Props = Options & { label: string; autoFocus?: boolean } & Omit<ButtonProps, "leftSection">;
 
-/** A button that copies a text and says so. */
 export function CopyButton({ text, onCopied, select, label, ...props }: Props) {
   const { outcome, copy } = useCopy({ text, onCopied, select });
   const Icon = outcome === "copied" ? IconCheck : IconCopy;

@@ -1,7 +1,6 @@
 import type { CarrierState } from "#carriers";
 import { Tally } from "./smpp/tally.ts";
 
-/** Of a carrier that cannot be started. */
 export const notStarted: CarrierState = {
   state: "down",
   takesMessages: false,

@@ -40,7 +40,6 @@ export async function listUsers(db: Queryable) {
   }));
 }
 
-/** The accounts of users, by user. */
 export async function accountsOfUsers(db: Queryable, userIds: readonly string[]) {
   const rows = await db.query<{ user_id: string; account_id: string; role: string }>(sql`
     select user_id, account_id, role from memberships where user_id = any (${userIds}::uuid[]) order by account_id`);

@@ -42,7 +42,6 @@ export type DeliveryRunner = {
   lanesKept(kind: Kind): bigint[];
   /** Begins what is kept in slots that are taken; answers how many of them are left. */
   beginKept(grant: Grant, kind: Kind): number;
-  /** Gives a claim back. */
   putBack(claim: Claim, waitMs: number): void;
   /** Begins what can begin by now, gives back what has waited too long. */
   sweep(): void;

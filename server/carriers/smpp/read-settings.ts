@@ -116,7 +116,6 @@ function lengthWarning(name: keyof typeof PROTOCOL_LENGTHS, value: string): stri
   return [`${name} is longer than the ${limit} characters of the protocol; it is sent whole.`];
 }
 
-/** What is wrong with a password, or undefined. */
 export function passwordFault(password: string): string | undefined {
   try {
     octetString(LONGEST_STRING)(password);
