@@ -16,7 +16,7 @@ const reseal = command({
         "There is no SECRET_KEY_PREVIOUS: nothing that an earlier key sealed can be opened. Set it to the earlier key, and SECRET_KEY to the new one.",
       );
     const box = await secrets();
-    // Each is one statement per secret: a command cut short is simply run again.
+    // What is sealed anew stays so: a command cut short is simply run again.
     const resealed = {
       signingSecrets: await resealSigningSecrets(db, box),
       carrierPasswords: await resealCarriers(db, box),

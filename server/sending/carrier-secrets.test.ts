@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { secretBox, sql, systemClock } from "#platform";
+import { secretBox, sql, systemClock, within } from "#platform";
+import { somebodyWaits } from "../../test/support/locks.ts";
 import { testDatabase } from "../../test/support/postgres.ts";
 import { openPassword, openSettings, shownSettings } from "./carrier-secrets.ts";
 import {
@@ -58,6 +59,25 @@ test("after resealing, the new SECRET_KEY alone opens password and private key",
 
   const carrier = await find(db);
   assert.deepEqual(openSettings(carrier, secretBox(NEW_KEY)), settings);
+  assert.equal(openPassword(carrier, secretBox(NEW_KEY)), "pass-77");
+});
+
+test("a carrier that is changed while it is resealed is sealed with the new SECRET_KEY all the same", async () => {
+  await using db = await testDatabase();
+  const secrets = secretBox(OLD_KEY);
+  await addCarrier(db, { name: "acme", settings, password: "pass-77", secrets, ...change });
+  const { carrier_id: carrierId } = await find(db);
+
+  const { resealing } = await db.transaction(async (tx) => {
+    await changeCarrier(within(tx), { carrierId, paused: true, secrets, ...change });
+    const resealing = resealCarriers(db, secretBox(NEW_KEY, OLD_KEY));
+    await somebodyWaits(db);
+    return { resealing };
+  });
+
+  assert.equal(await resealing, 1);
+  const carrier = await find(db);
+  assert.equal(carrier.paused, true);
   assert.equal(openPassword(carrier, secretBox(NEW_KEY)), "pass-77");
 });
 

@@ -160,16 +160,21 @@ export function removeCarrier(
 }
 
 /** Seals anew what an earlier SECRET_KEY sealed; answers of how many carriers. Their binds are opened anew. */
-export async function resealCarriers(db: Database, secrets: SecretBox): Promise<number> {
-  let count = 0;
-  for (const carrier of await listCarriers(db)) {
-    const anew = resealed(carrier, secrets);
-    if (anew === null) continue;
-    await db.query(sql`
-      update carriers
-         set password = ${anew.password}, settings = ${JSON.stringify(anew.settings)}, version = version + 1
-       where carrier_id = ${carrier.carrier_id} and version = ${carrier.version}`);
-    count += 1;
-  }
-  return count;
+export function resealCarriers(db: Database, secrets: SecretBox): Promise<number> {
+  return db.transaction(async (tx) => {
+    // Locked: one that is changed meanwhile must not stay as it was sealed, since the earlier key goes next.
+    const carriers = await tx.query<CarrierRow>(sql`
+      select ${columns} from carriers where removed_at is null order by carrier_id for update`);
+    let count = 0;
+    for (const carrier of carriers) {
+      const anew = resealed(carrier, secrets);
+      if (anew === null) continue;
+      await tx.query(sql`
+        update carriers
+           set password = ${anew.password}, settings = ${JSON.stringify(anew.settings)}, version = version + 1
+         where carrier_id = ${carrier.carrier_id}`);
+      count += 1;
+    }
+    return count;
+  });
 }
