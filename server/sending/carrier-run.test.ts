@@ -1,8 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Carrier } from "#carriers";
+import type { Carrier, SubmitOutcome } from "#carriers";
 import type { MessageRow } from "#messages";
-import { type Clock, newId, silentLog, systemClock } from "#platform";
+import {
+  type Clock,
+  type Database,
+  newId,
+  NIL_ID,
+  silentLog,
+  type Sql,
+  systemClock,
+} from "#platform";
 import { absentDatabase, recorderOf } from "../../test/support/recorder.ts";
 import { eventually } from "../../test/support/eventually.ts";
 import { runCarrier } from "./carrier-run.ts";
@@ -42,7 +50,7 @@ test("what was leased before the machine was suspended for long does not leave a
     asked.resolve(mayLeave);
     return answered.promise;
   };
-  const { run, message } = await reserved({ clock, submit });
+  const { run, message } = await reserved({ clock, submit, submission: async () => "stored" });
   run.take(message);
 
   const mayLeave = await asked.promise;
@@ -75,27 +83,168 @@ test("a lease counts from when the place was kept, however long the message took
   assert.deepEqual(steps, ["again"]);
 });
 
-type Given = Partial<Pick<Recorder, "submission">> & { clock: Clock; submit: Carrier["submit"] };
+test("places are kept for no more segments than there is room for, and one that is given back is free", async () => {
+  let isBehind = false;
+  const { run, message } = await reserved({
+    clock: restless,
+    room: () => 3,
+    isBehind: () => isBehind,
+    submit: () => assert.fail("nothing is handed over"),
+  });
+  const [second, third, fourth] = [{ ...message }, { ...message }, { ...message }];
+  const isKept = (kept: MessageRow) => eventually("it is kept", async () => run.reserve(kept));
+
+  assert.equal(run.reserve({ ...message, segments: 3 }), false, "there is room for two");
+  await isKept(second);
+  await isKept(third);
+  assert.equal(run.reserve({ ...message }), false, "there is none left");
+  run.release(second);
+  await isKept(fourth);
+  run.release(third);
+  isBehind = true;
+  assert.equal(run.reserve({ ...message }), false, "answers wait to be stored");
+  for (const each of [message, fourth]) run.release(each);
+  await run.stop();
+});
+
+test("who stops keeps no more places, and waits for those that it keeps: what is stored then goes back", async () => {
+  const happened: unknown[] = [];
+  const { run, message } = await reserved({
+    clock: restless,
+    async submit(_segment, signal) {
+      happened.push(signal.aborted ? "told of the stop" : "sent");
+      return { kind: "unsent" };
+    },
+    async submission({ step }) {
+      happened.push(step?.next);
+      return "stored";
+    },
+    async stop() {
+      happened.push("closed");
+    },
+  });
+
+  const stopped = run.stop();
+  assert.equal(run.reserve({ ...message }), false);
+  await systemClock.sleep(30);
+  run.take(message);
+  await stopped;
+
+  assert.deepEqual(happened, ["told of the stop", "again", "closed"]);
+});
+
+test("what a carrier had not answered when it was closed is recorded as in doubt before the stop is over", async () => {
+  const answered = Promise.withResolvers<SubmitOutcome>();
+  const recorded: unknown[] = [];
+  let [passedMs, speed] = [0, 100];
+  const clock: Clock = {
+    ...restless,
+    monotonicMs: () => systemClock.monotonicMs() + passedMs,
+    sleep(ms, signal) {
+      passedMs += speed * ms;
+      return restless.sleep(ms, signal);
+    },
+  };
+  const { run, message } = await reserved({
+    clock,
+    submit: () => answered.promise,
+    async submission({ answer }) {
+      await systemClock.sleep(5);
+      recorded.push(answer.kind);
+      return "stored";
+    },
+    async stop() {
+      speed = 0;
+      answered.resolve({ kind: "in_doubt", why: "link_lost" });
+    },
+  });
+  run.take(message);
+
+  await run.stop();
+
+  assert.deepEqual(recorded, ["in_doubt"]);
+});
+
+test("after a full claim the next begins behind the last account of it, and after an empty turn it rests", async () => {
+  const [first = "", second = "", third = ""] = [1, 2, 3].map((n) => newId(n));
+  // In the order of waiting, which is not that of the accounts.
+  const waiting = [[second, third, first], [first], []];
+  const begins: unknown[] = [];
+  const rested = Promise.withResolvers<void>();
+  const db = {
+    ...empty,
+    async query({ text, values }: Sql) {
+      if (!text.includes("claim_sends")) return (values[1] as string[]).map(messageOf);
+      begins.push(values.at(-1));
+      const accounts = waiting.shift() ?? assert.fail("it should rest");
+      return accounts.map((account_id) => ({ ...claim, account_id, message_id: account_id }));
+    },
+  } as Database;
+  const sleep: Clock["sleep"] = (ms, signal) => {
+    rested.resolve();
+    return systemClock.sleep(ms, signal);
+  };
+
+  const run = running({
+    db,
+    clock: { ...systemClock, sleep },
+    room: () => 3,
+    submit: async () => ({ kind: "accepted", carrierMessageId: "x", matchId: "x" }),
+    submission: async () => "stored",
+  });
+  await rested.promise;
+  await run.stop();
+
+  assert.deepEqual(begins, [NIL_ID, third, NIL_ID]);
+});
+
+const claim = { lease_epoch: 1, attempt: 1, was_leased: false };
+
+function messageOf(messageId = ""): MessageRow {
+  const fields = { segments: 1, text: "Hello", encoding: "gsm7", message_id: messageId };
+  const expires_at = new Date(Date.UTC(2200, 0));
+  return { ...fields, account_id: messageId, expires_at } as MessageRow;
+}
+
+/** Rests for a moment only. */
+const restless: Clock = {
+  ...systemClock,
+  sleep: (ms, signal) => systemClock.sleep(Math.min(1, ms), signal),
+};
+
+type Given = Partial<Pick<Recorder, "submission" | "isBehind"> & Pick<Carrier, "room" | "stop">> & {
+  clock: Clock;
+  db?: Database;
+  submit: Carrier["submit"];
+};
 
 /** A place is kept for one message, which nothing else waits beside. */
-async function reserved({ clock, submit, ...recording }: Given) {
+async function reserved(given: Given) {
+  const run = running(given);
+  const message = messageOf();
+  await eventually("it is taken", async () => run.reserve(message));
+  return { run, message };
+}
+
+function running({ clock, db = empty, submission, isBehind, ...carrier }: Given) {
   const nodeId = newId(systemClock.now().getTime());
-  const db = { ...absentDatabase(), query: () => Promise.resolve([]) };
-  const run = runCarrier({
+  return runCarrier({
     db,
-    carrier: { ...roomy, submit },
-    recorder: { ...recorderOf(db, nodeId), ...recording },
-    routing: () => assert.fail("no other way is looked for"),
+    carrier: { ...roomy, ...carrier },
+    recorder: {
+      ...recorderOf(db, nodeId),
+      ...(submission && { submission }),
+      ...(isBehind && { isBehind }),
+    },
+    routing: async () => ({ version: 1, carriersFor: () => ["c1"], priceFor: () => 1 }),
     isPaused: () => false,
     nodeId,
     clock,
     log: silentLog,
   });
-  const fields = { segments: 1, text: "Hello", encoding: "gsm7" };
-  const message = { ...fields, expires_at: new Date(Date.UTC(2200, 0)) } as MessageRow;
-  await eventually("it is taken", async () => run.reserve(message));
-  return { run, message };
 }
+
+const empty: Database = { ...absentDatabase(), query: () => Promise.resolve([]) };
 
 const roomy = {
   carrierId: "c1",
