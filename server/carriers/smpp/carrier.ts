@@ -160,7 +160,6 @@ class LinkedCarrier implements SmppCarrier {
   }
 
   room(): number {
-    if (!this.#isStarted) return 0;
     return Math.max(0, Math.min(this.#slots.room, this.#pace.ahead()) - this.#waiting.size);
   }
 

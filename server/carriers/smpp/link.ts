@@ -120,7 +120,7 @@ export class Link {
   /** Others may have let go of a bind: a wait until the carrier has room for one more is over. */
   tryAgain(): void {
     const isRefused = this.#span === this.#deps.settings.reconnectAlreadyBound;
-    if (this.#state !== "connection_lost" || this.#isStopped || !isRefused) return;
+    if (this.#state !== "connection_lost" || !isRefused) return;
     this.#cancelWait();
     this.#failures = 0;
     this.#reopen();

@@ -369,7 +369,6 @@ export class Session {
 
   #onBindAnswer(code: number): void {
     this.#bindSequence = 0;
-    if (this.#state !== "binding") return;
     if (code !== status.ok) {
       const hint =
         code === status.invalidSystemType ? "; set the one it knows by --system-type" : "";

@@ -69,8 +69,8 @@ export class Window {
   nextDeadlineMs(): number | undefined {
     const [submit] = this.#pending.values();
     const [late] = this.#late.values();
-    if (submit === undefined || late === undefined) return submit?.deadlineMs ?? late?.untilMs;
-    return Math.min(submit.deadlineMs, late.untilMs);
+    // What is late is forgotten with the next submit that could be: to be exact about it serves nobody.
+    return submit?.deadlineMs ?? late?.untilMs;
   }
 
   /** Puts what is past its deadline in doubt; says when each of that was sent. */
