@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import { test } from "node:test";
 
 import type { OutgoingSegment, Reply, SubmitOutcome } from "#carriers";
@@ -283,11 +284,23 @@ test("what may not leave any more when its turn comes goes back unsent", async (
   await world.submit();
 
   const waiting = world.carrier.submit(segmentTo("4915112345678"), signal, () => isLeased);
+  assert.equal(world.carrier.room(), 0, "what leaves next waits here already");
   isLeased = false;
   clock.advance(1000);
 
   assert.deepEqual(await waiting, { kind: "unsent" });
   assert.equal(world.smsc.submitCount(), 1);
+  assert.deepEqual(getEventListeners(signal, "abort"), [], "nobody listens for what is over");
+});
+
+test("what cannot even be asked whether it may leave fails, and holds up nobody", async () => {
+  await using world = await boundWorld();
+  const { signal } = new AbortController();
+
+  const failed = world.carrier.submit(segmentTo("4915112345678"), signal, () => assert.fail("no"));
+
+  await assert.rejects(failed, /no/);
+  assert.partialDeepStrictEqual(await world.submit(), { kind: "accepted" });
 });
 
 test("the carrier is told to be asked again when room grows", async () => {
@@ -528,7 +541,11 @@ test("a bind that was refused because others held too many is tried at once when
     [status.invalidPassword, false],
   ] as const) {
     const clock = manualClock();
-    await using world = await smppWorld({ clock, smsc: { bind: refusal } });
+    await using world = await smppWorld({
+      clock,
+      settings: { reconnect_already_bound: "2s-4s" },
+      smsc: { bind: refusal },
+    });
     const state = () => world.carrier.state().links[0]?.state;
     const waits = () => state() === "connection_lost" || state() === "refused";
     await until("it waits", waits);
@@ -537,7 +554,14 @@ test("a bind that was refused because others held too many is tried at once when
     world.carrier.tryAgain();
 
     assert.equal(waits(), !isBound);
-    if (isBound) await world.ready();
+    if (!isBound) continue;
+    await world.ready();
+    // Neither the wait that is over nor one who tries once more opens another in its place.
+    world.carrier.tryAgain();
+    clock.advance(5_000);
+    await quiet();
+    assert.equal(state(), "bound");
+    assert.equal(world.smsc.pduCount(command.bindTransceiver), 2);
   }
 });
 

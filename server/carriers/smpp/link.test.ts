@@ -602,6 +602,11 @@ test("a test of the bind says in words what happened", async () => {
     });
 
   const good = await test("right");
+  assert.equal(
+    smsc.pduCount(command.unbind),
+    2,
+    "no bind is left open, which the carrier would count",
+  );
   const bad = await test("wrong");
   const { port } = smsc;
   await smsc.stop();

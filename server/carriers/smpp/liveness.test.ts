@@ -6,8 +6,33 @@ import { Liveness } from "./liveness.ts";
 import { Patience } from "./patience.ts";
 
 test("time in which nothing was read does not make a peer idle", () => {
+  const { clock, liveness, asked } = watching();
+  clock.advance(20_000);
+  liveness.stop();
+  clock.advance(60_000);
+
+  liveness.watchAfterPause(60_000);
+  clock.advance(9_999);
+  assert.equal(asked(), 0);
+  clock.advance(1);
+  assert.equal(asked(), 1);
+});
+
+test("a peer that is not read from is not judged, though its time was over just before", async () => {
+  const { clock, liveness, deaths } = watching();
+  clock.advance(30_000);
+  clock.advance(10_000);
+
+  liveness.stop();
+  for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
+
+  assert.equal(deaths(), 0);
+});
+
+/** Of a peer that said something at the start, and nothing since. */
+function watching() {
   const clock = manualClock();
-  let asked = 0;
+  let [asked, deaths] = [0, 0];
   const liveness = new Liveness({
     clock,
     patience: new Patience(),
@@ -15,17 +40,9 @@ test("time in which nothing was read does not make a peer idle", () => {
     timeoutMs: 10_000,
     ask: () => (asked += 1),
     onAnswer() {},
-    onDead() {},
+    onDead: () => (deaths += 1),
   });
   liveness.heard(0);
   liveness.watch();
-  clock.advance(20_000);
-  liveness.stop();
-  clock.advance(60_000);
-
-  liveness.watchAfterPause(60_000);
-  clock.advance(9_999);
-  assert.equal(asked, 0);
-  clock.advance(1);
-  assert.equal(asked, 1);
-});
+  return { clock, liveness, asked: () => asked, deaths: () => deaths };
+}

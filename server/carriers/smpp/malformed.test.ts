@@ -138,6 +138,7 @@ const understood: Record<string, Case> = {
     answers: [],
     receipts: 0,
   },
+  "an outbind": { octets: bare(command.outbind, 0, 1), answers: [], receipts: 0 },
 };
 
 /** A valid receipt and an enquire_link behind it, which must be answered whatever came before. */

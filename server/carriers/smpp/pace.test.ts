@@ -185,6 +185,25 @@ test("a new share of the rate is in force at once", () => {
   assert.ok(Math.abs(countBetween(sentAtMs, 0, 10_000) - 1000) <= 10);
 });
 
+for (const { what, rate, share, most } of [
+  { what: "a smaller share of the rate holds at once", rate: 50, share: 10, most: 10 },
+  { what: "no rate agreed says nothing new", rate: 0, share: 0, most: 25 },
+]) {
+  test(`while the carrier is slowed down ${what}`, () => {
+    const { clock, pace, sentAtMs } = busyPace(rate, { measured: 50 });
+    clock.advance(4000);
+    pace.answered(sentAtMs.at(-1) ?? 0, true);
+    clock.advance(1000);
+    pace.answered(sentAtMs.at(-1) ?? 0, false);
+    const recoveringMs = clock.monotonicMs();
+
+    pace.setRate(share);
+    clock.advance(1000);
+
+    assert.ok(countBetween(sentAtMs, recoveringMs + 1, recoveringMs + 1000) <= most);
+  });
+}
+
 /** A clock whose timers fire that much too late. */
 function lateClock(clock: ManualClock, lateMs: number): ManualClock {
   return { ...clock, timer: (ms, run) => clock.timer(ms + lateMs, run) };

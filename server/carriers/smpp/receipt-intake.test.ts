@@ -145,9 +145,11 @@ test("a sink that hangs holds no receipt longer than that, and a late commit ans
   take(2);
   await new Promise(setImmediate);
   take(2);
+  const settled = intake.settled();
 
   clock.advance(5000);
   assert.deepEqual(answers, [TEMPORARY, TEMPORARY, TEMPORARY, TEMPORARY]);
+  await settled;
   hanging.resolve();
   await intake.settled();
 

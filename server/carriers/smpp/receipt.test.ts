@@ -43,6 +43,7 @@ const texts: [string, string, unknown][] = [
   ["with dates of 15 digits", TEXT.replaceAll("2611150930", "261115093000123"), good],
   ["with keys nobody knows", `msg_id:9 ref:7 ${TEXT} foo:bar`, good],
   ["with commas between its keys", "id:0123456789,stat:DELIVRD,err:000", good],
+  ["with semicolons between its keys", "id:0123456789;stat:DELIVRD;err:000", good],
   ["with a NUL at its end", `${TEXT.slice(0, -11)}\0`, good],
   ["with the bare word for the state", "id:0123456789 sub:001 DELIVRD err:000 text:x", good],
   ["with letters for err", TEXT.replace("err:000", "err:E1a"), [...good.slice(0, 3), "E1a"]],
@@ -94,6 +95,14 @@ const others: [string, Partial<ShortMessage<Buffer>>, unknown][] = [
       tlvs: encodeTlvs([{ ...id, value: Buffer.from("0123456789") }, state(5)]),
     },
     ["0123456789", "UNDELIV", "undelivered", null],
+  ],
+  [
+    "with a network error of 0, which says nothing, beside the text's own",
+    {
+      shortMessage: Buffer.from(TEXT.replace("err:000", "err:011")),
+      tlvs: encodeTlvs([{ tag: tag.networkErrorCode, value: Buffer.of(3, 0, 0) }]),
+    },
+    [...good.slice(0, 3), "011"],
   ],
   [
     "in message_payload",
@@ -218,12 +227,18 @@ test("the carrier's settings say what its own words and its err mean", () => {
   const text = TEXT.replace("DELIVRD", "Failed").replace("err:000", "err:011");
 
   const read = delivered({ shortMessage: Buffer.from(text) }, by);
+  const besideTlv = delivered(
+    { shortMessage: Buffer.from(text), tlvs: encodeTlvs([state(2)]) },
+    by,
+  );
 
+  const meant = { effect: "undelivered", errorCode: "RECIPIENT_UNKNOWN" };
   assert.partialDeepStrictEqual(read, {
     kind: "receipt",
     isStateKnown: true,
-    receipt: { state: "Failed", effect: "undelivered", errorCode: "RECIPIENT_UNKNOWN" },
+    receipt: { state: "Failed", ...meant },
   });
+  assert.partialDeepStrictEqual(besideTlv, { receipt: meant });
 });
 
 test("the recipient of the message is the sender of its receipt, without a plus", () => {

@@ -80,6 +80,17 @@ for (const length of [0, 4, 15, MAX_PDU + 1, 2 ** 31, 2 ** 32 - 1]) {
   });
 }
 
+test("the longest PDU that is allowed is read, in one piece or octet by octet", () => {
+  const longest = Buffer.alloc(MAX_PDU);
+  longest.writeUInt32BE(MAX_PDU);
+
+  const whole = frames([longest]);
+  const piecemeal = frames([...longest].map((octet) => Buffer.of(octet)));
+
+  assert.deepEqual(whole, { frames: [longest.toString("hex")], isReadable: true });
+  assert.deepEqual(piecemeal, whole);
+});
+
 test("random octets neither throw nor hold more than one PDU", () => {
   fc.assert(
     fc.property(fc.array(fc.uint8Array({ maxLength: 200 })), (chunks) => {
