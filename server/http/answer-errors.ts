@@ -1,4 +1,4 @@
-import { STATUS_CODES } from "node:http";
+import { STATUS_CODES, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
@@ -24,6 +24,8 @@ export type Answering = {
   answered: WeakSet<Socket>;
   /** Connections that have had their last answer, and are read only so that the client sees it. */
   ended: WeakSet<Socket>;
+  /** Connections whose last answer waits until others are written. */
+  waiting: WeakSet<Socket>;
 };
 
 /** Of a body that is refused before it came whole; a client that writes more is cut off. */
@@ -140,14 +142,40 @@ export function answerRaw(
   const isAnswered = options.answered.has(socket);
   if (error.code === "ECONNRESET" || !socket.writable || isAnswered)
     return void socket.destroy(error);
-  endRaw(options, new Problem(RAW_PROBLEMS[error.code ?? ""] ?? "REQUEST_INVALID"), socket);
+  const problem = new Problem(RAW_PROBLEMS[error.code ?? ""] ?? "REQUEST_INVALID");
+  inTurn(options, socket, () => endRaw(options, problem, socket));
 }
 
 /** There is no way through us to elsewhere. Node has let go of the connection: all of it is ours to end. */
 export function refuseConnect(options: Answering, socket: Socket): void {
   socket.on("error", () => {});
-  endRaw(options, new Problem("METHOD_NOT_ALLOWED", [], { Allow: "" }), socket);
-  socket.destroySoon();
+  inTurn(options, socket, () => {
+    endRaw(options, new Problem("METHOD_NOT_ALLOWED", [], { Allow: "" }), socket);
+    socket.destroySoon();
+  });
+}
+
+/**
+ * After the answers to requests that came whole before: a client would take this one for theirs, and a
+ * message that is accepted for refused. Whatever else cannot be parsed meanwhile gets no answer of its own.
+ */
+function inTurn(options: Answering, socket: Socket, answer: () => void): void {
+  const before = wholeUnderWay(socket);
+  if (!before) return answer();
+  if (options.waiting.has(socket)) return;
+  options.waiting.add(socket);
+  before.once("close", () => {
+    options.waiting.delete(socket);
+    if (socket.writable) inTurn(options, socket, answer);
+  });
+}
+
+/** By what Node goes by itself, before it answers in our place. */
+function wholeUnderWay(
+  socket: Socket & { _httpMessage?: ServerResponse | null },
+): ServerResponse | undefined {
+  const { _httpMessage: answer } = socket;
+  return answer?.req.complete ? answer : undefined;
 }
 
 function endRaw(options: Answering, problem: Problem, socket: Socket): void {

@@ -118,6 +118,27 @@ test("a connection has so many requests under way, and what is sent beyond them 
   assert.match(answers.at(-1) ?? "", /^HTTP\/1\.1 200 [^]*^connection: close\r$/im);
 });
 
+for (const [next, status] of [
+  ["rubbish\r\n\r\n", 400],
+  ["CONNECT elsewhere.test:443 HTTP/1.1\r\nHost: elsewhere.test:443\r\n\r\n", 405],
+] as const) {
+  test(`a request under way gets its own answer, and the ${status} of what came behind it follows`, async () => {
+    const { app, port, asked, answer } = await startSlow();
+    const socket = connect(port, "127.0.0.1");
+    const refused = once(app.server, status === 400 ? "clientError" : "connect");
+    socket.write(REQUEST);
+    await asked;
+
+    socket.write(next);
+    await refused;
+    answer("done");
+    const statuses = (await text(socket)).match(/(?<=HTTP\/1\.1 )\d+/g);
+    await app.close();
+
+    assert.deepEqual(statuses, ["200", String(status)]);
+  });
+}
+
 test("a connection goes on however many requests it has had, one after the other", async () => {
   const { app, port, answer } = await startSlow();
   answer("done");

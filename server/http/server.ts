@@ -52,6 +52,7 @@ export function createHttpServer(options: HttpOptions): FastifyInstance {
     headers,
     answered: new WeakSet(),
     ended: new WeakSet(),
+    waiting: new WeakSet(),
   };
   const app = fastify({
     bodyLimit: options.bodyLimit,

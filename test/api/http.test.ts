@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { type AddressInfo, connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
@@ -215,9 +216,22 @@ const late = {
   headers: sentOnceRefused(lateSend("headers"), 40),
   body: sentOnceRefused(lateSend("body"), -20),
 };
+const second = {
+  "was answered": statusesBehind(get(auth), ""),
+  "was refused before its body came": statusesBehind(
+    post("Host: x\r\nContent-Length: 2\r\n"),
+    "{}",
+  ),
+};
 for (const [what, given] of Object.entries(slow)) {
   test(`a client whose ${what} never come holds no slot for longer than about 10 seconds`, async () => {
     problemOf(await given, "REQUEST_TIMEOUT");
+  });
+}
+
+for (const [what, statuses] of Object.entries(second)) {
+  test(`a request that never comes behind one that ${what} is told so too`, async () => {
+    assert.deepEqual((await statuses).slice(1), ["408"]);
   });
 }
 
@@ -229,6 +243,16 @@ for (const [what, ended] of Object.entries(late)) {
       select message_id from messages where reference = ${`late ${what}`}`);
     assert.deepEqual(stored, []);
   });
+}
+
+/** Sends the rest of a request once it is answered, and with it the start of another. */
+async function statusesBehind(first: string, rest: string): Promise<string[]> {
+  const socket = connect(port, "127.0.0.1");
+  socket.write(first);
+  const [begun] = (await once(socket, "data")) as [Buffer];
+  socket.write(`${rest}POST /v1/messages HTTP/1.1\r\nHost: x\r\n`);
+  const answers = `${begun.toString()}${await text(socket)}`;
+  return answers.match(/(?<=HTTP\/1\.1 )\d+/g) ?? [];
 }
 
 function lateSend(what: string): string {
