@@ -1,8 +1,9 @@
 import { type Actor, judgeKey, lockAccounts, recordAudit } from "#accounts";
-import { type Database, type Queryable, sql, type Transaction } from "#platform";
-import { type MessageRow, messageColumns } from "./message-row.ts";
+import { type Database, type Queryable, sql } from "#platform";
+import type { MessageRow } from "./message-row.ts";
 import { failureInQueue, moveMessages } from "./move.ts";
 import type { MoveListener } from "./move-listener.ts";
+import { findMessage } from "./read.ts";
 
 export type Cancellation =
   | { outcome: "canceled" | "already_canceled" | "not_cancelable"; message: MessageRow }
@@ -40,7 +41,7 @@ export async function cancelMessage(
     const judged = keyId === null ? "valid" : await judgeKey(tx, { keyId, accountId });
     if (judged !== "valid") return { outcome: `key_${judged}` };
     const epochNow = await findWaiting(tx, request, sql`for update`);
-    const message = await lockMessage(tx, accountId, messageId);
+    const message = await findMessage(tx, accountId, messageId);
     if (!message) return { outcome: "not_found" };
     if (message.error_code === "CANCELED") return { outcome: "already_canceled", message };
     if (!isCancelable || epochNow !== epoch) return { outcome: "not_cancelable", message };
@@ -48,7 +49,7 @@ export async function cancelMessage(
     await moveMessages(tx, [failureInQueue(message, "CANCELED", now)], listener);
     if (actor !== undefined)
       await recordAudit(tx, "message.canceled", { actor, now, accountId, objectId: messageId });
-    const canceled = await lockMessage(tx, accountId, messageId);
+    const canceled = await findMessage(tx, accountId, messageId);
     return canceled ? { outcome: "canceled", message: canceled } : { outcome: "not_found" };
   });
 }
@@ -65,17 +66,4 @@ async function findWaiting(
      where message_id = ${messageId} and account_id = ${accountId} and leased_by is null
          ${lock}`);
   return waiting?.lease_epoch;
-}
-
-async function lockMessage(
-  tx: Transaction,
-  accountId: string,
-  messageId: string,
-): Promise<MessageRow | undefined> {
-  const [message] = await tx.query<MessageRow>(sql`
-    select ${messageColumns}
-      from messages m
-     where m.account_id = ${accountId} and m.message_id = ${messageId}
-       for no key update`);
-  return message;
 }

@@ -41,7 +41,7 @@ async function expirePass(db: Database, now: Date, listener: MoveListener): Prom
                select message_id
                  from send_queue
                 where message_id = any (${overdue.map(({ message_id }) => message_id)}::uuid[])
-                  and lease_epoch = 0 and expires_at <= ${now}
+                  and lease_epoch = 0
                 order by message_id
                   for update skip locked
              )
