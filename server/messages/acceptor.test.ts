@@ -107,6 +107,49 @@ test("of one key at once, who comes after a refusal is judged in the same batch"
   );
 });
 
+test("where no account is held, and the wait was for something else, each is tried alone", async () => {
+  await using api = await startApi();
+  const accounts = [api.accountId, await neighbourOf(api)];
+  const asked: string[][] = [];
+  const db = impatient(api.db, asked);
+  const waitsInVain: Database = {
+    ...db,
+    query: (statement) =>
+      statement.text.includes("accept_messages") && asked.push([]) === 1
+        ? db.query(sql`do $$ begin raise lock_not_available; end $$`)
+        : db.query(statement),
+  };
+  const accept = acceptorOn(waitsInVain);
+  const request = await requestOf(api);
+
+  const accepted = await Promise.all(accounts.map((each) => accept(request(each))));
+
+  assert.deepEqual(
+    accepted.map(({ outcome }) => outcome),
+    ["accepted", "accepted"],
+  );
+  assert.ok(asked.every(({ length }) => length < 2));
+});
+
+test("a key of another account, one that is not there and an account that is not there send nothing", async () => {
+  await using api = await startApi();
+  const accept = acceptorOn(api.db);
+  const request = await requestOf(api);
+  const other = await api.createAccount();
+  const nobody = newId(systemClock.now().getTime());
+
+  const refused = await Promise.all(
+    [
+      { ...request(api.accountId), keyId: other.keyId },
+      { ...request(api.accountId), keyId: nobody },
+      request(nobody),
+    ].map(accept),
+  );
+
+  const outcomes = refused.map(({ outcome }) => outcome);
+  assert.deepEqual(outcomes, Array(3).fill("key_revoked"));
+});
+
 /** An account that shares the lane with the first one. */
 async function neighbourOf({ accountId, createAccount }: TestApi): Promise<string> {
   const lane = (id: string) => id.charCodeAt(id.length - 1) % 2;

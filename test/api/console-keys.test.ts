@@ -112,7 +112,7 @@ test("a name of 1 to 60 characters and a scope are needed, each named by its fie
   );
 });
 
-test("the 51st active key is refused, and one more fits when one is revoked", async () => {
+test("the 51st active key is refused, and one more fits when one is revoked or expires", async () => {
   const console = await shared.another();
   const owner = await console.member("owner");
   const A = `/console/accounts/${console.accountId}`;
@@ -129,6 +129,11 @@ test("the 51st active key is refused, and one more fits when one is revoked", as
   const { keyId } = (await owner.get(`${A}/keys`)).json().data[0];
   await owner.post(`${A}/keys/${keyId}/revoke`);
   assert.equal((await create()).statusCode, 201);
+  const last = await create();
+  await db.query(sql`
+    update keys set expires_at = created_at
+     where key_id = (select max(key_id::text)::uuid from keys where account_id = ${accountId})`);
+  assert.deepEqual([last.statusCode, (await create()).statusCode], [409, 201]);
 });
 
 test("keys are found by state and paged both ways without a gap", async () => {

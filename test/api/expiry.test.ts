@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import { lockAccounts } from "#accounts";
 import { expireMessages } from "#messages";
 import { sql } from "#platform";
-import { startApi } from "../support/api.ts";
+import { startApi, type TestKey } from "../support/api.ts";
 import { held, somebodyWaits } from "../support/locks.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { onePass } from "../support/one-pass.ts";
@@ -22,8 +22,11 @@ function expireAt(moment: Date): Promise<number> {
   return onePass(expireMessages({ db: api.db, clock, listener: unheard }));
 }
 
-async function send(fields: object = {}): Promise<{ messageId: string; expiresAt: string }> {
-  const answer = await api.send({ ...message, ...fields });
+async function send(
+  fields: object = {},
+  by?: TestKey,
+): Promise<{ messageId: string; expiresAt: string }> {
+  const answer = await api.send({ ...message, ...fields }, by);
   assert.equal(answer.statusCode, 202, answer.body);
   return answer.json();
 }
@@ -124,12 +127,17 @@ test("two nodes that end the same messages refund them once", async () => {
   assert.equal(await balance(), before + 20);
 });
 
-test("refunds that are booked together each go on where the one before ended", async () => {
+test("refunds that are booked together each go on where the one of their account before ended", async () => {
   const texts = [1, 161, 307].map((length) => "a".repeat(length));
-  const sent = await Promise.all(texts.map((text) => send({ text, validitySeconds: 60 })));
+  const other = await api.createAccount(10);
+  const sent = await Promise.all(
+    texts.flatMap((text) =>
+      [undefined, other].map((by) => send({ text, validitySeconds: 60 }, by)),
+    ),
+  );
   const late = new Date(Date.parse(sent[0]?.expiresAt ?? "") + 60_000);
 
-  assert.equal(await expireAt(late), 3);
+  assert.equal(await expireAt(late), 6);
 
   await assertSound(api.db, ["I1", "I2"]);
 });

@@ -4,7 +4,7 @@ import { PassThrough } from "node:stream";
 import { test } from "node:test";
 import { createKey, keyUsage, listKeys, lockAccounts, maskKey } from "#accounts";
 import { operations, type Scope } from "#contract";
-import { sql } from "#platform";
+import { DatabaseUnavailable, sql } from "#platform";
 import { problemOf } from "../support/answers.ts";
 import { startApi, type TestKey, twoNodes } from "../support/api.ts";
 import { eventually } from "../support/eventually.ts";
@@ -222,7 +222,9 @@ test("a cancel that waits for the account while its key is revoked is refused, a
     return { asked };
   });
 
-  problemOf(await canceling.asked, "API_KEY_REVOKED");
+  const refused = await canceling.asked;
+  problemOf(refused, "API_KEY_REVOKED");
+  assert.equal(refused.headers["ratelimit-limit"], undefined);
   const { status } = (await one.get(`/v1/messages/${messageId}`, other)).json();
   assert.equal(status, "QUEUED");
 });
@@ -355,6 +357,33 @@ test("the first use of a key is written with the next, later ones once a minute"
   }
 
   assert.deepEqual(uses, [true, false, false, true, false]);
+});
+
+test("a use that could not be written is written with the next, unless a later one came meanwhile", async () => {
+  const [account, other] = [await one.createAccount(0), await one.createAccount(0)];
+  const clock = manualClock(new Date());
+  const first = clock.now();
+  let meanwhile = () => {};
+  const away = async (): Promise<never> => {
+    meanwhile();
+    throw new DatabaseUnavailable();
+  };
+  const db = { ...one.db, query: away };
+  const usage = keyUsage({ db, clock });
+  const lastUsedAt = async ({ accountId }: { accountId: string }) =>
+    (await listKeys(one.db, accountId))[0]?.last_used_at;
+  usage.note(account.keyId);
+  usage.note(other.keyId);
+  meanwhile = () => {
+    clock.advance(1_000);
+    usage.note(other.keyId);
+  };
+
+  await assert.rejects(usage.flush(), DatabaseUnavailable);
+  Object.assign(db, { query: one.db.query });
+  await usage.flush();
+
+  assert.deepEqual([await lastUsedAt(account), await lastUsedAt(other)], [first, clock.now()]);
 });
 
 test("every key made and revoked is in the audit log, without the key", async () => {

@@ -111,6 +111,10 @@ test("a dear message that is refused leaves the credits to the cheap ones behind
     answers.map(({ statusCode }) => statusCode),
     [402, 202, 402, 202, 202],
   );
+  const available = answers.flatMap(({ statusCode, json }) =>
+    statusCode === 402 ? json().error.details[0].available : [],
+  );
+  assert.deepEqual(available, [3, 2], "told is what those before it have left");
 });
 
 test("batches of two nodes and many accounts neither deadlock nor overspend", async () => {

@@ -46,6 +46,13 @@ test("a batch holds 1 to 1,000 messages", async () => {
   assert.deepEqual(wrongFields(await api.post("/v1/messages/batch", {})), {
     messages: "FIELD_REQUIRED",
   });
+  const wrong = { messages: many(1_010).map((each) => ({ ...each, recipient: "12" })) };
+  const named = Object.keys(wrongFields(await api.post("/v1/messages/batch", wrong)));
+  assert.equal(
+    named.at(-1),
+    "messages[999].recipient",
+    "of more than a thousand no more is judged",
+  );
   const strange = await api.post("/v1/messages/batch", { messages: [message], message: 1 });
   assert.match(strange.json().error.details[0].message, /Did you mean messages\?/);
 });
