@@ -138,6 +138,21 @@ test("who finds the server without another connection waits for one that is in u
   await db.close();
 });
 
+test("a pool keeps its last connection, however long nobody needs it", async (t) => {
+  await using server = await testDatabase();
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const db = openDatabase({ url: server.url, log: silentLog, maxConnections: 2 });
+  const backend = async () =>
+    (await db.query<{ pid: number }>(sql`select pg_backend_pid() as pid`))[0];
+  const before = await Promise.all([backend(), backend()]);
+
+  t.mock.timers.tick(3_600_000);
+  const kept = await backend();
+
+  assert.ok(before.some((each) => each?.pid === kept?.pid));
+  await db.close();
+});
+
 test("what was committed is done, though one who hears of it fails", async () => {
   await using server = await testDatabase();
   const heard: string[] = [];
