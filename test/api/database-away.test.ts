@@ -211,7 +211,7 @@ describe("when the way to the database breaks", { concurrency: 4 }, () => {
       assert.equal(answer.headers["retry-after"], "1");
     }
     const unready = await api.get("/readyz");
-    assert.equal(unready.statusCode, 503);
+    assert.deepEqual([unready.statusCode, unready.headers["retry-after"]], [503, "1"]);
     assert.partialDeepStrictEqual(unready.json(), {
       status: "not ready",
       error: { code: "UNAVAILABLE" },
