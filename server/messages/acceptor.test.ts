@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { lockAccounts } from "#accounts";
 import {
   createMetrics,
@@ -78,6 +79,20 @@ test("accounts that somebody holds keep no other of their lane waiting, and come
   assert.equal(together.length, 1, "only the first time");
   await Promise.all([...acceptBusy(), accept(request(other))]);
   assert.equal(asked.at(-1)?.length, 4, "and when they are free");
+});
+
+test("no more is kept waiting than fits into memory, in whichever field it is", async () => {
+  await using api = await startApi();
+  const request = (await requestOf(api))(api.accountId);
+  for (const field of ["text", "metadata", "callback_url", "reference"] as const) {
+    const messages = request.messages.map((each) => ({ ...each, [field]: "a".repeat(100_000) }));
+    const accept = acceptorOn({ ...api.db, query: () => new Promise(() => {}) });
+
+    const calls = Array.from({ length: 200 }, () => accept({ ...request, messages }));
+    const first = await Promise.race([...calls, nextTurn("all are kept")]);
+
+    assert.deepEqual(first, { outcome: "queue_full" }, field);
+  }
 });
 
 test("of one key at once, who comes after a refusal is judged in the same batch", async () => {

@@ -64,6 +64,12 @@ const MAX_BYTES = (64 * 1024 * 1024) / LANES;
 const MAX_APART = 2;
 const SETTLE_MS = 5_000;
 
+/** About what a message takes in memory; what a client wrote may be most of it, in any field. */
+function bytesOf({ text, metadata, callback_url, reference }: MessageRow): number {
+  const written = [text, metadata, callback_url, reference];
+  return written.reduce((sum, each) => sum + 2 * (each?.length ?? 0), 500);
+}
+
 /** Apart: not accepted with the others, because the account's row is held by somebody, or may be. */
 type Tried = Acceptance | Accepted | { outcome: "apart" };
 const APART = { outcome: "apart" } as const;
@@ -83,7 +89,7 @@ export function acceptor(deps: Deps): (request: AcceptRequest) => Promise<Accept
       maxWaiting: MAX_WAITING,
       maxBytes: MAX_BYTES,
       sizeOf: ({ messages }) => messages.length,
-      bytesOf: ({ messages }) => messages.reduce((sum, { text }) => sum + 500 + 2 * text.length, 0),
+      bytesOf: ({ messages }) => messages.reduce((sum, message) => sum + bytesOf(message), 0),
     });
 
   /** Accounts that somebody held: each has its own lane until a batch of it passes. */
