@@ -93,6 +93,20 @@ test("of more accounts than there is room for, no more are claimed than there is
   assert.equal(taken.length, 2);
 });
 
+test("accounts whose messages are for later take no share of the room", async () => {
+  const later = { sendAt: new Date(Date.now() + 3_600_000) };
+  await send(await api.createAccount(), later);
+  await send(await api.createAccount(), later);
+  const due = [await send(), await send()];
+
+  const taken = await db.query<Claimed>(claim(await carrierOf(), 3));
+
+  assert.deepEqual(
+    taken.map(({ message_id }) => message_id),
+    due,
+  );
+});
+
 test("a claim is in the order of waiting, whoever waits; a message for later waits from its time on", async () => {
   const other = await api.createAccount();
   const later = await send(other, { sendAt: new Date(Date.now() + 3_600_000) });

@@ -7,6 +7,7 @@ import {
   createMetrics,
   type Database,
   idFloor,
+  type Metrics,
   rawSql,
   silentLog,
   sql,
@@ -58,9 +59,12 @@ async function count(db: Database, table: string): Promise<number> {
   return row?.n ?? 0;
 }
 
-function keepMonths(db: Database, keepDays: number): Promise<number> {
-  const deps = { db, log: silentLog, metrics: createMetrics(), keepDays };
-  return onePass(keepPartitions(deps));
+function keepMonths(
+  db: Database,
+  keepDays: number,
+  metrics: Metrics = createMetrics(),
+): Promise<number> {
+  return onePass(keepPartitions({ db, log: silentLog, metrics, keepDays }));
 }
 
 async function dropAll(db: Database, keepDays: number): Promise<number> {
@@ -82,6 +86,24 @@ test("the months two ahead have partitions, wherever the session is", async () =
     "messages_2036_05",
     "messages_2036_06",
     "messages_2036_07",
+  ]);
+});
+
+test("a metric tells how far the partitions of messages and attempts reach", async () => {
+  await using db = await testDatabase();
+  const metrics = createMetrics();
+  const around = new Date("2036-05-15T12:00:00Z");
+  await makeMonths(db, around);
+  await db.query(sql`select keep_attempt_partitions(${around}, interval '36500 days')`);
+
+  await keepMonths(db, 0, metrics);
+  await onePass(keepAttempts({ db, metrics, keepDays: 36_500 }));
+
+  const { values } = await metrics.partitionsUntil.get();
+  const told = values.map(({ labels, value }) => [labels["table"], new Date(value * 1_000)]);
+  assert.deepEqual(told, [
+    ["messages", new Date("2036-08-01T00:00:00Z")],
+    ["webhook_attempts", new Date("2036-05-19T00:00:00Z")],
   ]);
 });
 

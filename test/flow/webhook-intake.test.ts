@@ -116,9 +116,9 @@ test("no event is leased at birth while an earlier one of its message waits", as
   const url = "http://127.0.0.1:1/hook";
   const messageId = await world.message({ url });
   await world.move(messageId, "SENT");
-  const released: bigint[] = [];
+  const [woken, released]: [bigint[], bigint[]] = [[], []];
   const webhooks: WebhookIntake = {
-    wake: () => {},
+    wake: (lanes) => void woken.push(...lanes),
     reserve: () => localMoment(systemClock),
     take: () => assert.fail("it would overtake the one before it"),
     release: (lanes) => void released.push(...lanes),
@@ -131,6 +131,7 @@ test("no event is leased at birth while an earlier one of its message waits", as
     [false, false],
   );
   assert.equal(released.length, 1, "its place is free again");
+  assert.equal(woken.length, 1, "nobody has the one before, whose end would wake the lane");
 });
 
 test("a webhook to a receiver that nothing is known of waits for a claim", async () => {
