@@ -66,6 +66,7 @@ test("balance, last row, sum of the ledger and the API agree, and a month's CSV 
     ((await operator.get(`${A}/ledger?${query}`)).json().data as Entry[]).map(({ kind }) => kind);
   assert.deepEqual(await only("kind=topup"), ["topup"]);
   assert.deepEqual(await only("kind=charge&kind=refund"), ["refund", "charge", "charge"]);
+  assert.deepEqual(await only("kind=topup&kind=charge"), ["charge", "charge", "topup"]);
   assert.deepEqual(await only(`messageId=${messageId}`), ["refund", "charge"]);
   assert.deepEqual(await only(`month=${month}`), ["refund", "charge", "charge", "topup"]);
   assert.deepEqual(await only("month=2020-01"), []);

@@ -42,6 +42,8 @@ test("an account is created with its owner's invitation, once per form, and foun
   const found = (await operator.get(`${O}/accounts?q=second`)).json().data;
   assert.equal(found.length, 1);
   assert.partialDeepStrictEqual(found[0], { members: 1, owners: [{ email: "grace@example.com" }] });
+  const byId = (await operator.get(`${O}/accounts?q=${found[0].accountId.toUpperCase()}`)).json();
+  assert.deepEqual(byId.data, found);
   const page = (await operator.get(`${O}/accounts?limit=1`)).json();
   const next = (await operator.get(`${O}/accounts?limit=1&cursor=${page.nextCursor}`)).json();
   assert.deepEqual([page.data[0].name, next.data[0].accountId], ["Second shop", console.accountId]);

@@ -108,9 +108,12 @@ test("an entry can be neither changed nor removed, and a message neither charged
   await assert.rejects(again("topup", 1), /charges_and_refunds_name_a_message/);
 });
 
-test("every booking by hand is in the audit log with its actor", async () => {
+test("every booking by hand is in the audit log with its actor, and what was not booked is not", async () => {
   const account = await api.createAccount(0);
   await book(account, "topup", 5, "invoice 7");
+  await book(account, "topup", 5, "invoice 7");
+  await book(account, "topup", 6, "invoice 7");
+  await book(account, "adjustment", -6);
 
   const log = await api.db.query(sql`
     select actor, details->>'amount' as amount, details->>'reference' as reference
