@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { consoleOperations } from "#contract";
 import { sql } from "#platform";
 import { LIMIT_MS } from "../support/eventually.ts";
+import { makeResetLink } from "../../server/console/change-user.ts";
 import { codeOf } from "../../server/console/sign-in/totp.ts";
 import { consoleOfFile, PASSWORD, type Person } from "../support/console.ts";
 import { movableClock } from "../support/movable-clock.ts";
@@ -48,10 +49,17 @@ test("an unknown e-mail and a wrong password are answered alike, and cost one ha
 });
 
 test(
-  "a password beyond the 22 that are hashed or wait for it is told to come again in a second",
+  "a password beyond the 22 that are hashed or wait for it is told to come again in a second, and counts as no try",
   { timeout: LIMIT_MS },
   async (t) => {
     const console = await shared.another();
+    const owner = await console.member("owner");
+    const countTries = async () => {
+      const [counted] = await console.db.query<{ tries: number }>(sql`
+        select coalesce(sum(tries), 0)::int as tries from sign_in_tries`);
+      return counted?.tries ?? 0;
+    };
+    const before = await countTries();
     const goOn: (() => void)[] = [];
     const hashed = t.mock.method(crypto, "argon2", (...given: unknown[]) => {
       const done = given.at(-1) as (error: null, hash: Buffer) => void;
@@ -74,13 +82,16 @@ test(
 
     const answers = Array.from({ length: 23 }, (_, n) => signIn(n));
     const refused = await Promise.race(answers);
+    const proof = await owner.post("/console/proof", { password: PASSWORD });
     for (const each of goOn) each();
 
     const { statusCode, headers } = refused;
     assert.deepEqual([statusCode, headers["retry-after"]], [503, "1"]);
     assert.equal(refused.json().error.code, "SIGN_IN_BUSY");
+    assert.equal(proof.json().error?.code, "SIGN_IN_BUSY");
     const others = (await Promise.all(answers)).filter((each) => each !== refused);
     assert.ok(others.every((each) => each.statusCode === 401));
+    assert.equal((await countTries()) - before, 2 * others.length, "by the user and the address");
   },
 );
 
@@ -411,6 +422,8 @@ test("with a second factor the password alone opens nothing, and each code works
     select action from audit_log order by audit_id desc limit 1`);
   assert.equal(told?.action, "user.password_given", "that is no sign-in yet");
   assert.equal((await elsewhere.get("/console/me")).json().error.code, "SECOND_FACTOR_REQUIRED");
+  const listed = (await owner.get("/console/auth/sessions")).json().data;
+  assert.equal(listed.length, 1, "nor a place where one is signed in");
   const spaced = `${code.slice(0, 3)} ${code.slice(3)}`;
   const opened = await elsewhere.post("/console/auth/second-factor", { code: spaced });
   assert.deepEqual(opened.json(), { state: "signed_in" });
@@ -475,11 +488,14 @@ test("a second factor has five tries in fifteen minutes, and is waited for ten",
   assert.equal(late.json().error.code, "SESSION_REQUIRED");
 });
 
-test("a changed password ends all other sessions, is held to the rules, and is hashed anew where its hash was weaker", async () => {
+test("a changed password ends all other sessions and withdraws links to set another, is held to the rules, and is hashed anew where its hash was weaker", async () => {
   const console = await shared.another();
   const owner = await console.member("owner");
   const elsewhere = console.stranger();
   await elsewhere.post("/console/auth/sign-in", { email: owner.email, password: PASSWORD });
+  const by = { publicUrl: "http://localhost", actor: "cli", now: clock.now() };
+  const wish = { userId: owner.userId, dropsSecondFactor: false, ...by };
+  const { link } = await makeResetLink(console.db, wish);
   const change = (currentPassword: string, newPassword: string) =>
     owner.post("/console/auth/password", { currentPassword, newPassword });
 
@@ -497,6 +513,9 @@ test("a changed password ends all other sessions, is held to the rules, and is h
   assert.equal((await elsewhere.get("/console/me")).statusCode, 401);
   assert.equal((await owner.get("/console/me")).statusCode, 200);
   assert.equal((await owner.signIn()).statusCode, 401);
+  const reset = { token: link.split("#token=")[1], password: "yellow kayak 23 ladder" };
+  const refused = await console.stranger().post("/console/links/reset", reset);
+  assert.equal(refused.json().error.code, "LINK_INVALID");
   owner.password = "purple canoe 17 window";
   assert.equal((await owner.signIn()).statusCode, 200);
 

@@ -208,6 +208,7 @@ test("the same key is one replay, two keys are two, each on record with its acto
     ["replayed", "repeated", "replayed"],
   );
   assert.ok("replayId" in first && "replayId" in again && first.replayId === again.replayId);
+  assert.equal((await findReplay(world.db, first))?.total, 1);
   const audited = await world.db.query(sql`
     select actor, object_id from audit_log where action = 'webhook.replayed'`);
   assert.deepEqual(audited, [
@@ -229,7 +230,8 @@ test("a replay wished for while an attempt is being recorded counts on from it",
     await tx.query(sql`delete from webhook_deliveries`);
     await tx.query(sql`
       insert into webhook_attempts (account_id, message_id, sequence, attempt, at, step, total_ms, ended)
-      values (${accountId}, ${messageId}, 2, 4, clock_timestamp(), 3, 1, 'delivered')`);
+      values (${accountId}, ${messageId}, 2, 3, clock_timestamp(), 2, 1, null),
+             (${accountId}, ${messageId}, 2, 4, clock_timestamp(), 3, 1, 'delivered')`);
     const deliveryId = eventId(messageId, 2);
     const wished = { deliveryId, actor: "test", now: systemClock.now() };
     const replaying = replayDelivery(db, wished);
@@ -240,6 +242,23 @@ test("a replay wished for while an attempt is being recorded counts on from it",
 
   const [queued] = await db.query(sql`select attempts from webhook_deliveries`);
   assert.deepEqual(queued, { attempts: 4 });
+});
+
+test("a replay waits for whoever is adding an event to its message, lest both are sent at once", async () => {
+  await using world = await webhookWorld();
+  const [messageId] = (await exhausted(world, 1, "http://127.0.0.1:9/")) as [string];
+  const wished = { deliveryId: eventId(messageId, 2), actor: "test", now: systemClock.now() };
+
+  const { replaying, queued } = await world.db.transaction(async (tx) => {
+    await tx.query(sql`
+      select from messages where message_id = ${messageId} for no key update`);
+    const replay = replayDelivery(world.db, wished);
+    await somebodyWaits(world.db);
+    return { replaying: replay, queued: await tx.query(sql`select from webhook_deliveries`) };
+  });
+
+  assert.deepEqual(queued, []);
+  assert.equal((await replaying).outcome, "replayed");
 });
 
 test("a replay is no first attempt, also where those before it are kept no longer: it waits for no other event", async () => {
@@ -288,13 +307,14 @@ test("a delivery of another account, an unknown one and one too old are not repl
   await world.left(0);
 });
 
-test("of several that are selected, those of another account and those too old are left out", async () => {
+test("of several that are selected, one named twice counts once, those of another account and those too old are left out", async () => {
   await using world = await webhookWorld();
   const [messageId] = (await exhausted(world, 1, "http://127.0.0.1:1/hook")) as [string];
   const { db, accountId } = world;
   const now = systemClock.now();
   const select = async (asked: { accountId: string; now: Date }) => {
-    const request = { ...asked, deliveryIds: [eventId(messageId, 2)], actor: "test" };
+    const deliveryId = eventId(messageId, 2);
+    const request = { ...asked, deliveryIds: [deliveryId, deliveryId], actor: "test" };
     const counted = await countSelected(db, request);
     return [counted, (await replaySelected(db, request)).total];
   };
