@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sql, systemClock } from "#platform";
+import { type Queryable, secretBox, type Sql, sql, systemClock } from "#platform";
 import { testDatabase } from "../../test/support/postgres.ts";
-import { TEST_SECRETS as secrets } from "../../test/support/secret-key.ts";
-import { beginSecondFactor, switchOnSecondFactor } from "./second-factor.ts";
+import { TEST_KEY, TEST_SECRETS as secrets } from "../../test/support/secret-key.ts";
+import { beginSecondFactor, resealSecondFactors, switchOnSecondFactor } from "./second-factor.ts";
 import { codeOf } from "./sign-in/totp.ts";
 import { findUser, insertUser } from "./users.ts";
 
@@ -28,4 +28,27 @@ test("the seed of a second factor opens for no other user, whoever copies it the
   };
   await assert.rejects(switchOn(other));
   assert.ok(await switchOn(own));
+});
+
+test("to seal a seed anew does not bring it back where another took its place meanwhile", async () => {
+  await using db = await testDatabase();
+  const now = systemClock.now();
+  const user = { email: "ada@example.com", name: "", passwordHash: "", isOperator: false, now };
+  const userId = (await db.transaction((tx) => insertUser(tx, user))) ?? assert.fail("taken");
+  const begin = () => db.transaction((tx) => beginSecondFactor(tx, { secrets }, userId));
+  await begin();
+  let seed = "";
+  const interrupted: Queryable = {
+    async query<Row extends object>(statement: Sql) {
+      const rows = await db.query<Row>(statement);
+      if (seed === "") seed = await begin();
+      return rows;
+    },
+  };
+
+  await resealSecondFactors(interrupted, secretBox(Buffer.alloc(32, 8), TEST_KEY));
+
+  const found = (await findUser(db, userId)) ?? assert.fail("nobody");
+  const given = { user: found, code: codeOf(seed, now), now };
+  assert.ok(await db.transaction((tx) => switchOnSecondFactor(tx, { secrets }, given)));
 });

@@ -38,6 +38,29 @@ test("a stream that opens while others are asked whether they may go on is not e
   assert.deepEqual(ended, []);
 });
 
+test("a stream ends where its reader has another role by now, or is no operator, whatever else they watch", async () => {
+  const console = await shared.another();
+  const { db, accountId } = console;
+  const sessionId = await newSession(console);
+  const hub = streamHub({ db, clock: systemClock, operatorNews: async () => [] });
+  const ended: (string | null)[] = [];
+  for (const watched of [
+    { accountId, role: "developer" },
+    { accountId, role: "owner" },
+    { accountId: null, role: null },
+  ] as const)
+    (await hub.open({ userId: accountId, sessionId, ...watched }))({
+      write: () => true,
+      end: () => void ended.push(watched.role),
+      onClose: () => undefined,
+      lastEventId: undefined,
+    });
+
+  await onePass(hub.loop);
+
+  assert.deepEqual(ended, ["owner", null]);
+});
+
 test("a stream that opens when the server closes is ended at once", async () => {
   const console = await shared.another();
   const { db, accountId } = console;

@@ -179,9 +179,8 @@ export function streamHub({ db, clock, operatorNews }: Deps) {
     const asked = [...streams];
     const watchers = asked.map(({ watcher }) => watcher);
     const allowed = await stillAllowed(db, watchers, clock.now());
-    for (const stream of asked) {
-      const { sessionId, accountId } = stream.watcher;
-      if (allowed.has(`${sessionId} ${accountId ?? ""}`)) continue;
+    for (const [position, stream] of asked.entries()) {
+      if (allowed[position]) continue;
       streams.delete(stream);
       stream.sink.write('data: {"type":"ended"}\n\n');
       stream.sink.end();

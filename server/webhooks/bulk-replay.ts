@@ -74,7 +74,7 @@ function continueReplay(db: Database, replayId: string): Promise<boolean> {
     const events = await findReplayable(tx, page);
     const queued = replay.queued + (await queueReplays(tx, events, replayId));
     const last = page.at(-1);
-    const isFinished = page.length < PAGE || queued >= MAX_REPLAYED;
+    const isFinished = page.length < PAGE;
     await tx.query(sql`
       update webhook_replays
          set queued = ${queued},

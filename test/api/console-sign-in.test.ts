@@ -208,6 +208,7 @@ test("a session ends by sign-out, idleness and age, and a planted cookie gains n
   assert.equal(await isOpen(owner), false, "idle for more than 12 hours");
 
   await owner.signIn();
+  assert.equal((await owner.get("/console/auth/sessions")).json().data.length, 1, "nor listed");
   for (let hours = 0; hours < 7 * 24; hours += 11) {
     assert.equal(await isOpen(owner), true, `after ${hours} hours`);
     clock.advance(11 * HOUR);
@@ -460,11 +461,12 @@ test("with a second factor the password alone opens nothing, and each code works
     assert.equal(kept[0]?.everything.includes(hidden), false);
 
   assert.equal((await owner.call("DELETE", "/console/auth/second-factor")).statusCode, 204);
-  assert.equal((await owner.get("/console/me")).json().hasSecondFactor, false);
+  const { hasSecondFactor, recoveryCodesLeft } = (await owner.get("/console/me")).json();
+  assert.deepEqual([hasSecondFactor, recoveryCodesLeft], [false, 0]);
   assert.deepEqual((await again()).json(), { state: "signed_in" });
 });
 
-test("a second factor has five tries in fifteen minutes, and is waited for ten", async () => {
+test("a second factor has five tries in fifteen minutes, anew after a right one, and is waited for ten", async () => {
   const console = await shared.another();
   const owner = await console.member("owner");
   const { secret } = (await owner.post("/console/auth/second-factor/enrol")).json();
@@ -481,11 +483,32 @@ test("a second factor has five tries in fifteen minutes, and is waited for ten",
   assert.equal((await guess(codeOf(secret, clock.now()))).statusCode, 429);
   clock.advance(MINUTE + 1_000);
   await other.post("/console/auth/sign-in", { email: owner.email, password: PASSWORD });
+  for (let n = 0; n < 4; n += 1) await guess("000000");
   assert.equal((await guess(codeOf(secret, clock.now()))).statusCode, 200);
   await other.post("/console/auth/sign-in", { email: owner.email, password: PASSWORD });
+  assert.equal((await guess("000000")).statusCode, 401);
   clock.advance(10 * MINUTE + 1_000);
   const late = await guess(codeOf(secret, clock.now()));
   assert.equal(late.json().error.code, "SESSION_REQUIRED");
+
+  const prove = async (code: string) => (await owner.post("/console/proof", { code })).statusCode;
+  for (let n = 0; n < 3; n += 1) await prove("000000");
+  assert.equal(await prove(codeOf(secret, clock.now())), 200);
+  assert.equal(await prove("000000"), 403);
+});
+
+test("who switches a second factor on has five tries at its code too", async () => {
+  const console = await shared.another();
+  const owner = await console.member("owner");
+  await owner.post("/console/auth/second-factor/enrol");
+
+  const statuses: number[] = [];
+  for (let n = 0; n < 6; n += 1) {
+    const guess = await owner.post("/console/auth/second-factor/confirm", { code: "000000" });
+    statuses.push(guess.statusCode);
+  }
+
+  assert.deepEqual(statuses, [401, 401, 401, 401, 401, 429]);
 });
 
 test("a changed password ends all other sessions and withdraws links to set another, is held to the rules, and is hashed anew where its hash was weaker", async () => {

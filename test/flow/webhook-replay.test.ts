@@ -337,6 +337,8 @@ test("everything exhausted is counted, queued page by page, and delivered; a sec
       update events set at = at - interval '30 days' where message_id = any (${old}::uuid[])`);
   });
   const counted = await countExhausted(world.db, wish(world));
+  const later = new Date(systemClock.now().getTime() + 60_000);
+  const countedLater = await countExhausted(world.db, { ...wish(world), since: later });
 
   const { replayId, total } = await startBulkReplay(world.db, wish(world));
   const replayed = await finishReplay({ db: world.db, clock: systemClock }, replayId);
@@ -345,6 +347,7 @@ test("everything exhausted is counted, queued page by page, and delivered; a sec
   await world.left(0);
 
   assert.deepEqual([counted, total, replayed], [1_100, 1_100, 1_100]);
+  assert.equal(countedLater, 0, "none since then");
   assert.partialDeepStrictEqual(waiting, { state: "running", waiting: 1_100, delivered: 0 });
   assert.partialDeepStrictEqual(
     await findReplay(world.db, { accountId: world.accountId, replayId }),

@@ -145,21 +145,22 @@ export function listSessions(db: Queryable, userId: string, now: Date): Promise<
      limit 100`);
 }
 
-/** Of these sessions, those that are still alive and have this role; for streams that stay open. */
+/** Of each of these sessions, whether it is still alive and has this role; for streams that stay open. */
 export async function stillAllowed(
   db: Queryable,
   asked: { sessionId: string; accountId: string | null; role: MemberRole | null }[],
   now: Date,
-): Promise<Set<string>> {
-  const rows = await db.query<{ session_id: string; account_id: string | null }>(sql`
-    select s.session_id, a.account_id
+): Promise<boolean[]> {
+  const rows = await db.query<{ n: number }>(sql`
+    select a.n
       from unnest(${asked.map(({ sessionId }) => sessionId)}::uuid[], ${asked.map(({ accountId }) => accountId)}::uuid[],
-                  ${asked.map(({ role }) => role)}::text[]) as a (session_id, account_id, role)
+                  ${asked.map(({ role }) => role)}::text[]) with ordinality as a (session_id, account_id, role, n)
       join sessions s on s.session_id = a.session_id
       join users u on u.user_id = s.user_id
       left join memberships m on m.user_id = s.user_id and m.account_id = a.account_id
      where ${isAlive(now)} and case when a.account_id is null then u.is_operator else m.role = a.role end`);
-  return new Set(rows.map(({ session_id, account_id }) => `${session_id} ${account_id ?? ""}`));
+  const allowed = new Set(rows.map(({ n }) => n));
+  return asked.map((_each, position) => allowed.has(position + 1));
 }
 
 /** Deletes what is over, a page at a time. */
