@@ -145,6 +145,17 @@ test("every other operation asks for its own path", async () => {
   assert.deepEqual(service.seen[0]?.body, { messages: [message] });
 });
 
+test("a batch carries an idempotency key of its own: tried again, it is sent and charged once", async () => {
+  await using service = await startService("hang up", { status: 202, body: { data: [] } });
+
+  await new Posthorn({ apiKey: API_KEY, baseUrl: service.baseUrl }).messages.sendBatch([]);
+
+  const keys = service.seen.map(({ headers }) => headers["idempotency-key"]);
+  assert.equal(keys.length, 2);
+  assert.match(String(keys[0]), /^[0-9a-f-]{36}$/);
+  assert.equal(keys[1], keys[0]);
+});
+
 test("for await walks through all pages with the same filters", async () => {
   await using service = await startService(
     {
@@ -211,9 +222,16 @@ test("a refusal becomes an error with its code, details and request id, and is n
   });
   assert.match(error.message, /recipient: No such number\./);
   assert.equal(service.seen.length, 1);
+  for (const status of [400, 401, 402, 403, 404, 405, 409, 413, 415]) {
+    const answer = Response.json(refusal("REFUSED"), { status });
+    const fetch = () => Promise.resolve(answer);
+    const client = new Posthorn({ apiKey: API_KEY, baseUrl: service.baseUrl, fetch });
+    assert.partialDeepStrictEqual(await failure(client.credits.get()), { status, attempts: 1 });
+  }
 });
 
-test("passing failures are retried with the very same key and body until one attempt succeeds", async () => {
+test("passing failures are retried with the very same key and body until one attempt succeeds", async (t) => {
+  t.mock.method(Math, "random", () => 0.5);
   await using service = await startService(
     "hang up",
     { status: 503, body: refusal("UNAVAILABLE") },
@@ -238,40 +256,43 @@ test("passing failures are retried with the very same key and body until one att
     assert.equal(seen.headers["idempotency-key"], "order-1");
     assert.deepEqual(seen.body, { recipient: "4915112345678", text: "Hello" });
   }
-  for (const [n, planned] of [500, 1000, 2000, 4000].entries()) {
-    const wait = waits[n] ?? 0;
-    assert.ok(wait >= planned / 2 && wait <= planned, `wait ${n} was ${wait}`);
-  }
+  assert.deepEqual(waits, [375, 750, 1500, 3000], "between half of 0.5, 1, 2, 4 s and the whole");
 });
 
-test("retries end, and the error says how often was tried and which key to repeat", async () => {
-  await using service = await startService();
-  const { call } = transportTo(service.baseUrl, { maxRetries: 2 });
+test("retries end after four or as many as were asked for, and the error says how often was tried and which key to repeat", async () => {
+  for (const [options, attempts] of [
+    [{}, 5],
+    [{ maxRetries: 7 }, 8],
+  ] as const) {
+    await using service = await startService();
+    const { call, waits } = transportTo(service.baseUrl, options);
 
-  const error = await failure(call({ method: "POST", path: "/v1/messages", idempotencyKey: "k" }));
+    const sending = call({ method: "POST", path: "/v1/messages", idempotencyKey: "k" });
 
-  assert.partialDeepStrictEqual(error, {
-    code: "CONNECTION_FAILED",
-    status: null,
-    attempts: 3,
-    idempotencyKey: "k",
-  });
-  assert.equal(service.seen.length, 3);
+    assert.partialDeepStrictEqual(await failure(sending), {
+      code: "CONNECTION_FAILED",
+      status: null,
+      attempts,
+      idempotencyKey: "k",
+    });
+    assert.equal(service.seen.length, attempts);
+    assert.ok(Math.max(...waits) <= 8_000, "the longest wait");
+  }
 });
 
 test("Retry-After is waited for, and one that is too long is left to the caller", async () => {
   await using service = await startService(
-    { status: 429, body: refusal("RATE_LIMITED"), headers: { "retry-after": "7" } },
-    { status: 429, body: refusal("QUEUE_FULL"), headers: { "retry-after": "3600" } },
+    { status: 429, body: refusal("RATE_LIMITED"), headers: { "retry-after": "30" } },
+    { status: 429, body: refusal("QUEUE_FULL"), headers: { "retry-after": "31" } },
   );
   const { call, waits } = transportTo(service.baseUrl);
 
   const error = await failure(call({ method: "GET", path: "/v1/credits" }));
 
-  assert.deepEqual(waits, [7000]);
+  assert.deepEqual(waits, [30_000]);
   assert.partialDeepStrictEqual(error, {
     code: "QUEUE_FULL",
-    retryAfterSeconds: 3600,
+    retryAfterSeconds: 31,
     attempts: 2,
   });
 });
@@ -283,6 +304,30 @@ test("an attempt that gets no answer in time is given up and counted", async () 
   const error = await failure(call({ method: "GET", path: "/v1/credits" }));
 
   assert.partialDeepStrictEqual(error, { code: "TIMED_OUT", attempts: 2 });
+});
+
+test("an attempt is ended by the caller's signal and by its own limit of 30 s", async (t) => {
+  const limit = new AbortController();
+  const limited = t.mock.method(AbortSignal, "timeout", () => limit.signal).mock;
+  const signals: (AbortSignal | null | undefined)[] = [];
+  const posthorn = new Posthorn({
+    apiKey: API_KEY,
+    baseUrl: "http://127.0.0.1:1",
+    maxRetries: 0,
+    fetch(_url, request) {
+      signals.push(request?.signal);
+      return Promise.reject(new Error("Lost."));
+    },
+  });
+  const callers = [new AbortController(), new AbortController()] as const;
+  for (const { signal } of callers) await failure(posthorn.credits.get({ signal }));
+  const ended = () => signals.map((signal) => signal?.aborted);
+
+  callers[0].abort();
+  assert.deepEqual(ended(), [true, false]);
+  limit.abort();
+  assert.deepEqual(ended(), [true, true]);
+  assert.deepEqual(limited.calls[0]?.arguments, [30_000]);
 });
 
 test("a signal ends a send with its own reason and the key to repeat it with, whenever it comes", async () => {
@@ -355,7 +400,15 @@ test("what cannot work is said when the client is made or called, not after retr
   assert.throws(() => new Posthorn({ apiKey: "", baseUrl: "http://localhost" }), /apiKey/);
   assert.throws(() => new Posthorn({ apiKey: API_KEY, baseUrl: "localhost:8080" }), /baseUrl/);
   const posthorn = new Posthorn({ apiKey: API_KEY, baseUrl: "http://localhost" });
-  assert.throws(() => posthorn.messages.get(""), /messageId/);
+  for (const messageId of ["", ".", ".."])
+    assert.throws(() => posthorn.messages.get(messageId), /messageId/);
+});
+
+test("a client is not made in a browser, where everyone could read the key", (t) => {
+  Object.assign(globalThis, { document: {} });
+  t.after(() => Reflect.deleteProperty(globalThis, "document"));
+
+  assert.throws(() => new Posthorn({ apiKey: API_KEY, baseUrl: "http://localhost" }), /browser/);
 });
 
 test("a time or number that is none is refused instead of left out", async () => {

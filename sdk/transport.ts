@@ -132,7 +132,7 @@ function readAnswer(url: string, response: Response, text: string): Outcome {
   const { status, headers } = response;
   const retryAfterSeconds = readRetryAfter(headers.get("retry-after"));
   const requestId = told?.requestId ?? headers.get("x-request-id");
-  if (typeof told?.code !== "string" || response.ok) {
+  if (typeof told?.code !== "string") {
     const message = `${url} answered ${status} with something that is not Posthorn's JSON.`;
     const code = "ANSWER_UNREADABLE";
     return new PosthornError({ code, message, status, requestId, retryAfterSeconds });

@@ -101,7 +101,7 @@ function verifyBodyOnly(body: Buffer, header: Header, secrets: string[]) {
   if (signatures.length === 0) throw missing("X-SMS-Signature");
   requireMatch(
     secrets.map((secret) => hmac(secret, body).digest("hex")),
-    signatures.map((each) => each.toLowerCase()),
+    signatures,
   );
 }
 

@@ -255,22 +255,36 @@ test("a test event is signed, shows the answer at once, and goes to no forbidden
   assert.equal((await tryOut(receiver.url, "message.queued")).statusCode, 422);
 });
 
-test("an account has ten test events before it waits for the next", async () => {
+test("an account has ten test events, and one more each six seconds, also of those that come at once", async () => {
   await using receiver = await startReceiver();
   const console = await shared.another();
+  const { db, accountId } = console;
   const developer = await console.member("developer");
+  const tryOut = async () =>
+    (await developer.post(`/console/accounts/${accountId}/webhook-tests`, { url: receiver.url }))
+      .statusCode;
+  const countFrom = (seconds: number) =>
+    db.query(sql`
+      update webhook_test_allowances set at = clock_timestamp() + make_interval(secs => ${seconds})
+       where account_id = ${accountId}`);
   const statuses: number[] = [];
 
   for (let n = 0; n < 12; n += 1) {
-    const url = `/console/accounts/${console.accountId}/webhook-tests`;
-    statuses.push((await developer.post(url, { url: receiver.url })).statusCode);
+    statuses.push(await tryOut());
     // As if no time had gone by, in which one more would have been gained.
-    await console.db.query(sql`
-      update webhook_test_allowances set at = clock_timestamp() + interval '1 minute'
-       where account_id = ${console.accountId}`);
+    await countFrom(60);
   }
+  await countFrom(-6);
+  const { both } = await held(db, async (tx) => {
+    await tx.query(sql`
+      select from webhook_test_allowances where account_id = ${accountId} for update`);
+    const trying = [tryOut(), tryOut()];
+    await somebodyWaits(db, 2);
+    return { both: Promise.all(trying) };
+  });
 
   assert.deepEqual(statuses, [...Array<number>(10).fill(200), 429, 429]);
+  assert.deepEqual((await both).toSorted(), [200, 429]);
 });
 
 test("a test event that was delivered is a webhook received on the walk, and one that failed is none", async () => {

@@ -374,17 +374,16 @@ test("what is exhausted after a bulk replay was asked for is not part of it", as
 test("a bulk replay that cannot go on holds up no other", async () => {
   await using world = await webhookWorld();
   await exhausted(world, 2, "http://127.0.0.1:1/hook");
-  const broken = await startBulkReplay(world.db, wish(world));
+  const earlier = new Date(systemClock.now().getTime() - 60_000);
+  const broken = await startBulkReplay(world.db, { ...wish(world), now: earlier });
   await world.db.query(sql`
     update webhook_replays set queued = 2147483647 where replay_id = ${broken.replayId}`);
   const sound = await startBulkReplay(world.db, wish(world));
 
   await assert.rejects(onePass(continueReplays(world.db)), /LIMIT/);
 
-  assert.partialDeepStrictEqual(
-    await findReplay(world.db, { accountId: world.accountId, replayId: sound.replayId }),
-    { total: 2, waiting: 2 },
-  );
+  const queued = await world.db.query(sql`select distinct replay_id from webhook_deliveries`);
+  assert.deepEqual(queued, [{ replay_id: sound.replayId }]);
 });
 
 test("a bulk replay whose process died is taken up where it stopped", async () => {
@@ -446,7 +445,7 @@ test("a replay that is stopped leaves out what has not begun, keeps what is betw
      where w.message_id = d.message_id`);
 
   const cancel = { accountId: world.accountId, replayId, actor: "test", now: systemClock.now() };
-  assert.equal(await cancelReplay(world.db, cancel), true);
+  for (let n = 0; n < 2; n += 1) assert.equal(await cancelReplay(world.db, cancel), true);
   await onePass(continueReplays(world.db));
 
   await world.left(2);
