@@ -15,7 +15,7 @@ import { aheadKeeper } from "./ahead.ts";
 import { deliveryIntake } from "./delivery-intake.ts";
 import type { DeliveryRunner } from "./delivery-runner.ts";
 
-test("a fault while webhooks are handed on is logged, and costs none of their places", async () => {
+test("a fault while webhooks are handed on is logged, and costs none of their places; once stopped, none is kept", async () => {
   await using world = await webhookWorld();
   const { intake, ahead, born, logged } = threeBorn(world);
   assert.equal(ahead.held(7n), 3);
@@ -24,21 +24,26 @@ test("a fault while webhooks are handed on is logged, and costs none of their pl
   await intake.stop();
 
   assert.equal(ahead.held(7n), 0);
+  assert.equal(intake.reserve(7n), null);
   assert.deepEqual(logged, ["webhooks were not handed on; their leases bring them back"]);
 });
 
-test("webhooks that find the database away are put back, and one line says why they wait", async () => {
+test("webhooks that find the database away are put back for five seconds, and one line says why they wait", async () => {
   const db = absentDatabase();
-  const putBack: number[] = [];
+  const putBack: [number, number][] = [];
   const { intake, born, logged } = threeBorn(
     { db, accountId: NIL_ID, secrets: secretBox(Buffer.alloc(32)) },
-    { putBack: ({ sequence }) => void putBack.push(sequence) },
+    { putBack: ({ sequence }, waitMs) => void putBack.push([sequence, waitMs]) },
   );
 
   intake.take(born);
   await intake.stop();
 
-  assert.deepEqual(putBack, [1, 2, 3]);
+  assert.deepEqual(putBack, [
+    [1, 5_000],
+    [2, 5_000],
+    [3, 5_000],
+  ]);
   assert.deepEqual(logged, ["webhooks wait for the database to be signed"]);
   await db.close();
 });

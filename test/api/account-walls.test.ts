@@ -81,6 +81,25 @@ for (const [name, { method, path, body }] of named) {
   });
 }
 
+test("whatever a path names that is no id at all is not found", async () => {
+  const accountId = mine.accountId;
+  const operator = await site.member("owner", { accountId, isOperator: true });
+  const others = Object.values<ConsoleOperation>(consoleOperations).filter(
+    ({ access, path }) => (access === "user" || access === "operator") && path.includes("{"),
+  );
+
+  assert.ok(others.length > 5);
+  for (const { method, path, body } of others) {
+    const { examples = [{}] } = (body ?? {}) as { examples?: unknown[] };
+    const answer = await operator.call(
+      method,
+      path.replaceAll(/\{\w+\}/g, "x"),
+      body && examples[0],
+    );
+    assert.equal(answer.statusCode, 404, `${method} ${path}: ${answer.body}`);
+  }
+});
+
 for (const [name, operation] of Object.entries<Operation>(operations)) {
   const { method, path } = operation;
   if (!path.includes("{")) continue;
@@ -116,7 +135,8 @@ test("after all that, the other account has what it had", async () => {
     select (select count(*) from keys where account_id = ${site.accountId} and revoked_at is null) as keys,
            (select count(*) from memberships where account_id = ${site.accountId}) as members,
            (select status from messages where account_id = ${site.accountId}) as status,
+           (select count(*) from webhook_replays where account_id = ${site.accountId} and canceled_at is null) as replays,
            (select count(*) from webhook_deliveries where account_id = ${site.accountId}) as replayed`);
 
-  assert.deepEqual(left, { keys: 1, members: 2, status: "QUEUED", replayed: 0 });
+  assert.deepEqual(left, { keys: 1, members: 2, status: "QUEUED", replays: 1, replayed: 0 });
 });
