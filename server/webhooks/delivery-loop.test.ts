@@ -50,6 +50,35 @@ test("what wakes the loop does not put off the walk that finds retries", async (
   await loop.stop();
 });
 
+test("first attempts are claimed before retries and replays, so that no backlog of those delays them", async () => {
+  const clock = manualClock();
+  const egress = testEgress();
+  const claims: unknown[] = [];
+  const [first_at, again_at] = [clock.now(), clock.now()];
+  const due = [{ host_key: "65536", n: 1, first_at, again_at }];
+  const query = ({ text, values }: Sql) => {
+    if (text.includes("claim_deliveries")) claims.push(values[2]);
+    return Promise.resolve(text.includes("due_lanes") ? due : []);
+  };
+  const loop = deliveryLoop({
+    db: { query } as unknown as Database,
+    clock,
+    log: silentLog,
+    metrics: createMetrics(),
+    secrets: secretBox(Buffer.alloc(32)),
+    lanes: laneKeeper({ clock }),
+    poster: poster(egress),
+    policy: egress.policy,
+    version: "test",
+  });
+
+  loop.start();
+  await until("it has claimed both", () => claims.length === 2);
+  await loop.stop();
+
+  assert.deepEqual(claims, [true, false]);
+});
+
 test("no place is kept in a lane where something older waits for a claim", () => {
   const clock = manualClock();
   const egress = testEgress();

@@ -73,6 +73,10 @@ test("balance, last row, sum of the ledger and the API agree, and a month's CSV 
   const first = (await operator.get(`${A}/ledger?limit=3`)).json();
   const second = (await operator.get(`${A}/ledger?limit=3&cursor=${first.nextCursor}`)).json();
   const back = (await operator.get(`${A}/ledger?limit=3&cursor=${second.previousCursor}`)).json();
+  for (const filter of ["kind=charge", `messageId=${messageId}`, `month=${month}`]) {
+    const other = await operator.get(`${A}/ledger?limit=3&cursor=${first.nextCursor}&${filter}`);
+    assert.equal(other.json().error?.code, "CURSOR_INVALID", filter);
+  }
   assert.deepEqual([second.data.length, second.nextCursor], [1, null]);
   assert.deepEqual(back.data, first.data);
 });

@@ -157,8 +157,10 @@ test("routes and prices: the longest prefix wins, the answers are those of a rea
   assert.deepEqual(routes.data, [
     { prefix: "", carriers: [{ carrierId: SIMULATOR, name: "simulator" }] },
   ]);
-  const unknown = await operator.post(`${O}/routes`, { prefix: "33", carrierIds: ["nobody"] });
-  assert.equal(unknown.json().error.details[0].field, "carrierIds");
+  for (const carrierIds of [["nobody"], [SIMULATOR, SIMULATOR]]) {
+    const refused = await operator.post(`${O}/routes`, { prefix: "33", carrierIds });
+    assert.equal(refused.json().error?.details[0].field, "carrierIds");
+  }
   assert.equal(
     (await operator.post(`${O}/routes`, { prefix: "33", carrierIds: [SIMULATOR] })).statusCode,
     200,
