@@ -110,6 +110,23 @@ test("what the database does not take within its lease is given up: others deliv
   assert.ok(asked > 1);
 });
 
+test("what is recorded fails at once where the database says why, and is not asked for again", async () => {
+  let asked = 0;
+  const query = () => {
+    asked += 1;
+    return Promise.reject(new Error("a bug"));
+  };
+  const recorder = recorderOf({ query } as unknown as Database);
+  const recorded = { claim: { ...CLAIM, claimedHere: localMoment(systemClock) }, at, attempt };
+
+  await assert.rejects(
+    recorder.record({ ...recorded, next: "ended", ended: "delivered" }),
+    /a bug/,
+  );
+
+  assert.equal(asked, 1);
+});
+
 const CLAIM: Claim = {
   messageId: NIL_ID,
   sequence: 2,
