@@ -107,14 +107,12 @@ export async function withdrawInvitation(
   return (await withdraw(tx, which, now))[0];
 }
 
-/** The open invitations to these roles that a person made; answers how many. */
+/** The open invitations that a person made; answers how many. */
 export async function withdrawInvitationsBy(
   tx: Transaction,
-  wish: { accountId: string; userId: string; roles: readonly MemberRole[]; now: Date },
+  { accountId, userId, now }: { accountId: string; userId: string; now: Date },
 ): Promise<number> {
-  const { accountId, userId, roles, now } = wish;
-  const which = sql`
-    account_id = ${accountId} and created_by = ${`user:${userId}`} and role = any (${roles}::text[])`;
+  const which = sql`account_id = ${accountId} and created_by = ${`user:${userId}`}`;
   return (await withdraw(tx, which, now)).length;
 }
 

@@ -1,6 +1,5 @@
 import { findAccounts } from "#accounts";
 import type { MemberRole } from "#contract";
-import { memberRoles } from "#contract/words";
 import { type Queryable, sql, type Transaction } from "#platform";
 import { withdrawInvitationsBy } from "./links.ts";
 
@@ -69,8 +68,8 @@ export async function changeRole(
     update memberships
        set role = ${role}, version = version + 1
      where account_id = ${accountId} and user_id = ${userId}`);
-  const roles = role === "owner" ? [] : memberRoles;
-  const withdrawnInvitations = await withdrawInvitationsBy(tx, { accountId, userId, roles, now });
+  const withdrawnInvitations =
+    role === "owner" ? 0 : await withdrawInvitationsBy(tx, { accountId, userId, now });
   return { outcome: "changed", before: member.role, withdrawnInvitations };
 }
 
@@ -83,8 +82,7 @@ export async function removeMember(
   if (member.role === "owner" && owners === 1) return { outcome: "last_owner" };
   await tx.query(sql`
     delete from memberships where account_id = ${accountId} and user_id = ${userId}`);
-  const roles = memberRoles;
-  const withdrawnInvitations = await withdrawInvitationsBy(tx, { accountId, userId, roles, now });
+  const withdrawnInvitations = await withdrawInvitationsBy(tx, { accountId, userId, now });
   return { outcome: "changed", before: member.role, withdrawnInvitations };
 }
 

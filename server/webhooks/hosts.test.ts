@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { test } from "node:test";
-import { createMetrics, silentLog, sql } from "#platform";
+import { createMetrics, type Database, silentLog, type Sql, sql, systemClock } from "#platform";
+import { attempt, late, ok } from "../../test/support/lanes.ts";
 import { manualClock } from "../../test/support/manual-clock.ts";
 import { onePass } from "../../test/support/one-pass.ts";
 import { testDatabase } from "../../test/support/postgres.ts";
 import { deliveryMetrics } from "./delivery-metrics.ts";
-import { hostKeeper, listHosts } from "./hosts.ts";
+import { hostKeeper, listHosts, sweepHosts } from "./hosts.ts";
 import { laneKeeper } from "./lanes.ts";
 
 test("what waits for open hosts is looked at while some of it is too old, else once a minute, also where that fails", async () => {
@@ -56,3 +57,60 @@ test("what waits is counted no further for many receivers than for one, and told
     ],
   );
 });
+
+test("what nodes note of a host adds up, a failure hides no success, and who starts within a day knows it", async () => {
+  await using db = await testDatabase();
+  const accountId = randomUUID();
+  const at = { accountId, hostname: "example.com", origin: "https://example.com" };
+  for (const outcome of [ok, late]) {
+    const { lanes, keeper } = keeperOn(db);
+    attempt(lanes, 1n, outcome, { at });
+    await keeper.flush();
+  }
+
+  const [host] = await listHosts(db, accountId);
+  await db.query(sql`
+    insert into webhook_hosts (account_id, host_key, origin, health, since, last_at)
+    select ${accountId}, n, 'https://x', 'open', now(), now() - make_interval(hours => n) from (values (23), (25)) h (n)`);
+  const { lanes, keeper } = keeperOn(db);
+  await keeper.recall();
+
+  assert.deepEqual([host?.ok, host?.failed], [1, 1]);
+  assert.notEqual(host?.last_ok_at, null);
+  assert.deepEqual([23n, 25n].map(lanes.healthOf), ["open", "unproven"]);
+});
+
+test("hosts are noted in the order of their keys, so that nodes do not wait for each other in a circle", async () => {
+  let noted: unknown;
+  const query = ({ values }: Sql) => Promise.resolve(((noted = values[1]), []));
+  const { lanes, keeper } = keeperOn({ query } as unknown as Database);
+  for (const hostKey of [9n, 10n, 8n]) attempt(lanes, hostKey, ok);
+
+  await keeper.flush();
+
+  assert.deepEqual(noted, ["8", "9", "10"]);
+});
+
+test("hours are kept for a day, and hosts for as long as attempts are", async () => {
+  await using db = await testDatabase();
+  await db.query(sql`
+    insert into webhook_host_hours (account_id, host_key, hour, ok, failed)
+    select gen_random_uuid(), h, now() - make_interval(hours => h), 1, 0 from (values (24), (26)) v (h)`);
+  await db.query(sql`
+    insert into webhook_hosts (account_id, host_key, origin, health, since, last_at)
+    select gen_random_uuid(), d, '', 'open', now(), now() - make_interval(days => d) from (values (6), (8)) v (d)`);
+
+  await sweepHosts(db, 7);
+
+  const left = await db.query(sql`
+    select host_key from webhook_host_hours union all select host_key from webhook_hosts`);
+  assert.deepEqual(left, [{ host_key: 24 }, { host_key: 6 }]);
+});
+
+/** What one node knows and notes of hosts. */
+function keeperOn(db: Database) {
+  const clock = systemClock;
+  const lanes = laneKeeper({ clock });
+  const metrics = deliveryMetrics(createMetrics());
+  return { lanes, keeper: hostKeeper({ db, clock, log: silentLog, lanes, metrics }) };
+}
