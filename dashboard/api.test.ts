@@ -49,3 +49,22 @@ test("only what changes something may or may not have happened where no answer c
   await assert.rejects(read, { message: "No answer came. Check the connection." });
   await assert.rejects(write, { message: /what you did may or may not have happened/ });
 });
+
+test("a write that the service failed amid, or another answered for, may or may not have happened", async (t) => {
+  const unavailable = {
+    error: { code: "UNAVAILABLE", message: "Nothing was accepted.", details: [] },
+  };
+  const failed = { error: { code: "INTERNAL", message: "Something failed.", details: [] } };
+  const write = () => call("PATCH /console/me", { body: { version: 1, name: "Ada" } });
+  const answer = (status: number, body: string) =>
+    t.mock.method(globalThis, "fetch", () => Promise.resolve(new Response(body, { status })));
+
+  answer(500, JSON.stringify(failed));
+  await assert.rejects(write, { message: /What you did may or may not have happened/ });
+  answer(502, "<html>Bad gateway</html>");
+  await assert.rejects(write, { message: /What you did may or may not have happened/ });
+  answer(503, JSON.stringify(unavailable));
+  await assert.rejects(write, { message: "Nothing was accepted." });
+  answer(500, JSON.stringify(failed));
+  await assert.rejects(call("GET /console/me", {}), { message: /^[^?]*request id\.$/ });
+});

@@ -1,6 +1,6 @@
 import type { ConsoleRoutes, SuccessOf } from "#contract";
 import type { Static, TSchema } from "typebox";
-import { offline, readFailure } from "./failure.ts";
+import { offline, ofWrite, readFailure } from "./failure.ts";
 
 /**
  * The typed client of `/console`. An operation is called by method and path as the contract declares
@@ -70,8 +70,9 @@ async function request(address: string, init: RequestInit & { method: string }):
     throw offline(init.method);
   });
   const body = readJson(text);
-  if (!response.ok) throw readFailure(response.status, response.headers, body);
-  return body;
+  if (response.ok) return body;
+  const failure = readFailure(response.status, response.headers, body);
+  throw init.method === "GET" ? failure : ofWrite(failure);
 }
 
 function readJson(text: string): unknown {

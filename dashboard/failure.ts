@@ -80,6 +80,13 @@ export function readFailure(status: number, headers: Headers, body: unknown): Fa
   });
 }
 
+/** Whether a write was done is not known where the service failed amid it, or another answered for it. */
+export function ofWrite(failure: Failure): Failure {
+  if (failure.code !== "INTERNAL" || failure.status < 500) return failure;
+  const message = `${failure.message} What you did may or may not have happened.`;
+  return new Failure(message, failure);
+}
+
 export function toFailure(error: unknown): Failure {
   if (error instanceof Failure) return error;
   return localFailure("INTERNAL", error instanceof Error ? error.message : String(error));

@@ -21,6 +21,7 @@ import type {
   StreamAnswer,
 } from "./console-call.ts";
 import { gatePerPerson } from "./gate-per-person.ts";
+import { tellCommitted } from "./note-commits.ts";
 import { readAhead } from "./read-ahead.ts";
 import { TooManyHashes } from "./sign-in/password.ts";
 import { isOwnOrigin } from "./sign-in/origin.ts";
@@ -91,7 +92,7 @@ function serve(
     if (operation.proof) requireProof(admission.person, options.clock.now());
     const { access } = operation;
     const call = callOf(request, reply, { ...admission, access }, { body: given, query });
-    const answer = await handler(call).catch(asProblem);
+    const answer = await tellCommitted(() => handler(call)).catch(asProblem);
     if (type !== "text/csv") return answer;
     return openFile(request, answer as CsvAnswer, { ...options, operation });
   }

@@ -18,6 +18,7 @@ import { creditHandlers } from "./credit-handlers.ts";
 import { keyHandlers } from "./key-handlers.ts";
 import { linkHandlers } from "./link-handlers.ts";
 import { consoleMessageHandlers } from "./message-handlers.ts";
+import { noteCommits } from "./note-commits.ts";
 import { operatorHandlers } from "./operator-handlers.ts";
 import { operatorNews } from "./operator-news.ts";
 import { routingHandlers } from "./routing-handlers.ts";
@@ -64,7 +65,7 @@ export function serveConsole(app: FastifyInstance, deps: ConsoleDeps): Loop[] {
     hub.close();
     done();
   });
-  const handlers = consoleHandlers(deps, { cookie, hub });
+  const handlers = consoleHandlers({ ...deps, db: noteCommits(db) }, { cookie, hub });
   serveConsoleOperations(app, {
     db,
     clock,

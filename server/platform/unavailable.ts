@@ -17,7 +17,7 @@ export class DatabaseUnavailable extends Error {
    * set where the statement was never sent, or where the server itself said that it failed.
    */
   unknownBackend: Backend | undefined;
-  /** It broke while a transaction was being committed: what that did may stand. */
+  /** It broke while a transaction was being committed, or after: what that did may stand. */
   isCommitUnknown = false;
   /** The log says already that the database is away, or that we leave it; to repeat it for everybody who asks would hide the rest. */
   isTold = false;

@@ -107,3 +107,20 @@ test("a file is begun once its first rows are there, and a person has two at a t
   assert.deepEqual(statuses.toSorted(), [429, 503, 503]);
   for (let n = 0; n < 3; n += 1) assert.equal((await owner.get(path)).statusCode, 200);
 });
+
+test("what was changed, but can then not be shown, is no promise that nothing was done: 500", async () => {
+  const operator = await console.member("viewer", { isOperator: true });
+  const { data } = (await operator.get("/console/operator/carriers")).json() as Carriers;
+  const pause = `/console/operator/carriers/${data[0]?.carrierId}/pause`;
+
+  const { asked } = await whileLocked("carrier_states", () => {
+    const answer = operator.post(pause);
+    return { asked: { answer }, until: answer };
+  });
+
+  problemOf(await asked.answer, "INTERNAL");
+  const [after] = ((await operator.get("/console/operator/carriers")).json() as Carriers).data;
+  assert.equal(after?.isPaused, true);
+});
+
+type Carriers = { data: { carrierId: string; isPaused: boolean }[] };
