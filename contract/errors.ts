@@ -173,7 +173,7 @@ export const apiErrors = {
     status: 503,
     message: "The service cannot answer now. Nothing was accepted; try again.",
     meaning:
-      "The service cannot reach its database, or this node of it does not serve the API. Nothing was stored or charged.",
+      "The database cannot be reached or cannot do it now, or this node of the service does not serve the API. Nothing was stored or charged.",
     fix: "Repeat the request after `Retry-After` seconds.",
   },
 } as const satisfies Record<string, ErrorEntry>;

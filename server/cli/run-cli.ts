@@ -1,4 +1,4 @@
-import { DatabaseUnavailable, Unfit } from "#platform";
+import { DatabaseUnavailable, isOverstrained, tellCommits, Unfit } from "#platform";
 import {
   type AnyCommand,
   CommandFailure,
@@ -77,6 +77,7 @@ async function perform(
 ): Promise<number> {
   const signal = program.stopSignal();
   let opened: Promise<Installation> | undefined;
+  let hasCommitted = false;
   const open = async (mode: MigrationsMode) => {
     const installation = await program.open(mode);
     const { isEmbedded, applied, settings } = installation;
@@ -84,7 +85,7 @@ async function perform(
       terminal.say(
         `There was no database yet in ${settings.dataDir}; it is made now. If the service has another, repeat this with its DATABASE_URL or DATA_DIR.`,
       );
-    return installation;
+    return { ...installation, db: tellCommits(installation.db, () => (hasCommitted = true)) };
   };
   const installation = (mode: MigrationsMode = "required") => (opened ??= open(mode));
   const context = { program, clock: program.clock, terminal, signal, installation };
@@ -96,7 +97,7 @@ async function perform(
   } catch (error) {
     // A service that was asked to stop has done so.
     if (signal.aborted) return command.isService ? EXIT.worked : EXIT.interrupted;
-    terminal.say(explainError(error, shows));
+    terminal.say(explainError(error, { shows, hasCommitted }));
     return EXIT.failed;
   } finally {
     await opened?.then(
@@ -118,14 +119,21 @@ async function untilAborted<Value>(work: Promise<Value>, signal: AbortSignal): P
   }
 }
 
-function explainError(error: unknown, shows: AnyCommand | undefined): string {
+type Deed = Pick<Performance, "shows"> & { hasCommitted: boolean };
+
+function explainError(error: unknown, deed: Deed): string {
   if (error instanceof CommandFailure || error instanceof Unfit) return error.message;
-  if (error instanceof DatabaseUnavailable) {
-    const isDoubtful = error.unknownBackend !== undefined && shows !== undefined;
-    return isDoubtful
-      ? `The database was lost before it had answered: ${error.message}. What was asked may be done all the same: look with posthorn ${shows.name} before you try again.`
-      : `The database cannot be reached: ${error.message}. Check that it runs, then try again.`;
-  }
+  if (error instanceof DatabaseUnavailable) return explainAbsence(error, deed);
   const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return `Something went wrong that should not; please report it.\n${reason}`;
+}
+
+function explainAbsence(error: DatabaseUnavailable, { shows, hasCommitted }: Deed): string {
+  const [isLost, isThere] = [error.unknownBackend !== undefined, isOverstrained(error)];
+  const isDoubtful = shows !== undefined && (isLost || hasCommitted);
+  const advice = isDoubtful
+    ? `What was asked may be done all the same: look with posthorn ${shows.name} before you try again.`
+    : `${isThere ? "Try" : "Check that it runs, then try"} again.`;
+  const what = isThere ? "is too busy or full" : "cannot be reached";
+  return `The database ${isDoubtful && isLost ? "was lost before it had answered" : what}: ${error.message}. ${advice}`;
 }

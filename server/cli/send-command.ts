@@ -1,5 +1,6 @@
 import type { NewMessage } from "#contract";
-import { present } from "#messages";
+import { type MessageRow, present } from "#messages";
+import { DatabaseUnavailable } from "#platform";
 import { accountOption, requireAccount } from "./accounts.ts";
 import { command, CommandFailure } from "./command.ts";
 import { flag, optional, required, withFallback } from "./input.ts";
@@ -57,7 +58,8 @@ const send = command({
     const sendAt = wish && momentAfter(wish, context.clock.now()).toISOString();
     const body = { recipient: to, ...given({ ...fields, sendAt }) };
     const row = await sendFromTerminal(context, { accountId: account, body, idempotencyKey });
-    const message = watch ? await watchMessage(context, row, timeout) : present(row);
+    const watching = () => watchMessage(context, row, timeout).catch(lostOfSight(row));
+    const message = watch ? await watching() : present(row);
     return {
       json: message,
       text: facts(message),
@@ -65,6 +67,16 @@ const send = command({
     };
   },
 });
+
+/** Whoever thinks that it failed sends it again. */
+function lostOfSight({ message_id }: MessageRow) {
+  return (error: unknown): never => {
+    if (!(error instanceof DatabaseUnavailable)) throw error;
+    throw new CommandFailure(
+      `The message was accepted as ${message_id}, and is not watched to its end: the database was lost (${error.message}). Do not send it again.`,
+    );
+  };
+}
 
 type Fields = { text: string } & { [Name in keyof NewMessage]?: NewMessage[Name] | undefined };
 

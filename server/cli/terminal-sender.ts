@@ -2,7 +2,7 @@ import type { ErrorCode, NewMessage } from "#contract";
 import { errors } from "#contract/words";
 import { Problem } from "#http/problem";
 import { acceptor, concatReferences, type MessageRow, routingTable, sendMessages } from "#messages";
-import { createMetrics, newId } from "#platform";
+import { createMetrics, newId, quoted } from "#platform";
 import { judgeUrl, servicePolicy } from "#webhooks";
 import { ACTOR, CommandFailure, type Context, type Installation } from "./command.ts";
 import { optionName } from "./input.ts";
@@ -20,13 +20,16 @@ export async function sendFromTerminal(
 ): Promise<MessageRow> {
   const deps = sendDeps(context, await context.installation());
   const sender = { accountId, keyId: null, actor: ACTOR };
+  // Who gave none is told this one where it is not known whether the message was accepted.
+  const key = idempotencyKey ?? newId(context.clock.now().getTime());
   try {
-    const sent = await sendMessages(deps, sender, { body, idempotencyKey });
+    const sent = await sendMessages(deps, sender, { body, idempotencyKey: key });
     if (sent.isReplayed)
       context.terminal.say("It was sent before with this key; nothing was sent.");
     return sent.rows[0] as MessageRow;
   } catch (error) {
-    throw error instanceof Problem ? new CommandFailure(sentences(error, accountId)) : error;
+    if (!(error instanceof Problem)) throw error;
+    throw new CommandFailure(error.code === "INTERNAL" ? doubt(key) : sentences(error, accountId));
   }
 }
 
@@ -52,6 +55,10 @@ function sendDeps({ clock }: Context, installation: Installation) {
     concatReference: concatReferences(),
     limits,
   };
+}
+
+function doubt(key: string): string {
+  return `The database was lost before it had answered. The message may be accepted all the same. Repeat the command with --idempotency-key ${quoted(key)}: so it is sent once.`;
 }
 
 /** What the API would answer, with the names of options instead of fields. */

@@ -1,19 +1,14 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { type Database, DatabaseUnavailable } from "#platform";
+import { type Database, DatabaseUnavailable, tellCommits } from "#platform";
 
 const calls = new AsyncLocalStorage<{ hasCommitted: boolean }>();
 
 /** The same database, by which `tellCommitted` knows what a call has done. */
 export function noteCommits(db: Database): Database {
-  return {
-    ...db,
-    transaction: (work) =>
-      db.transaction((tx) => {
-        const call = calls.getStore();
-        if (call) tx.afterCommit(() => (call.hasCommitted = true));
-        return work(tx);
-      }),
-  };
+  return tellCommits(db, () => {
+    const call = calls.getStore();
+    if (call) call.hasCommitted = true;
+  });
 }
 
 /**

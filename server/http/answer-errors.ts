@@ -6,6 +6,7 @@ import type { Detail } from "#contract";
 import {
   DatabaseUnavailable,
   type Clock,
+  isOverstrained,
   type Log,
   type Metrics,
   newId,
@@ -119,7 +120,11 @@ const NUL_SOMEWHERE: Detail = {
 function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof DatabaseUnavailable && !error.isCommitUnknown)
-    return unavailable("The database cannot be reached.");
+    return unavailable(
+      isOverstrained(error)
+        ? "The database is too busy or full to do it now."
+        : "The database cannot be reached.",
+    );
   const { code = "", statusCode = 500 } = (error ?? {}) as { code?: string; statusCode?: number };
   if (code === CHARACTER_NOT_STORABLE) return new Problem("VALIDATION_FAILED", [NUL_SOMEWHERE]);
   if (code === "FST_ERR_CTP_BODY_TOO_LARGE") return new Problem("BODY_TOO_LARGE");

@@ -47,11 +47,13 @@ export {
   type Backend,
   DatabaseUnavailable,
   isLockedOut,
+  isOverstrained,
   severityOf,
   violates,
 } from "./unavailable.ts";
 export { oneOf, text, wholeNumber } from "./text-values.ts";
 export { hasVisible } from "./visible.ts";
+export { tellCommits } from "./tell-commits.ts";
 export { within } from "./within.ts";
 export { readBound, readTime } from "./time.ts";
 export { keepYoungObjectsYoung } from "./young-objects.ts";

@@ -32,17 +32,19 @@ const LOCKED_OUT = new Set(["40P01", "55P03"]);
 /** Also a statement canceled by its time limit. To be tried again, and the connection is sound. */
 const ROLLED_BACK = LOCKED_OUT.union(new Set(["57014"]));
 
+/** Also no room on the disk, no memory, an I/O error. */
+const OVERSTRAINED = ROLLED_BACK.union(new Set(["53100", "53200", "58030"]));
+
 /** The connection is gone; no room on the disk, memory, descriptors or connections left. */
 const UNAVAILABLE_CLASSES = new Set(["08", "53"]);
 const UNAVAILABLE_STATES = new Set([
   ...DEMOTED,
-  ...ROLLED_BACK,
   "57P01", // admin shutdown
   "57P02", // crash shutdown
   "57P03", // cannot connect now
   "57P05", // idle session timeout
   "25P03", // idle in transaction timeout
-  "58030", // I/O error
+  ...OVERSTRAINED,
 ]);
 /** Also what a standby says of a table that only a primary has, under a code that says nothing. */
 const UNAVAILABLE_WORDS =
@@ -90,6 +92,11 @@ export function isServerFull(unavailable: DatabaseUnavailable): boolean {
 /** The statement is undone, and the connection sound. */
 export function isRolledBack(unavailable: DatabaseUnavailable): boolean {
   return hasState(unavailable, ROLLED_BACK);
+}
+
+/** The server is there, and could not do it: it had to wait or work for too long, or has no room or memory left. */
+export function isOverstrained(unavailable: DatabaseUnavailable): boolean {
+  return hasState(unavailable, OVERSTRAINED);
 }
 
 function hasState({ cause }: DatabaseUnavailable, states: ReadonlySet<string>): boolean {

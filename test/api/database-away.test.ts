@@ -320,9 +320,13 @@ describe("when the way to the database breaks", { concurrency: 4 }, () => {
       return sendAll();
     });
 
-    const [locked, ...others] = answers.map(({ statusCode }) => statusCode);
-    assert.equal(locked, 503);
-    assert.deepEqual(others, [202, 202, 202, 202]);
+    const [locked, ...others] = answers;
+    const [detail] = problemOf(locked as Answer, "UNAVAILABLE").details;
+    assert.equal(detail?.message, "The database is too busy or full to do it now.");
+    assert.deepEqual(
+      others.map(({ statusCode }) => statusCode),
+      [202, 202, 202, 202],
+    );
     await assertSound(api.db);
   });
 });

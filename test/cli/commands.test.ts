@@ -96,7 +96,7 @@ test("a booking whose outcome cannot be learned is told with what repeats it onc
   const { accountId } = await json<Account>`account create --name Gone`;
   const line = words`credits add --account ${accountId} --amount 25 --note ${"Invoice 19"} --json`;
 
-  const { code, stderr } = await withLostCommit(line, (proxy) => proxy.refuse(true));
+  const { code, stderr } = await withLostCommit(line, { also: (proxy) => proxy.refuse(true) });
   const reference = /--reference (\S+):/.exec(stderr)?.[1] ?? assert.fail(stderr);
   const again = await callPosthorn([...line, "--reference", reference], { environment });
 
@@ -114,16 +114,36 @@ test("a command that may be done though its answer was lost says where to look",
   assert.match(stderr, /may be done all the same: look with posthorn key list before/);
 });
 
+test("a command that is done, though it cannot tell of it, says where to look", async () => {
+  await json`carrier add unseen --simulator`;
+
+  const { code, stderr } = await held(db, async (tx) => {
+    await tx.query(sql`lock table carrier_states in access exclusive mode`);
+    return run`carrier pause unseen`;
+  });
+
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    /too busy or full: .* may be done all the same: look with posthorn carrier list/,
+  );
+  const paused = await db.query(sql`select from carriers where name = 'unseen' and paused`);
+  await json`carrier remove unseen`;
+  assert.equal(paused.length, 1);
+});
+
+type Loss = { commit?: string; also?: (proxy: TcpProxy) => void };
+
 /** Runs a command whose commit arrives, and whose connection breaks before the answer is back. */
-async function withLostCommit(line: string[], then: (proxy: TcpProxy) => void = () => {}) {
+async function withLostCommit(line: string[], { commit = "commit\0", also }: Loss = {}) {
   const url = new URL(db.url);
   await using proxy = await startTcpProxy({ host: url.hostname, port: Number(url.port) });
   url.port = String(proxy.port);
-  const isCommit = (chunk: Buffer) => chunk.includes("commit\0");
+  const isCommit = (chunk: Buffer) => chunk.includes(commit);
   const lost = proxy.clientSent(isCommit).then(async () => {
     proxy.withholdReplies();
     await proxy.replyWithheld();
-    then(proxy);
+    also?.(proxy);
     proxy.cut();
     proxy.release();
   });
@@ -477,6 +497,38 @@ test("a message from the terminal is charged, queued and on record, and a refuse
   const audited = await db.query(sql`
     select actor from audit_log where account_id = ${accountId} and action = 'message.sent'`);
   assert.deepEqual(audited, [{ actor: "cli" }]);
+});
+
+test("a message that may be accepted though the answer was lost is told with what repeats it once", async () => {
+  const { accountId } = await json<Account>`account create --name Sender --credits 10`;
+  const line = words`send --account ${accountId} --to 4915112345678 --text Hello --json`;
+
+  const { code, stderr } = await withLostCommit(line, {
+    commit: "accept_messages(",
+    also: (proxy) => proxy.refuse(true),
+  });
+  const key = /--idempotency-key (\S+):/.exec(stderr)?.[1] ?? assert.fail(stderr);
+  const again = await callPosthorn([...line, "--idempotency-key", key], { environment });
+
+  assert.equal(code, 1);
+  assert.equal(again.code, 0, again.stderr);
+  const stored = await db.query(sql`select from messages where account_id = ${accountId}`);
+  assert.equal(stored.length, 1);
+});
+
+test("who loses the database while a message is watched learns that it was accepted", async () => {
+  const { accountId } = await json<Account>`account create --name Watcher --credits 10`;
+  const line = words`send --account ${accountId} --to 4915112345678 --text Hello --watch`;
+
+  const { code, stderr } = await withLostCommit(line, {
+    commit: "from submissions",
+    also: (proxy) => proxy.refuse(true),
+  });
+
+  assert.equal(code, 1);
+  const [stored] = await db.query<{ message_id: string }>(sql`
+    select message_id from messages where account_id = ${accountId}`);
+  assert.match(stderr, new RegExp(`accepted as ${stored?.message_id}, .* Do not send it again`));
 });
 
 test("the ledger is listed, newest first, each entry with what it left", async () => {
