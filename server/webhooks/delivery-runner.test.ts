@@ -98,7 +98,7 @@ test("a stop waits for what is under way, then closes its connections and waits 
     record: () => Promise.resolve(void steps.push("recorded")),
     onStop: (step) => steps.push(step),
   });
-  runner.offer(claimed(clock, key(1), 2), "first");
+  runner.offerFirst(claimed(clock, key(1), 2));
 
   const stopping = runner.stop();
   clock.advance(10_000);
@@ -136,7 +136,7 @@ test("the delay is told of first attempts alone, and in words what ended badly a
 
   for (let n = 0; n < 5; n += 1) {
     const last = n === 4 ? { attempt: 7, step: 6 } : {};
-    runner.offer({ ...claimed(clock, key(n), n), ...last }, "first");
+    runner.offerFirst({ ...claimed(clock, key(n), n), ...last });
     await new Promise(setImmediate);
   }
 
