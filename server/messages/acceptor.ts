@@ -10,6 +10,8 @@ import {
   type Metrics,
   narrowGate,
   sql,
+  takeTurns,
+  type Turns,
 } from "#platform";
 import {
   acceptMessages,
@@ -52,12 +54,14 @@ type Deps = {
 
 const MAX_ITEMS = 500;
 /**
- * Each account belongs to one lane, and a lane has one batch in flight: while one lane's waits for its
- * fsync the other's is computed, and neither waits for accounts that the other has locked. More lanes
- * only shrink the batches.
+ * Each account belongs to one lane, and a lane has one batch in flight, so that none waits for accounts
+ * that another has locked. The lanes take turns: while one is stored, the requests of the other gather.
+ * Two at a time would each be half as large, and a batch costs a millisecond whatever it holds.
  */
 const LANES = 2;
 const MAX_RUNNING = 1;
+/** A batch that takes longer is large, or waits: for a lock, a slow disk or a far database. */
+const LATE_MS = 25;
 const MAX_WAITING = 5_000 / LANES;
 const MAX_BYTES = (64 * 1024 * 1024) / LANES;
 /** Accounts known to be held wait for their locks two at a time, so that the lanes keep a connection. */
@@ -77,7 +81,10 @@ const APART = { outcome: "apart" } as const;
 /** Turns single requests into batches, one statement each, and answers each after its commit. */
 export function acceptor(deps: Deps): (request: AcceptRequest) => Promise<Accepted> {
   const { metrics, maxItems = MAX_ITEMS, maxRunning = MAX_RUNNING } = deps;
-  const makeLane = (accept: (requests: AcceptRequest[]) => Promise<(Tried | Error)[]>) =>
+  const makeLane = (
+    accept: (requests: AcceptRequest[]) => Promise<(Tried | Error)[]>,
+    turns?: Turns,
+  ) =>
     batcher<AcceptRequest, Tried>({
       run: (requests) => {
         metrics.batchSize.labels("accept").observe(requests.length);
@@ -88,6 +95,7 @@ export function acceptor(deps: Deps): (request: AcceptRequest) => Promise<Accept
       maxRunning,
       maxWaiting: MAX_WAITING,
       maxBytes: MAX_BYTES,
+      turns,
       sizeOf: ({ messages }) => messages.length,
       bytesOf: ({ messages }) => messages.reduce((sum, message) => sum + bytesOf(message), 0),
     });
@@ -107,13 +115,13 @@ export function acceptor(deps: Deps): (request: AcceptRequest) => Promise<Accept
       }
     });
   const setApart = (accountId: string) => apart.getOrInsertComputed(accountId, laneApart);
-  const lanes = Array.from({ length: LANES }, () =>
-    makeLane(async (requests) => {
-      const results = await acceptWithout(apart, requests, (some) => acceptBatch(deps, some));
-      requests.forEach(({ accountId }, n) => isHeld(results[n]) && setApart(accountId));
-      return results;
-    }),
-  );
+  const acceptTogether = async (requests: AcceptRequest[]) => {
+    const results = await acceptWithout(apart, requests, (some) => acceptBatch(deps, some));
+    requests.forEach(({ accountId }, n) => isHeld(results[n]) && setApart(accountId));
+    return results;
+  };
+  const turns = maxRunning === 1 ? takeTurns(deps.clock, LATE_MS) : undefined;
+  const lanes = Array.from({ length: LANES }, () => makeLane(acceptTogether, turns));
 
   const messages = metrics.counter("messages_accepted_total", "Messages accepted and charged.");
   metrics.batchWaiting(() =>

@@ -1,3 +1,4 @@
+import type { Turns } from "./turns.ts";
 import { DatabaseUnavailable } from "./unavailable.ts";
 
 type Options<Item, Result> = {
@@ -15,7 +16,11 @@ type Options<Item, Result> = {
   maxBytes?: number;
   sizeOf?: (item: Item) => number;
   bytesOf?: (item: Item) => number;
+  /** Shared with others whose batches would only be smaller beside these. */
+  turns?: Turns | undefined;
 };
+
+const AT_ONCE: Turns = { ask: (begin) => begin(), over: () => undefined };
 
 type Call<Item, Result> = {
   item: Item;
@@ -41,10 +46,12 @@ export type Batcher<Item, Result> = {
  */
 export function batcher<Item, Result>(options: Options<Item, Result>): Batcher<Item, Result> {
   const { maxItems, maxRunning, maxWaiting, maxBytes = Number.POSITIVE_INFINITY } = options;
+  const { turns = AT_ONCE } = options;
   let waiting: Call<Item, Result>[] = [];
   let running = 0;
   let bytesHeld = 0;
-  let isScheduled = false;
+  /** A batch is about to begin, or waits for its turn. */
+  let isDue = false;
   let idleListeners: (() => void)[] = [];
 
   function call(item: Item): Promise<Result> {
@@ -60,13 +67,16 @@ export function batcher<Item, Result>(options: Options<Item, Result>): Batcher<I
   }
 
   function schedule(): void {
-    if (isScheduled || running >= maxRunning) return;
-    isScheduled = true;
-    // After the poll phase: every request that this turn reads is in the same batch.
-    setImmediate(() => {
-      isScheduled = false;
-      while (running < maxRunning && waiting.length > 0) start(takeBatch());
-    });
+    if (isDue || running >= maxRunning) return;
+    isDue = true;
+    // After the poll phase: every request that this turn of the loop reads is in the same batch.
+    setImmediate(() => turns.ask(begin));
+  }
+
+  function begin(): void {
+    isDue = false;
+    start(takeBatch());
+    if (waiting.length > 0) schedule();
   }
 
   function takeBatch(): Call<Item, Result>[] {
@@ -88,15 +98,28 @@ export function batcher<Item, Result>(options: Options<Item, Result>): Batcher<I
     Promise.try(
       options.run,
       batch.map(({ item }) => item),
-    )
-      .then((results) => settle(batch, results))
-      .catch((error: unknown) => batch.forEach(({ reject }) => reject(error)))
-      .finally(() => {
-        running -= 1;
-        bytesHeld -= batch.reduce((sum, { bytes }) => sum + bytes, 0);
-        if (waiting.length > 0) schedule();
-        else if (running === 0) announceIdle();
-      });
+    ).then(
+      (results) => end(batch, () => settle(batch, results)),
+      (error: unknown) => end(batch, () => fail(batch, error)),
+    );
+  }
+
+  /**
+   * What this turn of the loop still reads goes with the next batch; and that is on its way before this
+   * one is answered, or the database would wait until the answers are written.
+   */
+  function end(batch: Call<Item, Result>[], answer: () => void): void {
+    setImmediate(() => {
+      running -= 1;
+      bytesHeld -= batch.reduce((sum, { bytes }) => sum + bytes, 0);
+      if (waiting.length > 0 && !isDue) {
+        isDue = true;
+        turns.ask(begin);
+      }
+      turns.over();
+      answer();
+      if (running === 0 && waiting.length === 0) announceIdle();
+    });
   }
 
   function announceIdle(): void {
@@ -119,15 +142,18 @@ export function batcher<Item, Result>(options: Options<Item, Result>): Batcher<I
 
 function settle<Item, Result>(batch: Call<Item, Result>[], results: (Result | Error)[]): void {
   if (results.length !== batch.length) {
-    throw new Error(
-      `A batch of ${batch.length} items was answered with ${results.length} results.`,
-    );
+    const counts = `${batch.length} items was answered with ${results.length} results`;
+    return fail(batch, new Error(`A batch of ${counts}.`));
   }
   batch.forEach(({ resolve, reject }, position) => {
     const result = results[position] as Result | Error;
     if (result instanceof Error) reject(result);
     else resolve(result);
   });
+}
+
+function fail<Item, Result>(batch: Call<Item, Result>[], error: unknown): void {
+  for (const { reject } of batch) reject(error);
 }
 
 /**

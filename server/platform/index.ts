@@ -54,6 +54,7 @@ export {
 export { oneOf, text, wholeNumber } from "./text-values.ts";
 export { hasVisible } from "./visible.ts";
 export { tellCommits } from "./tell-commits.ts";
+export { takeTurns, type Turns } from "./turns.ts";
 export { within } from "./within.ts";
 export { readBound, readTime } from "./time.ts";
 export { keepYoungObjectsYoung } from "./young-objects.ts";
