@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { lockAccounts } from "#accounts";
 import {
+  type Clock,
   createMetrics,
   type Database,
   DatabaseUnavailable,
@@ -13,6 +14,7 @@ import {
   systemClock,
 } from "#platform";
 import { startApi, type TestApi } from "../../test/support/api.ts";
+import { manualClock } from "../../test/support/manual-clock.ts";
 import { held } from "../../test/support/locks.ts";
 import { queuedMessage } from "../../test/support/messages.ts";
 import type { AcceptRequest } from "./accept.ts";
@@ -79,6 +81,33 @@ test("accounts that somebody holds keep no other of their lane waiting, and come
   assert.equal(together.length, 1, "only the first time");
   await Promise.all([...acceptBusy(), accept(request(other))]);
   assert.equal(asked.at(-1)?.length, 4, "and when they are free");
+});
+
+test("the two lanes take turns, and one whose batch hangs holds up the other no longer than a moment", async () => {
+  await using api = await startApi();
+  const request = await requestOf(api);
+  const neighbour = await neighbourOf(api);
+  const others = [await strangerOf(api), await strangerOf(api)];
+  const asked: string[][] = [];
+  const hangs: Database = {
+    ...api.db,
+    query: ({ values }) => {
+      asked.push(values.find((value) => Array.isArray(value)) as string[]);
+      return new Promise(() => {});
+    },
+  };
+  const clock = manualClock(systemClock.now());
+  const accept = acceptorOn(hangs, undefined, clock);
+
+  void accept(request(api.accountId));
+  await nextTurn();
+  for (const each of [neighbour, ...others]) void accept(request(each));
+  await nextTurn();
+  clock.advance(24);
+  assert.deepEqual(asked, [[api.accountId]]);
+  clock.advance(1);
+
+  assert.deepEqual(asked, [[api.accountId], others]);
 });
 
 test("no more is kept waiting than fits into memory, in whichever field it is", async () => {
@@ -166,12 +195,24 @@ test("a key of another account, one that is not there and an account that is not
 });
 
 /** An account that shares the lane with the first one. */
-async function neighbourOf({ accountId, createAccount }: TestApi): Promise<string> {
-  const lane = (id: string) => id.charCodeAt(id.length - 1) % 2;
+function neighbourOf(api: TestApi): Promise<string> {
+  return accountOf(api, (lane) => lane === laneOf(api.accountId));
+}
+
+/** An account of the other lane. */
+function strangerOf(api: TestApi): Promise<string> {
+  return accountOf(api, (lane) => lane !== laneOf(api.accountId));
+}
+
+async function accountOf(api: TestApi, isWanted: (lane: number) => boolean): Promise<string> {
   for (;;) {
-    const { accountId: other } = await createAccount();
-    if (lane(other) === lane(accountId)) return other;
+    const { accountId } = await api.createAccount();
+    if (isWanted(laneOf(accountId))) return accountId;
   }
+}
+
+function laneOf(accountId: string): number {
+  return accountId.charCodeAt(accountId.length - 1) % 2;
 }
 
 /** Waits only a little for the locks of several accounts, and notes which each statement is about. */
@@ -223,10 +264,10 @@ async function requestOf(api: TestApi): Promise<(accountId: string) => AcceptReq
   });
 }
 
-function acceptorOn(db: Database, intake?: Intake) {
+function acceptorOn(db: Database, intake?: Intake, clock: Clock = systemClock) {
   return acceptor({
     db,
-    clock: systemClock,
+    clock,
     log: silentLog,
     metrics: createMetrics(),
     settings: { nodeId: newId(systemClock.now().getTime()), sends: 100, sendsBurst: 100 },

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { batcher, orEach } from "./batcher.ts";
+import { manualClock } from "../../test/support/manual-clock.ts";
+import { batcher, type Batcher, orEach } from "./batcher.ts";
+import { takeTurns } from "./turns.ts";
 import { DatabaseUnavailable } from "./unavailable.ts";
 
 /** Two of them: what the first one's callbacks schedule has run after the second. */
@@ -93,6 +95,44 @@ test("calls of one turn are one batch; what arrives while it runs is the next on
       [1, 2],
       [3, 4, 5],
     ],
+  );
+});
+
+test("what waits is on its way before the batch before it is answered", async () => {
+  const { batches, run } = heldBatches();
+  const call = batcher<number, number>({ ...limits, whenFull, run });
+  const first = call(1).then(() => batches.length);
+  await turn();
+  const second = call(2);
+
+  batches[0]?.end();
+  assert.equal(await first, 2);
+  batches[1]?.end();
+  await second;
+});
+
+test("batchers that take turns begin one batch at a time, and each takes all that waits by then", async () => {
+  const { batches, run } = heldBatches();
+  const turns = takeTurns(manualClock(), 25);
+  const [left, right] = [0, 1].map(() =>
+    batcher<number, number>({ ...limits, whenFull, run, turns }),
+  ) as [Batcher<number, number>, Batcher<number, number>];
+  const answers = [left(1)];
+  await turn();
+  answers.push(left(2), right(3));
+  await turn();
+  answers.push(right(4));
+
+  for (let n = 0; n < 3; n += 1) {
+    assert.equal(batches.length, n + 1);
+    batches[n]?.end();
+    await turn();
+  }
+
+  assert.deepEqual(await Promise.all(answers), [2, 4, 6, 8]);
+  assert.deepEqual(
+    batches.map(({ items }) => items),
+    [[1], [3, 4], [2]],
   );
 });
 
