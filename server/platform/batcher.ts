@@ -20,7 +20,7 @@ type Options<Item, Result> = {
   turns?: Turns | undefined;
 };
 
-const AT_ONCE: Turns = { ask: (begin) => begin(), over: () => undefined };
+const AT_ONCE: Turns = (begin) => begin(() => undefined);
 
 type Call<Item, Result> = {
   item: Item;
@@ -70,12 +70,12 @@ export function batcher<Item, Result>(options: Options<Item, Result>): Batcher<I
     if (isDue || running >= maxRunning) return;
     isDue = true;
     // After the poll phase: every request that this turn of the loop reads is in the same batch.
-    setImmediate(() => turns.ask(begin));
+    setImmediate(() => turns(begin));
   }
 
-  function begin(): void {
+  function begin(over: () => void): void {
     isDue = false;
-    start(takeBatch());
+    start(takeBatch(), over);
     if (waiting.length > 0) schedule();
   }
 
@@ -92,15 +92,15 @@ export function batcher<Item, Result>(options: Options<Item, Result>): Batcher<I
     return batch;
   }
 
-  function start(batch: Call<Item, Result>[]): void {
+  function start(batch: Call<Item, Result>[], over: () => void): void {
     running += 1;
     // `run` may throw before its first await; that fails the batch like any other error.
     Promise.try(
       options.run,
       batch.map(({ item }) => item),
     ).then(
-      (results) => end(batch, () => settle(batch, results)),
-      (error: unknown) => end(batch, () => fail(batch, error)),
+      (results) => end(batch, over, () => settle(batch, results)),
+      (error: unknown) => end(batch, over, () => fail(batch, error)),
     );
   }
 
@@ -108,15 +108,15 @@ export function batcher<Item, Result>(options: Options<Item, Result>): Batcher<I
    * What this turn of the loop still reads goes with the next batch; and that is on its way before this
    * one is answered, or the database would wait until the answers are written.
    */
-  function end(batch: Call<Item, Result>[], answer: () => void): void {
+  function end(batch: Call<Item, Result>[], over: () => void, answer: () => void): void {
     setImmediate(() => {
       running -= 1;
       bytesHeld -= batch.reduce((sum, { bytes }) => sum + bytes, 0);
+      over();
       if (waiting.length > 0 && !isDue) {
         isDue = true;
-        turns.ask(begin);
+        turns(begin);
       }
-      turns.over();
       answer();
       if (running === 0 && waiting.length === 0) announceIdle();
     });

@@ -3,26 +3,39 @@ import { test } from "node:test";
 import { manualClock } from "../../test/support/manual-clock.ts";
 import { takeTurns } from "./turns.ts";
 
-test("one begins at once, and each of the others when the one before it has ended, as they asked", () => {
-  const turns = takeTurns(manualClock(), 25);
-  const begun: string[] = [];
-
-  for (const name of ["a", "b", "c"]) turns.ask(() => begun.push(name));
-
-  assert.deepEqual(begun, ["a"]);
-  turns.over();
-  assert.deepEqual(begun, ["a", "b"]);
-  turns.over();
-  assert.deepEqual(begun, ["a", "b", "c"]);
-});
-
-test("who takes too long is waited for no longer, and holds up nobody after that", () => {
-  const clock = manualClock();
+/** Notes who has begun, and keeps what ends their turns. */
+function askers(clock = manualClock()) {
   const turns = takeTurns(clock, 25);
   const begun: string[] = [];
-  for (const name of ["slow", "b", "c"]) turns.ask(() => begun.push(name));
+  const over: Record<string, () => void> = {};
+  const ask = (name: string) =>
+    turns((end) => {
+      begun.push(name);
+      over[name] = end;
+    });
+  return { clock, begun, ask, end: (name: string) => over[name]?.() };
+}
 
-  clock.advance(24);
+test("one begins at once, and each of the others when the one before it has ended, as they asked", () => {
+  const { begun, ask, end, clock } = askers();
+
+  for (const name of ["a", "b", "c"]) ask(name);
+
+  assert.deepEqual(begun, ["a"]);
+  end("a");
+  assert.deepEqual(begun, ["a", "b"]);
+  end("b");
+  assert.deepEqual(begun, ["a", "b", "c"]);
+  assert.equal(clock.waiting(), 0, "no timer is left");
+});
+
+test("who takes too long is waited for no longer, by time from its own beginning", () => {
+  const { begun, ask, clock } = askers();
+  ask("slow");
+  clock.advance(20);
+  for (const name of ["b", "c"]) ask(name);
+
+  clock.advance(4);
   assert.deepEqual(begun, ["slow"]);
   clock.advance(1);
   assert.deepEqual(begun, ["slow", "b"]);
@@ -30,20 +43,20 @@ test("who takes too long is waited for no longer, and holds up nobody after that
   assert.deepEqual(begun, ["slow", "b", "c"]);
 });
 
-test("while one takes too long the others still go one at a time, and all that end leave a free turn", () => {
-  const clock = manualClock();
-  const turns = takeTurns(clock, 25);
-  const begun: string[] = [];
-  turns.ask(() => begun.push("slow"));
-  clock.advance(1_000);
-
-  turns.ask(() => begun.push("b"));
-  assert.deepEqual(begun, ["slow"], "asked just now");
+test("one that hangs is waited for once, and when it ends after all, it ends nobody else's turn", () => {
+  const { begun, ask, end, clock } = askers();
+  ask("hangs");
   clock.advance(25);
-  turns.over();
-  turns.over();
-  turns.ask(() => begun.push("c"));
 
-  assert.deepEqual(begun, ["slow", "b", "c"]);
-  assert.equal(clock.waiting(), 0, "no timer is left");
+  for (const name of ["b", "c"]) {
+    ask(name);
+    assert.equal(begun.at(-1), name, "at once");
+    if (name === "b") end(name);
+  }
+  ask("d");
+  end("hangs");
+  assert.equal(begun.at(-1), "c");
+  end("c");
+
+  assert.equal(begun.at(-1), "d");
 });

@@ -1,41 +1,40 @@
 import type { Clock } from "./clock.ts";
 
-/** Several share these to go one at a time. */
-export type Turns = {
-  /** Calls `begin` in its turn, which is now where nobody else is at it. */
-  ask(begin: () => void): void;
-  /** What was begun has ended; once for each `begin`. */
-  over(): void;
-};
+/**
+ * Several share these to go one at a time. Calls `begin` in its turn, which is now where nobody is at it;
+ * whoever begins calls `over` once it has ended.
+ */
+export type Turns = (begin: (over: () => void) => void) => void;
 
 /**
- * One begins when the one before it has ended, in the order in which they asked. Nobody waits longer than
- * `lateMs`: who takes that long, or hangs, is no longer waited for.
+ * One begins when the one before it has ended, in the order in which they asked. Who takes longer than
+ * `lateMs`, or hangs, is no longer waited for by anybody.
  */
-export function takeTurns(clock: Pick<Clock, "timer">, lateMs: number): Turns {
-  const asking: (() => void)[] = [];
-  let going = 0;
+export function takeTurns(clock: Pick<Clock, "timer" | "monotonicMs">, lateMs: number): Turns {
+  const asking: Parameters<Turns>[0][] = [];
+  let going: { sinceMs: number } | undefined;
   let cancel: (() => void) | undefined;
 
   function grant(): void {
     cancel?.();
     cancel = undefined;
     const begin = asking.shift();
-    if (begin === undefined) return;
-    going += 1;
-    if (asking.length > 0) cancel = clock.timer(lateMs, grant);
-    begin();
+    const turn = begin && { sinceMs: clock.monotonicMs() };
+    going = turn;
+    if (asking.length > 0) letNext();
+    begin?.(() => {
+      if (going === turn) grant();
+    });
   }
 
-  return {
-    ask(begin) {
-      asking.push(begin);
-      if (going === 0) grant();
-      else cancel ??= clock.timer(lateMs, grant);
-    },
-    over() {
-      going -= 1;
-      if (going === 0) grant();
-    },
+  function letNext(): void {
+    const leftMs = going ? going.sinceMs + lateMs - clock.monotonicMs() : 0;
+    if (leftMs <= 0) grant();
+    else cancel ??= clock.timer(leftMs, grant);
+  }
+
+  return (begin) => {
+    asking.push(begin);
+    letNext();
   };
 }
