@@ -44,9 +44,11 @@ test("only what changes something may or may not have happened where no answer c
 
   const read = call("GET /console/me", {});
   const write = call("PATCH /console/me", { body: { version: 1, name: "Ada" } });
+  const readByPost = call("POST /console/links/read", { body: { token: "" } }, { onlyReads: true });
   runOut();
 
-  await assert.rejects(read, { message: "No answer came. Check the connection." });
+  for (const each of [read, readByPost])
+    await assert.rejects(each, { message: "No answer came. Check the connection." });
   await assert.rejects(write, { message: /what you did may or may not have happened/ });
 });
 
@@ -67,4 +69,6 @@ test("a write that the service failed amid, or another answered for, may or may 
   await assert.rejects(write, { message: "Nothing was accepted." });
   answer(500, JSON.stringify(failed));
   await assert.rejects(call("GET /console/me", {}), { message: /^[^?]*request id\.$/ });
+  const readByPost = call("POST /console/links/read", { body: { token: "" } }, { onlyReads: true });
+  await assert.rejects(readByPost, { message: /^[^?]*request id\.$/ });
 });

@@ -27,6 +27,8 @@ export type CallOptions = {
   idempotencyKey?: string;
   /** For what asks a third party, and may take its time. */
   deadlineMs?: number;
+  /** It changes nothing, though its method is that of a write. */
+  onlyReads?: boolean;
 };
 
 /** Longer than any answer of the service itself takes: then it hangs, or cannot be reached. */
@@ -49,7 +51,7 @@ export async function call<R extends Route>(
   const headers = new Headers();
   if (body !== undefined) headers.set("content-type", "application/json");
   if (options.idempotencyKey) headers.set("idempotency-key", options.idempotencyKey);
-  const answer = await request(addressOf(route, input), {
+  const wish = {
     method,
     headers,
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -57,22 +59,23 @@ export async function call<R extends Route>(
       AbortSignal.timeout(options.deadlineMs ?? DEADLINE_MS),
       ...(options.signal ? [options.signal] : []),
     ]),
-  });
-  return answer as Answer<R>;
+  };
+  const isRead = options.onlyReads ?? method === "GET";
+  return (await request(addressOf(route, input), wish, isRead)) as Answer<R>;
 }
 
-async function request(address: string, init: RequestInit & { method: string }): Promise<unknown> {
+async function request(address: string, init: RequestInit, isRead: boolean): Promise<unknown> {
   const response = await fetch(address, init).catch((error: unknown) => {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw offline(init.method);
+    throw offline(isRead);
   });
   const text = await response.text().catch(() => {
-    throw offline(init.method);
+    throw offline(isRead);
   });
   const body = readJson(text);
   if (response.ok) return body;
   const failure = readFailure(response.status, response.headers, body);
-  throw init.method === "GET" ? failure : ofWrite(failure);
+  throw isRead ? failure : ofWrite(failure);
 }
 
 function readJson(text: string): unknown {

@@ -44,8 +44,8 @@ const OWN_WORDS: { [Code in ErrorCode]?: string } = {
 };
 const NOT_OURS = "The answer did not come from Posthorn. Is something between you and it?";
 
-export function offline(method: string): Failure {
-  return localFailure("OFFLINE", method === "GET" ? NO_ANSWER : NO_ANSWER_TO_A_WRITE);
+export function offline(isRead: boolean): Failure {
+  return localFailure("OFFLINE", isRead ? NO_ANSWER : NO_ANSWER_TO_A_WRITE);
 }
 
 /** A failure that no answer told. */

@@ -25,7 +25,8 @@ export function OneTimeLink({ kind, title, children }: Props) {
   const link = useQuery({
     // Another link may be opened in the same tab. The key goes with the page.
     queryKey: ["one-time link", token],
-    queryFn: () => call("POST /console/links/read", { body: { token: token ?? "" } }),
+    queryFn: () =>
+      call("POST /console/links/read", { body: { token: token ?? "" } }, { onlyReads: true }),
     enabled: token !== undefined,
     retry: false,
     gcTime: 0,

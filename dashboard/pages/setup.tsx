@@ -41,7 +41,7 @@ function NoLink() {
 function CheckedLink({ token }: { token: string }) {
   const link = useQuery({
     queryKey: ["set-up link"],
-    queryFn: () => call("POST /console/links/read", { body: { token } }),
+    queryFn: () => call("POST /console/links/read", { body: { token } }, { onlyReads: true }),
     retry: false,
     gcTime: 0,
     // Read once: what is typed below it stays, whatever becomes of the service meanwhile.

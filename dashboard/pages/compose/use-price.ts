@@ -1,7 +1,7 @@
 import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { type Answer, call } from "../../api.ts";
-import { type Failure, fieldErrors, offline, toFailure } from "../../failure.ts";
+import { type Failure, fieldErrors, toFailure } from "../../failure.ts";
 import { SAMPLE_RECIPIENT, SAMPLE_TEXT } from "../../samples.ts";
 import { useAccount } from "../../session.ts";
 import type { ComposeFields } from "./compose-fields.ts";
@@ -36,7 +36,7 @@ export function usePrice({ message, recipient }: ComposeFields, isAllowed: boole
       const preview = await call(
         "POST /console/accounts/{accountId}/messages/preview",
         { params: { accountId }, body: settled },
-        { signal },
+        { signal, onlyReads: true },
       );
       return { preview, recipient: settled.recipient };
     },
@@ -49,7 +49,7 @@ export function usePrice({ message, recipient }: ComposeFields, isAllowed: boole
   const isAnswered = isSettled && !query.isPlaceholderData;
   const isCurrent = isAnswered && message !== undefined;
   const known = query.error ? undefined : query.data;
-  const failure = isAnswered && query.error ? asked(toFailure(query.error)) : undefined;
+  const failure = isAnswered && query.error ? toFailure(query.error) : undefined;
   return {
     preview: isCurrent ? known?.preview : undefined,
     failure: isCurrent ? failure : undefined,
@@ -59,9 +59,4 @@ export function usePrice({ message, recipient }: ComposeFields, isAllowed: boole
     simulated: known?.preview.carrier?.kind === "simulator" ? known.recipient : undefined,
     isPending: isAllowed && query.isPending,
   };
-}
-
-/** Only the method is that of a write: without an answer, nothing has happened all the same. */
-function asked(failure: Failure): Failure {
-  return failure.code === "OFFLINE" ? offline("GET") : failure;
 }

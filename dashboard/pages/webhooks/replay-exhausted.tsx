@@ -70,7 +70,7 @@ function ReplayForm({
         body: { exhaustedSince: since ?? wall, dryRun },
       },
       // A count and the replay itself are two requests, so they have two keys.
-      dryRun ? {} : { idempotencyKey },
+      dryRun ? { onlyReads: true } : { idempotencyKey },
     ),
   );
   async function count(): Promise<void> {
