@@ -144,16 +144,21 @@ export function answerRaw(
   error: Error & { code?: string },
   socket: Socket,
 ): void {
-  const isAnswered = options.answered.has(socket);
-  if (error.code === "ECONNRESET" || !socket.writable || isAnswered)
-    return void socket.destroy(error);
+  if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy(error);
   const problem = new Problem(RAW_PROBLEMS[error.code ?? ""] ?? "REQUEST_INVALID");
-  inTurn(options, socket, () => endRaw(options, problem, socket));
+  inTurn(options, socket, () => {
+    // Refused before all of it was read: one request has one answer, written within this turn of the loop.
+    if (options.answered.has(socket)) setImmediate(() => socket.destroySoon());
+    else endRaw(options, problem, socket);
+  });
 }
 
 /** There is no way through us to elsewhere. Node has let go of the connection: all of it is ours to end. */
-export function refuseConnect(options: Answering, socket: Socket): void {
+export function refuseConnect(options: Answering, socket: Answered): void {
   socket.on("error", () => {});
+  // Nobody else tells an answer before this one that it may go on, or sees the client leave.
+  socket.on("drain", () => socket._httpMessage?.emit("drain"));
+  socket.resume();
   inTurn(options, socket, () => {
     endRaw(options, new Problem("METHOD_NOT_ALLOWED", [], { Allow: "" }), socket);
     socket.destroySoon();
@@ -176,10 +181,9 @@ function inTurn(options: Answering, socket: Socket, answer: () => void): void {
 }
 
 /** By what Node goes by itself, before it answers in our place. */
-function wholeUnderWay(
-  socket: Socket & { _httpMessage?: ServerResponse | null },
-): ServerResponse | undefined {
-  const { _httpMessage: answer } = socket;
+type Answered = Socket & { _httpMessage?: ServerResponse | null };
+
+function wholeUnderWay({ _httpMessage: answer }: Answered): ServerResponse | undefined {
   return answer?.req.complete ? answer : undefined;
 }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
+import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { type Clock, systemClock } from "#platform";
@@ -11,6 +12,7 @@ import { MAX_PIPELINED } from "./limit-pipelining.ts";
 import { LOOK_MS } from "./limit-unread.ts";
 
 const REQUEST = "GET /slow HTTP/1.1\r\nHost: posthorn.test\r\n\r\n";
+const ELSEWHERE = "CONNECT elsewhere.test:443 HTTP/1.1\r\nHost: elsewhere.test:443\r\n\r\n";
 /** More than the buffers of a connection hold. */
 const UNREAD = "a".repeat(32 * 1_048_576);
 
@@ -95,7 +97,7 @@ test("a client that has closed its side gets its answer", async () => {
 test("a client that asked for a way to elsewhere, and does not hang up, keeps no stop waiting", async () => {
   const { app, port } = await startSlow();
   const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
-  socket.write("CONNECT elsewhere.test:443 HTTP/1.1\r\nHost: elsewhere.test:443\r\n\r\n");
+  socket.write(ELSEWHERE);
 
   const [said] = (await once(socket, "data")) as [Buffer];
   assert.match(said.toString(), /^HTTP\/1\.1 405 /);
@@ -120,7 +122,7 @@ test("a connection has so many requests under way, and what is sent beyond them 
 
 for (const [next, status] of [
   ["rubbish\r\n\r\n", 400],
-  ["CONNECT elsewhere.test:443 HTTP/1.1\r\nHost: elsewhere.test:443\r\n\r\n", 405],
+  [ELSEWHERE, 405],
 ] as const) {
   test(`a request under way gets its own answer, and the ${status} of what came behind it follows`, async () => {
     const { app, port, asked, answer } = await startSlow();
@@ -136,6 +138,51 @@ for (const [next, status] of [
     await app.close();
 
     assert.deepEqual(statuses, ["200", String(status)]);
+  });
+}
+
+test("an answer that is streamed is given whole, also where its client then asks for a way to elsewhere", async () => {
+  const piece = Buffer.alloc(65_536, "a");
+  const app = bareServer();
+  app.get("/slow", async (_request, reply) =>
+    reply.type("text/plain").send(Readable.from(Array.from({ length: 400 }, () => piece))),
+  );
+  await app.listen({ host: "127.0.0.1", port: 0 });
+  const { port } = app.server.address() as { port: number };
+  const socket = connect(port, "127.0.0.1");
+
+  socket.write(`${REQUEST}${ELSEWHERE}`);
+  const answers = await text(socket);
+  await app.close();
+
+  assert.equal(answers.match(/a{65536}/g)?.length, 400);
+  assert.deepEqual(answers.match(/(?<=HTTP\/1\.1 )\d+/g), ["200", "405"]);
+});
+
+for (const [when, isLater] of [
+  ["with it", false],
+  ["once it was refused", true],
+] as const) {
+  test(`a request that is refused early has one answer, though what comes ${when} cannot be parsed`, async () => {
+    const { app, port, asked, answer } = await startSlow();
+    const socket = connect(port, "127.0.0.1");
+    const noticed = once(app.server, "clientError");
+    const early =
+      "POST /nothing HTTP/1.1\r\nHost: posthorn.test\r\nTransfer-Encoding: chunked\r\n\r\n";
+    const garbled = "zz\r\n";
+
+    socket.write(`${REQUEST}${early}${isLater ? "" : garbled}`);
+    await asked;
+    if (isLater) {
+      for (let n = 0; n < 10; n += 1) await new Promise(setImmediate);
+      socket.write(garbled);
+    }
+    await noticed;
+    answer("done");
+    const statuses = (await text(socket)).match(/(?<=HTTP\/1\.1 )\d+/g);
+    await app.close();
+
+    assert.deepEqual(statuses, ["200", "404"]);
   });
 }
 
