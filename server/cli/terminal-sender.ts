@@ -29,7 +29,9 @@ export async function sendFromTerminal(
     return sent.rows[0] as MessageRow;
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    throw new CommandFailure(error.code === "INTERNAL" ? doubt(key) : sentences(error, accountId));
+    throw new CommandFailure(
+      error.code === "INTERNAL" ? doubt(key, body) : sentences(error, accountId),
+    );
   }
 }
 
@@ -57,8 +59,10 @@ function sendDeps({ clock }: Context, installation: Installation) {
   };
 }
 
-function doubt(key: string): string {
-  return `The database was lost before it had answered. The message may be accepted all the same. Repeat the command with --idempotency-key ${quoted(key)}: so it is sent once.`;
+function doubt(key: string, { sendAt }: NewMessage): string {
+  // A time from now on would be another one by then.
+  const at = sendAt ? ` --send-at ${sendAt}` : "";
+  return `The database was lost before it had answered. The message may be accepted all the same. Repeat the command with --idempotency-key ${quoted(key)}${at}: so it is sent once.`;
 }
 
 /** What the API would answer, with the names of options instead of fields. */

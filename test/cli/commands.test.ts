@@ -503,12 +503,12 @@ test("a message that may be accepted though the answer was lost is told with wha
   const { accountId } = await json<Account>`account create --name Sender --credits 10`;
   const line = words`send --account ${accountId} --to 4915112345678 --text Hello --json`;
 
-  const { code, stderr } = await withLostCommit(line, {
+  const { code, stderr } = await withLostCommit([...line, "--send-at", "2h"], {
     commit: "accept_messages(",
     also: (proxy) => proxy.refuse(true),
   });
-  const key = /--idempotency-key (\S+):/.exec(stderr)?.[1] ?? assert.fail(stderr);
-  const again = await callPosthorn([...line, "--idempotency-key", key], { environment });
+  const advice = /--idempotency-key \S+ --send-at [^ ]+Z(?=:)/.exec(stderr)?.[0] ?? "";
+  const again = await callPosthorn([...line, ...advice.split(" ")], { environment });
 
   assert.equal(code, 1);
   assert.equal(again.code, 0, again.stderr);
