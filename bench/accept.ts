@@ -2,9 +2,10 @@
  * Accepted messages per second, as ratios of one run: against the same Fastify answering 202 and
  * doing nothing, against one transaction per request on the same tables, and against Kannel's sendsms
  * where it is installed. Kannel stores in a spool, or not at all, and cannot be kept from sending at
- * once what it accepted: to a sink that answers and reports nothing.
+ * once what it accepted: to a sink that answers and reports nothing. `batches` sends 100 messages a
+ * request, for which Kannel has no request of its own.
  * Usage: npm run bench:accept -- [--seconds 8] [--connections 64,256] [--accounts 100,1]
- *        [--only bare,posthorn,single,kannel,kannel-unstored]
+ *        [--only bare,posthorn,batches,single,kannel,kannel-unstored]
  */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -22,7 +23,7 @@ const { values } = parseArgs({
     accounts: { type: "string", default: "100,1" },
     only: {
       type: "string",
-      default: "bare,posthorn,single,kannel,kannel-unstored",
+      default: "bare,posthorn,batches,single,kannel,kannel-unstored",
     },
   },
 });
@@ -31,6 +32,7 @@ const seconds = Number(values.seconds);
 const WARM_UP_SECONDS = 10;
 /** Sessions tell what they wrote a second later at the latest. */
 const TOLD_MS = 1_500;
+const IN_A_BATCH = 100;
 const modes = values.only.split(",").filter((mode) => isKannelInstalled() || !isKannel(mode));
 const BODY = {
   recipient: "4915112345678",
@@ -57,7 +59,7 @@ async function compare(deps: Deps, keys: string[], connections: number): Promise
   console.log(`${keys.length} account(s), ${connections} connections`);
   const rates: Record<string, number> = {};
   for (const mode of modes) {
-    const job = { connections, keys, bodies: [JSON.stringify(BODY)], path: "/v1/messages" };
+    const job = { connections, keys, ...requestsOf(mode) };
     const measured = await (isKannel(mode) ? measureKannel : measure)(deps, mode, job);
     rates[mode] = measured.result.perSecond;
     print(mode, measured);
@@ -66,6 +68,12 @@ async function compare(deps: Deps, keys: string[], connections: number): Promise
     `posthorn / ${mode} ${((rates["posthorn"] ?? 0) / (rates[mode] ?? Number.NaN)).toFixed(2)}`;
   const others = modes.filter((mode) => mode !== "posthorn");
   console.log(`  ${others.map(ratio).join("   ")}\n`);
+}
+
+function requestsOf(mode: string): Pick<Job, "path" | "bodies"> {
+  if (mode !== "batches") return { path: "/v1/messages", bodies: [JSON.stringify(BODY)] };
+  const messages = Array.from({ length: IN_A_BATCH }, () => BODY);
+  return { path: "/v1/messages/batch", bodies: [JSON.stringify({ messages })] };
 }
 
 function isKannel(mode: string): boolean {
@@ -86,7 +94,7 @@ async function measure({ world, db }: Deps, mode: string, load: Load): Promise<M
     ...(await writtenSoFar(db)),
   }));
   await stopChild(child);
-  return measured;
+  return mode === "batches" ? { ...measured, result: byMessage(measured.result) } : measured;
 }
 
 async function measureKannel({ world }: Deps, mode: string, load: Load): Promise<Measured> {
@@ -112,6 +120,18 @@ async function run(world: World, job: Job, spent: () => Promise<Spent>): Promise
   return { result, before, after: await spent() };
 }
 
+/** Of whole requests stay the times that they took. */
+function byMessage(result: Result): Result {
+  const { perSecond, statuses, ownMicroseconds } = result;
+  const messages = Object.entries(statuses).map(([status, count]) => [status, count * IN_A_BATCH]);
+  return {
+    ...result,
+    perSecond: perSecond * IN_A_BATCH,
+    statuses: Object.fromEntries(messages) as Result["statuses"],
+    ownMicroseconds: ownMicroseconds / IN_A_BATCH,
+  };
+}
+
 function print(mode: string, { result, before, after }: Measured): void {
   const { perSecond, statuses, p50Ms, p99Ms, maxMs } = result;
   const answered = Object.values(statuses).reduce((sum, each) => sum + each, 0);
@@ -124,7 +144,7 @@ function print(mode: string, { result, before, after }: Measured): void {
     `  ${mode.padEnd(15)} ${Math.round(perSecond).toString().padStart(6)}/s  p50 ${p50Ms.toFixed(1)} ms  p99 ${p99Ms.toFixed(1)} ms  max ${maxMs.toFixed(0)} ms  ${JSON.stringify(statuses)}${written}`,
   );
   console.log(
-    `                  processor time a request: server ${each(after.server - before.server)} µs, PostgreSQL ${each(after.postgres - before.postgres)} µs, load ${result.ownMicroseconds.toFixed(0)} µs`,
+    `                  processor time a message: server ${each(after.server - before.server)} µs, PostgreSQL ${each(after.postgres - before.postgres)} µs, load ${result.ownMicroseconds.toFixed(0)} µs`,
   );
 }
 
