@@ -3,7 +3,7 @@
  * doing nothing, against one transaction per request on the same tables, and against Kannel's sendsms
  * where it is installed. Kannel stores in a spool, or not at all, and cannot be kept from sending at
  * once what it accepted: to a sink that answers and reports nothing. `batches` sends 100 messages a
- * request, for which Kannel has no request of its own.
+ * request; one of Kannel's may name several recipients, of one text.
  * Usage: npm run bench:accept -- [--seconds 8] [--connections 64,256] [--accounts 100,1]
  *        [--only bare,posthorn,batches,single,kannel,kannel-unstored]
  */
