@@ -34,6 +34,8 @@ export function useSaveMe() {
   return {
     ...save,
     run(change: Change) {
+      // What is read by now would show the former choice again; the answer to this one tells all of it.
+      void client.cancelQueries({ queryKey });
       client.setQueryData<Me>(
         queryKey,
         (me) => me && { ...me, preferences: { ...me.preferences, ...change.preferences } },

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Page } from "playwright-core";
+import type { Page, Request } from "playwright-core";
 import { sql, systemClock } from "#platform";
 import { codeOf } from "../../server/console/sign-in/totp.ts";
 import { whileLate } from "../support/faults.ts";
@@ -171,13 +171,29 @@ test("places can be signed out from here, and theme, zone and letters are kept i
     await page.getByRole("radio", { name: choice, checked: true }).waitFor();
   }
   tab.expect(422);
+  const isRead = (request: Request) =>
+    request.method() === "GET" && request.url().endsWith("/console/me");
+  const read = Promise.withResolvers<void>();
+  const hasEnded = Promise.race([
+    page.waitForEvent("requestfinished", isRead),
+    page.waitForEvent("requestfailed", isRead),
+  ]);
+  await page.route("**/console/me", async (route) => {
+    if (isRead(route.request())) await read.promise;
+    await route.fallback();
+  });
   await page.getByLabel("Name").fill("Dora \u202E");
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("The name must not hold characters that change the direction").waitFor();
   assert.equal(await page.getByLabel("Name").getAttribute("aria-invalid"), "true");
   const answer = await holdAnswer(page);
   await page.getByLabel("Single-letter shortcuts").click();
-  await page.getByLabel("Single-letter shortcuts").and(page.locator(":not(:checked)")).waitFor();
+  const unchosen = page.getByLabel("Single-letter shortcuts").and(page.locator(":not(:checked)"));
+  await unchosen.waitFor();
+  // What was read before it was chosen does not bring the former choice back.
+  read.resolve();
+  await hasEnded;
+  await unchosen.waitFor();
   await page.getByLabel("Name").fill("Dora M");
   await page.getByRole("button", { name: "Save" }).click();
   answer.resolve();
@@ -232,7 +248,7 @@ async function holdAnswer(page: Page): Promise<PromiseWithResolvers<void>> {
   const held = Promise.withResolvers<void>();
   await page.route("**/console/me", async (route) => {
     if (route.request().method() === "PATCH") await held.promise;
-    await route.continue();
+    await route.fallback();
   });
   return held;
 }
