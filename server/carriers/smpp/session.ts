@@ -26,6 +26,7 @@ import {
 import { status, statusName } from "./codec/status.ts";
 import { dial } from "./connect.ts";
 import { connectionProblem, isNotUnderstood } from "./connection-problem.ts";
+import { Leaving } from "./leaving.ts";
 import { Liveness } from "./liveness.ts";
 import type { Meter } from "./meter.ts";
 import { Outbox } from "./outbox.ts";
@@ -52,9 +53,6 @@ const bindCommands = {
   transceiver: command.bindTransceiver,
 };
 
-/** How long a stop waits for answers; a process that stops is not given much longer. */
-const DRAIN_MS = 10_000;
-
 /** How long the last octets of a connection may take to leave. */
 const LINGER_MS = 1000;
 
@@ -76,15 +74,11 @@ export class Session {
   readonly #patience = new Patience();
   readonly #liveness: Liveness;
   readonly #responseTimer: ResponseTimer;
+  readonly #leaving: Leaving;
   #state: "connecting" | "binding" | "bound" | "unbinding" | "closed" = "connecting";
-  #isStopping = false;
   /** Our own requests that are neither submit nor enquire_link; 0 where none waits. */
   #bindSequence = 0;
   #unbindSequence = 0;
-  /** Of the peer's own unbind, which waits for our answer; null where there is none. */
-  #theirUnbind: number | null = null;
-  /** Deliveries that wait for `respond`. */
-  #deliveries = 0;
   /** Submits handed to the outbox, and how many of them it has handed to the socket. */
   #submitted = 0;
   #written = 0;
@@ -92,7 +86,6 @@ export class Session {
   #pausedAtMs: number | null = null;
   #problem = "the carrier closed the connection";
   #cancelPhase = () => {};
-  #onDrained: (() => void)[] = [];
   readonly #ended = Promise.withResolvers<void>();
 
   constructor(deps: Deps) {
@@ -115,6 +108,13 @@ export class Session {
       onAnswer: () => deps.events.onEnquired(),
       onDead: () => this.#abandon("the carrier does not answer enquire_link"),
     });
+    this.#leaving = new Leaving({
+      clock,
+      patience,
+      window,
+      limitMs: settings.unbindTimeoutMs,
+      answerUnbind: (sequence) => this.#answerUnbind(sequence),
+    });
     this.#push = framer(settings.maxPdu, (frame) => this.#read(frame));
     const { socket, readyEvent } = dial(settings);
     this.#socket = socket;
@@ -131,12 +131,12 @@ export class Session {
 
   /** It still stands, for the answers on their way, and takes nothing new. */
   get isLeaving(): boolean {
-    return this.#isStopping;
+    return this.#leaving.hasBegun;
   }
 
   /** How many submits it takes now. */
   get room(): number {
-    const takes = this.#state === "bound" && !this.#isStopping && !this.#outbox.isBlocked;
+    const takes = this.#state === "bound" && !this.#leaving.hasBegun && !this.#outbox.isBlocked;
     if (!takes || this.#deps.bind === "receiver") return 0;
     return this.#deps.settings.window - this.#window.size;
   }
@@ -161,8 +161,7 @@ export class Session {
   /** Answers a delivery; without effect once the connection is closed: the peer repeats it. */
   respond({ commandId, sequence }: Pick<Delivery, "commandId" | "sequence">, code: number): void {
     this.#put(encodeId({ commandId: responseTo(commandId), status: code, sequence }, ""));
-    this.#deliveries -= 1;
-    this.#leaveIfDone();
+    this.#leaving.responded();
   }
 
   /** Stops reading, and with it every clock that blames the peer for not being heard. */
@@ -170,6 +169,7 @@ export class Session {
     if (this.#pausedAtMs !== null || this.#state !== "bound") return;
     this.#pausedAtMs = this.#deps.clock.monotonicMs();
     this.#socket.pause();
+    this.#leaving.pause();
     this.#liveness.stop();
     this.#responseTimer.stop();
   }
@@ -181,30 +181,23 @@ export class Session {
     this.#socket.resume();
     this.#window.extend(pausedMs);
     this.#responseTimer.arm();
-    if (this.#theirUnbind !== null) this.#limitLeave();
-    else if (this.#state === "bound") this.#liveness.watchAfterPause(pausedMs);
+    this.#leaving.resume();
+    const isWatched = this.#state === "bound" && !this.#leaving.isAsked;
+    if (isWatched) this.#liveness.watchAfterPause(pausedMs);
   }
 
   /** Submits no more, waits for the answers and for `settled`, unbinds, closes. */
   async stop(settled: () => Promise<void>, why = "stopped"): Promise<void> {
-    this.#isStopping = true;
+    this.#leaving.begin();
     if (this.#state === "bound") {
-      await this.#drained();
+      await this.#leaving.drained();
       await settled();
       // Where the carrier unbinds by itself, ours is not needed.
-      this.#leave();
+      this.#leaving.comply();
     }
     if (this.#state === "unbinding") return this.#ended.promise;
     if (this.#state !== "bound") return this.#end({ why: "stopped", problem: why });
-    this.#state = "unbinding";
-    this.#problem = why;
-    this.#liveness.stop();
-    this.#unbindSequence = this.#request(command.unbind);
-    const { clock, settings } = this.#deps;
-    const problem = `${why}; the carrier did not answer the unbind`;
-    this.#cancelPhase = clock.timer(settings.unbindTimeoutMs, () =>
-      this.#end({ why: "stopped", problem }),
-    );
+    this.#unbind(why);
     await this.#ended.promise;
   }
 
@@ -353,8 +346,7 @@ export class Session {
   /** There is more room in the window than a moment ago. */
   #onWindow(): void {
     this.#deps.events.onRoom();
-    if (this.#isStopping && this.#window.size === 0) this.#announceDrained();
-    this.#leaveIfDone();
+    this.#leaving.answered();
   }
 
   /** Whether that answers a bind, an enquire_link or an unbind of ours. */
@@ -382,43 +374,33 @@ export class Session {
   }
 
   #onDelivery(delivery: Delivery): void {
-    this.#deliveries += 1;
+    this.#leaving.delivered();
     this.#deps.events.onDelivery(delivery, this);
   }
 
-  /** Answered when everything else is, or has had its time: answers may be on their way. */
   #onUnbind(sequence: number): void {
-    const isBound = this.#state === "bound";
-    const isRepeated = this.#theirUnbind !== null;
-    this.#theirUnbind = sequence;
-    if (!isBound) return this.#leave();
-    if (isRepeated) return;
-    this.#isStopping = true;
+    if (this.#state !== "bound") return this.#answerUnbind(sequence);
+    if (!this.#leaving.asked(sequence)) return;
     this.#liveness.stop();
-    this.#limitLeave();
     this.#deps.events.onLeaving(UNBOUND);
-    this.#leaveIfDone();
+    this.#leaving.complyIfDone();
   }
 
-  #limitLeave(): void {
-    const { clock, settings } = this.#deps;
-    this.#cancelPhase();
-    this.#cancelPhase = clock.timer(settings.unbindTimeoutMs, () =>
-      this.#patience.thenJudge(() => {
-        if (this.#pausedAtMs === null) this.#leave();
-      }),
-    );
-  }
-
-  #leaveIfDone(): void {
-    if (this.#window.size === 0 && this.#deliveries === 0) this.#leave();
-  }
-
-  /** Does as the peer's unbind asks, where there was one. */
-  #leave(): void {
-    if (this.#theirUnbind === null) return;
-    this.#put(bare(command.unbindResp, status.ok, this.#theirUnbind));
+  #answerUnbind(sequence: number): void {
+    this.#put(bare(command.unbindResp, status.ok, sequence));
     this.#abandon(UNBOUND);
+  }
+
+  #unbind(why: string): void {
+    const { clock, settings } = this.#deps;
+    this.#state = "unbinding";
+    this.#problem = why;
+    this.#liveness.stop();
+    this.#unbindSequence = this.#request(command.unbind);
+    const problem = `${why}; the carrier did not answer the unbind`;
+    this.#cancelPhase = clock.timer(settings.unbindTimeoutMs, () =>
+      this.#end({ why: "stopped", problem }),
+    );
   }
 
   /** Sends a request without a body; says its sequence number. */
@@ -434,17 +416,6 @@ export class Session {
     this.#deps.trace?.("sent", pdu);
   }
 
-  async #drained(): Promise<void> {
-    if (this.#window.size === 0) return;
-    const cancel = this.#deps.clock.timer(DRAIN_MS, () => this.#announceDrained());
-    await new Promise<void>((resolve) => this.#onDrained.push(resolve));
-    cancel();
-  }
-
-  #announceDrained(): void {
-    for (const listener of this.#onDrained.splice(0)) listener();
-  }
-
   #end(end: SessionEnd): void {
     if (this.#state === "closed") return;
     this.#outbox.flush();
@@ -455,7 +426,7 @@ export class Session {
     this.#responseTimer.stop();
     this.#close();
     this.#window.close(this.#written);
-    this.#announceDrained();
+    this.#leaving.end();
     this.#ended.resolve();
     this.#deps.events.onEnd(end);
   }
