@@ -32,7 +32,8 @@ export type CarrierRun = {
   release(message: MessageRow): void;
   /** What is being handed over now. */
   inFlight: ReadonlySet<DueSend>;
-  setPaused(isPaused: boolean): void;
+  /** It is paused no more: what waits is taken up at once. */
+  resume(): void;
   /** Claims no more, gives back what has not left, waits for what has. */
   stop(): Promise<void>;
 };
@@ -55,7 +56,6 @@ export function runCarrier(deps: Deps): CarrierRun {
   const inFlight = new Set<DueSend>();
   const reserved = new Map<MessageRow, number>();
   const stopping = new AbortController();
-  let isPaused = false;
   // Until the queue has been seen empty, somebody may be waiting longer than who comes now.
   let hasBacklog = true;
   let afterAccount = FIRST_ACCOUNT;
@@ -63,6 +63,7 @@ export function runCarrier(deps: Deps): CarrierRun {
   let isTurnEmpty = true;
 
   const room = () => {
+    const isPaused = deps.isPaused(carrier.carrierId);
     const takesNothing = isPaused || stopping.signal.aborted || recorder.isBehind();
     return takesNothing ? 0 : carrier.room() - reserved.size;
   };
@@ -140,10 +141,7 @@ export function runCarrier(deps: Deps): CarrierRun {
     release(message) {
       reserved.delete(message);
     },
-    setPaused(paused) {
-      isPaused = paused;
-      if (!paused) loop.wake();
-    },
+    resume: () => loop.wake(),
     async stop() {
       stopping.abort();
       await loop.stop();

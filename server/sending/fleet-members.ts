@@ -45,8 +45,8 @@ export function fleetMembers({ log, start }: Deps) {
       const member = members.get(row.carrier_id);
       if (!member) join(row);
       else {
+        if (member.row.paused && !row.paused) member.run.resume();
         member.row = row;
-        member.run.setPaused(row.paused);
       }
     }
   }
@@ -71,7 +71,6 @@ export function fleetMembers({ log, start }: Deps) {
     if (isStopping) return;
     try {
       const started = start(row);
-      started.run.setPaused(row.paused);
       members.set(row.carrier_id, { row, ...started });
       started.run.carrier.start();
       log.info({ carrier: row.name }, `carrier ${row.name} started`);
