@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { digitsOf, judgeRecipient } from "./recipient.ts";
+import { digitsOf, type JudgedRecipient, judgeRecipient } from "./recipient.ts";
 
 test("a number of its country's numbering plan is valid, with or without a leading plus", () => {
   const valid = { outcome: "valid", recipient: "4915112345678", country: "DE" };
@@ -20,6 +20,11 @@ test("fixed lines, documentation numbers and the simulator's endings can be reci
     }
   }
 });
+
+/** The number that is named instead of one that is refused. */
+function correctionOf(judged: JudgedRecipient): string | undefined {
+  return judged.outcome === "valid" ? undefined : /Did you mean (\d+)\?$/.exec(judged.message)?.[1];
+}
 
 const corrections: [string, string][] = [
   ["+49 151 12345678", "4915112345678"],
@@ -50,8 +55,7 @@ for (const [raw, correction] of corrections) {
   test(`${JSON.stringify(raw)} is refused, and ${correction} is named`, () => {
     const judged = judgeRecipient(raw);
 
-    assert.partialDeepStrictEqual(judged, { outcome: "invalid", correction });
-    assert.match(judged.outcome === "invalid" ? judged.message : "", /Did you mean \d+\?$/);
+    assert.equal(correctionOf(judged), correction);
   });
 }
 
@@ -73,7 +77,7 @@ for (const [raw, reason] of hopeless) {
   test(`${JSON.stringify(raw)} is refused without a guess`, () => {
     const judged = judgeRecipient(raw);
 
-    assert.partialDeepStrictEqual(judged, { outcome: "invalid", correction: null });
+    assert.equal(correctionOf(judged), undefined);
     assert.match(judged.outcome === "invalid" ? judged.message : "", reason);
   });
 }
@@ -85,13 +89,13 @@ test("a correction is itself valid, and never what was given", () => {
   });
   fc.assert(
     fc.property(fc.oneof(written, fc.string()), (raw) => {
-      const judged = judgeRecipient(raw);
-      if (judged.outcome === "valid" || judged.correction === null) return;
+      const correction = correctionOf(judgeRecipient(raw));
+      if (correction === undefined) return;
 
-      assert.notEqual(judged.correction, raw);
-      assert.partialDeepStrictEqual(judgeRecipient(judged.correction), {
+      assert.notEqual(correction, raw);
+      assert.partialDeepStrictEqual(judgeRecipient(correction), {
         outcome: "valid",
-        recipient: judged.correction,
+        recipient: correction,
       });
     }),
     { numRuns: 2000 },

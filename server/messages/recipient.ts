@@ -13,7 +13,6 @@ export type JudgedRecipient =
       outcome: "invalid";
       /** A sentence for the sender, with the correction in it where there is one. */
       message: string;
-      correction: string | null;
     };
 
 /**
@@ -68,8 +67,8 @@ function whyUnassigned(
 
 function refuse(raw: string, message: string): JudgedRecipient {
   const correction = findCorrection(raw);
-  if (correction === null) return { outcome: "invalid", message, correction };
-  return { outcome: "invalid", message: `${message} Did you mean ${correction}?`, correction };
+  const hint = correction === null ? "" : ` Did you mean ${correction}?`;
+  return { outcome: "invalid", message: `${message}${hint}` };
 }
 
 /** A longer one is no number that somebody wrote, and is not searched for one. */
