@@ -15,7 +15,7 @@ export function changeInWords(now: number | null, before: number | null): string
   return Math.abs(change) < 0.005 ? text.same : text.change(`${formatSigned(change * 100)} %`);
 }
 
-type Part = { delivered: number | null; final: number | null };
+type Part = { delivered: number; final: number };
 
 /** How a rate stands against the period before, in points of its per cent; undefined where either says little. */
 export function rateChangeInWords(now: Part, before: Part): string | undefined {
@@ -26,5 +26,5 @@ export function rateChangeInWords(now: Part, before: Part): string | undefined {
 }
 
 function rateOf({ delivered, final }: Part): number | undefined {
-  return (final ?? 0) < ENOUGH_FOR_A_RATE ? undefined : (delivered ?? 0) / (final ?? 1);
+  return final < ENOUGH_FOR_A_RATE ? undefined : delivered / final;
 }

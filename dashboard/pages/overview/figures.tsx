@@ -22,7 +22,7 @@ export function Figures({ summary }: Props) {
   const inRange = data ? { from: data.span.from, to: data.span.to } : {};
   const now = data?.now;
   const before = data?.before;
-  const used = now && before && changeInWords(now.creditsUsed ?? 0, before.creditsUsed);
+  const used = now && before && changeInWords(now.creditsUsed, before.creditsUsed);
   return (
     <SimpleGrid
       cols={{ base: 2, lg: 4 }}
@@ -31,16 +31,14 @@ export function Figures({ summary }: Props) {
     >
       <Figure
         label={text.sent}
-        value={now && formatNumber(now.messages ?? 0)}
-        change={now && before && changeInWords(now.messages ?? 0, before.messages)}
+        value={now && formatNumber(now.messages)}
+        change={now && before && changeInWords(now.messages, before.messages)}
         link={{ to: "/messages", search: inRange }}
       />
       <Figure
         label={text.rate}
-        value={now && (formatRate(now.delivered ?? 0, now.final ?? 0) ?? text.notEnough)}
-        hint={
-          now && text.rateCounts(formatNumber(now.delivered ?? 0), formatNumber(now.final ?? 0))
-        }
+        value={now && (formatRate(now.delivered, now.final) ?? text.notEnough)}
+        hint={now && text.rateCounts(formatNumber(now.delivered), formatNumber(now.final))}
         change={now && before && rateChangeInWords(now, before)}
         link={{ to: "/messages", search: { ...inRange, status: ["DELIVERED"] } }}
       />
@@ -56,7 +54,7 @@ export function Figures({ summary }: Props) {
         hint={
           data &&
           (data.daysLeft === null || data.balance <= 0
-            ? text.usedOnly(formatNumber(data.now.creditsUsed ?? 0))
+            ? text.usedOnly(formatNumber(data.now.creditsUsed))
             : data.daysLeft === 0
               ? text.underADay
               : text.daysLeft(formatDays(data.daysLeft)))
