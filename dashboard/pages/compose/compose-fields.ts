@@ -2,6 +2,7 @@ import { useRouter, useSearch } from "@tanstack/react-router";
 import { useEffect } from "react";
 import type { NewMessage } from "#contract";
 import { countSegments, MAX_SEGMENTS } from "#contract/segments";
+import { checkPresent } from "../../fields.ts";
 import type { Zone } from "../../format.ts";
 import { fromWall } from "../../range.ts";
 import { present } from "../../search.ts";
@@ -41,7 +42,7 @@ export const SHOWN = ["recipient", "text", "sender", ...MORE];
 export function useComposeFields() {
   const zone = useZone();
   const checks = {
-    recipient: (value: string) => (value.trim() === "" ? text.recipientNeeded : null),
+    recipient: checkPresent(text.recipientNeeded),
     text: checkText,
     sendAt: (value: string) => checkTime(value, zone, fields.getInputNode("sendAt")),
   };

@@ -2,6 +2,7 @@ import { Group, NumberInput, Radio, Text, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { call } from "../../api.ts";
 import { formatNumber } from "../../format.ts";
+import { checkPresent } from "../../fields.ts";
 import { useProof } from "../../proof.tsx";
 import { bookText as text } from "../../text/operator.ts";
 import { DialogForm } from "../../ui/dialog-form.tsx";
@@ -32,8 +33,8 @@ export function BookCredits({ account, onClose }: Props) {
     { kind: "topup", amount: "", note: "", reference: "" },
     {
       amount: checkAmount,
-      note: (value) => (value.trim() === "" ? text.noteNeeded : null),
-      reference: (value) => (value.trim() === "" ? text.referenceNeeded : null),
+      note: checkPresent(text.noteNeeded),
+      reference: checkPresent(text.referenceNeeded),
     },
   );
   const book = useAction(async ({ kind, amount, note, reference }: Values) => {

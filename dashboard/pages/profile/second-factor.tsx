@@ -4,6 +4,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { type Answer, call } from "../../api.ts";
 import { isProofFailure } from "../../failure.ts";
+import { checkPresent } from "../../fields.ts";
 import { useProof } from "../../proof.tsx";
 import { profileText as text } from "../../text/settings.ts";
 import { fieldText } from "../../text/sign-in.ts";
@@ -107,10 +108,7 @@ function Begin({ dialog, onCancel, onClose, onSeed, onCodes }: BeginProps) {
 
 function FirstCode({ seed, onCodes }: { seed: Seed; onCodes: (codes: string[]) => void }) {
   const client = useQueryClient();
-  const fields = useFields(
-    { code: "" },
-    { code: (value) => (value.trim() === "" ? fieldText.codeNeeded : null) },
-  );
+  const fields = useFields({ code: "" }, { code: checkPresent(fieldText.codeNeeded) });
   const proof = useProof();
   const confirm = useAction((code: string) =>
     proof.guard(() => call("POST /console/auth/second-factor/confirm", { body: { code } })),

@@ -1,6 +1,7 @@
 import { Button, Code, Group, NativeSelect, Stack, Text, TextInput, Title } from "@mantine/core";
 import { useState } from "react";
 import { type Answer, call } from "../../api.ts";
+import { checkPresent } from "../../fields.ts";
 import { useAccount } from "../../session.ts";
 import { testText as text, webhooksText } from "../../text/webhooks.ts";
 import { words } from "../../text/words.ts";
@@ -22,7 +23,7 @@ export function TestEvent({ onClose }: { onClose: () => void }) {
   const [result, setResult] = useState<Result>();
   const fields = useFields<Values>(
     { url: "", event: "message.delivered" },
-    { url: (value) => (value.trim() === "" ? text.urlNeeded : null) },
+    { url: checkPresent(text.urlNeeded) },
   );
   const test = useAction(({ url, event }: Values) =>
     call("POST /console/accounts/{accountId}/webhook-tests", {
