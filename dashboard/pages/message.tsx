@@ -35,7 +35,7 @@ export function MessagePage() {
           }
         />
       ) : failure ? (
-        failure.status === 404 || failure.status === 422 ? (
+        failure.status === 404 ? (
           <NoSuchMessage />
         ) : (
           <FailurePanel failure={failure} onRetry={message.retry} />

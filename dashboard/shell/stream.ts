@@ -9,7 +9,7 @@ import { listen, RETRY_MS, type Typed } from "./listen.ts";
  * undefined while it is; meanwhile `onEvents` is told `all` every 10 s.
  */
 export function useStream<Event extends Typed>(
-  address: string | undefined,
+  address: string,
   onEvents: (events: Event[]) => void,
 ): number | undefined {
   const heardAt = useRef(0);
@@ -19,7 +19,7 @@ export function useStream<Event extends Typed>(
   const tell = useEffectEvent(onEvents);
 
   useEffect(() => {
-    if (address === undefined || !isVisible) return;
+    if (!isVisible) return;
     return listen<Event>(address, {
       onEvents: (events) => tell(events),
       onHeard: () => (heardAt.current = nowMs()),

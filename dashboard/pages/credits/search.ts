@@ -1,5 +1,12 @@
-import { type PageSearch, present, type RawSearch, readChoices, readId } from "../../search.ts";
-import { readPage, readText } from "../../search.ts";
+import {
+  type PageSearch,
+  present,
+  type RawSearch,
+  readChoices,
+  readId,
+  readPage,
+  readText,
+} from "../../search.ts";
 import { LEDGER_KINDS } from "../../vocabulary.ts";
 
 export type CreditsSearch = PageSearch & {
