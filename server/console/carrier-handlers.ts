@@ -3,7 +3,7 @@ import { describeSmppSettings, passwordFault, readSmppSettings } from "#carriers
 import type { Carrier, Detail } from "#contract";
 import { Problem } from "#http";
 import { measureQueue } from "#messages";
-import { type Clock, type Database, isId, type SecretBox, within } from "#platform";
+import { type Clock, type Database, type SecretBox, within } from "#platform";
 import {
   type CarrierRow,
   changeCarrier,
@@ -118,8 +118,7 @@ function mergeSettings(
 }
 
 async function requireCarrier(db: Database, carrierId: string): Promise<CarrierRow> {
-  const carriers = isId(carrierId) ? await listCarriers(db) : [];
-  const carrier = carriers.find(({ carrier_id }) => carrier_id === carrierId);
+  const carrier = (await listCarriers(db)).find(({ carrier_id }) => carrier_id === carrierId);
   if (!carrier) throw new Problem("CARRIER_NOT_FOUND");
   return carrier;
 }

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from "node:crypto";
 import type { MemberRole } from "#contract";
-import { HOUR_MS, isId, newId, type Queryable, type Sql, sql, type Transaction } from "#platform";
+import { HOUR_MS, newId, type Queryable, type Sql, sql, type Transaction } from "#platform";
 
 export type LinkKind = "setup" | "invitation" | "reset";
 
@@ -102,7 +102,6 @@ export async function withdrawInvitation(
   tx: Transaction,
   { linkId, accountId, now }: { linkId: string; accountId: string; now: Date },
 ): Promise<LinkRow | undefined> {
-  if (!isId(linkId)) return undefined;
   const which = sql`link_id = ${linkId} and account_id = ${accountId}`;
   return (await withdraw(tx, which, now))[0];
 }

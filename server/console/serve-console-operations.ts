@@ -208,11 +208,9 @@ function callOf(
   } as unknown as AnyCall;
 }
 
-/** Nothing has this id: what cannot be one at all is looked for like any other, and not found. */
-const NOBODY = NIL_ID;
-
+/** What can be no id at all becomes one that nothing has: it is looked for like any other, and not found. */
 function knownIds(params: Record<string, string>): Record<string, string> {
-  const entries = Object.entries(params).map(([name, id]) => [name, isId(id) ? id : NOBODY]);
+  const entries = Object.entries(params).map(([name, id]) => [name, isId(id) ? id : NIL_ID]);
   return Object.fromEntries(entries) as Record<string, string>;
 }
 

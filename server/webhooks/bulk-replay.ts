@@ -3,7 +3,6 @@ import { eventTime } from "#messages";
 import {
   type Clock,
   type Database,
-  isId,
   type Loop,
   type Queryable,
   sql,
@@ -174,7 +173,6 @@ export async function findReplay(
   db: Queryable,
   { accountId, replayId }: { accountId: string; replayId: string },
 ): Promise<ReplayProgress | undefined> {
-  if (!isId(replayId)) return undefined;
   const [row] = await db.query<Omit<ReplayProgress, "state"> & Stage>(sql`
     select r.replay_id as "replayId", r.total, r.created_at as "createdAt", r.finished_at is not null as "isQueued",
            r.canceled_at is not null as "isCanceled",
@@ -202,7 +200,6 @@ export type CancelReplayRequest = Change & { accountId: string; replayId: string
  */
 export function cancelReplay(db: Database, request: CancelReplayRequest): Promise<boolean> {
   const { accountId, replayId, actor, now } = request;
-  if (!isId(replayId)) return Promise.resolve(false);
   return db.transaction(async (tx) => {
     const found = await tx.query<{ is_canceled: boolean }>(sql`
       select canceled_at is not null as is_canceled
