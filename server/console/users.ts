@@ -22,8 +22,6 @@ export type UserRow = {
   totp_step: number;
   preferences: Partial<Preferences>;
   version: number;
-  created_at: Date;
-  last_seen_at: Date | null;
 };
 
 export type Preferences = {
@@ -33,8 +31,7 @@ export type Preferences = {
 };
 
 const columns = sql`
-  user_id, email, name, password, is_operator, totp, totp_pending, totp_step, preferences, version, created_at,
-  last_seen_at`;
+  user_id, email, name, password, is_operator, totp, totp_pending, totp_step, preferences, version`;
 
 /** One spelling per address: people do not remember which letters they capitalised. */
 export function plainEmail(email: string): string {

@@ -125,9 +125,7 @@ function recentHosts(db: Database): Promise<RecentHost[]> {
 export type HostRow = {
   origin: string;
   health: Health;
-  since: Date;
   p95_ms: number | null;
-  last_at: Date;
   last_ok_at: Date | null;
   /** Attempts of the last 24 hours. */
   ok: number;
@@ -157,7 +155,7 @@ export function listHosts(
        order by h.last_at desc
        limit ${MAX_HOSTS}
     )
-    select h.origin, h.health, h.since, h.p95_ms, h.last_at, h.last_ok_at,
+    select h.origin, h.health, h.p95_ms, h.last_ok_at,
            coalesce(t.ok, 0) as ok, coalesce(t.failed, 0) as failed,
            w.waiting, w.waiting = s.share as is_more
       from hosts h
