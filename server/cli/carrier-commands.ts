@@ -166,7 +166,7 @@ async function readSmpp(given: Record<string, unknown>, context: Context) {
 }
 
 async function readPassword({ terminal }: Context): Promise<string> {
-  const password = (await terminal.readInput()).replace(/\r?\n$/, "");
+  const password = await terminal.readSecret();
   const fault = passwordFault(password);
   if (fault !== undefined) throw new CommandFailure(`The ${fault}.`);
   return password;

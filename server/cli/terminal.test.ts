@@ -18,7 +18,7 @@ test("what is typed at a keyboard is one line, shown by nobody", async () => {
     stream.on("data", (chunk: Buffer) => {
       shown += chunk.toString();
     });
-  const reading = terminalOn({ input, output, errors }, false).readInput();
+  const reading = terminalOn({ input, output, errors }, false).readSecret();
   assert.deepEqual(raw, [true], "the terminal itself shows nothing");
 
   input.write("violet tramX\u007f 88\r");
@@ -32,7 +32,7 @@ test("what is typed at a keyboard is one line, shown by nobody", async () => {
 test("who stops instead of typing is not taken for one who typed nothing", async () => {
   const { input, raw } = keyboard();
   const streams = { input, output: new PassThrough(), errors: new PassThrough() };
-  const reading = terminalOn(streams, false).readInput();
+  const reading = terminalOn(streams, false).readSecret();
 
   input.end("violet\u0003");
 

@@ -10,8 +10,8 @@ export type Terminal = {
   print(text: string): void;
   /** Prose and progress, on standard error. */
   say(text: string): void;
-  /** The whole of standard input, for secrets that must not stand on the command line. */
-  readInput(): Promise<string>;
+  /** Standard input, but for its last line end: for secrets, which must not stand on the command line. */
+  readSecret(): Promise<string>;
 };
 
 export type Streams = {
@@ -29,7 +29,7 @@ export function terminalOn(streams: Streams, wantsJson: boolean): Terminal {
     isJson: wantsJson || output.isTTY !== true,
     print: (text) => void output.write(`${text}\n`),
     say: (text) => void errors.write(`${text}\n`),
-    async readInput() {
+    async readSecret() {
       if (!input.isTTY) return readText(input);
       errors.write("Type it, then press Enter; it is not shown: ");
       const line = await readUnseen(input);
@@ -66,5 +66,5 @@ async function readText(input: Streams["input"]): Promise<string> {
     if (text.length > MAX_INPUT)
       throw new Error("Standard input holds more than a password can have.");
   }
-  return text;
+  return text.replace(/\r?\n$/, "");
 }

@@ -31,7 +31,7 @@ const create = command({
     "user create --email ada@example.com --password-stdin --account 019a85c2-5b00-7abc-8def-0123456789ab --role owner --operator < password.txt",
   ],
   async run({ email, account, role, name, operator }, context) {
-    const password = (await context.terminal.readInput()).replace(/\r?\n$/, "");
+    const password = await context.terminal.readSecret();
     const { db } = await context.installation();
     const wish = { email, password, accountId: account, role, isOperator: operator };
     const created = await createUser(
