@@ -15,7 +15,7 @@ export function setRoute(
   change: Change,
 ): Promise<void> {
   return db.transaction(async (tx) => {
-    const [before] = await selectRoutes(tx, prefix);
+    const [before] = await listRoutes(tx, prefix);
     await tx.query(sql`
       insert into routes (prefix, carrier_ids) values (${prefix}, ${carrierIds}::uuid[])
           on conflict (prefix) do update set carrier_ids = excluded.carrier_ids`);
@@ -56,13 +56,9 @@ export async function takeOutOfRoutes(
   }
 }
 
-export function listRoutes(db: Queryable): Promise<Route[]> {
-  return selectRoutes(db, null);
-}
-
 export function setPrice(db: Database, { prefix, credits }: Price, change: Change): Promise<void> {
   return db.transaction(async (tx) => {
-    const [before] = await selectPrices(tx, prefix);
+    const [before] = await listPrices(tx, prefix);
     await tx.query(sql`
       insert into prices (prefix, credits) values (${prefix}, ${credits})
           on conflict (prefix) do update set credits = excluded.credits`);
@@ -83,12 +79,8 @@ export function removePrice(db: Database, prefix: string, change: Change): Promi
   });
 }
 
-export function listPrices(db: Queryable): Promise<Price[]> {
-  return selectPrices(db, null);
-}
-
-/** All of them where `prefix` is null. */
-function selectRoutes(db: Queryable, prefix: string | null): Promise<Route[]> {
+/** All of them, or that of one prefix. */
+export function listRoutes(db: Queryable, prefix: string | null = null): Promise<Route[]> {
   return db.query<Route>(sql`
     select prefix, carrier_ids as "carrierIds"
       from routes
@@ -96,7 +88,8 @@ function selectRoutes(db: Queryable, prefix: string | null): Promise<Route[]> {
      order by prefix`);
 }
 
-function selectPrices(db: Queryable, prefix: string | null): Promise<Price[]> {
+/** All of them, or that of one prefix. */
+export function listPrices(db: Queryable, prefix: string | null = null): Promise<Price[]> {
   return db.query<Price>(sql`
     select prefix, credits
       from prices
