@@ -49,11 +49,12 @@ const add = command({
           `${reference} was booked before with another amount; nothing was changed. Give another --reference.`,
         );
       case "repeated":
-        if (!isSecondTry)
+      case "booked": {
+        if (booked.outcome === "repeated" && !isSecondTry)
           context.terminal.say(`${reference} was booked before; nothing was changed.`);
-        return { json: { balance: booked.balance }, text: facts({ balance: booked.balance }) };
-      case "booked":
-        return { json: { balance: booked.balance }, text: facts({ balance: booked.balance }) };
+        const { balance } = booked;
+        return { json: { balance }, text: facts({ balance }) };
+      }
     }
   },
 });

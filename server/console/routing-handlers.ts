@@ -12,7 +12,7 @@ import {
   setPrice,
   setRoute,
 } from "#messages";
-import { type Clock, type Database, isId, type Queryable, within } from "#platform";
+import { type Clock, type Database, type Queryable, within } from "#platform";
 import { findCarrierNames, listCarriers } from "#sending";
 import type { ConsoleHandlers } from "./console-call.ts";
 import { fieldProblem, refuseFields } from "./field-problems.ts";
@@ -97,7 +97,7 @@ function bestOf<Entry extends { prefix: string }>(entries: Entry[], recipient: s
 /** Those that are unknown, removed or doubled. */
 async function refuseCarriers(tx: Queryable, carrierIds: readonly string[]): Promise<void> {
   const known = new Set((await listCarriers(tx)).map(({ carrier_id }) => carrier_id));
-  const unknown = carrierIds.filter((id) => !isId(id) || !known.has(id));
+  const unknown = carrierIds.filter((id) => !known.has(id));
   const isDoubled = new Set(carrierIds).size !== carrierIds.length;
   refuseFields({
     carrierIds: [

@@ -62,8 +62,7 @@ export class Pace {
 
   setRate(rate: number): void {
     this.#agreed = rate;
-    if (this.#mode === "free") this.#ceiling = rate;
-    else this.#ceiling = rate === 0 ? this.#ceiling : rate;
+    if (this.#mode === "free" || rate !== 0) this.#ceiling = rate;
     const isAbove = this.#limit === 0 || this.#limit > this.#ceiling;
     if (this.#mode === "free" || isAbove) this.#limit = this.#ceiling;
     this.#deps.onReady();
