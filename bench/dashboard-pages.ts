@@ -1,6 +1,7 @@
 import { type ConsoleOperation, type ConsoleOperationName, consoleOperations } from "#contract";
 import { eventId } from "#messages";
 import { systemClock as clock } from "#platform";
+import { percentile } from "./percentile.ts";
 
 /** Somebody signed in, as a browser is. */
 export type Visitor = { url: string; cookie: string };
@@ -137,9 +138,4 @@ async function read({ url, cookie }: Visitor, address: string): Promise<object> 
   const answer = await fetch(`${url}${address}`, { headers: { cookie } });
   if (!answer.ok) throw new Error(`${address} answered ${answer.status}: ${await answer.text()}`);
   return (await answer.json()) as object;
-}
-
-export function percentile(numbers: number[], share: number): number {
-  const sorted = numbers.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }

@@ -3,7 +3,8 @@ import { type IncomingMessage, request } from "node:http";
 import type { Browser, BrowserContext, CDPSession } from "playwright-core";
 import type { Message } from "#contract";
 import { type Database, sql, systemClock as clock } from "#platform";
-import { percentile, type Visitor } from "./dashboard-pages.ts";
+import type { Visitor } from "./dashboard-pages.ts";
+import { percentile } from "./percentile.ts";
 
 export type Painted = { page: string; largestMs: number; shift: number };
 

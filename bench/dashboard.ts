@@ -12,8 +12,9 @@ import { type Database, sql, systemClock as clock } from "#platform";
 import { buildDashboard } from "../dashboard/build.ts";
 import { shareBrowser } from "../test/support/browser.ts";
 import { type Filled, fillAccount, makePast } from "./dashboard-fill.ts";
-import { type Known, percentile, timePages, type Visitor } from "./dashboard-pages.ts";
+import { type Known, timePages, type Visitor } from "./dashboard-pages.ts";
 import { timeBadges, timePaint } from "./dashboard-screen.ts";
+import { percentile } from "./percentile.ts";
 import { inWorld } from "./world.ts";
 
 const { values } = parseArgs({

@@ -8,6 +8,7 @@ import { once } from "node:events";
 import { parseArgs } from "node:util";
 import { Client } from "undici";
 import { type Database, sql, systemClock as clock } from "#platform";
+import { percentile } from "./percentile.ts";
 import type { Seen } from "./smsc-process.ts";
 import { addSmsc, type Child, inWorld, makeAccounts } from "./world.ts";
 
@@ -94,9 +95,7 @@ async function arrivalOf({ child }: Child, recipient: string): Promise<Seen> {
 }
 
 function print(name: string, times: number[]): void {
-  times.sort((a, b) => a - b);
-  const at = (share: number) =>
-    (times[Math.floor(share * (times.length - 1))] ?? Number.NaN).toFixed(2);
+  const at = (share: number) => percentile(times, share).toFixed(2);
   console.log(`${name.padEnd(21)} p50 ${at(0.5)} ms  p99 ${at(0.99)} ms  max ${at(1)} ms`);
 }
 

@@ -8,6 +8,7 @@ import { type Database, rawSql, sql, systemClock } from "#platform";
 import { browseMessages, type Filter, NO_MESSAGE_FILTER } from "../server/messages/browse.ts";
 import { findMessage } from "../server/messages/read.ts";
 import { fill } from "./fill.ts";
+import { percentile } from "./percentile.ts";
 import { inWorld, makeAccounts } from "./world.ts";
 
 const { values } = parseArgs({
@@ -108,5 +109,5 @@ async function median(read: (n: number) => Promise<unknown>): Promise<number> {
     await read(n);
     if (n >= 20) times.push(systemClock.monotonicMs() - startMs);
   }
-  return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? Number.NaN;
+  return percentile(times, 0.5);
 }

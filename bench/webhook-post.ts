@@ -6,24 +6,21 @@
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:net";
 import { Pool } from "undici";
 import { newId, systemClock } from "#platform";
 import { egressPolicy, poster, systemEgress, webhookHeaders } from "#webhooks";
 import { eventBody, hostKeyOf } from "#messages";
+import { percentile } from "./percentile.ts";
 
 const SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 const ROUNDS = 5;
-
-if (process.argv[2] === "receive") receive();
-else await main(Number(process.argv[2] ?? 2), Number(process.argv[3] ?? 32));
 
 type Rate = { perSecond: number; cpuMicroseconds: number };
 type Rates = { bare: Rate[]; signed: Rate[] };
 type Load = { seconds: number; inFlight: number };
 
 async function main(seconds: number, inFlight: number): Promise<void> {
-  const receiver = fork(import.meta.filename, ["receive"]);
+  const receiver = fork(new URL("./receiver-process.ts", import.meta.url));
   const [port] = (await once(receiver, "message")) as [number];
   const bare = barePost(port, inFlight);
   const signed = signedPost(port);
@@ -119,12 +116,12 @@ function report(rates: Rates, inFlight: number): void {
 }
 
 function median(rates: Rate[]): Rate {
-  const middle = (values: number[]) =>
-    values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-  return {
-    perSecond: middle(rates.map(({ perSecond }) => perSecond)),
-    cpuMicroseconds: middle(rates.map(({ cpuMicroseconds }) => cpuMicroseconds)),
-  };
+  const middle = (name: keyof Rate) =>
+    percentile(
+      rates.map((rate) => rate[name]),
+      0.5,
+    );
+  return { perSecond: middle("perSecond"), cpuMicroseconds: middle("cpuMicroseconds") };
 }
 
 async function stop(receiver: ChildProcess): Promise<void> {
@@ -132,28 +129,4 @@ async function stop(receiver: ChildProcess): Promise<void> {
   await once(receiver, "exit");
 }
 
-/** Answers each request in one write: a full HTTP server would be the slower side. */
-function receive(): void {
-  const answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
-  const server = createServer((socket) => {
-    let left = 0;
-    socket.setNoDelay(true);
-    socket.on("error", () => {});
-    socket.on("data", (chunk: Buffer) => {
-      left = left === 0 ? missingOctets(chunk) : left - chunk.length;
-      if (left <= 0) socket.write(answer);
-      left = Math.max(0, left);
-    });
-  });
-  server.listen(0, "127.0.0.1", () => {
-    const address = server.address();
-    if (address !== null && typeof address === "object") process.send?.(address.port);
-  });
-  process.on("disconnect", () => process.exit());
-}
-
-function missingOctets(head: Buffer): number {
-  const text = head.toString("latin1");
-  const length = Number(/content-length: (\d+)/i.exec(text)?.[1] ?? 0);
-  return text.indexOf("\r\n\r\n") + 4 + length - head.length;
-}
+await main(Number(process.argv[2] ?? 2), Number(process.argv[3] ?? 32));

@@ -19,6 +19,7 @@ import {
   systemEgress,
   webhookHeaders,
 } from "#webhooks";
+import { percentile } from "./percentile.ts";
 import { familyOf, usedBy } from "./processor-time.ts";
 import { type Account, inWorld, makeAccounts, type World } from "./world.ts";
 
@@ -47,7 +48,7 @@ await inWorld(async (world) => {
     if (!values.only) rates.bare.push(await bare(account.signingSecret, port, count));
     rates.stored.push(await stored(site, count));
   }
-  const [first, second] = [median(rates.bare), median(rates.stored)];
+  const [first, second] = [percentile(rates.bare, 0.5), percentile(rates.stored, 0.5)];
   console.log(`bare loop, nothing stored  ${first.toFixed(0)} posts/s, ${IN_FLIGHT} in flight`);
   console.log(`claimed, posted, recorded  ${second.toFixed(0)} deliveries/s`);
   console.log(`ratio                      ${(second / first).toFixed(2)}`);
@@ -199,8 +200,4 @@ async function deadHost(hosts: number) {
 /** Processor time of the database so far. */
 async function databaseSeconds({ databasePid }: World): Promise<number> {
   return (await usedBy(await familyOf(databasePid))).all;
-}
-
-function median(numbers: number[]): number {
-  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
 }
