@@ -125,11 +125,8 @@ export function passwordFault(password: string): string | undefined {
   }
 }
 
-/** One line per setting for a command line and for the docs, in the order they are listed above. */
 export type SettingDescription = {
   name: string;
-  /** As an option of `posthorn carrier add`. */
-  option: string;
   kind: "value" | "flag" | "file" | "json";
   /** Null where it must be given, or where nothing is the default. */
   fallback: string | null;
@@ -139,10 +136,10 @@ export type SettingDescription = {
   parse: Parse<unknown>;
 };
 
+/** For the command line and the dashboard. */
 export function describeSmppSettings(): SettingDescription[] {
   return Object.values<Setting>(smppSettings).map((setting) => ({
     name: setting.name,
-    option: `--${setting.name.replaceAll("_", "-")}`,
     kind: setting.kind ?? "value",
     fallback: printed(setting.fallback),
     isRequired: setting.fallback === undefined,
