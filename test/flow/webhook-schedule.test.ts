@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventId } from "#messages";
-import { sql, systemClock } from "#platform";
+import { type Database, sql, systemClock } from "#platform";
 import { findDelivery, replayDelivery, webhookHistory } from "#webhooks";
 import { verifyWebhook } from "../../sdk/webhook.ts";
 import { type Received, startReceiver } from "../support/receiver.ts";
 import { webhookWorld } from "../support/webhook-world.ts";
 
 const SECONDS = [5, 30, 300, 1_800, 7_200, 21_600];
+const HOSTS = sql`array(select host_key from webhook_deliveries)`;
 
 test("a delivery that always fails is tried 7 times on the schedule, then ends exhausted and stays shown", async () => {
   await using receiver = await startReceiver(() => 503);
@@ -88,15 +89,11 @@ test("an attempt interrupted three times in a row ends the delivery, without a f
   await using receiver = await startReceiver();
   await using world = await webhookWorld();
   await world.sent(1, { url: receiver.url });
-  const claim = (isFirst: boolean) =>
-    world.db.query(sql`
-      select message_id from claim_deliveries(
-        array(select host_key from webhook_deliveries), array[1], ${isFirst}, interval '30 s')`);
 
-  assert.equal((await claim(true)).length, 1);
+  assert.equal((await claim(world.db, true)).length, 1);
   for (let crash = 0; crash < 2; crash += 1) {
     await world.expireLeases();
-    assert.equal((await claim(false)).length, 1);
+    assert.equal((await claim(world.db, false)).length, 1);
   }
   await world.expireLeases();
   const worker = world.worker();
@@ -124,20 +121,16 @@ test("interruptions on both sides of an attempt that was recorded are not in a r
   await using receiver = await startReceiver(() => 500);
   await using world = await webhookWorld();
   await world.sent(1, { url: receiver.url });
-  const claim = (isFirst: boolean) =>
-    world.db.query(sql`
-      select message_id from claim_deliveries(
-        array(select host_key from webhook_deliveries), array[1], ${isFirst}, interval '30 s')`);
-  await claim(true);
+  await claim(world.db, true);
   await world.expireLeases();
-  await claim(false);
+  await claim(world.db, false);
   await world.expireLeases();
   {
     await using _worker = world.worker();
     await receiver.arrived(1);
   }
   await world.hurry(1);
-  await claim(false);
+  await claim(world.db, false);
   await world.expireLeases();
   receiver.answer = () => 200;
 
@@ -154,21 +147,17 @@ test("a delivery that ends by interruptions is counted as exhausted, and told to
   await using world = await webhookWorld();
   const [messageId] = (await world.sent(1, { url: "http://127.0.0.1:9/" })) as [string];
   const { db, accountId } = world;
-  const claim = (isFirst: boolean) =>
-    db.query(sql`
-      select message_id from claim_deliveries(
-        array(select host_key from webhook_deliveries), array[1], ${isFirst}, interval '30 s')`);
-  await claim(true);
+  await claim(db, true);
   for (let crash = 0; crash < 2; crash += 1) {
     await world.expireLeases();
-    await claim(false);
+    await claim(db, false);
   }
   await world.expireLeases();
   await db.query(sql`
     insert into watched_accounts (account_id, since, until)
     values (${accountId}, clock_timestamp(), clock_timestamp() + interval '1 hour')`);
 
-  await claim(false);
+  await claim(db, false);
 
   const told = await db.query(sql`select account_id, kind, ids from watched_changes`);
   assert.deepEqual(told, [
@@ -235,14 +224,12 @@ test("what has waited a day for a host that is only probed ends exhausted", asyn
 test("what is being tried when its day of waiting is over is left to who tries it", async () => {
   await using world = await webhookWorld();
   await world.sent(1, { url: "http://127.0.0.1:9/" });
-  const hosts = sql`array(select host_key from webhook_deliveries)`;
-  await world.db.query(sql`
-    select message_id from claim_deliveries(${hosts}, array[1], true, interval '30 s')`);
+  await claim(world.db, true);
   await world.db.query(sql`
     update webhook_deliveries set created_at = created_at - interval '25 hours'`);
 
   const ended = await world.db.query(sql`
-    select give_up_waiting(${hosts}, interval '24 hours', 10) as count`);
+    select give_up_waiting(${HOSTS}, interval '24 hours', 10) as count`);
 
   assert.deepEqual(ended, [{ count: 0 }]);
   assert.deepEqual(await world.attempts(), []);
@@ -316,3 +303,9 @@ test("a backlog of retries goes on without a walk, though each message has two o
 
   assert.ok(await receiver.arrived(20));
 });
+
+/** Takes one delivery, as a worker does that then dies with it. */
+function claim(db: Database, isFirst: boolean): Promise<{ message_id: string }[]> {
+  return db.query(sql`
+    select message_id from claim_deliveries(${HOSTS}, array[1], ${isFirst}, interval '30 s')`);
+}
