@@ -1,6 +1,7 @@
 import { type Database, type Loop, MAX_COUNTED, type Metrics, sql } from "#platform";
 
 const EVERY_MS = 15_000;
+
 /** Tells `/metrics` how many webhooks wait in the whole installation, the same on every node. */
 export function observeWebhooks({ db, metrics }: { db: Database; metrics: Metrics }): Loop {
   const waiting = metrics.gauge(
