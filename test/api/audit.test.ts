@@ -23,6 +23,7 @@ import {
   type Transaction,
 } from "#platform";
 import { audit, auditWithin, invariants } from "../../server/cli/audit/audit.ts";
+import { explain } from "../support/plans.ts";
 import { type TestDatabase, testDatabase } from "../support/postgres.ts";
 import { unheard } from "../support/messages.ts";
 
@@ -255,22 +256,14 @@ const MANY_OF_ONE_ACCOUNT = `
   delete from pg_statistic where starelid = 'messages'::regclass;
   update pg_class set reltuples = 3000 * reltuples where relname ~ '^(messages_2|ledger$)'`;
 
-type Plan = { "Rows Removed by Join Filter"?: number; "Actual Loops": number; Plans?: Plan[] };
-
 /** Runs statements, and notes how many pairs of rows each join looked at in vain. */
 function explaining(tx: Transaction, compared: number[]): Transaction {
-  const note = (plan: Plan): void => {
-    compared.push((plan["Rows Removed by Join Filter"] ?? 0) * plan["Actual Loops"]);
-    plan.Plans?.forEach(note);
-  };
   return {
     ...tx,
     async query<Row extends object>(statement: Sql): Promise<Row[]> {
       if (statement.text.startsWith("set ")) return tx.query<Row>(statement);
-      const [row] = await tx.query<{ "QUERY PLAN": [{ Plan: Plan }] }>(
-        sql`explain (analyze, format json) ${statement}`,
-      );
-      if (row) note(row["QUERY PLAN"][0].Plan);
+      for (const node of await explain(tx, statement))
+        compared.push((node["Rows Removed by Join Filter"] ?? 0) * node["Actual Loops"]);
       return [];
     },
   };

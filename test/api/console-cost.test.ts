@@ -4,6 +4,7 @@ import { browseAudit } from "#accounts";
 import { type Queryable, rawSql, type Sql, sql } from "#platform";
 import { browseDeliveries, NO_DELIVERY_FILTER } from "../../server/webhooks/browse-deliveries.ts";
 import { startConsole } from "../support/console.ts";
+import { explain, type PlanNode, rowsRead } from "../support/plans.ts";
 
 const console = await startConsole();
 after(() => console[Symbol.asyncDispose]());
@@ -46,45 +47,21 @@ before(async () => {
   await db.query(rawSql("vacuum analyze"));
 });
 
-type Node = {
-  "Node Type": string;
-  "Relation Name"?: string;
-  "Actual Rows": number;
-  "Actual Loops": number;
-  "Rows Removed by Filter"?: number;
-  Plans?: Node[];
-};
-
 /** Runs statements and notes every node of their plans. */
-function explaining(nodes: Node[]): Queryable {
+function explaining(nodes: PlanNode[]): Queryable {
   return {
     async query<Row extends object>(statement: Sql): Promise<Row[]> {
-      const [row] = await db.query<{ "QUERY PLAN": [{ Plan: Node }] }>(
-        sql`explain (analyze, format json) ${statement}`,
-      );
-      nodes.push(...flatten(row?.["QUERY PLAN"][0].Plan as Node));
+      nodes.push(...(await explain(db, statement)));
       return db.query<Row>(statement);
     },
   };
 }
 
-function flatten(node: Node): Node[] {
-  return [node, ...(node.Plans ?? []).flatMap(flatten)];
-}
-
-const scansOf = (nodes: Node[], table: string) =>
+const scansOf = (nodes: PlanNode[], table: string) =>
   nodes.filter((node) => node["Relation Name"]?.startsWith(table));
 
-/** Those that a filter threw away were read too. */
-const rowsRead = (nodes: Node[]) =>
-  nodes.reduce(
-    (sum, node) =>
-      sum + (node["Actual Rows"] + (node["Rows Removed by Filter"] ?? 0)) * node["Actual Loops"],
-    0,
-  );
-
 test("a filtered page of deliveries looks into each day once, not once for each delivery", async () => {
-  const nodes: Node[] = [];
+  const nodes: PlanNode[] = [];
   const filter = { ...NO_DELIVERY_FILTER, host: "nobody.example.com" };
 
   const page = await browseDeliveries(explaining(nodes), {
@@ -102,7 +79,7 @@ test("a filtered page of deliveries looks into each day once, not once for each 
 });
 
 test("a filtered page of many deliveries looks at no more of them than one of few", async () => {
-  const nodes: Node[] = [];
+  const nodes: PlanNode[] = [];
   const filter = { ...NO_DELIVERY_FILTER, host: "nobody.example.com" };
 
   const wish = { accountId, filter, position: null, limit: 10_000 };
@@ -157,7 +134,7 @@ for (const [name, filter] of Object.entries({
   "what is seldom done": { actions: ["seldom.done"] },
 })) {
   test(`a page of the audit log of ${name} reads no more than it shows`, async () => {
-    const nodes: Node[] = [];
+    const nodes: PlanNode[] = [];
 
     const wish = { filter: { ...ANYTHING, ...filter }, position: null, limit: 25 };
     const { rows } = await browseAudit(explaining(nodes), wish);
@@ -172,7 +149,7 @@ for (const [name, filter] of Object.entries({
   "what was often changed, long ago": { objectId: "old thing" },
 })) {
   test(`a page of the audit log of ${name} is walked in its order`, async () => {
-    const nodes: Node[] = [];
+    const nodes: PlanNode[] = [];
 
     const wish = { filter: { ...ANYTHING, ...filter }, position: null, limit: 25 };
     const { rows } = await browseAudit(explaining(nodes), wish);

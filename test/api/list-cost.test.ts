@@ -5,6 +5,7 @@ import { type Queryable, rawSql, type Sql, sql } from "#platform";
 import { browseMessages, type Filter, NO_MESSAGE_FILTER } from "../../server/messages/browse.ts";
 import { findMessage } from "../../server/messages/read.ts";
 import { startApi } from "../support/api.ts";
+import { explain, type Explained, nodesOf, type PlanNode, rowsRead } from "../support/plans.ts";
 
 const api = await startApi();
 after(() => api[Symbol.asyncDispose]());
@@ -30,16 +31,7 @@ before(async () => {
   await api.db.query(rawSql("analyze messages"));
 });
 
-type Node = {
-  "Node Type": string;
-  "Actual Rows": number;
-  "Actual Loops": number;
-  "Rows Removed by Filter"?: number;
-  Plans?: Node[];
-};
-
-type Explained = { "QUERY PLAN": [{ Plan: Node }] };
-type Plans = { asRun: Node[]; generic: Node[] };
+type Plans = { asRun: PlanNode[]; generic: PlanNode[] };
 
 /** Every node of the plans that a page was read by: as they ran, and as they are for any values. */
 async function plansOf(filter: Partial<Filter>, beforeId: string | null): Promise<Plans> {
@@ -58,8 +50,7 @@ async function plansOf(filter: Partial<Filter>, beforeId: string | null): Promis
 function explaining(plans: Plans): Queryable {
   return {
     async query<Row extends object>(statement: Sql): Promise<Row[]> {
-      const [row] = await api.db.query<Explained>(sql`explain (analyze, format json) ${statement}`);
-      plans.asRun.push(...flatten(row?.["QUERY PLAN"][0].Plan as Node));
+      plans.asRun.push(...(await explain(api.db, statement)));
       plans.generic.push(...(await genericPlan(statement)));
       return api.db.query<Row>(statement);
     },
@@ -67,21 +58,12 @@ function explaining(plans: Plans): Queryable {
 }
 
 /** A statement that is prepared may be planned once, before its values are known. */
-async function genericPlan({ text }: Sql): Promise<Node[]> {
+async function genericPlan({ text }: Sql): Promise<PlanNode[]> {
   const client = new Client({ connectionString: api.db.url });
   await client.connect();
   const { rows } = await client.query<Explained>(`explain (generic_plan, format json) ${text}`);
   await client.end();
-  return flatten(rows[0]?.["QUERY PLAN"][0].Plan as Node);
-}
-
-function flatten(node: Node): Node[] {
-  return [node, ...(node.Plans ?? []).flatMap(flatten)];
-}
-
-/** Those that a filter threw away were read too. */
-function rowsRead(node: Node): number {
-  return (node["Actual Rows"] + (node["Rows Removed by Filter"] ?? 0)) * node["Actual Loops"];
+  return nodesOf(rows);
 }
 
 async function middle(): Promise<string> {
@@ -111,7 +93,7 @@ for (const [name, read] of Object.entries(pages)) {
       assert.ok(!kinds.has(kind), `${kind} in ${[...kinds].join(", ")}`);
     }
     const scans = asRun.filter((node) => node["Node Type"].startsWith("Index"));
-    const rows = scans.reduce((sum, node) => sum + rowsRead(node), 0);
+    const rows = rowsRead(scans);
     assert.ok(rows > 25);
     assert.ok(rows <= 26 + scans.length, `${rows} rows were read for a page of 25`);
   });
