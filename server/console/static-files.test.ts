@@ -81,8 +81,12 @@ test("assets are kept for ever, compressed as the browser takes them, and a miss
     (await site.get(asset, { "accept-encoding": "gzip" })).headers["content-encoding"],
     "gzip",
   );
-  const plain = await site.get(asset);
-  assert.deepEqual([plain.body, plain.headers["content-encoding"]], [SCRIPT, undefined]);
+  for (const accepted of [undefined, "identity", "br;q=0, gzip; q=0.0", "x-br, gzip-2"]) {
+    const plain = await site.get(asset, accepted ? { "accept-encoding": accepted } : {});
+    assert.deepEqual([plain.body, plain.headers["content-encoding"]], [SCRIPT, undefined]);
+  }
+  const fussy = await site.get(asset, { "accept-encoding": "br;q=0, GZIP;q=0.5" });
+  assert.equal(fussy.headers["content-encoding"], "gzip");
   assert.equal((await site.get("/favicon.svg")).body, "<svg/>");
   for (const missing of [
     "/assets/main-old.js",

@@ -157,8 +157,8 @@ async function sendFile(
   reply: FastifyReply,
   { file, path, read }: { file: StaticFile; path: string; read: Site["read"] },
 ): Promise<true> {
-  const accepted = request.headers["accept-encoding"] ?? "";
-  const encoding = file.encodings.find((each) => new RegExp(`\\b${each}\\b`).test(accepted));
+  const accepted = acceptedEncodings(request.headers["accept-encoding"]);
+  const encoding = file.encodings.find((each) => accepted.includes(each));
   const suffix = encoding === "br" ? ".br" : ".gz";
   const content = await read(encoding ? `${file.path}${suffix}` : file.path).catch(() => {
     // A newer build took its place while we run.
@@ -174,6 +174,15 @@ async function sendFile(
     })
     .send(content);
   return true;
+}
+
+/** Of `br, gzip;q=0`: br. */
+function acceptedEncodings(header = ""): string[] {
+  return header
+    .toLowerCase()
+    .split(",")
+    .filter((each) => !/;\s*q=0(?:\.0*)?\s*$/.test(each))
+    .map((each) => each.replace(/;.*$/, "").trim());
 }
 
 async function sendPage(reply: FastifyReply, index: string): Promise<true> {
