@@ -13,8 +13,8 @@ import { parseArgs } from "node:util";
 import { type Database, sql, systemClock } from "#platform";
 import { isKannelInstalled, startKannel } from "./kannel.ts";
 import type { Job, Result } from "./load.ts";
-import { familyOf, usedBy } from "./processor-time.ts";
-import { inWorld, makeAccounts, stopChild, type World } from "./world.ts";
+import { usedBy } from "./processor-time.ts";
+import { databaseSeconds, inWorld, makeAccounts, stopChild, type World } from "./world.ts";
 
 const { values } = parseArgs({
   options: {
@@ -90,7 +90,7 @@ async function measure({ world, db }: Deps, mode: string, load: Load): Promise<M
   const { child, port } = await world.startChild("./accept-server.ts", [mode, world.databaseUrl]);
   const measured = await run(world, { ...load, port, seconds }, async () => ({
     server: await cpuOf(child),
-    postgres: (await usedBy(await familyOf(world.databasePid))).all,
+    postgres: await databaseSeconds(world),
     ...(await writtenSoFar(db)),
   }));
   await stopChild(child);

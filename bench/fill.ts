@@ -1,6 +1,5 @@
 import { rawSql } from "#platform";
-import { familyOf, usedBy } from "./processor-time.ts";
-import type { World } from "./world.ts";
+import { databaseSeconds, type World } from "./world.ts";
 
 type Rows = { first: number; last: number };
 
@@ -36,8 +35,4 @@ export async function fill(
   console.log(
     `${rows.toLocaleString("en")} messages written in ${seconds.toFixed(0)} s, ${((spent * 1e6) / rows).toFixed(0)} µs of the database's processor time each`,
   );
-}
-
-async function databaseSeconds({ databasePid }: World): Promise<number> {
-  return (await usedBy(await familyOf(databasePid))).all;
 }

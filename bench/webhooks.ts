@@ -20,8 +20,7 @@ import {
   webhookHeaders,
 } from "#webhooks";
 import { percentile } from "./percentile.ts";
-import { familyOf, usedBy } from "./processor-time.ts";
-import { type Account, inWorld, makeAccounts, type World } from "./world.ts";
+import { type Account, databaseSeconds, inWorld, makeAccounts, type World } from "./world.ts";
 
 const { values } = parseArgs({
   options: {
@@ -195,9 +194,4 @@ async function deadHost(hosts: number) {
       await Promise.resolve();
     },
   };
-}
-
-/** Processor time of the database so far. */
-async function databaseSeconds({ databasePid }: World): Promise<number> {
-  return (await usedBy(await familyOf(databasePid))).all;
 }

@@ -29,7 +29,7 @@ import { makeCarrier } from "../test/support/make-carrier.ts";
 import { makeKey } from "../test/support/make-key.ts";
 import { freePort } from "../test/support/process.ts";
 import type { Job, Result } from "./load.ts";
-import { parentOf } from "./processor-time.ts";
+import { familyOf, parentOf, usedBy } from "./processor-time.ts";
 
 export type World = {
   /** Empty but for the database's own; gone in the end. */
@@ -217,6 +217,11 @@ export async function stopChild(
 
 function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null;
+}
+
+/** Processor time of the database so far. */
+export async function databaseSeconds({ databasePid }: World): Promise<number> {
+  return (await usedBy(await familyOf(databasePid))).all;
 }
 
 export type Account = { accountId: string; signingSecret: string; key: string };
