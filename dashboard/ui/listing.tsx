@@ -76,12 +76,7 @@ function TableRows<Row>({ label, columns, list, rows, rowId, onOpen }: Filled<Ro
         </Table.Thead>
         <Table.Tbody>
           {rows.map((row) => (
-            <Table.Tr
-              key={rowId(row)}
-              data-row={rowId(row)}
-              className={onOpen && classes["opens"]}
-              onClick={onOpen && (({ target }) => isMeantForRow(target) && onOpen(row))}
-            >
+            <Table.Tr key={rowId(row)} data-row={rowId(row)} {...opensBy(row, onOpen)}>
               {columns.map((column) => (
                 <Table.Td key={column.name} className={classOf(column)}>
                   {column.cell(row)}
@@ -110,6 +105,15 @@ function markIfItFits(section: HTMLElement | null) {
   return () => observer.disconnect();
 }
 
+/** What opens a row of a table also opens it where no table has room. */
+function opensBy<Row>(row: Row, onOpen: ListingProps<Row>["onOpen"]) {
+  return {
+    "data-opens": onOpen !== undefined,
+    onClick:
+      onOpen && (({ target }: { target: EventTarget }) => isMeantForRow(target) && onOpen(row)),
+  };
+}
+
 /** A click that ends a selection is meant for copying, and one on a link or a control for that. */
 function isMeantForRow(target: EventTarget): boolean {
   const isOwn = target instanceof Element && target.closest("a, button, input, label") !== null;
@@ -121,11 +125,16 @@ function classOf<Row>({ isNumber, isName, isLong, from }: Column<Row>): string {
   return [classes[kind], from && classes[`from${from}`]].filter(Boolean).join(" ");
 }
 
-function CompactRows<Row>({ label, list, rows, rowId, compact }: Filled<Row>) {
+function CompactRows<Row>({ label, list, rows, rowId, compact, onOpen }: Filled<Row>) {
   return (
     <ul className={classes["list"]} aria-label={label} data-stale={list.isStale}>
       {rows.map((row) => (
-        <li key={rowId(row)} data-row={rowId(row)} className={classes["item"]}>
+        <li
+          key={rowId(row)}
+          data-row={rowId(row)}
+          className={classes["item"]}
+          {...opensBy(row, onOpen)}
+        >
           {compact(row)}
         </li>
       ))}

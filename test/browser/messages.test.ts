@@ -363,6 +363,20 @@ test("a number is found however it is written, and a reference that looks like o
   await tab.check("drawer");
 });
 
+test("on a phone too, a row opens wherever it is touched, and its time is copied instead", async () => {
+  await send("4915187654321", "To be touched");
+  await using tab = await site.signedIn(ada, "/messages", { isPhone: true });
+  const { page } = tab;
+  const row = page.getByRole("listitem").filter({ hasText: "To be touched" });
+
+  await row.getByRole("button", { name: /copy as ISO 8601$/ }).click();
+  await page.getByRole("status").filter({ hasText: "Copied" }).waitFor();
+  assert.equal(new URL(page.url()).search, "");
+  await row.getByText("To be touched").click();
+
+  await page.getByRole("dialog").getByText("Timeline").waitFor();
+});
+
 test("new messages raise a pill and move no row; Live puts them in", async () => {
   await using tab = await site.signedIn(ada, "/messages");
   const { page } = tab;
