@@ -33,7 +33,8 @@ setNonce(nonce);
 const client = new QueryClient({
   queryCache: new QueryCache({
     onError: (error) => {
-      if (toFailure(error).code === "SESSION_REQUIRED") whenFree(() => goToSignIn(router));
+      const hasEnded = toFailure(error).code === "SESSION_REQUIRED" && knowsUser();
+      if (hasEnded) whenFree(() => goToSignIn(router));
     },
   }),
   defaultOptions: {
@@ -47,9 +48,14 @@ const client = new QueryClient({
 });
 const router = createSiteRouter(client);
 
+/** Who has not been signed in is led to sign-in by the route. */
+function knowsUser(): boolean {
+  return client.getQueryData(meOptions.queryKey) !== undefined;
+}
+
 /** Only what may pass by itself is tried again: a cookie may have been renewed while a question was on its way. */
 function mayPass({ status, code }: Failure): boolean {
-  if (code === "SESSION_REQUIRED") return client.getQueryData(meOptions.queryKey) !== undefined;
+  if (code === "SESSION_REQUIRED") return knowsUser();
   return [0, 500, 502, 503].includes(status);
 }
 

@@ -94,10 +94,12 @@ test("on plain http sign-in warns, a key is copied all the same, and where that 
   assert.equal(await dialog.getByLabel("Name").inputValue(), key);
 });
 
-test("signing in leads to the page that was wanted, and never to another site", async () => {
+test("signing in leads to the page that was wanted, and never to another site; who was not signed in is told of no session that has ended", async () => {
   await using tab = await site.tab({ statuses: [401, 404] });
 
   await tab.page.goto(`${site.url}/messages?status=SENT`);
+  await tab.page.getByLabel("E-mail").waitFor();
+  assert.equal(await tab.page.getByText("Your session has ended.").count(), 0);
   await give(tab, ada.email, ada.password);
   await tab.page.getByRole("heading", { name: "Messages", level: 1 }).waitFor();
   assert.equal(tab.page.url(), `${site.url}/messages?status=SENT`);
