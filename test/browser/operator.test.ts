@@ -348,12 +348,20 @@ test("prices: the longest prefix wins, and what the page says is what a send cos
     ["49", "2"],
     ["49151", "5"],
   ] as const) {
-    await page.getByLabel("Prefix").fill(prefix);
+    await page.getByLabel("Prefix").fill(`+${prefix}`);
     await credits.fill(price);
     await set.click();
     await row(page, prefix).getByText(price, { exact: true }).waitFor();
   }
-  await page.getByRole("textbox", { name: "Number" }).fill("+49 151 12345678");
+  const number = page.getByRole("textbox", { name: "Number" });
+  await number.fill("no number");
+  tab.expect(422);
+  await page.getByRole("button", { name: "Look up" }).click();
+  await page.getByText(/^A number has 7 to 15 digits/).waitFor();
+  assert.match((await number.getAttribute("aria-describedby")) ?? "", /error/);
+  await page.locator("input[type=tel]:focus").waitFor();
+  await tab.check("a number that is none");
+  await number.fill("+49 151 12345678");
   await page.getByRole("button", { name: "Look up" }).click();
   const found = page.getByText("5 credits a segment, by the prefix 49151");
   await found.waitFor();

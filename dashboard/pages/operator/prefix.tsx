@@ -1,6 +1,7 @@
 import {
   Button,
   Group,
+  Input,
   Paper,
   Stack,
   Text,
@@ -8,7 +9,7 @@ import {
   type TextInputProps,
   Title,
 } from "@mantine/core";
-import { type ReactNode, Suspense, useState } from "react";
+import { type ReactNode, Suspense, useId, useState } from "react";
 import type { Failure } from "../../failure.ts";
 import { part } from "../../parts.ts";
 import { routingText as text } from "../../text/operator.ts";
@@ -22,6 +23,11 @@ const Confirm = part(() => import("../../ui/confirm.tsx"), "Confirm");
 
 export function checkPrefix(value: string): string | null {
   return /^\d{0,15}$/.test(value) ? null : text.prefixWrong;
+}
+
+/** A prefix as people write it, with a plus or spaces. */
+function bareOf(written: string): string {
+  return written.replaceAll(/[\s+]/g, "");
 }
 
 export function prefixName(prefix: string): string {
@@ -169,6 +175,7 @@ export function SetByPrefix<Values extends Keyed & Record<string, unknown>, Row>
 ) {
   const { title, submit, replaces, children } = props;
   const { fields, failure, isRunning, begin, send } = props.setting;
+  const prefix = fields.getInputProps("prefix");
   return (
     <Paper withBorder p="md" component="section" aria-label={title}>
       <form onChange={begin} onSubmit={fields.submit(send)} noValidate>
@@ -183,7 +190,8 @@ export function SetByPrefix<Values extends Keyed & Record<string, unknown>, Row>
               description={text.prefixHint}
               inputWrapperOrder={HINT_BELOW}
               inputMode="numeric"
-              {...fields.getInputProps("prefix")}
+              {...prefix}
+              onChange={({ currentTarget }) => prefix.onChange(bareOf(currentTarget.value))}
             />
             {children}
           </Group>
@@ -210,49 +218,43 @@ type Props = {
 
 /** Asks the service what a real send to a number would meet. */
 export function Finder({ title, version, find }: Props) {
-  const [recipient, setRecipient] = useState("");
+  const fields = useFields({ recipient: "" }, {});
+  const { recipient } = fields.values;
+  const id = useId();
   const [found, setFound] = useState<{
     says: string;
     recipient: string;
     version: typeof version;
   }>();
   const look = useAction((number: string) => find(number.replaceAll(/\D/g, "")));
-  async function send(): Promise<void> {
+  const send = fields.submit(async () => {
     const outcome = await look.run(recipient);
     setFound(outcome?.ok ? { says: outcome.result, recipient, version } : undefined);
-  }
+    return outcome;
+  });
   // What was found before the list came holds until the list changes.
   if (found && found.version === undefined && version !== undefined)
     setFound({ ...found, version });
   const isCurrent = found?.recipient === recipient && found.version === version;
+  const input = fields.getInputProps("recipient");
+  const failure = fields.general(look.failure);
   return (
     <Paper withBorder p="md" component="section" aria-label={title}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void send();
-        }}
-        noValidate
-      >
+      <form onSubmit={send} noValidate>
         <Stack gap="sm">
           <Title order={2} size="h5">
             {title}
           </Title>
-          {look.failure && <FailureLine failure={look.failure} />}
-          <Group align="flex-end" gap="sm">
-            <TextInput
-              label={text.number}
-              flex="1 1 10rem"
-              maw={{ sm: "18rem" }}
-              type="tel"
-              inputMode="tel"
-              value={recipient}
-              onChange={(event) => setRecipient(event.currentTarget.value)}
-            />
-            <Button type="submit" variant="default" loading={look.isRunning}>
-              {text.find}
-            </Button>
-          </Group>
+          {failure && <FailureLine failure={failure} />}
+          {/* Around both, so that the button stays beside the field when something is wrong with it. */}
+          <Input.Wrapper label={text.number} error={input.error} id={id}>
+            <Group align="flex-start" gap="sm" wrap="nowrap">
+              <Input {...input} flex="0 1 18rem" miw={0} type="tel" inputMode="tel" />
+              <Button type="submit" variant="default" loading={look.isRunning} flex="none">
+                {text.find}
+              </Button>
+            </Group>
+          </Input.Wrapper>
           <Text role="status" size="sm" className={classes["status"]}>
             {isCurrent && found?.says}
           </Text>
