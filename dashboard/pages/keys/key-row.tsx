@@ -101,7 +101,8 @@ function Lasting({ apiKey: { state, expiresAt, revokedAt } }: { apiKey: ApiKey }
   const hasEnded = state === "expired" || state === "revoked";
   const endsAt = revokedAt ?? expiresAt;
   return (
-    <Text span size="xs" c="dimmed">
+    // As high with a time as without one.
+    <Text span size="xs" c="dimmed" lh="24px">
       {endsAt ? (
         <>
           {hasEnded ? text.states[state] : text.expires} <Time at={endsAt} form="relative" />

@@ -105,7 +105,7 @@ const ACCOUNT_COLUMNS: Column<Queue["accounts"][number]>[] = [
   {
     name: "oldest",
     header: text.oldest,
-    cell: ({ oldestDueAt }) => oldestDueAt && <Time at={oldestDueAt} form="relative" />,
+    cell: ({ oldestDueAt }) => (oldestDueAt ? <Time at={oldestDueAt} form="relative" /> : "–"),
   },
 ];
 
