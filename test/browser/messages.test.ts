@@ -199,10 +199,12 @@ test("the counter equals the preview, the copied cURL sends the text as it was w
   assert.ok(!tab.requests.some((each) => /^POST .*\/messages$/.test(each)));
 });
 
-test("a wrong number is told once its field is left, before there is a text", async () => {
+test("a wrong number is told once its field is left, before there is a text, and moves nothing that stands beside it", async () => {
   await using tab = await site.signedIn(ada, "/compose", { statuses: [422] });
   const { page } = tab;
   const wrong = page.getByLabel("Recipient").and(page.locator("[aria-invalid=true]"));
+  const endings = page.getByRole("region", { name: "Endings of the simulator" });
+  await endings.waitFor();
   const refused = page.waitForResponse((response) => response.status() === 422);
   await page.getByLabel("Recipient").fill("49151");
   await refused;
@@ -211,6 +213,7 @@ test("a wrong number is told once its field is left, before there is a text", as
   await page.keyboard.press("Tab");
 
   await wrong.waitFor();
+  assert.ok(await endings.isVisible());
 });
 
 test("who changes a text whose answer was lost is told that it was sent, and can send the other too", async () => {

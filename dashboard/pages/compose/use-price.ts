@@ -1,5 +1,6 @@
 import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { type Answer, call } from "../../api.ts";
 import { type Failure, fieldErrors, toFailure } from "../../failure.ts";
 import { SAMPLE_RECIPIENT, SAMPLE_TEXT } from "../../samples.ts";
@@ -17,7 +18,10 @@ export type Price = {
   retry: () => void;
   /** Whether there is a message to price. */
   isAsked: boolean;
-  /** A number that goes to the simulator: the one that was typed, or before there is any, the samples'. */
+  /**
+   * A number that goes to the simulator: the one that was typed, before there is any the samples', and
+   * while it is wrong, as numbers are that are being typed, the last that was not.
+   */
   simulated: string | undefined;
   /** Whether `simulated` is still to be found out. */
   isPending: boolean;
@@ -49,14 +53,18 @@ export function usePrice({ message, recipient }: ComposeFields, isAllowed: boole
   const isAnswered = isSettled && !query.isPlaceholderData;
   const isCurrent = isAnswered && message !== undefined;
   const known = query.error ? undefined : query.data;
-  const failure = isAnswered && query.error ? toFailure(query.error) : undefined;
+  const refusal = query.error ? toFailure(query.error) : undefined;
+  const wrongNumber = refusal && fieldErrors(refusal, ["recipient"]).fields["recipient"];
+  const simulated = known?.preview.carrier?.kind === "simulator" ? known.recipient : undefined;
+  const [lastSimulated, setLastSimulated] = useState(simulated);
+  if (known && simulated !== lastSimulated) setLastSimulated(simulated);
   return {
     preview: isCurrent ? known?.preview : undefined,
-    failure: isCurrent ? failure : undefined,
-    wrongNumber: failure && fieldErrors(failure, ["recipient"]).fields["recipient"],
+    failure: isCurrent ? refusal : undefined,
+    wrongNumber: isAnswered ? wrongNumber : undefined,
     retry: () => void query.refetch(),
     isAsked: message !== undefined,
-    simulated: known?.preview.carrier?.kind === "simulator" ? known.recipient : undefined,
+    simulated: wrongNumber === undefined ? simulated : lastSimulated,
     isPending: isAllowed && query.isPending,
   };
 }
