@@ -25,7 +25,7 @@ export function WebhookAttempts({ webhook, eventAt }: Props) {
         </TextLink>
       </Text>
       {attempts.map(({ attempt, at, httpStatus, durationMs }) => (
-        <Group key={attempt} gap="xs">
+        <Group key={attempt} gap="xs" style={{ fontVariantNumeric: "tabular-nums" }}>
           <Text span size="xs">
             {text.attempt(attempt)}
           </Text>
