@@ -61,6 +61,8 @@ export const webhooksText = {
   order: "Newest messages first",
   replayed: "Replay started",
   replayedHint: "Same id, same bytes, a new attempt.",
+  replayedAll: (all: number) => `${all} replays started`,
+  replayedAllHint: "For each the same id, the same bytes, a new attempt.",
   replayedSome: (some: number, all: number) => `${some} of ${all} replayed`,
   replayedSomeHint: "The others are being tried at this moment, or are too old.",
   noMatch: "No deliveries match",

@@ -164,7 +164,7 @@ test("one delivery is replayed with the same id and bytes and a valid signature,
   await page.getByRole("alert").getByText("100").waitFor();
   await page.unroute("**/replays");
   await press();
-  await page.getByText("Replay started").last().waitFor();
+  await page.getByText("2 replays started").waitFor();
   await eventually("both came again", () => Promise.resolve(mine().length === before + 2));
 
   await site.db.query(sql`
@@ -269,7 +269,7 @@ for (const { what, asks, open } of [
 
     await submit.click();
     await page
-      .getByText(/^Replay (?:started|finished)|Replaying/)
+      .getByText(/^Replay (?:started|finished)|replays started$|Replaying/)
       .first()
       .waitFor();
 

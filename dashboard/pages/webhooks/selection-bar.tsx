@@ -41,8 +41,10 @@ function ReplaySelected({ ids, onDone }: { ids: string[]; onDone: () => void }) 
       { params: { accountId }, body: { deliveryIds: ids } },
       { idempotencyKey },
     );
-    if (total === ids.length) toast({ title: text.replayed, message: text.replayedHint });
-    else toast({ title: text.replayedSome(total, ids.length), message: text.replayedSomeHint });
+    if (total < ids.length)
+      toast({ title: text.replayedSome(total, ids.length), message: text.replayedSomeHint });
+    else if (total > 1) toast({ title: text.replayedAll(total), message: text.replayedAllHint });
+    else toast({ title: text.replayed, message: text.replayedHint });
     askAgain(client, ["GET /console/accounts/{accountId}/webhook-deliveries"]);
     setIdempotencyKey(newIdempotencyKey());
   }, onDone);
