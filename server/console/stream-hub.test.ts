@@ -148,6 +148,27 @@ test("every 15 s each stream says, by a comment and as an event that pages can h
   assert.equal(await beats(), 1);
 });
 
+test("a reader who is gone without a word is noticed at the next beat, though there is nothing to tell", async () => {
+  const console = await shared.another();
+  const { db, accountId } = console;
+  const sessionId = await newSession(console);
+  const clock = manualClock(new Date());
+  const hub = streamHub({ db, clock, operatorNews: async () => [] });
+  const watcher = { userId: accountId, sessionId, accountId, role: "developer" as const };
+  let isEnded = false;
+  (await hub.open(watcher))({
+    write: (text) => !text.includes("beat"),
+    end: () => void (isEnded = true),
+    onClose: () => undefined,
+    lastEventId: undefined,
+  });
+
+  clock.advance(15_000);
+  await onePass(hub.loop);
+
+  assert.ok(isEnded);
+});
+
 /** Of somebody who signed in just now. */
 async function newSession({ db, member }: TestAccount): Promise<string> {
   const { userId } = await member("developer");

@@ -105,7 +105,7 @@ export function streamHub({ db, clock, operatorNews }: Deps) {
     last.lookMs = lookMs;
     kept ??= { snapshot: look.snapshot, sinceMs: lookMs };
     if (now - last.beatMs >= BEAT_MS) {
-      for (const { sink } of streams) sink.write(BEAT);
+      for (const stream of streams) write(stream, BEAT);
       last.beatMs = now;
     }
   }
