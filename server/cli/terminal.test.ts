@@ -39,3 +39,28 @@ test("who stops instead of typing is not taken for one who typed nothing", async
   await assert.rejects(reading, /^CommandFailure: Interrupted/);
   assert.deepEqual(raw, [true, false]);
 });
+
+test("a character whose octets come one by one is read whole", async () => {
+  const { streams, reading } = file();
+  for (const octet of Buffer.from("pässwörd\r\n")) {
+    streams.input.write(Buffer.from([octet]));
+    await new Promise(setImmediate);
+  }
+  streams.input.end();
+
+  assert.equal(await reading, "pässwörd");
+});
+
+test("a file that is no password is refused in a sentence", async () => {
+  const { streams, reading } = file();
+
+  streams.input.end("x".repeat(64 * 1024 + 1));
+
+  await assert.rejects(reading, /^CommandFailure: Standard input holds more than a password/);
+});
+
+/** Standard input that no keyboard is. */
+function file() {
+  const streams = { input: new PassThrough(), output: new PassThrough(), errors: new PassThrough() };
+  return { streams, reading: terminalOn(streams, false).readSecret() };
+}

@@ -61,10 +61,12 @@ function nowhere(): Writable {
 /** To its end. */
 async function readText(input: Streams["input"]): Promise<string> {
   let text = "";
+  // A chunk may end in the middle of a character.
+  input.setEncoding("utf8");
   for await (const chunk of input) {
     text += chunk.toString();
     if (text.length > MAX_INPUT)
-      throw new Error("Standard input holds more than a password can have.");
+      throw new CommandFailure("Standard input holds more than a password can have.");
   }
   return text.replace(/\r?\n$/, "");
 }
