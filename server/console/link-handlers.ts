@@ -1,17 +1,10 @@
 import { type Change, findAccount, judgeName, recordAudit } from "#accounts";
+import { openAccount } from "#credits";
 import { Problem } from "#http";
-import type { Transaction } from "#platform";
+import { type Transaction, within } from "#platform";
 import type { ConsoleHandlers } from "./console-call.ts";
 import { fieldDetails, refuseFields, required } from "./field-problems.ts";
-import {
-  type FoundLink,
-  findLink,
-  type LinkKind,
-  type LinkRow,
-  takeLink,
-  withdrawResets,
-} from "./links.ts";
-import { completeSetup, FIRST_CREDITS } from "./setup.ts";
+import { findLink, linkProblem, takeLink, withdrawResets } from "./links.ts";
 import { lockMembers } from "./members.ts";
 import type { SignInDeps } from "./proofs.ts";
 import { switchOffSecondFactor } from "./second-factor.ts";
@@ -19,6 +12,7 @@ import { judgePassword } from "./sign-in/password.ts";
 import { endSessionsOf, insertSession } from "./sign-in/sessions.ts";
 import { forgive } from "./sign-in/tries.ts";
 import {
+  completeInstallation,
   findUser,
   findUserByEmail,
   insertMembership,
@@ -28,6 +22,9 @@ import {
   setPassword,
 } from "./users.ts";
 
+/** What the first account starts with: enough to try everything on the simulator. */
+const FIRST_CREDITS = 1_000;
+
 /** Of a user that was made in the terminal, before there was an operator. */
 const OTHER_EMAIL = "There is a user with this e-mail already. Give another one.";
 
@@ -35,34 +32,40 @@ type NewPerson = { name: string; email: string; password: string };
 
 /** The set-up of the installation, and the links that a person passes on: invitations and resets. */
 export function linkHandlers(deps: SignInDeps) {
-  const { db, clock, cookie, passwords } = deps;
+  const { db, clock, cookie, passwords, secrets } = deps;
   return {
     readSetup: () => Promise.resolve({ credits: FIRST_CREDITS }),
 
     async completeSetup({ body, actor, address, userAgent, header, problem }) {
       const now = clock.now();
+      const link = { token: body.token, kind: "setup", now } as const;
       // A stranger without the link makes us hash nothing.
-      openOrRefuse(await findLink(db, body.token, now), "setup");
+      await findLink(db, link);
       refuseFields({ ...judgePerson(body), accountName: judgeName(body.accountName) });
       const passwordHash = await passwords.hash(body.password);
-      const done = await completeSetup(deps, { ...body, passwordHash, actor, now });
-      if (done.outcome === "installed") throw problem("ROUTE_NOT_FOUND");
-      if (done.outcome === "email_taken")
-        throw problem("EMAIL_TAKEN", fieldDetails({ email: [OTHER_EMAIL] }));
-      if (done.outcome !== "done") throw linkProblem(done.outcome);
-      const { userId, accountId } = done;
       const visit = { isPending: false, address, userAgent, now };
       const issued = cookie.issue();
-      // A crash before this line leaves an operator who signs in with the password just chosen.
-      await insertSession(db, { ...visit, userId, tokenHash: issued.tokenHash });
+      const made = await db.transaction(async (tx) => {
+        // First of all: the others wait here until this transaction ends, one way or the other.
+        if (!(await completeInstallation(tx, now))) throw problem("ROUTE_NOT_FOUND");
+        await takeLink(tx, link);
+        const userId = await insertUser(tx, { ...body, passwordHash, isOperator: true, now });
+        if (userId === undefined)
+          throw problem("EMAIL_TAKEN", fieldDetails({ email: [OTHER_EMAIL] }));
+        const by = { actor: { ...actor, name: `user:${userId}` }, now };
+        const account = { name: body.accountName.trim(), credits: FIRST_CREDITS, secrets, ...by };
+        const { accountId } = await openAccount(within(tx), account);
+        await insertMembership(tx, { accountId, userId, role: "owner", now });
+        await recordAudit(tx, "setup.completed", { ...by, accountId, objectId: userId });
+        await insertSession(tx, { ...visit, userId, tokenHash: issued.tokenHash });
+        return { userId, accountId };
+      });
       header("set-cookie", issued.header);
-      return { userId, accountId };
+      return made;
     },
 
     async readLink({ body }) {
-      const found = await findLink(db, body.token, clock.now());
-      if (found.outcome !== "open") throw linkProblem(found.outcome);
-      const { link } = found;
+      const link = await findLink(db, { token: body.token, now: clock.now() });
       const [account, inviter, user] = await Promise.all([
         link.account_id === null ? undefined : findAccount(db, link.account_id),
         findUser(db, link.created_by.replace(/^user:/, "")),
@@ -84,7 +87,7 @@ export function linkHandlers(deps: SignInDeps) {
     async joinAccount({ body, person, actor, address, userAgent, header, problem }) {
       const now = clock.now();
       const { token } = body;
-      const open = openOrRefuse(await findLink(db, token, now), "invitation");
+      const open = await findLink(db, { token, kind: "invitation", now });
       const accountId = open.account_id ?? "";
       if (person && !person.isPending) {
         const { userId, sessionId: keep } = person;
@@ -111,7 +114,8 @@ export function linkHandlers(deps: SignInDeps) {
 
     async resetPassword({ body, actor }) {
       const now = clock.now();
-      const open = openOrRefuse(await findLink(db, body.token, now), "reset");
+      const link = { token: body.token, kind: "reset", now } as const;
+      const open = await findLink(db, link);
       const user = await findUser(db, open.user_id ?? "");
       if (!user) throw linkProblem("unknown");
       refuseFields({ password: judgePassword(body.password, user.email) });
@@ -119,8 +123,7 @@ export function linkHandlers(deps: SignInDeps) {
       await db.transaction(async (tx) => {
         // The user's row before the links: of two resets at once, the second finds its link withdrawn.
         await lockUser(tx, user.user_id);
-        const found = await takeLink(tx, { token: body.token, kind: "reset", now });
-        const { drops_second_factor: dropsSecondFactor } = openOrRefuse(found, "reset");
+        const { drops_second_factor: dropsSecondFactor } = await takeLink(tx, link);
         await withdrawResets(tx, { userId: user.user_id, now });
         await setPassword(tx, user.user_id, passwordHash);
         if (dropsSecondFactor) await switchOffSecondFactor(tx, user.user_id);
@@ -149,7 +152,7 @@ async function join(
   }: Change & { token: string; accountId: string; userId: string; keep: string | null },
 ): Promise<void> {
   await lockMembers(tx, accountId);
-  const link = openOrRefuse(await takeLink(tx, { token, kind: "invitation", now }), "invitation");
+  const link = await takeLink(tx, { token, kind: "invitation", now });
   const role = link.role ?? "viewer";
   const isNew = await insertMembership(tx, { accountId, userId, role, now });
   // Nothing would change, and whom the link was meant for could not use it.
@@ -172,24 +175,4 @@ function judgePerson({ name, email, password }: Partial<NewPerson>) {
     email: email === undefined ? [] : judgeEmail(email),
     password: password === undefined ? [] : judgePassword(password, email ?? ""),
   };
-}
-
-/** The link, if it is open and for this; otherwise the problem that says what became of it. */
-function openOrRefuse(found: FoundLink, kind: LinkKind): LinkRow {
-  if (found.outcome !== "open") throw linkProblem(found.outcome);
-  if (found.link.kind !== kind) throw linkProblem("unknown");
-  return found.link;
-}
-
-const LINK_WORDS = {
-  unknown: "This link is not known here. Check that it was copied whole.",
-  used: "This link was used already; it works once.",
-  withdrawn: "This link was withdrawn.",
-  expired: "This link is out of date.",
-} as const;
-
-function linkProblem(outcome: keyof typeof LINK_WORDS): Problem {
-  return new Problem("LINK_INVALID", [
-    { field: "token", code: "FIELD_INVALID", message: LINK_WORDS[outcome] },
-  ]);
 }

@@ -1,5 +1,6 @@
 import { hash, randomBytes } from "node:crypto";
 import type { MemberRole } from "#contract";
+import { Problem } from "#http/problem";
 import { HOUR_MS, newId, type Queryable, type Sql, sql, type Transaction } from "#platform";
 
 export type LinkKind = "setup" | "invitation" | "reset";
@@ -18,11 +19,6 @@ export type LinkRow = {
   used_at: Date | null;
   withdrawn_at: Date | null;
 };
-
-/** What a token leads to, or why it leads nowhere. Who holds a token may know what became of it. */
-export type FoundLink =
-  | { outcome: "open"; link: LinkRow }
-  | { outcome: "unknown" | "used" | "withdrawn" | "expired" };
 
 const LIFE_HOURS: Record<LinkKind, number> = { setup: 24, invitation: 48, reset: 48 };
 const PAGES: Record<LinkKind, string> = { setup: "/setup", invitation: "/join", reset: "/reset" };
@@ -61,24 +57,49 @@ export async function insertLink(
   return { linkId, link: `${publicUrl}${PAGES[kind]}#token=${token}`, expiresAt };
 }
 
-export async function findLink(db: Queryable, token: string, now: Date): Promise<FoundLink> {
+type Wanted = {
+  token: string;
+  /** Any, unless given. */
+  kind?: LinkKind;
+  now: Date;
+};
+
+/** The open link of a token, or the problem that says what became of it: who holds a token may know. */
+export async function findLink(db: Queryable, wanted: Wanted): Promise<LinkRow> {
   const [link] = await db.query<LinkRow>(sql`
-    select ${columns} from links where token_hash = ${hashToken(token)}`);
-  return judge(link, now);
+    select ${columns} from links where token_hash = ${hashToken(wanted.token)}`);
+  return openOrRefuse(link, wanted);
 }
 
 /** Uses a link up; of several who try at once, one finds it open. */
-export async function takeLink(
-  tx: Transaction,
-  { token, kind, now }: { token: string; kind: LinkKind; now: Date },
-): Promise<FoundLink> {
+export async function takeLink(tx: Transaction, wanted: Required<Wanted>): Promise<LinkRow> {
   const [link] = await tx.query<LinkRow>(sql`
-    select ${columns} from links where token_hash = ${hashToken(token)} for update`);
-  const found = judge(link, now);
-  if (found.outcome !== "open") return found;
-  if (found.link.kind !== kind) return { outcome: "unknown" };
-  await tx.query(sql`update links set used_at = ${now} where link_id = ${found.link.link_id}`);
-  return found;
+    select ${columns} from links where token_hash = ${hashToken(wanted.token)} for update`);
+  const open = openOrRefuse(link, wanted);
+  await tx.query(sql`update links set used_at = ${wanted.now} where link_id = ${open.link_id}`);
+  return open;
+}
+
+function openOrRefuse(link: LinkRow | undefined, { kind, now }: Wanted): LinkRow {
+  if (!link) throw linkProblem("unknown");
+  if (link.used_at) throw linkProblem("used");
+  if (link.withdrawn_at) throw linkProblem("withdrawn");
+  if (link.expires_at <= now) throw linkProblem("expired");
+  if (kind !== undefined && link.kind !== kind) throw linkProblem("unknown");
+  return link;
+}
+
+const LINK_WORDS = {
+  unknown: "This link is not known here. Check that it was copied whole.",
+  used: "This link was used already; it works once.",
+  withdrawn: "This link was withdrawn.",
+  expired: "This link is out of date.",
+} as const;
+
+export function linkProblem(outcome: keyof typeof LINK_WORDS): Problem {
+  return new Problem("LINK_INVALID", [
+    { field: "token", code: "FIELD_INVALID", message: LINK_WORDS[outcome] },
+  ]);
 }
 
 const isOpen = (now: Date) => sql`used_at is null and withdrawn_at is null and expires_at > ${now}`;
@@ -143,14 +164,6 @@ export async function withdrawResets(
   { userId, now }: { userId: string; now: Date },
 ): Promise<void> {
   await withdraw(tx, sql`user_id = ${userId}`, now);
-}
-
-function judge(link: LinkRow | undefined, now: Date): FoundLink {
-  if (!link) return { outcome: "unknown" };
-  if (link.used_at) return { outcome: "used" };
-  if (link.withdrawn_at) return { outcome: "withdrawn" };
-  if (link.expires_at <= now) return { outcome: "expired" };
-  return { outcome: "open", link };
 }
 
 /** 256 random bits need no slow hash. */
