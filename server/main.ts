@@ -1,5 +1,5 @@
 import { systemClock } from "#platform";
-import { type Program, runCli } from "./cli/index.ts";
+import { EXIT, type Program, runCli } from "./cli/index.ts";
 import { readConfig } from "./config.ts";
 import { describeSettings } from "./settings.ts";
 import { version } from "./version.ts";
@@ -59,3 +59,5 @@ const exitCode = await runCli({
   streams: { input: process.stdin, output: process.stdout, errors: process.stderr },
 });
 process.exitCode = isUnwritten ? 1 : exitCode;
+// What was interrupted may still wait, for a long query or for its input. What it had opened is closed.
+if (exitCode === EXIT.interrupted) process.exit();

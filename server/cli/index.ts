@@ -5,4 +5,4 @@
 export type { AnyCommand, Installation, MigrationsMode, Program } from "./command.ts";
 export { loadCommands } from "./commands.ts";
 export { describeInput, usage } from "./help.ts";
-export { runCli } from "./run-cli.ts";
+export { EXIT, runCli } from "./run-cli.ts";

@@ -14,7 +14,7 @@ import { readArguments } from "./read-arguments.ts";
 import { type Streams, terminalOn } from "./terminal.ts";
 
 /** What a shell sees: it worked, it failed, it was called wrongly, it was interrupted. */
-const EXIT = { worked: 0, failed: 1, wrongCall: 2, interrupted: 130 } as const;
+export const EXIT = { worked: 0, failed: 1, wrongCall: 2, interrupted: 130 } as const;
 
 type Call = { program: Program; argv: readonly string[]; streams: Streams };
 
@@ -90,6 +90,8 @@ async function perform(
   const installation = (mode: MigrationsMode = "required") => (opened ??= open(mode));
   const context = { program, clock: program.clock, terminal, signal, installation };
   try {
+    // It may come before the command begins.
+    signal.throwIfAborted();
     const running = command.run(given, context);
     const result = await (command.isService ? running : untilAborted(running, signal));
     if (result) terminal.print(terminal.isJson ? JSON.stringify(result.json) : result.text);

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import {
   receiptForms,
   type ReceiptScript,
@@ -64,9 +65,7 @@ const smsc = command({
         ? JSON.stringify(address)
         : `SMSC on ${host}:${running.port}. Stop with Ctrl+C.`,
     );
-    await new Promise<void>((resolve) => {
-      signal.addEventListener("abort", () => resolve(), { once: true });
-    });
+    if (!signal.aborted) await once(signal, "abort");
     await running.stop();
     return undefined;
   },

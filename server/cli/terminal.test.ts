@@ -61,6 +61,10 @@ test("a file that is no password is refused in a sentence", async () => {
 
 /** Standard input that no keyboard is. */
 function file() {
-  const streams = { input: new PassThrough(), output: new PassThrough(), errors: new PassThrough() };
+  const streams = {
+    input: new PassThrough(),
+    output: new PassThrough(),
+    errors: new PassThrough(),
+  };
   return { streams, reading: terminalOn(streams, false).readSecret() };
 }

@@ -3,10 +3,10 @@ import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { startSmsc } from "#carriers";
-import { secretBox, sql, within } from "#platform";
+import { secretBox, sql, systemClock, within } from "#platform";
 import { changeCarrier, removeCarrier } from "#sending";
 import { selfSigned } from "../support/certificates.ts";
-import { callPosthorn, type CliRun, posthornJson, words } from "../support/cli.ts";
+import { callPosthorn, type CliRun, posthornJson, startPosthorn, words } from "../support/cli.ts";
 import { dataFolder } from "../support/data-folder.ts";
 import { held, somebodyWaits } from "../support/locks.ts";
 import { type TestDatabase, testDatabase } from "../support/postgres.ts";
@@ -679,6 +679,27 @@ test("a user gets a reset link, and is an operator no more, unless the last: ses
     select details from audit_log where action = 'user.operator_changed'`);
   assert.equal(audited.length, operators.length + 3);
   assert.deepEqual(audited[0]?.details, { before: true, after: false });
+});
+
+test("an interrupted command ends at once, though the database goes on with what it was asked", async () => {
+  const code = await held(db, async (tx) => {
+    await tx.query(sql`lock table ledger in access exclusive mode`);
+    await using auditing = startPosthorn(["audit"], environment);
+    await somebodyWaits(db);
+    return await Promise.race([auditing.stop("SIGINT"), systemClock.sleep(5_000)]);
+  });
+
+  assert.equal(code, 130);
+});
+
+test("a command that is interrupted before it begins does nothing", async () => {
+  const { code } = await callPosthorn(words`account create --name Late`, {
+    environment,
+    stopSignal: () => AbortSignal.abort(),
+  });
+
+  assert.equal(code, 130);
+  assert.deepEqual(await db.query(sql`select from accounts where name = 'Late'`), []);
 });
 
 test("the audit of what all this has left finds nothing, and a credit from nowhere; its exit code says so", async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startPosthorn, words } from "../support/cli.ts";
+import { callPosthorn, startPosthorn, words } from "../support/cli.ts";
 import { ask, type NpmPdu, npmSmpp } from "../support/npm-smpp.ts";
 
 /**
@@ -54,4 +54,16 @@ test("an SMSC to rehearse with sends receipts before their answer, contradicting
     said.map((text) => /stat:(\w+)/.exec(text)?.[1]),
     ["DELIVRD", "UNDELIV"],
   );
+});
+
+test("an SMSC to rehearse with that is stopped while it starts ends", async () => {
+  const stopping = new AbortController();
+  const stopSignal = () => {
+    queueMicrotask(() => stopping.abort());
+    return stopping.signal;
+  };
+
+  const { code } = await callPosthorn(words`smsc --port 0`, { stopSignal });
+
+  assert.equal(code, 0);
 });

@@ -62,7 +62,13 @@ export async function callPosthorn(
     environment = {},
     input = "",
     clock = systemClock,
-  }: { environment?: Environment; input?: string; clock?: Clock } = {},
+    stopSignal = () => new AbortController().signal,
+  }: {
+    environment?: Environment;
+    input?: string;
+    clock?: Clock;
+    stopSignal?: () => AbortSignal;
+  } = {},
 ): Promise<CliRun> {
   const [output, errors] = [new PassThrough(), new PassThrough()];
   const readSettings = () => readConfig(environment, tmpdir());
@@ -74,7 +80,7 @@ export async function callPosthorn(
     start: () => assert.fail("the service needs a process of its own"),
     open: (migrations: MigrationsMode) =>
       openInstallation(readSettings(), { clock: systemClock, migrations }),
-    stopSignal: () => new AbortController().signal,
+    stopSignal,
   };
   const streams = { input: Readable.from([input]), output, errors };
   const code = await runCli({ program, argv: args, streams });
