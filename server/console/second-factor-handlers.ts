@@ -29,7 +29,8 @@ export function secondFactorHandlers(deps: SignInDeps) {
       const isAccepted = await db.transaction(async (tx) => {
         const user = await lockUser(tx, person.userId);
         if (!user || !(await acceptCode(tx, deps, { user, code: body.code, now }))) return false;
-        await renewSession(tx, { sessionId: person.sessionId, tokenHash, now });
+        const renewed = await renewSession(tx, { sessionId: person.sessionId, tokenHash, now });
+        if (!renewed) throw problem("SESSION_REQUIRED");
         await recordAudit(tx, "user.second_factor_given", { actor, now, objectId: person.userId });
         return true;
       });
@@ -106,7 +107,7 @@ export function secondFactorHandlers(deps: SignInDeps) {
           : (await provePassword(deps, person, body.password)) !== undefined;
       if (!isProven) throw problem("PROOF_FAILED");
       await db.transaction(async (tx) => {
-        await noteProof(tx, person.sessionId, now);
+        if (!(await noteProof(tx, person.sessionId, now))) throw problem("SESSION_REQUIRED");
         await recordAudit(tx, "user.proof_given", { actor, now, objectId: person.userId });
       });
       return { provenUntil: new Date(now.getTime() + PROOF_MS).toISOString() };

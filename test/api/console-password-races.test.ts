@@ -160,13 +160,43 @@ test("of two resets of a password at once, the second finds its link withdrawn",
   assert.equal(await passwordOf(userId), ANOTHER);
 });
 
+/** Switches the second factor on, and answers its seed; a code may be given anew. */
+async function enrol({ post }: Person): Promise<string> {
+  const { secret } = (await post("/console/auth/second-factor/enrol")).json();
+  await post("/console/auth/second-factor/confirm", { code: codeOf(secret, clock.now()) });
+  clock.advance(30_000);
+  return secret;
+}
+
+for (const [name, path, isHalfWay] of [
+  ["a second factor", "/console/auth/second-factor", true],
+  ["a proof", "/console/proof", false],
+] as const)
+  test(`${name} that is given in a session which ends meanwhile is not taken, nor on record`, async () => {
+    const console = await shared.another();
+    const person = await console.member("owner");
+    const { userId } = person;
+    const secret = await enrol(person);
+    if (isHalfWay) await person.signIn();
+    const before = await auditOf(userId);
+    const request = () => person.post(path, { code: codeOf(secret, clock.now()) });
+
+    const answer = await answerAfter({ userId, request }, (tx) => endSessionsOf(tx, userId));
+
+    assert.equal(answer.json().error.code, "SESSION_REQUIRED");
+    assert.deepEqual(await auditOf(userId), before);
+  });
+
+function auditOf(userId: string): Promise<unknown[]> {
+  return shared.db.query(sql`
+    select action from audit_log where object_id = ${userId} order by audit_id`);
+}
+
 test("a code that is given twice at once is proof once", async () => {
   const console = await shared.another();
-  const { userId, post } = await console.member("owner");
-  const { secret } = (await post("/console/auth/second-factor/enrol")).json();
-  const enrolled = codeOf(secret, clock.now());
-  await post("/console/auth/second-factor/confirm", { code: enrolled });
-  clock.advance(30_000);
+  const person = await console.member("owner");
+  const { userId, post } = person;
+  const secret = await enrol(person);
   const now = clock.now();
   const code = codeOf(secret, now);
   const request = () => post("/console/proof", { code });

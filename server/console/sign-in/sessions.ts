@@ -86,18 +86,23 @@ async function touchSession(db: Queryable, session: SessionRow, now: Date): Prom
      where s.session_id = ${session.session_id} and s.user_id = u.user_id`);
 }
 
-/** The session goes on under a new token: the old cookie, wherever it is, is worth nothing. */
+/**
+ * The session goes on under a new token: the old cookie, wherever it is, is worth nothing. False where
+ * it was ended.
+ */
 export async function renewSession(
   tx: Transaction,
   { sessionId, tokenHash, now }: { sessionId: string; tokenHash: Buffer; now: Date },
-): Promise<void> {
-  await tx.query(sql`
+): Promise<boolean> {
+  const renewed = await tx.query(sql`
     update sessions
        set token_hash = ${tokenHash}, is_pending = false, seen_at = ${now}, proven_at = ${now}
-     where session_id = ${sessionId}`);
+     where session_id = ${sessionId}
+    returning session_id`);
+  return renewed.length > 0;
 }
 
-/** The same for a session that is open already. False where it was ended. */
+/** The same for a session that is open already. */
 export async function renewToken(
   tx: Transaction,
   { sessionId, tokenHash }: { sessionId: string; tokenHash: Buffer },
