@@ -105,7 +105,7 @@ const replay = command({
     delivery: unless("exhausted", optional("ID", id, "The delivery; webhook list shows it.")),
   },
   options: {
-    account: { ...accountOption, isRequired: false, read: readOptionalId },
+    account: optional("ID", id, accountOption.meaning),
     exhausted: flag("All of the account that were exhausted and not replayed since."),
     since: unless(
       "delivery",
@@ -129,10 +129,6 @@ const replay = command({
     return { json: { replayed }, text: facts({ replayed }) };
   },
 });
-
-function readOptionalId([text]: readonly string[]): string | undefined {
-  return text === undefined ? undefined : id(text);
-}
 
 async function replayOne(
   context: Context,

@@ -1,4 +1,4 @@
-import { browseKeys, countKeys, findAccount } from "#accounts";
+import { type AccountRow, browseKeys, countKeys, findAccount } from "#accounts";
 import { type Alert, EXPIRES_SOON_DAYS } from "#contract";
 import { browseMessages, NO_MESSAGE_FILTER } from "#messages";
 import { type Clock, type Database, DAY_MS, readBound } from "#platform";
@@ -30,14 +30,14 @@ export function statsHandlers(deps: Deps) {
     async readSummary({ account: { accountId }, query, person, problem }) {
       const now = clock.now();
       const span = readSpan(query, now);
-      const [account, current, before, alerts] = await Promise.all([
-        findAccount(db, accountId),
+      const account = await findAccount(db, accountId);
+      if (!account) throw problem("ACCOUNT_NOT_FOUND");
+      const [current, before, { daysLeft }, alerts] = await Promise.all([
         numbersOf(db, accountId, span),
         numbersOf(db, accountId, spanBefore(span, now)),
-        findAlerts(deps, { accountId, person, now }),
+        readRate(db, account, now),
+        findAlerts(deps, { account, person, now }),
       ]);
-      if (!account) throw problem("ACCOUNT_NOT_FOUND");
-      const { daysLeft } = await readRate(db, account, now);
       const { balance } = account;
       return { span: presentSpan(span), now: current, before, balance, daysLeft, alerts };
     },
@@ -157,11 +157,11 @@ const MAX_KEY_ALERTS = 50;
 /** What needs somebody's attention now, what does the most harm first. */
 async function findAlerts(
   { db }: Deps,
-  { accountId, person, now }: { accountId: string; person: Person; now: Date },
+  { account, person, now }: { account: AccountRow; person: Person; now: Date },
 ): Promise<Alert[]> {
+  const { account_id: accountId, balance, low_credits: lowCredits } = account;
   const yesterday = new Date(now.getTime() - DAY_MS);
-  const [account, keys, { exhausted }, receivers, carriers] = await Promise.all([
-    findAccount(db, accountId),
+  const [keys, { exhausted }, receivers, carriers] = await Promise.all([
     browseKeys(db, {
       accountId,
       states: ["expires_soon"],
@@ -176,14 +176,14 @@ async function findAlerts(
   ]);
   const none = { subject: null, subjectId: null, count: null, at: null };
   const alerts: Alert[] = [];
-  if (account?.balance === 0) alerts.push({ ...none, kind: "credits_gone" });
+  if (balance === 0) alerts.push({ ...none, kind: "credits_gone" });
   for (const { carrier_id, name } of carriers)
     alerts.push({ ...none, kind: "carrier_down", subject: name, subjectId: carrier_id });
   for (const { origin } of receivers)
     alerts.push({ ...none, kind: "receiver_failing", subject: origin, subjectId: origin });
   if (exhausted > 0) alerts.push({ ...none, kind: "deliveries_exhausted", count: exhausted });
-  if (account && account.balance > 0 && account.balance <= account.low_credits)
-    alerts.push({ ...none, kind: "credits_low", count: account.balance });
+  if (balance > 0 && balance <= lowCredits)
+    alerts.push({ ...none, kind: "credits_low", count: balance });
   for (const { key_id, name, expires_at } of keys.rows)
     alerts.push({
       ...none,
