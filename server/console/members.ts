@@ -1,5 +1,6 @@
 import { findAccounts } from "#accounts";
 import type { MemberRole } from "#contract";
+import { Problem } from "#http/problem";
 import { type Queryable, sql, type Transaction } from "#platform";
 import { withdrawInvitationsBy } from "./links.ts";
 
@@ -42,10 +43,6 @@ export function listMembers(db: Queryable, accountId: string): Promise<MemberRow
      limit 1000`);
 }
 
-export type MemberChange =
-  | { outcome: "changed"; before: MemberRole; withdrawnInvitations: number }
-  | { outcome: "unknown" | "conflict" | "last_owner" };
-
 /**
  * Under the lock of all members of the account: two owners who demote each other leave one. Who
  * is no owner any more invites nobody, and neither do the invitations they left open.
@@ -59,31 +56,29 @@ export async function changeRole(
     version,
     now,
   }: { accountId: string; userId: string; role: MemberRole; version: number; now: Date },
-): Promise<MemberChange> {
-  const { member, owners } = findAmong(await lockMembers(tx, accountId), userId);
-  if (!member) return { outcome: "unknown" };
-  if (member.version !== version) return { outcome: "conflict" };
-  if (member.role === "owner" && role !== "owner" && owners === 1) return { outcome: "last_owner" };
+): Promise<{ before: MemberRole; withdrawnInvitations: number }> {
+  const member = requireMember(await lockMembers(tx, accountId), userId);
+  if (member.version !== version) throw new Problem("VERSION_CONFLICT");
+  if (member.isLastOwner && role !== "owner") throw new Problem("LAST_OWNER");
   await tx.query(sql`
     update memberships
        set role = ${role}, version = version + 1
      where account_id = ${accountId} and user_id = ${userId}`);
   const withdrawnInvitations =
     role === "owner" ? 0 : await withdrawInvitationsBy(tx, { accountId, userId, now });
-  return { outcome: "changed", before: member.role, withdrawnInvitations };
+  return { before: member.role, withdrawnInvitations };
 }
 
 export async function removeMember(
   tx: Transaction,
   { accountId, userId, now }: { accountId: string; userId: string; now: Date },
-): Promise<MemberChange> {
-  const { member, owners } = findAmong(await lockMembers(tx, accountId), userId);
-  if (!member) return { outcome: "unknown" };
-  if (member.role === "owner" && owners === 1) return { outcome: "last_owner" };
+): Promise<{ role: MemberRole; withdrawnInvitations: number }> {
+  const { role, isLastOwner } = requireMember(await lockMembers(tx, accountId), userId);
+  if (isLastOwner) throw new Problem("LAST_OWNER");
   await tx.query(sql`
     delete from memberships where account_id = ${accountId} and user_id = ${userId}`);
   const withdrawnInvitations = await withdrawInvitationsBy(tx, { accountId, userId, now });
-  return { outcome: "changed", before: member.role, withdrawnInvitations };
+  return { role, withdrawnInvitations };
 }
 
 type LockedMember = { user_id: string; role: MemberRole; version: number };
@@ -98,11 +93,11 @@ export function lockMembers(tx: Transaction, accountId: string): Promise<LockedM
        for update`);
 }
 
-function findAmong(members: readonly LockedMember[], userId: string) {
-  return {
-    member: members.find(({ user_id }) => user_id === userId),
-    owners: members.filter(({ role }) => role === "owner").length,
-  };
+function requireMember(members: readonly LockedMember[], userId: string) {
+  const member = members.find(({ user_id }) => user_id === userId);
+  if (!member) throw new Problem("MEMBER_NOT_FOUND");
+  const owners = members.filter(({ role }) => role === "owner");
+  return { ...member, isLastOwner: member.role === "owner" && owners.length === 1 };
 }
 
 /** Undefined for one who is no member; the role stays what it is until the transaction ends. */

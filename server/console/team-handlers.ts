@@ -9,14 +9,7 @@ import { refuseFields } from "./field-problems.ts";
 import { takeFormKey } from "./form-keys.ts";
 import { keepOnlySession } from "./keep-session.ts";
 import { insertLink, type LinkRow, listInvitations, withdrawInvitation } from "./links.ts";
-import {
-  changeRole,
-  listMembers,
-  lockMembers,
-  type MemberChange,
-  type MemberRow,
-  removeMember,
-} from "./members.ts";
+import { changeRole, listMembers, lockMembers, type MemberRow, removeMember } from "./members.ts";
 import type { SessionCookie } from "./sign-in/session-cookie.ts";
 import { endSessionsOf } from "./sign-in/sessions.ts";
 
@@ -71,12 +64,11 @@ export function teamHandlers({ db, clock, publicUrl, cookie }: Deps) {
         await lockMembers(tx, accountId);
         await holdAccess(tx);
         const changed = await changeRole(tx, { accountId, userId, role, version, now });
-        const { before, withdrawnInvitations } = refuseUnchanged(changed);
         // Their pages show what the old role may see: every session of theirs ends with it, and of
         // one's own all but this one.
         if (isOwn) await keepOnlySession(tx, person, issued.tokenHash);
         else await endSessionsOf(tx, userId);
-        const details = { before, after: role, withdrawnInvitations };
+        const details = { ...changed, after: role };
         const action = "member.role_changed";
         await recordAudit(tx, action, { actor, now, accountId, objectId: userId, details });
         return (await listMembers(tx, accountId)).find((row) => row.user_id === userId);
@@ -92,7 +84,7 @@ export function teamHandlers({ db, clock, publicUrl, cookie }: Deps) {
       await db.transaction(async (tx) => {
         await lockMembers(tx, accountId);
         await holdAccess(tx);
-        const details = leavingOf(await removeMember(tx, { accountId, userId, now }));
+        const details = await removeMember(tx, { accountId, userId, now });
         const except = userId === person.userId ? person.sessionId : null;
         await endSessionsOf(tx, userId, { except });
         const action = "member.removed";
@@ -105,7 +97,7 @@ export function teamHandlers({ db, clock, publicUrl, cookie }: Deps) {
       const now = clock.now();
       await db.transaction(async (tx) => {
         const { userId, sessionId } = person;
-        const details = leavingOf(await removeMember(tx, { accountId, userId, now }));
+        const details = await removeMember(tx, { accountId, userId, now });
         await endSessionsOf(tx, userId, { except: sessionId });
         await recordAudit(tx, "member.left", { actor, now, accountId, objectId: userId, details });
       });
@@ -177,24 +169,6 @@ export function teamHandlers({ db, clock, publicUrl, cookie }: Deps) {
       return null;
     },
   } satisfies Partial<ConsoleHandlers>;
-}
-
-function leavingOf(change: MemberChange) {
-  const { before: role, withdrawnInvitations } = refuseUnchanged(change);
-  return { role, withdrawnInvitations };
-}
-
-function refuseUnchanged(change: MemberChange) {
-  switch (change.outcome) {
-    case "changed":
-      return change;
-    case "unknown":
-      throw new Problem("MEMBER_NOT_FOUND");
-    case "conflict":
-      throw new Problem("VERSION_CONFLICT");
-    case "last_owner":
-      throw new Problem("LAST_OWNER");
-  }
 }
 
 async function readAccount(
