@@ -32,13 +32,18 @@ export async function listMembershipsOf(db: Queryable, userId: string) {
     .toSorted((a, b) => a.name.localeCompare(b.name, "en") || (a.accountId < b.accountId ? -1 : 1));
 }
 
-export function listMembers(db: Queryable, accountId: string): Promise<MemberRow[]> {
+/** All of an account, or one of them. */
+export function listMembers(
+  db: Queryable,
+  accountId: string,
+  userId: string | null = null,
+): Promise<MemberRow[]> {
   return db.query<MemberRow>(sql`
     select u.user_id, u.name, u.email, m.role, u.totp is not null as has_second_factor, u.last_seen_at,
            m.joined_at, m.version
       from memberships m
       join users u on u.user_id = m.user_id
-     where m.account_id = ${accountId}
+     where m.account_id = ${accountId} and (${userId}::uuid is null or m.user_id = ${userId})
      order by m.joined_at, u.user_id
      limit 1000`);
 }

@@ -55,7 +55,7 @@ export function teamHandlers({ db, clock, publicUrl, cookie }: Deps) {
     },
 
     async changeRole(call) {
-      const { account, params, person, body, actor, problem, header, holdAccess } = call;
+      const { account, params, person, body, actor, header, holdAccess } = call;
       const now = clock.now();
       const [{ accountId }, { userId }, { role, version }] = [account, params, body];
       const isOwn = userId === person.userId;
@@ -71,9 +71,8 @@ export function teamHandlers({ db, clock, publicUrl, cookie }: Deps) {
         const details = { ...changed, after: role };
         const action = "member.role_changed";
         await recordAudit(tx, action, { actor, now, accountId, objectId: userId, details });
-        return (await listMembers(tx, accountId)).find((row) => row.user_id === userId);
+        return (await listMembers(tx, accountId, userId))[0] as MemberRow;
       });
-      if (!member) throw problem("MEMBER_NOT_FOUND");
       if (isOwn) header("set-cookie", issued.header);
       return presentMember(member, person.userId);
     },

@@ -240,6 +240,29 @@ test("two owners who demote each other at once leave one, and the last owner sta
     assert.equal(answer.json().error.code, "LAST_OWNER");
 });
 
+test("the role of a member who joined after more than are listed is changed, and answered, like any other", async () => {
+  const console = await shared.another();
+  const { db, accountId } = console;
+  const [owner, late] = [await console.member("owner"), await console.member("developer")];
+  await db.query(sql`
+    with made as (
+      insert into users (user_id, email, name, password, created_at)
+      select gen_random_uuid(), n || '@many.example.com', 'One of many', '', '2020-01-01'
+        from generate_series(1, 1000) n
+      returning user_id
+    )
+    insert into memberships (account_id, user_id, role, joined_at)
+    select ${accountId}, user_id, 'viewer', '2020-01-01' from made`);
+
+  const path = `/console/accounts/${accountId}/members/${late.userId}`;
+  const changed = await owner.call("PATCH", path, { role: "viewer", version: 1 });
+  await db.query(sql`
+    delete from memberships where account_id = ${accountId} and joined_at < '2021-01-01'`);
+
+  assert.equal(changed.statusCode, 200);
+  assert.partialDeepStrictEqual(changed.json(), { userId: late.userId, role: "viewer" });
+});
+
 test("an owner who gives up the role goes on under a new token, and only here", async () => {
   const console = await shared.another();
   await console.member("owner");
