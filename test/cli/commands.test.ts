@@ -268,11 +268,15 @@ test("a carrier is paused and resumed, which its state and the audit log tell", 
   const paused = await json`carrier pause held`;
   await json`carrier pause held`;
   const { data } = await json<{ data: { name: string; state: string }[] }>`carrier list`;
+  const examined = await json<{ data: Finding[] }>`doctor`;
   const resumed = await json`carrier resume held`;
   await json`carrier remove held`;
 
   assert.deepEqual(paused, { carrierId, name: "held", state: "paused" });
   assert.equal(data.find(({ name }) => name === "held")?.state, "paused");
+  const finding = examined.data.find((each) => each.name === "carrier held");
+  const fix = "Resume it: npx posthorn carrier resume held";
+  assert.partialDeepStrictEqual(finding, { state: "warning", fix });
   assert.deepEqual(resumed, { carrierId, name: "held", state: "unknown" });
   const audited = await db.query(sql`
     select actor, details -> 'after' ->> 'paused' as paused from audit_log
@@ -353,7 +357,7 @@ test("whoever routes to a carrier that only receives learns that it takes no mes
   const message = 'The routes for "49155" name no carrier that takes messages.';
   assert.partialDeepStrictEqual(
     data.find(({ name }) => name === "routes"),
-    { state: "fault", message },
+    { state: "fault", message, fix: "Set them anew: npx posthorn route set PREFIX CARRIER" },
   );
 });
 

@@ -59,7 +59,11 @@ function judgeState(name: string, { name: own }: CarrierRow, seen: SeenCarrier |
     case "unknown":
       return ok(name, "Its settings are right; no node reports its state.");
     case "paused":
-      return warning(name, "It is paused: its messages wait.", "Resume it in the dashboard.");
+      return warning(
+        name,
+        "It is paused: its messages wait.",
+        `Resume it: npx posthorn carrier resume ${quoted(own)}`,
+      );
     case "degraded":
       return warning(name, `Some of its binds are down${why}.`, test);
     case "down":
@@ -72,11 +76,16 @@ export async function checkRoutes(db: Queryable): Promise<Check> {
   const carriers = (await listCarriers(db)).filter((carrier) => !onlyReceives(carrier));
   const takers = new Set(carriers.map(({ carrier_id }) => carrier_id));
   const dead = routes.filter(({ carrierIds }) => !carrierIds.some((each) => takers.has(each)));
-  const fix = 'Set one: npx posthorn route set "" CARRIER';
-  if (routes.length === 0) return warning("routes", "No number is served: there is no route.", fix);
+  if (routes.length === 0)
+    return warning(
+      "routes",
+      "No number is served: there is no route.",
+      'Set one: npx posthorn route set "" CARRIER',
+    );
   if (dead.length > 0) {
     const prefixes = dead.map(({ prefix }) => JSON.stringify(prefix)).join(", ");
-    return fault("routes", `The routes for ${prefixes} name no carrier that takes messages.`, fix);
+    const message = `The routes for ${prefixes} name no carrier that takes messages.`;
+    return fault("routes", message, "Set them anew: npx posthorn route set PREFIX CARRIER");
   }
   return ok(
     "routes",
