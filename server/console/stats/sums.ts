@@ -10,20 +10,7 @@ import {
 } from "#platform";
 import type { Span } from "./span.ts";
 
-export type Sums = {
-  queued: number;
-  sent: number;
-  delivered: number;
-  undelivered: number;
-  failed: number;
-  charged: number;
-  refunded: number;
-  webhooks_delivered: number;
-  webhooks_exhausted: number;
-  webhooks_failed: number;
-};
-
-const NONE: Sums = {
+const NONE = {
   queued: 0,
   sent: 0,
   delivered: 0,
@@ -35,6 +22,8 @@ const NONE: Sums = {
   webhooks_exhausted: 0,
   webhooks_failed: 0,
 };
+
+export type Sums = typeof NONE;
 
 /** One entry per bucket of the span, in order. */
 export async function readSums(db: Queryable, accountId: string, span: Span): Promise<Sums[]> {
