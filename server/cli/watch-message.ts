@@ -15,6 +15,8 @@ export async function watchMessage(
   const { clock, terminal, signal } = context;
   const until = clock.monotonicMs() + timeoutMs;
   const told = new Set<string>();
+  // First: whoever stops watching must not take it for one that was never sent.
+  terminal.say(`Accepted as ${message_id}.`);
   if (isAlone || (await livingSenders(db)).length === 0)
     terminal.say(
       `No service is sending now; the message waits. ${isAlone ? END_FIRST : START_ONE}`,

@@ -68,7 +68,7 @@ test("commands at the same time share that database, and the last one out stops 
   assert.equal(await isPostgresRunning(), false);
 });
 
-test("an interrupted command stops the database that it started", async () => {
+test("an interrupted command stops the database that it started, and has said what it did", async () => {
   await using watching = startPosthorn(
     words`send --account ${accountId} --to 4915112345678 --text Hello --watch`,
     environment,
@@ -79,6 +79,8 @@ test("an interrupted command stops the database that it started", async () => {
 
   assert.equal(code, 130);
   assert.equal(await isPostgresRunning(), false);
+  const told = await watching.line(/^Accepted as/);
+  assert.match(told, /^Accepted as [0-9a-f-]{36}\.$/);
 });
 
 test("a stop signal that comes while the service starts ends it, and its database", async () => {
