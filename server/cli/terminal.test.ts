@@ -41,7 +41,8 @@ test("who stops instead of typing is not taken for one who typed nothing", async
 });
 
 test("a character whose octets come one by one is read whole", async () => {
-  const { streams, reading } = file();
+  const { streams, terminal } = file();
+  const reading = terminal.readSecret();
   for (const octet of Buffer.from("pässwörd\r\n")) {
     streams.input.write(Buffer.from([octet]));
     await new Promise(setImmediate);
@@ -52,11 +53,20 @@ test("a character whose octets come one by one is read whole", async () => {
 });
 
 test("a file that is no password is refused in a sentence", async () => {
-  const { streams, reading } = file();
+  const { streams, terminal } = file();
+  const reading = terminal.readSecret();
 
   streams.input.end("x".repeat(64 * 1024 + 1));
 
   await assert.rejects(reading, /^CommandFailure: Standard input holds more than a password/);
+});
+
+test("what is said cannot steer the terminal, whoever wrote it", () => {
+  const { streams, terminal } = file();
+
+  terminal.say("refused: \u001B[2J\u009B31m\rred\nnext");
+
+  assert.equal(streams.errors.read().toString(), "refused: \uFFFD[2J\uFFFD31m\uFFFDred\nnext\n");
 });
 
 /** Standard input that no keyboard is. */
@@ -66,5 +76,5 @@ function file() {
     output: new PassThrough(),
     errors: new PassThrough(),
   };
-  return { streams, reading: terminalOn(streams, false).readSecret() };
+  return { streams, terminal: terminalOn(streams, false) };
 }

@@ -28,7 +28,8 @@ export function terminalOn(streams: Streams, wantsJson: boolean): Terminal {
   return {
     isJson: wantsJson || output.isTTY !== true,
     print: (text) => void output.write(`${text}\n`),
-    say: (text) => void errors.write(`${text}\n`),
+    // What others wrote, such as a carrier's words, must not steer the terminal.
+    say: (text) => void errors.write(`${text.replaceAll(/[^\P{Cc}\n]/gu, "\uFFFD")}\n`),
     async readSecret() {
       if (!input.isTTY) return readText(input);
       errors.write("Type it, then press Enter; it is not shown: ");
