@@ -82,7 +82,7 @@ export const timelineText = {
   doubt: (segment: string, carrier: string) =>
     `In doubt: ${carrier} may or may not have ${segment}`,
   resent: "Sent again, by the carrier's setting.",
-  failedInDoubt: "Not sent again, by the carrier's setting.",
+  failedInDoubt: "Not sent again.",
   receipt: (state: string, carrier: string) => `${carrier} reports ${state}`,
   receiptOfPart: (state: string, carrier: string, segment: string) =>
     `${carrier} reports ${state} for ${segment}`,

@@ -494,6 +494,29 @@ test("a holder that never told leaves a doubt on record, and where doubts mean f
   assert.equal(await world.status(), "FAILED");
 });
 
+test("a doubt that begins when the validity is over is told as the end of its message, and not as a resend", async () => {
+  for (const wasLeased of [false, true]) {
+    const world = await makeWorld({ inDoubt: "resend" });
+    const { expires_at } = await world.message();
+    let now = wasLeased ? expires_at : systemClock.now();
+    const clock = { ...systemClock, now: () => now };
+
+    const sent = await world.handOver(
+      await world.claimed({ wasLeased }),
+      async () => {
+        now = expires_at;
+        return { kind: "in_doubt", why: "timeout" };
+      },
+      { clock },
+    );
+
+    assert.deepEqual(sent, wasLeased ? [] : [1]);
+    assert.deepEqual(await world.doubtActions(), ["fail"]);
+    const { status, error_code } = await world.message();
+    assert.deepEqual([status, error_code], ["FAILED", "EXPIRED"]);
+  }
+});
+
 function accepted(id: string): SubmitOutcome {
   return { kind: "accepted", carrierMessageId: id, matchId: id };
 }
@@ -590,6 +613,11 @@ async function makeWorld({ inDoubt = "resend" }: { inDoubt?: Carrier["inDoubt"] 
       const [row] = await db.query<{ doubts: number }>(sql`
         select count(in_doubt_at) as doubts from submissions where message_id = ${messageId}`);
       return row?.doubts;
+    },
+    async doubtActions() {
+      const rows = await db.query<{ doubt_action: string }>(sql`
+        select doubt_action from submissions where message_id = ${messageId} and in_doubt_at is not null`);
+      return rows.map(({ doubt_action }) => doubt_action);
     },
   };
 }

@@ -59,7 +59,7 @@ export async function handOver(
   if (open.length === 0) return letGo(deps, due, { next: "sent" });
   for (const [position, part] of open.entries()) {
     // Also where the carrier has a part of it: the rest would come too late to make it whole.
-    const ending = deps.ending ?? (isExpired(deps, due) ? EXPIRED : undefined);
+    const ending = endingOf(deps, due);
     if (ending) return letGo(deps, due, ending, part.segment);
     // Nothing of it is on its way: left to its lease, it would be taken for lost, and in doubt.
     if (!deps.isLeaseFresh(due)) return giveBack(deps, due);
@@ -214,6 +214,10 @@ function followLateAnswer(
     });
 }
 
+function endingOf(deps: HandOverDeps, due: DueSend): FailStep | undefined {
+  return deps.ending ?? (isExpired(deps, due) ? EXPIRED : undefined);
+}
+
 function isExpired({ clock }: HandOverDeps, { message }: DueSend): boolean {
   return clock.now() >= message.expires_at;
 }
@@ -241,7 +245,8 @@ async function recordLostHolder(deps: HandOverDeps, due: DueSend): Promise<boole
     return false;
   }
   const step = doubted(doubts);
-  const answer = { kind: "process_lost", isLast: step.next === "fail" } as const;
+  const isLast = step.next === "fail" || endingOf(deps, due) !== undefined;
+  const answer = { kind: "process_lost", isLast } as const;
   const stored = await recorder.submission({
     message,
     epoch,

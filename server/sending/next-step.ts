@@ -62,8 +62,10 @@ export function nextStep(answer: SubmitOutcome, context: StepContext): Step {
         carrierId: otherCarrier(context),
       };
     }
-    case "in_doubt":
-      return afterDoubt(context);
+    case "in_doubt": {
+      const step = afterDoubt(context);
+      return step.next === "again" && context.now >= context.expiresAt ? EXPIRED : step;
+    }
   }
 }
 
