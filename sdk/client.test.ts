@@ -76,6 +76,24 @@ test("a wrong baseUrl is refused when the client is made, with what would be rig
   }
 });
 
+test("a baseUrl that no request can be made of is refused when the client is made, and its password not told", () => {
+  for (const rest of ["user:secret@localhost", "localhost/?tenant=1", "localhost/#top"])
+    assert.throws(
+      () => new Posthorn({ apiKey: API_KEY, baseUrl: `http://${rest}` }),
+      /^TypeError: baseUrl must have no user name, password, query or fragment\.$/,
+    );
+});
+
+test("a key that fits no header is refused when the client is made, and not told", () => {
+  for (const apiKey of ["sms_Ab3d••••••••", `${API_KEY}\n${API_KEY}`, "sms_ü"])
+    assert.throws(
+      () => new Posthorn({ apiKey, baseUrl: "http://localhost" }),
+      /^TypeError: apiKey holds characters that no key has\. Give the whole key, as it was shown once\.$/,
+    );
+  const fromFile = new Posthorn({ apiKey: `${API_KEY}\n`, baseUrl: "http://localhost" });
+  assert.ok(fromFile, "a line end after it does no harm");
+});
+
 test("a send carries the key, the fields and an idempotency key of its own", async () => {
   await using service = await startService(
     { status: 202, body: { messageId: "m-1", status: "QUEUED" } },

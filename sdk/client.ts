@@ -41,6 +41,12 @@ export class Posthorn {
 
   constructor(options: PosthornOptions) {
     if (!options.apiKey) throw new TypeError("apiKey is missing. Keys are made in the dashboard.");
+    // No header takes them, and the error of the first call would tell the whole key.
+    if (!/^[!-~]+$/.test(options.apiKey.trim())) {
+      throw new TypeError(
+        "apiKey holds characters that no key has. Give the whole key, as it was shown once.",
+      );
+    }
     if ("document" in globalThis) {
       throw new TypeError("An API key must not be used in a browser: everyone could read it.");
     }

@@ -190,6 +190,9 @@ function readBaseUrl(baseUrl: string): string {
     throw new TypeError(
       `baseUrl must be an address such as https://sms.example.com, not "${baseUrl}".`,
     );
+  const { username, password } = new URL(baseUrl);
+  if (username || password || /[?#]/.test(baseUrl))
+    throw new TypeError("baseUrl must have no user name, password, query or fragment.");
   return baseUrl.replace(/\/+$/, "").replace(/\/v1$/, "");
 }
 
