@@ -60,8 +60,10 @@ const MAX_ITEMS = 500;
  */
 const LANES = 2;
 const MAX_RUNNING = 1;
-/** A batch that takes longer is large, or waits: for a lock, a slow disk or a far database. */
+/** A batch that takes longer waits: for a lock, a slow disk or a far database. */
 const LATE_MS = 25;
+/** Of the time of so many messages that millisecond is a tenth, so two at a time are faster than one. */
+const LARGE_BATCH = 200;
 const MAX_WAITING = 5_000 / LANES;
 const MAX_BYTES = (64 * 1024 * 1024) / LANES;
 /** Accounts known to be held wait for their locks two at a time, so that the lanes keep a connection. */
@@ -96,6 +98,7 @@ export function acceptor(deps: Deps): (request: AcceptRequest) => Promise<Accept
       maxWaiting: MAX_WAITING,
       maxBytes: MAX_BYTES,
       turns,
+      largeFrom: LARGE_BATCH,
       sizeOf: ({ messages }) => messages.length,
       bytesOf: ({ messages }) => messages.reduce((sum, message) => sum + bytesOf(message), 0),
     });

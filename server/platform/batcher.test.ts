@@ -136,6 +136,39 @@ test("batchers that take turns begin one batch at a time, and each takes all tha
   );
 });
 
+test("nobody who takes turns waits for a large batch, and everybody for a smaller one", async () => {
+  const { batches, run } = heldBatches();
+  const turns = takeTurns(manualClock(), 25);
+  const [left, right] = [0, 1].map(() =>
+    batcher<number, number>({
+      ...limits,
+      whenFull,
+      run,
+      turns,
+      sizeOf: (size) => size,
+      largeFrom: 5,
+    }),
+  ) as [Batcher<number, number>, Batcher<number, number>];
+
+  const answers = [left(2), left(3)];
+  await turn();
+  answers.push(right(4));
+  await turn();
+  assert.deepEqual(
+    batches.map(({ items }) => items),
+    [[2, 3], [4]],
+  );
+
+  answers.push(left(1));
+  batches[0]?.end();
+  await turn();
+  assert.equal(batches.length, 2);
+  batches[1]?.end();
+  await turn();
+  batches[2]?.end();
+  assert.deepEqual(await Promise.all(answers), [4, 6, 8, 2]);
+});
+
 test("a full queue answers at once instead of growing", async () => {
   const { batches, run } = heldBatches();
   const call = batcher<number, number>({ ...limits, maxWaiting: 2, whenFull, run });

@@ -18,6 +18,8 @@ type Options<Item, Result> = {
   bytesOf?: (item: Item) => number;
   /** Shared with others whose batches would only be smaller beside these. */
   turns?: Turns | undefined;
+  /** Nobody waits for a batch of so many items: it is large enough beside any other. */
+  largeFrom?: number;
 };
 
 const AT_ONCE: Turns = (begin) => begin(() => undefined);
@@ -46,7 +48,7 @@ export type Batcher<Item, Result> = {
  */
 export function batcher<Item, Result>(options: Options<Item, Result>): Batcher<Item, Result> {
   const { maxItems, maxRunning, maxWaiting, maxBytes = Number.POSITIVE_INFINITY } = options;
-  const { turns = AT_ONCE } = options;
+  const { turns = AT_ONCE, largeFrom = Number.POSITIVE_INFINITY } = options;
   let waiting: Call<Item, Result>[] = [];
   let running = 0;
   let bytesHeld = 0;
@@ -75,7 +77,9 @@ export function batcher<Item, Result>(options: Options<Item, Result>): Batcher<I
 
   function begin(over: () => void): void {
     isDue = false;
-    start(takeBatch(), over);
+    const batch = takeBatch();
+    start(batch, over);
+    if (batch.reduce((sum, { size }) => sum + size, 0) >= largeFrom) over();
     if (waiting.length > 0) schedule();
   }
 
