@@ -2,7 +2,8 @@ import type { Clock } from "./clock.ts";
 
 /**
  * Several share these to go one at a time. Calls `begin` in its turn, which is now where nobody is at it;
- * whoever begins calls `over` once it has ended.
+ * whoever begins calls `over` once it has ended, or earlier where nobody need wait for that. A second
+ * call changes nothing.
  */
 export type Turns = (begin: (over: () => void) => void) => void;
 

@@ -226,10 +226,11 @@ test("what is exhausted is counted, replayed with progress, and the count equals
   await tab.check("receivers");
 });
 
-for (const { what, asks, open } of [
+for (const { what, asks, told, open } of [
   {
     what: "one delivery",
     asks: "**/replay",
+    told: "Replay started",
     async open(page: Page) {
       await page.getByRole("link", { name: /message\.sent/ }).click();
       return dialog(page).getByRole("button", { name: "Replay" });
@@ -238,6 +239,7 @@ for (const { what, asks, open } of [
   {
     what: "what is selected",
     asks: "**/replays",
+    told: "2 replays started",
     async open(page: Page) {
       await page.getByRole("checkbox", { name: "Select all on this page" }).check();
       return page
@@ -248,6 +250,7 @@ for (const { what, asks, open } of [
   {
     what: "what is exhausted",
     asks: "**/replays",
+    told: "Replaying",
     async open(page: Page) {
       await page.getByRole("button", { name: "Replay exhausted…" }).click();
       await dialog(page).getByRole("button", { name: "Count them" }).click();
@@ -268,10 +271,7 @@ for (const { what, asks, open } of [
     await sendUnanswered(page, submit, asks);
 
     await submit.click();
-    await page
-      .getByText(/^Replay (?:started|finished)|replays started$|Replaying/)
-      .first()
-      .waitFor();
+    await page.getByText(told, { exact: true }).waitFor();
 
     const replays = await site.db.query(sql`
       select total from webhook_replays where account_id = ${shop.accountId}`);
