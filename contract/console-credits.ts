@@ -49,7 +49,7 @@ export const creditOperations = {
     query: closed({
       ...paging,
       kind: Type.Optional(Type.Array(oneOf(ledgerKinds), { description: "Repeatable." })),
-      messageId: Type.Optional(Type.String()),
+      messageId: Type.Optional(Id),
       month: Type.Optional(Month),
     }),
     success: { status: 200, body: pageOf(LedgerEntry) },

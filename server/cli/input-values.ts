@@ -1,15 +1,15 @@
-import { isId, readTime } from "#platform";
+import { readId, readTime } from "#platform";
 
 // Each takes the text of an argument, and throws an error that goes on from its name: "must be …".
 
 export { oneOf, text, wholeNumber } from "#platform";
 
 export function id(value: string): string {
-  const folded = value.trim().toLowerCase();
-  if (!isId(folded)) {
+  const read = readId(value.trim());
+  if (read === undefined) {
     throw new Error(`must be an id such as 019a85c2-5b00-7abc-8def-0123456789ab, not "${value}".`);
   }
-  return folded;
+  return read;
 }
 
 /** The start of a number; empty for all numbers. */

@@ -1,7 +1,7 @@
 import { type AuditFilter, type AuditRow, browseAudit, findAccountNames } from "#accounts";
 import type { AuditEntry, ConsoleOperations, QueryOf } from "#contract";
 import type { Pager } from "#http";
-import { type Database, type Page, type Queryable, readBound } from "#platform";
+import { type Database, type Page, type Queryable, readBound, readId } from "#platform";
 import { findActors } from "./actors.ts";
 import type { ConsoleHandlers, CsvAnswer } from "./console-call.ts";
 import { allPages, type Columns, csvOf } from "./csv.ts";
@@ -32,9 +32,9 @@ function filterOf(asked: QueryOf<ConsoleOperations["exportAudit"]>): AuditFilter
   const { accountId = null, actor = null, action = null, objectId = null } = asked;
   return {
     accountId,
-    actor,
+    actor: actor && actor.toLowerCase(),
     actions: action,
-    objectId,
+    objectId: objectId && (readId(objectId) ?? objectId),
     after: readBound(asked.after),
     before: readBound(asked.before),
   };

@@ -8,11 +8,10 @@ import {
   type LedgerRow,
 } from "#credits";
 import type { Pager } from "#http";
-import { type Clock, type Database, DAY_MS, isId, type Queryable } from "#platform";
+import { type Clock, type Database, DAY_MS, type Queryable } from "#platform";
 import { findActors } from "./actors.ts";
 import type { ConsoleHandlers, CsvAnswer } from "./console-call.ts";
 import { type Columns, csvOf } from "./csv.ts";
-import { refuseFields } from "./field-problems.ts";
 import { readUse } from "./stats/sums.ts";
 
 type Deps = { db: Database; clock: Clock; pager: Pager };
@@ -33,10 +32,6 @@ export function creditHandlers({ db, clock, pager }: Deps) {
     async listLedger({ account: { accountId }, query }) {
       const { messageId = null, month } = query;
       const kinds = query.kind ? [...new Set(query.kind)].toSorted() : null;
-      refuseFields({
-        messageId:
-          messageId === null || isId(messageId) ? [] : ["messageId must be a message's id."],
-      });
       const filter: LedgerFilter = {
         kinds,
         messageId,

@@ -82,7 +82,8 @@ type Asked = QueryOf<ConsoleOperations["exportMessages"]>;
 function filterOf(asked: Asked, role: MemberRole): BrowseFilter {
   // With the last four digits shown, asking number by number would soon tell the rest.
   if (asked.recipient !== undefined && role === "viewer") throw roleDenied("developer");
-  const { keyId = null, sender = null, errorCode } = asked;
+  const { sender = null, errorCode } = asked;
+  const keyId = asked.keyId?.toLowerCase() ?? null;
   const errorCodes = errorCode ? [...new Set(errorCode)].toSorted() : null;
   return { ...readFilter(asked), keyId, sender, errorCodes };
 }

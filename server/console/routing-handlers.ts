@@ -31,8 +31,9 @@ export function routingHandlers({ db, clock }: Deps) {
   return {
     listRoutes: () => presentRoutes(db),
 
-    async setRoute({ body: { prefix, carrierIds, version }, actor }) {
+    async setRoute({ body: { prefix, carrierIds: named, version }, actor }) {
       const by = { actor, now: clock.now() };
+      const carrierIds = named.map((id) => id.toLowerCase());
       await change(version, async (tx) => {
         await refuseCarriers(tx, carrierIds);
         await setRoute(tx, { prefix, carrierIds }, by);

@@ -5,10 +5,10 @@ import { bodyAndQueryCheck, networkOf, Problem, type Refinement, sendJson } from
 import {
   type Clock,
   type Database,
-  isId,
   type Log,
   type Metrics,
   NIL_ID,
+  readId,
   severityOf,
   type Transaction,
 } from "#platform";
@@ -132,6 +132,7 @@ async function admit(
   operation: ConsoleOperation,
   options: ServeConsoleOptions,
 ): Promise<void> {
+  request.params = knownIds(request.params as Record<string, string>);
   void reply.headers({
     "cache-control": "no-store",
     "cross-origin-resource-policy": "same-origin",
@@ -163,8 +164,7 @@ function sessionOf(
 ): Promise<FoundSession | undefined> {
   const tokenHash = cookie.read(request.headers.cookie);
   if (!tokenHash) return Promise.resolve(undefined);
-  const asked = accountId !== undefined && isId(accountId) ? accountId : null;
-  return findSession(db, { tokenHash, accountId: asked, now: clock.now() });
+  return findSession(db, { tokenHash, accountId: accountId ?? null, now: clock.now() });
 }
 
 function personOf(session: FoundSession): Person {
@@ -197,7 +197,7 @@ function callOf(
     account: role && accountId !== undefined ? { accountId, role } : undefined,
     holdAccess: (tx: Transaction) => holdAccess(tx, access, { person, accountId }),
     actor: { name: person ? `user:${person.userId}` : "system", address, requestId: request.id },
-    params: knownIds(request.params as Record<string, string>),
+    params: request.params,
     query: query ?? {},
     body,
     idempotencyKey: request.headers["idempotency-key"] as string | undefined,
@@ -210,7 +210,7 @@ function callOf(
 
 /** What can be no id at all becomes one that nothing has: it is looked for like any other, and not found. */
 function knownIds(params: Record<string, string>): Record<string, string> {
-  const entries = Object.entries(params).map(([name, id]) => [name, isId(id) ? id : NIL_ID]);
+  const entries = Object.entries(params).map(([name, id]) => [name, readId(id) ?? NIL_ID]);
   return Object.fromEntries(entries) as Record<string, string>;
 }
 

@@ -78,7 +78,8 @@ export function webhookHandlers(deps: WebhookDeps) {
 
     async startReplay({ account: { accountId }, body, actor, idempotencyKey }) {
       const now = clock.now();
-      const { deliveryIds, exhaustedSince, dryRun = false } = body;
+      const { exhaustedSince, dryRun = false } = body;
+      const deliveryIds = body.deliveryIds?.map((id) => id.toLowerCase());
       const since = readBound(exhaustedSince);
       const isOneGiven = (deliveryIds === undefined) !== (exhaustedSince === undefined);
       refuseFields({

@@ -19,6 +19,7 @@ function readValue(value: unknown, { type, format }: Property = {}): unknown {
   if (typeof value !== "string") return value;
   if (type === "array") return [value];
   if (type === "integer" && /^\d{1,9}$/.test(value)) return Number(value);
+  if (format === "uuid") return value.toLowerCase();
   // In a query a plus stands for a space: whoever wrote a zone of +02:00 meant the plus.
   if (format === "date-time") return value.replace(/ (?=\d{2}:?\d{2}$)/, "+");
   return value;

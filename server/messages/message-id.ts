@@ -1,4 +1,4 @@
-import { isId, newId } from "#platform";
+import { newId, readId } from "#platform";
 
 /**
  * A message's id ends in the digit 0, and the id of its nth event ends in the digit n: an event is
@@ -13,8 +13,9 @@ export function eventId(messageId: string, sequence: number): string {
 }
 
 /** The message and sequence that an event id stands for; undefined where it can be none. */
-export function parseEventId(id: string): { messageId: string; sequence: number } | undefined {
-  const sequence = Number.parseInt(id.slice(-1), 16);
-  if (!isId(id) || sequence === 0) return undefined;
+export function parseEventId(text: string): { messageId: string; sequence: number } | undefined {
+  const id = readId(text);
+  const sequence = Number.parseInt(text.slice(-1), 16);
+  if (id === undefined || sequence === 0) return undefined;
   return { messageId: `${id.slice(0, -1)}0`, sequence };
 }

@@ -1,4 +1,4 @@
-import { isId, type Queryable, sql, type Transaction } from "#platform";
+import { type Queryable, readId, sql, type Transaction } from "#platform";
 import { type MessageRow, messageColumns } from "./message-row.ts";
 
 export async function findMessage(
@@ -6,8 +6,9 @@ export async function findMessage(
   accountId: string,
   messageId: string,
 ): Promise<MessageRow | undefined> {
-  if (!isId(messageId)) return undefined;
-  const [message] = await findMessages(db, accountId, [messageId]);
+  const id = readId(messageId);
+  if (id === undefined) return undefined;
+  const [message] = await findMessages(db, accountId, [id]);
   return message;
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { idFloor, isId, newId, newIdOf, timeOfId } from "./ids.ts";
+import { idFloor, isId, newId, newIdOf, readId, timeOfId } from "./ids.ts";
 
 const V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const START_MS = Date.UTC(2100, 0, 1);
@@ -65,18 +65,16 @@ test("the floor of a moment is at or below every id of it, and above every earli
   assert.equal(idFloor(new Date(-1)), idFloor(new Date(0)));
 });
 
-test("only a lower-case UUID is an id; nothing else ever reaches the database", () => {
-  assert.ok(isId(newId(START_MS)));
+test("only a UUID is an id, and is written in lower case; nothing else ever reaches the database", () => {
+  const id = newId(START_MS);
+  assert.ok(isId(id) && !isId(id.toUpperCase()));
+  assert.deepEqual([readId(id), readId(id.toUpperCase())], [id, id]);
   fc.assert(
     fc.property(fc.string(), (text) => {
-      assert.ok(!isId(text));
+      assert.ok(!isId(text) && readId(text) === undefined);
     }),
   );
-  for (const text of [
-    newId(START_MS).toUpperCase(),
-    `${newId(START_MS)}\n`,
-    ` ${newId(START_MS)}`,
-  ]) {
-    assert.ok(!isId(text));
+  for (const text of [`${id}\n`, ` ${id}`, `{${id}}`, `urn:uuid:${id}`, id.replaceAll("-", "")]) {
+    assert.ok(!isId(text) && readId(text) === undefined);
   }
 });

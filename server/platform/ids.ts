@@ -70,9 +70,18 @@ export function timeOfId(id: string): Date {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** Whether a string from outside can be an id at all; the database refuses to cast anything else. */
+/** Whether it is an id as we write them; of what comes from outside, `readId` tells. */
 export function isId(text: string): boolean {
   return UUID.test(text);
+}
+
+/**
+ * An id from outside, in whatever case, as we write it; undefined where it can be none, which the
+ * database would refuse to cast.
+ */
+export function readId(text: string): string | undefined {
+  const folded = text.toLowerCase();
+  return isId(folded) ? folded : undefined;
 }
 
 function randomDigits(count: number): string {

@@ -147,6 +147,16 @@ test("the history has every change of status in order, each with its number and 
   );
 });
 
+test("an id in upper case finds its message, is shown in lower case, and cancels it", async () => {
+  const messageId = await sent();
+  const path = `/v1/messages/${messageId.toUpperCase()}`;
+
+  assert.equal((await read(messageId.toUpperCase())).messageId, messageId);
+  assert.equal((await history(messageId.toUpperCase())).length, 1);
+  const canceled = (await api.post(`${path}/cancel`)).json();
+  assert.deepEqual([canceled.messageId, canceled.status], [messageId, "FAILED"]);
+});
+
 test("an id that is unknown, malformed or another account's is answered alike", async () => {
   const messageId = await sent();
   const stranger = await api.createAccount(10);
