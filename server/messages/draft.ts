@@ -25,7 +25,7 @@ export type Draft =
   | { outcome: "invalid"; details: Detail[] };
 
 const MAX_DAYS_AHEAD = 35;
-const DEFAULT_VALIDITY_SECONDS = 86_400;
+export const DEFAULT_VALIDITY_SECONDS = 86_400;
 const MAX_METADATA_OCTETS = 2_048;
 
 /** What the message belongs to; filled in by who accepts it. */

@@ -1,5 +1,9 @@
 import { hash } from "node:crypto";
-import { type Database, deletePage, type Loop, sql } from "#platform";
+import type { NewMessage } from "#contract";
+import { judgeSender } from "#contract/sender";
+import { type Database, deletePage, type Loop, readTime, sql } from "#platform";
+import { DEFAULT_VALIDITY_SECONDS } from "./draft.ts";
+import { digitsOf } from "./recipient.ts";
 
 const PRINTABLE = /^[\x20-\x7E]{1,255}$/;
 
@@ -7,9 +11,24 @@ export function isIdempotencyKey(key: string): boolean {
   return PRINTABLE.test(key);
 }
 
-/** The same for bodies that mean the same: order of keys, spaces and nulls do not count. */
+/** The same for bodies of the same content: order of keys, spaces and nulls do not count. */
 export function fingerprint(operation: string, body: unknown): Buffer {
   return hash("sha256", `${operation}\n${canonicalJson(body)}`, "buffer");
+}
+
+/** What a client asks for, with the forms taken out that make no other message. */
+export function meaningOf(message: NewMessage): NewMessage {
+  const { recipient, sender, encoding, sendAt, validitySeconds } = message;
+  const judged = judgeSender(sender ?? "");
+  return {
+    ...message,
+    recipient: digitsOf(recipient) ?? recipient,
+    sender: judged.outcome === "valid" ? judged.sender : (sender ?? null),
+    encoding: encoding === "auto" ? null : (encoding ?? null),
+    sendAt: readTime(sendAt ?? "")?.toISOString() ?? sendAt ?? null,
+    validitySeconds:
+      validitySeconds === DEFAULT_VALIDITY_SECONDS ? null : (validitySeconds ?? null),
+  };
 }
 
 function canonicalJson(value: unknown): string {

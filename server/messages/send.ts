@@ -12,7 +12,7 @@ import {
   isByRouting,
   type JudgeUrl,
 } from "./draft.ts";
-import { fingerprint, isIdempotencyKey } from "./idempotency.ts";
+import { fingerprint, isIdempotencyKey, meaningOf } from "./idempotency.ts";
 import { asAccepted, type MessageRow } from "./message-row.ts";
 import { findMessages } from "./read.ts";
 import type { Routing } from "./routing.ts";
@@ -57,15 +57,13 @@ export async function sendMessages(
   const { body, idempotencyKey } = wish;
   if (idempotencyKey !== undefined && !isIdempotencyKey(idempotencyKey))
     throw new Problem("IDEMPOTENCY_KEY_INVALID");
-  const operation = "messages" in body ? "sendBatch" : "sendMessage";
-  const print = idempotencyKey === undefined ? null : fingerprint(operation, body);
   const blank: AcceptRequest = {
     accountId: sender.accountId,
     keyId: sender.keyId,
     actor: sender.actor,
     routingVersion: NO_ROUTING,
     idempotencyKey: idempotencyKey ?? null,
-    fingerprint: print,
+    fingerprint: idempotencyKey === undefined ? null : printOf(body, meaningOf),
     messages: [],
   };
   let routing = await deps.routing.current();
@@ -156,10 +154,29 @@ async function conclude(
     case "key_expired":
       throw new Problem("API_KEY_EXPIRED");
     case "key_reused":
-      throw new Problem("IDEMPOTENCY_KEY_REUSED");
+      return replayAsWritten(deps, wish, request);
     case "unknown":
       throw new Problem("INTERNAL");
   }
+}
+
+/** Of what was accepted by a version that told bodies apart by their form, not by their meaning. */
+async function replayAsWritten(
+  deps: SendDeps,
+  wish: SendRequest,
+  request: AcceptRequest,
+): Promise<Sent> {
+  const asWritten = printOf(wish.body, (message) => message);
+  const again = { ...request, fingerprint: asWritten, routingVersion: NO_ROUTING, messages: [] };
+  const accepted = request.fingerprint?.equals(asWritten) ? undefined : await deps.accept(again);
+  if (accepted?.outcome !== "replayed") throw new Problem("IDEMPOTENCY_KEY_REUSED");
+  return conclude(deps, wish, again, accepted);
+}
+
+function printOf(body: SendBody, form: (message: NewMessage) => NewMessage): Buffer {
+  return "messages" in body
+    ? fingerprint("sendBatch", { messages: body.messages.map(form) })
+    : fingerprint("sendMessage", form(body));
 }
 
 export function draftContext(deps: SendDeps, routing: Routing): DraftContext {

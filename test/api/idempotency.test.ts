@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sweepIdempotency } from "#messages";
+import { fingerprint, sweepIdempotency } from "#messages";
 import { sql } from "#platform";
 import { manualClock } from "../support/manual-clock.ts";
 import { problemOf } from "../support/answers.ts";
@@ -71,6 +71,65 @@ test("order of fields, spaces, escapes and nulls do not make another body", asyn
 
   assert.ok(isReplayed(again), again.body);
   assert.equal(again.json().messageId, first.json().messageId);
+});
+
+const later = new Date(Date.now() + 3_600_000).toISOString();
+for (const [what, ...forms] of [
+  ["a plus before the recipient", {}, { recipient: "+4915112345678" }],
+  ["a plus before the number of a sender", { sender: "447700900123" }, { sender: "+447700900123" }],
+  ["an encoding that is the default", {}, { encoding: "auto" }],
+  ["a validity that is the default", {}, { validitySeconds: 86_400 }],
+  ["a time in another zone", { sendAt: later }, { sendAt: later.replace("Z", "+00:00") }],
+] as const) {
+  test(`${what} does not make another body, in whichever order, alone or in a batch`, async () => {
+    const account = await one.createAccount(10);
+    const bodies = forms.map((form) => ({ ...message, ...form }));
+    for (const [name, [first, second]] of [
+      ["1", bodies],
+      ["2", bodies.toReversed()],
+    ] as const) {
+      const sent = await send(first, account, name);
+      const batch = await sendBatch([first, message], account, `batch ${name}`);
+      assert.deepEqual([sent.statusCode, batch.statusCode], [202, 202], sent.body);
+      assert.equal((await send(second, account, name)).body, sent.body);
+      const again = await sendBatch([second, message], account, `batch ${name}`);
+      assert.equal(again.body, batch.body);
+    }
+    assert.equal(await countOf(account), 6);
+  });
+}
+
+test("what a version before kept by its form alone is replayed to the same form", async () => {
+  const account = await one.createAccount(10);
+  const plus = { ...message, recipient: "+4915112345678", encoding: "auto" };
+  const first = await send(plus, account, "k");
+  await one.db.query(sql`
+    update idempotency set fingerprint = ${fingerprint("sendMessage", plus)}
+     where account_id = ${account.accountId}`);
+
+  assert.equal((await send(plus, account, "k")).body, first.body);
+  problemOf(await send({ ...plus, text: "Other" }, account, "k"), "IDEMPOTENCY_KEY_REUSED");
+  assert.equal(await countOf(account), 1);
+});
+
+test("what makes another message is another body, however near", async () => {
+  const account = await one.createAccount(10);
+  await send({ ...message, sender: "447700900" }, account, "k");
+  const others = [
+    { encoding: "gsm7" },
+    { validitySeconds: 86_399 },
+    { text: "Hello " },
+    { metadata: {} },
+    { sendAt: later },
+    { maxCredits: 1 },
+    { callbackUrl: "https://example.com" },
+    { sender: "447700901" },
+  ];
+  for (const other of others) {
+    const body = { ...message, sender: "447700900", ...other };
+    problemOf(await send(body, account, "k"), "IDEMPOTENCY_KEY_REUSED");
+  }
+  assert.equal(await countOf(account), 1);
 });
 
 test("the same key with another body or operation is refused, and stores nothing", async () => {
