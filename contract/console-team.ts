@@ -6,6 +6,8 @@ import {
   IDEMPOTENCY,
   inAccount,
   NOTHING,
+  pageOf,
+  paging,
   SeenVersion,
 } from "./console-operation.ts";
 import { closed, Id, nullable, oneOf, Time } from "./schema.ts";
@@ -82,10 +84,18 @@ export const teamOperations = {
   listMembers: consoleOperation({
     method: "GET",
     path: `${ACCOUNT}/members`,
-    summary: "List members",
+    summary: "List members, the newest users first",
     access: "viewer",
     params: inAccount(),
-    success: { status: 200, body: Type.Object({ data: Type.Array(Member) }) },
+    query: closed({ ...paging }),
+    success: {
+      status: 200,
+      body: pageOf(Member, {
+        totalCount: Type.Integer({ description: "All members, whatever the page." }),
+        ownerCount: Type.Integer({ description: "The owners among all of them." }),
+      }),
+    },
+    errors: ["CURSOR_INVALID"],
   }),
   changeRole: consoleOperation({
     method: "PATCH",
@@ -125,13 +135,12 @@ export const teamOperations = {
   listInvitations: consoleOperation({
     method: "GET",
     path: `${ACCOUNT}/invitations`,
-    summary: "List open invitations",
+    summary: "List open invitations, newest first",
     access: "viewer",
     params: inAccount(),
-    success: {
-      status: 200,
-      body: Type.Object({ data: Type.Array(Invitation) }),
-    },
+    query: closed({ ...paging }),
+    success: { status: 200, body: pageOf(Invitation) },
+    errors: ["CURSOR_INVALID"],
   }),
   invite: consoleOperation({
     method: "POST",

@@ -12,6 +12,7 @@ import { readKeys } from "./pages/keys/search.ts";
 import { readMessages } from "./pages/messages/search.ts";
 import { readAudit, readQuery } from "./pages/operator/search.ts";
 import { readOverview } from "./pages/overview/search.ts";
+import { readTeam } from "./pages/team/search.ts";
 import { readWebhooks } from "./pages/webhooks/search.ts";
 import { page } from "./parts.ts";
 import { parseSearch, present, type RawSearch, readChoice, readId, readNext } from "./search.ts";
@@ -133,6 +134,7 @@ const credits = createRoute({
 const team = createRoute({
   getParentRoute: () => signedIn,
   path: "/team",
+  validateSearch: readTeam,
   component: page(() => import("./pages/team.tsx"), "TeamPage"),
 });
 

@@ -1,20 +1,25 @@
 import { Group, Stack, Text } from "@mantine/core";
 import { IconUserPlus, IconUsers } from "@tabler/icons-react";
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Suspense, useState } from "react";
 import type { Member } from "#contract";
 import { part } from "../parts.ts";
+import { present } from "../search.ts";
 import { useAccount, useDenial } from "../session.ts";
 import { teamText as text } from "../text/team.ts";
 import { words } from "../text/words.ts";
 import { Empty } from "../ui/empty.tsx";
 import { type Column, Listing } from "../ui/listing.tsx";
 import { Page } from "../ui/page.tsx";
+import { Pager } from "../ui/pager.tsx";
 import { Person } from "../ui/person.tsx";
 import { ReasonedButton, RowButton } from "../ui/reasoned.tsx";
 import { Time } from "../ui/time.tsx";
+import { useCursorFallback } from "../ui/use-cursor-fallback.ts";
 import { useRead } from "../use-read.ts";
 import { Invitations, useInvitations } from "./team/invitations.tsx";
 import { Roles } from "./team/roles.tsx";
+import { ROUTE } from "./team/search.ts";
 
 const Invite = part(() => import("./team/invite.tsx"), "Invite");
 const ChangeRole = part(() => import("./team/member-dialogs.tsx"), "ChangeRole");
@@ -55,12 +60,21 @@ export function TeamPage() {
 
 function Members({ onOpen }: { onOpen: (open: Open) => void }) {
   const { accountId } = useAccount();
-  const members = useRead("GET /console/accounts/{accountId}/members", { params: { accountId } });
-  const owners = members.data?.data.filter(({ role }) => role === "owner") ?? [];
+  const search = useSearch({ from: ROUTE });
+  const navigate = useNavigate({ from: "/team" });
+  const { cursor, limit } = search;
+  const members = useRead(
+    "GET /console/accounts/{accountId}/members",
+    { params: { accountId }, query: present({ cursor, limit: limit && Number(limit) }) },
+    { keepsOld: true },
+  );
+  useCursorFallback(members.failure, () =>
+    navigate({ search: ({ cursor: _, ...rest }) => rest, replace: true }),
+  );
   const actions = (member: Member) => (
     <MemberActions
       member={member}
-      isLastOwner={member.role === "owner" && owners.length === 1}
+      isLastOwner={member.role === "owner" && members.data?.ownerCount === 1}
       onOpen={onOpen}
     />
   );
@@ -68,7 +82,7 @@ function Members({ onOpen }: { onOpen: (open: Open) => void }) {
     ...COLUMNS,
     { name: "actions", header: text.columns.actions, cell: actions },
   ];
-  const isAlone = members.data?.data.length === 1;
+  const isAlone = members.data?.totalCount === 1;
   return (
     <Stack gap="sm">
       <Listing
@@ -92,6 +106,12 @@ function Members({ onOpen }: { onOpen: (open: Open) => void }) {
             {actions(member)}
           </Stack>
         )}
+      />
+      <Pager
+        list={members}
+        search={search}
+        label={text.memberPages}
+        onTurn={(turn) => void navigate({ search: present({ ...search, ...turn }) })}
       />
       {isAlone && (
         <Empty

@@ -4,6 +4,7 @@ export const teamText = {
   title: "Team",
   lead: "Who may work in this account, and as what.",
   members: "Members",
+  memberPages: "Pages of the members",
   invite: "Invite someone",
   columns: {
     name: "Name",
@@ -28,6 +29,7 @@ export const teamText = {
   onlyYou: "Only you",
   onlyYouHint: "Invite someone: they get a link that works once, for 48 hours.",
   invitations: "Open invitations",
+  invitationPages: "Pages of the open invitations",
   invitationColumns: {
     forWhom: "For whom",
     role: "Role",

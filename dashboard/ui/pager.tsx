@@ -8,11 +8,18 @@ type Page = { nextCursor: string | null; previousCursor: string | null; data: un
 type Props = {
   list: { data: Page | undefined; isStale: boolean };
   search: PageSearch;
+  /** Tells it from that of another list on the page. */
+  label?: string;
   onTurn: (turn: { cursor: string | undefined; limit: Limit | undefined }) => void;
 };
 
 /** Newer and older, by cursor; a total would have to be counted or made up. */
-export function Pager({ list: { data: page, isStale }, search, onTurn }: Props) {
+export function Pager({
+  list: { data: page, isStale },
+  search,
+  label = words.pages,
+  onTurn,
+}: Props) {
   if (!page) return null;
   const isOnlyOne = page.nextCursor === null && page.previousCursor === null;
   if (isOnlyOne && page.data.length <= 25) return null;
@@ -21,7 +28,7 @@ export function Pager({ list: { data: page, isStale }, search, onTurn }: Props) 
   const turn = (cursor: string | null) =>
     cursor !== null && onTurn({ cursor, limit: search.limit });
   return (
-    <Group component="nav" aria-label={words.pages} justify="space-between" gap="sm">
+    <Group component="nav" aria-label={label} justify="space-between" gap="sm">
       <Group gap="xs">
         <Button
           variant="default"

@@ -1,7 +1,17 @@
 import { hash, randomBytes } from "node:crypto";
 import type { MemberRole } from "#contract";
 import { Problem } from "#http/problem";
-import { HOUR_MS, newId, type Queryable, type Sql, sql, type Transaction } from "#platform";
+import {
+  HOUR_MS,
+  listPage,
+  type Looked,
+  newId,
+  type Page,
+  type Queryable,
+  type Sql,
+  sql,
+  type Transaction,
+} from "#platform";
 
 export type LinkKind = "setup" | "invitation" | "reset";
 
@@ -104,13 +114,16 @@ export function linkProblem(outcome: keyof typeof LINK_WORDS): Problem {
 
 const isOpen = (now: Date) => sql`used_at is null and withdrawn_at is null and expires_at > ${now}`;
 
-export function listInvitations(db: Queryable, accountId: string, now: Date): Promise<LinkRow[]> {
-  return db.query<LinkRow>(sql`
-    select ${columns}
-      from links
-     where account_id = ${accountId} and ${isOpen(now)}
-     order by link_id desc
-     limit 500`);
+export function browseInvitations(
+  db: Queryable,
+  { accountId, now, ...page }: Page & { accountId: string; now: Date },
+): Promise<Looked<LinkRow>> {
+  return listPage(db, {
+    ...page,
+    select: sql`select ${columns} from links`,
+    where: sql`account_id = ${accountId} and ${isOpen(now)}`,
+    id: sql`link_id`,
+  });
 }
 
 /** Those of them that are open. */

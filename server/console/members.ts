@@ -1,7 +1,7 @@
 import { findAccounts } from "#accounts";
 import type { MemberRole } from "#contract";
 import { Problem } from "#http/problem";
-import { type Queryable, sql, type Transaction } from "#platform";
+import { listPage, type Looked, type Page, type Queryable, sql, type Transaction } from "#platform";
 import { withdrawInvitationsBy } from "./links.ts";
 
 export type MemberRow = {
@@ -32,20 +32,42 @@ export async function listMembershipsOf(db: Queryable, userId: string) {
     .toSorted((a, b) => a.name.localeCompare(b.name, "en") || (a.accountId < b.accountId ? -1 : 1));
 }
 
-/** All of an account, or one of them. */
-export function listMembers(
+const select = sql`
+  select u.user_id, u.name, u.email, m.role, u.totp is not null as has_second_factor, u.last_seen_at,
+         m.joined_at, m.version
+    from memberships m
+    join users u on u.user_id = m.user_id`;
+
+export function browseMembers(
+  db: Queryable,
+  { accountId, ...page }: Page & { accountId: string },
+): Promise<Looked<MemberRow>> {
+  return listPage(db, {
+    ...page,
+    select,
+    where: sql`m.account_id = ${accountId}`,
+    id: sql`m.user_id`,
+  });
+}
+
+export async function countMembers(
   db: Queryable,
   accountId: string,
-  userId: string | null = null,
-): Promise<MemberRow[]> {
-  return db.query<MemberRow>(sql`
-    select u.user_id, u.name, u.email, m.role, u.totp is not null as has_second_factor, u.last_seen_at,
-           m.joined_at, m.version
-      from memberships m
-      join users u on u.user_id = m.user_id
-     where m.account_id = ${accountId} and (${userId}::uuid is null or m.user_id = ${userId})
-     order by m.joined_at, u.user_id
-     limit 1000`);
+): Promise<{ totalCount: number; ownerCount: number }> {
+  const [counts] = await db.query<{ total: number; owners: number }>(sql`
+    select count(*) as total, count(*) filter (where role = 'owner') as owners
+      from memberships
+     where account_id = ${accountId}`);
+  return { totalCount: counts?.total ?? 0, ownerCount: counts?.owners ?? 0 };
+}
+
+export async function findMember(
+  db: Queryable,
+  { accountId, userId }: { accountId: string; userId: string },
+): Promise<MemberRow | undefined> {
+  const [member] = await db.query<MemberRow>(sql`
+    ${select} where m.account_id = ${accountId} and m.user_id = ${userId}`);
+  return member;
 }
 
 /**

@@ -108,7 +108,7 @@ function consoleHandlers(
     ...secretHandlers(deps),
     ...creditHandlers(lists),
     ...statsHandlers(deps),
-    ...teamHandlers({ ...deps, cookie }),
+    ...teamHandlers({ ...lists, cookie }),
     ...streamHandlers(hub),
     ...operatorHandlers(lists),
     ...carrierHandlers(deps),

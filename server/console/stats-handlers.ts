@@ -7,8 +7,8 @@ import { countWaiting, hasTried, listFailingHosts } from "#webhooks";
 import type { ConsoleHandlers, Person } from "./console-call.ts";
 import { readRate } from "./credit-handlers.ts";
 import { fieldProblem } from "./field-problems.ts";
-import { listInvitations } from "./links.ts";
-import { listMembers } from "./members.ts";
+import { browseInvitations } from "./links.ts";
+import { countMembers } from "./members.ts";
 import { percentileMs } from "./stats/percentile.ts";
 import { type Span, spanBefore, spanOf } from "./stats/span.ts";
 import {
@@ -102,15 +102,15 @@ export function statsHandlers(deps: Deps) {
         browseMessages(db, { accountId, filter: NO_MESSAGE_FILTER, position: null, limit: 1 }),
         readFirsts(db, accountId),
         hasTried(db, accountId),
-        listMembers(db, accountId),
-        listInvitations(db, accountId, now),
+        countMembers(db, accountId),
+        browseInvitations(db, { accountId, now, position: null, limit: 1 }),
       ]);
       return {
         hasKey: keys.total > 0,
         hasMessage: messages.rows.length > 0,
         hasDelivered: firsts.message,
         hasWebhook: firsts.webhook || tried,
-        hasInvited: members.length > 1 || invitations.length > 0,
+        hasInvited: members.totalCount > 1 || invitations.rows.length > 0,
       };
     },
   } satisfies Partial<ConsoleHandlers>;

@@ -1,22 +1,30 @@
 import { findAccount, judgeName, recordAudit, updateAccount } from "#accounts";
 import type { Account, Invitation, Member, MemberRole } from "#contract";
 import { judgeSender } from "#contract/sender";
-import { Problem } from "#http";
+import { type Pager, Problem } from "#http";
 import type { Clock, Database } from "#platform";
 import { type ActorNames, findActors } from "./actors.ts";
 import type { ConsoleHandlers } from "./console-call.ts";
 import { refuseFields } from "./field-problems.ts";
 import { takeFormKey } from "./form-keys.ts";
 import { keepOnlySession } from "./keep-session.ts";
-import { insertLink, type LinkRow, listInvitations, withdrawInvitation } from "./links.ts";
-import { changeRole, listMembers, lockMembers, type MemberRow, removeMember } from "./members.ts";
+import { browseInvitations, insertLink, type LinkRow, withdrawInvitation } from "./links.ts";
+import {
+  browseMembers,
+  changeRole,
+  countMembers,
+  findMember,
+  lockMembers,
+  type MemberRow,
+  removeMember,
+} from "./members.ts";
 import type { SessionCookie } from "./sign-in/session-cookie.ts";
 import { endSessionsOf } from "./sign-in/sessions.ts";
 
-type Deps = { db: Database; clock: Clock; publicUrl: string; cookie: SessionCookie };
+type Deps = { db: Database; clock: Clock; pager: Pager; publicUrl: string; cookie: SessionCookie };
 
 /** The account's settings, its members and invitations. */
-export function teamHandlers({ db, clock, publicUrl, cookie }: Deps) {
+export function teamHandlers({ db, clock, pager, publicUrl, cookie }: Deps) {
   return {
     readAccount: ({ account }) => readAccount(db, account),
 
@@ -49,9 +57,17 @@ export function teamHandlers({ db, clock, publicUrl, cookie }: Deps) {
       return readAccount(db, account);
     },
 
-    async listMembers({ account: { accountId }, person }) {
-      const rows = await listMembers(db, accountId);
-      return { data: rows.map((row) => presentMember(row, person.userId)) };
+    async listMembers({ account: { accountId }, query, person }) {
+      const [{ rows, cursors }, counts] = await Promise.all([
+        pager.list(query, {
+          boundTo: ["members", accountId],
+          browse: (page) => browseMembers(db, { accountId, ...page }),
+          idOf: (row) => row.user_id,
+        }),
+        countMembers(db, accountId),
+      ]);
+      const data = rows.map((row) => presentMember(row, person.userId));
+      return { data, ...cursors, ...counts };
     },
 
     async changeRole(call) {
@@ -71,7 +87,7 @@ export function teamHandlers({ db, clock, publicUrl, cookie }: Deps) {
         const details = { ...changed, after: role };
         const action = "member.role_changed";
         await recordAudit(tx, action, { actor, now, accountId, objectId: userId, details });
-        return (await listMembers(tx, accountId, userId))[0] as MemberRow;
+        return (await findMember(tx, { accountId, userId })) as MemberRow;
       });
       if (isOwn) header("set-cookie", issued.header);
       return presentMember(member, person.userId);
@@ -103,13 +119,18 @@ export function teamHandlers({ db, clock, publicUrl, cookie }: Deps) {
       return null;
     },
 
-    async listInvitations({ account: { accountId } }) {
-      const rows = await listInvitations(db, accountId, clock.now());
+    async listInvitations({ account: { accountId }, query }) {
+      const now = clock.now();
+      const { rows, cursors } = await pager.list(query, {
+        boundTo: ["invitations", accountId],
+        browse: (page) => browseInvitations(db, { accountId, now, ...page }),
+        idOf: (row) => row.link_id,
+      });
       const actors = await findActors(
         db,
         rows.map(({ created_by }) => created_by),
       );
-      return { data: rows.map((row) => presentInvitation(row, actors)) };
+      return { data: rows.map((row) => presentInvitation(row, actors)), ...cursors };
     },
 
     async invite({

@@ -5,7 +5,13 @@ import { memberRoles } from "#contract";
 import { sql } from "#platform";
 import { lockMembers, removeMember } from "../../server/console/members.ts";
 import { codeOf } from "../../server/console/sign-in/totp.ts";
-import { PASSWORD, type Person, startConsole, type TestConsole } from "../support/console.ts";
+import {
+  PASSWORD,
+  type Person,
+  startConsole,
+  type TestAccount,
+  type TestConsole,
+} from "../support/console.ts";
 import { held, somebodyWaits } from "../support/locks.ts";
 import { movableClock } from "../support/movable-clock.ts";
 import { assertSound } from "../support/sound.ts";
@@ -179,7 +185,7 @@ test("a link that was withdrawn or is out of date says so", async () => {
   clock.advance(48 * HOUR + 1_000);
   for (const { link } of [late, reset.json()]) assert.match(await read(link), /out of date/);
   await owner.signIn();
-  assert.deepEqual((await owner.get(`${A}/invitations`)).json(), { data: [] });
+  assert.deepEqual((await owner.get(`${A}/invitations`)).json().data, []);
   assert.match(await read("http://x/#token=made-up"), /not known/);
 });
 
@@ -240,24 +246,69 @@ test("two owners who demote each other at once leave one, and the last owner sta
     assert.equal(answer.json().error.code, "LAST_OWNER");
 });
 
-test("the role of a member who joined after more than are listed is changed, and answered, like any other", async () => {
-  const console = await shared.another();
-  const { db, accountId } = console;
-  const [owner, late] = [await console.member("owner"), await console.member("developer")];
-  await db.query(sql`
+function fillWithMembers({ db, accountId }: TestAccount, count: number): Promise<unknown> {
+  return db.query(sql`
     with made as (
       insert into users (user_id, email, name, password, created_at)
-      select gen_random_uuid(), n || '@many.example.com', 'One of many', '', '2020-01-01'
-        from generate_series(1, 1000) n
+      select gen_random_uuid(), gen_random_uuid() || '@many.example.com', 'One of many', '', '2020-01-01'
+        from generate_series(1, ${count}::int)
       returning user_id
     )
     insert into memberships (account_id, user_id, role, joined_at)
     select ${accountId}, user_id, 'viewer', '2020-01-01' from made`);
+}
+
+/** The audit log knows nothing of them. */
+function forgetThem({ db, accountId }: TestAccount): Promise<unknown> {
+  return db.query(sql`
+    delete from memberships where account_id = ${accountId} and joined_at < '2021-01-01'`);
+}
+
+/** Follows a list from page to page, and back; answers the ids in its order. */
+async function walk(person: Person, path: string, id: string): Promise<string[]> {
+  const read = async (cursor: string) =>
+    (await person.get(`${path}?limit=100${cursor && `&cursor=${cursor}`}`)).json();
+  const pages = [await read("")];
+  for (let page = pages[0]; page.nextCursor; pages.push(page)) page = await read(page.nextCursor);
+  const before = await read(pages.at(-1).previousCursor);
+  assert.deepEqual(before.data, pages.at(-2).data);
+  return pages.flatMap(({ data }) => data.map((row: Record<string, string>) => row[id]));
+}
+
+test("every member and every open invitation is listed, however many, and the owners are counted", async () => {
+  const console = await shared.another();
+  const { db, accountId } = console;
+  const owner = await console.member("owner");
+  const A = `/console/accounts/${accountId}`;
+  await fillWithMembers(console, 1100);
+  await db.query(sql`
+    insert into links (link_id, kind, token_hash, created_at, created_by, expires_at, account_id, role)
+    select gen_random_uuid(), 'invitation', sha256(gen_random_uuid()::text::bytea), ${clock.now()}, 'cli',
+           ${new Date(clock.now().getTime() + HOUR)}, ${accountId}, 'viewer' from generate_series(1, 600)`);
+
+  const [members, invitations] = [
+    await walk(owner, `${A}/members`, "userId"),
+    await walk(owner, `${A}/invitations`, "invitationId"),
+  ];
+  assert.deepEqual([new Set(members).size, members.length], [1101, 1101]);
+  assert.deepEqual([new Set(invitations).size, invitations.length], [600, 600]);
+  const { totalCount, ownerCount } = (await owner.get(`${A}/members`)).json();
+  assert.deepEqual([totalCount, ownerCount], [1101, 1]);
+  const { nextCursor } = (await owner.get(`${A}/invitations`)).json();
+  const foreign = (await owner.get(`${A}/members?cursor=${nextCursor}`)).json();
+  assert.equal(foreign.error.code, "CURSOR_INVALID");
+  await forgetThem(console);
+});
+
+test("the role of one of a thousand members is changed, and answered, like any other", async () => {
+  const console = await shared.another();
+  const { accountId } = console;
+  const [owner, late] = [await console.member("owner"), await console.member("developer")];
+  await fillWithMembers(console, 1000);
 
   const path = `/console/accounts/${accountId}/members/${late.userId}`;
   const changed = await owner.call("PATCH", path, { role: "viewer", version: 1 });
-  await db.query(sql`
-    delete from memberships where account_id = ${accountId} and joined_at < '2021-01-01'`);
+  await forgetThem(console);
 
   assert.equal(changed.statusCode, 200);
   assert.partialDeepStrictEqual(changed.json(), { userId: late.userId, role: "viewer" });

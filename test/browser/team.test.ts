@@ -278,6 +278,45 @@ const WIDER = `[document.documentElement, ...document.querySelectorAll("main sec
   .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
   .map((each) => (each.ariaLabel ?? "page") + " by " + (each.scrollWidth - each.clientWidth))`;
 
+test("members and invitations beyond a page are reached, each list by its own pages", async () => {
+  const crowd = await site.account({ name: "Crowd" });
+  const owner = await site.person("Owner of many", [[crowd, "owner"]]);
+  await site.db.query(sql`
+    with made as (
+      insert into users (user_id, email, name, password, created_at)
+      select id_floor('2020-01-01'::timestamptz + n * interval '1 day'), n || '@crowd.example.com', 'Member ' || n, '', now()
+        from generate_series(1, 30) n
+      returning user_id
+    )
+    insert into memberships (account_id, user_id, role, joined_at)
+    select ${crowd.accountId}, user_id, 'viewer', now() from made`);
+  await site.db.query(sql`
+    insert into links (link_id, kind, token_hash, created_at, created_by, expires_at, account_id, role, for_whom)
+    select id_floor(now() - n * interval '1 day'), 'invitation', sha256(('crowd' || n)::bytea), now(), 'cli',
+           now() + interval '1 day', ${crowd.accountId}, 'viewer', 'Guest ' || n
+      from generate_series(1, 30) n`);
+  await using tab = await site.signedIn(owner, "/team", { statuses: [400] });
+  const { page } = tab;
+  const pages = (name: string) => page.getByRole("navigation", { name, exact: true });
+  await page.getByText("30@crowd.example.com").waitFor();
+  await page.getByText("Guest 1", { exact: true }).waitFor();
+  await tab.check("many");
+
+  await pages("Pages of the members").getByRole("button", { name: "Older" }).click();
+  await page.getByText("1@crowd.example.com", { exact: true }).waitFor();
+  await page.getByText("Guest 1", { exact: true }).waitFor();
+  await pages("Pages of the open invitations").getByRole("button", { name: "Older" }).click();
+  await page.getByText("Guest 30").waitFor();
+  await page.getByText("1@crowd.example.com", { exact: true }).waitFor();
+  await page.goBack();
+  await page.getByText("Guest 1", { exact: true }).waitFor();
+  await pages("Pages of the open invitations").getByLabel("Rows per page").selectOption("50");
+  await page.getByText("Guest 30").waitFor();
+  await tab.go("/team?cursor=damaged&invitationsCursor=damaged");
+  await page.getByText("30@crowd.example.com").waitFor();
+  await page.getByText("Guest 1", { exact: true }).waitFor();
+});
+
 test("a failure says so with the request's id, and trying again goes on", async () => {
   await using tab = await site.signedIn(ada, "/keys", { statuses: [500] });
   await withoutColumn(site.db, "memberships.joined_at", async () => {

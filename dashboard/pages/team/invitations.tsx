@@ -1,21 +1,36 @@
 import { Group, Stack, Text, Title } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Invitation } from "#contract";
 import { call } from "../../api.ts";
+import { present } from "../../search.ts";
 import { useAccount, useDenial } from "../../session.ts";
 import { teamText as text } from "../../text/team.ts";
 import { Confirm } from "../../ui/confirm.tsx";
 import { type Column, Listing } from "../../ui/listing.tsx";
+import { Pager } from "../../ui/pager.tsx";
 import { RowButton } from "../../ui/reasoned.tsx";
 import { Time } from "../../ui/time.tsx";
 import { toast } from "../../ui/toasts.tsx";
+import { useCursorFallback } from "../../ui/use-cursor-fallback.ts";
 import { useAction } from "../../use-action.ts";
 import { askAgain, useRead } from "../../use-read.ts";
+import { ROUTE } from "./search.ts";
 
 export function useInvitations() {
   const { accountId } = useAccount();
-  return useRead("GET /console/accounts/{accountId}/invitations", { params: { accountId } });
+  const { invitationsCursor: cursor, invitationsLimit: limit } = useSearch({ from: ROUTE });
+  const navigate = useNavigate({ from: "/team" });
+  const invitations = useRead(
+    "GET /console/accounts/{accountId}/invitations",
+    { params: { accountId }, query: present({ cursor, limit: limit && Number(limit) }) },
+    { keepsOld: true },
+  );
+  useCursorFallback(invitations.failure, () =>
+    navigate({ search: ({ invitationsCursor: _, ...rest }) => rest, replace: true }),
+  );
+  return invitations;
 }
 
 type Props = { invitations: ReturnType<typeof useInvitations> };
@@ -24,7 +39,7 @@ export function Invitations({ invitations }: Props) {
   const [asked, ask] = useState<Invitation>();
   return (
     <>
-      {(invitations.failure || (invitations.data?.data.length ?? 0) > 0) && (
+      {(invitations.failure || hasAny(invitations.data)) && (
         <InvitationList invitations={invitations} onAsk={ask} />
       )}
       {/* Also when the last of the list is gone meanwhile: then it says so. */}
@@ -33,9 +48,16 @@ export function Invitations({ invitations }: Props) {
   );
 }
 
+/** On this page of them, or on one before. */
+function hasAny(page: Props["invitations"]["data"]): boolean {
+  return page !== undefined && (page.data.length > 0 || page.previousCursor !== null);
+}
+
 type Ask = (invitation: Invitation) => void;
 
 function InvitationList({ invitations, onAsk }: Props & { onAsk: Ask }) {
+  const search = useSearch({ from: ROUTE });
+  const navigate = useNavigate({ from: "/team" });
   return (
     <Stack gap="sm">
       <Title order={2} size="h4">
@@ -65,6 +87,16 @@ function InvitationList({ invitations, onAsk }: Props & { onAsk: Ask }) {
             </Group>
           </Stack>
         )}
+      />
+      <Pager
+        list={invitations}
+        search={present({ limit: search.invitationsLimit })}
+        label={text.invitationPages}
+        onTurn={({ cursor, limit }) =>
+          void navigate({
+            search: present({ ...search, invitationsCursor: cursor, invitationsLimit: limit }),
+          })
+        }
       />
     </Stack>
   );
