@@ -165,8 +165,16 @@ test("what was known of a host is gone on with, and a dead one is probed once wi
 
   assert.equal(healthNow(recalled("proven", 60_000), now.ms), "proven");
   assert.equal(healthNow(recalled("proven", DAY_MS), now.ms), "unproven");
-  assert.equal(healthNow(recalled("failing", 60_000), now.ms), "unproven");
   assert.equal(capOf(recalled("slow"), now.ms), 2);
   assert.equal(capOf(recalled("open"), now.ms), 0);
   assert.equal(capOf(recalled("open"), now.ms + 30_000), 1);
+});
+
+test("what was failing is failing also after a start, until a success", () => {
+  const recalled = recallHealth({ health: "failing", lastOkAgoMs: 60_000 }, { ms: 0, random: 0.5 });
+  const after = (outcome: Outcome) =>
+    healthNow(live({ lane: recalled, nowMs: 0 }, times(1, outcome, 10)).lane, 10);
+
+  assert.deepEqual([healthNow(recalled, 0), capOf(recalled, 0)], ["failing", 2]);
+  assert.deepEqual([after(broken), after(ok)], ["failing", "proven"]);
 });

@@ -70,6 +70,8 @@ export function recallHealth(
   const fresh = newHealth(now.ms);
   if (health === "proven" && lastOkAgoMs !== null)
     return { ...fresh, health, lastFastSuccessMs: now.ms - lastOkAgoMs };
+  // Else a receiver that has been down for hours would pass for one that failed once.
+  if (health === "failing") return { ...fresh, health, failuresInRow: FAILURES_TO_FAILING };
   if (health === "slow") return { ...fresh, health, timeoutsInRow: TIMEOUTS_TO_SLOW };
   if (health !== "open") return fresh;
   // Spread, so that a thousand dead hosts are not all probed at the start.
