@@ -76,7 +76,9 @@ function serve<Operations extends Record<string, Operation>>(
     url: operation.path.replaceAll(/\{(\w+)\}/g, ":$1"),
     schema: { response: { [status]: operation.success.body } },
     onRequest: admit,
-    ...(operation.body && operation.rate === "reads" ? { preHandler: judgeAgain } : {}),
+    ...(operation.method === "POST" && operation.rate === "reads"
+      ? { preHandler: judgeAgain }
+      : {}),
     onResponse: (_request, reply, done) => {
       seconds.labels(name, String(reply.statusCode)).observe(reply.elapsedTime / 1000);
       done();
@@ -142,8 +144,8 @@ function admission(
   }
 
   /**
-   * Whoever is slow to send a body may have lost the key meanwhile. Of what is sent or canceled, the
-   * statement that does it judges the key.
+   * Whoever is slow to send a body may have lost the key meanwhile. Of what is sent, the statement that
+   * does it judges the key; of what is canceled too, but not where there is no such message.
    */
   async function judgeAgain(request: FastifyRequest): Promise<void> {
     await lookUp(request, String(request.headers["x-api-key"]), false);

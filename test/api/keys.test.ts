@@ -4,7 +4,7 @@ import { PassThrough } from "node:stream";
 import { test } from "node:test";
 import { createKey, keyUsage, listKeys, lockAccounts, maskKey } from "#accounts";
 import { operations, type Scope } from "#contract";
-import { DatabaseUnavailable, sql } from "#platform";
+import { DatabaseUnavailable, NIL_ID, sql } from "#platform";
 import { problemOf } from "../support/answers.ts";
 import { startApi, type TestKey, twoNodes } from "../support/api.ts";
 import { eventually } from "../support/eventually.ts";
@@ -246,23 +246,27 @@ test("who waits for the account while their key expires neither sends nor cancel
   for (const answer of await answers) problemOf(answer, "API_KEY_EXPIRED");
 });
 
-test("a preview whose body comes after its key was revoked is refused", async () => {
-  const account = await one.createAccount(10);
-  const payload = new PassThrough();
-  const headers = { "x-api-key": account.key, "content-type": "application/json" };
-  const url = "/v1/messages/preview";
+for (const [what, url] of [
+  ["a preview", "/v1/messages/preview"],
+  ["a cancel of a message that is not there", `/v1/messages/${NIL_ID}/cancel`],
+] as const) {
+  test(`${what} whose body comes after its key was revoked is refused`, async () => {
+    const account = await one.createAccount(10);
+    const payload = new PassThrough();
+    const headers = { "x-api-key": account.key, "content-type": "application/json" };
 
-  const asked = one.inject({ method: "POST", url, headers, payload });
-  await eventually("the key was judged by the headers", async () => {
-    const taken = await one.db.query(sql`
-      select from read_allowances where key_id = ${account.keyId}`);
-    return taken.length > 0;
+    const asked = one.inject({ method: "POST", url, headers, payload });
+    await eventually("the key was judged by the headers", async () => {
+      const taken = await one.db.query(sql`
+        select from read_allowances where key_id = ${account.keyId}`);
+      return taken.length > 0;
+    });
+    await one.revoke(account.keyId);
+    payload.end(JSON.stringify(message));
+
+    problemOf(await asked, "API_KEY_REVOKED");
   });
-  await one.revoke(account.keyId);
-  payload.end(JSON.stringify(message));
-
-  problemOf(await asked, "API_KEY_REVOKED");
-});
+}
 
 test("sends under way while a key is revoked are accepted before it or refused, never after it", async () => {
   const account = await one.createAccount(1_000);
