@@ -144,7 +144,8 @@ export const carriersText = {
   pause: "Pause",
   resume: "Resume",
   pauseTitle: (name: string) => `Pause ${name}?`,
-  pauseText: "Nothing more is handed to it. Messages routed to it wait until it is resumed.",
+  pauseText:
+    "From a second or two later on nothing more is handed to it. Messages routed to it wait until it is resumed.",
   edit: "Settings…",
   editTitle: (name: string) => `Settings of ${name}`,
   rate: "Segments per second",

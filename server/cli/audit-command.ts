@@ -3,6 +3,7 @@ import { audit, type Violation } from "./audit/audit.ts";
 import { command } from "./command.ts";
 import { flag } from "./input.ts";
 import { facts } from "./table.ts";
+import { plainJson } from "./terminal.ts";
 
 const auditCommand = command({
   name: "audit",
@@ -40,7 +41,7 @@ const auditCommand = command({
 
 function listed(violations: readonly Violation[]): string {
   const lines = violations.map(
-    ({ invariant, rule, ...row }) => `${invariant}: ${rule}\n    ${JSON.stringify(row)}`,
+    ({ invariant, rule, ...row }) => `${invariant}: ${rule}\n    ${plainJson(row)}`,
   );
   return `${lines.join("\n")}\n\n${violations.length} violations. Nothing was changed: keep a backup, then find the cause.`;
 }

@@ -31,8 +31,10 @@ const listen = command({
       const onLapse = () => terminal.say("Nothing was heard for a while; events may be missing.");
       const onAway = () => terminal.say("The database is away; waiting for it.");
       const follow = { accountId: account, signal, onReady, onLapse, onAway, isBack };
-      const show = (event: SignedEvent, forwarded: Forwarding | null) =>
-        terminal.print(terminal.isJson ? jsonLine(event, forwarded) : textLine(event, forwarded));
+      const show = (event: SignedEvent, forwarded: Forwarding | null) => {
+        if (terminal.isJson) terminal.printJson(jsonOf(event, forwarded));
+        else terminal.print(textLine(event, forwarded));
+      };
       let isTold = false;
       // Never waits for the receiver: what is not read in time is swept from the database.
       for await (const event of followEvents(deps, follow)) {
@@ -78,16 +80,9 @@ function openForwarder({ clock }: Context, url: string) {
 }
 
 /** The body as text holds its exact octets: they are UTF-8, and signed as they are. */
-function jsonLine(event: SignedEvent, forwarded: Forwarding | null): string {
+function jsonOf(event: SignedEvent, forwarded: Forwarding | null) {
   const { event: name, messageId, status, body, headers } = event;
-  return JSON.stringify({
-    event: name,
-    messageId,
-    status,
-    body: body.toString(),
-    headers,
-    forwarded,
-  });
+  return { event: name, messageId, status, body: body.toString(), headers, forwarded };
 }
 
 function textLine({ at, event, messageId }: SignedEvent, forwarded: Forwarding | null): string {

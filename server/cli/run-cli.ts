@@ -24,7 +24,8 @@ export async function runCli({ program, argv, streams }: Call): Promise<number> 
   const terminal = terminalOn(streams, wantsJson);
   if (words[0] === "--version" || words[0] === "-v") {
     const { version } = program;
-    terminal.print(wantsJson ? JSON.stringify({ version }) : version);
+    if (wantsJson) terminal.printJson({ version });
+    else terminal.print(version);
     return EXIT.worked;
   }
   const commands = await loadCommands(words[0]);
@@ -94,7 +95,8 @@ async function perform(
     signal.throwIfAborted();
     const running = command.run(given, context);
     const result = await (command.isService ? running : untilAborted(running, signal));
-    if (result) terminal.print(terminal.isJson ? JSON.stringify(result.json) : result.text);
+    if (result && terminal.isJson) terminal.printJson(result.json);
+    else if (result) terminal.print(result.text);
     return result?.isFault ? EXIT.failed : EXIT.worked;
   } catch (error) {
     // A service that was asked to stop has done so.

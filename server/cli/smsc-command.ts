@@ -60,11 +60,8 @@ const smsc = command({
       );
     });
     const address = { host: running.host, port: running.port };
-    terminal.print(
-      terminal.isJson
-        ? JSON.stringify(address)
-        : `SMSC on ${host}:${running.port}. Stop with Ctrl+C.`,
-    );
+    if (terminal.isJson) terminal.printJson(address);
+    else terminal.print(`SMSC on ${host}:${running.port}. Stop with Ctrl+C.`);
     if (!signal.aborted) await once(signal, "abort");
     await running.stop();
     return undefined;

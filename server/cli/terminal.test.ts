@@ -69,6 +69,18 @@ test("what is said cannot steer the terminal, whoever wrote it", () => {
   assert.equal(streams.errors.read().toString(), "refused: \uFFFD[2J\uFFFD31m\uFFFDred\nnext\n");
 });
 
+test("JSON cannot steer the terminal either, and means what it meant", () => {
+  const { streams, terminal } = file();
+  const everything = String.fromCharCode(...Array.from({ length: 0x300 }, (_, n) => n));
+
+  terminal.printJson({ [everything]: everything, letters: "ü€😀" });
+
+  const line = streams.output.read().toString();
+  assert.match(line, /^\P{Cc}+\n$/u);
+  assert.deepEqual(JSON.parse(line), { [everything]: everything, letters: "ü€😀" });
+  assert.ok(line.includes("ü€😀"));
+});
+
 /** Standard input that no keyboard is. */
 function file() {
   const streams = {

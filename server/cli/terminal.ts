@@ -8,6 +8,8 @@ export type Terminal = {
   isJson: boolean;
   /** Results, on standard output. */
   print(text: string): void;
+  /** The same as one line of JSON. */
+  printJson(value: unknown): void;
   /** Prose and progress, on standard error. */
   say(text: string): void;
   /** Standard input, but for its last line end: for secrets, which must not stand on the command line. */
@@ -25,9 +27,11 @@ const MAX_INPUT = 64 * 1024;
 
 export function terminalOn(streams: Streams, wantsJson: boolean): Terminal {
   const { input, output, errors } = streams;
+  const print = (text: string) => void output.write(`${text}\n`);
   return {
     isJson: wantsJson || output.isTTY !== true,
-    print: (text) => void output.write(`${text}\n`),
+    print,
+    printJson: (value) => print(plainJson(value)),
     // What others wrote, such as a carrier's words, must not steer the terminal.
     say: (text) => void errors.write(`${text.replaceAll(/[^\P{Cc}\n]/gu, "\uFFFD")}\n`),
     async readSecret() {
@@ -38,6 +42,14 @@ export function terminalOn(streams: Streams, wantsJson: boolean): Terminal {
       return line;
     },
   };
+}
+
+/** JSON leaves DEL and the controls after it as they are: what others wrote must not steer the terminal here either. */
+export function plainJson(value: unknown): string {
+  return JSON.stringify(value).replaceAll(
+    /[\u007F-\u009F]/g,
+    (control) => `\\u00${control.charCodeAt(0).toString(16)}`,
+  );
 }
 
 /** One line from a keyboard. As a terminal it is read raw, so what is typed is shown by us or by nobody. */

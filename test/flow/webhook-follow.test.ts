@@ -243,7 +243,7 @@ async function listen({ db, secrets, accountId }: WebhookWorld, url: string) {
     program: { version: "test" },
     terminal: {
       isJson: true,
-      print: (line: string) => void lines.push(JSON.parse(line) as (typeof lines)[number]),
+      printJson: (line: (typeof lines)[number]) => void lines.push(line),
       say: () => ready.resolve(),
     },
     installation: () =>
