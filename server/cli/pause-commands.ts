@@ -1,4 +1,4 @@
-import { changeCarrier, listCarriers, readCarrierStates } from "#sending";
+import { changeCarrier, listCarriers, readCarrierStates, untilHeldBack } from "#sending";
 import { nameArgument } from "./carrier-options.ts";
 import { ACTOR, command } from "./command.ts";
 import { requireCarrier } from "./route-commands.ts";
@@ -6,9 +6,13 @@ import { facts } from "./table.ts";
 
 type Words = { name: string; summary: string; example: string };
 
-/** Each node reads it anew every second, and what it has begun it ends. */
-const HELD_SOON =
-  "Each node heeds this within a second or two; what is just being handed over still goes.";
+/** Nodes look every second and report every other; what they have begun may take a carrier longer. */
+const WAIT_MS = 10_000;
+
+function notYet(nodes: number): string {
+  const who = nodes === 1 ? "1 node has" : `${nodes} nodes have`;
+  return `${who} not said yet that nothing more goes to it; what is just being handed over may still leave.`;
+}
 
 function pausing(paused: boolean, { name: commandName, summary, example }: Words) {
   return command({
@@ -24,7 +28,9 @@ function pausing(paused: boolean, { name: commandName, summary, example }: Words
       const change = { actor: ACTOR, now: context.clock.now() };
       await changeCarrier(db, { carrierId, paused, secrets: await openBox(), ...change });
       const seen = await readCarrierStates(db, [{ carrier_id: carrierId, paused }]);
-      if (paused) context.terminal.say(HELD_SOON);
+      const limits = { clock: context.clock, limitMs: WAIT_MS };
+      const missing = paused ? await untilHeldBack(db, carrierId, limits) : 0;
+      if (missing > 0) context.terminal.say(notYet(missing));
       const json = { carrierId, name, state: seen.get(carrierId)?.state ?? "unknown" };
       return { json, text: facts(json) };
     },
@@ -35,7 +41,7 @@ export const pauseCommands = [
   pausing(true, {
     name: "carrier pause",
     summary:
-      "Hands a carrier nothing more, from a second or two later on; its receipts go on coming. Messages routed to it wait until it is resumed.",
+      "Hands a carrier nothing more, and waits up to 10 s until every node says so; its receipts go on coming. Messages routed to it wait until it is resumed.",
     example: "carrier pause acme",
   }),
   pausing(false, {

@@ -165,6 +165,30 @@ test("what a carrier had not answered when it was closed is recorded as in doubt
   assert.deepEqual(recorded, ["in_doubt"]);
 });
 
+test("nothing is in hand only when no claim, no kept place and no message on its way is left", async () => {
+  const [claimed, answered] = [Promise.withResolvers<[]>(), Promise.withResolvers<SubmitOutcome>()];
+  const db = { ...empty, query: () => claimed.promise } as Database;
+  const run = running({
+    db,
+    clock: restless,
+    submit: () => answered.promise,
+    submission: async () => "stored",
+  });
+  const message = messageOf();
+
+  assert.equal(run.isIdle(), false, "what is claimed may leave");
+  claimed.resolve([]);
+  await eventually("the claim is over", async () => run.isIdle());
+  await eventually("a place is kept", async () => run.reserve(message));
+  assert.equal(run.isIdle(), false, "what comes will leave");
+  run.take(message);
+  await systemClock.sleep(5);
+  assert.equal(run.isIdle(), false, "its answer is to come");
+  answered.resolve({ kind: "accepted", carrierMessageId: "x", matchId: "x" });
+  await eventually("it is recorded", async () => run.isIdle());
+  await run.stop();
+});
+
 test("after a full claim the next begins behind the last account of it, and after an empty turn it rests", async () => {
   const [first = "", second = "", third = ""] = [1, 2, 3].map((n) => newId(n));
   // In the order of waiting, which is not that of the accounts.

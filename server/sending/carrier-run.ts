@@ -32,6 +32,8 @@ export type CarrierRun = {
   release(message: MessageRow): void;
   /** What is being handed over now. */
   inFlight: ReadonlySet<DueSend>;
+  /** Nothing of it is in hand here, nor about to be: while it is paused, nothing leaves. */
+  isIdle(): boolean;
   /** It is paused no more: what waits is taken up at once. */
   resume(): void;
   /** Claims no more, gives back what has not left, waits for what has. */
@@ -61,6 +63,7 @@ export function runCarrier(deps: Deps): CarrierRun {
   let afterAccount = FIRST_ACCOUNT;
   // A turn looks at every account once, in as many passes as it takes.
   let isTurnEmpty = true;
+  let isClaiming = false;
 
   const room = () => {
     const isPaused = deps.isPaused(carrier.carrierId);
@@ -97,11 +100,12 @@ export function runCarrier(deps: Deps): CarrierRun {
     if (limit <= 0) return 0;
     const nowMs = clock.leaseMs();
     if (afterAccount === FIRST_ACCOUNT) isTurnEmpty = true;
+    isClaiming = true;
     const { due, lastAccount } = await claimDueSends(
       db,
       { carrierId: carrier.carrierId, nodeId, room: limit, afterAccount, nowMs },
       { clock, signal },
-    );
+    ).finally(() => (isClaiming = false));
     for (const each of due) begin(each);
     if (due.length > 0) [hasBacklog, isTurnEmpty] = [true, false];
     afterAccount = due.length < limit ? (lastAccount ?? FIRST_ACCOUNT) : lastServed(due);
@@ -127,6 +131,7 @@ export function runCarrier(deps: Deps): CarrierRun {
   return {
     carrier,
     inFlight,
+    isIdle: () => !isClaiming && inFlight.size + reserved.size === 0,
     reserve(message) {
       const isFree = !hasBacklog && room() >= message.segments;
       if (isFree) reserved.set(message, clock.leaseMs());

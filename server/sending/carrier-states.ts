@@ -8,6 +8,8 @@ export type ReportedState = CarrierState & {
   lastHour: CarrierHour;
   /** Why the node cannot start it, where it cannot. */
   problem?: string;
+  /** The version of the tables by which it is paused, once nothing of it is in hand on the node. */
+  heldAt?: number | null;
 };
 
 /** Reports are kept as JSON, so their times are texts. */

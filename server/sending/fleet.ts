@@ -121,13 +121,18 @@ export function carrierFleet(deps: Deps) {
 
   /** What the dashboard, doctor and `carrier list` show. */
   async function report(): Promise<void> {
-    const started = carriers().map((carrier) => ({
-      carrierId: carrier.carrierId,
-      state: { ...carrier.state(), lastHour: record.lastHour(carrier.carrierId) },
+    const version = routing?.version ?? null;
+    const common = (carrierId: string, isIdle: boolean) => ({
+      lastHour: record.lastHour(carrierId),
+      heldAt: isPaused(carrierId) && isIdle ? version : null,
+    });
+    const started = [...members].map(([carrierId, { run }]) => ({
+      carrierId,
+      state: { ...run.carrier.state(), ...common(carrierId, run.isIdle()) },
     }));
     const others = [...broken].map(([carrierId, { problem }]) => ({
       carrierId,
-      state: { ...notStarted, problem, lastHour: record.lastHour(carrierId) },
+      state: { ...notStarted, problem, ...common(carrierId, true) },
     }));
     await reportStates(db, nodeId, [...started, ...others]);
   }

@@ -17,6 +17,7 @@ export {
   resealCarriers,
 } from "./carriers-table.ts";
 export { carrierFleet } from "./fleet.ts";
+export { untilHeldBack } from "./held-back.ts";
 export { findLastCarriers, submissionHistory } from "./history.ts";
 export { measureParked, observeSending } from "./observe.ts";
 export { openCarrier } from "./open-carrier.ts";

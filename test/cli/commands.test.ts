@@ -266,14 +266,13 @@ test("a carrier is paused and resumed, which its state and the audit log tell", 
   const { carrierId } = await json<{ carrierId: string }>`carrier add held --simulator`;
 
   const paused = await json`carrier pause held`;
-  const again = await run`carrier pause held`;
+  await json`carrier pause held`;
   const { data } = await json<{ data: { name: string; state: string }[] }>`carrier list`;
   const examined = await json<{ data: Finding[] }>`doctor`;
   const resumed = await json`carrier resume held`;
   await json`carrier remove held`;
 
   assert.deepEqual(paused, { carrierId, name: "held", state: "paused" });
-  assert.match(again.stderr, /^Each node heeds this within a second or two/);
   assert.equal(data.find(({ name }) => name === "held")?.state, "paused");
   const finding = examined.data.find((each) => each.name === "carrier held");
   const fix = "Resume it: npx posthorn carrier resume held";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sql, systemClock } from "#platform";
+import { untilHeldBack } from "#sending";
 import { startApi } from "../support/api.ts";
 import { change, nodeSees } from "../support/change-carrier.ts";
 import { eventually } from "../support/eventually.ts";
@@ -60,6 +61,49 @@ test("a paused carrier submits nothing, and goes on where it stopped", async () 
   assert.equal(waiting.status, "QUEUED");
   assert.equal(submitted, 0);
   assert.equal(world.smscs[0]?.submitCount(), 1);
+});
+
+test("once every node says that a carrier is held back nothing more leaves, also of what it had in hand", async () => {
+  await using world = await startSending({
+    smscs: [{ answer: { afterMs: 100, reply: "accept" } }],
+    settings: [{ window: 5 }],
+    api: { credits: 1_000 },
+  });
+  const { db } = world.api;
+  const [carrier] = await db.query<{ carrier_id: string }>(sql`
+    select carrier_id from carriers where name = 'c1'`);
+  const heldBack = (limitMs: number) =>
+    untilHeldBack(db, carrier?.carrier_id ?? "", { clock: systemClock, limitMs });
+  await world.api.post("/v1/messages/batch", { messages: Array.from({ length: 500 }, () => TO) });
+  const beforePause = await heldBack(0);
+
+  await pause(world, true);
+  const missing = await heldBack(30_000);
+  const submitted = world.smscs[0]?.submitCount() ?? 0;
+  await nodeSees(world);
+
+  assert.deepEqual([beforePause, missing], [1, 0]);
+  assert.ok(submitted > 0 && submitted < 500, `${submitted} left`);
+  assert.equal(world.smscs[0]?.submitCount(), submitted);
+  const [left] = await db.query(sql`
+    select count(*) filter (where leased_by is not null) as in_hand, count(*) as waiting from send_queue`);
+  assert.deepEqual(left, { in_hand: 0, waiting: 500 - submitted });
+});
+
+test("whoever waits for nodes to hold a carrier back is told how many have not", async () => {
+  await using world = await startSending({ smscs: [{}] });
+  const { db } = world.api;
+  await pause(world, true);
+  await db.query(sql`
+    insert into nodes (node_id, roles, host, pid, version, started_at, heard_at)
+    values (gen_random_uuid(), '{sender}', 'deaf', 1, '0', now(), now() + interval '1 minute')`);
+  const [carrier] = await db.query<{ carrier_id: string }>(sql`
+    select carrier_id from carriers where name = 'c1'`);
+
+  await eventually("our own node has said so", async () => {
+    const wish = { clock: systemClock, limitMs: 0 };
+    return (await untilHeldBack(db, carrier?.carrier_id ?? "", wish)) === 1;
+  });
 });
 
 test("cancel and hand-over of the same message never both happen", async () => {

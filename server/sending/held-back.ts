@@ -1,0 +1,38 @@
+import { routingVersion } from "#messages";
+import { type Clock, type Database, LEASE_MS, type Queryable, sql } from "#platform";
+
+const LOOK_MS = 100;
+
+/**
+ * Waits until every living node has said that nothing more leaves for a carrier that was paused before,
+ * or the time is over; answers how many have not.
+ */
+export async function untilHeldBack(
+  db: Database,
+  carrierId: string,
+  { clock, limitMs }: { clock: Clock; limitMs: number },
+): Promise<number> {
+  const version = await routingVersion(db);
+  const endMs = clock.monotonicMs() + limitMs;
+  for (;;) {
+    const missing = await countMissing(db, { carrierId, version });
+    if (missing === 0 || clock.monotonicMs() >= endMs) return missing;
+    await clock.sleep(LOOK_MS);
+  }
+}
+
+async function countMissing(
+  db: Queryable,
+  { carrierId, version }: { carrierId: string; version: number },
+): Promise<number> {
+  const [found] = await db.query<{ missing: number }>(sql`
+    select count(*) as missing
+      from nodes n
+     where n.heard_at > clock_timestamp() - make_interval(secs => ${LEASE_MS / 1000}) and 'sender' = any (n.roles)
+       and not exists (
+         select from carrier_states c
+          where c.carrier_id = ${carrierId} and c.node_id = n.node_id
+            and (c.state ->> 'heldAt')::bigint >= ${version}
+       )`);
+  return found?.missing ?? 0;
+}
