@@ -45,10 +45,10 @@ export function isRightNode({ version, path }) {
 export function tellWhatIsMissing({ version }) {
   const advice =
     version === undefined
-      ? `npm has none for ${PLATFORM}: install it.`
+      ? `npm has no Node for ${PLATFORM}: install it yourself.`
       : `npm installs the right one: run npm ci without --omit=optional, or install Node ${OLDEST_MAJOR}.`;
   process.stderr.write(
-    `Posthorn needs Node ${OLDEST_MAJOR} and this is ${process.versions.node}. ${advice}\n`,
+    `Posthorn needs Node ${OLDEST_MAJOR}, but this is ${process.versions.node}. ${advice}\n`,
   );
   process.exitCode = 1;
 }

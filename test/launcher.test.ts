@@ -148,7 +148,7 @@ test("an old Node without the right one beside it gets a sentence that says what
 
   assert.match(
     said,
-    /^Posthorn needs Node 26 and this is 20\.0\.0\..*npm ci without --omit=optional.*\n$/,
+    /^Posthorn needs Node 26, but this is 20\.0\.0\..*npm ci without --omit=optional.*\n$/,
   );
   assert.equal(code, 1);
 });
@@ -161,7 +161,7 @@ test("where npm has no such Node, the sentence does not send people to npm", asy
 
   assert.match(
     said,
-    /^Posthorn needs Node 26 and this is 20\.0\.0\. npm has none for \w+-pdp11: install it\.\n$/,
+    /^Posthorn needs Node 26, but this is 20\.0\.0\. npm has no Node for \w+-pdp11: install it yourself\.\n$/,
   );
   assert.equal(code, 1);
 });
