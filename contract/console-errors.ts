@@ -4,28 +4,29 @@ import type { ErrorEntry } from "./errors.ts";
 export const consoleErrors = {
   SESSION_REQUIRED: {
     status: 401,
-    message: "Sign in to go on.",
+    message: "Sign in to continue.",
     meaning:
-      "There is no session, it ended, or it was ended: by sign-out, by a changed password, role or membership.",
+      "There is no session, or it has expired or was ended by a sign-out or by a change of password, role or membership.",
     fix: "Sign in at `/sign-in`.",
   },
   SIGN_IN_FAILED: {
     status: 401,
     message: "E-mail or password is wrong.",
-    meaning: "Said alike for an unknown e-mail and for a wrong password.",
+    meaning: "The answer is the same for an unknown e-mail and for a wrong password.",
     fix: "Try again, or ask the operator of this installation for a reset link.",
   },
   SECOND_FACTOR_REQUIRED: {
     status: 401,
-    message: "Enter the code of your second factor to go on.",
-    meaning: "The password was right; the session is not open before the second factor is given.",
-    fix: "Enter the 6-digit code of your authenticator, or one of your recovery codes. Who has lost both asks the operator of this installation for a reset link.",
+    message: "Enter the code of your second factor to continue.",
+    meaning: "The password was right; the session opens only after the second factor.",
+    fix: "Enter the 6-digit code from your authenticator, or one of your recovery codes. If you have lost both, ask the operator of this installation for a reset link.",
   },
   SECOND_FACTOR_FAILED: {
     status: 401,
-    message: "The code is wrong, out of date, or was used already.",
-    meaning: "A code holds for about a minute and works once; so does each recovery code.",
-    fix: "Wait for the next code of your authenticator; check that its clock is right.",
+    message: "The code is wrong, expired, or already used.",
+    meaning:
+      "A code is valid for about a minute and works once. Each recovery code works once, too.",
+    fix: "Wait for your authenticator's next code, and check that its clock is right.",
   },
   ORIGIN_DENIED: {
     status: 403,
@@ -37,14 +38,14 @@ export const consoleErrors = {
   ROLE_DENIED: {
     status: 403,
     message: "Your role in this account does not allow this.",
-    meaning: "The detail names the role that may.",
+    meaning: "The detail names the role that is required.",
     fix: "Ask an owner of the account to do it, or to change your role.",
   },
   PROOF_REQUIRED: {
     status: 403,
-    message: "Enter your password, or a code of your second factor, to go on.",
+    message: "Enter your password, or a code of your second factor, to continue.",
     meaning: "The last proof is older than 10 minutes. Nothing was changed.",
-    fix: "Give the proof by `POST /console/proof`, then repeat the request.",
+    fix: "Send the proof to `POST /console/proof`, then repeat the request.",
   },
   PROOF_FAILED: {
     status: 403,
@@ -67,13 +68,13 @@ export const consoleErrors = {
   DELIVERY_NOT_FOUND: {
     status: 404,
     message: "There is no such webhook delivery.",
-    meaning: "No delivery of this account has that id, or it is kept no more.",
+    meaning: "No delivery of this account has that id, or it is no longer kept.",
     fix: "Look it up in the list of deliveries.",
   },
   REPLAY_NOT_FOUND: {
     status: 404,
     message: "There is no such replay.",
-    meaning: "No replay of this account has that id, or it is kept no more.",
+    meaning: "No replay of this account has that id, or it is no longer kept.",
     fix: "Start a new replay.",
   },
   MEMBER_NOT_FOUND: {
@@ -84,8 +85,8 @@ export const consoleErrors = {
   },
   MEMBER_ALREADY: {
     status: 409,
-    message: "You are a member of this account already.",
-    meaning: "An invitation makes a member; it does not change the role of one.",
+    message: "You are already a member of this account.",
+    meaning: "An invitation adds a new member; it does not change a member's role.",
     fix: "Ask an owner to change your role on the Team page. The invitation stays open.",
   },
   INVITATION_NOT_FOUND: {
@@ -98,7 +99,7 @@ export const consoleErrors = {
     status: 404,
     message: "There is no such session.",
     meaning: "You have no session with that id; it may have ended.",
-    fix: "Reload the list of signed-in places.",
+    fix: "Reload the list of sessions.",
   },
   USER_NOT_FOUND: {
     status: 404,
@@ -120,46 +121,47 @@ export const consoleErrors = {
   },
   LINK_INVALID: {
     status: 404,
-    message: "The link is wrong, used, withdrawn or out of date.",
+    message: "The link is wrong, used, withdrawn or expired.",
     meaning: "A link works once and for a limited time. The detail says which of these it is.",
-    fix: "Ask for a new link. A restart prints a new set-up link while there is no operator.",
+    fix: "Ask for a new link. While there is no operator, a restart prints a new set-up link.",
   },
   VERSION_CONFLICT: {
     status: 409,
-    message: "Somebody else changed this meanwhile. Close it, look at what changed, and try again.",
-    meaning: "The `version` sent is not the present one. Nothing was changed.",
+    message:
+      "Somebody else has changed this in the meantime. Close it, look at what changed, and try again.",
+    meaning: "The `version` sent is not the current one. Nothing was changed.",
     fix: "Reload, look at what changed, and try again.",
   },
   KEY_LIMIT_REACHED: {
     status: 409,
-    message: "The account has 50 active keys, which is the most.",
+    message: "The account already has 50 active keys, which is the limit.",
     meaning: "Revoked and expired keys do not count. Nothing was created.",
     fix: "Revoke a key that is not in use.",
   },
   KEY_ALREADY_CREATED: {
     status: 409,
-    message: "This form has created its key already; it cannot be shown again.",
-    meaning: "The same `Idempotency-Key` came before. A key is shown once and kept nowhere.",
+    message: "This form has already created its key; it cannot be shown again.",
+    meaning: "The same `Idempotency-Key` was used before. A key is shown once and stored nowhere.",
     fix: "If you did not save the key, revoke it and create another.",
   },
   LINK_ALREADY_MADE: {
     status: 409,
-    message: "This form has made its link already; it cannot be shown again.",
-    meaning: "The same `Idempotency-Key` came before. A link is shown once and kept nowhere.",
+    message: "This form has already made its link; it cannot be shown again.",
+    meaning: "The same `Idempotency-Key` was used before. A link is shown once and stored nowhere.",
     fix: "If you did not save the link, withdraw it and make another.",
   },
   EMAIL_TAKEN: {
     status: 409,
-    message: "There is a user with this e-mail already.",
+    message: "There is already a user with this e-mail.",
     meaning: "Nothing was changed.",
-    fix: "Sign in as that user, then open the link again. For the set-up, give another e-mail.",
+    fix: "Sign in as that user, then open the link again. For the set-up, enter another e-mail.",
   },
   ACCOUNT_HAS_OWNER: {
     status: 409,
     message: "Somebody has joined the account as its owner.",
     meaning:
-      "Only an account without an owner gets another link from the operator. No link was made.",
-    fix: "Its owners invite others on their team page; a reset link helps one who cannot sign in.",
+      "The operator can make another link only for an account without an owner. No link was made.",
+    fix: "Its owners can invite others on their Team page; an owner who cannot sign in needs a reset link.",
   },
   LAST_OWNER: {
     status: 409,
@@ -169,29 +171,29 @@ export const consoleErrors = {
   },
   ROTATION_UNCONFIRMED: {
     status: 409,
-    message: "Two secrets sign at present. Confirm that the older one is dropped.",
+    message: "Two secrets are signing now. Confirm that the older one is dropped.",
     meaning:
-      "Only two secrets sign at a time, and the older one was to sign until `previousUntil`, which reading the signing secret tells. Nothing was changed.",
-    fix: "Wait until then, or confirm with `dropPrevious`: receivers that still check with it refuse every webhook until they have a newer one.",
+      "Only two secrets can sign at a time, and the older one is due to sign until `previousUntil`, shown with the signing secret. Nothing was changed.",
+    fix: "Wait until then, or confirm with `dropPrevious`: receivers that still use the older secret will refuse every webhook until they have a newer one.",
   },
   DELIVERY_NOT_REPLAYABLE: {
     status: 409,
     message: "This webhook delivery cannot be replayed.",
     meaning: "Deliveries can be replayed for 30 days.",
-    fix: "Read the message by `GET /v1/messages/{messageId}` instead.",
+    fix: "Read the message with `GET /v1/messages/{messageId}` instead.",
   },
   DELIVERY_IN_FLIGHT: {
     status: 409,
-    message: "This webhook is being tried at this moment.",
+    message: "This webhook is being attempted right now.",
     meaning:
-      "An attempt is under way, and the events of a message are never posted two at once. Nothing was changed.",
-    fix: "Replay it when the attempt has ended: after 10 seconds, or after half a minute where its process was lost.",
+      "An attempt is under way, and the events of a message are posted one at a time. Nothing was changed.",
+    fix: "Replay it when the attempt has ended: within 10 seconds, or within half a minute if its process was lost.",
   },
   SIGN_IN_BUSY: {
     status: 503,
-    message: "Too many people sign in at this moment; try again.",
+    message: "Too many people are signing in right now; try again.",
     meaning:
-      "Checking passwords is costly, so only a few are checked at once. Nothing was changed.",
+      "Checking passwords is expensive, so only a few are checked at once. Nothing was changed.",
     fix: "Try again after `Retry-After` seconds.",
   },
 } as const satisfies Record<string, ErrorEntry>;

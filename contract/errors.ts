@@ -20,52 +20,52 @@ export const apiErrors = {
   },
   CURSOR_INVALID: {
     status: 400,
-    message: "The cursor is damaged, or was made with other filters.",
-    meaning: "A cursor is opaque and belongs to the filters it was made with.",
-    fix: "Pass `nextCursor` back unchanged and with the same filters, or leave `cursor` out to start again.",
+    message: "The cursor is damaged, or belongs to other filters.",
+    meaning: "A cursor is opaque and works only with the filters it was issued for.",
+    fix: "Pass `nextCursor` back unchanged, with the same filters, or leave out `cursor` to start over.",
   },
   IDEMPOTENCY_KEY_INVALID: {
     status: 400,
     message: "The Idempotency-Key header must be 1 to 255 printable ASCII characters.",
     meaning:
-      "The `Idempotency-Key` header is empty, too long, or holds a character that is not printable ASCII.",
-    fix: "Use a UUID for each message you mean to send, and repeat it only when you repeat that request.",
+      "The `Idempotency-Key` header is empty, too long, or contains a character that is not printable ASCII.",
+    fix: "Use a new UUID for each message, and reuse it only to repeat that request.",
   },
   REQUEST_INVALID: {
     status: 400,
     message: "The request is not valid HTTP.",
     meaning: "The request line or a header could not be read.",
-    fix: "Check the address, its percent-encoding and the headers; a standard HTTP client gets them right.",
+    fix: "Check the URL, its percent-encoding and the headers; a standard HTTP client gets them right.",
   },
   API_KEY_MISSING: {
     status: 401,
     message: "The X-API-Key header is missing.",
-    meaning: "Every request under `/v1` carries an API key.",
-    fix: "Send your key in the header `X-API-Key`. Keys are made in the dashboard.",
+    meaning: "Every request under `/v1` needs an API key.",
+    fix: "Send your key in the `X-API-Key` header. Keys are created in the dashboard.",
   },
   API_KEY_INVALID: {
     status: 401,
     message: "The API key is malformed or unknown.",
     meaning:
-      "The header does not hold a key of this installation: it is mistyped, cut short, or of another installation.",
+      "The header does not contain a key of this installation: the key is mistyped, truncated, or from another installation.",
     fix: "Copy the key again (`sms_` and 36 letters and digits), or create a new one in the dashboard.",
   },
   API_KEY_REVOKED: {
     status: 401,
     message: "The API key was revoked.",
-    meaning: "The key was revoked in the dashboard; that is in force at once and for ever.",
-    fix: "Use another key of the account, or create one in the dashboard.",
+    meaning: "The key was revoked. Revocation takes effect immediately and cannot be undone.",
+    fix: "Use another key of the account, or create a new one in the dashboard.",
   },
   API_KEY_EXPIRED: {
     status: 401,
-    message: "The API key is past its expiry.",
-    meaning: "The key was made with an expiry, and that time has passed.",
+    message: "The API key has expired.",
+    meaning: "The key was created with an expiry time, which has passed.",
     fix: "Create a new key in the dashboard.",
   },
   CREDITS_INSUFFICIENT: {
     status: 402,
     message: "The account does not have enough credits.",
-    meaning: "`details` carries the credits required and available. Nothing was stored or charged.",
+    meaning: "`details` has the credits required and available. Nothing was stored or charged.",
     fix: "Top up the account, then repeat the request with the same `Idempotency-Key`.",
   },
   API_KEY_SCOPE_DENIED: {
@@ -88,10 +88,10 @@ export const apiErrors = {
   },
   METHOD_NOT_ALLOWED: {
     status: 405,
-    message: "This path does not take this method.",
+    message: "This path does not support this method.",
     meaning:
-      "The path exists, but not with this HTTP method; the `Allow` header names those it takes.",
-    fix: "Use a method that `Allow` names.",
+      "The path exists, but not with this HTTP method; the `Allow` header lists the methods it supports.",
+    fix: "Use a method listed in `Allow`.",
   },
   REQUEST_TIMEOUT: {
     status: 408,
@@ -103,8 +103,8 @@ export const apiErrors = {
     status: 409,
     message: "This Idempotency-Key was used with another request.",
     meaning:
-      "Within 24 hours the same key came with another body or operation. Nothing was stored or charged.",
-    fix: "Use a new key for a new message; repeat a key only with the very same request.",
+      "The same key was used within the last 24 hours with another body or operation. Nothing was stored or charged.",
+    fix: "Use a new key for each new message; repeat a key only with exactly the same request.",
   },
   MESSAGE_NOT_CANCELABLE: {
     status: 409,
@@ -114,21 +114,22 @@ export const apiErrors = {
   },
   BODY_TOO_LARGE: {
     status: 413,
-    message: "The body is larger than the limit, 1 MiB where nothing else is set.",
+    message: "The body exceeds the size limit, 1 MiB by default.",
     meaning: "Nothing was stored or charged.",
-    fix: "Split the batch.",
+    fix: "Split the batch into smaller ones.",
   },
   CONTENT_TYPE_UNSUPPORTED: {
     status: 415,
-    message: "The body must be application/json in UTF-8, not compressed.",
+    message: "The body must be uncompressed application/json in UTF-8.",
     meaning: "The `Content-Type` or `Content-Encoding` header names something else.",
     fix: "Send `Content-Type: application/json` and no `Content-Encoding`.",
   },
   VALIDATION_FAILED: {
     status: 422,
-    message: "Some fields are wrong; details names each of them.",
-    meaning: "Every wrong field is in `details`, with its own code. Nothing was stored or charged.",
-    fix: "Correct the fields that `details` names and send the request again.",
+    message: "Some fields are invalid; details lists each of them.",
+    meaning:
+      "Every invalid field is in `details`, with its own code. Nothing was stored or charged.",
+    fix: "Correct the fields listed in `details` and send the request again.",
   },
   RECIPIENT_NOT_SERVED: {
     status: 422,
@@ -146,14 +147,14 @@ export const apiErrors = {
     status: 429,
     message: "Too many requests; wait for Retry-After seconds.",
     meaning:
-      "The account's rate of sends, the key's rate of reads, or the address's rate of failed authentications is used up.",
+      "The account's send rate, the key's read rate, or the address's rate of failed authentications is exhausted.",
     fix: "Wait for `Retry-After` seconds. Send many messages as one batch.",
   },
   QUEUE_FULL: {
     status: 429,
-    message: "The service has as much work as it can hold; wait for Retry-After seconds.",
-    meaning: "More requests arrive than can be looked up or stored. Nothing was stored or charged.",
-    fix: "Wait for `Retry-After` seconds and repeat the request, a send with the same `Idempotency-Key`.",
+    message: "The service is at capacity; wait for Retry-After seconds.",
+    meaning: "More requests are arriving than can be processed. Nothing was stored or charged.",
+    fix: "Wait for `Retry-After` seconds, then repeat the request; repeat a send with the same `Idempotency-Key`.",
   },
   HEADERS_TOO_LARGE: {
     status: 431,
@@ -164,16 +165,16 @@ export const apiErrors = {
   INTERNAL: {
     status: 500,
     message:
-      "Something failed on our side. Repeat the request, a send with the same Idempotency-Key.",
+      "Something failed on our side. Repeat the request; repeat a send with the same Idempotency-Key.",
     meaning:
-      "A fault of the service, or the outcome of a commit could not be learned: the message may or may not have been accepted, or canceled.",
-    fix: "Repeat the request, a send with the same `Idempotency-Key`: it is accepted at most once. Report the `requestId` if it goes on.",
+      "A fault in the service, or the outcome of a commit is unknown: the message may or may not have been accepted or canceled.",
+    fix: "Repeat the request; repeat a send with the same `Idempotency-Key`, so that it is accepted at most once. If the error persists, report the `requestId`.",
   },
   UNAVAILABLE: {
     status: 503,
-    message: "The service cannot answer now. Nothing was accepted; try again.",
+    message: "The service is unavailable. Nothing was accepted; try again.",
     meaning:
-      "The database cannot be reached or cannot do it now, or this node of the service does not serve the API. Nothing was stored or charged.",
+      "The database cannot be reached or cannot serve the request now, or this node does not serve the API. Nothing was stored or charged.",
     fix: "Repeat the request after `Retry-After` seconds.",
   },
 } as const satisfies Record<string, ErrorEntry>;
@@ -190,29 +191,29 @@ export type ErrorCode = keyof typeof errors;
 export const detailCodes = {
   FIELD_REQUIRED: "The field is required.",
   FIELD_UNKNOWN: "No such field exists here.",
-  FIELD_INVALID: "The value is of the wrong type or form.",
-  RECIPIENT_INVALID: "Not a phone number that its country's numbering plan has.",
-  TEXT_INVALID: "The text is empty, or holds something that cannot be sent.",
+  FIELD_INVALID: "The value has the wrong type or format.",
+  RECIPIENT_INVALID: "Not a phone number in its country's numbering plan.",
+  TEXT_INVALID: "The text is empty, or contains something that cannot be sent.",
   TEXT_TOO_LONG: "The text needs more than 10 segments.",
   TEXT_NOT_GSM7: "With `encoding` gsm7, every character must be in the GSM alphabet.",
   SENDER_INVALID: "Not an E.164 number, a short code or an alphanumeric sender.",
-  CALLBACK_URL_INVALID: "Not an absolute http(s) URL as `callbackUrl` needs it.",
-  CALLBACK_URL_FORBIDDEN: "The address must not be called from this service.",
-  REFERENCE_INVALID: "The reference is too long, or holds a NUL or half of a surrogate pair.",
-  METADATA_INVALID: "Not an object of at most 20 string values and 2 KB in all.",
+  CALLBACK_URL_INVALID: "Not a valid absolute http(s) URL.",
+  CALLBACK_URL_FORBIDDEN: "This service must not call that address.",
+  REFERENCE_INVALID: "The reference is too long, or contains a NUL or an unpaired surrogate.",
+  METADATA_INVALID: "Not an object of at most 20 string values and 2 KB in total.",
   ENCODING_INVALID: "Not one of auto, gsm7, ucs2.",
   MAX_CREDITS_INVALID: "Not a whole number of 1 or more.",
   SEND_AT_INVALID: "Not a future time within 35 days.",
   VALIDITY_SECONDS_INVALID: "Not a whole number from 60 to 259200.",
-  PARAMETER_INVALID: "The query parameter has a wrong value.",
+  PARAMETER_INVALID: "The query parameter has an invalid value.",
   PARAMETER_UNKNOWN: "No such query parameter exists here.",
-  JSON_INVALID: "What kept the body from being read, and where.",
+  JSON_INVALID: "What made the body unreadable, and where.",
   API_KEY_SCOPE_DENIED: "The scope that the operation requires.",
   RATE_LIMITED:
-    "The limit that is reached: sends of the account, reads of the key, or failed authentications of the address.",
-  UNAVAILABLE: "What keeps this node from answering.",
+    "The limit that was reached: the account's sends, the key's reads, or the address's failed authentications.",
+  UNAVAILABLE: "Why this node cannot answer.",
   CREDITS_INSUFFICIENT: "The credits required and available.",
-  MESSAGE_NOT_CANCELABLE: "The status that the message has.",
+  MESSAGE_NOT_CANCELABLE: "The message's current status.",
   RECIPIENT_NOT_SERVED: "No route matches the recipient's number.",
   PRICE_ABOVE_LIMIT: "The price is above `maxCredits`.",
 } as const;
@@ -232,7 +233,7 @@ export type Detail = {
 export const deliveryErrors = {
   REJECTED_BY_CARRIER: {
     message: "The carrier refused the message.",
-    fix: "The carrier's own code says why; ask the carrier if it is not clear.",
+    fix: "The carrier's own code says why; ask the carrier if it is unclear.",
   },
   RECIPIENT_UNREACHABLE: {
     message: "The recipient's handset could not be reached.",
@@ -243,7 +244,7 @@ export const deliveryErrors = {
     fix: "Check the number; it may no longer be in use.",
   },
   BLOCKED: {
-    message: "The recipient or the carrier blocks this message.",
+    message: "The recipient or the carrier blocked this message.",
     fix: "The recipient may have opted out; do not send again without consent.",
   },
   CONTENT_REJECTED: {
@@ -256,7 +257,7 @@ export const deliveryErrors = {
   },
   EXPIRED: {
     message: "The message could not be handed over or delivered within its validity.",
-    fix: "Raise validitySeconds, or find out why the carrier was not reachable.",
+    fix: "Raise validitySeconds, or find out why the carrier was unreachable.",
   },
   CANCELED: {
     message: "The message was canceled before it was handed over.",
@@ -264,7 +265,7 @@ export const deliveryErrors = {
   },
   CARRIER_UNAVAILABLE: {
     message: "The carrier could not be reached.",
-    fix: "The operator should look at the carrier: it may be away, or was removed amid the message.",
+    fix: "The operator should check the carrier: it may be down, or have been removed midway through the message.",
   },
   NO_ROUTE: {
     message: "No carrier serves this recipient any more.",
@@ -272,7 +273,7 @@ export const deliveryErrors = {
   },
   UNKNOWN: {
     message: "The carrier gave no reason, or its answer never came.",
-    fix: "The history shows what is known.",
+    fix: "See the message's history for what is known.",
   },
 } as const;
 

@@ -133,7 +133,7 @@ const ReceiptEntry = Type.Object({
   segment: Type.Integer(),
   state: Type.String({ description: "The carrier's word, such as DELIVRD." }),
   carrierCode: nullable(Type.String()),
-  applied: Type.Boolean({ description: "False where it changed nothing." }),
+  applied: Type.Boolean({ description: "False if it changed nothing." }),
 });
 
 const HistoryEntry = Type.Union([StatusEntry, SubmissionEntry, DoubtEntry, ReceiptEntry]);

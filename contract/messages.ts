@@ -11,7 +11,7 @@ function optional<T extends TSchema>(schema: T, code: string) {
 
 const recipientField = Type.String({
   description:
-    "Digits of the number in E.164 form, 7 to 15, without the plus. A leading + is accepted and dropped.",
+    "The number in E.164 format: 7 to 15 digits without the plus. A leading + is accepted and removed.",
   examples: ["4915112345678"],
   "x-code": "RECIPIENT_INVALID",
 });
@@ -20,13 +20,13 @@ export const NewMessage = closed(
   {
     recipient: recipientField,
     text: Type.String({
-      description: "What to send: at most 10 segments, never cut short.",
+      description: "What to send: at most 10 segments, never truncated.",
       "x-code": "TEXT_INVALID",
     }),
     sender: optional(
       Type.String({
         description:
-          "E.164 digits, a short code of 3 to 8 digits, or 1 to 11 letters, digits, space, - _ . & with at least one letter. Else the account's default, else the carrier's.",
+          "E.164 digits, a short code of 3 to 8 digits, or 1 to 11 letters, digits, space, - _ . & with at least one letter. If left out, the account's default, else the carrier's.",
       }),
       "SENDER_INVALID",
     ),
@@ -38,7 +38,10 @@ export const NewMessage = closed(
       "CALLBACK_URL_INVALID",
     ),
     reference: optional(
-      Type.String({ maxLength: 128, description: "Your own id; filterable, need not be unique." }),
+      Type.String({
+        maxLength: 128,
+        description: "Your own id; can be filtered by, need not be unique.",
+      }),
       "REFERENCE_INVALID",
     ),
     metadata: optional(
@@ -46,14 +49,15 @@ export const NewMessage = closed(
         type: "object",
         additionalProperties: { type: "string" },
         maxProperties: 20,
-        description: "At most 20 string values, 2 KB in all; returned, never sent.",
+        description:
+          "At most 20 string values, 2 KB in total; returned to you, never sent to the recipient.",
       }),
       "METADATA_INVALID",
     ),
     encoding: optional(
       oneOf(["auto", "gsm7", "ucs2"], {
         description:
-          "auto takes GSM 03.38 where the text fits, else UCS-2; gsm7 refuses what does not fit.",
+          "auto uses GSM 03.38 if the text fits, else UCS-2; gsm7 refuses a text that does not fit.",
       }),
       "ENCODING_INVALID",
     ),
@@ -68,7 +72,7 @@ export const NewMessage = closed(
     sendAt: optional(
       Type.String({
         description:
-          "Send at this time, at most 35 days ahead; ISO 8601 with a zone. Charged at accept.",
+          "Send at this time, at most 35 days ahead; ISO 8601 with a time zone. Charged on acceptance.",
         examples: ["2026-12-24T18:00:00.000Z"],
       }),
       "SEND_AT_INVALID",
@@ -78,7 +82,7 @@ export const NewMessage = closed(
         minimum: 60,
         maximum: 259_200,
         description:
-          "A message not handed over within this time (from sendAt, else from acceptance) is FAILED with EXPIRED. 86400 if left out.",
+          "A message not handed over within this time (from sendAt, else from acceptance) becomes FAILED with EXPIRED. Default 86400.",
       }),
       "VALIDITY_SECONDS_INVALID",
     ),
@@ -102,7 +106,9 @@ const Preview = closed(
   {
     recipient: Type.String(),
     country: nullable(
-      Type.String({ description: "ISO 3166 alpha-2, or null for numbers of no country." }),
+      Type.String({
+        description: "ISO 3166 alpha-2, or null for numbers that belong to no country.",
+      }),
     ),
     encoding: oneOf(["gsm7", "ucs2"]),
     segments: Type.Integer(),
@@ -111,7 +117,7 @@ const Preview = closed(
     nonGsmCharacters: Type.Array(
       closed({
         character: Type.String(),
-        position: Type.Integer({ description: "Index of its first UTF-16 unit in the text." }),
+        position: Type.Integer({ description: "Index of its first UTF-16 code unit in the text." }),
       }),
     ),
   },
@@ -129,7 +135,7 @@ export const SoughtRecipient = Type.String({
 
 const ListQuery = closed({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 25 })),
-  cursor: Type.Optional(Type.String({ description: "`nextCursor` of the page before." })),
+  cursor: Type.Optional(Type.String({ description: "`nextCursor` of the previous page." })),
   status: Type.Optional(Type.Array(oneOf(statuses), { description: "Repeatable." })),
   recipient: Type.Optional(SoughtRecipient),
   reference: Type.Optional(sought(128)),
@@ -139,7 +145,7 @@ const ListQuery = closed({
 
 const IDEMPOTENCY = {
   "idempotency-key":
-    "1 to 255 printable ASCII characters; kept 24 hours per account. A body must be valid before its key is compared: one that is not is answered with what is wrong with it, also where the key came with another body before.",
+    "1 to 255 printable ASCII characters; kept for 24 hours per account. The body is validated before the key is compared: an invalid body gets its validation errors even if the key was used with another body before.",
 };
 const SEND_ERRORS = [
   "JSON_INVALID",
@@ -160,7 +166,7 @@ export const operations = {
     path: "/v1/messages",
     summary: "Send a message",
     description:
-      "Charges the account and queues the message. The answer is given after the message is stored.",
+      "Charges the account and queues the message. The answer is sent after the message is stored.",
     scope: "messages:send",
     rate: "sends",
     headers: IDEMPOTENCY,
@@ -173,7 +179,7 @@ export const operations = {
     path: "/v1/messages/batch",
     summary: "Send many messages, all or none",
     description:
-      "1 to 1,000 messages are accepted together, or none of them is. Each counts as one send; a batch larger than all that may be sent at once passes when that allowance is full, and leaves a debt that is paid off before the next send.",
+      "Accepts 1 to 1,000 messages together, or none of them. Each counts as one send; a batch larger than the whole burst allowance passes when that allowance is full, and leaves a debt that must be paid off before the next send.",
     scope: "messages:send",
     rate: "sends",
     headers: IDEMPOTENCY,
@@ -193,7 +199,7 @@ export const operations = {
     path: "/v1/messages/preview",
     summary: "Price a message without sending it",
     description:
-      "Takes every field of a send and judges it the same way. Nothing is stored or charged.",
+      "Takes the same fields as a send and validates them in the same way. Nothing is stored or charged.",
     scope: "messages:send",
     rate: "reads",
     body: NewMessage,
@@ -212,7 +218,7 @@ export const operations = {
     path: "/v1/messages",
     summary: "List messages",
     description:
-      "Newest first. Follow `nextCursor` until it is null; a page filtered by status may hold fewer than `limit` messages and still have a next one.",
+      "Newest first. Follow `nextCursor` until it is null; a page filtered by status may have fewer than `limit` messages even if more follow.",
     scope: "messages:read",
     rate: "reads",
     query: ListQuery,
@@ -253,9 +259,9 @@ export const operations = {
   cancelMessage: operation({
     method: "POST",
     path: "/v1/messages/{messageId}/cancel",
-    summary: "Cancel a message that waits",
+    summary: "Cancel a waiting message",
     description:
-      "Ends a message that is still QUEUED as FAILED with CANCELED and refunds it. Again: unchanged.",
+      "Ends a message that is still QUEUED as FAILED with CANCELED, and refunds it. Repeating the request changes nothing.",
     scope: "messages:send",
     rate: "reads",
     params: MessageId,
@@ -271,7 +277,7 @@ export const operations = {
   retrieveCredits: operation({
     method: "GET",
     path: "/v1/credits",
-    summary: "Read the balance of credits",
+    summary: "Read the credit balance",
     scope: "messages:read",
     rate: "reads",
     success: {

@@ -38,16 +38,19 @@ const errorSchema = {
 
 /** What clients may rely on. */
 export const VERSIONING =
-  "/v1 only ever gains: optional fields, operations, error codes and events; clients pass over those that they do not know. What is removed or changed needs /v2. A deprecated operation carries the headers Deprecation and Sunset for at least 12 months.";
+  "/v1 only ever gains optional fields, operations, error codes and events; clients must ignore those that they do not know. Removing or changing anything takes /v2. A deprecated operation carries the headers Deprecation and Sunset for at least 12 months.";
 
 const REQUEST_ID = {
-  "X-Request-Id": { description: "Names this request in our logs.", schema: { type: "string" } },
+  "X-Request-Id": {
+    description: "Identifies this request in the service's logs.",
+    schema: { type: "string" },
+  },
 };
 
 const RATE_HEADERS = {
   "RateLimit-Limit": { description: "The rate per second.", schema: { type: "integer" } },
   "RateLimit-Remaining": {
-    description: "What may be sent at once now.",
+    description: "What may be sent at once right now.",
     schema: { type: "integer" },
   },
   "RateLimit-Reset": {
@@ -138,7 +141,7 @@ function describeWebhook(event: string, body: object): Json {
     operationId: event,
     summary: event,
     description:
-      "Posted to the message's `callbackUrl`. Check the signature over the raw body before anything is read from it.",
+      "Posted to the message's `callbackUrl`. Verify the signature over the raw body before you read anything from it.",
     tags: ["Webhooks"],
     security: [],
     parameters: Object.entries(webhookHeaderMeanings).map(([name, description]) => ({
@@ -150,9 +153,9 @@ function describeWebhook(event: string, body: object): Json {
     })),
     requestBody: { required: true, content: { "application/json": content(body) } },
     responses: {
-      "2XX": { description: "It has arrived." },
-      "410": { description: "Nobody wants it any more: there are no more attempts." },
-      default: { description: "It is tried again, seven times in all." },
+      "2XX": { description: "Delivered." },
+      "410": { description: "No longer wanted: no more attempts are made." },
+      default: { description: "It is retried, with seven attempts in total." },
     },
   };
 }

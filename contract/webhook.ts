@@ -50,13 +50,13 @@ export const webhookHeaderMeanings = {
   "X-SMS-Event": "The event, as in the body.",
   "X-SMS-Signature":
     "Hex HMAC-SHA256 of the raw body, keyed with the account's signing secret as text.",
-  "X-SMS-Signature-Previous": "The same with the secret before, for a while after a rotation.",
-  "X-SMS-Attempt": "Which attempt this is, from 1.",
-  "X-SMS-Sequence": "The place of the event among those of its message.",
-  "X-SMS-Test": "`true` on an event that was sent to try the receiver; its message does not exist.",
-  "webhook-id": "The same on every attempt and replay of an event: what came twice is known by it.",
+  "X-SMS-Signature-Previous": "The same with the previous secret, for a while after a rotation.",
+  "X-SMS-Attempt": "Which attempt this is, starting at 1.",
+  "X-SMS-Sequence": "The position of the event among those of its message.",
+  "X-SMS-Test": "`true` on a test event; its message does not exist.",
+  "webhook-id": "The same on every attempt and replay of an event; use it to recognize duplicates.",
   "webhook-timestamp": "When this attempt was signed, in seconds since 1970.",
-  "webhook-signature": "Signatures by Standard Webhooks, one for each secret in force.",
+  "webhook-signature": "Signatures as in Standard Webhooks, one for each secret in force.",
 };
 
 /** The others are on every webhook. */

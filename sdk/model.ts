@@ -66,25 +66,25 @@ export type DetailCode =
   | "PRICE_ABOVE_LIMIT";
 
 export type NewMessage = {
-  /** Digits of the number in E.164 form, 7 to 15, without the plus. A leading + is accepted and dropped. */
+  /** The number in E.164 format: 7 to 15 digits without the plus. A leading + is accepted and removed. */
   recipient: string;
-  /** What to send: at most 10 segments, never cut short. */
+  /** What to send: at most 10 segments, never truncated. */
   text: string;
-  /** E.164 digits, a short code of 3 to 8 digits, or 1 to 11 letters, digits, space, - _ . & with at least one letter. Else the account's default, else the carrier's. */
+  /** E.164 digits, a short code of 3 to 8 digits, or 1 to 11 letters, digits, space, - _ . & with at least one letter. If left out, the account's default, else the carrier's. */
   sender?: string | null;
   /** Receives a signed webhook on every change of status. */
   callbackUrl?: string | null;
-  /** Your own id; filterable, need not be unique. */
+  /** Your own id; can be filtered by, need not be unique. */
   reference?: string | null;
-  /** At most 20 string values, 2 KB in all; returned, never sent. */
+  /** At most 20 string values, 2 KB in total; returned to you, never sent to the recipient. */
   metadata?: Record<string, string> | null;
-  /** auto takes GSM 03.38 where the text fits, else UCS-2; gsm7 refuses what does not fit. */
+  /** auto uses GSM 03.38 if the text fits, else UCS-2; gsm7 refuses a text that does not fit. */
   encoding?: "auto" | "gsm7" | "ucs2" | null;
   /** Refuse the message if it costs more than this. */
   maxCredits?: number | null;
-  /** Send at this time, at most 35 days ahead; ISO 8601 with a zone. Charged at accept. */
+  /** Send at this time, at most 35 days ahead; ISO 8601 with a time zone. Charged on acceptance. */
   sendAt?: string | null;
-  /** A message not handed over within this time (from sendAt, else from acceptance) is FAILED with EXPIRED. 86400 if left out. */
+  /** A message not handed over within this time (from sendAt, else from acceptance) becomes FAILED with EXPIRED. Default 86400. */
   validitySeconds?: number | null;
 };
 
@@ -135,7 +135,7 @@ export type MessageBatch = {
 
 export type Preview = {
   recipient: string;
-  /** ISO 3166 alpha-2, or null for numbers of no country. */
+  /** ISO 3166 alpha-2, or null for numbers that belong to no country. */
   country: string | null;
   encoding: "gsm7" | "ucs2";
   segments: number;
@@ -143,14 +143,14 @@ export type Preview = {
   balance: number;
   nonGsmCharacters: {
     character: string;
-    /** Index of its first UTF-16 unit in the text. */
+    /** Index of its first UTF-16 code unit in the text. */
     position: number;
   }[];
 };
 
 export type ListQuery = {
   limit?: number;
-  /** `nextCursor` of the page before. */
+  /** `nextCursor` of the previous page. */
   cursor?: string;
   /** Repeatable. */
   status?: Status[];
@@ -215,7 +215,7 @@ export type HistoryEntry =
       /** The carrier's word, such as DELIVRD. */
       state: string;
       carrierCode: string | null;
-      /** False where it changed nothing. */
+      /** False if it changed nothing. */
       applied: boolean;
     };
 

@@ -209,7 +209,7 @@ test("a form for a key that is sent again because its answer was lost makes no s
   await sendUnanswered(page, submit, "**/keys");
 
   await submit.click();
-  await dialog(page).getByText("This form has created its key already").waitFor();
+  await dialog(page).getByText("This form has already created its key").waitFor();
 
   const names = await site.db.query(sql`
     select name from keys where account_id = ${shop.accountId}`);
@@ -318,7 +318,9 @@ test("the 51st active key is refused, naming the limit", async () => {
   await dialog(tab.page).getByLabel("Name").fill("One more");
   await dialog(tab.page).getByRole("button", { name: "Create key" }).click();
 
-  await dialog(tab.page).getByText("The account has 50 active keys, which is the most.").waitFor();
+  await dialog(tab.page)
+    .getByText("The account already has 50 active keys, which is the limit.")
+    .waitFor();
   await tab.page.keyboard.press("Escape");
   await tab.page.getByRole("button", { name: "Older" }).click();
   await tab.page.getByRole("cell", { name: "Key 0", exact: true }).waitFor();

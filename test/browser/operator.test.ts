@@ -105,7 +105,7 @@ test("a form for an account that is sent again because its answer was lost makes
   await sendUnanswered(page, submit, "**/accounts");
 
   await submit.click();
-  await dialog(page).getByText("This form has made its link already").waitFor();
+  await dialog(page).getByText("This form has already made its link").waitFor();
 
   const balances = await site.db.query(sql`select balance from accounts where name = 'Made Once'`);
   assert.deepEqual(balances, [{ balance: 500 }]);

@@ -97,7 +97,7 @@ test("a form for an invitation that is sent again because its answer was lost ma
   await sendUnanswered(page, submit, "**/invitations");
 
   await submit.click();
-  await dialog(page).getByText("This form has made its link already").waitFor();
+  await dialog(page).getByText("This form has already made its link").waitFor();
 
   const links = await site.db.query(sql`
     select kind from links where account_id = ${shop.accountId}`);
@@ -191,7 +191,7 @@ test("of two owners who change one member the second is told, and then sees what
   await change(second);
 
   await dialog(second.page)
-    .getByText(/Somebody else changed this meanwhile/)
+    .getByText(/Somebody else has changed this in the meantime/)
     .waitFor();
   await second.check("conflict");
   await second.page.keyboard.press("Escape");
