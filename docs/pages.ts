@@ -12,7 +12,7 @@ export function configurationPage(): string {
     meaning,
   ]);
   return page("Settings", [
-    "Settings come from the environment or from `posthorn.toml` in the folder that Posthorn is started in, there in lower case (`port = 8080`). The environment wins. A mistake stops the start, and every wrong setting is named.",
+    "Settings come from the environment, or from `posthorn.toml` in the folder in which Posthorn is started, where names are in lower case (`port = 8080`). The environment wins. If any setting is wrong, Posthorn does not start, and names all that are wrong.",
     table(["setting", "default", "meaning"], rows),
   ]);
 }
@@ -29,7 +29,7 @@ export function errorsPage(): string {
     fix,
   ]);
   return page("Errors", [
-    "Every error of the API has one shape: `error.code` from the first list, `error.details` with a code of the second for each wrong field. A running service shows each at `/docs/errors/CODE`.",
+    "Every error of the API has the same shape: `error.code` from the first list, and `error.details` with a code from the second for each wrong field. A running service explains each at `/docs/errors/CODE`.",
     "## Answers",
     ...codes,
     "## Codes in `details`",
@@ -43,7 +43,7 @@ export function errorsPage(): string {
 export async function cliPage(): Promise<string> {
   const commands = await loadCommands();
   return page("Command line", [
-    "`npx posthorn COMMAND` in the project folder, beside a running service or without one. Every command takes `--json` (one JSON object on standard output; also the default where that is not a terminal) and `--help`. Prose and progress go to standard error. A failure exits non-zero with a sentence that says what to do.",
+    "Run `npx posthorn COMMAND` in the project folder, with or without a running service. Every command takes `--json` (one JSON object on standard output; the default if that is not a terminal) and `--help`. Messages and progress go to standard error. On failure, the exit code is not zero, and a sentence says what to do.",
     ...commands.map(commandSection),
   ]);
 }
@@ -71,7 +71,7 @@ export function auditPage(): string {
     .toSorted((one, other) => number(one.name) - number(other.name))
     .map(({ name, rule }) => [name, rule]);
   return page("Invariants", [
-    "What `npx posthorn audit` proves from the tables, in one snapshot, also under load. I17 holds once load has stopped and everything due is done: `--drained` asks for it.",
+    "What `npx posthorn audit` proves from the tables, in one snapshot, even under load. I17 holds only once load has stopped and everything due is done; `--drained` checks it too.",
     table(["", "rule"], rows),
   ]);
 }

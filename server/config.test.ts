@@ -236,7 +236,7 @@ test("whatever the environment holds, settings are read or named as wrong", () =
 test("keeping messages for less than they may be on their way is refused", () => {
   assert.throws(
     () => read({ RETENTION_MESSAGES_DAYS: "30" }),
-    /RETENTION_MESSAGES_DAYS: must be 0, .* or 45 or more/,
+    /RETENTION_MESSAGES_DAYS: must be 0, .* or at least 45/,
   );
   assert.equal(read({ RETENTION_MESSAGES_DAYS: "45" }).retentionMessagesDays, 45);
   assert.equal(read({}).retentionMessagesDays, 0);

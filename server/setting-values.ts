@@ -88,7 +88,7 @@ function decoded(text: string): string {
 export function hostName(value: string): string {
   const host = value.trim();
   if (isIP(host) === 0 && !/^[a-z\d]([a-z\d.-]{0,251}[a-z\d])?$/i.test(host))
-    throw new Error(`must be an address or a host's name, such as 127.0.0.1, not "${value}".`);
+    throw new Error(`must be an address or host name, such as 127.0.0.1, not "${value}".`);
   return host;
 }
 
@@ -118,7 +118,7 @@ export function share(value: string): number {
 
 export function base64Of32(value: string): string {
   if (Buffer.from(value, "base64").length !== 32) {
-    throw new Error("must be base64 of 32 octets; make one with: openssl rand -base64 32");
+    throw new Error("must be 32 bytes in base64; make one with: openssl rand -base64 32");
   }
   const fault = keyPlaceholder(Buffer.from(value, "base64"));
   if (fault !== undefined) throw new Error(`${fault}; make one: openssl rand -base64 32`);

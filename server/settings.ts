@@ -41,7 +41,7 @@ function keptDays(value: string): number {
   const days = wholeNumber(0)(value);
   if (days === 0 || days >= LEAST_KEPT_DAYS) return days;
   throw new Error(
-    `must be 0, which keeps them for ever, or ${LEAST_KEPT_DAYS} or more, not "${value}".`,
+    `must be 0, to keep them forever, or at least ${LEAST_KEPT_DAYS}, not "${value}".`,
   );
 }
 
@@ -63,14 +63,14 @@ export const settings = {
     name: "DATA_DIR",
     fallback: "./data",
     parse: (value: string) => resolve(text(value)),
-    meaning: "Folder of the embedded PostgreSQL and of generated secrets.",
+    meaning: "Folder for the embedded PostgreSQL and generated secrets.",
   },
   databaseUrl: {
     name: "DATABASE_URL",
     fallbackText: "the embedded PostgreSQL",
     parse: (value: string) => new Secret(databaseUrl(value)),
     meaning:
-      "External PostgreSQL 15 or newer, such as postgres://user:password@host:5432/posthorn. Several hosts, separated by commas, are tried in turn for the primary.",
+      "External PostgreSQL 15 or newer, such as postgres://user:password@host:5432/posthorn. Several hosts, separated by commas, are tried in turn to find the primary.",
   },
   publicUrl: {
     name: "PUBLIC_URL",
@@ -82,14 +82,14 @@ export const settings = {
     name: "SECRET_KEY",
     fallbackText: "made once in DATA_DIR",
     parse: (value: string) => new Secret(base64Of32(value)),
-    meaning: "Base64 of 32 octets; encrypts secrets at rest. All nodes share one.",
+    meaning: "32 bytes in base64; encrypts secrets at rest. The same on all nodes.",
   },
   secretKeyPrevious: {
     name: "SECRET_KEY_PREVIOUS",
     fallbackText: "none",
     parse: (value: string) => new Secret(base64Of32(value)),
     meaning:
-      "A second key that opens what it sealed: the coming one while nodes learn it, then the former one until npx posthorn secrets reseal.",
+      "A second key, used only to decrypt: during a change of SECRET_KEY first the new key, then the old one until npx posthorn secrets reseal.",
   },
   roles: {
     name: "ROLES",
@@ -102,7 +102,7 @@ export const settings = {
     fallbackText: "127.0.0.0/8,::1/128 with the embedded database, else none",
     parse: privateRanges,
     meaning:
-      "Loopback, private and CGNAT ranges that callback addresses may point at, separated by commas.",
+      "Loopback, private and CGNAT ranges that callback addresses may point to, separated by commas.",
   },
   webhookAllowHttp: {
     name: "WEBHOOK_ALLOW_HTTP",
@@ -115,7 +115,7 @@ export const settings = {
     fallbackText: "true with the embedded database, else false",
     parse: yesOrNo,
     meaning:
-      "Whether accounts see what allowed private addresses answer; else the status and the times alone.",
+      "Whether accounts see what allowed private addresses answer, not just status and times.",
   },
   rateLimitSends: {
     name: "RATE_LIMIT_SENDS",
@@ -128,7 +128,7 @@ export const settings = {
     fallback: "1000",
     parse: wholeNumber(1),
     meaning:
-      "Sends an account may make at once. A larger batch passes when the allowance is full, and leaves a debt that is paid off before the next send.",
+      "Sends that an account may make at once. A larger batch passes when the allowance is full, and leaves a debt that must be paid off before the next send.",
   },
   rateLimitReads: {
     name: "RATE_LIMIT_READS",
@@ -140,7 +140,7 @@ export const settings = {
     name: "RATE_LIMIT_READS_BURST",
     fallback: "200",
     parse: wholeNumber(1),
-    meaning: "Reads a key may make at once.",
+    meaning: "Reads that a key may make at once.",
   },
   rateLimitFailedAuth: {
     name: "RATE_LIMIT_FAILED_AUTH",
@@ -152,47 +152,48 @@ export const settings = {
     name: "BODY_LIMIT",
     fallback: "1048576",
     parse: wholeNumber(1_024, 104_857_600),
-    meaning: "Octets of the largest request body.",
+    meaning: "Largest request body, in bytes.",
   },
   trustProxy: {
     name: "TRUST_PROXY",
     fallback: "",
     parse: cidrList,
-    meaning: "Addresses of proxies whose X-Forwarded-For is believed, separated by commas.",
+    meaning: "Addresses of proxies whose X-Forwarded-For is trusted, separated by commas.",
   },
   retentionMessagesDays: {
     name: "RETENTION_MESSAGES_DAYS",
     fallback: "0",
-    fallbackText: "0, for ever",
+    fallbackText: "0, forever",
     parse: keptDays,
     meaning:
-      "Days that messages, their events and submissions are kept: 0 for ever, or 45 or more; they go by whole months. The ledger and the audit log are always kept.",
+      "Days to keep messages, their events and submissions: 0 for forever, or at least 45; whole months are dropped at a time. The ledger and the audit log are always kept.",
   },
   retentionAttemptsDays: {
     name: "RETENTION_ATTEMPTS_DAYS",
     fallback: "30",
     parse: wholeNumber(1, 3_650),
     meaning:
-      "Days that webhook attempts are kept and shown. A delivery can be replayed for 30 days, whatever this says.",
+      "Days to keep and show webhook attempts. Deliveries can be replayed for 30 days regardless.",
   },
   redactTextDays: {
     name: "REDACT_TEXT_DAYS",
     fallback: "0",
     fallbackText: "0, never",
     parse: wholeNumber(0, 36_500),
-    meaning: "Days after which a message's text is replaced by [redacted]; the rest of it stays.",
+    meaning:
+      "Days after which a message's text is replaced by [redacted]; the rest of the message stays.",
   },
   metricsListen: {
     name: "METRICS_LISTEN",
     fallbackText: "HOST:PORT, with everything else",
     parse: hostAndPort,
-    meaning: "Address such as 127.0.0.1:9464 for /metrics alone, which is then nowhere else.",
+    meaning: "Separate address for /metrics, such as 127.0.0.1:9464; it is then served only there.",
   },
   tracesEndpoint: {
     name: "OTEL_EXPORTER_OTLP_ENDPOINT",
     fallbackText: "none: no traces",
     parse: httpUrl,
-    meaning: "OpenTelemetry collector that traces go to, by OTLP over HTTP with JSON.",
+    meaning: "OpenTelemetry collector to send traces to: OTLP over HTTP with JSON.",
   },
   tracesHeaders: {
     name: "OTEL_EXPORTER_OTLP_HEADERS",
@@ -210,7 +211,7 @@ export const settings = {
     name: "LOG_LEVEL",
     fallback: "info",
     parse: oneOf(LOG_LEVELS),
-    meaning: `Least severe log lines written to standard error: ${LOG_LEVELS.join(", ")}.`,
+    meaning: `Lowest level of log lines to write to standard error: ${LOG_LEVELS.join(", ")}.`,
   },
 } satisfies Record<string, Setting<unknown>>;
 
@@ -219,7 +220,7 @@ function privateRanges(value: string): string[] {
     const others = ranges.filter((range) => !opensPrivate(range));
     if (others.length === 0) return [];
     return [
-      `Only loopback, private and CGNAT addresses (${PRIVATE.join(", ")}) can be allowed, and no metadata service among them, not ${others.join(", ")}.`,
+      `Only loopback, private and CGNAT addresses (${PRIVATE.join(", ")}) can be allowed, and no metadata services, not ${others.join(", ")}.`,
     ];
   });
 }

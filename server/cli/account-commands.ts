@@ -13,11 +13,11 @@ import { facts, table } from "./table.ts";
 
 const create = command({
   name: "account create",
-  summary: "Makes an account with its webhook signing secret.",
+  summary: "Creates an account with its webhook signing secret.",
   options: {
-    name: required("NAME", chosenName, "What the account is called, 1 to 60 characters."),
+    name: required("NAME", chosenName, "The account's name, 1 to 60 characters."),
     credits: withFallback("N", wholeNumber(0, 1_000_000_000_000), {
-      meaning: "Credits to begin with.",
+      meaning: "Initial credits.",
       fallback: "0",
     }),
   },
@@ -61,7 +61,7 @@ const list = command({
 
 const showSecret = command({
   name: "account secret show",
-  summary: "Shows the secret that signs an account's webhooks; the audit log notes it.",
+  summary: "Shows the secret that signs an account's webhooks; the audit log records it.",
   options: { account: accountOption },
   prints: '{"signingSecret","previousUntil"}',
   examples: ["account secret show --account 019a85c2-5b00-7abc-8def-0123456789ab"],
@@ -77,16 +77,16 @@ const showSecret = command({
 const rotateSecret = command({
   name: "account secret rotate",
   summary:
-    "Makes a new signing secret, which signs at once; the old one signs too for the overlap.",
+    "Creates a new signing secret, in force at once; during the overlap the old one signs too.",
   options: {
     account: accountOption,
     overlap: withFallback("HOURS", wholeNumber(0, 72), {
       meaning:
-        "How long the old secret goes on signing beside the new one, 0 to 72; 0 drops it at once, and one before it.",
+        "How long the old secret keeps signing beside the new one, 0 to 72; 0 drops it at once, along with any older one.",
       fallback: "24",
     }),
     dropPrevious: flag(
-      "Confirms a rotation within the overlap of the last one, which drops the older secret at once.",
+      "Confirms a rotation during the overlap of the previous one, which drops the older secret at once.",
     ),
   },
   prints: '{"signingSecret","previousUntil"}',
@@ -110,7 +110,7 @@ const rotateSecret = command({
 /** Only two secrets sign at a time: a receiver that still checks with the older one would refuse everything. */
 function refuseUnconfirmed(previousUntil: Date): never {
   throw new CommandFailure(
-    `Two secrets sign at present: the older one signs until ${previousUntil.toISOString()}, and another rotation drops it now. Receivers that still check with it then refuse every webhook until they have a newer one. Wait until then, or confirm with --drop-previous.`,
+    `Two secrets are signing now: the older one signs until ${previousUntil.toISOString()}, and another rotation would drop it now. Receivers that still use it would refuse every webhook until they have a newer one. Wait until then, or confirm with --drop-previous.`,
   );
 }
 

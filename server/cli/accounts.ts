@@ -5,7 +5,7 @@ import { required } from "./input.ts";
 import { id } from "./input-values.ts";
 
 /** The account that a command is about. */
-export const accountOption = required("ID", id, "The account; account list shows them.");
+export const accountOption = required("ID", id, "The account's id; see account list.");
 
 export async function requireAccount(db: Queryable, accountId: string): Promise<AccountRow> {
   const account = await findAccount(db, accountId);

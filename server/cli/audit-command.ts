@@ -9,7 +9,7 @@ const auditCommand = command({
   name: "audit",
   summary: "Proves that ledger, balances, messages, refunds and events agree.",
   options: {
-    drained: flag("Also that nothing is left undone; for when load has stopped."),
+    drained: flag("Also check that nothing is left to do; for when load has stopped."),
   },
   prints: '{"checked":{…},"violations":[…]}',
   examples: ["audit"],

@@ -33,19 +33,21 @@ import { facts, table } from "./table.ts";
 const smppOption = required(
   "HOST:PORT",
   smscAddress,
-  "Where its SMSC listens; 2775 unless a port is given.",
+  "Where its SMSC listens; the default port is 2775.",
 );
 const passwordOption = { ...flag("Read the password from standard input."), isRequired: true };
 
 const add = command({
   name: "carrier add",
   summary:
-    "Adds an SMPP carrier, in force without a restart; its password comes from standard input. Or a simulator.",
+    "Adds an SMPP carrier or a simulator, without a restart. The password is read from standard input.",
   arguments: { name: nameArgument },
   options: {
     smpp: unless("simulator", smppOption),
     passwordStdin: unless("simulator", passwordOption),
-    simulator: flag("Add a simulator, such as every installation begins with; no other option."),
+    simulator: flag(
+      "Add a simulator, like the one every installation starts with; takes no other option.",
+    ),
     ...carrierOptions,
   },
   prints: '{"carrierId","name","state"}',
@@ -65,7 +67,7 @@ const add = command({
       const taken = (await listCarriers(db)).find((carrier) => carrier.name === name);
       const change = `, or change that one: npx posthorn carrier set ${quoted(name)} …`;
       throw new CommandFailure(
-        `There is a carrier ${name} already. Choose another name${taken?.kind === "smpp" ? change : "."}`,
+        `There is already a carrier ${name}. Choose another name${taken?.kind === "smpp" ? change : "."}`,
       );
     }
     const { state, problems } = await firstState(context, added.carrierId);
@@ -75,8 +77,8 @@ const add = command({
     const route = [...(await carriersOfEveryNumber(db)), name].map(quoted).join(" ");
     context.terminal.say(
       smppSettings && onlyReceives(smppSettings)
-        ? "It only receives: no message leaves by it."
-        : `Messages take it once a route names it: npx posthorn route set "" ${route}`,
+        ? "It only receives: no messages are sent through it."
+        : `Messages go through it once a route names it: npx posthorn route set "" ${route}`,
     );
     return { json, text: facts(json) };
   },
@@ -85,17 +87,13 @@ const add = command({
 const set = command({
   name: "carrier set",
   summary:
-    "Changes settings of an SMPP carrier, in force without a restart; what is not given stays as it is.",
+    "Changes settings of an SMPP carrier, without a restart. Options left out stay as they are.",
   arguments: { name: nameArgument },
   options: {
-    smpp: optional("HOST:PORT", smscAddress, "Where its SMSC listens now."),
+    smpp: optional("HOST:PORT", smscAddress, "Where its SMSC listens."),
     passwordStdin: flag("Read a new password from standard input."),
     reset: {
-      ...several(
-        "OPTION",
-        settingWithDefault,
-        "An option to set back to its default, such as tls.",
-      ),
+      ...several("OPTION", settingWithDefault, "An option to reset to its default, such as tls."),
       isRequired: false,
     },
     ...changedOptions,
@@ -113,7 +111,7 @@ const set = command({
     const changes = { ...smpp, ...givenSettings(given), ...defaults };
     if (Object.keys(changes).length === 0 && !passwordStdin)
       throw new CommandFailure(
-        "Say what to change; npx posthorn carrier set --help tells the options.",
+        "Say what to change; npx posthorn carrier set --help lists the options.",
       );
     const password = passwordStdin ? await readPassword(context) : undefined;
     const secrets = await openBox();
@@ -130,10 +128,11 @@ const set = command({
       actor: ACTOR,
       now: context.clock.now(),
     });
-    if (!isChanged) throw new CommandFailure(`Somebody else changed ${name} meanwhile. Try again.`);
+    if (!isChanged)
+      throw new CommandFailure(`Somebody else has changed ${name} in the meantime. Try again.`);
     if (receiptRule(settings) !== receiptRule(carrier.settings))
       context.terminal.say(
-        "The rule for receipts holds for messages submitted from now on: of those already SENT, the ids are kept as the rule before read them.",
+        "The rule for receipts applies to messages submitted from now on; for those already SENT, the ids stay as read under the old rule.",
       );
     const json = { carrierId: carrier.carrier_id, name, settings: shownSettings(settings) };
     return { json, text: facts({ ...json, settings: JSON.stringify(json.settings) }) };
@@ -205,7 +204,7 @@ async function firstState(
 
 const list = command({
   name: "carrier list",
-  summary: "Lists the carriers with their state on the nodes that run.",
+  summary: "Lists the carriers with their state on the running nodes.",
   prints:
     '{"data":[{"carrierId","name","state","kind","problems","lastHour":{"since","refusals","lateReceipts"},"settings"}]}',
   examples: ["carrier list"],
@@ -236,7 +235,7 @@ function presentCarrier(
 
 const test = command({
   name: "carrier test",
-  summary: "Binds to a carrier once, asks whether it is there, and unbinds; no message is sent.",
+  summary: "Binds to a carrier once, checks that it answers, and unbinds; no message is sent.",
   arguments: { name: nameArgument },
   prints: '{"carrierId","name","state","message"}',
   examples: ["carrier test acme"],

@@ -9,12 +9,16 @@ import { facts, table } from "./table.ts";
 
 const add = command({
   name: "credits add",
-  summary: "Adds credits to an account, or takes some with a negative amount.",
+  summary: "Adds credits to an account, or takes some away with a negative amount.",
   options: {
     account: accountOption,
     amount: required("N", amount, "Whole credits; a negative number is booked as an adjustment."),
-    note: required("TEXT", line, "Why; it stands in the ledger and the audit log."),
-    reference: optional("TEXT", line, "A name for this booking: repeated with it, it books once."),
+    note: required("TEXT", line, "The reason; it is recorded in the ledger and the audit log."),
+    reference: optional(
+      "TEXT",
+      line,
+      "A name for this booking; repeating the command with it books only once.",
+    ),
   },
   prints: '{"balance"}',
   examples: [
@@ -33,7 +37,7 @@ const add = command({
       isSecondTry = true;
       return book().catch(() => {
         throw new CommandFailure(
-          `The database was lost before it had answered: ${error.message}. The credits may be booked all the same. Repeat the command with --reference ${reference}: so they are booked once.`,
+          `The connection to the database was lost before it answered: ${error.message}. The credits may have been booked. Repeat the command with --reference ${reference} to book them only once.`,
         );
       });
     });
@@ -46,12 +50,12 @@ const add = command({
         );
       case "reference_reused":
         throw new CommandFailure(
-          `${reference} was booked before with another amount; nothing was changed. Give another --reference.`,
+          `${reference} was already booked with another amount; nothing was changed. Use another --reference.`,
         );
       case "repeated":
       case "booked": {
         if (booked.outcome === "repeated" && !isSecondTry)
-          context.terminal.say(`${reference} was booked before; nothing was changed.`);
+          context.terminal.say(`${reference} was already booked; nothing was changed.`);
         const { balance } = booked;
         return { json: { balance }, text: facts({ balance }) };
       }
@@ -100,7 +104,7 @@ const list = command({
   options: {
     account: accountOption,
     limit: withFallback("N", wholeNumber(1, 10_000), {
-      meaning: "How many at most.",
+      meaning: "Most entries to show.",
       fallback: "25",
     }),
   },

@@ -28,7 +28,7 @@ export function describeInput(key: string, input: Input, kind: "argument" | "opt
   const { meaning, fallback, isRequired, unless } = input;
   return {
     label: kind === "argument" ? (input.placeholder ?? key) : optionLabel(key, input),
-    meaning: fallback === null || fallback === "" ? meaning : `${meaning} ${fallback} if left out.`,
+    meaning: fallback === null || fallback === "" ? meaning : `${meaning} Default: ${fallback}.`,
     need: !isRequired ? "" : unless === undefined ? "yes" : `unless --${optionName(unless)}`,
   };
 }
@@ -61,7 +61,7 @@ export function overview(commands: readonly AnyCommand[], group: string, version
       "Commands",
       shown.map(({ name, summary }) => [name, summary]),
     ),
-    "posthorn COMMAND --help explains one of them. posthorn --version prints the version.",
+    "posthorn COMMAND --help explains a command. posthorn --version prints the version.",
   ]);
 }
 

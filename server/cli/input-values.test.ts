@@ -52,5 +52,5 @@ test("ids are taken in either case", () => {
 
 test("an address to forward to is absolute and speaks HTTP", () => {
   assert.equal(webUrl("http://localhost:3000/hook"), "http://localhost:3000/hook");
-  assert.throws(() => webUrl("localhost:3000"), /must be an address such as/);
+  assert.throws(() => webUrl("localhost:3000"), /must be a URL such as/);
 });

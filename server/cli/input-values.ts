@@ -26,7 +26,7 @@ export function prefix(value: string): string {
 export function webUrl(value: string): string {
   const url = URL.parse(value);
   if (!url || !/^https?:$/.test(url.protocol)) {
-    throw new Error(`must be an address such as http://localhost:3000/hook, not "${value}".`);
+    throw new Error(`must be a URL such as http://localhost:3000/hook, not "${value}".`);
   }
   return url.href;
 }

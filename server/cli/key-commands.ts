@@ -8,12 +8,16 @@ import { facts, table } from "./table.ts";
 
 const create = command({
   name: "key create",
-  summary: "Makes an API key. The full key is shown this once and kept nowhere.",
+  summary: "Creates an API key. The full key is shown only once and stored nowhere.",
   options: {
     account: accountOption,
-    name: required("NAME", chosenName, "A label to know the key by, 1 to 60 characters."),
+    name: required("NAME", chosenName, "A label for the key, 1 to 60 characters."),
     scope: several("SCOPE", oneOf(knownScopes), `What it may do: ${knownScopes.join(", ")}.`),
-    expires: optional("TIME", moment, "When it ends: an ISO time, or from now such as 90d."),
+    expires: optional(
+      "TIME",
+      moment,
+      "When it expires: an ISO time, or a time from now such as 90d.",
+    ),
   },
   prints: '{"keyId","key","name","scopes"}',
   examples: [
@@ -32,13 +36,13 @@ const create = command({
         return unknownAccount(account);
       case "limit_reached":
         throw new CommandFailure(
-          `The account has ${MAX_ACTIVE_KEYS} active keys, the most it may have. Revoke one with: npx posthorn key revoke ID`,
+          `The account has ${MAX_ACTIVE_KEYS} active keys, which is the limit. Revoke one with: npx posthorn key revoke ID`,
         );
       case "created": {
         const { keyId, key } = created;
         const json = { keyId, key, name, scopes: [...new Set(scope)] };
-        context.terminal.say("Keep the key now: it is shown this once.");
-        if (expiresAt) context.terminal.say(`It ends at ${expiresAt.toISOString()}.`);
+        context.terminal.say("Save the key now: it is shown only once.");
+        if (expiresAt) context.terminal.say(`It expires at ${expiresAt.toISOString()}.`);
         return { json, text: facts(json) };
       }
     }
@@ -93,7 +97,7 @@ function stateOf(
 
 const revoke = command({
   name: "key revoke",
-  summary: "Revokes an API key, in force on every node when the command returns.",
+  summary: "Revokes an API key; every node refuses it as soon as the command returns.",
   arguments: { key: required("ID", id, "The key's id; key list shows it.") },
   prints: '{"keyId","name","revokedAt"}',
   examples: ["key revoke 019a85c2-5b00-7abc-8def-0123456789ab"],

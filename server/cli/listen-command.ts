@@ -8,10 +8,10 @@ import { inOrderPerMessage } from "./in-order.ts";
 const listen = command({
   name: "listen",
   summary:
-    "Shows every status event of an account as it happens, and forwards it to an address of yours.",
+    "Shows every status event of an account as it happens, and can forward it to a URL of yours.",
   options: {
     account: accountOption,
-    forwardTo: optional("URL", webUrl, "Post each event there, signed, as a webhook would be."),
+    forwardTo: optional("URL", webUrl, "Post each event there, signed like a webhook."),
   },
   prints: "one object a line: event, messageId, status, body, headers, forwarded",
   examples: [
@@ -28,7 +28,8 @@ const listen = command({
       const { clock, signal, program, terminal } = context;
       const deps = { db, clock, secrets: await secrets(), version: program.version };
       const onReady = () => terminal.say(`Listening to the events of ${name}. Stop with Ctrl+C.`);
-      const onLapse = () => terminal.say("Nothing was heard for a while; events may be missing.");
+      const onLapse = () =>
+        terminal.say("Events could not be followed for a while; some may be missing.");
       const onAway = () => terminal.say("The database is away; waiting for it.");
       const follow = { accountId: account, signal, onReady, onLapse, onAway, isBack };
       const show = (event: SignedEvent, forwarded: Forwarding | null) => {
@@ -48,7 +49,10 @@ const listen = command({
         }
         if (!isTold) terminal.say(TOO_SLOW);
         isTold = true;
-        show({ ...event, headers: event.sign() }, notForwarded("too many wait for the receiver"));
+        show(
+          { ...event, headers: event.sign() },
+          notForwarded("too many are waiting for the receiver"),
+        );
       }
       await queue.idle();
     } finally {
@@ -59,12 +63,12 @@ const listen = command({
 });
 
 const NOTHING_TO_HEAR =
-  "No service is running, so there is nothing to hear. Start it first, with: npm start";
+  "No service is running, so there are no events. Start it first, with: npm start";
 
 /** In memory for a receiver slower than the events; with their bodies some 100 MB. */
 const MAX_WAITING = 50_000;
 
-const TOO_SLOW = `The receiver is slower than the events: ${MAX_WAITING} wait for it. Further ones are shown here, but not forwarded until it has caught up.`;
+const TOO_SLOW = `The receiver is too slow: ${MAX_WAITING} events are waiting for it. Further ones are shown here, but not forwarded until it has caught up.`;
 
 type SignedEvent = FollowedEvent & { headers: Record<string, string> };
 type Forwarding = Forwarded | { httpStatus: null; error: string; durationMs: null };

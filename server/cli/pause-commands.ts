@@ -11,7 +11,7 @@ const WAIT_MS = 10_000;
 
 function notYet(nodes: number): string {
   const who = nodes === 1 ? "1 node has" : `${nodes} nodes have`;
-  return `${who} not said yet that nothing more goes to it; what is just being handed over may still leave.`;
+  return `${who} not confirmed it yet; a message being handed over now may still leave.`;
 }
 
 function pausing(paused: boolean, { name: commandName, summary, example }: Words) {
@@ -41,12 +41,12 @@ export const pauseCommands = [
   pausing(true, {
     name: "carrier pause",
     summary:
-      "Hands a carrier nothing more, and waits up to 10 s until every node says so; its receipts go on coming. Messages routed to it wait until it is resumed.",
+      "Stops sending through a carrier, and waits up to 10 s until every node confirms it; its receipts keep coming. Messages routed to it wait until it is resumed.",
     example: "carrier pause acme",
   }),
   pausing(false, {
     name: "carrier resume",
-    summary: "Hands a paused carrier messages again, in force without a restart.",
+    summary: "Sends through a paused carrier again, without a restart.",
     example: "carrier resume acme",
   }),
 ];

@@ -24,7 +24,7 @@ const set = command({
 
 const remove = command({
   name: "price remove",
-  summary: "Removes a prefix's price; the next shorter prefix then holds, at last 1 credit.",
+  summary: "Removes a prefix's price; the next shorter prefix then applies, or else 1 credit.",
   arguments: { prefix: prefixArgument },
   prints: '{"prefix"}',
   examples: ["price remove 49"],

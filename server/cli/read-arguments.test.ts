@@ -38,7 +38,7 @@ test("an option that a flag stands against is needed without the flag, and refus
   });
   assert.deepEqual(readArguments(either, ["--simulator", "--smpp", "x"]), {
     outcome: "wrong",
-    faults: ["--smpp does not go with --simulator."],
+    faults: ["--smpp cannot be combined with --simulator."],
   });
   assert.partialDeepStrictEqual(readArguments(either, ["--simulator"]), { outcome: "read" });
   assert.partialDeepStrictEqual(readArguments(either, ["--smpp", "x"]), { given: { smpp: "x" } });

@@ -5,7 +5,7 @@ import { flag, type Input, type Inputs, optionName } from "./input.ts";
 
 /** What every command takes besides its own options. */
 export const everywhere = {
-  json: flag("Print one JSON object; the default where standard output is not a terminal."),
+  json: flag("Print one JSON object; the default if standard output is not a terminal."),
   help: flag("Show this help."),
 } satisfies Inputs;
 
@@ -127,7 +127,7 @@ function takeWords(places: Filled[], words: string[]): string[] {
 }
 
 function refuseBeside(rival: Filled, { label, texts }: Filled): string | undefined {
-  return texts.length === 0 ? undefined : `${label} does not go with ${rival.label}.`;
+  return texts.length === 0 ? undefined : `${label} cannot be combined with ${rival.label}.`;
 }
 
 function readInto(

@@ -9,9 +9,9 @@ import { facts } from "./table.ts";
 
 export const removeCarrierCommand = command({
   name: "carrier remove",
-  summary: "Removes a carrier, in force without a restart; its routes go on without it.",
+  summary: "Removes a carrier, without a restart. Its routes continue without it.",
   arguments: { name: nameArgument },
-  options: { yes: flag("Confirms the removal of a carrier that messages wait for.") },
+  options: { yes: flag("Confirms the removal of a carrier that messages are waiting for.") },
   prints: '{"carrierId","name","state"}',
   examples: ["carrier remove acme"],
   async run({ name, yes }, context) {
@@ -27,11 +27,11 @@ export const removeCarrierCommand = command({
     );
     if (kind === "smpp")
       context.terminal.say(
-        "Receipts that it still owes match nothing any more: their messages stay SENT.",
+        "Receipts that are still to come will match nothing: their messages stay SENT.",
       );
     if (kind === "simulator")
       context.terminal.say(
-        `Nothing is simulated by ${name} any more. Bring it back with: npx posthorn carrier add ${quoted(name)} --simulator`,
+        `${name} no longer simulates anything. Bring it back with: npx posthorn carrier add ${quoted(name)} --simulator`,
       );
     const json = { carrierId, name, state: "removed" };
     return { json, text: facts(json) };
@@ -53,6 +53,6 @@ async function refuseWhileWaitedFor(
   if (waiting === 0) return;
   const counted = waiting === 1 ? "1 message waits" : `${waiting} messages wait`;
   throw new CommandFailure(
-    `${waiting >= MAX_COUNTED ? "At least " : ""}${counted} for ${name}. Without it they go to the next carrier of their route; where there is none they wait for one until they expire, and those of which it has a part fail. To let them leave by it, take it out of its routes and remove it once nothing waits. Or confirm with --yes.`,
+    `${waiting >= MAX_COUNTED ? "At least " : ""}${counted} for ${name}. Without it, they go to the next carrier of their route; if there is none, they wait for one until they expire, and those already handed over in part fail. To let it send them, take it out of its routes first, and remove it once nothing waits. Or confirm with --yes.`,
   );
 }

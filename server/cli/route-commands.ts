@@ -20,7 +20,7 @@ const set = command({
     "Sets the carriers for numbers with a prefix, in order of preference; the longest prefix wins.",
   arguments: {
     prefix: prefixArgument,
-    carriers: several("CARRIER", text, "Names of carriers; carrier list shows them."),
+    carriers: several("CARRIER", text, "Names of carriers; see carrier list."),
   },
   prints: '{"prefix","carriers"}',
   examples: ["route set 49 acme simulator", 'route set "" acme'],
@@ -56,7 +56,7 @@ export function requireCarrier(known: readonly CarrierRow[], name: string): Carr
 
 const remove = command({
   name: "route remove",
-  summary: "Removes a prefix's route; the next shorter prefix then holds, if there is one.",
+  summary: "Removes a prefix's route; the next shorter prefix then applies, if there is one.",
   arguments: { prefix: prefixArgument },
   prints: '{"prefix"}',
   examples: ["route remove 49"],
@@ -84,7 +84,7 @@ export async function sayWhoServes(context: Context, ended: readonly string[]): 
     if (!route) continue;
     const carriers = names(route.carrierIds).join(", ");
     context.terminal.say(
-      `The route for ${shownPrefix(prefix)} has ended; its numbers go to ${carriers} now, by the route for ${shownPrefix(route.prefix)}.`,
+      `The route for ${shownPrefix(prefix)} is removed; its numbers now go to ${carriers}, by the route for ${shownPrefix(route.prefix)}.`,
     );
   }
   warnOfUnserved(context, routes);
@@ -95,7 +95,7 @@ function warnOfUnserved({ terminal }: Context, routes: readonly Route[]): void {
   if (routes.some((route) => route.prefix === "")) return;
   const others = routes.length === 0 ? "All numbers" : "Numbers with no other prefix";
   terminal.say(
-    `${others} are refused now: no route is left for them. Set one with: npx posthorn route set "" CARRIER`,
+    `${others} are refused from now on: they have no route left. Set one with: npx posthorn route set "" CARRIER`,
   );
 }
 

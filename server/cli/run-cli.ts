@@ -84,7 +84,7 @@ async function perform(
     const { isEmbedded, applied, settings } = installation;
     if (isEmbedded && applied.some((name) => name.startsWith("0001_")))
       terminal.say(
-        `There was no database yet in ${settings.dataDir}; it is made now. If the service has another, repeat this with its DATABASE_URL or DATA_DIR.`,
+        `There was no database yet in ${settings.dataDir}, so one is being created. If the service uses another, repeat this with its DATABASE_URL or DATA_DIR.`,
       );
     return { ...installation, db: tellCommits(installation.db, () => (hasCommitted = true)) };
   };
@@ -129,15 +129,15 @@ function explainError(error: unknown, deed: Deed): string {
   if (error instanceof CommandFailure || error instanceof Unfit) return error.message;
   if (error instanceof DatabaseUnavailable) return explainAbsence(error, deed);
   const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  return `Something went wrong that should not; please report it.\n${reason}`;
+  return `Something went wrong that should not have; please report it.\n${reason}`;
 }
 
 function explainAbsence(error: DatabaseUnavailable, { shows, hasCommitted }: Deed): string {
   const [isLost, isThere] = [error.unknownBackend !== undefined, isOverstrained(error)];
   const isDoubtful = shows !== undefined && (isLost || hasCommitted);
   const advice = isDoubtful
-    ? `What was asked may be done all the same: look with posthorn ${shows.name} before you try again.`
+    ? `The command may have taken effect: check with posthorn ${shows.name} before you try again.`
     : `${isThere ? "Try" : "Check that it runs, then try"} again.`;
   const what = isThere ? "is too busy or full" : "cannot be reached";
-  return `The database ${isDoubtful && isLost ? "was lost before it had answered" : what}: ${error.message}. ${advice}`;
+  return `The database ${isDoubtful && isLost ? "went away before it answered" : what}: ${error.message}. ${advice}`;
 }

@@ -6,14 +6,14 @@ import { facts } from "./table.ts";
 
 const reseal = command({
   name: "secrets reseal",
-  summary: "Seals everything with SECRET_KEY that SECRET_KEY_PREVIOUS had sealed.",
+  summary: "Encrypts with SECRET_KEY everything that was encrypted with SECRET_KEY_PREVIOUS.",
   prints: '{"signingSecrets","carrierPasswords","secondFactors"}',
   examples: ["secrets reseal"],
   async run(_given, context) {
     const { settings, db, secrets } = await context.installation();
     if (!settings.secretKeyPrevious)
       throw new CommandFailure(
-        "There is no SECRET_KEY_PREVIOUS: nothing that an earlier key sealed can be opened. Set it to the earlier key, and SECRET_KEY to the new one.",
+        "SECRET_KEY_PREVIOUS is not set, so nothing encrypted with the old key can be opened. Set it to the old key, and SECRET_KEY to the new one.",
       );
     const box = await secrets();
     // What is sealed anew stays so: a command cut short is simply run again.
@@ -23,7 +23,7 @@ const reseal = command({
       secondFactors: await resealSecondFactors(db, box),
     };
     await resealKeyProof(db, box);
-    const text = `${facts(resealed)}\n\nSECRET_KEY_PREVIOUS can be left out now, on every node.`;
+    const text = `${facts(resealed)}\n\nYou can now remove SECRET_KEY_PREVIOUS on every node.`;
     return { json: resealed, text };
   },
 });

@@ -11,12 +11,12 @@ import { watchMessage } from "./watch-message.ts";
 
 const send = command({
   name: "send",
-  summary: "Sends a message; it is charged, stored and sent as one that came by the API.",
+  summary: "Sends a message; it is charged, stored and sent like one from the API.",
   options: {
     account: accountOption,
-    to: required("RECIPIENT", text, "The number, in E.164 form."),
+    to: required("RECIPIENT", text, "The number, in E.164 format."),
     text: required("TEXT", (value) => value, "What to send, at most 10 segments."),
-    sender: optional("SENDER", text, "Instead of the account's default."),
+    sender: optional("SENDER", text, "The sender, instead of the account's default."),
     callbackUrl: optional("URL", text, "Receives a signed webhook on every change of status."),
     reference: optional("TEXT", text, "Your own id for the message."),
     metadata: optional("JSON", stringMap, 'An object of strings, such as {"order":"17"}.'),
@@ -25,27 +25,27 @@ const send = command({
     sendAt: optional(
       "TIME",
       moment,
-      "When to send, at most 35 days ahead: an ISO time, or from now such as 2h.",
+      "When to send, at most 35 days ahead: an ISO time, or a time from now such as 2h.",
     ),
     validitySeconds: optional(
       "N",
       wholeNumber(60, 259_200),
-      "How long it may wait to be handed over; a day if left out.",
+      "How long it may wait to be handed over; default 86400, a day.",
     ),
     idempotencyKey: optional(
       "KEY",
       text,
-      "Repeated with the same key, it is sent once; --send-at must be an ISO time then.",
+      "Repeating the command with the same key sends only once; --send-at must then be an ISO time.",
     ),
     watch: flag(
-      "Follow it until it has ended, and print it as it ended; exits 1 unless it is DELIVERED.",
+      "Follow the message to its end, and print its final state; exits 1 unless it is DELIVERED.",
     ),
     timeout: withFallback("DURATION", durationMs, {
-      meaning: "How long to watch at most.",
+      meaning: "Longest time to watch.",
       fallback: "2m",
     }),
   },
-  prints: "the message, as the API shows it; with --watch as it ended",
+  prints: "the message, as in the API; with --watch its final state",
   examples: [
     'send --account 019a85c2-5b00-7abc-8def-0123456789ab --to 4915112345678 --text "Hello" --watch',
   ],
@@ -73,7 +73,7 @@ function lostOfSight({ message_id }: MessageRow) {
   return (error: unknown): never => {
     if (!(error instanceof DatabaseUnavailable)) throw error;
     throw new CommandFailure(
-      `The message was accepted as ${message_id}, and is not watched to its end: the database was lost (${error.message}). Do not send it again.`,
+      `The message was accepted as ${message_id}, but can no longer be watched: the connection to the database was lost (${error.message}). Do not send it again.`,
     );
   };
 }

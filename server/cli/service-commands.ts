@@ -3,7 +3,7 @@ import { section } from "./help.ts";
 
 const start = command({
   name: "start",
-  summary: "Runs the service until a stop signal.",
+  summary: "Runs the service until it is stopped.",
   prints: null,
   examples: ["start"],
   details: ({ settings }) =>
@@ -20,7 +20,7 @@ const start = command({
 
 const migrate = command({
   name: "migrate",
-  summary: "Brings the database up to date; start does it too.",
+  summary: "Migrates the database to this version; start does this too.",
   prints: '{"applied":[…]}',
   examples: ["migrate"],
   async run(_given, context) {

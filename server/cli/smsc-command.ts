@@ -18,32 +18,33 @@ const answers = [...replies, "nack"] as const;
 const smsc = command({
   name: "smsc",
   summary:
-    "Runs an SMSC to rehearse with, until a stop signal. It answers by the recipient's last four digits, as the simulator does, or as badly as real ones do.",
+    "Runs a test SMSC until it is stopped. It answers by the recipient's last four digits, like the simulator, or misbehaves as real ones do.",
   options: {
     host: withFallback("HOST", text, { meaning: "Address to listen on.", fallback: "127.0.0.1" }),
     port: withFallback("PORT", wholeNumber(0, 65_535), {
       meaning: "Port to listen on; 0 takes a free one.",
       fallback: "2775",
     }),
-    systemId: optional("USER", text, "Let only this user bind; anyone unless given."),
-    password: optional("PASSWORD", text, "The password of that user, at most 8 characters."),
+    systemId: optional("USER", text, "Let only this user bind. Default: anyone."),
+    password: optional("PASSWORD", text, "That user's password, at most 8 characters."),
     answer: withFallback("HOW", oneOf(answers), {
       meaning: `How it answers every submission: ${answers.join(", ")}.`,
       fallback: "by_recipient",
     }),
     receipts: withFallback("WHEN", oneOf(receiptTimes), {
-      meaning: `When a receipt comes, seen from the answer: ${receiptTimes.join(", ")}.`,
+      meaning: `When a receipt comes, relative to the answer: ${receiptTimes.join(", ")}.`,
       fallback: "after",
     }),
     receiptForm: withFallback("FORM", oneOf(receiptForms), {
-      meaning: `Where a receipt says what it says: ${receiptForms.join(", ")}.`,
+      meaning: `Where a receipt has its content: ${receiptForms.join(", ")}.`,
       fallback: "text",
     }),
     receiptStates: withFallback("STATES", words, {
-      meaning: "One receipt for each, in this order, such as ENROUTE,DELIVRD,DELIVRD,UNDELIV.",
+      meaning:
+        "One receipt for each state, in this order, such as ENROUTE,DELIVRD,DELIVRD,UNDELIV.",
       fallback: "DELIVRD",
     }),
-    hexIds: flag("Answer with hexadecimal ids, which receipts spell in decimal, zeros first."),
+    hexIds: flag("Answer with hexadecimal ids; receipts have them in decimal, zero-padded."),
   },
   prints: '{"host","port"}, once it listens',
   examples: ["smsc --port 2775", "smsc --answer drop", "smsc --receipts before --hex-ids"],
@@ -99,7 +100,7 @@ function asScripted(script: Script, clock: Clock): SmscOptions {
 function words(value: string): string[] {
   const states = value.split(",").map((word) => word.trim());
   if (!states.every((word) => /^[A-Z]{1,10}$/.test(word)))
-    throw new Error(`must be states in capitals, separated by commas, not "${value}".`);
+    throw new Error(`must be states in upper case, separated by commas, not "${value}".`);
   return states;
 }
 

@@ -25,7 +25,7 @@ export async function sendFromTerminal(
   try {
     const sent = await sendMessages(deps, sender, { body, idempotencyKey: key });
     if (sent.isReplayed)
-      context.terminal.say("It was sent before with this key; nothing was sent.");
+      context.terminal.say("It was already sent with this key; nothing was sent now.");
     return sent.rows[0] as MessageRow;
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
@@ -62,7 +62,7 @@ function sendDeps({ clock }: Context, installation: Installation) {
 function doubt(key: string, { sendAt }: NewMessage): string {
   // A time from now on would be another one by then.
   const at = sendAt ? ` --send-at ${sendAt}` : "";
-  return `The database was lost before it had answered. The message may be accepted all the same. Repeat the command with --idempotency-key ${quoted(key)}${at}: so it is sent once.`;
+  return `The connection to the database was lost before it answered. The message may have been accepted. Repeat the command with --idempotency-key ${quoted(key)}${at} to send it only once.`;
 }
 
 /** What the API would answer, with the names of options instead of fields. */

@@ -26,7 +26,7 @@ test("what is typed at a keyboard is one line, shown by nobody", async () => {
   assert.equal(await reading, "violet tram 88");
   assert.deepEqual(raw, [true, false]);
   await new Promise(setImmediate);
-  assert.equal(shown, "Type it, then press Enter; it is not shown: \n");
+  assert.equal(shown, "Type it, then press Enter (it is not shown): \n");
 });
 
 test("who stops instead of typing is not taken for one who typed nothing", async () => {
@@ -58,7 +58,7 @@ test("a file that is no password is refused in a sentence", async () => {
 
   streams.input.end("x".repeat(64 * 1024 + 1));
 
-  await assert.rejects(reading, /^CommandFailure: Standard input holds more than a password/);
+  await assert.rejects(reading, /^CommandFailure: Standard input is too long for a password/);
 });
 
 test("what is said cannot steer the terminal, whoever wrote it", () => {

@@ -36,7 +36,7 @@ export function terminalOn(streams: Streams, wantsJson: boolean): Terminal {
     say: (text) => void errors.write(`${text.replaceAll(/[^\P{Cc}\n]/gu, "\uFFFD")}\n`),
     async readSecret() {
       if (!input.isTTY) return readText(input);
-      errors.write("Type it, then press Enter; it is not shown: ");
+      errors.write("Type it, then press Enter (it is not shown): ");
       const line = await readUnseen(input);
       errors.write("\n");
       return line;
@@ -79,7 +79,7 @@ async function readText(input: Streams["input"]): Promise<string> {
   for await (const chunk of input) {
     text += chunk.toString();
     if (text.length > MAX_INPUT)
-      throw new CommandFailure("Standard input holds more than a password can have.");
+      throw new CommandFailure("Standard input is too long for a password.");
   }
   return text.replace(/\r?\n$/, "");
 }

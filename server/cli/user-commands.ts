@@ -13,18 +13,21 @@ import { flag, optional, required } from "./input.ts";
 import { oneOf, text } from "./input-values.ts";
 import { facts, table } from "./table.ts";
 
-const emailOption = required("EMAIL", text, "What they sign in with.");
+const emailOption = required("EMAIL", text, "The user's e-mail, for signing in.");
 
 const create = command({
   name: "user create",
-  summary: "Makes a user who signs in to the dashboard. The password comes from standard input.",
+  summary:
+    "Creates a user who can sign in to the dashboard. The password is read from standard input.",
   options: {
     email: emailOption,
     passwordStdin: { ...flag("Read the password from standard input."), isRequired: true },
     account: accountOption,
     role: required("ROLE", oneOf(memberRoles), `${memberRoles.join(", ")}.`),
-    name: optional("NAME", text, "What they are called; the e-mail's first part unless given."),
-    operator: flag("Also let them run the installation: accounts, credits, carriers."),
+    name: optional("NAME", text, "The user's name. Default: the first part of the e-mail."),
+    operator: flag(
+      "Also make the user an operator of the installation: accounts, credits, carriers.",
+    ),
   },
   prints: '{"userId"}',
   examples: [
@@ -45,7 +48,7 @@ const create = command({
         throw new CommandFailure(created.problems.join("\n"));
       case "email_taken":
         throw new CommandFailure(
-          `There is a user ${email} already. Choose another e-mail, or invite them in the dashboard.`,
+          `There is already a user ${email}. Choose another e-mail, or invite them in the dashboard.`,
         );
       case "account_unknown":
         return unknownAccount(account);
@@ -74,11 +77,11 @@ const list = command({
 
 const reset = command({
   name: "user reset",
-  summary: "Makes a one-time link by which a user sets a new password.",
+  summary: "Creates a one-time link with which a user can set a new password.",
   options: {
     email: emailOption,
     dropSecondFactor: flag(
-      "The link also switches off their second factor: for who lost the authenticator and the recovery codes.",
+      "The link also switches off the second factor, for a user who has lost both authenticator and recovery codes.",
     ),
   },
   prints: '{"link","expiresAt"}',
@@ -99,13 +102,13 @@ const reset = command({
 
 const set = command({
   name: "user set",
-  summary: "Makes a user an operator, or no operator any more. Their sessions end.",
+  summary: "Makes a user an operator, or takes that away. The user's sessions end.",
   options: {
     email: emailOption,
     operator: required(
       "YES_OR_NO",
       oneOf(["yes", "no"]),
-      "Whether they run the installation: accounts, credits, carriers.",
+      "Whether the user runs the installation: accounts, credits, carriers.",
     ),
   },
   prints: '{"userId","isOperator"}',

@@ -19,7 +19,7 @@ export async function watchMessage(
   terminal.say(`Accepted as ${message_id}.`);
   if (isAlone || (await livingSenders(db)).length === 0)
     terminal.say(
-      `No service is sending now; the message waits. ${isAlone ? END_FIRST : START_ONE}`,
+      `No service is sending now; the message is waiting. ${isAlone ? END_FIRST : START_ONE}`,
     );
   for (;;) {
     const row = await findMessage(db, account_id, message_id);

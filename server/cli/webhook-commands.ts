@@ -31,9 +31,13 @@ const list = command({
   summary: "Lists an account's webhook deliveries, newest first.",
   options: {
     account: accountOption,
-    state: optional("STATE", oneOf(stateNames), `Only these: ${stateNames.join(", ")}.`),
+    state: optional(
+      "STATE",
+      oneOf(stateNames),
+      `Only deliveries in this state: ${stateNames.join(", ")}.`,
+    ),
     limit: withFallback("N", wholeNumber(1, 10_000), {
-      meaning: "How many at most.",
+      meaning: "Most deliveries to show.",
       fallback: "100",
     }),
   },
@@ -100,17 +104,17 @@ const SINCE = "30d";
 
 const replay = command({
   name: "webhook replay",
-  summary: "Delivers a webhook once more, or all of an account that were exhausted.",
+  summary: "Delivers a webhook again, or all exhausted ones of an account.",
   arguments: {
-    delivery: unless("exhausted", optional("ID", id, "The delivery; webhook list shows it.")),
+    delivery: unless("exhausted", optional("ID", id, "The delivery's id; see webhook list.")),
   },
   options: {
     account: optional("ID", id, accountOption.meaning),
-    exhausted: flag("All of the account that were exhausted and not replayed since."),
+    exhausted: flag("All of the account's exhausted deliveries that were not replayed since."),
     since: unless(
       "delivery",
       withFallback("TIME", moment, {
-        meaning: "Those that ended after it: an ISO time, or back from now such as 24h.",
+        meaning: "Only those that ended after this: an ISO time, or a time before now such as 24h.",
         fallback: SINCE,
       }),
     ),
@@ -148,10 +152,10 @@ async function replayOne(
       );
     case "in_flight":
       throw new CommandFailure(
-        "It is being tried at this moment. Repeat the command when that attempt has ended.",
+        "It is being attempted right now. Repeat the command when that attempt has ended.",
       );
     case "too_old":
-      throw new CommandFailure("It is older than 30 days, and can be replayed no more.");
+      throw new CommandFailure("It is older than 30 days and can no longer be replayed.");
   }
 }
 
@@ -171,7 +175,9 @@ async function replayExhausted(context: Context, request: Exhausted): Promise<nu
   const { replayId } = await startBulkReplay(db, bulk);
   const replayed = await finishReplay({ db, clock }, replayId);
   if (replayed >= MAX_REPLAYED)
-    context.terminal.say(`${MAX_REPLAYED} are the most at once; repeat the command for the rest.`);
+    context.terminal.say(
+      `At most ${MAX_REPLAYED} are replayed at once; repeat the command for the rest.`,
+    );
   return replayed;
 }
 

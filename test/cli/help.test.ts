@@ -92,7 +92,7 @@ test("wrong options are all named, with the command that explains them", async (
   assert.equal(code, 2);
   assert.deepEqual(stderr.split("\n").slice(0, -1), [
     "There is no option --nam; did you mean --name?",
-    "--name NAME is missing. What the account is called, 1 to 60 characters.",
+    "--name NAME is missing. The account's name, 1 to 60 characters.",
     '--credits must be a whole number from 0 to 1000000000000, not "many".',
     "posthorn account create --help explains it.",
   ]);

@@ -26,7 +26,7 @@ test("SECRET_KEY is changed without losing a secret: known to all, swapped, seal
     environment: { ...base, SECRET_KEY: first },
   });
   assert.equal(alone.code, 1);
-  assert.match(alone.stderr, /^There is no SECRET_KEY_PREVIOUS/);
+  assert.match(alone.stderr, /^SECRET_KEY_PREVIOUS is not set/);
 
   const changing = { ...base, SECRET_KEY: second, SECRET_KEY_PREVIOUS: first };
   const reseal = () =>

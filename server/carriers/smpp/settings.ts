@@ -66,7 +66,7 @@ export const smppSettings = {
     fallback: null,
     parse: optional(pem),
     kind: "file",
-    meaning: "Our certificate, where the SMSC asks for one.",
+    meaning: "Our certificate, if the SMSC asks for one.",
   },
   tlsKey: {
     name: "tls_key",
@@ -79,7 +79,7 @@ export const smppSettings = {
     name: "tls_server_name",
     fallback: null,
     parse: optional(octetString(LONGEST_STRING)),
-    meaning: "The name that the SMSC's certificate must bear; the host unless given.",
+    meaning: "The name that the SMSC's certificate must have. Default: the host.",
   },
   systemId: {
     name: "system_id",
@@ -129,7 +129,8 @@ export const smppSettings = {
     name: "rate",
     fallback: 50,
     parse: wholeNumber(0, 1_000_000),
-    meaning: "Segments a second over all binds and processes, as the contract says; 0 is no limit.",
+    meaning:
+      "Segments per second over all binds and processes, as agreed with the carrier; 0 for no limit.",
   },
   connectTimeoutMs: {
     name: "connect_timeout",
@@ -147,7 +148,7 @@ export const smppSettings = {
     name: "response_timeout",
     fallback: "30s",
     parse: timeLimit,
-    meaning: "How long the answer to a submission may take; then it is in doubt.",
+    meaning: "How long the answer to a submission may take; after that it is in doubt.",
   },
   unbindTimeoutMs: {
     name: "unbind_timeout",
@@ -159,13 +160,13 @@ export const smppSettings = {
     name: "enquire_link",
     fallback: "30s",
     parse: duration(100, HOUR_MS),
-    meaning: "After how long without a word from the SMSC to ask whether it is there.",
+    meaning: "How long the SMSC may be silent before it is asked whether it is there.",
   },
   enquireLinkTimeoutMs: {
     name: "enquire_link_timeout",
     fallback: "10s",
     parse: timeLimit,
-    meaning: "How long that answer may take; then the link is dead.",
+    meaning: "How long that answer may take; after that the link is considered dead.",
   },
   reconnect: {
     name: "reconnect",
@@ -197,19 +198,19 @@ export const smppSettings = {
     parse: map(wholeNumber(1, 0xffffffff), statusClass),
     kind: "json",
     meaning:
-      'How to take a command_status, as temporary, permanent or throttled: {"0x45": "temporary", "0x401": {"class": "permanent", "code": "BLOCKED"}}.',
+      'How to classify a command_status, as temporary, permanent or throttled: {"0x45": "temporary", "0x401": {"class": "permanent", "code": "BLOCKED"}}.',
   },
   defaultSender: {
     name: "default_sender",
     fallback: null,
     parse: optional(sender),
-    meaning: "The sender where neither the message nor the account names one.",
+    meaning: "The sender if neither the message nor the account has one.",
   },
   sourceTonNpi: {
     name: "source_ton_npi",
     fallback: "auto",
     parse: tonNpi,
-    meaning: "TON/NPI of the sender; auto goes by its form: 1/1, 3/0 or 5/0.",
+    meaning: "TON/NPI of the sender; auto chooses 1/1, 3/0 or 5/0 by its form.",
   },
   destTonNpi: {
     name: "dest_ton_npi",
@@ -240,13 +241,13 @@ export const smppSettings = {
     name: "registered_delivery",
     fallback: 1,
     parse: octet,
-    meaning: "Which receipts to ask for, on every segment; 1 is the final one.",
+    meaning: "Which receipts to request, for every segment; 1 is the final one.",
   },
   alphabet: {
     name: "alphabet",
     fallback: "gsm",
     parse: oneOf("gsm", "gsm_packed", "latin1", "ascii"),
-    meaning: "What the SMSC takes plain text for: gsm, gsm_packed, latin1 or ascii.",
+    meaning: "What alphabet the SMSC uses for plain text: gsm, gsm_packed, latin1 or ascii.",
   },
   gsmDataCoding: {
     name: "gsm_data_coding",
@@ -264,7 +265,7 @@ export const smppSettings = {
     name: "long_messages",
     fallback: "udh",
     parse: oneOf("udh", "sar", "payload"),
-    meaning: "How long messages leave: udh, sar (TLVs) or payload (whole, in message_payload).",
+    meaning: "How to send long messages: udh, sar (TLVs) or payload (whole, in message_payload).",
   },
   validity: {
     name: "validity",
@@ -277,7 +278,7 @@ export const smppSettings = {
     fallback: "exact",
     parse: idRule,
     meaning:
-      "How a receipt spells the answer's id: exact, hex_to_decimal (hex in the answer, decimal in the receipt) or decimal_to_hex; plus strip_zeros, fold_case.",
+      "How a receipt writes the answer's id: exact, hex_to_decimal (hex in the answer, decimal in the receipt) or decimal_to_hex; plus strip_zeros, fold_case.",
   },
   receiptPer: {
     name: "receipt_per",
