@@ -18,7 +18,7 @@ export async function requireSecretKey(
 ): Promise<Buffer> {
   if (!hasSecretKey(config) && (await hasKeyProof(db))) {
     throw new Unfit(
-      `There is no SECRET_KEY and no secret.key in ${config.dataDir}, but the database was used with one. Bring back the key that it was used with; all nodes share one.`,
+      `There is no SECRET_KEY and no secret.key in ${config.dataDir}, but the database has been used with one. Restore the key that it was used with; all nodes share one.`,
     );
   }
   const key = await readSecretKey(config);

@@ -19,7 +19,7 @@ import { checkCollector, checkPartitions, checkRetention, checkWebhooks } from "
 
 const doctor = command({
   name: "doctor",
-  summary: "Checks settings, database, clock, carriers and disk, and says what to mend.",
+  summary: "Checks settings, database, clock, carriers and disk, and says what to fix.",
   prints: '{"data":[{"name","state","message","fix"}]}, state: ok, warning or fault',
   examples: ["doctor"],
   async run(_given, context) {
@@ -99,26 +99,26 @@ async function openSecrets({
   const name = "secret key";
   const isGiven = settings.secretKey !== undefined || (await hasKeyFile(settings));
   if (!isGiven && (await hasKeyProof(db))) {
-    const message = `There is no SECRET_KEY and no secret.key in ${settings.dataDir}, but the database was used with one.`;
-    const fix = "Bring back the key that it was used with; all nodes share one.";
+    const message = `There is no SECRET_KEY and no secret.key in ${settings.dataDir}, but the database has been used with one.`;
+    const fix = "Restore the key that it was used with; all nodes share one.";
     return { check: fault(name, message, fix) };
   }
-  if (!isGiven) return { check: ok(name, "None yet: the first start makes it.") };
+  if (!isGiven) return { check: ok(name, "None yet: the first start creates it.") };
   try {
     const box = await secrets();
     if (settings.databaseUrl && !settings.secretKey) {
       const message = `It is known only to this node, in ${settings.dataDir}; others cannot open what it seals.`;
-      const fix = "Set SECRET_KEY to what secret.key holds, the same on every node.";
+      const fix = "Set SECRET_KEY to the content of secret.key, on every node.";
       return { check: warning(name, message, fix), box };
     }
     if (await holdsAnotherKey(settings, settings.secretKey)) {
-      const message = `SECRET_KEY is right, but secret.key in ${settings.dataDir} holds another: without SECRET_KEY, the next start is refused.`;
-      const fix = "Write SECRET_KEY into that file, or remove the file and back SECRET_KEY up.";
+      const message = `SECRET_KEY is right, but secret.key in ${settings.dataDir} has another: without SECRET_KEY, the next start is refused.`;
+      const fix = "Write SECRET_KEY into that file, or delete the file and back up SECRET_KEY.";
       return { check: warning(name, message, fix), box };
     }
     return { check: ok(name, "It opens what is sealed in the database."), box };
   } catch (error) {
-    const fix = "Bring back the key that the secrets were sealed with.";
+    const fix = "Restore the key that the secrets were sealed with.";
     return { check: fault(name, messageOf(error), fix) };
   }
 }

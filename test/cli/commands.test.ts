@@ -357,10 +357,10 @@ test("whoever routes to a carrier that only receives learns that it takes no mes
   assert.match(added.stderr, /^It only receives: no messages are sent through it\.$/m);
   assert.equal(routed.stderr, "rx only receives: this route's messages need another carrier.\n");
   const { data } = JSON.parse(stdout) as { data: Finding[] };
-  const message = 'The routes for "49155" name no carrier that takes messages.';
+  const message = 'The routes for "49155" name no carrier that can send messages.';
   assert.partialDeepStrictEqual(
     data.find(({ name }) => name === "routes"),
-    { state: "fault", message, fix: "Set them anew: npx posthorn route set PREFIX CARRIER" },
+    { state: "fault", message, fix: "Set them again: npx posthorn route set PREFIX CARRIER" },
   );
 });
 
@@ -758,7 +758,7 @@ test("another SECRET_KEY than the service's is refused before anything is sealed
   await using folder = await dataFolder();
   const lost = { DATABASE_URL: db.url, DATA_DIR: folder.path };
   const keyless = await callPosthorn(words`account create --name Keyless`, { environment: lost });
-  assert.match(keyless.stderr, /^There is no SECRET_KEY and no secret\.key .* Bring back the key/);
+  assert.match(keyless.stderr, /^There is no SECRET_KEY and no secret\.key .* Restore the key/);
   assert.deepEqual(await readdir(folder.path), [], "none is made");
   await writeFile(join(folder.path, "secret.key"), other.SECRET_KEY, { mode: 0o600 });
   const stale = await callPosthorn(["doctor"], {
@@ -773,7 +773,7 @@ test("another SECRET_KEY than the service's is refused before anything is sealed
   const faults = data.filter(({ state }) => state === "fault");
   assert.deepEqual(
     faults.map(({ name, fix }) => [name, fix]),
-    [["secret key", "Bring back the key that the secrets were sealed with."]],
+    [["secret key", "Restore the key that the secrets were sealed with."]],
   );
 });
 

@@ -24,7 +24,7 @@ export const access: readonly Invariant[] = [
   ...["events", "submissions", "send_queue", "webhook_deliveries", "webhook_attempts"].map(
     (table): Invariant => ({
       name: "I14",
-      rule: `${table} name the account that their message belongs to`,
+      rule: `every row of ${table} names the account of its message`,
       violations: sql`
         select t.message_id as "messageId", t.account_id as "accountId", m.account_id as "ownerId"
           from ${rawSql(table)} t
@@ -44,7 +44,7 @@ export const access: readonly Invariant[] = [
   },
   {
     name: "I15",
-    rule: "an account has one signing secret that signs and at most one before it",
+    rule: "an account has one current signing secret and at most one previous one",
     violations: sql`
       select a.account_id as "accountId", count(s.version) as live
         from accounts a
@@ -54,7 +54,7 @@ export const access: readonly Invariant[] = [
   },
   {
     name: "I16",
-    rule: "every key that was made or revoked is in the audit log",
+    rule: "every creation or revocation of a key is in the audit log",
     violations: sql`
       select k.key_id as "keyId", k.account_id as "accountId"
         from keys k
@@ -76,7 +76,7 @@ export const access: readonly Invariant[] = [
     // Somebody came to their role once more often than they left it. Counted, so that no clock orders
     // the entries, and a change by hand shows even after a later one that is on record.
     name: "I16",
-    rule: "every member has the role that the audit log leads to",
+    rule: "every member has the role that follows from the audit log",
     violations: sql`
       select m.account_id as "accountId", m.user_id as "userId", m.role
         from memberships m
@@ -93,7 +93,7 @@ export const access: readonly Invariant[] = [
   },
   {
     name: "I16",
-    rule: "every operator is one by the audit log, and nobody else",
+    rule: "the operators are exactly those that follow from the audit log",
     violations: sql`
       select u.user_id as "userId", u.is_operator as "isOperator"
         from users u
@@ -107,7 +107,7 @@ export const access: readonly Invariant[] = [
   },
   {
     name: "I16",
-    rule: "every booking of credits by hand is in the audit log",
+    rule: "every manual booking of credits is in the audit log",
     violations: sql`
       select b.account_id as "accountId", b.bookings, count(l.audit_id) as logged
         from (select account_id, count(*) as bookings

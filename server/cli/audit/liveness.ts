@@ -5,7 +5,7 @@ import type { Invariant } from "./invariant.ts";
 export const liveness: readonly Invariant[] = [
   {
     name: "I17",
-    rule: "nothing has been due to be sent for a minute, unless its carrier is paused",
+    rule: "no message has been due for sending for over a minute, unless its carrier is paused",
     violations: sql`
       select q.message_id as "messageId", q.account_id as "accountId", q.due_at as "dueAt"
         from send_queue q
@@ -14,7 +14,7 @@ export const liveness: readonly Invariant[] = [
   },
   {
     name: "I17",
-    rule: "nothing is QUEUED a minute after it expired",
+    rule: "no message is still QUEUED a minute after it expired",
     violations: sql`
       select m.account_id as "accountId", m.message_id as "messageId", m.expires_at as "expiresAt"
         from messages m
@@ -31,7 +31,7 @@ export const liveness: readonly Invariant[] = [
   },
   {
     name: "I17",
-    rule: "no webhook has been due for a minute",
+    rule: "no webhook has been due for over a minute",
     violations: sql`
       select d.message_id as "messageId", d.sequence, d.next_at as "nextAt"
         from webhook_deliveries d

@@ -5,7 +5,7 @@ import type { Invariant } from "./invariant.ts";
 export const messages: readonly Invariant[] = [
   {
     name: "I5",
-    rule: "a message's history is a path through the statuses, numbered without a gap from 2",
+    rule: "a message's history is a valid path through the statuses, numbered from 2 without gaps",
     violations: sql`
       select message_id as "messageId", sequence, was, status
         from (select message_id, sequence, status, lag(status, 1, 'QUEUED') over w as was, row_number() over w + 1 as n
@@ -17,7 +17,7 @@ export const messages: readonly Invariant[] = [
   },
   {
     name: "I6",
-    rule: "a message is where its history ends, and its times and error say the same",
+    rule: "a message's status, times and error match the end of its history",
     violations: sql`
       select m.account_id as "accountId", m.message_id as "messageId", m.status, m.sequence, e.status as "lastEvent"
         from messages m
@@ -31,7 +31,7 @@ export const messages: readonly Invariant[] = [
   },
   {
     name: "I6",
-    rule: "every event has its message, and none is later than the message says",
+    rule: "every event has its message, and none is numbered beyond the message's own count",
     violations: sql`
       select e.message_id as "messageId", e.sequence, m.sequence as "lastSequence"
         from events e
@@ -42,7 +42,7 @@ export const messages: readonly Invariant[] = [
   },
   {
     name: "I7",
-    rule: "a message stands in the send queue exactly while it is QUEUED",
+    rule: "a message is in the send queue exactly while it is QUEUED",
     violations: sql`
       select coalesce(m.message_id, q.message_id) as "messageId", m.status, q.message_id is not null as "isInQueue"
         from messages m
@@ -65,7 +65,7 @@ export const messages: readonly Invariant[] = [
   {
     // Of a segment handed over twice, one delivery is enough, and a failure counts when neither is open.
     name: "I8",
-    rule: "no message is still SENT when receipts have come for all of its segments, or a bad one for any",
+    rule: "no message is still SENT once receipts have come for all of its segments, or a negative one for any",
     violations: sql`
       select m.account_id as "accountId", m.message_id as "messageId", s.decided
         from messages m
@@ -96,7 +96,7 @@ export const messages: readonly Invariant[] = [
   },
   {
     name: "I12",
-    rule: "an idempotency key names messages of its own account, and no message has two",
+    rule: "an idempotency key refers only to messages of its own account, and no message has two keys",
     violations: sql`
       select i.message_id as "messageId", count(*) as keys
         from (select account_id, unnest(message_ids) as message_id from idempotency) i

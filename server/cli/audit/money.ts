@@ -5,7 +5,7 @@ import type { Invariant } from "./invariant.ts";
 export const money: readonly Invariant[] = [
   {
     name: "I1",
-    rule: "an account's balance and counter are its ledger's",
+    rule: "an account's balance and counter match its ledger",
     violations: sql`
       select a.account_id as "accountId", a.balance, l.total as "ledgerSum", a.ledger_seq as "counter", l.last as "lastSeq"
         from accounts a
@@ -27,7 +27,7 @@ export const money: readonly Invariant[] = [
   },
   {
     name: "I2",
-    rule: "each ledger entry starts where the one before it ended, with the right kind, sign and owner",
+    rule: "each ledger entry starts where the previous one ended, with the right kind, sign and owner",
     violations: sql`
       select account_id as "accountId", seq, kind, amount, balance_after as "balanceAfter"
         from (select l.*, lag(balance_after, 1, 0::bigint) over w as before, row_number() over w as n
@@ -45,7 +45,7 @@ export const money: readonly Invariant[] = [
   {
     // That it has no second one, and no second refund, is the index ledger_once_per_message.
     name: "I3",
-    rule: "every message has exactly one charge, of its price",
+    rule: "every message has exactly one charge, equal to its price",
     violations: sql`
       select m.account_id as "accountId", m.message_id as "messageId", m.credits, c.amount as charged
         from messages m
@@ -65,7 +65,7 @@ export const money: readonly Invariant[] = [
   },
   {
     name: "I4",
-    rule: "a refund stands exactly where a message FAILED, of the same amount",
+    rule: "a message has a refund, of the same amount, exactly if it FAILED",
     violations: sql`
       select m.account_id as "accountId", m.message_id as "messageId", m.status, m.credits, r.amount as refunded
         from messages m

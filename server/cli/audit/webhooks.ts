@@ -5,7 +5,7 @@ import type { Invariant } from "./invariant.ts";
 export const webhooks: readonly Invariant[] = [
   {
     name: "I10",
-    rule: "an event has a frozen body exactly where its message has a callback address",
+    rule: "an event has a stored body exactly if its message has a callback address",
     violations: sql`
       select e.message_id as "messageId", e.sequence
         from events e
@@ -16,7 +16,7 @@ export const webhooks: readonly Invariant[] = [
   {
     // Attempts are kept for a while; a day less leaves room for clocks that disagree.
     name: "I11",
-    rule: "what is to be told is either still waiting or has ended, once, or was replayed",
+    rule: "each webhook delivery is either waiting or has ended once, unless it was replayed",
     violations: sql`
       select e.message_id as "messageId", e.sequence, coalesce(d.n, 0) as waiting, coalesce(t.n, 0) as ended
         from events e

@@ -35,6 +35,6 @@ export async function attempt(
   try {
     return [await check()].flat();
   } catch (error) {
-    return [fault(name, messageOf(error), "Mend that, then run doctor again.")];
+    return [fault(name, messageOf(error), "Fix that, then run doctor again.")];
   }
 }

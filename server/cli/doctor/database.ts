@@ -8,12 +8,12 @@ export async function checkDatabase(db: Queryable): Promise<Check[]> {
   const [server] = await db.query<Server>(sql`
     select current_setting('server_version') as version,
            current_setting('data_checksums') as data_checksums, pg_is_in_recovery() as is_standby`);
-  if (!server) throw new Error("The database did not say what it is.");
+  if (!server) throw new Error("The database did not report its version.");
   if (server.is_standby) {
     return [
       fault(
         "database",
-        "DATABASE_URL leads to a standby, which takes no writes.",
+        "DATABASE_URL points to a standby, which accepts no writes.",
         "Point it at the primary, or name all hosts.",
       ),
     ];
@@ -34,7 +34,7 @@ export async function checkStandbys(db: Queryable): Promise<Check> {
   const standbys = await db.query<{ name: string; sync_state: string | null }>(sql`
     select application_name as name, sync_state from pg_stat_replication`);
   if (standbys.length === 0)
-    return ok("standby", "There is none; a backup is what saves the data.");
+    return ok("standby", "There is none; the data is only as safe as your backups.");
   const names = standbys
     .map(({ name, sync_state }) => `${name} (${sync_state ?? "unknown"})`)
     .join(", ");
@@ -44,7 +44,7 @@ export async function checkStandbys(db: Queryable): Promise<Check> {
   if (standbys.some(({ sync_state }) => sync_state === null))
     return warning(
       "standby",
-      `Whether commits wait for a standby cannot be seen: ${names}.`,
+      `It cannot be seen whether commits wait for a standby: ${names}.`,
       "Let the role of DATABASE_URL see it: grant pg_read_all_stats to ROLE",
     );
   return warning(
@@ -66,7 +66,7 @@ export async function checkClock(db: Queryable, clock: Clock): Promise<Check> {
   // Anywhere within the round trip is agreement.
   const skewMs = theirs < before ? theirs - before : Math.max(0, theirs - after);
   const message = `This machine's clock and the database's differ by ${Math.abs(skewMs)} ms.`;
-  const fix = "Keep both machines' clocks by NTP.";
+  const fix = "Keep both clocks in sync with NTP.";
   if (Math.abs(skewMs) > LARGE_SKEW_MS) return fault("clock", message, fix);
   return Math.abs(skewMs) > SMALL_SKEW_MS ? warning("clock", message, fix) : ok("clock", message);
 }
@@ -74,7 +74,7 @@ export async function checkClock(db: Queryable, clock: Clock): Promise<Check> {
 export function judgeMigrations({ missing, newer }: Record<"missing" | "newer", string[]>): Check {
   const name = "migrations";
   if (newer.length > 0) {
-    const message = `A newer version applied ${newer.join(", ")}: this one does not start any more.`;
+    const message = `A newer version applied ${newer.join(", ")}: this version no longer starts.`;
     return fault(name, message, "Install the newer version here too, or restore a backup.");
   }
   return missing.length === 0

@@ -37,24 +37,24 @@ function checkPublicAddress({ host, publicUrl }: Exposed): Check {
 function checkProxies({ publicUrl, trustProxy }: Exposed): Check {
   const name = "proxies";
   if (trustProxy.some((range) => range.endsWith("/0"))) {
-    const message = "TRUST_PROXY believes everybody: any caller may claim any address.";
-    return fault(name, message, "Name the addresses of your proxies alone.");
+    const message = "TRUST_PROXY trusts everybody: any caller can claim any address.";
+    return fault(name, message, "Name only the addresses of your proxies.");
   }
   if (publicUrl?.startsWith("https:") && trustProxy.length === 0) {
     const message = "TLS is in front but TRUST_PROXY is empty: all callers share one address.";
-    return warning(name, message, "Set TRUST_PROXY to the address of what is in front.");
+    return warning(name, message, "Set TRUST_PROXY to the address of the proxy in front.");
   }
-  return ok(name, trustProxy.length === 0 ? "None is believed." : `${trustProxy.join(", ")}.`);
+  return ok(name, trustProxy.length === 0 ? "None is trusted." : `${trustProxy.join(", ")}.`);
 }
 
 function checkMetrics({ host, metricsListen }: Exposed): Check {
   if (metricsListen) return ok("metrics", `At ${metricsListen.host}:${metricsListen.port}.`);
   if (isLoopback(host)) return ok("metrics", "Only this machine can read them.");
-  const message = "/metrics is open to all who reach the service.";
+  const message = "/metrics is open to everyone who can reach the service.";
   return warning(
     "metrics",
     message,
-    "Set METRICS_LISTEN to an address that only Prometheus reaches.",
+    "Set METRICS_LISTEN to an address that only Prometheus can reach.",
   );
 }
 
@@ -74,23 +74,24 @@ function checkCallbacks(settings: Exposed): Check {
   const risks = [
     wide.length > 0 && {
       message: `Callbacks may go to all of ${wide.join(", ")}: every account can reach what listens there.`,
-      fix: "Name in WEBHOOK_ALLOW_CIDRS only the hosts that are meant, or set it to nothing.",
+      fix: "Name only the hosts you need in WEBHOOK_ALLOW_CIDRS, or set it to nothing.",
     },
     allowHttp &&
       !isTrial && {
-        message: "Callbacks may use plain http: what they tell can be read and changed.",
+        message: "Callbacks may use plain http: others can read and change them.",
         fix: "Set WEBHOOK_ALLOW_HTTP=false.",
       },
     isEmbedded &&
       !isTrial &&
       allowCidrs.length > 0 &&
       showPrivateAnswers && {
-        message: "Accounts can read what private addresses answer, as on a machine of one's own.",
+        message:
+          "Accounts can read what private addresses answer, which is meant for trying things out.",
         fix: "Set WEBHOOK_SHOW_PRIVATE_ANSWERS=false.",
       },
   ].filter((risk) => risk !== false);
   if (risks.length > 0) return warnings(name, risks);
-  const byHttps = allowHttp ? "" : " by https alone";
+  const byHttps = allowHttp ? "" : " by https only";
   return ok(name, `${["Public ones", ...allowCidrs].join(", ")}${byHttps}.`);
 }
 

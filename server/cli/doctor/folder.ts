@@ -7,7 +7,7 @@ type Folder = { dataDir: string };
 
 const LITTLE_BYTES = 2 * 1024 * 1024 * 1024;
 
-const FREE_UP = "Make room on that disk, or set DATA_DIR to another.";
+const FREE_UP = "Free up space on that disk, or move DATA_DIR to another.";
 
 export async function checkDisk({ dataDir }: Folder): Promise<Check> {
   const free = await freeBytes(dataDir);
@@ -39,7 +39,7 @@ export async function holdsAnotherKey(
 }
 
 export async function checkPermissions({ dataDir }: Folder): Promise<Check> {
-  if (process.platform === "win32") return ok("file permissions", "Windows keeps them elsewhere.");
+  if (process.platform === "win32") return ok("file permissions", "Not checked on Windows.");
   const open: string[] = [];
   for (const path of [join(dataDir, KEY_FILE), pathsIn(dataDir).password]) {
     const mode = await modeOf(path);
@@ -54,7 +54,7 @@ export async function checkPermissions({ dataDir }: Folder): Promise<Check> {
     const fix = `Close it to others: chmod 700 ${dataDir}`;
     return warning("file permissions", `Others may write to ${dataDir}.`, fix);
   }
-  return ok("file permissions", "Secrets are readable by their owner alone.");
+  return ok("file permissions", "Only their owner can read secrets.");
 }
 
 /** Undefined where there is no such file; what cannot be seen may well be there. */

@@ -12,7 +12,7 @@ export async function checkService({ host, port }: { host: string; port: number 
     return warning(
       name,
       `Nothing answers at ${url}.`,
-      "Start the service: npm start. If it runs with another HOST or PORT, give commands the same, best in posthorn.toml.",
+      "Start the service: npm start. If it runs with another HOST or PORT, give commands the same settings, best in posthorn.toml.",
     );
   if (status !== 200)
     return warning(name, `${url} answers ${status}.`, "Look at the service's log.");
@@ -20,7 +20,7 @@ export async function checkService({ host, port }: { host: string; port: number 
     return warning(
       name,
       `It is ready at ${url}, but its dashboard is not built.`,
-      "In the folder of Posthorn, as one who may write there: npm run build",
+      "In Posthorn's folder, as a user who can write there: npm run build",
     );
   return ok(name, `It is ready at ${url}.`);
 }

@@ -51,7 +51,7 @@ function judgeState(name: string, { name: own }: CarrierRow, seen: SeenCarrier |
   const why = problems.length > 0 ? `: ${problems.join("; ")}` : "";
   const test =
     problems.length > 0
-      ? `Mend that, or correct the carrier: npx posthorn carrier set ${quoted(own)}`
+      ? `Fix that, or correct the carrier: npx posthorn carrier set ${quoted(own)}`
       : `See what it answers: npx posthorn carrier test ${quoted(own)}`;
   switch (state) {
     case "up":
@@ -84,8 +84,8 @@ export async function checkRoutes(db: Queryable): Promise<Check> {
     );
   if (dead.length > 0) {
     const prefixes = dead.map(({ prefix }) => JSON.stringify(prefix)).join(", ");
-    const message = `The routes for ${prefixes} name no carrier that takes messages.`;
-    return fault("routes", message, "Set them anew: npx posthorn route set PREFIX CARRIER");
+    const message = `The routes for ${prefixes} name no carrier that can send messages.`;
+    return fault("routes", message, "Set them again: npx posthorn route set PREFIX CARRIER");
   }
   return ok(
     "routes",

@@ -31,7 +31,7 @@ export async function checkServerSettings(
            (select setting::integer from pg_settings where name = 'log_parameter_max_length') as log_parameters,
            current_setting('log_error_verbosity') as log_errors,
            (select rolsuper from pg_roles where rolname = current_user) as is_superuser`);
-  if (!server) throw new Error("The database did not say how it is set.");
+  if (!server) throw new Error("The database did not report its settings.");
   return [checkConnections(server, nodes), checkLocks(server), checkLog(server), checkRole(server)];
 }
 
@@ -45,7 +45,7 @@ function checkConnections({ max_connections }: Server, nodes: number): Check {
 function checkLocks({ max_locks }: Server): Check {
   const message = `max_locks_per_transaction is ${max_locks}.`;
   if (max_locks >= LEAST_LOCKS) return ok("locks", message);
-  const fix = `Set it to ${LEAST_LOCKS}: a look at all partitions of a log takes that many.`;
+  const fix = `Set it to ${LEAST_LOCKS}: reading all partitions of a table takes that many.`;
   return warning("locks", message, fix);
 }
 
@@ -55,21 +55,22 @@ function checkLog({ log_statement, log_min_duration, log_parameters, log_errors 
   const risks = [
     isLogged &&
       log_parameters !== 0 && {
-        message: "PostgreSQL logs statements with their parameters: texts and numbers stand there.",
+        message:
+          "PostgreSQL logs statements with their parameters, which include texts and numbers.",
         fix: "Set log_parameter_max_length = 0, or log no statements.",
       },
     log_errors !== "terse" && {
-      message: "PostgreSQL logs errors with the rows that they are about.",
+      message: "PostgreSQL logs errors with the rows concerned.",
       fix: "Set log_error_verbosity = terse.",
     },
   ].filter((risk) => risk !== false);
   return risks.length === 0
-    ? ok(name, "Errors are logged without rows, and no statement with its parameters.")
+    ? ok(name, "Errors are logged without rows, and statements without parameters.")
     : warnings(name, risks);
 }
 
 function checkRole({ is_superuser }: Server): Check {
-  if (!is_superuser) return ok("database role", "It is an ordinary one.");
-  const message = "The service uses a superuser of the database, and needs none.";
-  return warning("database role", message, "Give it a role that owns its own database alone.");
+  if (!is_superuser) return ok("database role", "It is not a superuser.");
+  const message = "The service connects as a database superuser, which it does not need.";
+  return warning("database role", message, "Give it a role that owns only its own database.");
 }

@@ -13,11 +13,11 @@ export async function checkPartitions(db: Queryable, clock: Clock): Promise<Chec
   const short = tables.filter(({ until }) => until === null || until.getTime() < soon);
   if (short.length > 0) {
     const message = `${namesOf(short)} end within a day.`;
-    return fault(name, message, "Start the service, which makes them, and look at its log.");
+    return fault(name, message, "Start the service, which creates new ones, and check its log.");
   }
   const strayed = tables.filter(({ has_strays }) => has_strays);
   if (strayed.length > 0) {
-    const message = `Rows of ${namesOf(strayed)} lie outside their partitions: no node ran in time, or a clock was wrong.`;
+    const message = `Rows of ${namesOf(strayed)} are outside their partitions: no node ran in time, or a clock was wrong.`;
     const fix = "Nothing is lost; retention deletes them row by row. Check the clocks.";
     return warning(name, message, fix);
   }
@@ -37,8 +37,7 @@ export async function checkWebhooks(db: Queryable, clock: Clock): Promise<Check>
   if (lateMs < LATE_MS)
     return ok("webhooks", `${waiting}${isMore ? " or more" : ""} wait, none for too long.`);
   const message = `A webhook has been due for ${Math.round(lateMs / 60_000)} minutes.`;
-  const fix =
-    "Run a node with the role webhooks; receivers that are away are shown in the dashboard.";
+  const fix = "Run a node with the role webhooks; the dashboard shows receivers that are down.";
   return warning("webhooks", message, fix);
 }
 
@@ -47,7 +46,7 @@ type Kept = { retentionMessagesDays: number; redactTextDays: number };
 export function checkRetention({ retentionMessagesDays, redactTextDays }: Kept): Check {
   const name = "retention";
   if (retentionMessagesDays > 0 && redactTextDays > retentionMessagesDays) {
-    const message = `Texts are to be redacted after ${redactTextDays} days, but messages go after ${retentionMessagesDays}.`;
+    const message = `Texts are to be redacted after ${redactTextDays} days, but messages are dropped after ${retentionMessagesDays}.`;
     return warning(name, message, "Set REDACT_TEXT_DAYS below RETENTION_MESSAGES_DAYS.");
   }
   const kept = retentionMessagesDays === 0 ? "for ever" : `${retentionMessagesDays} days`;
@@ -63,7 +62,7 @@ export async function checkCollector({
 }: {
   tracesEndpoint: string | undefined;
 }): Promise<Check> {
-  if (tracesEndpoint === undefined) return ok("traces", "None are made.");
+  if (tracesEndpoint === undefined) return ok("traces", "Tracing is off.");
   try {
     const answer = await fetch(tracesEndpoint, { signal: AbortSignal.timeout(LIMIT_MS) });
     await answer.body?.cancel();
