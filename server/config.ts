@@ -43,7 +43,7 @@ function readFile(folder: string, faults: string[]): Given {
     for (const [name] of entries) {
       if (!known.has(name))
         faults.push(
-          `posthorn.toml: there is no setting ${name}; known are ${[...known].join(", ")}.`,
+          `posthorn.toml: there is no setting ${name}; the settings are ${[...known].join(", ")}.`,
         );
     }
     return Object.fromEntries(

@@ -22,7 +22,7 @@ test("a newcomer is told what runs where, how to set it up, and that loopback an
     "  Webhooks   loopback addresses are allowed (WEBHOOK_ALLOW_CIDRS)",
     "  Webhooks   plain http is allowed (WEBHOOK_ALLOW_HTTP)",
     "",
-    "Set up this installation by opening, once:",
+    "To set up this installation, open this one-time link:",
     "  http://127.0.0.1:8080/setup#token=x",
     "",
     "Stop with Ctrl+C.",

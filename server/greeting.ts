@@ -22,7 +22,7 @@ export function greeting(config: Config, { isEmbedded, publicUrl, setup }: Runni
     ...(roles.has("api") ? [`  API        ${publicUrl}/v1`] : []),
     `  Reference  ${publicUrl}/docs`,
     ...(config.publicUrl === undefined && isEveryAddress(config.host)
-      ? ["  Address    every one of this machine; set PUBLIC_URL to the one that people use"]
+      ? ["  Address    all of this machine; set PUBLIC_URL to the one that people use"]
       : []),
     `  Database   ${database}`,
     ...webhookRanges(config, isEmbedded).map(
@@ -31,7 +31,7 @@ export function greeting(config: Config, { isEmbedded, publicUrl, setup }: Runni
     ...(allowsHttp ? ["  Webhooks   plain http is allowed (WEBHOOK_ALLOW_HTTP)"] : []),
     ...(setup === undefined
       ? []
-      : ["", "Set up this installation by opening, once:", `  ${setup}`, ""]),
+      : ["", "To set up this installation, open this one-time link:", `  ${setup}`, ""]),
     "Stop with Ctrl+C.",
     "",
   ].join("\n");

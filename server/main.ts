@@ -47,7 +47,7 @@ process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => {
   isUnwritten = true;
   process.exitCode = 1;
   process.stderr.write(
-    `The result could not be written (${code}), but what the command did is done. A key or secret that it made is lost: revoke it, and make another.\n`,
+    `The result could not be written (${code}), but the command took effect. If it created a key or secret, that is lost: revoke it and create another.\n`,
   );
 });
 // The log has the same reader, or none: nothing is left to say it to.

@@ -66,7 +66,7 @@ for (const [title, content] of [
 
     await assert.rejects(
       readSecretKey(configOf(folder.path)),
-      /^Unfit: .*secret\.key does not hold a key, .* remove the file, and the next start makes another\.$/,
+      /^Unfit: .*secret\.key does not contain a key .* delete the file, and the next start creates another\.$/,
     );
   });
 }

@@ -26,7 +26,7 @@ export async function requireSecretKey(
   if (!onlyLooks) await proveSecretKey(db, secrets);
   if (await isSecretKeyRight(db, secrets)) return key;
   throw new Unfit(
-    "SECRET_KEY, or secret.key in DATA_DIR, is not the key that this database's secrets were sealed with. Use the one that this database was used with until now; all nodes share one.",
+    "SECRET_KEY, or secret.key in DATA_DIR, is not the key that this database's secrets were sealed with. Use the key that this database was last used with; all nodes share one.",
   );
 }
 
@@ -49,7 +49,7 @@ export async function readSecretKey(config: Config): Promise<Buffer> {
   const key = Buffer.from((await readFile(path, "utf8")).trim(), "base64");
   if (key.length === 32) return key;
   throw new Unfit(
-    `${path} does not hold a key, which is base64 of 32 octets. Bring back the one that it held; if it was never used, remove the file, and the next start makes another.`,
+    `${path} does not contain a key (32 bytes in base64). Restore the key that was in it; if it was never used, delete the file, and the next start creates another.`,
   );
 }
 
@@ -65,7 +65,7 @@ async function makeSecretKey(dataDir: string, path: string): Promise<void> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") {
       throw new Unfit(
-        `The data folder ${dataDir} cannot be written (${(error as NodeJS.ErrnoException).code}). Mend its permissions, or set DATA_DIR.`,
+        `The data folder ${dataDir} cannot be written (${(error as NodeJS.ErrnoException).code}). Fix its permissions, or set DATA_DIR.`,
       );
     }
   } finally {

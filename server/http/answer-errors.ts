@@ -113,7 +113,7 @@ const CHARACTER_NOT_STORABLE = "22021";
 const NUL_SOMEWHERE: Detail = {
   field: null,
   code: "FIELD_INVALID",
-  message: "A text must not hold a NUL character.",
+  message: "A text must not contain a NUL character.",
 };
 
 /** An error as an answer: what is not ours to explain is INTERNAL, and leaks nothing. */
@@ -122,7 +122,7 @@ function asProblem(error: unknown): Problem {
   if (error instanceof DatabaseUnavailable && !error.isCommitUnknown)
     return unavailable(
       isOverstrained(error)
-        ? "The database is too busy or full to do it now."
+        ? "The database is too busy or full right now."
         : "The database cannot be reached.",
     );
   const { code = "", statusCode = 500 } = (error ?? {}) as { code?: string; statusCode?: number };

@@ -24,7 +24,7 @@ export class Problem extends Error {
 export function sendsLimited(left: Allowance, needed: number): Problem {
   const { rate, burst, tokens } = left;
   const now = Math.max(0, Math.floor(tokens));
-  const limit = `Sends of the account are limited to ${rate} a second and ${burst} at once: ${now} may go now, and the request has ${needed}.`;
+  const limit = `Sends of the account are limited to ${rate} a second and ${burst} at once: ${now} can go now, but the request has ${needed}.`;
   return rateLimited(limit, secondsUntil(needed, left));
 }
 

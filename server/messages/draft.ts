@@ -131,7 +131,7 @@ export function judgeFields(
     refuse(
       "reference",
       "REFERENCE_INVALID",
-      "A reference has at most 128 characters, no NUL among them and no half of a surrogate pair.",
+      "A reference has at most 128 characters, no NUL and no unpaired surrogate.",
     );
   }
   if (!wrong.has("metadata") && isTextMap(body.metadata)) {
@@ -172,11 +172,11 @@ type JudgedText =
 
 function judgeText(text: string, choice: "auto" | "gsm7" | "ucs2"): JudgedText {
   if (text.includes("\0"))
-    return { code: "TEXT_INVALID", message: "The text must not hold a NUL character." };
+    return { code: "TEXT_INVALID", message: "The text must not contain a NUL character." };
   if (!text.isWellFormed())
     return {
       code: "TEXT_INVALID",
-      message: "The text holds half of a surrogate pair; send whole characters.",
+      message: "The text contains an unpaired surrogate; send whole characters.",
     };
   if (!hasVisible(text)) {
     return { code: "TEXT_INVALID", message: "The text needs at least one visible character." };
@@ -191,7 +191,7 @@ function judgeText(text: string, choice: "auto" | "gsm7" | "ucs2"): JudgedText {
   if (counted.segments > MAX_SEGMENTS) {
     return {
       code: "TEXT_TOO_LONG",
-      message: `The text needs ${counted.segments} segments; ${MAX_SEGMENTS} is the most. Shorten it or send several messages.`,
+      message: `The text needs ${counted.segments} segments; the limit is ${MAX_SEGMENTS}. Shorten it or send several messages.`,
     };
   }
   return { encoding: counted.encoding, segments: counted.segments };
@@ -211,13 +211,11 @@ function judgeMetadata(metadata: Record<string, string>): string | undefined {
   const json = JSON.stringify(metadata);
   const octets = Buffer.byteLength(json);
   if (octets > MAX_METADATA_OCTETS)
-    return `Metadata has ${octets} octets as JSON; ${MAX_METADATA_OCTETS} is the most.`;
+    return `Metadata has ${octets} bytes as JSON; the limit is ${MAX_METADATA_OCTETS}.`;
   const isSound = Object.entries(metadata).every(
     ([name, value]) => isStorable(name) && isStorable(value),
   );
-  return isSound
-    ? undefined
-    : "Metadata must not hold NUL characters or halves of surrogate pairs.";
+  return isSound ? undefined : "Metadata must not contain NUL characters or unpaired surrogates.";
 }
 
 /** PostgreSQL holds any text but NUL; a lone surrogate would be stored as another character. */

@@ -105,8 +105,8 @@ export function messageHandlers(deps: Deps): Handlers<typeof operations> {
 function notCancelable({ status }: MessageRow): Detail {
   const message =
     status === "QUEUED"
-      ? "The message is QUEUED, but a carrier has a part of it, may have, or is just getting it."
-      : `The message is ${status}; only one that waits can be canceled.`;
+      ? "The message is QUEUED, but a carrier has or may have part of it, or is just receiving it."
+      : `The message is ${status}; only a waiting message can be canceled.`;
   return { field: null, code: "MESSAGE_NOT_CANCELABLE", message };
 }
 

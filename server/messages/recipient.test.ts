@@ -69,8 +69,8 @@ const hopeless: [string, RegExp][] = [
   ["15551234567", /numbering plan of \+1 has no such number/],
   ["3300000000", /numbering plan of \+33 \(FR\) has no such number/],
   ["1800FLOWERS", /digits only.*"F"/],
-  ["49151123456\u0000", /cannot be seen/],
-  ["4915112345678\ud83d", /cannot be seen/],
+  ["49151123456\u0000", /invisible character/],
+  ["4915112345678\ud83d", /invisible character/],
 ];
 
 for (const [raw, reason] of hopeless) {

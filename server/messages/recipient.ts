@@ -40,7 +40,7 @@ const NUMBER = /^\+?[0-9]{7,15}$/;
 function whyNotDigits(raw: string): string {
   const foreign = /[^0-9]/u.exec(raw.startsWith("+") ? raw.slice(1) : raw);
   if (foreign) {
-    return `A number is digits only, with or without a leading +; it has ${nameOf(foreign[0])}.`;
+    return `A number must be digits only, with or without a leading +; this one has ${nameOf(foreign[0])}.`;
   }
   const length = raw.startsWith("+") ? raw.length - 1 : raw.length;
   return `A number has 7 to 15 digits with its country code; this one has ${length}.`;
@@ -49,7 +49,7 @@ function whyNotDigits(raw: string): string {
 function nameOf(character: string): string {
   if (/^\s$/u.test(character)) return "a space";
   const isVisible = /^[\p{L}\p{N}\p{P}\p{S}]$/u.test(character);
-  return isVisible ? `"${character}"` : "a character that cannot be seen";
+  return isVisible ? `"${character}"` : "an invisible character";
 }
 
 function whyUnassigned(

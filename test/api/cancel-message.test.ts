@@ -93,7 +93,7 @@ test("a message that a sender has leased can no longer be canceled", async () =>
   const { details } = problemOf(await cancel(messageId, account), "MESSAGE_NOT_CANCELABLE");
 
   const message =
-    "The message is QUEUED, but a carrier has a part of it, may have, or is just getting it.";
+    "The message is QUEUED, but a carrier has or may have part of it, or is just receiving it.";
   assert.deepEqual(details, [{ field: null, code: "MESSAGE_NOT_CANCELABLE", message }]);
   assert.equal(await balance(account), 3);
 });

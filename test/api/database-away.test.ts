@@ -322,7 +322,7 @@ describe("when the way to the database breaks", { concurrency: 4 }, () => {
 
     const [locked, ...others] = answers;
     const [detail] = problemOf(locked as Answer, "UNAVAILABLE").details;
-    assert.equal(detail?.message, "The database is too busy or full to do it now.");
+    assert.equal(detail?.message, "The database is too busy or full right now.");
     assert.deepEqual(
       others.map(({ statusCode }) => statusCode),
       [202, 202, 202, 202],

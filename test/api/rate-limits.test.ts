@@ -197,7 +197,7 @@ test("a refusal says which limit was reached, and its numbers", async () => {
   assert.deepEqual(
     said(sends),
     limited(
-      "Sends of the account are limited to 2 a second and 40 at once: 3 may go now, and the request has 7.",
+      "Sends of the account are limited to 2 a second and 40 at once: 3 can go now, but the request has 7.",
     ),
   );
   assert.deepEqual(

@@ -767,7 +767,7 @@ test("another SECRET_KEY than the service's is refused before anything is sealed
   const { data: found } = JSON.parse(stale.stdout) as { data: Finding[] };
   const key = found.find(({ name }) => name === "secret key");
   assert.equal(key?.state, "warning");
-  assert.match(key.message, /secret\.key in .* holds another/);
+  assert.match(key.message, /secret\.key in .* has another/);
   assert.equal(doctor.code, 1);
   const { data } = JSON.parse(doctor.stdout) as { data: Finding[] };
   const faults = data.filter(({ state }) => state === "fault");

@@ -117,7 +117,7 @@ test("odd but sound URLs are allowed", () => {
 
 test("a refusal says what to do about it", () => {
   assert.match(said("https://me:secret@hooks.example.com/"), /verify X-SMS-Signature instead/);
-  assert.match(said("https://hooks.example.com/#x"), /drop it from the #/);
+  assert.match(said("https://hooks.example.com/#x"), /remove everything from the #/);
   assert.match(said("https://hooks.example.com/a b"), /percent-encode/);
   assert.match(said("http://hooks.example.com/"), /use https:\/\/.*WEBHOOK_ALLOW_HTTP/);
   assert.match(said("https://10.0.0.1/"), /WEBHOOK_ALLOW_CIDRS/);

@@ -61,9 +61,10 @@ function judgeUnknown(raw: string, policy: EgressPolicy): UrlVerdict {
   const [start, authority] = /^https?:\/\/([^/?#\\]*)/i.exec(raw) ?? [];
   if (start === undefined) return invalid("The URL must begin with https:// or http://.");
   if (/[\s\\\p{Cc}]/u.test(raw) || !raw.isWellFormed()) {
-    return invalid("The URL holds a space, control character or backslash; percent-encode it.");
+    return invalid("The URL contains a space, control character or backslash; percent-encode it.");
   }
-  if (raw.includes("#")) return invalid("The URL must not have a fragment; drop it from the # on.");
+  if (raw.includes("#"))
+    return invalid("The URL must not have a fragment; remove everything from the # on.");
   if (authority === "") return invalid("The URL names no host.");
   if (authority?.includes("@")) {
     return invalid(
@@ -83,7 +84,7 @@ function judgeAuthority(start: string, policy: EgressPolicy): UrlVerdict {
 
 function judgeParsed(start: string, policy: EgressPolicy): UrlVerdict {
   const url = URL.parse(start);
-  if (url === null) return invalid("The host or port of the URL cannot be read.");
+  if (url === null) return invalid("The host or port of the URL is not valid.");
   const secure = url.protocol === "https:";
   const host = url.hostname.replace(/\.$/, "");
   const hostname = host.replace(/^\[|\]$/g, "");
@@ -103,7 +104,7 @@ function judgePlace(url: CallbackUrl, policy: EgressPolicy): UrlVerdict {
   const { secure, hostname, port } = url;
   if (!secure && !policy.allowHttp) {
     return forbidden(
-      "Only https is called here; use https://, or ask the operator to set WEBHOOK_ALLOW_HTTP.",
+      "Only https is allowed here; use https://, or ask the operator to set WEBHOOK_ALLOW_HTTP.",
     );
   }
   if (blockedPorts.has(port)) return forbidden(`Port ${port} is never called; use another port.`);
