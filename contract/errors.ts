@@ -110,7 +110,7 @@ export const apiErrors = {
     status: 409,
     message: "The message can no longer be canceled.",
     meaning: "It was handed to the carrier, is being handed over, or has reached a final status.",
-    fix: "Read the message to see what became of it.",
+    fix: "Read the message to see its status.",
   },
   BODY_TOO_LARGE: {
     status: 413,
