@@ -76,7 +76,7 @@ function runOn(node) {
   });
   for (const name of FORWARDED) process.on(name, () => child.kill(name));
   child.on("error", (error) => {
-    process.stderr.write(`Node at ${node} cannot be run: ${error.message}\n`);
+    process.stderr.write(`Cannot run Node at ${node}: ${error.message}\n`);
     process.exitCode = 1;
   });
   child.on("exit", (code, signal) => {

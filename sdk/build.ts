@@ -56,7 +56,7 @@ function manifest(): Record<string, unknown> {
     name: PACKAGE_NAME,
     version,
     license,
-    description: "Client of Posthorn: send text messages, read their delivery, verify webhooks.",
+    description: "Posthorn client: send text messages, track their delivery, verify webhooks.",
     type: "module",
     engines: { node: ">=20" },
     exports: { ".": { types: "./index.d.ts", default: "./index.js" } },

@@ -88,7 +88,7 @@ test("a key that fits no header is refused when the client is made, and not told
   for (const apiKey of ["sms_Ab3d••••••••", `${API_KEY}\n${API_KEY}`, "sms_ü"])
     assert.throws(
       () => new Posthorn({ apiKey, baseUrl: "http://localhost" }),
-      /^TypeError: apiKey holds characters that no key has\. Give the whole key, as it was shown once\.$/,
+      /^TypeError: apiKey contains characters that no key has\. Pass the full key, as it was shown when created\.$/,
     );
   const fromFile = new Posthorn({ apiKey: `${API_KEY}\n`, baseUrl: "http://localhost" });
   assert.ok(fromFile, "a line end after it does no harm");

@@ -21,8 +21,8 @@ export type SendMessage = Omit<NewMessage, "sendAt"> & { sendAt?: string | Date 
 
 export type SendOptions = CallOptions & {
   /**
-   * Made for each call where it is left out, which covers the retries of that call. Give one of
-   * your own, such as an order number, where your program may be restarted and call again.
+   * If left out, each call makes its own, which covers the retries of that call. Pass your own,
+   * such as an order number, if your program may restart and call again.
    */
   idempotencyKey?: string;
 };
@@ -40,11 +40,12 @@ export class Posthorn {
   readonly credits: CreditBalance;
 
   constructor(options: PosthornOptions) {
-    if (!options.apiKey) throw new TypeError("apiKey is missing. Keys are made in the dashboard.");
+    if (!options.apiKey)
+      throw new TypeError("apiKey is missing. Keys are created in the dashboard.");
     // No header takes them, and the error of the first call would tell the whole key.
     if (!/^[!-~]+$/.test(options.apiKey.trim())) {
       throw new TypeError(
-        "apiKey holds characters that no key has. Give the whole key, as it was shown once.",
+        "apiKey contains characters that no key has. Pass the full key, as it was shown when created.",
       );
     }
     if ("document" in globalThis) {
@@ -63,7 +64,7 @@ class Messages {
     this.#call = call;
   }
 
-  /** Sends a message. When this resolves, it is stored, charged and will be sent. */
+  /** Sends a message. Once this resolves, the message is stored and charged, and will be sent. */
   send(message: SendMessage, options: SendOptions = {}): Promise<Message> {
     return this.#call({
       method: "POST",
@@ -74,7 +75,7 @@ class Messages {
     });
   }
 
-  /** Sends 1 to 1,000 messages: all of them are accepted, or none is. */
+  /** Sends 1 to 1,000 messages: all of them are accepted, or none. */
   async sendBatch(messages: SendMessage[], options: SendOptions = {}): Promise<Message[]> {
     const { data } = await this.#call<MessageBatch>({
       method: "POST",
@@ -96,7 +97,7 @@ class Messages {
     });
   }
 
-  /** Messages, newest first: all by `for await`, or page by page. */
+  /** Messages, newest first: all with `for await`, or page by page. */
   list(filters: ListFilters = {}, options: CallOptions = {}): MessageList {
     return new MessageList(this.#call, filters, options);
   }
@@ -145,7 +146,7 @@ export class MessageList implements AsyncIterable<Message> {
     this.#options = options;
   }
 
-  /** One page: the first, or the one after `cursor`, the `nextCursor` of another. */
+  /** One page: the first, or the one at `cursor`, which is the `nextCursor` of another page. */
   page(cursor: string | undefined = this.#filters.cursor): Promise<MessagePage> {
     const query = toQuery({ ...this.#filters, ...(cursor === undefined ? {} : { cursor }) });
     return this.#call({ method: "GET", path: "/v1/messages", query, ...this.#options });

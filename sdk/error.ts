@@ -10,7 +10,7 @@ export type ErrorDetail = {
   available?: number;
 };
 
-/** What went wrong on the way, where the service gave no answer that can be read; `ABORTED` by your signal. */
+/** Why the service gave no readable answer; `ABORTED` by your signal. */
 export type ConnectionCode = "CONNECTION_FAILED" | "TIMED_OUT" | "ANSWER_UNREADABLE" | "ABORTED";
 
 type Facts = {
@@ -24,20 +24,20 @@ type Facts = {
   cause?: unknown;
 };
 
-/** Every refusal of the service and every failure to reach it, told apart by `code`. */
+/** Every refusal by the service and every failure to reach it; `code` tells them apart. */
 export class PosthornError extends Error {
   override readonly name = "PosthornError";
   /** From the service's list of errors, which may grow, or why it could not be reached. */
   readonly code: ErrorCode | ConnectionCode | (string & {});
-  /** HTTP status; null where no answer came. */
+  /** HTTP status; null if no answer came. */
   readonly status: number | null;
-  /** Every wrong field at once. */
+  /** Every invalid field at once. */
   readonly details: ErrorDetail[];
   readonly docUrl: string | null;
-  /** Names the request in the logs of the service. */
+  /** Identifies the request in the service's logs. */
   readonly requestId: string | null;
   readonly retryAfterSeconds: number | null;
-  /** How often the request was made; 0 where the signal had ended the call before. */
+  /** How often the request was made; 0 if the signal had already ended the call. */
   attempts = 1;
   /** Repeat a send with this key, and the message is accepted at most once. */
   idempotencyKey: string | null = null;

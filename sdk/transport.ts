@@ -2,20 +2,20 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type ErrorDetail, PosthornError } from "./error.ts";
 
 export type PosthornOptions = {
-  /** `sms_…`, made in the dashboard. Keep it on a server: never in a browser or an app. */
+  /** `sms_…`, created in the dashboard. Keep it on a server: never in a browser or an app. */
   apiKey: string;
   /** Where the service runs, such as `https://sms.example.com`. */
   baseUrl: string;
-  /** For one attempt, answer included. 30 s if left out. */
+  /** Per attempt, answer included. Default: 30 s. */
   timeoutMs?: number;
-  /** Attempts after the first one. 4 if left out, 0 for none. */
+  /** Attempts after the first one. Default: 4; 0 for none. */
   maxRetries?: number;
-  /** In place of the global one: for a proxy, or for tests. */
+  /** Instead of the global one: for a proxy, or for tests. */
   fetch?: typeof globalThis.fetch;
 };
 
 export type CallOptions = {
-  /** Ends the call, waits between attempts included, with a `PosthornError` of the code `ABORTED`. */
+  /** Ends the call, also between attempts, with a `PosthornError` with the code `ABORTED`. */
   signal?: AbortSignal;
 };
 
@@ -111,9 +111,9 @@ function attemptWith({ apiKey, baseUrl, timeoutMs = 30_000, fetch }: PosthornOpt
 function refuseVoid(this: Record<string, unknown>, name: string, value: unknown): unknown {
   const given = this[name];
   if (given instanceof Date && Number.isNaN(given.getTime()))
-    throw new TypeError(`${name} is a Date that is no time.`);
+    throw new TypeError(`${name} is an invalid Date.`);
   if (typeof value === "number" && !Number.isFinite(value))
-    throw new TypeError(`${name} is ${value}; give a number.`);
+    throw new TypeError(`${name} is ${value}; pass a finite number.`);
   return value;
 }
 
@@ -133,7 +133,7 @@ function readAnswer(url: string, response: Response, text: string): Outcome {
   const retryAfterSeconds = readRetryAfter(headers.get("retry-after"));
   const requestId = told?.requestId ?? headers.get("x-request-id");
   if (typeof told?.code !== "string") {
-    const message = `${url} answered ${status} with something that is not Posthorn's JSON.`;
+    const message = `${url} answered ${status}, but not with Posthorn's JSON.`;
     const code = "ANSWER_UNREADABLE";
     return new PosthornError({ code, message, status, requestId, retryAfterSeconds });
   }
@@ -157,7 +157,7 @@ function describe({ field, message }: ErrorDetail): string {
 }
 
 function abortedBy({ reason }: AbortSignal): PosthornError {
-  const message = `The signal ended the call: ${wordsOf(reason)}`;
+  const message = `The signal aborted the call: ${wordsOf(reason)}`;
   return new PosthornError({ code: "ABORTED", message, cause: reason });
 }
 

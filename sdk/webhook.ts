@@ -1,7 +1,7 @@
 import { createHmac, type Hmac, timingSafeEqual } from "node:crypto";
 import type { DeliveredEvent, FailedEvent, SentEvent, UndeliveredEvent } from "./model.ts";
 
-/** What a webhook says; `event` tells the kinds apart. */
+/** The body of a webhook; `event` tells the kinds apart. */
 export type WebhookEvent = SentEvent | DeliveredEvent | UndeliveredEvent | FailedEvent;
 
 /** Headers as Node, Express, Fastify or `fetch` give them. */
@@ -10,18 +10,18 @@ export type WebhookHeaders =
   | { get(name: string): string | null };
 
 export type VerifyOptions = {
-  /** How far the clock of the sender may be from ours. 300 if left out. */
+  /** How far the sender's clock may be from ours. Default: 300. */
   toleranceSeconds?: number;
   /**
    * Refuse a request without `webhook-id`, `webhook-timestamp` and `webhook-signature`. Without
-   * them only the body is signed, so an old request could be sent to you again. False if left out.
+   * them only the body is signed, so an old request could be replayed to you. Default: false.
    */
   requireTimestamp?: boolean;
-  /** In place of the clock. */
+  /** Instead of the current time. */
   now?: Date;
 };
 
-/** As a framework hands it over: text, a `Buffer`, or what `await request.arrayBuffer()` gives. */
+/** As a framework provides it: text, a `Buffer`, or the result of `await request.arrayBuffer()`. */
 export type RawBody = string | Uint8Array | ArrayBuffer;
 
 export class WebhookVerificationError extends Error {
@@ -40,9 +40,9 @@ export class WebhookVerificationError extends Error {
 }
 
 /**
- * Proves that a request came from the service and returns its event; throws otherwise, and then
- * the right answer is 401. `rawBody` is the body as it arrived, before any JSON parser. While a
- * secret is being rotated, either of both secrets verifies; several may also be given.
+ * Verifies that a request came from the service and returns its event; if not, it throws: answer
+ * 401. `rawBody` is the body as it arrived, before any JSON parser. While a secret is being rotated,
+ * both the old and the new one verify; you can also pass several.
  */
 export function verifyWebhook(
   rawBody: RawBody,
