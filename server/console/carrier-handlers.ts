@@ -84,7 +84,7 @@ function judgePassword(
 ): string[] {
   if (password === undefined)
     return carrier.password !== null && merged?.isElsewhere
-      ? ["Give the password too: what changes decides who gets to see it."]
+      ? ["Enter the password too: this change decides who gets to see it."]
       : [];
   const fault = passwordFault(password);
   return fault ? [sentence(`the ${fault}`)] : [];

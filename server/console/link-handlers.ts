@@ -26,7 +26,7 @@ import {
 const FIRST_CREDITS = 1_000;
 
 /** Of a user that was made in the terminal, before there was an operator. */
-const OTHER_EMAIL = "There is already a user with this e-mail. Give another one.";
+const OTHER_EMAIL = "There is already a user with this e-mail. Use another one.";
 
 type NewPerson = { name: string; email: string; password: string };
 

@@ -100,10 +100,10 @@ function openOrRefuse(link: LinkRow | undefined, { kind, now }: Wanted): LinkRow
 }
 
 const LINK_WORDS = {
-  unknown: "This link is not known here. Check that it was copied whole.",
-  used: "This link was used already; it works once.",
+  unknown: "This link is unknown. Check that you copied all of it.",
+  used: "This link has already been used; it works only once.",
   withdrawn: "This link was withdrawn.",
-  expired: "This link is out of date.",
+  expired: "This link has expired.",
 } as const;
 
 export function linkProblem(outcome: keyof typeof LINK_WORDS): Problem {

@@ -113,7 +113,7 @@ export function operatorHandlers({ db, clock, pager, secrets, publicUrl }: Deps)
             `The balance is ${booked.balance}; it cannot go below zero.`,
           );
         case "reference_reused":
-          throw fieldProblem("reference", "It was booked before with another amount.");
+          throw fieldProblem("reference", "It was already booked with another amount.");
         case "booked":
         case "repeated":
           return { outcome: booked.outcome, balance: booked.balance };

@@ -110,7 +110,7 @@ async function sayUnbuilt(reply: FastifyReply): Promise<true> {
     .code(503)
     .type("text/plain; charset=utf-8")
     .headers({ "cache-control": "no-store", "retry-after": String(AGAIN_AFTER_MS / 1000) })
-    .send("The dashboard is not built. In the folder of Posthorn, run: npm run build\n");
+    .send("The dashboard is not built. In Posthorn's folder, run: npm run build\n");
   return true;
 }
 

@@ -55,7 +55,7 @@ test("a wrong or outdated link of the set-up, a weak password and a taken e-mail
     ["email", "password"],
   );
   clock.advance(25 * HOUR);
-  assert.match(detailOf(await attempt(first)), /out of date/);
+  assert.match(detailOf(await attempt(first)), /has expired/);
   assert.deepEqual(await console.db.query(sql`select user_id from users`), []);
   // As a restart does.
   const token = await printedToken();
@@ -130,7 +130,7 @@ test("an invitation works once, with the role given, for a new user and for one 
   const again = await console
     .stranger()
     .post("/console/links/join", { token: tokenOf(link), ...fields, email: "x@example.com" });
-  assert.match(detailOf(again), /used already/);
+  assert.match(detailOf(again), /already been used/);
   assert.deepEqual((await owner.get(`${A}/invitations`)).json().data, []);
 
   const second = await invite("viewer");
@@ -168,7 +168,7 @@ test("a member who opens an invitation keeps their role, and leaves it to whom i
   assert.equal(joined.statusCode, 200);
 });
 
-test("a link that was withdrawn or is out of date says so", async () => {
+test("a link that was withdrawn or has expired says so", async () => {
   const console = await shared.another();
   const owner = await console.member("owner", { isOperator: true });
   const A = `/console/accounts/${console.accountId}`;
@@ -183,10 +183,10 @@ test("a link that was withdrawn or is out of date says so", async () => {
   assert.equal((await owner.call("DELETE", path)).json().error.code, "INVITATION_NOT_FOUND");
   assert.match(await read(withdrawn.link), /withdrawn/);
   clock.advance(48 * HOUR + 1_000);
-  for (const { link } of [late, reset.json()]) assert.match(await read(link), /out of date/);
+  for (const { link } of [late, reset.json()]) assert.match(await read(link), /has expired/);
   await owner.signIn();
   assert.deepEqual((await owner.get(`${A}/invitations`)).json().data, []);
-  assert.match(await read("http://x/#token=made-up"), /not known/);
+  assert.match(await read("http://x/#token=made-up"), /is unknown/);
 });
 
 test("a form for an invitation sent twice makes one link and shows it once", async () => {
@@ -498,7 +498,7 @@ test("a reset link sets a new password once and ends every session of that user"
   assert.equal((await viewer.get("/console/me")).statusCode, 200);
   assert.equal((await reset("purple canoe 17 window")).statusCode, 204);
   assert.equal((await viewer.get("/console/me")).statusCode, 401);
-  assert.match(detailOf(await reset("purple canoe 17 window")), /used already/);
+  assert.match(detailOf(await reset("purple canoe 17 window")), /already been used/);
   viewer.password = "purple canoe 17 window";
   assert.equal((await viewer.signIn()).statusCode, 200);
   const nobody = "/console/operator/users/019a85c2-5b00-7abc-8def-0123456789ab/reset-link";

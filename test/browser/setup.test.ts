@@ -50,7 +50,7 @@ test("an e-mail that a user has already is told at its field, and the form goes 
   await page.keyboard.press("Enter");
   await page.getByLabel("Name of the account").fill("Analytical Engines");
   await page.keyboard.press("Enter");
-  await page.getByText("There is already a user with this e-mail. Give another one.").waitFor();
+  await page.getByText("There is already a user with this e-mail. Use another one.").waitFor();
 
   await page.getByLabel("E-mail").and(page.locator("[aria-invalid=true]:focus")).waitFor();
   assert.equal(await page.getByRole("alert").count(), 0, "nor is it told elsewhere");

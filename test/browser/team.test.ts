@@ -83,7 +83,7 @@ test("an invitation is a link shown once; on a phone it makes a member with the 
 
   await using again = await site.tab({ statuses: [401, 404] });
   await again.page.goto(link);
-  await again.page.getByText("This link was used already; it works once.").waitFor();
+  await again.page.getByText("This link has already been used; it works only once.").waitFor();
   await again.check("link used");
 });
 
@@ -126,7 +126,7 @@ test("a link is for another user than who is signed in, once they have signed ou
     update links set expires_at = now() - interval '1 second' where kind = 'invitation' and role = 'owner' and account_id = ${account.accountId}`);
 
   await other.page.goto(expired);
-  await other.page.getByText("This link is out of date.").waitFor();
+  await other.page.getByText("This link has expired.").waitFor();
   await other.page.goto(withdrawn);
   await other.page.getByText("This link was withdrawn.").waitFor();
 

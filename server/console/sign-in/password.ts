@@ -51,9 +51,9 @@ export function judgePassword(password: string, email: string): string[] {
   const { min, max } = PASSWORD_LENGTH;
   if (length < min) return [`The password must have at least ${min} characters.`];
   if (length > max) return [`The password must have at most ${max} characters.`];
-  if (!plain.isWellFormed()) return ["The password holds half of a character."];
+  if (!plain.isWellFormed()) return ["The password contains half of a character."];
   if (isCommonPassword(plain, email))
-    return ["This password is easy to guess. Take several words that do not belong together."];
+    return ["This password is easy to guess. Use several unrelated words."];
   return [];
 }
 
