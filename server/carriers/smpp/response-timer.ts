@@ -40,10 +40,12 @@ export class ResponseTimer {
     const { clock, patience } = this.#deps;
     this.#cancel?.();
     this.#armedForMs = deadlineMs;
-    this.#cancel = clock.timer(Math.max(0, deadlineMs - clock.monotonicMs()), () => {
+    const cancel = clock.timer(Math.max(0, deadlineMs - clock.monotonicMs()), () => {
       const firedAtMs = clock.monotonicMs();
-      patience.thenJudge(() => this.#judge(firedAtMs));
+      // Stopped meanwhile, and perhaps armed anew: nothing was read, and the deadlines move.
+      patience.thenJudge(() => this.#cancel === cancel && this.#judge(firedAtMs));
     });
+    this.#cancel = cancel;
   }
 
   stop(): void {
@@ -52,8 +54,6 @@ export class ResponseTimer {
   }
 
   #judge(firedAtMs: number): void {
-    // Stopped meanwhile: nothing is read, and the deadlines are about to move.
-    if (this.#cancel === null) return;
     this.#cancel = null;
     const expired = this.#deps.window.expire(firedAtMs);
     // Where one that was sent later is answered, they are lost and the bind is not.
