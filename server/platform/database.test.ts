@@ -278,3 +278,20 @@ test("no statement, no wait for a lock and no transaction that nobody goes on wi
     { name: "statement_timeout", value: "5000" },
   ]);
 });
+
+test("where a failed statement was passed over, nothing is committed, and nobody is told that it was", async () => {
+  await using db = await testDatabase({ isEmpty: true });
+  await db.query(sql`create table kept (n integer primary key)`);
+  let isToldCommitted = false;
+
+  const work = db.transaction(async (tx) => {
+    tx.afterCommit(() => (isToldCommitted = true));
+    await tx.query(sql`insert into kept values (1)`);
+    await tx.query(sql`insert into kept values (1)`).catch(() => []);
+    return "done";
+  });
+
+  await assert.rejects(work, /rolled back/);
+  assert.equal(isToldCommitted, false);
+  assert.deepEqual(await db.query(sql`select n from kept`), []);
+});

@@ -151,7 +151,10 @@ async function inTransaction<Result>(
       afterFailure: (listener) => void failureListeners.push(listener),
     });
     isCommitting = true;
-    await client.query("commit");
+    const { command } = await client.query("commit");
+    // After a statement that failed, though somebody passed over it, the server does this instead.
+    if (command !== "COMMIT")
+      throw new Error("The transaction was rolled back: a statement failed.");
   } catch (error) {
     // A lost connection rolls back by itself, and asking it to would only wait once more.
     const lost = asUnavailable(error);
