@@ -79,7 +79,7 @@ export function runCarrier(deps: Deps): CarrierRun {
     },
     answeredLate: new Set<string>(),
     readSegments: (messageId: string) =>
-      readSegments(db, clock, { messageId, carrierId: carrier.carrierId }),
+      readSegments(db, { clock }, { messageId, carrierId: carrier.carrierId }),
   };
 
   function begin(due: DueSend): void {

@@ -113,7 +113,7 @@ export async function renewDue(
 type Patience = { clock: Clock; signal?: AbortSignal };
 
 /** Asks until the database answers. */
-async function persist<Answer>(
+export async function persist<Answer>(
   ask: () => Promise<Answer>,
   { clock, signal }: Patience,
 ): Promise<Answer> {
@@ -169,10 +169,10 @@ async function readEarlier(
 /** What is on record of the segments of a message that this node holds, however long the database is away. */
 export async function readSegments(
   db: Queryable,
-  clock: Clock,
+  patience: Patience,
   { messageId, carrierId }: { messageId: string; carrierId: string },
 ): Promise<DueSend["earlier"]> {
-  return segmentsOf(await persist(() => readSubmissions(db, [messageId], carrierId), { clock }));
+  return segmentsOf(await persist(() => readSubmissions(db, [messageId], carrierId), patience));
 }
 
 /** Our own refusal, before anything left: another carrier may have the characters. */

@@ -29,7 +29,7 @@ export function fleetMembers({ log, start }: Deps) {
   const leaving = new Map<string, { run: CarrierRun; left: Promise<void> }>();
   let paused = new Set<string>();
   let hasLeft = false;
-  let isStopping = false;
+  const stopping = new AbortController();
 
   function keepInStep(rows: CarrierRow[]): void {
     hasLeft = false;
@@ -68,7 +68,7 @@ export function fleetMembers({ log, start }: Deps) {
 
   /** One carrier with wrong settings must not harm the others. */
   function join(row: CarrierRow): void {
-    if (isStopping) return;
+    if (stopping.signal.aborted) return;
     try {
       const started = start(row);
       members.set(row.carrier_id, { row, ...started });
@@ -92,9 +92,9 @@ export function fleetMembers({ log, start }: Deps) {
     /** By the operator, also where it is leaving or cannot be started. */
     isPaused: (carrierId: string) => paused.has(carrierId),
     /** From `stop` on nothing is begun. */
-    isStopping: () => isStopping,
+    stopping: stopping.signal,
     async stop(): Promise<void> {
-      isStopping = true;
+      stopping.abort();
       await Promise.all([...members.values()].map(({ run }) => run.stop()));
       await Promise.all([...leaving.values()].map(({ left }) => left));
     },

@@ -77,6 +77,7 @@ export function carrierFleet(deps: Deps) {
   const sending = { ...deps, nodeId, recorder: record, routing: currentRouting, isPaused };
   const unattended = {
     ...sending,
+    signal: fleet.stopping,
     inDoubtOf: (carrierId: string) => runOf(carrierId)?.carrier.inDoubt ?? "resend",
   };
 
@@ -146,7 +147,7 @@ export function carrierFleet(deps: Deps) {
 
   const untilStop = (loop: Loop): Loop => ({
     ...loop,
-    pass: (signal) => (fleet.isStopping() ? Promise.resolve() : loop.pass(signal)),
+    pass: (signal) => (fleet.stopping.aborted ? Promise.resolve() : loop.pass(signal)),
   });
   const worksUntilStop: Loop[] = [
     { name: "keep carriers in step", idleMs: REFRESH_MS, pass: refresh },

@@ -586,7 +586,8 @@ async function makeWorld({ inDoubt = "resend" }: { inDoubt?: Carrier["inDoubt"] 
         isPaused: () => false,
         isLeaseFresh: () => true,
         answeredLate,
-        readSegments: (id: string) => readSegments(db, systemClock, { messageId: id, carrierId }),
+        readSegments: (id: string) =>
+          readSegments(db, { clock: systemClock }, { messageId: id, carrierId }),
         ...given,
       };
       await handOver(deps, due, new AbortController().signal);
@@ -602,7 +603,7 @@ async function makeWorld({ inDoubt = "resend" }: { inDoubt?: Carrier["inDoubt"] 
     message: find,
     status: async () => (await find()).status,
     /** What is on record of its segments. */
-    read: () => readSegments(db, systemClock, { messageId, carrierId }),
+    read: () => readSegments(db, { clock: systemClock }, { messageId, carrierId }),
     /** By segment and turn. */
     async outcomes() {
       const rows = await db.query<{ outcome: string | null }>(sql`

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { expireMessages, findStranded, listRoutes, setRoute } from "#messages";
-import { newId, sql, systemClock } from "#platform";
+import { DatabaseUnavailable, newId, sql, systemClock } from "#platform";
 import { startApi } from "../../test/support/api.ts";
 import { queuedMessage, readMessage, unheard } from "../../test/support/messages.ts";
 import { onePass } from "../../test/support/one-pass.ts";
@@ -83,6 +83,28 @@ test("what was given back and expires ends as NO_ROUTE where no carrier serves i
   for (const route of routes) await setRoute(db, route, { actor: "test", now: systemClock.now() });
   const { status, error, ledger } = await world.ending();
   assert.deepEqual([status, error, ledger], ["FAILED", "NO_ROUTE", ["charge", "refund"]]);
+});
+
+test("what was given back and expires leaves no doubt, though the database is away once it was taken up", async () => {
+  const world = await makeWorld({ inDoubt: "fail" });
+  await world.leave({ leaseEndedMinutesAgo: 0, expiredMinutesAgo: 1 });
+  await db.query(sql`update send_queue set leased_by = null`);
+
+  await world.pass({ awayFrom: 2 }).catch(() => undefined);
+  await db.query(sql`update send_queue set due_at = now() - interval '2 minutes'`);
+  await world.pass();
+
+  const { status, error, doubts } = await world.ending();
+  assert.deepEqual([status, error, doubts], ["FAILED", "EXPIRED", 0]);
+});
+
+test("who stops does not wait for a database that is away", async () => {
+  const world = await makeWorld();
+  await world.leave({ leaseEndedMinutesAgo: 2, expiredMinutesAgo: 1 });
+
+  const pass = world.pass({ awayFrom: 4, signal: AbortSignal.abort() });
+
+  await assert.rejects(pass, DatabaseUnavailable);
 });
 
 test("what a lost node held for a carrier that is away waits again, in doubt", async () => {
@@ -175,7 +197,16 @@ async function makeWorld({ inDoubt = "resend" }: { inDoubt?: "resend" | "fail" }
           from send_queue`);
     },
     expire: () => onePass(expireMessages({ db, clock: systemClock, listener: unheard })),
-    pass: () => endOverdue(deps),
+    /** The database is away for its nth question, counted from 1, and for the one after it. */
+    pass({ awayFrom = Infinity, signal = deps.signal } = {}) {
+      let asked = 0;
+      const query: typeof db.query = async (statement) => {
+        asked += 1;
+        if (asked === awayFrom || asked === awayFrom + 1) throw new DatabaseUnavailable("away");
+        return db.query(statement);
+      };
+      return endOverdue({ ...deps, signal, db: { ...db, query } });
+    },
     note: async (lost?: Awaited<ReturnType<typeof stranded>>) =>
       noteLost(deps, lost ?? (await stranded())),
     async heldBy() {

@@ -1,6 +1,6 @@
 import { leaseOverdue, leaseStranded, type MessageRow, type Stranded } from "#messages";
 import type { Clock, Database, Log } from "#platform";
-import { readDue, readSegments } from "./due-send.ts";
+import { persist, readDue, readSegments } from "./due-send.ts";
 import { handOver, type HandOverDeps, type Taker } from "./hand-over.ts";
 
 // Settles messages that were handed over in part, or whose node was lost, while their carrier takes nothing
@@ -11,6 +11,8 @@ type Deps = Pick<HandOverDeps, "recorder" | "routing" | "isPaused"> & {
   clock: Clock;
   log: Log;
   nodeId: string;
+  /** From when on this node stops, the database is asked once and no more. */
+  signal: AbortSignal;
   inDoubtOf: (carrierId: string) => Taker["inDoubt"];
 };
 
@@ -24,9 +26,9 @@ const NO_ROUTE = { next: "fail", code: "NO_ROUTE", carrierCode: null } as const;
  */
 export async function endOverdue(deps: Deps): Promise<number> {
   const { db, clock, nodeId } = deps;
-  const claims = await leaseOverdue(db, { nodeId, now: clock.now(), limit: PAGE });
-  if (claims.length === 0) return 0;
+  // Before they are taken up: what fails after that leaves a lease.
   const { carriersFor } = await deps.routing();
+  const claims = await leaseOverdue(db, { nodeId, now: clock.now(), limit: PAGE });
   await settle(
     deps,
     claims,
@@ -73,13 +75,14 @@ async function settle(
       carrier: nobody(carrierId, deps.inDoubtOf(carrierId)),
       isLeaseFresh: () => false,
       answeredLate: new Set<string>(),
-      readSegments: (messageId: string) => readSegments(db, clock, { messageId, carrierId }),
+      readSegments: (messageId: string) => readSegments(db, deps, { messageId, carrierId }),
     };
-    const dues = await readDue(db, ofCarrier, { carrierId, nowMs });
+    // Forgotten now, they would be in doubt when their lease runs out, though nobody was lost.
+    const dues = await persist(() => readDue(db, ofCarrier, { carrierId, nowMs }), deps);
     await Promise.all(
       dues.map((due) => {
         const ending = endingOf?.(due.message);
-        return handOver({ ...handOverDeps, ending }, due, new AbortController().signal);
+        return handOver({ ...handOverDeps, ending }, due, deps.signal);
       }),
     );
     log.warn({ messages: dues.length, carrierId }, words);

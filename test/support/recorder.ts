@@ -26,6 +26,7 @@ export function unattendedOf(db: Database, nodeId: string, inDoubt: "resend" | "
     clock: systemClock,
     log: silentLog,
     nodeId,
+    signal: new AbortController().signal,
     recorder: recorderOf(db, nodeId),
     routing: () => loadRouting(db),
     isPaused: () => false,
