@@ -7,7 +7,6 @@ import {
   readShortMessage,
   type ShortMessage,
 } from "./smpp/codec/body.ts";
-import { framer } from "./smpp/codec/frame.ts";
 import {
   bare,
   command,
@@ -18,7 +17,7 @@ import {
   responseTo,
 } from "./smpp/codec/header.ts";
 import { status } from "./smpp/codec/status.ts";
-import { Outbox } from "./smpp/outbox.ts";
+import { PduSocket } from "./smpp/pdu-socket.ts";
 
 export type ConnectionEvents = {
   onBind(connection: Connection, bind: Bind, commandId: number, sequence: number): void;
@@ -39,7 +38,7 @@ const MAX_PDU = 72 * 1024;
 export class Connection {
   readonly number: number;
   readonly #socket: Socket;
-  readonly #outbox: Outbox;
+  readonly #pdus: PduSocket;
   readonly #events: ConnectionEvents;
   #sequence = 0;
   /** Null until bound. */
@@ -50,19 +49,15 @@ export class Connection {
     this.number = number;
     this.#socket = socket;
     this.#events = events;
-    this.#outbox = new Outbox(socket, () => {});
-    const push = framer(MAX_PDU, (frame) => this.#read(frame));
-    socket.setNoDelay(true);
-    socket.on("data", (chunk: Buffer) => {
-      const isReadable = push(chunk);
-      if (!isReadable) {
+    this.#pdus = new PduSocket(socket, {
+      maxPdu: MAX_PDU,
+      onPdu: (frame) => this.#read(frame),
+      onUnreadable: () => {
         this.send(bare(command.genericNack, status.invalidCommandLength, 0));
         this.end();
-      }
-      // One that does not read its answers gets no more of them.
-      if (this.#outbox.isStuck) socket.pause();
+      },
     });
-    socket.on("drain", () => socket.resume());
+    socket.setNoDelay(true);
     // The reason does not matter: `close` follows.
     socket.on("error", () => {});
     socket.on("close", () => {
@@ -77,20 +72,20 @@ export class Connection {
   }
 
   send(pdu: Buffer): void {
-    if (!this.isClosed) this.#outbox.put(pdu);
+    if (!this.isClosed) this.#pdus.outbox.put(pdu);
   }
 
   pauseReading(): void {
-    this.#socket.pause();
+    this.#pdus.pause();
   }
 
   resumeReading(): void {
-    this.#socket.resume();
+    this.#pdus.resume();
   }
 
   /** After what was sent has left. */
   end(): void {
-    this.#outbox.flush();
+    this.#pdus.outbox.flush();
     this.#socket.destroySoon();
   }
 

@@ -7,10 +7,13 @@ type Deps = {
   clock: Clock;
   patience: Patience;
   window: Window;
-  /** How long the peer's unbind may wait for its answer. */
+  /** How long an unbind may wait for its answer, ours and the peer's. */
   limitMs: number;
-  /** Ends the connection. */
+  /** Says its sequence number. */
+  unbind: (why: string) => number;
+  /** Ends the connection, as the next one does. */
   answerUnbind: (sequence: number) => void;
+  onUnanswered: (problem: string) => void;
 };
 
 /** How long a stop waits for answers; a process that stops is not given much longer. */
@@ -27,10 +30,14 @@ export class Leaving {
   #onDrained: (() => void)[] = [];
   /** Of the peer's unbind, which waits for our answer; null where there is none. */
   #theirUnbind: number | null = null;
+  /** Of ours; 0 where there is none. */
+  #ourUnbind = 0;
   /** The peer's deliveries that wait for our answer. */
   #deliveries = 0;
   #isPaused = false;
+  #isOver = false;
   #cancelLimit = () => {};
+  readonly #ended = Promise.withResolvers<void>();
 
   constructor(deps: Deps) {
     this.#deps = deps;
@@ -45,16 +52,25 @@ export class Leaving {
     return this.#theirUnbind !== null;
   }
 
-  begin(): void {
-    this.#hasBegun = true;
+  /** Whether our unbind waits for its answer. */
+  get isUnbinding(): boolean {
+    return this.#ourUnbind !== 0;
   }
 
-  /** Resolves when our submits are answered, or have had their time. */
-  async drained(): Promise<void> {
-    if (this.#deps.window.size === 0) return;
-    const cancel = this.#deps.clock.timer(DRAIN_MS, () => this.#announceDrained());
-    await new Promise<void>((resolve) => this.#onDrained.push(resolve));
-    cancel();
+  /** Waits for the answers to our submits and for `settled`, and unbinds; resolves when it is over. */
+  async leave(settled: () => Promise<void>, why: string): Promise<void> {
+    this.#hasBegun = true;
+    await this.#drained();
+    await settled();
+    // Where the carrier unbinds by itself, ours is not needed.
+    this.#comply();
+    this.#unbind(why);
+    await this.#ended.promise;
+  }
+
+  /** Whether that is the answer to our unbind. */
+  takeAnswer(sequence: number): boolean {
+    return this.isUnbinding && sequence === this.#ourUnbind;
   }
 
   /** Takes the peer's unbind; false where there was one already: then the answer is to the last. */
@@ -62,18 +78,14 @@ export class Leaving {
     const isFirst = this.#theirUnbind === null;
     this.#theirUnbind = sequence;
     if (!isFirst) return false;
-    this.begin();
+    this.#hasBegun = true;
     this.#limit();
     return true;
   }
 
-  /** Does as the peer's unbind asks, where there is one. */
-  comply(): void {
-    if (this.#theirUnbind !== null) this.#deps.answerUnbind(this.#theirUnbind);
-  }
-
+  /** Does as the peer's unbind asks, where there is one and nothing is on its way any more. */
   complyIfDone(): void {
-    if (this.#deps.window.size === 0 && this.#deliveries === 0) this.comply();
+    if (this.#deps.window.size === 0 && this.#deliveries === 0) this.#comply();
   }
 
   /** Submits were answered, or have had their time. */
@@ -104,8 +116,30 @@ export class Leaving {
 
   /** The connection is over, and with it every wait. */
   end(): void {
+    this.#isOver = true;
     this.#cancelLimit();
     this.#announceDrained();
+    this.#ended.resolve();
+  }
+
+  /** Resolves when our submits are answered, or have had their time. */
+  async #drained(): Promise<void> {
+    if (this.#deps.window.size === 0) return;
+    const cancel = this.#deps.clock.timer(DRAIN_MS, () => this.#announceDrained());
+    await new Promise<void>((resolve) => this.#onDrained.push(resolve));
+    cancel();
+  }
+
+  #comply(): void {
+    if (this.#theirUnbind !== null) this.#deps.answerUnbind(this.#theirUnbind);
+  }
+
+  #unbind(why: string): void {
+    if (this.#isOver || this.isUnbinding) return;
+    const { clock, limitMs, unbind, onUnanswered } = this.#deps;
+    this.#ourUnbind = unbind(why);
+    const problem = `${why}; the carrier did not answer the unbind`;
+    this.#cancelLimit = clock.timer(limitMs, () => onUnanswered(problem));
   }
 
   #limit(): void {
@@ -113,7 +147,7 @@ export class Leaving {
     this.#cancelLimit();
     this.#cancelLimit = clock.timer(limitMs, () =>
       patience.thenJudge(() => {
-        if (!this.#isPaused) this.comply();
+        if (!this.#isPaused) this.#comply();
       }),
     );
   }

@@ -17,7 +17,7 @@ test("a pause that ends before the judgement was made leaves one timer, not two"
     onDead: () => assert.fail("it has its time again"),
   });
   const settle = () => assert.fail("nothing is settled");
-  window.add(1, { ordinal: 1, sentAtMs: 0, deadlineMs: 30_000, settle });
+  window.add(1, { sentAtMs: 0, deadlineMs: 30_000, settle });
   timer.arm();
   clock.advance(30_000);
 

@@ -2,8 +2,8 @@ import type { Socket } from "node:net";
 
 import type { Clock, Secret } from "#platform";
 
+import { Binding } from "./binding.ts";
 import {
-  encodeBind,
   encodeId,
   readDataSm,
   readId,
@@ -12,7 +12,6 @@ import {
   shortMessageOctets,
   writeShortMessage,
 } from "./codec/body.ts";
-import { type Framer, framer } from "./codec/frame.ts";
 import {
   bare,
   command,
@@ -29,9 +28,9 @@ import { connectionProblem, isNotUnderstood } from "./connection-problem.ts";
 import { Leaving } from "./leaving.ts";
 import { Liveness } from "./liveness.ts";
 import type { Meter } from "./meter.ts";
-import { Outbox } from "./outbox.ts";
 import { Patience } from "./patience.ts";
 import type { Trace } from "./pdu-log.ts";
+import { PduSocket } from "./pdu-socket.ts";
 import { ResponseTimer } from "./response-timer.ts";
 import type { BindKind, Delivery, SessionEnd, SessionEvents } from "./session-events.ts";
 import type { SmppSettings } from "./settings.ts";
@@ -47,46 +46,30 @@ type Deps = {
   events: SessionEvents;
 };
 
-const bindCommands = {
-  transmitter: command.bindTransmitter,
-  receiver: command.bindReceiver,
-  transceiver: command.bindTransceiver,
-};
-
-/** How long the last octets of a connection may take to leave. */
-const LINGER_MS = 1000;
-
 const UNBOUND = "the carrier ended the bind";
 
 /** What a generic_nack without a status stands for: it refuses, and does not say why. */
 const UNKNOWN_ERROR = 0xff;
 
 /**
- * One connection, from connect to close: connecting, binding, bound, unbinding, closed. A new
- * connection is a new session, so that nothing of the old one leaks into it.
+ * One connection, from connect to close: `Binding` is how it begins, `Leaving` how it ends in good
+ * order, and this is what goes on between. A new connection is a new session, so that nothing of the
+ * old one leaks into it.
  */
 export class Session {
   readonly #deps: Deps;
   readonly #socket: Socket;
-  readonly #outbox: Outbox;
-  readonly #push: Framer;
+  readonly #pdus: PduSocket;
   readonly #window = new Window();
   readonly #patience = new Patience();
   readonly #liveness: Liveness;
   readonly #responseTimer: ResponseTimer;
+  readonly #binding: Binding;
   readonly #leaving: Leaving;
-  #state: "connecting" | "binding" | "bound" | "unbinding" | "closed" = "connecting";
-  /** Our own requests that are neither submit nor enquire_link; 0 where none waits. */
-  #bindSequence = 0;
-  #unbindSequence = 0;
-  /** Submits handed to the outbox, and how many of them it has handed to the socket. */
-  #submitted = 0;
-  #written = 0;
+  #state: "unbound" | "bound" | "closed" = "unbound";
   #nowMs = 0;
   #pausedAtMs: number | null = null;
   #problem = "the carrier closed the connection";
-  #cancelPhase = () => {};
-  readonly #ended = Promise.withResolvers<void>();
 
   constructor(deps: Deps) {
     const { clock, settings } = deps;
@@ -113,16 +96,29 @@ export class Session {
       patience,
       window,
       limitMs: settings.unbindTimeoutMs,
+      unbind: (why) => this.#unbind(why),
       answerUnbind: (sequence) => this.#answerUnbind(sequence),
+      onUnanswered: (problem) => this.#end({ why: "stopped", problem }),
     });
-    this.#push = framer(settings.maxPdu, (frame) => this.#read(frame));
     const { socket, readyEvent } = dial(settings);
     this.#socket = socket;
-    this.#outbox = new Outbox(socket, () => {
-      this.#written = this.#submitted;
+    this.#pdus = new PduSocket(socket, {
+      maxPdu: settings.maxPdu,
+      onRead: () => this.#onRead(),
+      onPdu: (frame) => this.#read(frame),
+      onUnreadable: () => this.#breakOff(),
+      beforeWrite: () => window.written(),
+    });
+    this.#binding = new Binding({
+      ...deps,
+      patience,
+      socket,
+      nextSequence: () => window.nextSequence(),
+      put: (pdu) => this.#put(pdu),
+      onBound: () => this.#onBound(),
+      onEnd: (end) => this.#end(end),
     });
     this.#listen(readyEvent);
-    this.#limit(settings.connectTimeoutMs, () => this.#unmade());
   }
 
   get inFlight(): number {
@@ -136,7 +132,8 @@ export class Session {
 
   /** How many submits it takes now. */
   get room(): number {
-    const takes = this.#state === "bound" && !this.#leaving.hasBegun && !this.#outbox.isBlocked;
+    const takes =
+      this.#state === "bound" && !this.#leaving.hasBegun && !this.#pdus.outbox.isBlocked;
     if (!takes || this.#deps.bind === "receiver") return 0;
     return this.#deps.settings.window - this.#window.size;
   }
@@ -144,15 +141,16 @@ export class Session {
   /** Only with `room`. `settle` is called exactly once, also when the connection closes. */
   submit(message: ShortMessage, settle: (answer: SubmitAnswer) => void): void {
     const { clock, meter, settings, trace } = this.#deps;
+    const { outbox } = this.#pdus;
     const sentAtMs = clock.monotonicMs();
     const sequence = this.#window.nextSequence();
-    const slab = this.#outbox.reserve(shortMessageOctets(message));
-    const start = this.#outbox.position;
+    const slab = outbox.reserve(shortMessageOctets(message));
+    const start = outbox.position;
     const head = { commandId: command.submitSm, status: 0, sequence };
     const end = writeShortMessage(slab, start, head, message);
     const deadlineMs = sentAtMs + settings.responseTimeoutMs;
-    this.#window.add(sequence, { ordinal: ++this.#submitted, sentAtMs, deadlineMs, settle });
-    this.#outbox.advance(end);
+    this.#window.add(sequence, { sentAtMs, deadlineMs, settle });
+    outbox.advance(end);
     trace?.("sent", slab.subarray(start, end));
     meter.submitted(sentAtMs);
     if (this.#pausedAtMs === null) this.#responseTimer.arm(deadlineMs);
@@ -166,9 +164,9 @@ export class Session {
 
   /** Stops reading, and with it every clock that blames the peer for not being heard. */
   pause(): void {
-    if (this.#pausedAtMs !== null || this.#state !== "bound") return;
+    if (this.#pausedAtMs !== null || this.#state !== "bound" || this.#leaving.isUnbinding) return;
     this.#pausedAtMs = this.#deps.clock.monotonicMs();
-    this.#socket.pause();
+    this.#pdus.pause();
     this.#leaving.pause();
     this.#liveness.stop();
     this.#responseTimer.stop();
@@ -178,27 +176,18 @@ export class Session {
     if (this.#pausedAtMs === null || this.#state === "closed") return;
     const pausedMs = this.#deps.clock.monotonicMs() - this.#pausedAtMs;
     this.#pausedAtMs = null;
-    this.#socket.resume();
+    this.#pdus.resume();
     this.#window.extend(pausedMs);
     this.#responseTimer.arm();
     this.#leaving.resume();
-    const isWatched = this.#state === "bound" && !this.#leaving.isAsked;
-    if (isWatched) this.#liveness.watchAfterPause(pausedMs);
+    const isEnding = this.#leaving.isAsked || this.#leaving.isUnbinding;
+    if (!isEnding) this.#liveness.watchAfterPause(pausedMs);
   }
 
   /** Submits no more, waits for the answers and for `settled`, unbinds, closes. */
   async stop(settled: () => Promise<void>, why = "stopped"): Promise<void> {
-    this.#leaving.begin();
-    if (this.#state === "bound") {
-      await this.#leaving.drained();
-      await settled();
-      // Where the carrier unbinds by itself, ours is not needed.
-      this.#leaving.comply();
-    }
-    if (this.#state === "unbinding") return this.#ended.promise;
-    if (this.#state !== "bound") return this.#end({ why: "stopped", problem: why });
-    this.#unbind(why);
-    await this.#ended.promise;
+    if (this.#state === "bound") await this.#leaving.leave(settled, why);
+    else this.#end({ why: "stopped", problem: why });
   }
 
   /** The connection is of no use any more: what was written and not answered is in doubt. */
@@ -207,78 +196,35 @@ export class Session {
   }
 
   #listen(readyEvent: string): void {
-    this.#socket.on(readyEvent, () => this.#sendBind());
-    this.#socket.on("data", (chunk: Buffer) => this.#onData(chunk));
-    this.#socket.on("drain", () => this.#onDrain());
+    const portDoubt = () => this.#binding.portDoubt();
+    this.#socket.on(readyEvent, () => this.#onConnected());
+    this.#socket.on("drain", () => this.#deps.events.onRoom());
     this.#socket.on("error", (error) => {
-      this.#problem = `${connectionProblem(error)}${isNotUnderstood(error) ? this.#portDoubt() : ""}`;
+      this.#problem = `${connectionProblem(error)}${isNotUnderstood(error) ? portDoubt() : ""}`;
     });
     this.#socket.on("close", (hadError) =>
-      this.#abandon(hadError ? this.#problem : `${this.#problem}${this.#portDoubt()}`),
+      this.#abandon(hadError ? this.#problem : `${this.#problem}${portDoubt()}`),
     );
   }
 
-  #unmade(): string {
-    const doubt = this.#portDoubt();
-    return doubt === ""
-      ? "the connection could not be made in time"
-      : `no TLS connection came about in time${doubt}`;
-  }
-
-  /** What to look at where the two sides have not understood each other yet. */
-  #portDoubt(): string {
-    const { tls } = this.#deps.settings;
-    if (tls && this.#state === "connecting" && !this.#socket.connecting)
-      return "; perhaps the port speaks no TLS: check the port and --tls";
-    if (!tls && this.#state === "binding")
-      return "; perhaps the port speaks TLS: check the port and --tls";
-    return "";
-  }
-
-  #limit(ms: number, problem: () => string): void {
-    const phase = this.#state;
-    this.#cancelPhase();
-    this.#cancelPhase = this.#deps.clock.timer(ms, () =>
-      this.#patience.thenJudge(() => {
-        if (this.#state === phase) this.#abandon(problem());
-      }),
-    );
-  }
-
-  #sendBind(): void {
-    if (this.#state !== "connecting") return;
-    const { settings, bind, password, events } = this.#deps;
-    this.#state = "binding";
-    this.#limit(settings.bindTimeoutMs, () => "the carrier did not answer the bind");
-    this.#bindSequence = this.#window.nextSequence();
-    const fields = { ...settings, password: password.reveal() };
-    this.#put(encodeBind(bindCommands[bind], this.#bindSequence, fields));
-    events.onConnected();
-  }
-
-  #onData(chunk: Buffer): void {
+  #onConnected(): void {
     if (this.#state === "closed") return;
+    this.#binding.ask();
+    this.#deps.events.onConnected();
+  }
+
+  #onRead(): void {
     this.#patience.heard();
     this.#nowMs = this.#deps.clock.monotonicMs();
-    const isReadable = this.#push(chunk);
-    if (!isReadable) return this.#breakOff();
-    // A peer that does not read its answers gets no more of them.
-    if (this.#outbox.isStuck) this.#socket.pause();
   }
 
-  /** After an impossible length nobody knows where the next PDU begins. */
   #breakOff(): void {
     this.#put(bare(command.genericNack, status.invalidCommandLength, 0));
     this.#abandon(
-      this.#state === "binding"
+      this.#binding.isAsked
         ? "what answers there does not speak SMPP: check the port and --tls"
         : "the carrier sent a PDU of impossible length",
     );
-  }
-
-  #onDrain(): void {
-    if (this.#pausedAtMs === null) this.#socket.resume();
-    this.#deps.events.onRoom();
   }
 
   #read(frame: Buffer): void {
@@ -351,23 +297,13 @@ export class Session {
 
   /** Whether that answers a bind, an enquire_link or an unbind of ours. */
   #onOwnAnswer(sequence: number, code: number): boolean {
-    if (sequence === 0) return false;
-    if (sequence === this.#bindSequence) this.#onBindAnswer(code);
-    else if (sequence === this.#unbindSequence)
-      this.#end({ why: "stopped", problem: this.#problem });
-    else return this.#liveness.takeAnswer(sequence);
+    if (this.#binding.takeAnswer(sequence, code)) return true;
+    if (!this.#leaving.takeAnswer(sequence)) return this.#liveness.takeAnswer(sequence);
+    this.#end({ why: "stopped", problem: this.#problem });
     return true;
   }
 
-  #onBindAnswer(code: number): void {
-    this.#bindSequence = 0;
-    if (code !== status.ok) {
-      const hint =
-        code === status.invalidSystemType ? "; set the one it knows by --system-type" : "";
-      const problem = `the carrier refused the bind: ${statusName(code)}${hint}`;
-      return this.#end({ why: "bind_refused", status: code, problem });
-    }
-    this.#cancelPhase();
+  #onBound(): void {
     this.#state = "bound";
     this.#liveness.watch();
     this.#deps.events.onBound();
@@ -379,7 +315,7 @@ export class Session {
   }
 
   #onUnbind(sequence: number): void {
-    if (this.#state !== "bound") return this.#answerUnbind(sequence);
+    if (this.#state !== "bound" || this.#leaving.isUnbinding) return this.#answerUnbind(sequence);
     if (!this.#leaving.asked(sequence)) return;
     this.#liveness.stop();
     this.#deps.events.onLeaving(UNBOUND);
@@ -391,16 +327,10 @@ export class Session {
     this.#abandon(UNBOUND);
   }
 
-  #unbind(why: string): void {
-    const { clock, settings } = this.#deps;
-    this.#state = "unbinding";
+  #unbind(why: string): number {
     this.#problem = why;
     this.#liveness.stop();
-    this.#unbindSequence = this.#request(command.unbind);
-    const problem = `${why}; the carrier did not answer the unbind`;
-    this.#cancelPhase = clock.timer(settings.unbindTimeoutMs, () =>
-      this.#end({ why: "stopped", problem }),
-    );
+    return this.#request(command.unbind);
   }
 
   /** Sends a request without a body; says its sequence number. */
@@ -412,31 +342,20 @@ export class Session {
 
   #put(pdu: Buffer): void {
     if (this.#state === "closed") return;
-    this.#outbox.put(pdu);
+    this.#pdus.outbox.put(pdu);
     this.#deps.trace?.("sent", pdu);
   }
 
   #end(end: SessionEnd): void {
     if (this.#state === "closed") return;
-    this.#outbox.flush();
     this.#state = "closed";
+    this.#pdus.close(this.#deps.clock);
     this.#patience.end();
-    this.#cancelPhase();
+    this.#binding.end();
     this.#liveness.stop();
     this.#responseTimer.stop();
-    this.#close();
-    this.#window.close(this.#written);
+    this.#window.close();
     this.#leaving.end();
-    this.#ended.resolve();
     this.#deps.events.onEnd(end);
-  }
-
-  /** The last PDU may still leave, but a peer that does not take it holds up nothing. */
-  #close(): void {
-    if (this.#socket.destroyed) return;
-    const cancel = this.#deps.clock.timer(LINGER_MS, () => this.#socket.destroy());
-    this.#socket.once("close", cancel);
-    if (this.#socket.connecting) this.#socket.destroy();
-    else this.#socket.destroySoon();
   }
 }

@@ -7,8 +7,6 @@ export type SubmitAnswer =
 type Settle = (answer: SubmitAnswer) => void;
 
 export type PendingSubmit = {
-  /** Counts the submits of the connection; says which of them a write has taken along. */
-  ordinal: number;
   sentAtMs: number;
   deadlineMs: number;
   settle: Settle;
@@ -27,8 +25,11 @@ const LAST_SEQUENCE = 0x7fffffff;
  * that its time-out handed out.
  */
 export class Window {
-  readonly #pending = new Map<number, PendingSubmit>();
+  readonly #pending = new Map<number, PendingSubmit & { ordinal: number }>();
   readonly #late = new Map<number, { untilMs: number; settle: Settle }>();
+  /** Counts all submits, and of them those that a write has taken along. */
+  #added = 0;
+  #written = 0;
   #sequence: number;
 
   constructor(firstSequence = 1) {
@@ -47,7 +48,12 @@ export class Window {
   }
 
   add(sequence: number, submit: PendingSubmit): void {
-    this.#pending.set(sequence, submit);
+    this.#pending.set(sequence, { ...submit, ordinal: ++this.#added });
+  }
+
+  /** All that were added are handed to the socket. */
+  written(): void {
+    this.#written = this.#added;
   }
 
   /** Settles the submit with that number; undefined when none waits for it. */
@@ -96,12 +102,11 @@ export class Window {
   }
 
   /** The connection is gone: what a write took along is in doubt, the rest was never sent. */
-  close(lastWrittenOrdinal: number): void {
+  close(): void {
     const pending = [...this.#pending.values()];
     this.#pending.clear();
-    for (const { ordinal, settle } of pending) {
-      settle(ordinal > lastWrittenOrdinal ? { kind: "unsent" } : LINK_LOST);
-    }
+    for (const { ordinal, settle } of pending)
+      settle(ordinal > this.#written ? { kind: "unsent" } : LINK_LOST);
     for (const sequence of this.#late.keys()) this.#forget(sequence);
   }
 
