@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { test } from "node:test";
-import { createMetrics, type Database, silentLog, type Sql, sql, systemClock } from "#platform";
+import {
+  createMetrics,
+  type Database,
+  DatabaseUnavailable,
+  silentLog,
+  type Sql,
+  sql,
+  systemClock,
+} from "#platform";
 import { attempt, late, ok } from "../../test/support/lanes.ts";
 import { manualClock } from "../../test/support/manual-clock.ts";
 import { onePass } from "../../test/support/one-pass.ts";
@@ -78,6 +86,31 @@ test("what nodes note of a host adds up, a failure hides no success, and who sta
   assert.deepEqual([host?.ok, host?.failed], [1, 1]);
   assert.notEqual(host?.last_ok_at, null);
   assert.deepEqual([23n, 25n].map(lanes.healthOf), ["open", "unproven"]);
+});
+
+test("what the database did not take is noted with what came after it", async () => {
+  await using db = await testDatabase();
+  const accountId = randomUUID();
+  const at = { accountId, hostname: "example.com", origin: "https://example.com" };
+  let isAway = true;
+  const query: Database["query"] = (statement) =>
+    isAway ? Promise.reject(new DatabaseUnavailable("away")) : db.query(statement);
+  const { lanes, keeper } = keeperOn({ ...db, query });
+  attempt(lanes, 1n, ok, { at });
+  await keeper.flush().catch(() => undefined);
+  attempt(lanes, 2n, ok, { at: { ...at, origin: "https://b.example.com" } });
+  attempt(lanes, 1n, late, { at });
+  await keeper.flush().catch(() => undefined);
+
+  isAway = false;
+  await keeper.flush();
+  await keeper.flush();
+
+  const hosts = await listHosts(db, accountId);
+  assert.deepEqual(hosts.map(({ origin, ok, failed }) => [origin, ok, failed]).toSorted(), [
+    ["https://b.example.com", 1, 0],
+    ["https://example.com", 1, 1],
+  ]);
 });
 
 test("hosts are noted in the order of their keys, so that nodes do not wait for each other in a circle", async () => {

@@ -31,6 +31,8 @@ const GIVE_UP_PAGE = 500;
 /** Notes how receivers do, for people and for the next start, and ends what waited a day for one that is only probed. */
 export function hostKeeper(deps: Deps) {
   const { db, clock, lanes, metrics, log } = deps;
+  /** What the database has yet to take. */
+  const unnoted = new Map<bigint, LaneReport>();
   let giveUpAtMs = 0;
 
   async function pass(): Promise<number> {
@@ -45,8 +47,14 @@ export function hostKeeper(deps: Deps) {
     return givenUp;
   }
 
-  function flush(): Promise<void> {
-    return upsertHosts(db, lanes.takeChanges());
+  async function flush(): Promise<void> {
+    for (const report of lanes.takeChanges()) {
+      const { hostKey, ok, failed } = report;
+      const before = unnoted.get(hostKey) ?? { ok: 0, failed: 0 };
+      unnoted.set(hostKey, { ...report, ok: before.ok + ok, failed: before.failed + failed });
+    }
+    await upsertHosts(db, [...unnoted.values()]);
+    unnoted.clear();
   }
 
   async function giveUpWaiting(open: bigint[]): Promise<number> {
