@@ -24,7 +24,8 @@ import {
   silentLog,
   systemClock as clock,
 } from "#platform";
-import { egressPolicy, judgeUrl } from "#webhooks";
+import { judgeUrl } from "#webhooks";
+import { egressPolicy } from "../server/webhooks/egress/policy.ts";
 
 keepYoungObjectsYoung();
 const [mode = "posthorn", url = ""] = process.argv.slice(2);

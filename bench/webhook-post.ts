@@ -8,8 +8,11 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { Pool } from "undici";
 import { newId, systemClock } from "#platform";
-import { egressPolicy, poster, systemEgress, webhookHeaders } from "#webhooks";
+import { systemEgress } from "#webhooks";
 import { eventBody, hostKeyOf } from "#messages";
+import { egressPolicy } from "../server/webhooks/egress/policy.ts";
+import { poster } from "../server/webhooks/post.ts";
+import { webhookHeaders } from "../server/webhooks/headers.ts";
 import { percentile } from "./percentile.ts";
 
 const SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";

@@ -11,14 +11,10 @@ import { parseArgs } from "node:util";
 import { Pool } from "undici";
 import { eventBody, eventId, hostKeyOf, newMessageId } from "#messages";
 import { createMetrics, type Database, silentLog, sql, systemClock as clock } from "#platform";
-import {
-  deliveryLoop,
-  egressPolicy,
-  laneKeeper,
-  poster,
-  systemEgress,
-  webhookHeaders,
-} from "#webhooks";
+import { deliveryLoop, laneKeeper, systemEgress } from "#webhooks";
+import { egressPolicy } from "../server/webhooks/egress/policy.ts";
+import { poster } from "../server/webhooks/post.ts";
+import { webhookHeaders } from "../server/webhooks/headers.ts";
 import { percentile } from "./percentile.ts";
 import { type Account, databaseSeconds, inWorld, makeAccounts, type World } from "./world.ts";
 

@@ -22,9 +22,9 @@ import {
   secretBox,
   silentLog,
   sql,
-  startEmbeddedPostgres,
   systemClock as clock,
 } from "#platform";
+import { startEmbeddedPostgres } from "../server/platform/embedded-postgres.ts";
 import { makeCarrier } from "../test/support/make-carrier.ts";
 import { makeKey } from "../test/support/make-key.ts";
 import { freePort } from "../test/support/process.ts";

@@ -15,7 +15,7 @@ export type {
   Speed,
   SubmitOutcome,
 } from "./carrier.ts";
-export { type Share, type SmppCarrier, smppCarrier } from "./smpp/carrier.ts";
+export { smppCarrier } from "./smpp/carrier.ts";
 export {
   describeSmppSettings,
   passwordFault,
@@ -31,9 +31,8 @@ export {
   receiptForms,
   type ReceiptScript,
   receiptTimes,
-  type ReceivedSubmit,
   replies,
   type Reply,
   type SmscOptions,
 } from "./smsc-script.ts";
-export { type Smsc, startSmsc } from "./smsc.ts";
+export { startSmsc } from "./smsc.ts";

@@ -9,7 +9,6 @@ export { databaseClock, type DatabaseClock, followDatabase } from "./database-cl
 export { DAY_MS, HOUR_MS, MINUTE_MS } from "./durations.ts";
 export { type Database, openDatabase, type Queryable, type Transaction } from "./database.ts";
 export { deletePage } from "./delete-page.ts";
-export { type EmbeddedPostgres, startEmbeddedPostgres } from "./embedded-postgres.ts";
 export { findRunningPostgres } from "./embedded-postgres/running.ts";
 export { pathsIn } from "./embedded-postgres/paths.ts";
 export { checkSurroundings, freeBytes, NEEDED_BYTES } from "./embedded-postgres/surroundings.ts";
@@ -34,15 +33,7 @@ export { readCollectorHeaders, spanExport } from "./span-export.ts";
 export { isoTime } from "./timestamp.ts";
 export { allOf, rawSql, type Sql, sql } from "./sql.ts";
 export { superviseEmbeddedPostgres } from "./supervised-postgres.ts";
-export {
-  newSpanId,
-  type Span,
-  type SpanContext,
-  tracedLog,
-  type Tracer,
-  tracer,
-  traceOf,
-} from "./trace.ts";
+export { newSpanId, type SpanContext, tracedLog, type Tracer, tracer, traceOf } from "./trace.ts";
 export {
   type Backend,
   DatabaseUnavailable,

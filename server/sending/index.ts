@@ -3,7 +3,7 @@
  * loop, receipts, doubts, and the share of each node in the binds of a carrier.
  * Decides what an answer means; how a message changes is the messages room's.
  */
-export { changedSettings, openPassword, shownSettings } from "./carrier-secrets.ts";
+export { changedSettings, shownSettings } from "./carrier-secrets.ts";
 export { findCarriersAway, readCarrierStates, type SeenCarrier } from "./carrier-states.ts";
 export {
   addCarrier,

@@ -5,15 +5,13 @@
  * Never changes a message: what is told was decided and written in messages/, octet by octet.
  */
 export { judgeUrl } from "./egress/judge-url.ts";
-export { allowances, egressPolicy, type EgressSettings, servicePolicy } from "./egress/policy.ts";
+export { allowances, servicePolicy } from "./egress/policy.ts";
 export { systemEgress } from "./egress/system-egress.ts";
-export { webhookHeaders } from "./headers.ts";
-export { laneKeeper, type Lanes } from "./lanes.ts";
+export { laneKeeper } from "./lanes.ts";
 export { outcomeClass } from "./outcome.ts";
-export { poster } from "./post.ts";
 export { servicePoster } from "./service-poster.ts";
 export { MAX_ATTEMPTS } from "./schedule.ts";
-export { type DeliveryLoop, deliveryLoop } from "./delivery-loop.ts";
+export { deliveryLoop } from "./delivery-loop.ts";
 export { webhookHistory } from "./history.ts";
 export { countWaiting, measureBacklog } from "./waiting.ts";
 export { attemptInWords, headersOfAttempt } from "./attempt-words.ts";

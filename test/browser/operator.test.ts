@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Locator, Page } from "playwright-core";
-import { type Smsc, startSmsc } from "#carriers";
+import { startSmsc } from "#carriers";
 import { setPrice } from "#messages";
 import { sql } from "#platform";
+import type { Smsc } from "../../server/carriers/smsc.ts";
 import { callPosthorn } from "../support/cli.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileLate, withoutColumn } from "../support/faults.ts";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createMetrics, silentLog, type Span, spanExport, systemClock, traceOf } from "#platform";
+import { createMetrics, silentLog, spanExport, systemClock, traceOf } from "#platform";
+import type { Span } from "../../server/platform/trace.ts";
 import { readTraceparent } from "../../server/http/trace-requests.ts";
 import { startApi } from "../support/api.ts";
 import { type Collector, startCollector } from "../support/collector.ts";

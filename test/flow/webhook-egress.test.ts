@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sql, systemClock } from "#platform";
-import { poster, sendTestEvent } from "#webhooks";
+import { sendTestEvent } from "#webhooks";
+import { poster } from "../../server/webhooks/post.ts";
 import { startApi } from "../support/api.ts";
 import { startCanary } from "../support/canary.ts";
 import { startDnsServer } from "../support/dns-server.ts";

@@ -9,12 +9,12 @@ import {
   countSelected,
   findReplay,
   finishReplay,
-  poster,
   replayDelivery,
   replaySelected,
   sendTestEvent,
   startBulkReplay,
 } from "#webhooks";
+import { poster } from "../../server/webhooks/post.ts";
 import { verifyWebhook } from "../../sdk/webhook.ts";
 import { audit } from "../../server/cli/audit/audit.ts";
 import { testEgress } from "../support/egress.ts";

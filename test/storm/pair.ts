@@ -1,13 +1,10 @@
 import { appendFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { type DataDirLock, lockDataDir, silentLog, systemClock } from "#platform";
 import {
-  type DataDirLock,
   type EmbeddedPostgres,
-  lockDataDir,
-  silentLog,
   startEmbeddedPostgres,
-  systemClock,
-} from "#platform";
+} from "../../server/platform/embedded-postgres.ts";
 import { ask, dataFolder } from "../support/data-folder.ts";
 import { freePort } from "../support/process.ts";
 import { startTcpProxy } from "../support/tcp-proxy.ts";

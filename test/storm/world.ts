@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createAccount } from "#accounts";
-import { type ReceivedSubmit, type Reply, type Smsc, startSmsc } from "#carriers";
+import { type Reply, startSmsc } from "#carriers";
 import { setRoute } from "#messages";
 import {
   type Database,
@@ -10,6 +10,8 @@ import {
   silentLog,
   systemClock,
 } from "#platform";
+import type { ReceivedSubmit } from "../../server/carriers/smsc-script.ts";
+import type { Smsc } from "../../server/carriers/smsc.ts";
 import { dataFolder } from "../support/data-folder.ts";
 import { makeCarrier } from "../support/make-carrier.ts";
 import { type Receiver, type Answer, startReceiver } from "../support/receiver.ts";

@@ -10,10 +10,10 @@ import {
   type DataDirLock,
   lockDataDir,
   silentLog,
-  startEmbeddedPostgres,
   superviseEmbeddedPostgres,
   systemClock,
 } from "#platform";
+import { startEmbeddedPostgres } from "../../server/platform/embedded-postgres.ts";
 
 const HOLDER = join(import.meta.dirname, "postgres-holder.ts");
 const SETTINGS = { shared_buffers: "16MB" };

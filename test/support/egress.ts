@@ -1,6 +1,6 @@
 import { Resolver } from "node:dns/promises";
 import { systemClock } from "#platform";
-import { egressPolicy, type EgressSettings } from "#webhooks";
+import { egressPolicy, type EgressSettings } from "../../server/webhooks/egress/policy.ts";
 import { connectBudgets, type Egress } from "../../server/webhooks/egress/connect.ts";
 import type { Resolve } from "../../server/webhooks/egress/resolve.ts";
 import { trust } from "../../server/webhooks/egress/trust.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Lanes } from "#webhooks";
+import type { Lanes } from "../../server/webhooks/lanes.ts";
 import type { Place } from "../../server/webhooks/lane.ts";
 import type { Outcome } from "../../server/webhooks/outcome.ts";
 

@@ -3,14 +3,8 @@
  * line of JSON, and stops in order when its standard input ends. Tests kill it at other moments.
  */
 import { once } from "node:events";
-import {
-  checkSurroundings,
-  lockDataDir,
-  silentLog,
-  startEmbeddedPostgres,
-  systemClock,
-  Unfit,
-} from "#platform";
+import { checkSurroundings, lockDataDir, silentLog, systemClock, Unfit } from "#platform";
+import { startEmbeddedPostgres } from "../../server/platform/embedded-postgres.ts";
 
 const [dataDir = ""] = process.argv.slice(2);
 

@@ -3,7 +3,8 @@
  * be started at once: the folder's lock lets one of them be the keeper, the others end.
  */
 import { Client } from "pg";
-import { lockDataDir, silentLog, startEmbeddedPostgres, systemClock } from "#platform";
+import { lockDataDir, silentLog, systemClock } from "#platform";
+import { startEmbeddedPostgres } from "../../server/platform/embedded-postgres.ts";
 import { sharedFolder, TEST_SETTINGS } from "./postgres-server.ts";
 
 const IDLE_LIMIT_MS = 60_000;

@@ -4,13 +4,8 @@ import { glob, mkdtemp, rm, statfs } from "node:fs/promises";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import {
-  findRunningPostgres,
-  lockDataDir,
-  silentLog,
-  startEmbeddedPostgres,
-  systemClock,
-} from "#platform";
+import { findRunningPostgres, lockDataDir, silentLog, systemClock } from "#platform";
+import { startEmbeddedPostgres } from "../../server/platform/embedded-postgres.ts";
 
 /** Set by `npm test` for the test files that it runs. */
 const URL_VARIABLE = "TEST_DATABASE_URL";

@@ -1,7 +1,8 @@
-import { type Smsc, type SmscOptions, startSmsc } from "#carriers";
+import { type SmscOptions, startSmsc } from "#carriers";
 import type { HistoryEntry, Message } from "#contract";
 import { type SecretBox, sql, systemClock } from "#platform";
 import { setRoute } from "#messages";
+import type { Smsc } from "../../server/carriers/smsc.ts";
 import { startApi, type TestApi } from "./api.ts";
 import { eventually, LIMIT_MS } from "./eventually.ts";
 import { makeCarrier } from "./make-carrier.ts";

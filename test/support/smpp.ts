@@ -3,9 +3,6 @@ import {
   type Receipt,
   type ReceiptSink,
   readSmppSettings,
-  type Share,
-  type Smsc,
-  type SmppCarrier,
   smppCarrier,
   type SmppSettings,
   type SmscOptions,
@@ -13,6 +10,8 @@ import {
   type SubmitOutcome,
 } from "#carriers";
 import { type Clock, type Log, Secret, silentLog, systemClock } from "#platform";
+import type { Share, SmppCarrier } from "../../server/carriers/smpp/carrier.ts";
+import type { Smsc } from "../../server/carriers/smsc.ts";
 
 import { type ShortMessage, unused } from "../../server/carriers/smpp/codec/body.ts";
 import { until } from "./until.ts";

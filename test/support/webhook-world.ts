@@ -11,7 +11,10 @@ import {
   sql,
   systemClock,
 } from "#platform";
-import { type DeliveryLoop, deliveryLoop, laneKeeper, type Lanes, poster } from "#webhooks";
+import { deliveryLoop, laneKeeper } from "#webhooks";
+import type { DeliveryLoop } from "../../server/webhooks/delivery-loop.ts";
+import type { Lanes } from "../../server/webhooks/lanes.ts";
+import { poster } from "../../server/webhooks/post.ts";
 import { testEgress } from "./egress.ts";
 import { eventually } from "./eventually.ts";
 import { type TestDatabase, testDatabase } from "./postgres.ts";
