@@ -87,8 +87,9 @@ async function untilReady(child: ChildProcess, deps: Deps): Promise<void> {
   const start = clock.monotonicMs();
   let toldSlow = false;
   for (;;) {
-    if (child.exitCode !== null || child.signalCode !== null) throw new Error("The process ended.");
     const file = await findPostmasterFile(cluster);
+    // After it: an end that nobody saw here would be told to nobody who listens from now on.
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error("The process ended.");
     if (file?.pid === child.pid && file?.isReady) return;
     const waitedMs = clock.monotonicMs() - start;
     if (waitedMs > READY_LIMIT_MS) throw new Error(`Not ready within ${READY_LIMIT_MS / 1000} s.`);
