@@ -87,8 +87,7 @@ export async function claimDueSends(
       from claim_sends(${carrierId}, ${nodeId}, make_interval(secs => ${LEASE_MS / 1000}), ${room}, ${afterAccount})`);
   const claims = rows.filter((row) => row.message_id !== null);
   const lastAccount = rows.find((row) => row.message_id === null)?.account_id;
-  // Forgotten now, they would come back in doubt when their lease runs out, though nothing has left.
-  const due = await persist(() => readDue(db, claims, { carrierId, nowMs }), patience);
+  const due = await readDue(db, claims, { carrierId, nowMs, patience });
   const { clock } = patience;
   const wasSlow = clock.leaseMs() - nowMs > RETRY_MS;
   if (wasSlow) await persist(() => renewDue(db, { nodeId, clock }, due), patience);
@@ -113,7 +112,7 @@ export async function renewDue(
 type Patience = { clock: Clock; signal?: AbortSignal };
 
 /** Asks until the database answers. */
-export async function persist<Answer>(
+async function persist<Answer>(
   ask: () => Promise<Answer>,
   { clock, signal }: Patience,
 ): Promise<Answer> {
@@ -127,17 +126,18 @@ export async function persist<Answer>(
   }
 }
 
-/** What was claimed for one carrier, with what is known of it. */
+/** What was claimed for one carrier, with what is known of it, however long the database is away. */
 export async function readDue(
   db: Queryable,
   claims: Claim[],
-  { carrierId, nowMs }: { carrierId: string; nowMs: number },
+  { carrierId, nowMs, patience }: { carrierId: string; nowMs: number; patience: Patience },
 ): Promise<DueSend[]> {
   if (claims.length === 0) return [];
-  const [messages, earlier] = await Promise.all([
-    findMessagesOf(db, claims),
-    readEarlier(db, claims, carrierId),
-  ]);
+  // Forgotten now, they would come back in doubt when their lease runs out, though nothing has left.
+  const [messages, earlier] = await persist(
+    () => Promise.all([findMessagesOf(db, claims), readEarlier(db, claims, carrierId)]),
+    patience,
+  );
   return claims.flatMap(({ message_id, lease_epoch, attempt, was_leased }) => {
     const message = messages.get(message_id);
     if (!message) return [];

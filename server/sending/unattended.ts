@@ -1,6 +1,6 @@
 import { leaseOverdue, leaseStranded, type MessageRow, type Stranded } from "#messages";
 import type { Clock, Database, Log } from "#platform";
-import { persist, readDue, readSegments } from "./due-send.ts";
+import { readDue, readSegments } from "./due-send.ts";
 import { handOver, type HandOverDeps, type Taker } from "./hand-over.ts";
 
 // Settles messages that were handed over in part, or whose node was lost, while their carrier takes nothing
@@ -77,8 +77,7 @@ async function settle(
       answeredLate: new Set<string>(),
       readSegments: (messageId: string) => readSegments(db, deps, { messageId, carrierId }),
     };
-    // Forgotten now, they would be in doubt when their lease runs out, though nobody was lost.
-    const dues = await persist(() => readDue(db, ofCarrier, { carrierId, nowMs }), deps);
+    const dues = await readDue(db, ofCarrier, { carrierId, nowMs, patience: deps });
     await Promise.all(
       dues.map((due) => {
         const ending = endingOf?.(due.message);
