@@ -15,8 +15,6 @@ function carrierName(value: string): string {
 /** Host and port are one option, `--smpp HOST:PORT`. */
 const described = describeSmppSettings().filter(({ name }) => name !== "host" && name !== "port");
 
-const PLACEHOLDERS = { value: "VALUE", flag: null, file: "FILE", json: "JSON" } as const;
-
 /** Every setting of an SMPP carrier as an option: its name with dashes. */
 export const carrierOptions: Inputs = Object.fromEntries(
   described.map((setting) => [setting.name, unless("simulator", asInput(setting))]),
@@ -44,9 +42,9 @@ export function givenSettings(given: Record<string, unknown>): Record<string, un
 }
 
 function asInput(setting: SettingDescription): Input {
-  const { kind, fallback, isRequired, meaning } = setting;
+  const { kind, fallback, isRequired, meaning, parse } = setting;
   return {
-    placeholder: PLACEHOLDERS[kind],
+    placeholder: kind === "flag" ? null : parse.form,
     meaning,
     isRequired,
     isRepeatable: false,

@@ -64,6 +64,17 @@ test("usage shows which options may be given more than once", async () => {
   assert.ok(lines.some((line) => line.includes(" --scope SCOPE [--scope SCOPE]…")));
 });
 
+test("the help of a carrier's settings shows which values they take", async () => {
+  const { stdout } = await explain("carrier", "add", "--help");
+
+  const shown = ["--rate N", "--bind-timeout DURATION", "--tls-ca FILE", "--in-doubt resend|fail"];
+  assert.deepEqual(
+    shown.filter((each) => !stdout.includes(`  ${each} `)),
+    [],
+  );
+  assert.ok(stdout.includes("  --tls  "), "a flag takes none");
+});
+
 test("--version prints the version, and as JSON where asked", async () => {
   assert.equal((await explain("--version")).stdout, "1.2.3\n");
   assert.equal((await explain("--version", "--json")).stdout, '{"version":"1.2.3"}\n');

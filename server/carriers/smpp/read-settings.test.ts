@@ -199,11 +199,12 @@ test("every setting is described, under a name that a command line can take", ()
   );
 });
 
-test("what a setting means names every word that it takes; error codes have a page of their own", () => {
+test("a setting's form or meaning names every word that it takes; error codes have a page of their own", () => {
   for (const { name, parse, meaning } of Object.values<Setting>(smppSettings)) {
     if (name === "error_codes") continue;
     const words = ["?", { 1: "?" }].flatMap((wrong) => wordsTaken(() => parse(wrong)));
-    const unnamed = words.filter((word) => !new RegExp(`\\b${word}\\b`).test(meaning));
+    const told = `${parse.form} ${meaning}`;
+    const unnamed = words.filter((word) => !new RegExp(`\\b${word}\\b`).test(told));
     assert.deepEqual(unnamed, [], name);
   }
 });

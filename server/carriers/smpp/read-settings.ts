@@ -151,5 +151,6 @@ export function describeSmppSettings(): SettingDescription[] {
 function printed(fallback: unknown): string | null {
   if (fallback === undefined || fallback === null) return null;
   if (typeof fallback === "boolean") return fallback ? "on" : "off";
-  return typeof fallback === "string" ? fallback : JSON.stringify(fallback);
+  if (typeof fallback === "object") return null;
+  return String(fallback);
 }

@@ -8,9 +8,15 @@ import type { IdRule } from "./ids.ts";
 
 /**
  * Takes what JSON or a command line holds; throws an Error that goes on from its name: "must be …". It has
- * no full stop, because several of them may make one sentence.
+ * no full stop, because several of them may make one sentence. `form` stands for the value in help texts.
  */
-export type Parse<Value> = (given: unknown) => Value;
+export type Parse<Value> = Read<Value> & { form: string };
+
+type Read<Value> = (given: unknown) => Value;
+
+function parser<Value>(form: string, read: Read<Value>): Parse<Value> {
+  return Object.assign(read, { form });
+}
 
 /** A wait that doubles from the first to the last value. */
 export type Span = { fromMs: number; toMs: number };
@@ -19,7 +25,7 @@ export type TonNpi = { ton: number; npi: number };
 
 /** Strings on the wire are latin1 and end with a NUL. */
 export function octetString(maxLength: number): Parse<string> {
-  return (given) => {
+  return parser("TEXT", (given) => {
     const text = String(given);
     if (typeof given === "object" || text.length > maxLength) {
       throw new Error(`must be a text of at most ${maxLength} characters`);
@@ -27,53 +33,53 @@ export function octetString(maxLength: number): Parse<string> {
     // oxlint-disable-next-line no-control-regex -- A NUL ends a string on the wire.
     if (/[\0]|[^\0-\xff]/.test(text)) throw new Error("has a character that SMPP cannot carry");
     return text;
-  };
+  });
 }
 
 export function requiredString(maxLength: number): Parse<string> {
   const parse = octetString(maxLength);
-  return (given) => {
+  return parser(parse.form, (given) => {
     if (given === undefined || given === null || given === "") throw new Error("is missing");
     return parse(given);
-  };
+  });
 }
 
 export function wholeNumber(from: number, to: number): Parse<number> {
-  return (given) => {
+  return parser("N", (given) => {
     const value = typeof given === "string" && given.trim() !== "" ? Number(given) : given;
     if (typeof value !== "number" || !Number.isInteger(value) || value < from || value > to) {
       throw new Error(`must be a whole number from ${from} to ${to}`);
     }
     return value;
-  };
+  });
 }
 
 const TRUE = new Set<unknown>([true, "", "on", "true", "yes", "1"]);
 const FALSE = new Set<unknown>([false, "off", "false", "no", "0"]);
 
-export function onOff(given: unknown): boolean {
+export const onOff = parser("on|off", (given): boolean => {
   if (TRUE.has(given)) return true;
   if (FALSE.has(given)) return false;
   throw new Error("must be on or off");
-}
+});
 
 export function oneOf<const Choice extends string>(...choices: Choice[]): Parse<Choice> {
-  return (given) => {
+  return parser(choices.join("|"), (given) => {
     const choice = choices.find((name) => name === given);
     if (choice === undefined) throw new Error(`must be one of ${choices.join(", ")}`);
     return choice;
-  };
+  });
 }
 
 export function optional<Value>(parse: Parse<Value>): Parse<Value | null> {
-  return (given) => (given === null || given === "" ? null : parse(given));
+  return parser(parse.form, (given) => (given === null || given === "" ? null : parse(given)));
 }
 
 const UNITS_MS = { ms: 1, s: 1000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** `30s`, `5m`, `7d`: a bare number would leave the unit to be guessed. */
 export function duration(fromMs: number, toMs: number): Parse<number> {
-  return (given) => {
+  return parser("DURATION", (given) => {
     const match = /^\s*(\d+(?:\.\d+)?)\s*(ms|s|min|m|h|d)\s*$/.exec(String(given));
     const [, amount, unit] = match ?? [];
     if (amount === undefined || unit === undefined) {
@@ -83,7 +89,7 @@ export function duration(fromMs: number, toMs: number): Parse<number> {
     if (ms < fromMs || ms > toMs)
       throw new Error(`must be from ${words(fromMs)} to ${words(toMs)}`);
     return ms;
-  };
+  });
 }
 
 function words(ms: number): string {
@@ -94,40 +100,40 @@ function words(ms: number): string {
 /** `1s-60s`, or one duration where the wait does not grow. */
 export function span(fromMs: number, toMs: number): Parse<Span> {
   const parse = duration(fromMs, toMs);
-  return (given) => {
+  return parser("FROM-TO", (given) => {
     const [first, last = first, ...rest] = String(given).split(/\s*(?:-|–|to)\s*/);
     if (rest.length > 0) throw new Error("must be two durations such as 1s-60s");
     const found = { fromMs: parse(first), toMs: parse(last) };
     if (found.fromMs > found.toMs) throw new Error("must begin with the shorter duration");
     return found;
-  };
+  });
 }
 
 /** Octets, as a number or such as `72KiB`. */
 export function size(from: number, to: number): Parse<number> {
   const parse = wholeNumber(from, to);
-  return (given) => {
+  return parser("SIZE", (given) => {
     const match = /^\s*(\d+)\s*KiB\s*$/i.exec(String(given));
     return parse(match === null ? given : Number(match[1]) * 1024);
-  };
+  });
 }
 
 /** `5/0`: type of number, numbering plan. `auto` is null. */
-export function tonNpi(given: unknown): TonNpi | null {
+export const tonNpi = parser("TON/NPI", (given): TonNpi | null => {
   if (given === "auto") return null;
   const [, ton, npi] = /^(\d{1,3})\/(\d{1,3})$/.exec(String(given)) ?? [];
   const octet = wholeNumber(0, 255);
   if (ton === undefined || npi === undefined) throw new Error("must be auto, or such as 5/0");
   return { ton: octet(ton), npi: octet(npi) };
-}
+});
 
-export function pem(given: unknown): string {
+export const pem = parser("FILE", (given): string => {
   if (typeof given === "string" && given.includes("-----BEGIN ")) return given;
   throw new Error("must be the contents of a PEM file");
-}
+});
 
 /** `hex_to_decimal,strip_zeros`: one form, and what else does not count. */
-export function idRule(given: unknown): IdRule {
+export const idRule = parser("RULE", (given): IdRule => {
   const words = String(given)
     .split(/[\s,+]+/)
     .filter(Boolean);
@@ -139,11 +145,11 @@ export function idRule(given: unknown): IdRule {
     stripZeros: words.includes("strip_zeros"),
     foldCase: words.includes("fold_case"),
   };
-}
+});
 
 /** A JSON object, or its text. Every wrong entry is named. */
-export function map<Key, Value>(parseKey: Parse<Key>, parse: Parse<Value>): Parse<Map<Key, Value>> {
-  return (given) => {
+export function map<Key, Value>(parseKey: Read<Key>, parse: Read<Value>): Parse<Map<Key, Value>> {
+  return parser("JSON", (given) => {
     const faults: string[] = [];
     const entries = Object.entries(jsonObject(given)).flatMap(([key, value]) => {
       try {
@@ -155,7 +161,7 @@ export function map<Key, Value>(parseKey: Parse<Key>, parse: Parse<Value>): Pars
     });
     if (faults.length > 0) throw new Error(`has wrong entries: ${faults.join("; ")}`);
     return new Map(entries);
-  };
+  });
 }
 
 function jsonObject(given: unknown): object {
@@ -173,13 +179,13 @@ function parseJson(text: string): unknown {
 }
 
 /** By the rule for the sender of a message; a number loses its plus. */
-export function sender(given: unknown): string {
+export const sender = parser("SENDER", (given): string => {
   const judged = judgeSender(String(given));
   if (judged.outcome === "valid") return judged.sender;
   throw new Error(
     "must be a number with its country code, a short code of 3 to 8 digits, or a name of at most 11 letters, digits, spaces and - _ . & with at least one letter",
   );
-}
+});
 
 export function upperCaseWord(given: unknown): string {
   return String(given).toUpperCase();

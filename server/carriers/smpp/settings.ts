@@ -111,7 +111,7 @@ export const smppSettings = {
     name: "bind",
     fallback: "transceiver",
     parse: oneOf("transceiver", "pair", "transmitter", "receiver"),
-    meaning: "transceiver, pair (a transmitter and a receiver), transmitter or receiver.",
+    meaning: "What to bind as; a pair is a transmitter and a receiver.",
   },
   binds: {
     name: "binds",
@@ -190,7 +190,7 @@ export const smppSettings = {
     name: "in_doubt",
     fallback: "resend",
     parse: oneOf("resend", "fail"),
-    meaning: "What to do with a segment whose answer never came: resend (once) or fail.",
+    meaning: "What to do with a segment whose answer never came; it is resent once.",
   },
   statusClasses: {
     name: "status_classes",
@@ -247,7 +247,7 @@ export const smppSettings = {
     name: "alphabet",
     fallback: "gsm",
     parse: oneOf("gsm", "gsm_packed", "latin1", "ascii"),
-    meaning: "What alphabet the SMSC uses for plain text: gsm, gsm_packed, latin1 or ascii.",
+    meaning: "What alphabet the SMSC uses for plain text.",
   },
   gsmDataCoding: {
     name: "gsm_data_coding",
@@ -265,13 +265,13 @@ export const smppSettings = {
     name: "long_messages",
     fallback: "udh",
     parse: oneOf("udh", "sar", "payload"),
-    meaning: "How to send long messages: udh, sar (TLVs) or payload (whole, in message_payload).",
+    meaning: "How to send long messages; sar is by TLVs, payload whole, in message_payload.",
   },
   validity: {
     name: "validity",
     fallback: "relative",
     parse: oneOf("relative", "absolute", "none"),
-    meaning: "How validity_period is written: relative, absolute or none (left empty).",
+    meaning: "How validity_period is written; none leaves it empty.",
   },
   receiptId: {
     name: "receipt_id",
@@ -323,7 +323,7 @@ export const smppSettings = {
     name: "pdu_log",
     fallback: "off",
     parse: oneOf("off", "headers", "full"),
-    meaning: "Log every PDU: off, headers or full. Password and text are always masked.",
+    meaning: "Log every PDU. Password and text are always masked.",
   },
 } as const satisfies Record<string, Setting>;
 
