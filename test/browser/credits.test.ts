@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { consoleOperations, operations } from "#contract";
 import { bookCredits } from "#credits";
 import { sql, systemClock } from "#platform";
@@ -34,6 +34,26 @@ test("an account without credits says what will come, its chip that nothing is l
   await tab.page.getByRole("link", { name: /^0 credits\. / }).waitFor();
   await tab.check("nothing yet");
 });
+
+test("a number stands apart from what begins in the next column", async () => {
+  await using tab = await site.signedIn(ada, "/credits");
+  const cells = rows(tab.page).first().getByRole("cell");
+  await cells.first().waitFor();
+
+  const [number, next] = await Promise.all([3, 4].map((n) => textBox(cells.nth(n))));
+
+  assert.ok(number && next && next.left - number.right >= 24);
+});
+
+/** Where the text of an element is, whatever room is left around it. */
+function textBox(element: Locator): Promise<{ left: number; right: number }> {
+  return element.evaluate((node) => {
+    const range = node.ownerDocument.createRange();
+    range.selectNodeContents(node);
+    const { left, right } = range.getBoundingClientRect();
+    return { left, right };
+  });
+}
 
 test("credits that are used up are not said to last", async () => {
   const spent = await site.account({ name: "Spent", credits: 1 });

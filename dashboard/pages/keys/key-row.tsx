@@ -63,7 +63,7 @@ function Mask({ mask }: { mask: string }) {
 /** In one piece, where it has no column. */
 function Creation({ apiKey: { createdAt, createdBy } }: { apiKey: ApiKey }) {
   return (
-    <Text size="xs" c="dimmed">
+    <Text size="xs" c="dimmed" miw={0} style={{ overflowWrap: "anywhere" }}>
       {text.columns.created} <Time at={createdAt} form="relative" /> {text.by(createdBy.name)}
     </Text>
   );
@@ -186,10 +186,10 @@ export function CompactKey({ apiKey }: { apiKey: ApiKey }) {
         </Text>
       </Group>
       <Group justify="space-between" gap="xs">
+        <Creation apiKey={apiKey} />
         <Lasting apiKey={apiKey} />
-        <Unused apiKey={apiKey} />
       </Group>
-      <Creation apiKey={apiKey} />
+      <Unused apiKey={apiKey} />
       <Group justify="space-between" gap="xs" align="flex-end">
         <Scopes apiKey={apiKey} />
         <KeyActions apiKey={apiKey} />
