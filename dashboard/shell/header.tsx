@@ -1,5 +1,5 @@
 import { ActionIcon, Button, Text, VisuallyHidden } from "@mantine/core";
-import { IconCoins, IconMenu2, IconSearch, IconSelector } from "@tabler/icons-react";
+import { IconCheck, IconCoins, IconMenu2, IconSearch, IconSelector } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import { countOf, formatCompact, formatNumber } from "../format.ts";
 import { useAccount, useMe } from "../session.ts";
@@ -102,7 +102,8 @@ function AccountSwitcher() {
           aria-current={account.accountId === accountId ? "true" : undefined}
           onClick={(event) => closeMenuOf(event.currentTarget)}
         >
-          {account.name}
+          <span>{account.name}</span>
+          {account.accountId === accountId && <IconCheck size={16} aria-hidden />}
         </Link>
       ))}
     </PopoverMenu>

@@ -269,6 +269,13 @@ test("with two accounts the address names the one that is shown", async () => {
   await tab.page.getByRole("button", { name: "Switch account: Second" }).waitFor();
 
   assert.equal(new URL(tab.page.url()).searchParams.get("account"), second.accountId);
+  await tab.page.getByRole("button", { name: "Switch account: Second" }).click();
+  const marked = tab.page.locator("[popover]:popover-open a[aria-current]:has(svg)");
+  assert.deepEqual(
+    await marked.allInnerTexts(),
+    ["Second"],
+    "the list marks the one that is shown",
+  );
   await tab.go(`/nowhere?account=${second.accountId}`);
   await tab.page.getByRole("heading", { name: "Page not found" }).waitFor();
   await tab.check("not found");
