@@ -18,6 +18,7 @@ import { useZone } from "../ui/zone.tsx";
 import { askAgainAll, type Read, useRead } from "../use-read.ts";
 import { alertInWords } from "./overview/alert-words.ts";
 import { Figures } from "./overview/figures.tsx";
+import classes from "./overview/overview.module.css";
 import { standingOf } from "./overview/standing.ts";
 import { Walk } from "./overview/walk.tsx";
 import { walkSteps } from "./overview/walk-steps.ts";
@@ -197,6 +198,7 @@ function Alerts({ alerts }: { alerts: ToldAlert[] }) {
   return (
     <SimpleGrid
       cols={{ base: 1, md: Math.min(2, kinds.length) }}
+      className={classes["alerts"]}
       role="status"
       aria-label={text.alerts}
     >

@@ -13,6 +13,7 @@ export const overviewText = {
   underADay: "less than a day at this rate",
   usedOnly: (used: string) => `${used} used in this range`,
   change: (change: string) => `${change} vs. previous period`,
+  upFrom: (before: string) => `up from ${before} in previous period`,
   points: (change: string) => `${change} points`,
   used: (change: string) => `used: ${change}`,
   noneBefore: "none in previous period",

@@ -8,6 +8,16 @@ test("a change is told in whole per cent with its sign", () => {
   assert.equal(changeInWords(100, 100), "same as previous period");
 });
 
+test("against next to nothing before, what that was tells more than per cent", () => {
+  assert.equal(changeInWords(550, 2), "up from 2 in previous period");
+  assert.equal(changeInWords(22_000, 2_000), "up from 2,000 in previous period");
+  assert.equal(changeInWords(21_900, 2_000), "+995 % vs. previous period");
+  assert.equal(
+    changeInWords(9_900, 290, (ms) => `${ms} ms`),
+    "up from 290 ms in previous period",
+  );
+});
+
 test("without anything before there is nothing to compare with", () => {
   assert.equal(changeInWords(5, 0), "none in previous period");
   assert.equal(changeInWords(5, null), "none in previous period");

@@ -1,4 +1,4 @@
-import { ENOUGH_FOR_A_RATE, formatSigned } from "../../format.ts";
+import { ENOUGH_FOR_A_RATE, formatNumber, formatSigned } from "../../format.ts";
 import { overviewText as text } from "../../text/overview.ts";
 
 const points = new Intl.NumberFormat("en-GB", {
@@ -7,11 +7,22 @@ const points = new Intl.NumberFormat("en-GB", {
   signDisplay: "exceptZero",
 });
 
-/** How a number stands against the period before: "+12 % vs. previous period"; none has no change. */
-export function changeInWords(now: number | null, before: number | null): string | undefined {
+/** From ten times more on, per cent say less than what there was before. */
+const TELLING_CHANGE = 10;
+
+/**
+ * How a number stands against the period before: "+12 % vs. previous period", or "up from 2 in previous
+ * period" where that was next to nothing; none has no change.
+ */
+export function changeInWords(
+  now: number | null,
+  before: number | null,
+  format: (value: number) => string = formatNumber,
+): string | undefined {
   if (now === null) return undefined;
   if (!before) return text.noneBefore;
   const change = (now - before) / before;
+  if (change >= TELLING_CHANGE) return text.upFrom(format(before));
   return Math.abs(change) < 0.005 ? text.same : text.change(`${formatSigned(change * 100)} %`);
 }
 

@@ -45,7 +45,7 @@ export function Figures({ summary }: Props) {
       <Figure
         label={text.p95}
         value={now && (now.p95Ms === null ? text.noDelivery : formatDuration(now.p95Ms))}
-        change={now && before && changeInWords(now.p95Ms, before.p95Ms)}
+        change={now && before && changeInWords(now.p95Ms, before.p95Ms, formatDuration)}
         link={{ to: "/messages", search: { ...inRange, status: ["DELIVERED"] } }}
       />
       <Figure
