@@ -48,8 +48,8 @@ test("only what changes something may or may not have happened where no answer c
   runOut();
 
   for (const each of [read, readByPost])
-    await assert.rejects(each, { message: "No answer came. Check the connection." });
-  await assert.rejects(write, { message: /what you did may or may not have happened/ });
+    await assert.rejects(each, { message: "No answer came. Check your connection." });
+  await assert.rejects(write, { message: /your change may or may not have been made/ });
 });
 
 test("a write that the service failed amid, or another answered for, may or may not have happened", async (t) => {
@@ -62,9 +62,9 @@ test("a write that the service failed amid, or another answered for, may or may 
     t.mock.method(globalThis, "fetch", () => Promise.resolve(new Response(body, { status })));
 
   answer(500, JSON.stringify(failed));
-  await assert.rejects(write, { message: /What you did may or may not have happened/ });
+  await assert.rejects(write, { message: /Your change may or may not have been made/ });
   answer(502, "<html>Bad gateway</html>");
-  await assert.rejects(write, { message: /What you did may or may not have happened/ });
+  await assert.rejects(write, { message: /Your change may or may not have been made/ });
   answer(503, JSON.stringify(unavailable));
   await assert.rejects(write, { message: "Nothing was accepted." });
   answer(500, JSON.stringify(failed));

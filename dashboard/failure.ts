@@ -33,16 +33,17 @@ type ErrorBody = {
   };
 };
 
-const NO_ANSWER = "No answer came. Check the connection.";
+const NO_ANSWER = "No answer came. Check your connection.";
 const NO_ANSWER_TO_A_WRITE =
-  "No answer came. Check the connection; what you did may or may not have happened.";
+  "No answer came. Check your connection; your change may or may not have been made.";
 /** Where the API's own words are about its headers, or about repeating a request, which a page does by itself. */
 const OWN_WORDS: { [Code in ErrorCode]?: string } = {
   INTERNAL:
     "Something failed inside Posthorn. If it happens again, give the operator the request id.",
-  RATE_LIMITED: "Too many requests for now.",
+  RATE_LIMITED: "Too many requests.",
 };
-const NOT_OURS = "The answer did not come from Posthorn. Is something between you and it?";
+const NOT_OURS =
+  "The answer did not come from Posthorn. Something in between, such as a proxy, may have sent it.";
 
 export function offline(isRead: boolean): Failure {
   return localFailure("OFFLINE", isRead ? NO_ANSWER : NO_ANSWER_TO_A_WRITE);
@@ -83,7 +84,7 @@ export function readFailure(status: number, headers: Headers, body: unknown): Fa
 /** Whether a write was done is not known where the service failed amid it, or another answered for it. */
 export function ofWrite(failure: Failure): Failure {
   if (failure.code !== "INTERNAL" || failure.status < 500) return failure;
-  const message = `${failure.message} What you did may or may not have happened.`;
+  const message = `${failure.message} Your change may or may not have been made.`;
   return new Failure(message, failure);
 }
 

@@ -76,5 +76,5 @@ const RANK: Record<MemberRole, number> = { viewer: 0, developer: 1, owner: 2 };
 export function useDenial(needed: MemberRole): string | undefined {
   const { role } = useAccount();
   if (RANK[role] >= RANK[needed]) return undefined;
-  return `Needs the role ${needed}; yours is ${role}. An owner can change it on the Team page.`;
+  return `This needs the ${needed} role; yours is ${role}. An owner can change it on the Team page.`;
 }

@@ -54,7 +54,7 @@ function NamePart() {
         <Stack gap="md">
           {failure && <FailureLine failure={failure} />}
           <TextInput label={text.name} autoComplete="name" {...fields.getInputProps("name")} />
-          <TextInput label={text.email} value={me.email} readOnly />
+          <TextInput label={text.email} description={text.emailHint} value={me.email} readOnly />
           <Group>
             <Button type="submit" loading={save.isRunning}>
               {words.save}

@@ -4,5 +4,5 @@ import { codeInWords } from "./carrier-codes.ts";
 
 test("a code is told in words where they are known, and else as the carrier wrote it", () => {
   const codes = ["0x58", "0x0400", "constructor", "042"].map(codeInWords);
-  assert.deepEqual(codes, ["0x58 throttled", "0x0400", "constructor", "042"]);
+  assert.deepEqual(codes, ["0x58 (throttled)", "0x0400", "constructor", "042"]);
 });

@@ -2,7 +2,7 @@ import type { ApiKey, Scope } from "#contract";
 
 export const keysText = {
   title: "API keys",
-  lead: "A key lets a server of yours use the API. It is shown once, when it is created.",
+  lead: "Keys let your servers use the API. Each is shown once, when you create it.",
   create: "Create key",
   activeOf: (active: string, max: string) => `${active} of ${max} active`,
   state: "State",
@@ -29,7 +29,7 @@ export const keysText = {
   noneYet: "Create your first key",
   noneYetHint: "Keys appear here, masked, with what they may do and when they were last used.",
   noMatch: (state: string) => `No ${state.toLowerCase()} keys`,
-  noMatchHint: "No key of this account is in that state.",
+  noMatchHint: "This account has no key in that state.",
   states: {
     active: "Active",
     expires_soon: "Expires soon",
@@ -48,11 +48,11 @@ export const createKeyText = {
   scopes: "What the key may do",
   scopeNeeded: "Choose at least one.",
   scopeHints: {
-    "messages:send": "Send, send many, price and cancel messages",
-    "messages:read": "List and read messages, their history and the credits",
+    "messages:send": "Send one or many messages, price and cancel them",
+    "messages:read": "List and read messages, their history and the credit balance",
   } satisfies Record<Scope, string>,
   summaries: {
-    "": "This key may do nothing yet.",
+    "": "This key cannot do anything yet.",
     "messages:send": "This key may send messages. It cannot read them.",
     "messages:read": "This key may read messages. It cannot send them.",
     "messages:send messages:read": "This key may send messages and read them.",
@@ -61,7 +61,7 @@ export const createKeyText = {
   expiries: { never: "Never", "30": "30 days", "90": "90 days", "365": "1 year" },
   submit: "Create key",
   shownTitle: "Save your key",
-  shownLead: "This is the only time it is shown. Posthorn keeps only a hash of it.",
+  shownLead: "Save it now: it is shown only this once. Posthorn keeps only a hash of it.",
   key: "Your key",
   copyKey: "Copy key",
   download: "Download .env",
@@ -69,19 +69,18 @@ export const createKeyText = {
   show: "Show the key",
   try: "Try it",
   copyCurl: "Copy cURL",
-  serverOnly: "Keep it on your server. Never put it into a web page or an app.",
+  serverOnly: "Keep it on your server. Never put it in a web page or an app.",
   done: "Done",
 } as const;
 
 export const revokeKeyText = {
   title: (name: string) => `Revoke the key ${name}?`,
-  consequence:
-    "Requests with it are refused from this moment on, on every node. This cannot be undone.",
+  consequence: "Requests with this key are refused at once, on every node. This cannot be undone.",
   lastUsed: "Last used",
   mask: "Key",
   typeName: ["Type", "to confirm"],
-  mismatch: "This is not the name of the key.",
+  mismatch: "This does not match the name of the key.",
   submit: "Revoke key",
   done: (name: string) => `${name} is revoked`,
-  doneHint: "The very next request with it is refused.",
+  doneHint: "Requests with it are refused from now on.",
 } as const;

@@ -15,7 +15,7 @@ export const overviewText = {
   change: (change: string) => `${change} vs. previous period`,
   upFrom: (before: string) => `up from ${before} in previous period`,
   points: (change: string) => `${change} points`,
-  used: (change: string) => `used: ${change}`,
+  used: (change: string) => `usage: ${change}`,
   noneBefore: "none in previous period",
   same: "same as previous period",
   byStatus: "Messages by status",
@@ -38,12 +38,13 @@ export const overviewText = {
   tableOf: (chart: string) => `${chart} as a table`,
   from: "From",
   emptyRange: "Nothing in this range",
-  emptyRangeHint: "No message was accepted in it.",
+  emptyRangeHint: "No messages were accepted in this range.",
   last30: "Show the last 30 days",
   statusSummary: (all: string, delivered: string, bad: string, notFinal: string) =>
     `${all}: ${delivered} delivered, ${bad} undelivered or failed${notFinal}.`,
   notFinal: (open: string) => `, ${open} not final yet`,
-  latencySummary: (p50: string, p95: string) => `Slowest interval: half in ${p50}, 95 % in ${p95}.`,
+  latencySummary: (p50: string, p95: string) =>
+    `Slowest interval: 50 % within ${p50}, 95 % within ${p95}.`,
   latencyNone: "Nothing was delivered in this range.",
   creditsNone: "Nothing was charged in this range.",
   creditsSummary: (charged: string, refunded: string) =>
@@ -52,43 +53,43 @@ export const overviewText = {
   p95Short: "p95",
   charged: "Charged",
   refunded: "Refunded",
-  state: "How things stand",
-  noCarrierDown: "No carrier down",
-  receiversUp: "No events wait for a failing receiver",
+  state: "Current state",
+  noCarrierDown: "No carriers down",
+  receiversUp: "No failing receivers",
   retrying: (events: string) => `${events} retrying`,
-  creditsFor: (days: string) => `Credits for ${days}`,
+  creditsFor: (days: string) => `Credits left for ${days}`,
   alerts: "Needs attention",
   /** Each of how many, and of which, or else how many in figures. */
   alertTexts: {
     credits_low: () => "Credits are low.",
     credits_gone: () => "No credits are left: nothing can be sent.",
     key_expiring: (count, names) =>
-      count === 1 ? `The key ${names} expires soon.` : `Keys that expire soon: ${names}.`,
+      count === 1 ? `The key “${names}” expires soon.` : `Keys expiring soon: ${names}.`,
     receiver_failing: (count, names) =>
       count === 1
-        ? `${names} is failing, and events wait for it.`
-        : `Events wait for failing receivers: ${names}.`,
+        ? `${names} is failing; events are waiting for it.`
+        : `Events are waiting for failing receivers: ${names}.`,
     deliveries_exhausted: (count, shown) =>
       count === 1
         ? "A webhook delivery is exhausted."
         : `${shown} webhook deliveries are exhausted.`,
     carrier_down: (count, names) =>
-      count === 1 ? `The carrier ${names} is down.` : `Carriers that are down: ${names}.`,
+      count === 1 ? `The carrier ${names} is down.` : `Carriers down: ${names}.`,
   } satisfies Record<Alert["kind"], (count: number, names: string) => string>,
   andMore: (names: string, more: string) => `${names} and ${more} more`,
   alertActions: {
-    credits_low: "Open credits",
-    credits_gone: "Open credits",
-    key_expiring: "Open keys",
-    receiver_failing: "Open receivers",
-    deliveries_exhausted: "Open deliveries",
-    carrier_down: "Open carriers",
+    credits_low: "View credits",
+    credits_gone: "View credits",
+    key_expiring: "View keys",
+    receiver_failing: "View receivers",
+    deliveries_exhausted: "View deliveries",
+    carrier_down: "View carriers",
   } satisfies Record<Alert["kind"], string>,
 } as const;
 
 export const walkText = {
   title: "Your first message in two minutes",
-  goOn: "What is next",
+  goOn: "Next steps",
   hide: "Hide",
   progress: (done: number, all: number) => `${done} of ${all} done`,
   done: "Done",
@@ -97,17 +98,17 @@ export const walkText = {
   keyAction: "Create a key",
   send: "Send a message",
   sendHint:
-    "Until the operator adds a carrier, the simulator takes every message: nothing reaches a phone, and every ending can be tried. Put your key into POSTHORN_API_KEY first, or send from the browser.",
+    "Until the operator adds a carrier, the simulator takes every message: nothing reaches a phone, and every outcome can be tried. Put your key into POSTHORN_API_KEY first, or send from the browser.",
   sendAction: "Compose in the browser",
-  samples: "Send by the API",
+  samples: "Send with the API",
   copyIn: (language: string) => `Copy ${language}`,
   exportKey: "export POSTHORN_API_KEY=sms_…",
   webhook: "Receive a webhook",
   webhookHint:
-    "Add callbackUrl to a send, and every change of status is posted there, signed. Without an address of your own, this shows each event in the terminal:",
+    "Add callbackUrl to a send, and every change of status is posted there, signed. No address of your own yet? This shows each event in your terminal:",
   webhookAction: "Send a test event",
   copyListen: "Copy command",
   invite: "Invite someone",
-  inviteHint: "By a link that works once. Nobody gets a mail.",
+  inviteHint: "You get a link that works once. No e-mail is sent.",
   inviteAction: "Invite",
 } as const;

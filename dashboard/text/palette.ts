@@ -7,7 +7,7 @@ export const paletteText = {
   found: "Messages",
   openMessage: (id: string) => `Open message ${id}`,
   messagesTo: (number: string) => `Messages to ${number}`,
-  messagesWith: (reference: string) => `Messages with the reference ${reference}`,
+  messagesWith: (reference: string) => `Messages with reference ${reference}`,
   createKey: "Create a key",
   testEvent: "Send a test event",
   secret: "Signing secret",
@@ -39,13 +39,13 @@ export const paletteText = {
 
 export const shortcutsText = {
   title: "Keyboard shortcuts",
-  off: "Single letters are switched off in your profile.",
+  off: "Single-letter shortcuts are switched off in your profile.",
   groups: {
     Anywhere: [
       ["Ctrl K", "Search pages, actions and messages"],
-      ["?", "This list"],
+      ["?", "Show this list"],
       ["/", "Search on the page"],
-      ["Esc", "Close what is open"],
+      ["Esc", "Close the open dialog or panel"],
     ],
     "Go to": [
       ["g o", "Overview"],

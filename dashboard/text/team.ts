@@ -2,7 +2,7 @@ import type { MemberRole } from "#contract";
 
 export const teamText = {
   title: "Team",
-  lead: "Who may work in this account, and as what.",
+  lead: "Who has access to this account, and in which role.",
   members: "Members",
   memberPages: "Pages of the members",
   invite: "Invite someone",
@@ -25,7 +25,7 @@ export const teamText = {
   remove: "Remove",
   removeNamed: (name: string) => `Remove ${name}`,
   leave: "Leave account",
-  lastOwner: "You are the only owner. Make somebody else an owner first.",
+  lastOwner: "You are the only owner. Make someone else an owner first.",
   onlyYou: "Only you",
   onlyYouHint: "Invite someone: they get a link that works once, for 48 hours.",
   invitations: "Open invitations",
@@ -38,13 +38,13 @@ export const teamText = {
     actions: "Actions",
   },
   withdraw: "Withdraw",
-  withdrawText: "Its link stops working at once. Another can be made.",
-  withdrawn: "The invitation is withdrawn",
-  withdrawnHint: "Its link works no more.",
+  withdrawText: "Its link stops working at once. You can create another.",
+  withdrawn: "Invitation withdrawn",
+  withdrawnHint: "Its link no longer works.",
   withdrawNamed: (forWhom: string | null, role: string) =>
     `Withdraw the invitation ${forWhom === null ? "" : `of ${forWhom} `}as ${role}`,
   rolesTitle: "What each role may do",
-  rolesColumns: { may: "May" },
+  rolesColumns: { may: "Permission" },
   rights: [
     ["See overview, messages, webhooks, credits, keys and team", "masked", "yes", "yes"],
     ["Compose, cancel, replay, send test events", "", "yes", "yes"],
@@ -54,7 +54,7 @@ export const teamText = {
   yes: "Yes",
   no: "No",
   masked: "Masked",
-  maskedHint: "Masked: numbers are shown by their last four digits, texts not at all.",
+  maskedHint: "Masked: numbers show only their last four digits, and texts are hidden.",
   expires: "Expires",
 } as const;
 
@@ -67,20 +67,20 @@ export const inviteText = {
     owner: "Also invites people and changes the account",
   } satisfies Record<MemberRole, string>,
   forWhom: "For whom",
-  forWhomHint: "Optional: it tells open invitations apart, and who opens the link reads it.",
-  submit: "Make the link",
-  linkTitle: "Pass on this link",
-  linkLead: "It works once, for 48 hours, and is shown only now. No mail is sent.",
+  forWhomHint: "Optional. Tells open invitations apart; whoever opens the link sees it.",
+  submit: "Create link",
+  linkTitle: "Share this link",
+  linkLead: "It works once, for 48 hours, and is shown only this once. No e-mail is sent.",
   link: "Invitation link",
 } as const;
 
 export const memberText = {
   roleTitle: (name: string) => `Change the role of ${name}`,
-  roleHint: "All sessions of this person end; they sign in again with the new role.",
+  roleHint: "This ends all their sessions; they sign in again with the new role.",
   roleChanged: (name: string, role: string) => `${name} is now ${role}`,
   removeTitle: (name: string) => `Remove ${name}?`,
   removeText: "Their sessions end at once. Keys that they created keep working.",
-  removed: (name: string) => `${name} is removed`,
+  removed: (name: string) => `${name} was removed`,
   removedHint: "Their next request is refused.",
   leaveTitle: "Leave this account?",
   leaveText: "You can come back only with a new invitation.",

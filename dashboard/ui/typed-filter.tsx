@@ -1,5 +1,6 @@
 import { TextInput } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";
+import { words } from "../text/words.ts";
 import { useTyped } from "./use-typed.ts";
 
 type Props = {
@@ -25,7 +26,7 @@ export function TypedFilter(props: Props) {
       label={label}
       w={{ base: "100%", sm: width }}
       type={isSearch ? "search" : "text"}
-      placeholder={example}
+      placeholder={example ?? (isSearch ? undefined : words.any)}
       leftSection={isSearch && <IconSearch size={16} aria-hidden />}
       value={typed}
       maxLength={maxLength}

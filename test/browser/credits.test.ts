@@ -27,8 +27,8 @@ test("an account without credits says what will come, its chip that nothing is l
 
   await tab.page.getByText("No credits are left: nothing can be sent.").waitFor();
   await tab.check("walk without credits");
-  await tab.page.getByRole("link", { name: "Open credits" }).click();
-  await tab.page.getByText("Nothing booked yet").waitFor();
+  await tab.page.getByRole("link", { name: "View credits" }).click();
+  await tab.page.getByText("No entries yet").waitFor();
   await tab.page.getByText("Nothing can be sent until the account is topped up").waitFor();
 
   await tab.page.getByRole("link", { name: /^0 credits\. / }).waitFor();
@@ -62,7 +62,7 @@ test("credits that are used up are not said to last", async () => {
   await using tab = await site.signedIn(owner, "/credits");
   const { page } = tab;
 
-  await page.getByText("1 used in the last 30 days, at most 1 in a day.").waitFor();
+  await page.getByText("1 used in the last 30 days, up to 1 in a day.").waitFor();
   assert.equal(await figure(page, "Balance").innerText(), "0");
   assert.equal(await figure(page, "Lasts about").innerText(), "–");
   await tab.check("used up");
@@ -83,7 +83,7 @@ test("a send shows its charge and a failed one its refund; balance, last row, su
   await page.getByRole("link", { name: "100 credits. Credits are low" }).waitFor();
 
   await rows(page).nth(4).waitFor();
-  await page.getByText("2 used in the last 30 days, at most 2 in a day.").waitFor();
+  await page.getByText("2 used in the last 30 days, up to 2 in a day.").waitFor();
   await tab.check("ledger");
   assert.equal(await figure(page, "Balance").innerText(), "100");
   const [newest] = await rows(page).all();
@@ -165,12 +165,12 @@ test("an operator books with a note, once per reference and never below zero; ot
   await dialog(page).getByText("The balance goes from 0 to 1,500.").waitFor();
   await tab.check("book");
   await press();
-  await page.getByText("The credits are booked").waitFor();
+  await page.getByText("Credits booked").waitFor();
   await page.getByRole("cell", { name: "Invoice 17" }).waitFor();
   await page.getByRole("cell", { name: "Grace Hopper" }).waitFor();
   await book("Top-up", "1500", "inv-17");
   await press();
-  await page.getByText("This reference was booked before; nothing was changed").waitFor();
+  await page.getByText("This reference was already booked; nothing was changed").waitFor();
   await book("Adjustment", "-2000", "fix-1");
   await press();
   await dialog(page)

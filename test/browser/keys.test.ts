@@ -362,7 +362,7 @@ test("a revoked key is refused by the very next request on every node, and other
 
   await tab.page.getByRole("button", { name: "Revoke Doomed" }).click();
   await dialog(tab.page).getByRole("button", { name: "Revoke key" }).click();
-  await dialog(tab.page).getByText("This is not the name of the key.").waitFor();
+  await dialog(tab.page).getByText("This does not match the name of the key.").waitFor();
   await tab.check("revoke");
   await tab.page.keyboard.press("Escape");
   await revoke(tab, "Doomed");
@@ -499,7 +499,7 @@ test("a viewer cannot create a key: wherever it could be done it says why, and t
   const button = tab.page.getByRole("button", { name: "Create key" });
 
   await button.focus();
-  await tab.page.getByRole("tooltip", { name: /Needs the role developer/ }).waitFor();
+  await tab.page.getByRole("tooltip", { name: /This needs the developer role/ }).waitFor();
   await tab.page.keyboard.press("Enter");
 
   assert.equal(await dialog(tab.page).count(), 0);

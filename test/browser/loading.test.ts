@@ -21,7 +21,7 @@ const WATCH = `
 const PAGES: [path: string, last: (page: Page) => ReturnType<Page["locator"]>][] = [
   ["/", (page) => page.getByRole("region", { name: "Webhooks" })],
   [`/messages/${messageId}`, (page) => page.getByText("Message id")],
-  ["/compose", (page) => page.getByRole("region", { name: "The same by the API" })],
+  ["/compose", (page) => page.getByRole("region", { name: "Send it with the API" })],
   ["/team", (page) => page.getByText("What each role may do")],
   ["/operator/routes", (page) => page.getByText("Which carrier for this number?")],
   ["/operator/prices", (page) => page.getByText("What does this number cost?")],
@@ -106,10 +106,10 @@ test("a page or a part of one that a newer version no longer has loads the site 
   );
 
   await page.getByRole("link", { name: "Credits", exact: true }).click();
-  await page.getByText("The service does not have this part of the dashboard.").waitFor();
+  await page.getByText("This part of the dashboard could not be loaded.").waitFor();
   await page.goto(`${site.url}/keys`);
   await page.getByRole("button", { name: "Create key" }).first().click();
-  await page.getByText("The service does not have this part of the dashboard.").waitFor();
+  await page.getByText("This part of the dashboard could not be loaded.").waitFor();
   await page.unrouteAll();
   await page.getByRole("button", { name: "Try again" }).click();
   await page.getByRole("dialog").waitFor();

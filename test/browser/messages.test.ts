@@ -67,10 +67,10 @@ test("without messages the page says what comes and leads there; a sent one show
   );
   assert.equal(Number(sent?.count), 1, "a double click sends once");
   await page.getByRole("link", { name: "999 credits" }).waitFor();
-  await page.getByText("Times: Paris time").waitFor();
+  await page.getByText("Times shown in Paris time").waitFor();
   await tab.check("sent");
   await staysThroughFailures(tab);
-  await page.getByRole("link", { name: "Open as page" }).click();
+  await page.getByRole("link", { name: "Open full page" }).click();
   await page.getByRole("heading", { name: "Message to 4915112345678" }).waitFor();
   await page.getByText('<img src=x onerror=alert(1)> "Hi"').waitFor();
   await tab.check("message");
@@ -179,7 +179,7 @@ test("the counter equals the preview, the copied cURL sends the text as it was w
     assert.equal(await counter("credits").innerText(), segments);
   }
   await page.getByLabel("Text").fill("a".repeat(1_531));
-  await page.getByText("This needs 11 segments; 10 are the most.").waitFor();
+  await page.getByText("This takes 11 segments; the limit is 10.").waitFor();
   assert.equal(await counter("credits").innerText(), "–");
   await page.getByRole("button", { name: "Send message" }).click();
   await page.getByLabel("Text").fill("Later");
@@ -194,7 +194,7 @@ test("the counter equals the preview, the copied cURL sends the text as it was w
   await callback.fill("");
   await page.getByLabel("Send later").press("1");
   await page.getByRole("button", { name: "Send for 1 credit" }).click();
-  await page.getByText("Give the whole date and time, or empty the field.").waitFor();
+  await page.getByText("Enter a full date and time, or clear the field.").waitFor();
 
   assert.ok(!tab.requests.some((each) => /^POST .*\/messages$/.test(each)));
 });
@@ -203,7 +203,7 @@ test("a wrong number is told once its field is left, before there is a text, and
   await using tab = await site.signedIn(ada, "/compose", { statuses: [422] });
   const { page } = tab;
   const wrong = page.getByLabel("Recipient").and(page.locator("[aria-invalid=true]"));
-  const endings = page.getByRole("region", { name: "Endings of the simulator" });
+  const endings = page.getByRole("region", { name: "Simulator test numbers" });
   await endings.waitFor();
   const refused = page.waitForResponse((response) => response.status() === 422);
   await page.getByLabel("Recipient").fill("49151");
@@ -229,12 +229,12 @@ test("who changes a text whose answer was lost is told that it was sent, and can
     await route.abort("internetdisconnected");
   });
   await page.getByRole("button", { name: "Send for 1 credit" }).click();
-  await page.getByText("what you did may or may not have happened").waitFor();
+  await page.getByText("your change may or may not have been made").waitFor();
   await page.unroute("**/messages");
 
   await page.getByLabel("Text").fill("Second");
   await page.getByRole("button", { name: "Send for 1 credit" }).click();
-  await page.getByText("The message as it was before your change has been sent").waitFor();
+  await page.getByText("The message as it was before your change was sent").waitFor();
   assert.deepEqual(await texts(), [{ text: "First" }]);
   await tab.check("sent before");
   await page.getByRole("button", { name: "Send for 1 credit" }).click();
@@ -250,10 +250,10 @@ test("a message that the account cannot pay for names price and balance, which f
 
   await tab.page.getByLabel("Recipient").fill("4915112345678");
   await tab.page.getByLabel("Text").fill("a".repeat(161));
-  await tab.page.getByText("Too little: 1 now").waitFor();
+  await tab.page.getByText("Not enough: 1 available").waitFor();
   await tab.page.getByRole("button", { name: "Send for 2 credits" }).click();
 
-  await tab.page.getByText("This costs 2 credits, and the account has 1 credit.").waitFor();
+  await tab.page.getByText("This costs 2 credits, but the account has 1 credit.").waitFor();
   await tab.check("refused");
   await tab.page.getByLabel("Text").fill("b".repeat(161));
   assert.equal(await tab.page.getByText(/^Wait \d/).count(), 0);
@@ -266,7 +266,7 @@ test("a message that the account cannot pay for names price and balance, which f
     route.fulfill({ status: 503, json: { error: { code: "INTERNAL", requestId: "r1" } } }),
   );
   await tab.page.getByLabel("Text").fill("Hello");
-  const counter = tab.page.getByRole("region", { name: "What it will cost" });
+  const counter = tab.page.getByRole("region", { name: "Length and cost" });
   await counter.getByText("Something failed inside Posthorn").waitFor();
   await tab.check("no price");
   await tab.page.unroute("**/messages/preview");
@@ -281,7 +281,7 @@ test("filters live in the address, Back walks them, unknown ones and a damaged c
   const { page } = tab;
   await page.locator(rows).nth(2).waitFor();
   assert.equal(page.url(), `${site.url}/messages`);
-  await page.getByText("At most 100,000 rows").waitFor();
+  await page.getByText("Up to 100,000 rows").waitFor();
   await tab.check("list");
 
   await page.getByText("FAILED", { exact: true }).first().click();
@@ -302,7 +302,7 @@ test("filters live in the address, Back walks them, unknown ones and a damaged c
   await page.getByText("No messages match").waitFor();
   await tab.check("no match");
   await page.getByLabel("Key", { exact: true }).selectOption("console");
-  await page.getByText("None for FAILED, Dashboard, no key, no-such-order.").waitFor();
+  await page.getByText("Nothing matches FAILED, Dashboard, no key, no-such-order.").waitFor();
   await page.goBack();
   await page.goBack();
   await page.locator(rows).nth(2).waitFor();
@@ -343,7 +343,7 @@ test("a number is found however it is written, and a reference that looks like o
   await page.locator(rows).nth(1).waitFor({ state: "detached" });
   await page.getByRole("cell", { name: "By number" }).waitFor();
   await search.fill("2026-1116-001");
-  await page.getByRole("link", { name: "Look for the reference 2026-1116-001" }).click();
+  await page.getByRole("link", { name: "Search references for 2026-1116-001" }).click();
   await page.getByRole("cell", { name: "By reference" }).waitFor();
 
   await page.locator(rows).nth(1).waitFor({ state: "detached" });
@@ -479,7 +479,7 @@ test("a message that waits can be canceled, its refund is shown, and it can be s
   await dialogs.nth(1).waitFor();
   await tab.page.keyboard.press("Escape");
   await dialogs.nth(1).waitFor({ state: "detached" });
-  await tab.page.getByRole("link", { name: "Open as page" }).click();
+  await tab.page.getByRole("link", { name: "Open full page" }).click();
   await tab.page.getByRole("heading", { name: "Message to" }).waitFor();
   await tab.page.getByText(/^Due at/).waitFor();
   await tab.check("due later");
@@ -490,7 +490,7 @@ test("a message that waits can be canceled, its refund is shown, and it can be s
   await tab.page.getByText("CANCELED", { exact: false }).first().waitFor();
   await tab.page.locator("#main:focus").waitFor();
   await tab.page.getByRole("link", { name: "Send again" }).click();
-  await tab.page.getByText("Metadata, as before").waitFor();
+  await tab.page.getByText("Metadata, copied from the original").waitFor();
   await tab.check("send again");
   await tab.page.getByLabel("Text").fill("Later still");
   await tab.page.reload();
@@ -506,7 +506,7 @@ test("a message that waits can be canceled, its refund is shown, and it can be s
     update messages set text = '[redacted]' where message_id = ${messageId}`);
   await tab.go(`/messages/${messageId}`);
   for (const name of ["Send again", "Copy as cURL"])
-    await tab.page.getByRole("button", { name, description: /^The text is redacted/ }).waitFor();
+    await tab.page.getByRole("button", { name, description: /^The text was redacted/ }).waitFor();
   await tab.check("redacted");
 });
 
@@ -535,7 +535,7 @@ test("every ending of the simulator and every segment is told as the history has
   const refused = stories[1]?.messageId;
   await tab.go(`/messages/${refused}`);
   await page.getByRole("heading", { name: `Message to ${stories[1]?.recipient}` }).waitFor();
-  await page.getByRole("link", { name: "in the ledger" }).last().click();
+  await page.getByRole("link", { name: "View in ledger" }).last().click();
   await page.waitForURL(`**/credits?messageId=${refused}`);
   await page.locator(rows).nth(1).waitFor();
   assert.deepEqual(await page.locator(`${rows} strong`).allInnerTexts(), ["+1", "-1"]);
@@ -558,7 +558,7 @@ function wordOf(entry: HistoryEntry | undefined): RegExp {
         accepted: /anded to/,
         refused_temporarily: /for now/,
         refused: /for good/,
-        unsent: /did not leave/,
+        unsent: /was not sent/,
       }[entry.outcome];
     case "receipt":
       return new RegExp(`reports ${entry.state}`);
@@ -614,10 +614,10 @@ test("a viewer's pages, answers and file hold no whole number and no text", asyn
     );
 
     await tab.page.getByRole("link", { name: "Compose", exact: true }).click();
-    await tab.page.getByText("Needs the role developer; yours is viewer.").waitFor();
+    await tab.page.getByText("This needs the developer role; yours is viewer.").waitFor();
     assert.equal(await tab.page.getByLabel("Recipient").count(), 0);
     await tab.page.getByLabel("Text").fill("Hello");
-    await tab.page.getByText("Only those who may send are told the price.").waitFor();
+    await tab.page.getByText("Only people who can send see the price.").waitFor();
     await tab.check("compose as a viewer");
 
     assert.ok(!(await tab.page.content()).includes(secret));
@@ -658,7 +658,7 @@ test("who asked for too much is told how long to wait, and cannot try again befo
   await page.route(list, (route) => route.fulfill(answer));
   await page.getByRole("link", { name: "Messages", exact: true }).click();
 
-  await page.getByText("Too many requests for now.").waitFor();
+  await page.getByText("Too many requests.").waitFor();
   await page.getByText(/^Wait \d+ seconds\.$/).waitFor();
   assert.ok(await page.getByRole("button", { name: "Try again" }).isDisabled());
   await tab.check("failed");

@@ -43,7 +43,7 @@ test("an operator creates an account, whose owner joins by the last link made, a
   await tab.check("accounts");
   await page.getByRole("button", { name: "Create account" }).click();
   await dialog(page).getByLabel("Name").fill("Analytical Engines");
-  await dialog(page).getByLabel("Credits to start with").fill("500");
+  await dialog(page).getByLabel("Starting credits").fill("500");
   await tab.check("create account");
   await dialog(page).getByRole("button", { name: "Create account" }).click();
   const link = await shownLink(site, tab, {
@@ -52,10 +52,10 @@ test("an operator creates an account, whose owner joins by the last link made, a
   });
   await copyAndClose(tab, "Copy link");
   await page
-    .getByRole("button", { name: "Make another owner link for Analytical Engines" })
+    .getByRole("button", { name: "Create another owner link for Analytical Engines" })
     .click();
   await tab.check("another owner link");
-  await dialog(page).getByRole("button", { name: "Make the link" }).click();
+  await dialog(page).getByRole("button", { name: "Create link" }).click();
   const another = await shownLink(site, tab, {
     label: "Invitation link of the owner",
     answer: /^POST \/console\/operator\/accounts\/[^/]+\/owner-link$/,
@@ -101,7 +101,7 @@ test("a form for an account that is sent again because its answer was lost makes
   const { page } = tab;
   await page.getByRole("button", { name: "Create account" }).click();
   await dialog(page).getByLabel("Name").fill("Made Once");
-  await dialog(page).getByLabel("Credits to start with").fill("500");
+  await dialog(page).getByLabel("Starting credits").fill("500");
   const submit = dialog(page).getByRole("button", { name: "Create account" });
   await sendUnanswered(page, submit, "**/accounts");
 
@@ -130,28 +130,28 @@ test("of a user's many accounts a few are shown at once, on a phone as such; a r
   await tab.page.setViewportSize({ width: 375, height: 812 });
   await tab.page.getByRole("listitem").filter({ hasText: "Accounts: Example" }).waitFor();
   await tab.page.setViewportSize({ width: 1280, height: 800 });
-  const opener = "Make a reset link for Bob Moog";
+  const opener = "Create a reset link for Bob Moog";
   await tab.page.getByRole("button", { name: opener }).click();
   await dialog(tab.page).getByLabel("Also switch off the second factor").check();
-  await dialog(tab.page).getByRole("button", { name: "Make the link" }).click();
+  await dialog(tab.page).getByRole("button", { name: "Create link" }).click();
   const answer = /^POST \/console\/operator\/users\/[^/]+\/reset-link$/;
   const link = await shownLink(site, tab, { label: "Reset link", answer });
   await copyAndClose(tab, "Copy link");
   await tab.focusIs(opener);
   await tab.page.keyboard.press("Enter");
-  await dialog(tab.page).getByRole("button", { name: "Make the link" }).waitFor();
+  await dialog(tab.page).getByRole("button", { name: "Create link" }).waitFor();
   await tab.check("reset");
 
   await using his = await site.tab({ statuses: [401, 404] });
   await his.page.goto(link);
   await his.page.getByText(`For ${bob.email}.`).waitFor();
-  await his.page.getByText("Your second factor is switched off with it.").waitFor();
+  await his.page.getByText("This also switches off your second factor.").waitFor();
   await his.check("new password");
   const password = "plain boat 31 window";
   site.secrets.set(password, NOWHERE);
   await his.page.getByLabel("New password").fill(password);
   await his.page.getByRole("button", { name: "Set password" }).click();
-  await his.page.getByText("The password is set. Sign in with it.").waitFor();
+  await his.page.getByText("Your password is set. Sign in with it.").waitFor();
   await his.page.getByRole("link", { name: "Go to sign-in" }).click();
   await his.page.getByLabel("E-mail").fill(bob.email);
   await his.page.getByLabel("Password", { exact: true }).fill(password);
@@ -194,7 +194,7 @@ test("a carrier is added by the command shown, bound, paused, changed, lost and 
   const rate = dialog(page).getByLabel("Segments per second");
   await rate.fill("");
   await dialog(page).getByRole("button", { name: "Save" }).click();
-  await dialog(page).getByText("A whole number of 0 or more.").waitFor();
+  await dialog(page).getByText("Enter a whole number of 0 or more.").waitFor();
   await rate.fill("0");
   const size = dialog(page).getByLabel("Window");
   const usual = await size.inputValue();
@@ -207,7 +207,7 @@ test("a carrier is added by the command shown, bound, paused, changed, lost and 
   await dialog(page).getByLabel("New password").fill(changed);
   await tab.check("settings of a carrier");
   await dialog(page).getByRole("button", { name: "Save" }).click();
-  await page.getByText("acme is changed").waitFor();
+  await page.getByText("acme saved").waitFor();
   const limits = sql`
     select settings ->> 'rate' as rate, settings ->> 'window' as window from carriers where name = 'acme'`;
   const saved = await site.db.query(limits);
@@ -216,7 +216,7 @@ test("a carrier is added by the command shown, bound, paused, changed, lost and 
   await acme.getByRole("button", { name: "Settings…" }).click();
   await site.db.query(sql`
     update carriers set settings = settings || '{"rate": 49}', version = version + 1 where name = 'acme'`);
-  await acme.getByText(/of at most 49\/s/).waitFor();
+  await acme.getByText(/limit 49\/s/).waitFor();
   await dialog(page).getByLabel("Window").fill("12");
   tab.expect(409);
   await dialog(page).getByRole("button", { name: "Save" }).click();
@@ -227,7 +227,7 @@ test("a carrier is added by the command shown, bound, paused, changed, lost and 
 
   await section(page, "Routes").click();
   await row(page, "simulator").waitFor();
-  const replaces = page.getByText("Replaces what is set");
+  const replaces = page.getByText("Replaces the current setting");
   assert.equal(await replaces.count(), 0, "of a form that nobody has touched");
   await page.getByLabel("Prefix").fill("33");
   await page.getByLabel("First carrier").selectOption("acme");
@@ -235,7 +235,7 @@ test("a carrier is added by the command shown, bound, paused, changed, lost and 
   await row(page, "acme").waitFor();
   await page.getByRole("button", { name: "Edit 33" }).click();
   assert.equal(await page.getByLabel("Prefix").inputValue(), "33");
-  await page.getByText("Replaces what is set: acme.").waitFor();
+  await page.getByText("Replaces the current setting: acme.").waitFor();
   await page.getByLabel("If that fails").selectOption("simulator");
   await page.getByRole("button", { name: "Set route" }).click();
   await row(page, "acme, simulator").waitFor();
@@ -260,7 +260,7 @@ test("a carrier is added by the command shown, bound, paused, changed, lost and 
   await row(page, "carrier paused").getByRole("link").click();
   await dialog(page).getByText("Waiting for acme, which the operator has paused.").waitFor();
   await tab.go("/operator/carriers");
-  await fact(acme, "Error codes, last hour", "none").waitFor();
+  await fact(acme, "Error codes, last hour", "None").waitFor();
   await fact(acme, "Late receipts, last hour", "0").waitFor();
   await acme.getByText("May be incomplete before").waitFor();
   tab.expect(0);
@@ -276,7 +276,7 @@ test("a carrier is added by the command shown, bound, paused, changed, lost and 
   await acme.getByText(/^transceiver: .*, window \d+ in use, [\d.]+\/s, p50 .+, p99 /).waitFor();
   smsc.answer("refuse");
   await send(key, "33612345679");
-  await fact(acme, "Error codes, last hour", "0x45 submit failed × 1").waitFor();
+  await fact(acme, "Error codes, last hour", "0x45 (submit failed) × 1").waitFor();
   await tab.check("carriers");
 
   await smsc.stop();
@@ -290,7 +290,7 @@ test("a carrier is added by the command shown, bound, paused, changed, lost and 
   smsc = await startSmsc({ port: smsc.port });
   await page.goBack();
   await acme.getByText("transceiver: Bound").waitFor();
-  await acme.getByText(/^Since the start: .*reconnects\s\d/).waitFor();
+  await acme.getByText(/^Since start: .*\d\sreconnect/).waitFor();
 });
 
 async function send(
@@ -364,9 +364,9 @@ test("prices: the longest prefix wins, and what the page says is what a send cos
   await tab.check("a number that is none");
   await number.fill("+49 151 12345678");
   await page.getByRole("button", { name: "Look up" }).click();
-  const found = page.getByText("5 credits a segment, by the prefix 49151");
+  const found = page.getByText("5 credits per segment, by prefix 49151");
   await found.waitFor();
-  await page.getByText("Any other number costs 1 credit a segment.").waitFor();
+  await page.getByText("Any other number costs 1 credit per segment.").waitFor();
   await tab.check("prices");
 
   const key = await site.key(account, { name: "Prices" });
@@ -381,7 +381,7 @@ test("prices: the longest prefix wins, and what the page says is what a send cos
   await page.getByRole("button", { name: "Remove 49151" }).click();
   await dialog(page).getByRole("alert").waitFor({ state: "detached" });
   await dialog(page)
-    .getByText(/^Numbers that begin with 49151 cost what/)
+    .getByText(/^Numbers that start with 49151 will use/)
     .waitFor();
   await dialog(page).getByRole("button", { name: "Remove" }).click();
   await row(page, "49151").waitFor({ state: "detached" });
@@ -397,7 +397,7 @@ test("prices: the longest prefix wins, and what the page says is what a send cos
   await page.getByRole("button", { name: "Set route" }).waitFor();
   await page.getByRole("textbox", { name: "Number" }).fill("4915112345678");
   await page.getByRole("button", { name: "Look up" }).click();
-  const foundEarly = page.getByText("simulator, by the route of any other number");
+  const foundEarly = page.getByText("simulator, by the route for any other number");
   await foundEarly.waitFor();
   listMayCome();
   await row(page, "any other number").waitFor();
@@ -411,12 +411,12 @@ test("an edited price undoes nobody's later change, and a late answer empties no
   const { page } = tab;
   const credits = page.getByLabel("Credits per segment");
   const replaces = (price: string) =>
-    page.getByText(`Replaces what is set: ${price} credits.`).waitFor();
+    page.getByText(`Replaces the current setting: ${price} credits.`).waitFor();
   const edit = (prefix: string) =>
     page.getByRole("button", { name: `Edit ${prefix}`, exact: true }).click();
   const set = () => page.getByRole("button", { name: "Set price" }).click();
   await row(page, "44").waitFor();
-  assert.equal(await page.getByText("Replaces what is set").count(), 0, "nobody has begun");
+  assert.equal(await page.getByText("Replaces the current setting").count(), 0, "nobody has begun");
 
   await edit("44");
   await replaces("2");
@@ -444,7 +444,7 @@ test("an edited price undoes nobody's later change, and a late answer empties no
   await credits.fill("8");
   await set();
   await row(page, "any other number").getByText("8", { exact: true }).waitFor();
-  await page.getByText("Replaces what is set").waitFor({ state: "detached" });
+  await page.getByText("Replaces the current setting").waitFor({ state: "detached" });
   assert.equal(await credits.inputValue(), "", "what is set is done with");
 
   await edit("any other number");

@@ -72,12 +72,12 @@ test("the walk leads to a first delivered message: steps tick live, and every sn
   await page.getByText(`npx posthorn listen --account ${fresh.accountId}`).waitFor();
   await send(["4915112345678"], { callbackUrl: receiver.url }, freshKey);
   await page.getByText("3 of 4 done").waitFor();
-  await page.getByText("By a link that works once.").waitFor();
+  await page.getByText("You get a link that works once.").waitFor();
   await page.evaluate(`fetch("/console/accounts/${fresh.accountId}/invitations", {
     method: "POST", headers: { "content-type": "application/json" },
     body: JSON.stringify({ role: "viewer" }) })`);
 
-  await page.getByText("What is next").waitFor({ state: "detached" });
+  await page.getByText("Next steps").waitFor({ state: "detached" });
   assert.equal(await figure(page, "Messages").innerText(), String(ran.length + 1));
 });
 
@@ -123,8 +123,8 @@ test("numbers, table and CSV equal a count in the database, and move with a stat
   await page.getByText("Credits are low.").waitFor();
   await page.evaluate(KEEPS_NOTHING);
   await page.getByRole("button", { name: "Hide" }).click();
-  await page.getByText("What is next").waitFor({ state: "detached" });
-  await page.getByText("The key Test expires soon.").waitFor();
+  await page.getByText("Next steps").waitFor({ state: "detached" });
+  await page.getByText("The key “Test” expires soon.").waitFor();
   await page.getByRole("img", { name: /^Messages by status/ }).waitFor();
   // Where the button was there is a chart now, which tells of what is under the pointer.
   await page.mouse.move(0, 0);
@@ -282,7 +282,7 @@ test("a day begins at the midnight of the reader's zone, which the page names; w
     ["Europe/Paris", "Paris time"],
   ] as const) {
     await using tab = await site.signedIn(owner, "/?range=7d", { zone });
-    await tab.page.getByText(`Times: ${name}`).waitFor();
+    await tab.page.getByText(`Times shown in ${name}`).waitFor();
     const byStatus = panel(tab.page, "Messages by status");
     await byStatus
       .getByText("8 messages: 1 delivered, 0 undelivered or failed, 7 not final yet.")

@@ -37,7 +37,7 @@ test("the palette finds pages by what one calls them, actions, and a message by 
   await found(page, "Credits").waitFor();
   await tab.check("palette filtered");
   await box(page).fill("ledger");
-  await found(page, "Messages with the reference ledger").waitFor();
+  await found(page, "Messages with reference ledger").waitFor();
   await page.keyboard.press("Enter");
   await heading(page, "Credits").waitFor();
   await dialog(page).waitFor({ state: "detached" });

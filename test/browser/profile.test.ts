@@ -33,10 +33,10 @@ test("a changed password ends all other sessions, and only the new one signs in"
   };
 
   await change("not my password");
-  await page.getByText("This is not your password.").waitFor();
+  await page.getByText("This is not your current password.").waitFor();
   await tab.check("wrong password");
   await change(bob.password);
-  await page.getByText("The password is changed").waitFor();
+  await page.getByText("Password changed").waitFor();
   await other.page.getByRole("heading", { name: "Sign in" }).waitFor();
   const own = await page.evaluate("fetch('/console/me').then(({ status }) => status)");
   assert.equal(own, 200, "this one goes on");
@@ -197,7 +197,7 @@ test("places can be signed out from here, and theme, zone and letters are kept i
   await page.getByLabel("Name").fill("Dora M");
   await page.getByRole("button", { name: "Save" }).click();
   answer.resolve();
-  await page.getByText("The profile is saved").waitFor();
+  await page.getByText("Profile saved").waitFor();
   await page.reload();
   await page.getByRole("button", { name: "User menu of Dora M" }).waitFor();
   await page.getByRole("radio", { name: "UTC", checked: true }).waitFor();
@@ -266,11 +266,11 @@ test("the default sender is used by the next send, and the low mark colours the 
     await page.getByRole("status", { name: "Loading" }).waitFor();
     await tab.check("settings loading");
   });
-  await page.getByText("Times: Paris time").waitFor();
+  await page.getByText("Times shown in Paris time").waitFor();
   await page.getByLabel("Default sender").fill("Engines");
-  await page.getByLabel("Low credits mark").fill("5000");
+  await page.getByLabel("Low-credits mark").fill("5000");
   await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("The settings are saved").waitFor();
+  await page.getByText("Settings saved").waitFor();
   await page.getByRole("link", { name: "1,000 credits. Credits are low" }).waitFor();
 
   const key = await site.key(account);
@@ -289,20 +289,20 @@ test("what somebody else changes is shown at once, but not over what is being ty
   await using idle = await site.signedIn(mary, "/settings");
   for (const { page } of [first, second, idle]) await page.getByLabel("Default sender").waitFor();
 
-  await second.page.getByLabel("Name of the account").fill("Second");
+  await second.page.getByLabel("Account name").fill("Second");
   await second.page.getByLabel("Default sender").fill("SECOND");
-  await first.page.getByLabel("Name of the account").fill("First");
-  await first.page.getByLabel("Low credits mark").fill("7");
+  await first.page.getByLabel("Account name").fill("First");
+  await first.page.getByLabel("Low-credits mark").fill("7");
   await first.page.getByRole("button", { name: "Save" }).click();
   await idle.page.getByRole("banner").getByText("First").waitFor();
   await second.page.getByRole("banner").getByText("First").waitFor();
-  const name = ({ page }: Tab) => page.getByLabel("Name of the account").inputValue();
+  const name = ({ page }: Tab) => page.getByLabel("Account name").inputValue();
   assert.equal(await name(idle), "First");
   assert.equal(await name(second), "Second");
   await second.page.getByRole("button", { name: "Save" }).click();
   const warning = second.page.locator("[data-warning]");
-  await warning.getByText("Somebody else changed the settings meanwhile").waitFor();
-  await second.page.getByText("Somebody else changed this to First.").waitFor();
+  await warning.getByText("Someone else has changed the settings").waitFor();
+  await second.page.getByText("Someone else has changed this to First.").waitFor();
   assert.equal(await name(second), "Second");
   await second.check("settings conflict");
   const saved = () =>
@@ -311,7 +311,7 @@ test("what somebody else changes is shown at once, but not over what is being ty
   assert.equal((await saved())[0]?.name, "First");
 
   await second.page.getByRole("button", { name: "Save" }).click();
-  await second.page.getByText("The settings are saved").waitFor();
+  await second.page.getByText("Settings saved").waitFor();
   const merged = { name: "Second", default_sender: "SECOND", low_credits: 7 };
   assert.deepEqual(await saved(), [merged]);
 });
@@ -320,7 +320,7 @@ test("who is no owner reads the settings, and is told why they cannot be changed
   const eve = await site.person("Eve Ensler", [[account, "developer"]]);
   await using tab = await site.signedIn(eve, "/settings");
 
-  await tab.page.getByText(/Needs the role owner; yours is developer/).waitFor();
+  await tab.page.getByText(/This needs the owner role; yours is developer/).waitFor();
 
   assert.equal(await tab.page.getByLabel("Default sender").isEditable(), false);
   await tab.check("settings of others");

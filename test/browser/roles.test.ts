@@ -69,7 +69,7 @@ const PAGES: Record<string, Expectation> = {
   "/operator/accounts": operators("Accounts", {
     buttons: { operator: ["Create account", "Top up"] },
   }),
-  "/operator/users": operators("Users", { buttons: { operator: ["Make a reset link"] } }),
+  "/operator/users": operators("Users", { buttons: { operator: ["Create a reset link"] } }),
   "/operator/carriers": operators("Carriers"),
   "/operator/routes": operators("Routes"),
   "/operator/prices": operators("Prices"),
@@ -186,7 +186,7 @@ function buttonsOf({ buttons = {} }: Expectation, role: Role): Pick<Cell, "open"
 }
 
 const reasonOf = (needed: MemberRole, role: Role) =>
-  `Needs the role ${needed}; yours is ${asMember(role)}. An owner can change it on the Team page.`;
+  `This needs the ${needed} role; yours is ${asMember(role)}. An owner can change it on the Team page.`;
 
 type AxNode = {
   nodeId: string;

@@ -48,7 +48,7 @@ test("an e-mail that a user has already is told at its field, and the form goes 
   await page.getByLabel("E-mail").fill(email);
   await page.getByLabel("Password *", { exact: true }).fill(PASSWORD);
   await page.keyboard.press("Enter");
-  await page.getByLabel("Name of the account").fill("Analytical Engines");
+  await page.getByLabel("Account name").fill("Analytical Engines");
   await page.keyboard.press("Enter");
   await page.getByText("There is already a user with this e-mail. Use another one.").waitFor();
 
@@ -77,7 +77,7 @@ test("two tabs that finish together make exactly one operator, and the token is 
     await page.getByLabel("E-mail").fill("ada@example.com");
     await page.getByLabel("Password *", { exact: true }).fill(PASSWORD);
     await page.keyboard.press("Enter");
-    await page.getByLabel("Name of the account").fill("Analytical Engines");
+    await page.getByLabel("Account name").fill("Analytical Engines");
   }
   await first.check("account");
   await Promise.all([first.page.keyboard.press("Enter"), second.page.keyboard.press("Enter")]);
@@ -89,7 +89,7 @@ test("two tabs that finish together make exactly one operator, and the token is 
   );
 
   const loser = winner === first ? second : first;
-  await loser.page.getByText(/Posthorn is set up already|This link does not work/).waitFor();
+  await loser.page.getByText(/Posthorn is already set up|This link does not work/).waitFor();
   assert.deepEqual(await site.db.query(sql`select email from users where is_operator`), [
     { email: "ada@example.com" },
   ]);

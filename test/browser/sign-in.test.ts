@@ -298,7 +298,7 @@ test("a service that is away for a moment, or renews the cookie, costs no page a
   const options = { statuses: [0, 401, 404], isLast: true };
   await using tab = await site.signedIn(ada, "/settings", options);
   const { page } = tab;
-  await page.getByLabel("Name of the account").fill("Half a na");
+  await page.getByLabel("Account name").fill("Half a na");
   const isMissed = page.waitForEvent("requestfailed", (request) =>
     request.url().includes("/assets/"),
   );
@@ -306,7 +306,7 @@ test("a service that is away for a moment, or renews the cookie, costs no page a
   await tab.context.setOffline(true);
   await page.getByRole("link", { name: "Credits", exact: true }).hover();
   await isMissed;
-  assert.equal(await page.getByLabel("Name of the account").inputValue(), "Half a na");
+  assert.equal(await page.getByLabel("Account name").inputValue(), "Half a na");
   await tab.context.setOffline(false);
   await page.getByRole("link", { name: "Credits", exact: true }).click();
 
@@ -326,7 +326,7 @@ test("a service that is away for a moment, or renews the cookie, costs no page a
   await page.getByText("Live updates off: refreshing every 10 seconds").waitFor();
   await page.route("**/console/**", (route) => route.abort("internetdisconnected"));
   await page.clock.runFor(12_000);
-  await page.getByText(/^Posthorn does not answer; what you see is from .+\d\. Trying/).waitFor();
+  await page.getByText(/^Posthorn is not responding\. What you see is from .+\d; trying/).waitFor();
   await tab.check("away");
   await page.unroute("**/console/**");
   await page.clock.runFor(12_000);

@@ -25,7 +25,7 @@ async function invite(tab: Tab, role: string, forWhom = ""): Promise<string> {
   await tab.page.getByRole("button", { name: "Invite someone" }).click();
   await dialog(tab.page).getByLabel(role).check();
   await dialog(tab.page).getByLabel("For whom").fill(forWhom);
-  await dialog(tab.page).getByRole("button", { name: "Make the link" }).click();
+  await dialog(tab.page).getByRole("button", { name: "Create link" }).click();
   return shownLink(site, tab, { label: "Invitation link", answer: INVITED });
 }
 
@@ -93,7 +93,7 @@ test("a form for an invitation that is sent again because its answer was lost ma
   await using tab = await site.signedIn(owner, "/team", { statuses: [0, 409] });
   const { page } = tab;
   await page.getByRole("button", { name: "Invite someone" }).click();
-  const submit = dialog(page).getByRole("button", { name: "Make the link" });
+  const submit = dialog(page).getByRole("button", { name: "Create link" });
   await sendUnanswered(page, submit, "**/invitations");
 
   await submit.click();
@@ -117,7 +117,7 @@ test("a link is for another user than who is signed in, once they have signed ou
   await tab.page.getByRole("button", { name: "Withdraw the invitation as Developer" }).click();
   await tab.check("withdraw an invitation");
   await tab.page.getByRole("dialog").getByRole("button", { name: "Withdraw" }).click();
-  await tab.page.getByText("The invitation is withdrawn").waitFor();
+  await tab.page.getByText("Invitation withdrawn").waitFor();
   await tab.page.getByRole("heading", { name: "Open invitations" }).waitFor({ state: "detached" });
   await tab.page.locator("#main:focus").waitFor();
   const expired = await invite(tab, "Owner");
@@ -154,7 +154,7 @@ test("a removed member's open page goes to sign-in, and the next request is refu
   await tab.check("remove");
   await dialog(tab.page).getByRole("button", { name: "Remove" }).click();
   await row(tab.page, bob.email).waitFor({ state: "detached" });
-  await tab.page.getByText("Bob Moog is removed").waitFor();
+  await tab.page.getByText("Bob Moog was removed").waitFor();
 
   assert.deepEqual(await ask(his, "GET", "/keys"), { status: 401, code: "SESSION_REQUIRED" });
   await his.page.getByRole("heading", { name: "Sign in" }).waitFor();
@@ -165,7 +165,7 @@ test("the last owner cannot be demoted or removed, nor leave", async () => {
   const leave = tab.page.getByRole("button", { name: "Leave account", disabled: true });
   await leave.focus();
 
-  await tab.page.getByText("Make somebody else an owner first.").waitFor();
+  await tab.page.getByText("Make someone else an owner first.").waitFor();
   await tab.check("last owner");
   const path = `/members/${ada.userId}`;
   const refused = { status: 409, code: "LAST_OWNER" };
@@ -212,7 +212,7 @@ test("who is no owner sees the team, with every button disabled and saying why",
   await using tab = await site.signedIn(eve, "/team", { statuses: [403] });
   const buttons = ["Invite someone", "Change role of Ada Lovelace", "Remove Ada Lovelace"];
   for (const name of buttons) {
-    const tooltip = tab.page.getByRole("tooltip", { name: /Needs the role owner/ });
+    const tooltip = tab.page.getByRole("tooltip", { name: /This needs the owner role/ });
     await tab.page.getByRole("button", { name }).focus();
     await tooltip.waitFor();
     await tab.page.keyboard.press("Enter");
@@ -253,7 +253,7 @@ test("names of sixty letters without a space leave every table in its width", as
     messages: "Messages",
     "operator/accounts": "Accounts",
     "operator/users": "Users",
-    "operator/queue": "Waiting per account",
+    "operator/queue": "Waiting by account",
     "operator/audit": "Audit log",
   };
 

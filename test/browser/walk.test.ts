@@ -31,7 +31,7 @@ test("a stranger comes on a phone from the printed link to a delivered message a
   await page.getByLabel("E-mail").fill("ada@example.com");
   await page.getByLabel("Password *", { exact: true }).fill(PASSWORD);
   await page.getByRole("button", { name: "Next" }).click();
-  await page.getByLabel("Name of the account").fill("Analytical Engines");
+  await page.getByLabel("Account name").fill("Analytical Engines");
   await page.getByRole("button", { name: "Finish set-up" }).click();
   const walk = page.getByRole("region", { name: "Your first message in two minutes" });
   await walk.getByText("0 of 4 done").waitFor();

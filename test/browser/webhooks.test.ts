@@ -196,7 +196,7 @@ test("what is exhausted is counted, replayed with progress, and the count equals
 
   failing.answer = () => 200;
   await page.getByRole("button", { name: "Replay exhausted…" }).click();
-  await dialog(page).getByRole("button", { name: "Count them" }).click();
+  await dialog(page).getByRole("button", { name: "Count deliveries" }).click();
   await dialog(page).getByText(`${listed} deliveries would be replayed.`).waitFor();
   await tab.check("replay");
   await dialog(page)
@@ -253,7 +253,7 @@ for (const { what, asks, told, open } of [
     told: "Replaying",
     async open(page: Page) {
       await page.getByRole("button", { name: "Replay exhausted…" }).click();
-      await dialog(page).getByRole("button", { name: "Count them" }).click();
+      await dialog(page).getByRole("button", { name: "Count deliveries" }).click();
       return dialog(page).getByRole("button", { name: /^Replay \d+$/ });
     },
   },
@@ -498,7 +498,7 @@ test("a viewer sees deliveries without what they carry, and why the rest may not
   site.secrets.set("4915112345678", /(?!)/);
   try {
     await page.getByRole("link", { name: /^Open delivery: Retrying/ }).click();
-    await dialog(page).getByText("Your role does not see the body.").waitFor();
+    await dialog(page).getByText("Your role cannot see the body.").waitFor();
     await dialog(page)
       .getByText(/^Not shown/)
       .first()
@@ -507,7 +507,7 @@ test("a viewer sees deliveries without what they carry, and why the rest may not
     // A reason shows for the focus of a keyboard.
     await page.keyboard.press("Tab");
     await page.keyboard.press("Shift+Tab");
-    await page.getByRole("tooltip", { name: /Needs the role developer/ }).waitFor();
+    await page.getByRole("tooltip", { name: /This needs the developer role/ }).waitFor();
     await page.keyboard.press("Escape");
     for (const name of ["Send test event", "Replay exhausted…"])
       assert.equal(
@@ -579,7 +579,7 @@ test("the secret is revealed on record and hides by itself; after Rotate, presse
   await page.getByRole("button", { name: "Rotate…" }).click();
   await dialog(page).getByLabel("Hours").fill("");
   await dialog(page).getByRole("button", { name: "Rotate", exact: true }).click();
-  await dialog(page).getByText("From 1 to 72 hours.").waitFor();
+  await dialog(page).getByText("Enter 1 to 72 hours.").waitFor();
   await tab.check("rotate");
   await dialog(page).getByLabel("Hours").fill("24");
   await page.route("**/rotate", async (route) => {
@@ -587,7 +587,7 @@ test("the secret is revealed on record and hides by itself; after Rotate, presse
     await route.abort("internetdisconnected");
   });
   await dialog(page).getByRole("button", { name: "Rotate", exact: true }).click();
-  await dialog(page).getByText("what you did may or may not have happened").waitFor();
+  await dialog(page).getByText("your change may or may not have been made").waitFor();
   await page.unroute("**/rotate");
   await dialog(page).getByRole("button", { name: "Rotate", exact: true }).click();
   await dialog(page).waitFor({ state: "detached" });
@@ -598,10 +598,10 @@ test("the secret is revealed on record and hides by itself; after Rotate, presse
   const [both] = await target.arrived(2);
   await page.getByRole("button", { name: "Rotate…" }).click();
   await dialog(page).getByRole("button", { name: "Rotate", exact: true }).click();
-  await dialog(page).getByText("Confirm it, or wait until it has ended.").waitFor();
+  await dialog(page).getByText("Confirm this, or wait until it has ended.").waitFor();
   await tab.check("rotate within the overlap");
   await dialog(page)
-    .getByLabel(/^Drop the older secret now/)
+    .getByLabel(/^Drop the secret before it now/)
     .check();
   await dialog(page).getByRole("button", { name: "Rotate", exact: true }).click();
   await dialog(page).waitFor({ state: "detached" });

@@ -8,6 +8,6 @@ export async function sendUnanswered(page: Page, submit: Locator, asks: string):
     return route.abort("internetdisconnected");
   });
   await submit.click();
-  await page.getByText("what you did may or may not have happened").waitFor();
+  await page.getByText("your change may or may not have been made").waitFor();
   await page.unroute(asks);
 }

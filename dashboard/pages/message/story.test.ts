@@ -85,7 +85,7 @@ test("a failure tells its code, the carrier's own, the refund and the webhook's 
   assert.equal(step?.title, "FAILED, 2 credits refunded");
   assert.deepEqual(step?.lines, [
     "REJECTED_BY_CARRIER: Refused.",
-    "Carrier's code 0x0B wrong recipient",
+    "Carrier code 0x0B (invalid recipient)",
   ]);
   assert.equal(step?.webhook?.title, "Webhook message.failed: Delivered, 2 attempts");
   assert.deepEqual(

@@ -1,7 +1,7 @@
 import { Badge, Group, Paper, SimpleGrid, Stack, Text, Title } from "@mantine/core";
 import type { ReactNode } from "react";
 import type { Carrier } from "#contract";
-import { formatDuration, formatNumber } from "../../format.ts";
+import { countOf, formatDuration, formatNumber } from "../../format.ts";
 import { codeInWords } from "../../text/carrier-codes.ts";
 import { carriersText as text } from "../../text/operator.ts";
 import { Time } from "../../ui/time.tsx";
@@ -68,7 +68,10 @@ function Problems({ carrier: { problems } }: { carrier: Carrier }) {
 function SinceStart({ counts }: { counts: Carrier["sinceStart"] }) {
   const counted = (["inDoubt", "reconnects", "throttled"] as const)
     .filter((name) => counts[name] > 0)
-    .map((name) => `${text.counted[name]}\u00a0${formatNumber(counts[name])}`);
+    .map((name) => {
+      const [one, many] = text.counted[name];
+      return countOf(counts[name], one, many).replaceAll(" ", "\u00a0");
+    });
   if (counted.length === 0) return null;
   return (
     <Text size="xs" c="dimmed" mt={-12}>

@@ -10,8 +10,8 @@ test("alerts of one kind are one sentence, which names three of them and counts 
     );
 
   assert.equal(down("acme"), "The carrier acme is down.");
-  assert.equal(down("a", "b", "c"), "Carriers that are down: a, b, c.");
-  assert.equal(down("a", "b", "c", "d"), "Carriers that are down: a, b, c and 1 more.");
+  assert.equal(down("a", "b", "c"), "Carriers down: a, b, c.");
+  assert.equal(down("a", "b", "c", "d"), "Carriers down: a, b, c and 1 more.");
 });
 
 test("where the service counts, its count is told", () => {

@@ -8,14 +8,14 @@ const wordsOf = (known: Partial<Parameters<typeof standingOf>[0]>) =>
 
 test("nothing is said of receivers where there are none, nor of carriers to members", () => {
   assert.deepEqual(wordsOf({}), []);
-  assert.deepEqual(wordsOf({ daysLeft: 3 }), ["Credits for 3 days"]);
-  assert.deepEqual(wordsOf({ daysLeft: 0 }), ["Credits for less than a day"]);
+  assert.deepEqual(wordsOf({ daysLeft: 3 }), ["Credits left for 3 days"]);
+  assert.deepEqual(wordsOf({ daysLeft: 0 }), ["Credits left for less than a day"]);
 });
 
 test("what is good is said no better than it is known", () => {
   assert.deepEqual(wordsOf({ isOperator: true, hasWebhook: true }), [
-    "No carrier down",
-    "No events wait for a failing receiver",
+    "No carriers down",
+    "No failing receivers",
   ]);
 });
 
