@@ -321,5 +321,5 @@ test("numbers and panels that are late show their shape; one that fails says so,
   }
   await page.getByRole("button", { name: "Try again" }).click();
   await page.getByRole("link", { name: "REJECTED_BY_CARRIER" }).waitFor();
-  await panel(page, "Delivery errors").getByText("ask the carrier if it is not clear").waitFor();
+  await panel(page, "Delivery errors").getByText("ask the carrier if it is unclear").waitFor();
 });
