@@ -47,8 +47,9 @@ export class Window {
     return this.#sequence;
   }
 
-  add(sequence: number, submit: PendingSubmit): void {
-    this.#pending.set(sequence, { ...submit, ordinal: ++this.#added });
+  add(sequence: number, { sentAtMs, deadlineMs, settle }: PendingSubmit): void {
+    this.#added += 1;
+    this.#pending.set(sequence, { sentAtMs, deadlineMs, settle, ordinal: this.#added });
   }
 
   /** All that were added are handed to the socket. */
