@@ -69,11 +69,11 @@ import { version } from "./version.ts";
 
 export type Service = {
   app: FastifyInstance;
-  /** Begins the background work; the carriers are known when it resolves. */
+  /** Starts the background work. Resolves once the carriers are known. */
   start(): Promise<void>;
-  /** A link to make the operator with, while there is none. */
+  /** A link that creates the operator; undefined once there is one. */
   setupLink(): Promise<string | undefined>;
-  /** Ends it, finishing what is in flight; the database is closed by then. */
+  /** Stops the service after finishing what is in flight, and closes the database connections. */
   stop(): Promise<void>;
 };
 
@@ -82,10 +82,10 @@ type Parts = {
   storage: Storage;
   secretKey: Buffer;
   publicUrl: string;
-  /** Kept in step with the database's where it can be. */
+  /** Follows the database's clock where that is possible. */
   clock: Clock | DatabaseClock;
   log: Log;
-  /** Builds the pages of the dashboard and answers their folder; without it only its operations are served. */
+  /** Builds the dashboard's pages and returns their folder. If absent, only its API is served. */
   pages?: () => Promise<string>;
 };
 
@@ -243,7 +243,7 @@ export function compose(parts: Parts): Service {
       webhooks?.start();
     },
     async stop() {
-      // Together: a client that is slow to read its answer keeps no bind, and no time from the carriers.
+      // In parallel: a client that is slow to read its answer must not delay the carriers' unbind.
       await Promise.all([app.close(), metricsApp?.close(), fleet?.stop()]);
       await webhooks?.stop();
       await delivering.poster.close();
@@ -258,7 +258,7 @@ export function compose(parts: Parts): Service {
   };
 }
 
-/** What posts to receivers: for the loop of this node, and for who tries one out. */
+/** What posts webhooks to receivers: shared by this node's delivery loop and by test deliveries. */
 function deliveryParts({ config, storage, clock }: Parts, secrets: SecretBox) {
   const policy = servicePolicy({ settings: config, ...storage });
   const poster = servicePoster(systemEgress(policy, clock));
@@ -274,7 +274,7 @@ type HousekeepingDeps = {
   listener: MoveListener;
 };
 
-/** The loops of every node, whatever its roles. */
+/** The loops that every node runs, whatever its roles. */
 function housekeeping(config: Config, { db, clock, log, metrics, listener }: HousekeepingDeps) {
   return [
     sweepIdempotency(db),

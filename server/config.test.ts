@@ -263,6 +263,6 @@ test("settings of traces and metrics are read, and named where they are wrong", 
       }),
     /METRICS_LISTEN: .*\n.*ENDPOINT: .*\n.*HEADERS: .*\n.*SAMPLER_ARG: /,
   );
-  // Would be left out when it is sent: its sign is a part of the name.
+  // This header would be dropped when sent, because the "=" is part of its name.
   assert.throws(() => read({ OTEL_EXPORTER_OTLP_HEADERS: "a%3Db" }), /HEADERS: must be name=value/);
 });

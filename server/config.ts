@@ -33,7 +33,7 @@ export function readConfig(
   return Object.fromEntries(values) as Config;
 }
 
-/** `posthorn.toml` as flat text values; anything it holds beyond the settings is a fault. */
+/** Reads `posthorn.toml` as flat text values. Anything in it that is not a setting is a fault. */
 function readFile(folder: string, faults: string[]): Given {
   const path = resolve(folder, "posthorn.toml");
   if (!existsSync(path)) return {};

@@ -5,11 +5,11 @@ import { version } from "./version.ts";
 type Running = {
   isEmbedded: boolean;
   publicUrl: string;
-  /** Where the installation is set up, as long as it is not. */
+  /** The link that sets up the installation; undefined once that is done. */
   setup: string | undefined;
 };
 
-/** What runs where, for the person at the terminal. */
+/** Tells the person at the terminal what runs where. */
 export function greeting(config: Config, { isEmbedded, publicUrl, setup }: Running): string {
   const { roles } = config;
   const database = isEmbedded
@@ -37,7 +37,7 @@ export function greeting(config: Config, { isEmbedded, publicUrl, setup }: Runni
   ].join("\n");
 }
 
-/** What may be called beside public addresses, where there is any. */
+/** The non-public addresses that webhooks may call, if any. */
 function webhookRanges({ webhookAllowCidrs: named }: Config, isEmbedded: boolean): string[] {
   if (named === undefined) return isEmbedded ? ["loopback addresses"] : [];
   return named.length > 0 ? [`addresses in ${named.join(", ")}`] : [];

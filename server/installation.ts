@@ -15,12 +15,12 @@ import type { Config } from "./settings.ts";
 import { previousSecretKey, requireSecretKey } from "./secret-key.ts";
 import { joinStorage, type Storage } from "./storage.ts";
 
-/** What a command works on, beside a running service or without one. */
+/** Opens what a command works on, whether or not a service is running. */
 export async function openInstallation(
   config: Config,
   { clock, migrations }: { clock: Clock; migrations: MigrationsMode },
 ): Promise<Installation> {
-  // A command speaks in sentences; the log is for those who look into the machinery.
+  // A command speaks in sentences. The log is only for debugging.
   const log = config.logLevel === "debug" ? createLog("debug") : silentLog;
   const storage = await joinStorage(config, { clock, log });
   try {
@@ -54,12 +54,12 @@ export async function openInstallation(
   }
 }
 
-/** Where people find the dashboard, as far as the settings say. */
+/** The URL at which people find the dashboard, as far as the settings say. */
 export function publicUrlOf({ publicUrl, host, port }: Config): string {
   return publicUrl ?? `http://${addressOf(host)}:${port}`;
 }
 
-/** Whether it listens at every address of the machine, of which none is known to be that people use. */
+/** Whether it listens on every address, so that nobody can say which of them people use. */
 export function isEveryAddress(host: string): boolean {
   return host === "0.0.0.0" || host === "::";
 }
@@ -79,8 +79,8 @@ async function isRunningAt(dataDir: string, url: string): Promise<boolean> {
 }
 
 /**
- * The embedded database belongs to this installation and is brought up to date; an external one only
- * when that was asked for, because others may run older versions on it.
+ * The embedded database belongs to this installation and is always migrated. An external one is
+ * migrated only on request, because other nodes may run older versions on it.
  */
 async function bringUpToDate(
   { url, isEmbedded }: Storage,
@@ -96,7 +96,7 @@ async function bringUpToDate(
   );
 }
 
-/** With a connection of its own. */
+/** Asks the database over a connection of its own, which it then closes. */
 export async function briefly<Answer>(url: string, ask: (db: Database) => Promise<Answer>) {
   const db = openDatabase({ url, log: silentLog, maxConnections: 1 });
   try {

@@ -9,7 +9,7 @@ const program: Program = {
   clock: systemClock,
   settings: describeSettings(),
   readSettings: () => readConfig(),
-  // Loaded when they are needed: a command answers sooner without the whole service.
+  // Imported on demand: a command answers sooner if it does not load the whole service.
   async open(migrations) {
     const { openInstallation } = await import("./installation.ts");
     return openInstallation(readConfig(), { clock: systemClock, migrations });
@@ -21,9 +21,9 @@ const program: Program = {
   stopSignal: () => AbortSignal.any([stopping.signal, unread.signal]),
 };
 
-/** Heard from the first moment. */
+/** Signals are heard from the first moment, also while starting. */
 const stopping = new AbortController();
-/** Ctrl+C reaches all processes of a terminal, and the one that started this one hands it on as well. */
+/** Ctrl+C arrives twice: the terminal signals all its processes, and our parent forwards it. */
 const SAME_SIGNAL_MS = 1_000;
 let heardAtMs: number | undefined;
 for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
@@ -31,13 +31,13 @@ for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     heardAtMs ??= systemClock.monotonicMs();
     stopping.abort();
     if (systemClock.monotonicMs() - heardAtMs < SAME_SIGNAL_MS) return;
-    // A second one, from the impatient, ends the process at once.
+    // A second signal, sent by somebody impatient, ends the process at once.
     process.removeAllListeners(name);
     process.kill(process.pid, name);
   });
 }
 
-/** Whoever reads a command's output may stop reading, such as head; a service goes on without. */
+/** The reader of a command's output, such as `head`, may stop early. A service goes on without. */
 const unread = new AbortController();
 let isService = false;
 let isUnwritten = false;
@@ -50,7 +50,7 @@ process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => {
     `The result could not be written (${code}), but the command took effect. If it created a key or secret, that is lost: revoke it and create another.\n`,
   );
 });
-// The log has the same reader, or none: nothing is left to say it to.
+// stderr failed as well, so there is nowhere left to report that.
 process.stderr.on("error", () => undefined);
 
 const exitCode = await runCli({
@@ -59,5 +59,5 @@ const exitCode = await runCli({
   streams: { input: process.stdin, output: process.stdout, errors: process.stderr },
 });
 process.exitCode = isUnwritten ? 1 : exitCode;
-// What was interrupted may still wait, for a long query or for its input. What it had opened is closed.
+// An interrupted command may still wait for a long query or for input. Its resources are closed.
 if (exitCode === EXIT.interrupted) process.exit();

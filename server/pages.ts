@@ -3,9 +3,9 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
 /**
- * Builds the dashboard's pages where they are missing or their sources have changed, and answers
- * their folder. In a process of its own: a build takes a gigabyte, which the service would keep for as
- * long as it runs. It ends with the signal; a build that is killed leaves the pages as they were.
+ * Builds the dashboard's pages if they are missing or their sources have changed, and returns their
+ * folder. Runs in its own process: a build takes a gigabyte, which the service would keep for as
+ * long as it runs. The signal ends it; a build that is killed leaves the old pages in place.
  */
 export async function buildPages(signal: AbortSignal): Promise<string> {
   const program = fileURLToPath(import.meta.url);

@@ -1,12 +1,12 @@
 import { type Database, type Log, type Metrics, openDatabase, sql } from "#platform";
 
-/** Connections of one node, by their work. `doctor` and docs/operating.md tell the sum. */
+/** Connections per node for each kind of work. `doctor` and docs/operating.md state their sum. */
 export const CONNECTIONS = { db: 10, send: 4, accept: 3, record: 2, deliver: 4, console: 5 };
 
 /**
- * The connections of one node, apart by work, so that none of it waits for another's: what every
- * request passes through has few of its own, with plans that are made once. So has who sends: leases
- * that are not renewed in time, whatever the queue was like before, are lost to others, and binds with them.
+ * The connections of one node, in a pool per kind of work, so that no work waits for another's.
+ * What every message passes through has few, with generic plans. So has sending: leases not renewed
+ * in time, however busy the other pools are, are lost to other nodes, and binds with them.
  */
 export function openPools(given: { url: string; log: Log; metrics: Metrics }) {
   const open = (work: keyof typeof CONNECTIONS, genericPlans = false) =>
@@ -23,12 +23,12 @@ export function openPools(given: { url: string; log: Log; metrics: Metrics }) {
     acceptDb: open("accept", true),
     recordDb: open("record", true),
     deliverDb: open("deliver", true),
-    // Few, so that people who read much at once take nothing from clients of the API.
+    // A small pool, so that people who read a lot at once take nothing from clients of the API.
     consoleDb: open("console"),
   };
   return {
     ...pools,
-    /** One connection for each kind of work, which it keeps: a server without them would let a node look ready that is not. */
+    /** Keeps one connection per pool: a node that cannot get enough must never look ready. */
     async open(): Promise<void> {
       await Promise.all(Object.values(pools).map(firstConnection));
     },
@@ -38,7 +38,7 @@ export function openPools(given: { url: string; log: Log; metrics: Metrics }) {
   };
 }
 
-/** On a machine that does much else at its start, one may take longer than a request would wait for it. */
+/** On a machine that is busy at startup, connecting may take longer than a request would wait. */
 const TRIES = 10;
 
 async function firstConnection(pool: Database): Promise<void> {

@@ -3,10 +3,10 @@ import { type AddressInfo, createServer } from "node:net";
 import { Unfit } from "#platform";
 import type { Config } from "./settings.ts";
 
-/** Found out before anything is changed. Answers the port, which is a free one where 0 was asked for. */
+/** Runs before anything is changed. Returns the port: a free one if 0 was asked for. */
 export async function refuseTakenPorts({ host, port, metricsListen }: Config): Promise<number> {
   await using service = await probe({ host, port }, ["PORT", "HOST and PORT"]);
-  // While the first is held, so that the two cannot be one and the same.
+  // Checked while the first port is held, so that the two cannot be the same.
   await using _metrics =
     metricsListen && (await probe(metricsListen, ["METRICS_LISTEN", "METRICS_LISTEN"]));
   return service.port;
@@ -14,7 +14,7 @@ export async function refuseTakenPorts({ host, port, metricsListen }: Config): P
 
 type Address = { host: string; port: number };
 
-/** Whoever connects while it is held is cut off: a proxy would wait for an answer, and the start for the proxy. */
+/** Cuts off new connections: a proxy would wait for an answer, and startup for the proxy. */
 export async function probe({ host, port }: Address, [ofPort, ofAddress]: [string, string]) {
   const server = createServer((socket) => socket.destroy());
   try {

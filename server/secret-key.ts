@@ -7,9 +7,9 @@ import { KEY_FILE, type Queryable, secretBox, syncFolder, Unfit } from "#platfor
 import type { Config } from "./settings.ts";
 
 /**
- * The key of this database. What a wrong one seals, the right one cannot open: whoever has it must not
- * even begin, and where the database was used with one already, none is made. Who only looks leaves
- * no proof of a first key.
+ * Returns the key of this database. Secrets that a wrong key seals cannot be opened with the right
+ * one, so a node with a wrong key must not even start; and if the database was ever used with a
+ * key, no new one is made. A caller that `onlyLooks` does not record a first key.
  */
 export async function requireSecretKey(
   config: Config,
@@ -30,7 +30,7 @@ export async function requireSecretKey(
   );
 }
 
-/** The key before it, while it is being changed. */
+/** The previous key, while the key is being changed. */
 export function previousSecretKey({ secretKeyPrevious }: Config): Buffer | undefined {
   return secretKeyPrevious && Buffer.from(secretKeyPrevious.reveal(), "base64");
 }
@@ -41,7 +41,7 @@ function hasSecretKey(config: Config): boolean {
   return config.secretKey !== undefined || existsSync(keyFileOf(config));
 }
 
-/** The key that encrypts secrets at rest; made once in the data folder where none is given. */
+/** The key that encrypts secrets at rest. If none is given, one is made once in the data folder. */
 export async function readSecretKey(config: Config): Promise<Buffer> {
   if (config.secretKey) return Buffer.from(config.secretKey.reveal(), "base64");
   const path = keyFileOf(config);
@@ -54,7 +54,7 @@ export async function readSecretKey(config: Config): Promise<Buffer> {
 }
 
 async function makeSecretKey(dataDir: string, path: string): Promise<void> {
-  // Written aside and linked into place: two processes that start together agree on one.
+  // Written to a temporary file, then linked: two processes that start together agree on a key.
   const aside = `${path}.${process.pid}`;
   try {
     await mkdir(dataDir, { recursive: true });

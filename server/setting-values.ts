@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import { oneOf, readCollectorHeaders } from "#platform";
 import { keyPlaceholder, passwordPlaceholder } from "./placeholder.ts";
 
-// Each takes the text of a setting, and throws an error that goes on from its name: "must be …".
+// Each of these parses a setting's text, or throws an error that continues its name: "must be …".
 
 export function yesOrNo(value: string): boolean {
   return oneOf(["true", "false"])(value) === "true";
@@ -19,7 +19,7 @@ export function cidrList(value: string): string[] {
   return rangesAmong(value, () => []);
 }
 
-/** Names every entry that is wrong: what is no range, and what `faultsOf` says of those that are. */
+/** Names every wrong entry: those that are not ranges, and those that `faultsOf` rejects. */
 export function rangesAmong(value: string, faultsOf: (ranges: string[]) => string[]): string[] {
   const entries = list(value);
   const ranges = entries.map(asRange).filter((range) => range !== undefined);
@@ -52,7 +52,7 @@ export function httpUrl(value: string): string {
   return url.href.replace(/\/$/, "");
 }
 
-/** Links, cookies and pages are all made for the root of a host. */
+/** Links, cookies and pages all assume that they are at the root of a host. */
 export function webOrigin(value: string): string {
   const url = httpUrl(value);
   if (url !== new URL(url).origin) {
@@ -64,7 +64,7 @@ export function webOrigin(value: string): string {
 }
 
 export function databaseUrl(value: string): string {
-  // Several hosts are not a URL to the standard parser; the first alone must be one.
+  // The standard parser rejects a URL with several hosts, so only the first one is checked.
   const first = value.replace(/^(postgres(?:ql)?:\/\/(?:[^@/]*@)?[^,/]*)(?:,[^/]*)?/, "$1");
   if (!/^postgres(ql)?:\/\//.test(value) || !URL.canParse(first)) {
     throw new Error(
@@ -76,7 +76,7 @@ export function databaseUrl(value: string): string {
   return value;
 }
 
-/** As it is where a % in it stands for itself. */
+/** Returns the text unchanged if a % in it stands for itself. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -105,7 +105,7 @@ export function headerList(value: string): string {
     readCollectorHeaders(value);
     return value;
   } catch {
-    // Without the value: it may hold a secret.
+    // The message leaves out the value, because it may hold a secret.
     throw new Error("must be name=value pairs, percent-encoded and separated by commas.");
   }
 }

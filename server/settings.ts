@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { oneOf, Secret, text, wholeNumber } from "#platform";
-// Not by the whole room: every command reads the settings, and starts in half the time.
+// Imported without the whole room: every command reads the settings, and so starts twice as fast.
 import { opensPrivate, PRIVATE } from "#webhooks/ranges";
 import {
   base64Of32,
@@ -17,18 +17,18 @@ import {
   yesOrNo,
 } from "./setting-values.ts";
 
-/** Names of the work a node may do. */
+/** The kinds of work that a node may do. */
 export const roles = ["api", "sender", "webhooks", "dashboard"] as const;
 export type Role = (typeof roles)[number];
 
 const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
 
 export type Setting<Value> = {
-  /** In the environment; in `posthorn.toml` the same in lower case. */
+  /** Its name in the environment; `posthorn.toml` has the same name in lower case. */
   name: string;
-  /** What stands where the setting is left out; undefined where that means something of its own. */
+  /** Used if the setting is left out; undefined if leaving it out has a meaning of its own. */
   fallback?: string;
-  /** The fallback in words, where it depends on something. */
+  /** The fallback in words, if it depends on something else. */
   fallbackText?: string;
   parse: (text: string) => Value;
   meaning: string;
@@ -231,7 +231,7 @@ function roleList(value: string): Set<Role> {
   return new Set(chosen);
 }
 
-/** Each setting in words, for help and the reference page. */
+/** Describes each setting in words, for help and the reference page. */
 export function describeSettings(): { name: string; fallback: string; meaning: string }[] {
   return Object.values<Setting<unknown>>(settings).map((setting) => {
     const {
@@ -246,7 +246,7 @@ export function describeSettings(): { name: string; fallback: string; meaning: s
 
 type Settings = typeof settings;
 type Read = { [Key in keyof Settings]: ReturnType<Settings[Key]["parse"]> };
-/** Settings whose absence means something are undefined where they are left out. */
+/** These settings have a meaning when they are left out, and are then undefined. */
 type Optional =
   | "databaseUrl"
   | "publicUrl"

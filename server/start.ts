@@ -21,8 +21,8 @@ import { requireSecretKey } from "./secret-key.ts";
 import { openStorage } from "./storage.ts";
 
 /**
- * Runs the service until a stop signal: finishes what is in flight, PostgreSQL last. A signal that
- * comes while it starts ends the start at the next step.
+ * Runs the service until a stop signal, then finishes what is in flight and stops PostgreSQL last.
+ * A signal during startup ends it at the next step.
  */
 export async function start(signal: AbortSignal): Promise<void> {
   keepYoungObjectsYoung();
@@ -72,8 +72,8 @@ export async function start(signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Where nobody ran for long, or a backup was restored, the days and months of now are missing: what came
- * before they are made would stay outside them for good.
+ * After a long downtime or a restored backup, the current day and month have no partitions. Rows
+ * that arrive before those are made would stay in the default partition for good.
  */
 async function makeReady(db: Database, { retentionAttemptsDays }: Config): Promise<void> {
   await makePartitions(db);

@@ -18,11 +18,11 @@ import type { Config } from "./settings.ts";
 export type Storage = {
   url: string;
   isEmbedded: boolean;
-  /** Last of all: whoever uses the database has stopped by then. */
+  /** Called last: everything that uses the database has stopped by then. */
   stop(): Promise<void>;
 };
 
-/** A command's: alone where no service runs on the data folder, and none can start before the command ends. */
+/** A command's storage. `isAlone`: no service runs on the data folder or can start meanwhile. */
 export type JoinedStorage = Storage & { isAlone: boolean };
 
 const OLDEST_VERSION = 15;
@@ -38,7 +38,7 @@ export async function openStorage(
   return runEmbedded(lock, deps);
 }
 
-/** A command that was started just before ends soon: nobody has to start the service a second time. */
+/** Waits until a command that holds the folder ends, so nobody has to start the service twice. */
 async function lockAfterCommands(
   dataDir: string,
   { clock, log, signal }: { clock: Clock; log: Log; signal?: AbortSignal },
@@ -77,7 +77,7 @@ async function runEmbedded(lock: DataDirLock, deps: { clock: Clock; log: Log }):
 const JOIN_LIMIT_MS = 15_000;
 const JOIN_EVERY_MS = 50;
 
-/** For commands: beside a running service its PostgreSQL, otherwise one started for the occasion. */
+/** For commands: joins the PostgreSQL of a running service, or starts one for this command only. */
 export async function joinStorage(
   config: Config,
   deps: { clock: Clock; log: Log },
@@ -104,10 +104,10 @@ export async function joinStorage(
   }
 }
 
-/** Whoever joins shares this lock while it works; who stops PostgreSQL has it alone. */
+/** Every command that joins shares this lock; whoever stops PostgreSQL takes it exclusively. */
 const JOIN_LOCK = 4_276_221_003;
 
-/** A connection that keeps PostgreSQL from being stopped; undefined where it is not there, or about to go. */
+/** Opens a connection that keeps PostgreSQL up; undefined if it is not running or about to stop. */
 async function stay(url: string): Promise<Client | undefined> {
   const client = bystander(url);
   try {
@@ -118,13 +118,13 @@ async function stay(url: string): Promise<Client | undefined> {
     );
     if (rows[0]?.joined) return client;
   } catch {
-    // Not there: the caller starts one of its own.
+    // PostgreSQL is not running: the caller starts one of its own.
   }
   await leave(client);
   return undefined;
 }
 
-/** Other commands may have joined this one's PostgreSQL: it waits a while for them to end. */
+/** Other commands may have joined this one's PostgreSQL, so it waits a while for them to end. */
 async function stopAfterOthers(url: string, stop: () => Promise<void>): Promise<void> {
   const client = bystander(url);
   try {
@@ -132,7 +132,7 @@ async function stopAfterOthers(url: string, stop: () => Promise<void>): Promise<
     await client.query(`set lock_timeout = ${JOIN_LIMIT_MS}`);
     await client.query("select pg_advisory_lock($1)", [JOIN_LOCK]);
   } catch {
-    // It is about to be stopped; whether it could be asked does not matter.
+    // PostgreSQL is stopped next in any case, so a failure to ask does not matter.
   }
   await stop();
   await leave(client);

@@ -4,7 +4,7 @@ import { version } from "./version.ts";
 
 type Given = { config: Config; nodeId: string; metrics: Metrics; log: Log };
 
-/** Traces where somebody collects them, and the log that then names them; otherwise the log as it is. */
+/** Traces, and a log that names them, if a collector is configured; otherwise the log as it is. */
 export function tracing({ config, nodeId, metrics, log }: Given) {
   if (!config.tracesEndpoint) return { spans: undefined, tracer: undefined, log };
   const spans = spanExport({

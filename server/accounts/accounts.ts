@@ -8,16 +8,16 @@ export type AccountRow = {
   name: string;
   balance: number;
   default_sender: string | null;
-  /** At or below this balance, credits are low. */
+  /** Credits are low if the balance is at or below this. */
   low_credits: number;
-  /** Of the settings; a change names the one it was made from. */
+  /** The version of the settings. An update names the version that it is based on. */
   version: number;
   created_at: Date;
 };
 
 export const accountColumns = sql`account_id, name, balance, default_sender, low_credits, version, created_at`;
 
-/** Makes an account with its signing secret; credits are booked by whoever gives them. */
+/** Creates an account with its signing secret. The caller books its credits. */
 export function createAccount(
   db: Database,
   { name, actor, now, secrets }: Change & { name: string; secrets: SecretBox },
@@ -62,7 +62,7 @@ export async function findAccountNames(
 
 export type AccountChange = { name?: string; defaultSender?: string | null; lowCredits?: number };
 
-/** False where the settings changed since `version`: nothing is written over unseen. */
+/** Returns false if the settings changed since `version`: no change is overwritten unseen. */
 export function updateAccount(
   db: Database,
   {

@@ -1,26 +1,26 @@
 import { newId, type Queryable, type Sql, sql } from "#platform";
 
-/** Who did it: `user:<id>`, `key:<id>`, `cli`, `system`; of a person at the dashboard also from where. */
+/** `user:<id>`, `key:<id>`, `cli` or `system`; for dashboard users also their address. */
 export type Actor = string | RemoteActor;
 export type RemoteActor = { name: string; address: string | null; requestId: string };
 
 /** Who changes something, and when. */
 export type Change = { actor: Actor; now: Date };
 
-/** As it is kept. */
+/** The actor as the audit log stores it. */
 export function actorName(actor: Actor): string {
   return typeof actor === "string" ? actor : actor.name;
 }
 
 export type AuditEntry = Change & {
   objectId: string | null;
-  /** Left out where it concerns no account. */
+  /** Left out if the action concerns no account. */
   accountId?: string | null;
-  /** Before and after, or what else explains it. Never a secret. */
+  /** The values before and after, or whatever else explains the action. Never a secret. */
   details?: Record<string, unknown>;
 };
 
-/** Written in the transaction of the change it tells of, so that neither is there without the other. */
+/** Runs in the transaction of the change it records, so that neither exists without the other. */
 export async function recordAudit(db: Queryable, action: string, entry: AuditEntry): Promise<void> {
   const { actor, now, objectId, accountId = null, details = {} } = entry;
   const { address = null, requestId = null } = typeof actor === "string" ? {} : actor;
@@ -31,8 +31,8 @@ export async function recordAudit(db: Queryable, action: string, entry: AuditEnt
 }
 
 /**
- * Piece of a statement. From `done (n)` it makes `noted`: the entries of each n that is done, written
- * with whatever the statement does. What is not done leaves no entry.
+ * Part of a statement: a CTE `noted` that logs the entry of each `n` in the CTE `done (n)`, in the
+ * same statement. Entries whose `n` is not in `done` are not written.
  */
 export function noteDone(action: string, entries: readonly (AuditEntry & { n: number })[]): Sql {
   const each = <Value>(pick: (entry: AuditEntry & { n: number }) => Value) => entries.map(pick);

@@ -24,7 +24,7 @@ test("who finds ten thousand keys waiting to be looked up is told to wait, not t
   });
   await app.ready();
   const key = makeKey();
-  // Four statements are under way, of five hundred each.
+  // Four statements of five hundred lookups each are now running.
   for (let n = 0; n < 2_000; n += 1) void keys.lookUp(key, true);
   await new Promise(setImmediate);
   for (let n = 0; n < 10_000; n += 1) void keys.lookUp(key, true);

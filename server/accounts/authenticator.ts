@@ -21,13 +21,13 @@ type Row = {
   granted: number;
 };
 
-/** Keys remembered at most; what was looked up longest ago is forgotten first. */
+/** The most keys that are remembered. The one looked up longest ago is forgotten first. */
 const MAX_REMEMBERED = 50_000;
 
 /**
- * Who a key belongs to. Lookups of one turn are joined into one statement, and none joins a
- * statement that was already sent: what it answers is not older than the question. Unknown keys are
- * not remembered, so a new key works at once.
+ * Finds out whom a key belongs to. Lookups of one turn of the event loop share a statement, but
+ * never join one that was already sent, so an answer is never older than its question. Unknown keys
+ * are not remembered, so a new key works at once.
  */
 export function authenticator({
   db,
@@ -49,7 +49,7 @@ export function authenticator({
   });
 
   return {
-    /** Spares a lookup; whatever the caller may then do is judged again by the statement that does it. */
+    /** Saves a lookup. The statement that then does the work judges the key again. */
     recall(key: string): Caller | undefined {
       const caller = remembered.get(key);
       if (caller) onUse(caller.keyId);
@@ -97,7 +97,7 @@ function verdictOf(row: Row, limits: Limits) {
   };
 }
 
-/** The keys as they are now, with what their accounts and they themselves may still do at once. */
+/** The current state of the keys, with the remaining allowances of the keys and their accounts. */
 function selectKeys(
   db: Database,
   limits: Limits,
@@ -138,7 +138,7 @@ function selectKeys(
       left join read_allowances r on r.key_id = f.key_id`);
 }
 
-/** What an account may send at once now. */
+/** How many messages an account may send at once right now. */
 export function sendTokensOf(
   accountId: Sql,
   { sends, sendsBurst }: Pick<Limits, "sends" | "sendsBurst">,
@@ -152,7 +152,7 @@ export function sendTokensOf(
      where a.account_id = ${accountId})`;
 }
 
-/** What an allowance has grown to by `at`. */
+/** The tokens that an allowance has refilled to by `at`. */
 function refilled(rate: number, burst: number, at: Sql): Sql {
   return sql`least(${burst}::float8, r.tokens + ${rate}::float8 * greatest(0, extract(epoch from ${at} - r.tokens_at)))`;
 }

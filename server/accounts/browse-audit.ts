@@ -55,7 +55,7 @@ function conditions({ accountId, actor, actions, objectId, after, before }: Audi
   ]);
 }
 
-/** One action is found in the order of the page by its index; of several, that order would be lost. */
+/** For a single action the index gives the rows in page order; for several it would not. */
 function isOneOf(actions: readonly string[]): Sql {
   const [action, ...others] = actions;
   return others.length === 0 && action !== undefined

@@ -3,7 +3,7 @@ import { isActiveAt, keyColumns, type KeyRow } from "./key-row.ts";
 
 export type KeyState = "active" | "expires_soon" | "expired" | "revoked";
 
-/** A key's state at a moment; one that expires soon is active too. */
+/** A key's state at `now`. A key that expires soon is still active. */
 function stateAt(now: Date, soonDays: number) {
   return sql`
     case when k.revoked_at is not null then 'revoked'
@@ -48,7 +48,7 @@ export async function countKeys(
   return counts ?? { active: 0, total: 0 };
 }
 
-/** Names of keys of an account, revoked ones too. */
+/** The names of an account's keys, including revoked ones. */
 export async function findKeyNames(
   db: Queryable,
   accountId: string,

@@ -1,6 +1,6 @@
 /**
- * Accounts: the tenants, their API keys, signing secrets and the audit log. Says who a key belongs
- * to, and is the only place that makes, revokes or looks up one. Never touches money.
+ * Accounts: the tenants, their API keys, signing secrets and the audit log. Only this room creates,
+ * revokes or looks up keys. It never touches money.
  */
 export {
   type AccountRow,

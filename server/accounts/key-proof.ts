@@ -2,18 +2,18 @@ import { type Queryable, type SecretBox, sql } from "#platform";
 
 const CONTEXT = "proof of SECRET_KEY";
 
-/** The first key that is used is the right one, also where nodes begin at once. */
+/** The first key that is used becomes the right one, also when several nodes start at once. */
 export async function proveSecretKey(db: Queryable, secrets: SecretBox): Promise<void> {
   await db.query(sql`
     insert into key_proof (sealed) values (${secrets.seal("posthorn", CONTEXT)}) on conflict do nothing`);
 }
 
-/** Whether this database was ever used with a key. */
+/** Whether this database has ever been used with a key. */
 export async function hasKeyProof(db: Queryable): Promise<boolean> {
   return (await findProof(db)) !== undefined;
 }
 
-/** Whether this is the key that the database was first used with; true where it was used with none. */
+/** Whether the database was first used with this key; true if it was never used with any. */
 export async function isSecretKeyRight(db: Queryable, secrets: SecretBox): Promise<boolean> {
   const proof = await findProof(db);
   try {
@@ -24,7 +24,7 @@ export async function isSecretKeyRight(db: Queryable, secrets: SecretBox): Promi
   }
 }
 
-/** Last of all that is sealed anew: from here on the earlier key is refused. */
+/** Call this last, after everything else is resealed: from then on the earlier key is refused. */
 export async function resealKeyProof(db: Queryable, secrets: SecretBox): Promise<void> {
   const proof = await findProof(db);
   const anew = proof && secrets.reseal(proof, CONTEXT);

@@ -14,15 +14,15 @@ export type KeyRow = {
   last_used_at: Date | null;
 };
 
-/** Of `keys k` and `key_usage u`. */
+/** Columns from `keys k` and `key_usage u`. */
 export const keyColumns = sql`
   k.key_id, k.account_id, k.name, k.prefix, k.scopes, k.created_at, k.created_by, k.expires_at,
   k.revoked_at, u.last_used_at`;
 
-/** What keeps a forgotten script from filling the table; also what the dashboard counts against. */
+/** Keeps a runaway script from filling the table. The dashboard shows the count against it. */
 export const MAX_ACTIVE_KEYS = 50;
 
-/** What a row of `keys k` is good for at this moment. */
+/** The validity of a row of `keys k` at this moment. */
 export type JudgedKey = "valid" | "revoked" | "expired";
 export const judgedNow = sql`
   case when k.revoked_at is not null then 'revoked'
@@ -30,7 +30,7 @@ export const judgedNow = sql`
        else 'valid'
   end`;
 
-/** Whether a row of `keys` is active at a moment. */
+/** Whether a row of `keys` is active at `moment`. */
 export function isActiveAt(moment: Date | Sql): Sql {
   return sql`(revoked_at is null and (expires_at is null or expires_at > ${moment}))`;
 }

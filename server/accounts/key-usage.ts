@@ -1,9 +1,9 @@
 import { type Clock, type Database, type Loop, sql } from "#platform";
 
-/** "Last used" may be a minute and this much older than the last use, also after a crash. */
+/** "Last used" may lag behind the last use by a minute plus this, even after a crash. */
 const FLUSH_MS = 30_000;
 
-/** Notes when keys were used, in memory, and writes it in one statement now and then. */
+/** Notes in memory when keys were used, and writes that in one statement now and then. */
 export function keyUsage({ db, clock }: { db: Database; clock: Clock }) {
   const used = new Map<string, Date>();
 
@@ -14,7 +14,7 @@ export function keyUsage({ db, clock }: { db: Database; clock: Clock }) {
     try {
       await upsertUsage(db, entries);
     } catch (error) {
-      // Kept for the next time, where nothing newer came meanwhile.
+      // Kept for the next flush, unless a newer use was noted meanwhile.
       for (const [keyId, at] of entries) if (!used.has(keyId)) used.set(keyId, at);
       throw error;
     }

@@ -6,25 +6,25 @@ const SECRET_LENGTH = 30;
 const CHECKSUM_LENGTH = 6;
 const PATTERN = /^sms_[0-9A-Za-z]{36}$/;
 
-/** `sms_`, 30 random characters (178 bits), and their CRC-32, so that a damaged key is known as one. */
+/** `sms_`, 30 random characters (178 bits) and their CRC-32, which reveals a damaged key. */
 export function makeKey(): string {
   const secret = randomBase62(SECRET_LENGTH);
   return `sms_${secret}${checksum(secret)}`;
 }
 
-/** Whether a string can be a key at all; rubbish never reaches the database. */
+/** Whether a string can be a key at all, so that garbage never reaches the database. */
 export function isWellFormed(key: string): boolean {
   return (
     PATTERN.test(key) && checksum(key.slice(4, 4 + SECRET_LENGTH)) === key.slice(4 + SECRET_LENGTH)
   );
 }
 
-/** A slow hash would protect nothing at 178 bits, and hand strangers a lever on our CPU. */
+/** With 178 random bits a slow hash would add nothing, and would let strangers burn our CPU. */
 export function hashKey(key: string): Buffer {
   return hash("sha256", key, "buffer");
 }
 
-/** What may be kept and shown of a key: its first 8 characters. */
+/** The part of a key that may be stored and shown: its first 8 characters. */
 export function keyPrefix(key: string): string {
   return key.slice(0, 8);
 }
@@ -43,7 +43,7 @@ function checksum(secret: string): string {
   return digits;
 }
 
-/** Octets above the largest multiple of 62 are thrown away, so that every character is as likely. */
+/** Bytes above the largest multiple of 62 are dropped, so each character is equally likely. */
 function randomBase62(length: number): string {
   let text = "";
   while (text.length < length) {

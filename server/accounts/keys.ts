@@ -19,7 +19,7 @@ export type CreatedKey =
   | { outcome: "account_unknown" }
   | { outcome: "limit_reached" };
 
-/** Words for everything wrong with a key to be made; none where it is fine. */
+/** Everything that is wrong with a key to be made, in words; empty if nothing is. */
 export function judgeNewKey({ name, expiresAt, now }: NewKey): string[] {
   return [
     ...judgeName(name),
@@ -27,7 +27,7 @@ export function judgeNewKey({ name, expiresAt, now }: NewKey): string[] {
   ];
 }
 
-/** The full key is in the answer and nowhere else: only its hash and first characters are kept. */
+/** Returns the only copy of the full key: the database keeps its hash and first characters. */
 export function createKey(db: Database, wish: NewKey): Promise<CreatedKey> {
   const key = makeKey();
   const keyId = newId(wish.now.getTime());
@@ -52,9 +52,9 @@ export type Revocation =
   | { outcome: "unknown" };
 
 /**
- * In force when it is answered: it takes the account's lock, which every acceptance holds while it
- * checks its keys, so no message by this key can commit after it. No clock decides: `revoked_seq`
- * marks the place in the ledger.
+ * In force once this returns: it takes the account's lock, which every acceptance holds while it
+ * checks its keys, so no message by this key can commit afterwards. No clock is involved:
+ * `revoked_seq` marks the place in the ledger.
  */
 export function revokeKey(
   db: Database,
@@ -81,8 +81,8 @@ export function revokeKey(
 }
 
 /**
- * Whether a key is good, for who holds its account's lock: it is not revoked before that is let go. One
- * that is not there counts as revoked, as it does when messages are accepted.
+ * Judges a key for a caller that holds its account's lock, so it cannot be revoked until that is
+ * released. A missing key counts as revoked, as it does when messages are accepted.
  */
 export async function judgeKey(
   tx: Transaction,
@@ -95,7 +95,7 @@ export async function judgeKey(
   return key?.outcome ?? "revoked";
 }
 
-/** Newest first, revoked ones too. */
+/** Newest first, including revoked keys. */
 export function listKeys(db: Queryable, accountId: string): Promise<KeyRow[]> {
   return findKeys(db, sql`k.account_id = ${accountId}`);
 }

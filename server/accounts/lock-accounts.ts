@@ -2,8 +2,8 @@ import { type Queryable, sql, type Transaction } from "#platform";
 
 /**
  * Takes the locks that order everything about these accounts' money and keys, by id, so that nobody
- * deadlocks. First of all locks, everywhere: accounts, then queue rows, then messages; only the role
- * of the person who asks is held before. Answers how many of the accounts there are.
+ * deadlocks. The order everywhere is accounts, then queue rows, then messages; only the row with
+ * the role of the acting user is locked earlier. Returns how many of the accounts exist.
  */
 export async function lockAccounts(
   tx: Transaction,
@@ -18,7 +18,7 @@ export async function lockAccounts(
   return locked.length;
 }
 
-/** Which of these accounts somebody has locked at this moment. Waits for nobody, and holds nothing. */
+/** Which of these accounts are locked right now. Waits for no lock, and keeps none. */
 export async function findHeldAccounts(
   db: Queryable,
   accountIds: readonly string[],

@@ -1,19 +1,19 @@
 import { hasVisible } from "#platform";
 
-/** Turns the text after it around, also beyond the name: in a list, in the title of a dialog. */
+/** These reverse the text that follows, even beyond the name: in a list, in a dialog's title. */
 const TURNS_TEXT = /[\u202A-\u202E\u2066-\u2069]/;
 const CONTROLS = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
 const MAX_LENGTH = 60;
 
 /**
- * What is wrong with a name that people choose, of themselves, an account or a key. The marks of
- * direction that names in Hebrew or Arabic need may stay: they turn nothing around.
+ * What is wrong with the name that somebody chose for themselves, an account or a key. Direction
+ * marks that Hebrew or Arabic names need are allowed: they do not reverse other text.
  */
 export function judgeName(name: string): string[] {
   return nameFaults(name).map((fault) => `The name ${fault}`);
 }
 
-/** The same as ends of a sentence that begins with what holds the name. */
+/** The same faults, each worded to follow a subject. */
 export function nameFaults(name: string): string[] {
   const length = [...name.trim()].length;
   const wrongLength = `must have 1 to ${MAX_LENGTH} characters.`;
@@ -21,7 +21,7 @@ export function nameFaults(name: string): string[] {
   return [...(length > MAX_LENGTH ? [wrongLength] : []), ...lineFaults(name)];
 }
 
-/** Of any text that people write to be shown in a line, whatever length it may have. */
+/** Faults of any one-line text that people write, except its length. */
 export function lineFaults(text: string): string[] {
   return [
     ...(hasVisible(text) ? [] : ["must hold something that can be seen."]),

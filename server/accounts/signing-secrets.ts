@@ -3,13 +3,13 @@ import { type Database, type Queryable, type SecretBox, sql, type Transaction } 
 import { type Change, recordAudit } from "./audit-log.ts";
 import { lockAccounts } from "./lock-accounts.ts";
 
-/** The secret that signs now and, while it lives, the one before it. */
+/** The secret that signs now, and the previous one while it is still valid. */
 export type SigningSecrets = {
   current: string;
   previous: { secret: string; until: Date } | null;
 };
 
-/** The present one first. An overlap that ended since they were read has ended. */
+/** The current secret first. Leaves out a previous one that has expired since both were read. */
 export function signingNow({ current, previous }: SigningSecrets, now: Date): string[] {
   return previous && previous.until > now ? [current, previous.secret] : [current];
 }
@@ -20,7 +20,7 @@ function makeSigningSecret(): string {
   return `whsec_${randomBytes(32).toString("base64")}`;
 }
 
-/** Account and version are sealed in, so that a ciphertext cannot be moved to another account. */
+/** Account and version are part of the seal, so a ciphertext cannot be moved to another account. */
 function context(accountId: string, version: number): string {
   return `signing secret of ${accountId}, version ${version}`;
 }
@@ -34,7 +34,7 @@ export async function insertFirstSecret(
   return secret;
 }
 
-/** Judged by the database's clock, so that an overlap ends at the same moment on every node. */
+/** Uses the database's clock, so that an overlap ends at the same moment on every node. */
 export async function findSigningSecrets(
   db: Queryable,
   { accountIds, secrets }: { accountIds: readonly string[]; secrets: SecretBox },
@@ -55,7 +55,7 @@ export async function findSigningSecrets(
   return found;
 }
 
-/** Seals anew what an earlier SECRET_KEY sealed; answers how many. */
+/** Reseals what an earlier SECRET_KEY sealed. Returns how many secrets that were. */
 export async function resealSigningSecrets(db: Database, secrets: SecretBox): Promise<number> {
   const rows = await db.query<SecretRow>(sql`
     select account_id, version, sealed, not_after from signing_secrets`);
@@ -71,7 +71,7 @@ export async function resealSigningSecrets(db: Database, secrets: SecretBox): Pr
   return count;
 }
 
-/** When the present secret was made and until when the one before it signs; neither is opened. */
+/** When the current secret was made, and until when the previous one signs. Opens neither. */
 export async function describeSigningSecret(
   db: Queryable,
   accountId: string,
@@ -87,9 +87,9 @@ export async function describeSigningSecret(
 
 export type Rotation = Change & {
   accountId: string;
-  /** How long the old secret signs too; 0 drops it at once. */
+  /** How long the old secret keeps signing too; 0 drops it at once. */
   overlapHours: number;
-  /** Confirms that a secret which signs beside the present one is dropped; no overlap does too. */
+  /** Confirms dropping an older secret that still signs. Not needed if `overlapHours` is 0. */
   dropsPrevious: boolean;
   secrets: SecretBox;
 };
@@ -99,7 +99,7 @@ export type Rotated =
   | { outcome: "not_found" }
   | { outcome: "unconfirmed"; previousUntil: Date };
 
-/** The new secret signs at once. A second rotation while two live drops the oldest, when confirmed. */
+/** The new secret signs at once. If two are valid already, dropping the older needs consent. */
 export function rotateSigningSecret(db: Database, rotation: Rotation): Promise<Rotated> {
   const { accountId, overlapHours, dropsPrevious, actor, now, secrets } = rotation;
   const secret = makeSigningSecret();
@@ -129,7 +129,7 @@ export function rotateSigningSecret(db: Database, rotation: Rotation): Promise<R
   });
 }
 
-/** Who looked at the secret is on record before it is shown. */
+/** The audit log records who looked at the secret before it is shown. */
 export function revealSigningSecret(
   db: Database,
   { accountId, actor, now, secrets }: Change & { accountId: string; secrets: SecretBox },

@@ -4,7 +4,7 @@ import { type Database, type Queryable, sql } from "#platform";
 import { startApi } from "../../test/support/api.ts";
 import { browseLedger } from "./browse-ledger.ts";
 
-/** Entries looked at for one page. */
+/** How many entries are looked at for one page. */
 const LOOKED_AT = 10_000;
 const REFUNDS = { kinds: ["refund"] as const, messageId: null, month: null };
 
@@ -37,7 +37,7 @@ test("a look that found more than a page while it ended sends the next page behi
   assert.deepEqual([rows.length, lookedUntil], [2, null]);
 });
 
-/** The one refund is the last entry that a page looks at. */
+/** The only refund is the last entry that a page looks at. */
 async function fillLedger(db: Database, accountId: string): Promise<void> {
   await db.query(sql`
     insert into ledger (account_id, seq, message_id, kind, amount, balance_after, created_at)

@@ -12,14 +12,14 @@ import type { LedgerRow } from "./credits.ts";
 export type LedgerFilter = {
   kinds: readonly LedgerRow["kind"][] | null;
   messageId: string | null;
-  /** The first moment of the month, and that of the next. */
+  /** The first moment of the month and of the next one. */
   month: { from: Date; to: Date } | null;
 };
 
 const columns = sql`
   l.seq, l.message_id, l.kind, l.amount, l.balance_after, l.actor, l.note, l.created_at`;
 
-/** Entries of the ledger on one side of a position; the cost of a page does not grow with the ledger. */
+/** A page of ledger entries before or after a position. Its cost does not grow with the ledger. */
 export function browseLedger(
   db: Queryable,
   { accountId, filter, ...page }: Page<number> & { accountId: string; filter: LedgerFilter },
@@ -40,7 +40,7 @@ function windowOf(accountId: string, { kinds, messageId, month }: LedgerFilter):
   return allOf([
     sql`l.account_id = ${accountId}`,
     messageId === null ? null : sql`l.message_id = ${messageId}`,
-    // In these words the planner knows the index of what people booked.
+    // Worded this way, so that the planner can use the index of what people booked.
     isByPeople ? sql`l.kind in ('topup', 'adjustment')` : null,
     month && inMonth(accountId, month),
   ]);
@@ -52,7 +52,7 @@ function inMonth(accountId: string, { from, to }: { from: Date; to: Date }): Sql
     and l.seq < (select ledger_seq_at(${accountId}, ${to}))`;
 }
 
-/** The ledger of a month, oldest first, a page at a time. */
+/** The ledger of a month, oldest first, in pages. */
 export async function* ledgerOfMonth(
   db: Queryable,
   { accountId, month }: { accountId: string; month: { from: Date; to: Date } },

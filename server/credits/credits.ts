@@ -6,7 +6,7 @@ export type Booking = Change & {
   kind: "topup" | "adjustment";
   amount: number;
   note: string;
-  /** The same reference books once; with another amount it is refused. */
+  /** A reference is booked only once. Using it again with another amount is refused. */
   reference?: string | null;
 };
 
@@ -15,7 +15,7 @@ export type Booked =
   | { outcome: "account_unknown" }
   | { outcome: "below_zero" | "reference_reused"; balance: number };
 
-/** Adds or takes credits, with its audit row, under the account's lock. */
+/** Adds or takes credits and writes the audit entry, under the account's lock. */
 export function bookCredits(db: Database, booking: Booking): Promise<Booked> {
   const { accountId, kind, amount, note, actor, now, reference = null } = booking;
   if (!isId(accountId)) return Promise.resolve({ outcome: "account_unknown" });
@@ -43,7 +43,7 @@ export type LedgerRow = {
   created_at: Date;
 };
 
-/** As it is told outside; its actor by id. */
+/** The entry as the API shows it; its actor is an id. */
 export function ledgerEntry(row: LedgerRow) {
   return {
     seq: row.seq,

@@ -4,7 +4,7 @@ import { bookCredits } from "./credits.ts";
 
 type NewAccount = Parameters<typeof createAccount>[1] & { credits: number };
 
-/** Makes an account with the credits that it starts with, all or nothing. */
+/** Creates an account with its initial credits, all or nothing. */
 export function openAccount(db: Database, { credits, ...account }: NewAccount) {
   return db.transaction(async (tx) => {
     const made = await createAccount(within(tx), account);
