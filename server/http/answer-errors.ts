@@ -16,25 +16,25 @@ import { Problem, problemBody, unavailable } from "./problem.ts";
 
 export type Answering = {
   publicUrl: string;
-  /** What every answer has. */
+  /** Headers that every answer has. */
   headers: Record<string, string>;
   clock: Clock;
   log: Log;
   metrics: Metrics;
-  /** Connections whose request is refused already, while the rest of its body is thrown away. */
+  /** Connections whose request was refused, and whose remaining body is being discarded. */
   answered: WeakSet<Socket>;
-  /** Connections that have had their last answer, and are read only so that the client sees it. */
+  /** Connections that got their last answer, and are read only so that the client sees it. */
   ended: WeakSet<Socket>;
-  /** Connections whose last answer waits until others are written. */
+  /** Connections whose last answer waits until earlier ones are written. */
   waiting: WeakSet<Socket>;
 };
 
-/** Of a body that is refused before it came whole; a client that writes more is cut off. */
+/** Limit for discarding the rest of a refused body. A client that writes more is cut off. */
 const MAX_DISCARDED_OCTETS = 64 * 1_048_576;
 
 const NOT_KEPT = { "cache-control": "no-store" };
 
-/** Answers what went wrong with a request in the one shape of errors. */
+/** Answers a failed request with the one shape that all errors have. */
 export async function sendError(
   options: Answering,
   error: unknown,
@@ -57,7 +57,7 @@ export async function sendError(
   return reply.send(Readable.from(answerThenDiscard(text, request, options.answered)));
 }
 
-/** Every 401 says what it asks for. No browser knows these schemes, so none opens a window of its own. */
+/** Every 401 names its scheme. Browsers know neither scheme, so they open no sign-in window. */
 function challengeOf({ status, code }: Problem): Record<string, string> {
   if (status !== 401) return {};
   const scheme = code.startsWith("API_KEY") ? "ApiKey" : "Session";
@@ -65,9 +65,9 @@ function challengeOf({ status, code }: Problem): Record<string, string> {
 }
 
 /**
- * The whole answer at once; its end, after which a connection may be closed, only when the rest of
- * the request was read. A connection closed before is reset, and a client that still writes would never
- * see the answer. Bounded by size here, and in time as every request is.
+ * Writes the whole answer at once, but ends it only after the rest of the request was read: closing
+ * earlier would reset the connection, and a client that is still writing would never see the
+ * answer. Bounded in size here, and in time by the request timeout.
  */
 async function* answerThenDiscard(
   answer: string,
@@ -79,13 +79,13 @@ async function* answerThenDiscard(
   let left = MAX_DISCARDED_OCTETS;
   for await (const chunk of raw as AsyncIterable<Buffer>) {
     left -= chunk.length;
-    // Ends the connection with it.
+    // Leaving the loop destroys the request, and so ends the connection.
     if (left < 0) break;
   }
   answered.delete(raw.socket);
 }
 
-/** A route may have a last word on an error, such as an authentication it had only remembered. */
+/** A route may have a last word on an error, such as when it only remembered the key so far. */
 async function recheck(
   request: FastifyRequest,
   error: unknown,
@@ -98,7 +98,7 @@ async function recheck(
   }
 }
 
-/** Faults of ours as such; what was refused only for those who look for it. */
+/** Our own faults are logged as such. Refusals are logged for debugging only. */
 function logProblem(log: Log, error: unknown, request: FastifyRequest, problem: Problem): void {
   const { status, code } = problem;
   const says = `request ${request.id} was answered with ${status}`;
@@ -108,7 +108,7 @@ function logProblem(log: Log, error: unknown, request: FastifyRequest, problem: 
   else log.debug(fields, says);
 }
 
-/** PostgreSQL's, for NUL in a text that was not judged before, when the field can no longer be named. */
+/** PostgreSQL's code for NUL in a text that nothing checked; it no longer tells which field. */
 const CHARACTER_NOT_STORABLE = "22021";
 const NUL_SOMEWHERE: Detail = {
   field: null,
@@ -116,7 +116,7 @@ const NUL_SOMEWHERE: Detail = {
   message: "A text must not contain a NUL character.",
 };
 
-/** An error as an answer: what is not ours to explain is INTERNAL, and leaks nothing. */
+/** Turns an error into an answer. Our own faults become INTERNAL, which leaks nothing. */
 function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof DatabaseUnavailable && !error.isCommitUnknown)
@@ -138,7 +138,7 @@ const RAW_PROBLEMS: Record<string, "HEADERS_TOO_LARGE" | "REQUEST_TIMEOUT"> = {
   ERR_HTTP_REQUEST_TIMEOUT: "REQUEST_TIMEOUT",
 };
 
-/** What cannot be parsed as HTTP gets the same shape, written by hand, and the connection ends. */
+/** Answers what is not valid HTTP in the same shape, written by hand, and ends the connection. */
 export function answerRaw(
   options: Answering,
   error: Error & { code?: string },
@@ -147,16 +147,16 @@ export function answerRaw(
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy(error);
   const problem = new Problem(RAW_PROBLEMS[error.code ?? ""] ?? "REQUEST_INVALID");
   inTurn(options, socket, () => {
-    // Refused before all of it was read: one request has one answer, written within this turn of the loop.
+    // Its request was refused before it was read; that answer goes out within this turn.
     if (options.answered.has(socket)) setImmediate(() => socket.destroySoon());
     else endRaw(options, problem, socket);
   });
 }
 
-/** There is no way through us to elsewhere. Node has let go of the connection: all of it is ours to end. */
+/** We are no proxy. Node has let go of the connection, so all of it is ours to end. */
 export function refuseConnect(options: Answering, socket: Answered): void {
   socket.on("error", () => {});
-  // Nobody else tells an answer before this one that it may go on, or sees the client leave.
+  // Nothing else passes "drain" to an earlier answer, or notices that the client left.
   socket.on("drain", () => socket._httpMessage?.emit("drain"));
   socket.resume();
   inTurn(options, socket, () => {
@@ -166,8 +166,8 @@ export function refuseConnect(options: Answering, socket: Answered): void {
 }
 
 /**
- * After the answers to requests that came whole before: a client would take this one for theirs, and a
- * message that is accepted for refused. Whatever else cannot be parsed meanwhile gets no answer of its own.
+ * Waits for the answers to complete earlier requests: a client would take this one for theirs, and
+ * believe that an accepted message was refused. Later bytes that cannot be parsed get no answer.
  */
 function inTurn(options: Answering, socket: Socket, answer: () => void): void {
   const before = wholeUnderWay(socket);
@@ -180,7 +180,7 @@ function inTurn(options: Answering, socket: Socket, answer: () => void): void {
   });
 }
 
-/** By what Node goes by itself, before it answers in our place. */
+/** `_httpMessage` is what Node itself looks at before it answers in our place. */
 type Answered = Socket & { _httpMessage?: ServerResponse | null };
 
 function wholeUnderWay({ _httpMessage: answer }: Answered): ServerResponse | undefined {

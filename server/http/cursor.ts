@@ -5,13 +5,13 @@ const MAC_OCTETS = 12;
 
 type Cursors = {
   make(id: string, boundTo: string): string;
-  /** The id it was made from, or undefined where it is damaged or was made for something else. */
+  /** The id that it was made from; undefined if it is damaged or was made for something else. */
   read(cursor: string, boundTo: string): string | undefined;
 };
 
 /**
- * Cursors are opaque: they hold an id, sealed to the account and filters they were made with. What the
- * previous key sealed is read too, while the key is being changed.
+ * Cursors are opaque: they hold an id, sealed to the account and filters they were made with. While
+ * the key is being changed, cursors sealed by the previous key can be read too.
  */
 export function cursors(key: Buffer, previousKey?: Buffer): Cursors {
   const known = [key, ...(previousKey ? [previousKey] : [])];

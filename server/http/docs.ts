@@ -16,7 +16,7 @@ import {
 } from "#contract";
 import { Problem } from "./problem.ts";
 
-/** As for the dashboard, but this page's library writes styles of its own. */
+/** As strict as the dashboard's, except that this page's library writes its own styles. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
@@ -25,7 +25,7 @@ const BOOT = `Scalar.createApiReference("#app", {
   hideClientButton: true, showDeveloperTools: "never", agent: { disabled: true }, mcp: { disabled: true },
 });`;
 
-/** The API reference, and the same as plain pages; all of it made from the contract, nothing from outside. */
+/** The API reference, also as plain pages. Made from the contract; loads nothing from outside. */
 export function serveDocs(app: FastifyInstance, { version }: { version: string }): void {
   const document = Buffer.from(JSON.stringify(openApi(version)));
   let scalar: Promise<Buffer> | undefined;
@@ -39,7 +39,7 @@ export function serveDocs(app: FastifyInstance, { version }: { version: string }
       .send(REFERENCE),
   );
   app.get("/docs/scalar.js", async (_request, reply) => {
-    // One thread and its megabytes for all who ask at once or read slowly. A read that failed is not remembered.
+    // One worker serves all who ask at once or read slowly. A failed read is not remembered.
     scalar ??= readScalar().catch((error: unknown) => {
       scalar = undefined;
       throw error;
@@ -86,7 +86,7 @@ function servePage(
   );
 }
 
-/** Above what the library draws, in its colours; the first line tells it how much room that takes. */
+/** A bar above the library's page, in its colours. The first line tells it the bar's height. */
 const BAR_STYLE = `:root{--scalar-custom-header-height:40px}
 .bar{position:sticky;top:0;z-index:20;box-sizing:border-box;height:40px;padding:0 20px;font:14px/39px system-ui,sans-serif;background:var(--scalar-background-1);border-bottom:1px solid var(--scalar-border-color)}
 .bar a{display:inline-block;color:var(--scalar-color-1)}`;
@@ -180,7 +180,7 @@ function deliveryPage(code: DeliveryErrorCode): string {
   return codePage(code, { where, meaning, fix });
 }
 
-/** `where` is HTML, the rest is text. */
+/** `where` is HTML; the rest is plain text. */
 function codePage(
   code: string,
   { where, meaning, fix }: { where: string; meaning: string; fix: string },

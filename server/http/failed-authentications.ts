@@ -3,14 +3,14 @@ import { type Clock, ipv6Groups, keepNewest } from "#platform";
 
 export type FailedAuthentications = {
   perMinute: number;
-  /** Counts a failure; answers the seconds to wait where the address has used up its allowance. */
+  /** Counts a failure. Returns the seconds to wait if the address has used up its allowance. */
   count(address: string): number | undefined;
 };
 
-/** Addresses remembered at most; the least recently seen are forgotten first. */
+/** The most addresses that are remembered. The least recently seen are forgotten first. */
 const MAX_ADDRESSES = 10_000;
 
-/** An allowance of failures per minute and address. Valid keys never ask here, so nobody is locked out. */
+/** Allowed failures per minute and address. Valid keys are not counted, so nobody is locked out. */
 export function failedAuthentications(perMinute: number, clock: Clock): FailedAuthentications {
   const seen = new Map<string, { tokens: number; at: number }>();
   return {
@@ -29,7 +29,7 @@ export function failedAuthentications(perMinute: number, clock: Clock): FailedAu
   };
 }
 
-/** Whom an address stands for: one subscriber usually holds a whole /64 of IPv6. */
+/** The network that an address stands for: an IPv6 subscriber usually holds a whole /64. */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address;
   if (/^::ffff:/i.test(address)) return address.slice(7);

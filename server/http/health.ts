@@ -2,10 +2,10 @@ import type { FastifyInstance } from "fastify";
 import type { Metrics } from "#platform";
 import { Problem, problemBody } from "./problem.ts";
 
-/** What is not ready, in words; nothing where all is well. */
+/** What is not ready, in words; empty if all is well. */
 export type Readiness = () => Promise<string[]>;
 
-/** `/healthz` speaks for the process, `/readyz` for what it needs. */
+/** `/healthz` reports on the process, `/readyz` also on what it depends on. */
 export function serveHealth(
   app: FastifyInstance,
   { readiness, publicUrl }: { readiness: Readiness; publicUrl: string },
@@ -23,7 +23,7 @@ export function serveHealth(
   });
 }
 
-/** `/metrics` speaks to Prometheus. */
+/** `/metrics` is for Prometheus. */
 export function serveMetrics(app: FastifyInstance, metrics: Metrics): void {
   app.get("/metrics", async (_request, reply) =>
     reply.type(metrics.registry.contentType).send(await metrics.registry.metrics()),

@@ -1,6 +1,6 @@
 /**
- * HTTP: declared operations and their handlers become routes. Authentication, allowances, shapes,
- * pages of lists, errors and health live here; no module is known by name.
+ * HTTP: turns declared operations and their handlers into routes. Authentication, allowances, shape
+ * checks, pages of lists, errors and health live here. It knows no other room by name.
  */
 export { serveDocs } from "./docs.ts";
 export { failedAuthentications, networkOf } from "./failed-authentications.ts";

@@ -1,20 +1,20 @@
 import type { RequestListener } from "node:http";
 import type { Socket } from "node:net";
 
-/** Requests of one connection that wait for their answers at once; clients that pipeline send about ten ahead. */
+/** Requests per connection that may await answers. Clients that pipeline send about ten ahead. */
 export const MAX_PIPELINED = 20;
 
 /**
- * Node begins every request that it reads, a thousand in one packet, and keeps their answers until the
- * client reads them. Here the last that a connection may have ends it, as its answer says; what was sent
- * after it is not begun, and the client sends it again.
+ * Node starts every request that it reads, up to a thousand per packet, and keeps their answers
+ * until the client reads them. Here the request that reaches the limit is its connection's last, as
+ * its answer says. Requests after it are not started, so the client must send them again.
  */
 export function limitPipelining(handler: RequestListener): RequestListener {
   const crowded = new WeakMap<Socket, { behind: number; isFull: boolean }>();
   return (request, response) => {
     const { socket } = request;
     if (crowded.get(socket)?.isFull) return void request.resume();
-    // An answer behind another has no socket before that one is written. Most connections never have one.
+    // An answer gets its socket once those before it are written. Most connections never wait.
     if (response.socket === null) {
       const connection = crowded.getOrInsert(socket, { behind: 0, isFull: false });
       connection.behind += 1;

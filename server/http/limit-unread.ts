@@ -2,18 +2,18 @@ import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import type { Clock } from "#platform";
 
-/** Longer than whoever reads an answer at all needs for a piece of it. */
+/** Longer than any client that reads at all needs to read a piece of its answer. */
 export const LOOK_MS = 180_000;
 
 /**
- * Cuts off clients that take nothing of their answers, which wait for them in memory and in the kernel's
- * buffers: who has some left, and was written nothing more since the look before. A limit at every
- * connection, as `server.timeout` sets it, is set anew with each request and costs a tenth of the time to
- * answer one. A listener for the end of each costs nearly as much, since Node adds and removes one of its
- * own with each request.
+ * Cuts off clients that do not read their answers, which then fill our memory and the kernel's
+ * buffers: those with unsent bytes left to which nothing was written since the last look. Cheaper
+ * ways do not exist: a timeout per connection, as `server.timeout` sets it, is renewed with each
+ * request and costs a tenth of the time to answer one. A listener for the end of each answer costs
+ * nearly as much, since Node adds and removes one of its own per request.
  */
 export function limitUnread(server: Server, clock: Clock): void {
-  /** What was written to each by the look before. */
+  /** The bytes written to each connection by the last look. */
   const written = new Map<WeakRef<Socket>, number>();
   let cancel: (() => void) | undefined;
   const look = () => {

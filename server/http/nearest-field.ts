@@ -1,6 +1,6 @@
 import { nearest } from "#platform";
 
-/** The known field that a mistyped one most likely means, also by what others call it. */
+/** The known field that a wrong name most likely means: by its spelling, or as a synonym. */
 export function nearestField(name: string, known: readonly string[]): string | undefined {
   const near = nearest(name, known);
   if (near !== undefined) return near;
@@ -8,7 +8,7 @@ export function nearestField(name: string, known: readonly string[]): string | u
   return meant !== undefined && known.includes(meant) ? meant : undefined;
 }
 
-/** What other services call the same thing. */
+/** The names that other services use for the same thing. */
 const SYNONYMS: Record<string, string> = {
   to: "recipient",
   phone: "recipient",

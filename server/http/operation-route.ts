@@ -10,17 +10,17 @@ import type {
 } from "#contract";
 import { Problem } from "./problem.ts";
 
-/** Who calls, as the key says. */
+/** The caller, as identified by the key. */
 export type Caller = {
-  /** Null for a person who is signed in. */
+  /** Null if the caller is a signed-in user. */
   keyId: string | null;
-  /** The person, as the audit log keeps it. */
+  /** The signed-in user, as the audit log stores it. */
   actor?: { name: string; address: string | null; requestId: string };
   accountId: string;
   scopes: readonly string[];
 };
 
-/** What a caller may still do at once, for the RateLimit headers. */
+/** How much more a caller may do right now, for the RateLimit headers. */
 export type Allowance = { rate: number; burst: number; tokens: number };
 
 export type Call<O extends Operation> = {
@@ -34,7 +34,7 @@ export type Call<O extends Operation> = {
   problem: (code: ErrorsOf<O>, details?: Detail[]) => Problem;
   /** Adds a header to the answer. */
   header: (name: string, value: string) => void;
-  /** What the statement that did the work says is left of the allowance. */
+  /** Reports what is left of the allowance, as returned by the statement that did the work. */
   allowance: (left: Allowance) => void;
 };
 
@@ -46,22 +46,22 @@ export type Handlers<Operations extends Record<string, Operation>> = {
 };
 
 /**
- * Names what else is wrong with a body whose shape is wrong, so that the client learns of everything
- * at once. `wrong` holds the fields that are already named.
+ * Names what else is wrong with a body whose shape is wrong, so that the client learns everything
+ * at once. `wrong` holds the fields that were already named.
  */
 export type Refinement = (body: unknown, wrong: ReadonlySet<string>) => Promise<Detail[]>;
 
-/** Whether a key is good, as the database has it now. */
+/** The database's current verdict on a key. */
 export type KeyVerdict =
   | { outcome: "valid"; caller: Caller; sends: Allowance; reads: Allowance; isGranted: boolean }
   | { outcome: "unknown" | "revoked" | "expired" }
-  /** More keys wait to be looked up than can be held. */
+  /** Too many keys are waiting to be looked up already. */
   | { outcome: "queue_full" };
 
 export type Authenticator = {
-  /** What this node remembers of the key. It may spare the lookup; it never decides. */
+  /** What this node remembers of the key. It may save a lookup, but never decides. */
   recall(key: string): Caller | undefined;
-  /** Asks the database, and takes one read from the key's allowance where `takesRead`. */
+  /** Asks the database. If `takesRead`, also takes one read from the key's allowance. */
   lookUp(key: string, takesRead: boolean): Promise<KeyVerdict>;
 };
 

@@ -7,15 +7,15 @@ export type Pager = ReturnType<typeof pager>;
 type Asked = { limit?: number; cursor?: string };
 
 export type List<Row> = {
-  /** The list, account and filters that a cursor holds for. */
+  /** The list, account and filters that a cursor is valid for. */
   boundTo: unknown;
   browse: (page: Page) => Promise<Looked<Row>>;
   idOf: (row: Row) => string;
 };
 
 /**
- * Pages of any list whose entries have ids in order of age, newest first. A cursor is opaque and
- * holds for the list, account and filters it was made with, and for one direction.
+ * Pages of any list whose ids sort by age, newest first. A cursor is opaque. It is valid only for
+ * the list, account and filters that it was made with, and for one direction.
  */
 export function pager(key: Buffer, previousKey?: Buffer) {
   const sealed = cursors(key, previousKey);
@@ -36,7 +36,7 @@ export function pager(key: Buffer, previousKey?: Buffer) {
       const { rows: found, lookedUntil } = await browse({ limit, position });
       const near = found.slice(0, limit);
       const [first, last] = [near[0], near.at(-1)];
-      // Where a look ended before the page was full, it goes on from there.
+      // If the search stopped before the page was full, the next page continues from there.
       const ahead = lookedUntil ?? (found.length > limit && last ? idOf(last) : null);
       const behind = position && (first ? idOf(first) : position.id);
       const isNewer = position?.direction === "newer";

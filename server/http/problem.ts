@@ -2,7 +2,7 @@ import type { Detail, ErrorCode } from "#contract";
 import { errors, type Scope } from "#contract/words";
 import type { Allowance } from "./operation-route.ts";
 
-/** An answer of the API that is not a success. Thrown by handlers, written by the error handler. */
+/** An answer of the API other than a success. Handlers throw it; the error handler writes it. */
 export class Problem extends Error {
   override name = "Problem";
   readonly code: ErrorCode;
@@ -38,7 +38,7 @@ export function failuresLimited(perMinute: number, seconds: number): Problem {
   return rateLimited(limit, seconds);
 }
 
-/** Too fast: says which limit it is, and when to come again. */
+/** The client was too fast: says which limit it hit, and when to try again. */
 function rateLimited(limit: string, seconds: number): Problem {
   const code = "RATE_LIMITED";
   const details = [{ field: null, code, message: limit } as const];
@@ -56,19 +56,19 @@ export function scopeDenied(scope: Scope): Problem {
   return new Problem(code, [{ field: null, code, message }]);
 }
 
-/** Says what kept the body from being read, and where. */
+/** Says why the body could not be parsed, and where. */
 export function jsonInvalid(reason: string): Problem {
   const code = "JSON_INVALID";
   return new Problem(code, [{ field: null, code, message: reason }]);
 }
 
-/** Nothing was done, and it may be asked again at once, here or at another node. */
+/** Nothing was done. The client may repeat the request at once, here or at another node. */
 export function unavailable(reason: string): Problem {
   const code = "UNAVAILABLE";
   return new Problem(code, [{ field: null, code, message: reason }], { "retry-after": "1" });
 }
 
-/** As much waits already as can be held. */
+/** As many requests as can be held are waiting already. */
 export function queueFull(): Problem {
   return new Problem("QUEUE_FULL", [], { "retry-after": "1" });
 }

@@ -3,8 +3,8 @@ import type { TObject } from "typebox";
 type Property = { type?: string; format?: string };
 
 /**
- * Query strings carry only text: where the schema wants a whole number or a list, and the text is
- * one, it becomes that. Anything else is left as it is, for the shape check to refuse by name.
+ * Query strings carry only text. If the schema wants an integer or a list, a text that is one is
+ * converted. Anything else stays as it is, and the shape check refuses it by name.
  */
 export function readQuery(raw: Record<string, unknown>, schema: TObject): Record<string, unknown> {
   const properties = schema.properties as unknown as Record<string, Property>;
@@ -20,15 +20,15 @@ function readValue(value: unknown, { type, format }: Property = {}): unknown {
   if (type === "array") return [value];
   if (type === "integer" && /^\d{1,9}$/.test(value)) return Number(value);
   if (format === "uuid") return value.toLowerCase();
-  // In a query a plus stands for a space: whoever wrote a zone of +02:00 meant the plus.
+  // In a query "+" decodes to a space: a client that wrote the offset +02:00 meant the plus.
   if (format === "date-time") return value.replace(/ (?=\d{2}:?\d{2}$)/, "+");
   return value;
 }
 
-/** Each costs an exception: of the thousands that fit into a line, more than these would cost everybody time. */
+/** Each one costs an exception. A URL has room for thousands, which would slow everybody down. */
 const MAX_UNDECODABLE = 100;
 
-/** The first parameters whose escapes stand for no text. The parser takes these as they are written. */
+/** The first parameters whose escapes cannot be decoded. The parser leaves these undecoded. */
 export function undecodable(url: string): string[] {
   const start = url.indexOf("?");
   if (start < 0 || isDecodable(url.slice(start))) return [];

@@ -1,7 +1,7 @@
 /**
- * A thread of its own, started when the API reference is first asked for: to load the library's plugin
- * takes a quarter of a second, and memory that goes with the thread. The package that has the script as
- * a file brings 240 others along.
+ * A worker thread, started when the API reference is first asked for: loading the library's plugin
+ * takes a quarter of a second, and memory that is freed with the thread. The package that has the
+ * script as a file would bring along 240 other packages.
  */
 import { parentPort } from "node:worker_threads";
 import plugin from "@scalar/fastify-api-reference";

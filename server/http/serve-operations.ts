@@ -32,15 +32,15 @@ export type ServeOptions<Operations extends Record<string, Operation>> = {
   metrics: Metrics;
 };
 
-/** What is known of a request on its way; one per request, made when it is authenticated. */
+/** What is known about a request so far. Made for each request when it is authenticated. */
 export type Admission = {
   caller: Caller;
-  /** Told with the database's word on the key: while there is none, the key is known from memory only. */
+  /** Comes with the database's verdict on the key. Until then, the key is only remembered. */
   allowance: Allowance | undefined;
   isGranted: boolean;
 };
 
-/** Pairs each declared operation with its handler: authentication, scope, shape, allowance, answer. */
+/** Turns operations and handlers into routes: authentication, scope, shape, allowance, answer. */
 export function serveOperations<Operations extends Record<string, Operation>>(
   app: FastifyInstance,
   options: ServeOptions<Operations>,
@@ -52,7 +52,7 @@ export function serveOperations<Operations extends Record<string, Operation>>(
   }
 }
 
-/** A node without the API sends clients to another one. A 404 would tell them that a message is lost. */
+/** A node without the API sends clients elsewhere: a 404 would say that a message is lost. */
 export function refuseOperations(app: FastifyInstance): void {
   const refuse = async () => {
     throw unavailable("This node does not serve the API: its ROLES lack api.");
@@ -116,7 +116,7 @@ function callOf(
   } as Call<Operation>;
 }
 
-/** Authenticates before the body is read, and judges the scope before anything is validated. */
+/** Authenticates before the body is read, and checks the scope before anything is validated. */
 function admission(
   operation: Operation,
   options: ServeOptions<Record<string, Operation>> | ServeOptions<never>,
@@ -144,8 +144,8 @@ function admission(
   }
 
   /**
-   * Whoever is slow to send a body may have lost the key meanwhile. Of what is sent, the statement that
-   * does it judges the key; of what is canceled too, but not where there is no such message.
+   * The key may be revoked while a client slowly sends its body. Sending and canceling judge it in
+   * their own transactions, except when canceling a message that does not exist: hence this lookup.
    */
   async function judgeAgain(request: FastifyRequest): Promise<void> {
     await lookUp(request, String(request.headers["x-api-key"]), false);
@@ -153,7 +153,7 @@ function admission(
 
   async function admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     reply.header("cache-control", "no-store");
-    // Some clients name a type also where they send nothing, and an operation without a body reads none.
+    // Some clients send a content type without a body. This operation reads no body, so drop it.
     if (!operation.body && request.headers["content-length"] === "0")
       delete request.headers["content-type"];
     const key = request.headers["x-api-key"];
@@ -164,12 +164,12 @@ function admission(
       : await lookUp(request, String(key), takesRead);
     request.admission = admitted;
     request.lastWord = async (problem) => {
-      // Nothing is refused by a key known from memory only. But not of a fault: to ask a database that
-      // is away would turn an outcome that is not known into a promise that nothing was accepted.
+      // A remembered key is never enough to refuse a request. But after a fault the database is not
+      // asked: if it is away, an unknown outcome would become a promise that nothing was accepted.
       if (admitted.allowance === undefined && problem.status < 500) {
         admitted.allowance = (await lookUp(request, String(key), false)).allowance;
       }
-      // Whose key is no good is told nothing of its allowance.
+      // A caller without a valid key is told nothing of the allowance.
       if (problem.status !== 401) reply.headers(allowanceHeaders(admitted.allowance));
       return problem;
     };
@@ -180,8 +180,8 @@ function admission(
 }
 
 /**
- * Reads body and query by the declared schemas, or refuses them with a problem that names all that is
- * wrong. Only that takes a promise: what is right, which is most, must not wait for one.
+ * Reads body and query by the declared schemas, or refuses them with a problem that names all that
+ * is wrong. Only the refusal is asynchronous, so that a valid request never has to wait.
  */
 export function bodyAndQueryCheck(
   operation: Pick<Operation, "body" | "query">,
@@ -214,7 +214,7 @@ function garbledDetail(field: string): Detail {
   return { field, code: "PARAMETER_INVALID", message };
 }
 
-/** The three headers that tell a caller how much it may do. */
+/** The three headers that tell a caller how much it may still do. */
 function allowanceHeaders(allowance: Allowance | undefined): Record<string, string> {
   if (!allowance) return {};
   const { rate, burst, tokens } = allowance;

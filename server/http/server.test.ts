@@ -13,10 +13,10 @@ import { LOOK_MS } from "./limit-unread.ts";
 
 const REQUEST = "GET /slow HTTP/1.1\r\nHost: posthorn.test\r\n\r\n";
 const ELSEWHERE = "CONNECT elsewhere.test:443 HTTP/1.1\r\nHost: elsewhere.test:443\r\n\r\n";
-/** More than the buffers of a connection hold. */
+/** More than a connection's buffers hold. */
 const UNREAD = "a".repeat(32 * 1_048_576);
 
-/** A server with one route, which answers when the test says so. */
+/** A server with one route, which answers when the test tells it to. */
 async function startSlow(clock: Clock = systemClock) {
   const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
   let begun = 0;

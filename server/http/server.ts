@@ -25,23 +25,23 @@ declare module "fastify" {
 export type HttpOptions = {
   publicUrl: string;
   bodyLimit: number;
-  /** Addresses of proxies whose forwarded headers are believed. */
+  /** Addresses of proxies whose forwarded headers are trusted. */
   trustProxy: string[];
   clock: Clock;
   log: Log;
   metrics: Metrics;
 };
 
-/** Headers and body must have arrived by then: a slow client holds no slot for longer. */
+/** Time limit for headers and body, so that a slow client cannot hold a slot for longer. */
 const REQUEST_TIMEOUT_MS = 10_000;
 const MAX_HEADER_OCTETS = 16_384;
-/** For what was sent to a port before it closes: the longest that a busy server goes on to take it. */
+/** For requests sent before the port closes: the longest that a busy server keeps taking them. */
 const LAST_REQUESTS_MS = 1_000;
-/** For answers under way when the server closes; a client that has not read its own by then is cut off. */
+/** For answers in progress at closing. A client that has not read its answer by then is cut off. */
 const CLOSE_GRACE_MS = 10_000;
 
 /**
- * An HTTP server that gives every answer a request id and every error the one shape, whatever goes
+ * An HTTP server that gives every answer a request id, and every error the same shape whatever goes
  * wrong. What it serves is registered on it afterwards.
  */
 export function createHttpServer(options: HttpOptions): FastifyInstance {
@@ -60,7 +60,7 @@ export function createHttpServer(options: HttpOptions): FastifyInstance {
     genReqId: () => newId(clock.now().getTime()),
     requestIdHeader: false,
     routerOptions: { maxParamLength: MAX_HEADER_OCTETS },
-    // A request that arrives while the server closes is still answered; only new connections are refused.
+    // A request that arrives while the server closes is answered. Only new connections are refused.
     return503OnClosing: false,
     forceCloseConnections: "idle",
     frameworkErrors: (error, request, reply) => void sendError(answering, error, request, reply),
@@ -71,8 +71,8 @@ export function createHttpServer(options: HttpOptions): FastifyInstance {
   app.decorate("fallback", {});
   const routes = noteRoutes(app);
   readJson(app);
-  // A connection whose last request was under way when the server began to close is idle after it,
-  // and would keep the server for as long as clients may keep theirs.
+  // A connection that answers its last request while the server closes becomes idle only then, and
+  // would keep the server open for the whole keep-alive time.
   app.addHook("preClose", async () => {
     app.server.keepAliveTimeout = 1;
     if (!app.server.listening) return;
@@ -83,13 +83,13 @@ export function createHttpServer(options: HttpOptions): FastifyInstance {
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", request.id);
     reply.headers(headers);
-    // Before a body is read: what is wrong with it does not matter where nothing takes it.
+    // Before the body is read: if no route takes it, it does not matter what is wrong with it.
     if (request.is404 || isNoId(request, routes))
       return void answerElse(app, request, reply, nothingThere(request, routes)).catch(done);
     done(isWithoutHost(request) ? new Problem("REQUEST_INVALID") : undefined);
   });
   app.addHook("preHandler", ({ raw }, _reply, done) => {
-    // What was too slow comes to its end all the same, and its client was told that nothing was done.
+    // A request that was too slow gets here too, but its client was told that nothing was done.
     done(answering.ended.has(raw.socket) ? new Problem("REQUEST_TIMEOUT") : undefined);
   });
   app.setErrorHandler((error, request, reply) => sendError(answering, error, request, reply));
@@ -100,8 +100,8 @@ export function createHttpServer(options: HttpOptions): FastifyInstance {
 }
 
 /**
- * Closing cuts off connections that are not accepted yet, and those whose request is not read yet. One
- * turn of the event loop accepts one connection, and the next reads from it.
+ * Closing cuts off connections that are not accepted or whose request is not read yet. It takes one
+ * turn of the event loop to accept a connection, and the next one to read from it.
  */
 async function takeLastRequests(server: Server, clock: Clock): Promise<void> {
   const untilMs = clock.monotonicMs() + LAST_REQUESTS_MS;
@@ -113,7 +113,7 @@ async function takeLastRequests(server: Server, clock: Clock): Promise<void> {
   }
 }
 
-/** On every answer: what is sent is what it says, and no address of ours is told to others. */
+/** On every answer: browsers must not guess its type, or send our addresses to others. */
 function headersOfAll(publicUrl: string): Record<string, string> {
   return {
     "x-content-type-options": "nosniff",
@@ -131,27 +131,27 @@ function listener(handle: RequestListener, clock: Clock) {
       connectionsCheckingInterval: 1_000,
       keepAliveTimeout: 72_000,
       maxHeaderSize: MAX_HEADER_OCTETS,
-      // Node would refuse a request without Host by itself, without our shape and request id.
+      // Node would refuse a request without Host itself, without our error shape and request id.
       requireHostHeader: false,
     },
     handler,
   );
-  // Who has said all it has to say, and closed its side, still gets its answer.
+  // A client that has sent everything and closed its side still gets its answer.
   Object.assign(server, { httpAllowHalfOpen: true });
   limitUnread(server, clock);
-  // The same of an Expect that Node does not know.
+  // Likewise, Node itself would answer an Expect header that it does not know.
   return server.on("checkExpectation", handler);
 }
 
-/** HTTP/1.1 asks for the header; earlier versions do not know it. */
+/** HTTP/1.1 requires the header; earlier versions do not know it. */
 function isWithoutHost({ raw }: FastifyRequest): boolean {
   return raw.httpVersionMajor === 1 && raw.httpVersionMinor >= 1 && raw.headers.host === undefined;
 }
 
-/** Answers what no route has; false leaves it to be refused. */
+/** Answers a request that no route takes; returns false to have it refused. */
 export type Fallback = (request: FastifyRequest, reply: FastifyReply) => Promise<boolean>;
 
-/** Gives the server something to serve at paths that nothing else has, such as the pages of a site. */
+/** Sets what the server does with paths that have no route, such as serving a site's pages. */
 export function serveFallback(app: FastifyInstance, answer: Fallback): void {
   app.fallback.answer = answer;
 }
@@ -169,7 +169,7 @@ async function answerElse(
 
 type KnownRoute = { method: string; url: string; pattern: RegExp };
 
-/** Whether a route was found by a name in its path that names nothing: empty, or another's own path. */
+/** Whether a path parameter names nothing: it is empty, or the path belongs to another route. */
 function isNoId({ params, routeOptions }: FastifyRequest, routes: KnownRoute[]): boolean {
   const { url = "" } = routeOptions;
   if (!url.includes(":")) return false;
@@ -178,7 +178,7 @@ function isNoId({ params, routeOptions }: FastifyRequest, routes: KnownRoute[]):
   return Object.values(names).includes("") || routes.some((route) => route.url === path);
 }
 
-/** Tells a wrong method from an unknown path. */
+/** Distinguishes a wrong method from an unknown path. */
 function nothingThere(request: FastifyRequest, routes: KnownRoute[]): Problem {
   const path = request.url.split("?", 1)[0] ?? "/";
   const own = routes.filter(({ url }) => url === path);
@@ -189,7 +189,7 @@ function nothingThere(request: FastifyRequest, routes: KnownRoute[]): Problem {
     : new Problem("ROUTE_NOT_FOUND");
 }
 
-/** Notes each route as it is registered. */
+/** Records each route as it is registered. */
 function noteRoutes(app: FastifyInstance): KnownRoute[] {
   const routes: KnownRoute[] = [];
   app.addHook("onRoute", ({ method, url }) => {
@@ -200,7 +200,7 @@ function noteRoutes(app: FastifyInstance): KnownRoute[] {
   return routes;
 }
 
-/** Only UTF-8 JSON is read; what `JSON.parse` accepts is the body, and nothing else touches it. */
+/** Only UTF-8 JSON is read. The body is exactly what `JSON.parse` returns. */
 function readJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, body, done) => {

@@ -6,21 +6,21 @@ import { readTime } from "#platform";
 import { nearestField } from "./nearest-field.ts";
 import { whatIsWrong } from "./wrong-value.ts";
 
-/** What a hostile body of 1 MiB can make us say at most: as many as a batch of a thousand has fields. */
+/** The most that a hostile body of 1 MiB makes us report: all fields of a batch of a thousand. */
 const MAX_DETAILS = 10_000;
-/** Unknown fields that get a hint: what is meant by ten thousand of them took most of a second to find out. */
+/** Unknown fields that get a hint. Finding hints for ten thousand took most of a second. */
 const MAX_HINTS = 100;
 
-// A time is one where it is read, and everywhere in the same forms.
+// A date-time is whatever `readTime` reads, so the same forms are valid everywhere.
 Format.Set("date-time", (text) => readTime(text) !== undefined);
 
 export type Part = "body" | "query";
 export type ShapeCheck = (value: unknown) => Detail[];
 
 /**
- * Judges the shape of a body or query: names every wrong, missing and unknown field at once. What is
- * right costs one compiled check; only what is wrong is walked through, and no further than it takes
- * to name as much as is ever named.
+ * Judges the shape of a body or query: names every wrong, missing and unknown field at once. A
+ * valid value costs one compiled check. Only an invalid one is walked through, and only until as
+ * much is found as is ever reported.
  */
 export function shapeCheck(schema: TSchema, part: Part): ShapeCheck {
   const compiled = Schema.Compile(schema);
@@ -35,7 +35,7 @@ export function shapeCheck(schema: TSchema, part: Part): ShapeCheck {
 const FALLBACK = { body: "FIELD_INVALID", query: "PARAMETER_INVALID" } as const;
 const VAGUE = "The request has a wrong form.";
 
-/** As much of a JSON schema as says what is inside an object or list. */
+/** The parts of a JSON schema that describe the inside of an object or list. */
 type Node = Record<string, unknown> & {
   properties?: Record<string, Node>;
   required?: string[];
@@ -43,7 +43,7 @@ type Node = Record<string, unknown> & {
   additionalProperties?: boolean | Node;
 };
 
-/** `code` is that of the nearest field around which has one of its own. */
+/** `code` is that of the nearest enclosing field that has its own. */
 type Walk = { node: Node; part: Part; code: DetailCode; details: Detail[] };
 
 function walk(here: Walk, value: unknown, field: string): void {
@@ -83,7 +83,7 @@ function walkList(here: Walk, value: unknown[], field: string): void {
   });
 }
 
-/** A query parameter that is repeated is known by its name alone, and takes no list of values. */
+/** A repeated query parameter is reported by its name alone, and takes no comma-separated list. */
 function walkRepeated(here: Walk, value: unknown, field: string): void {
   const values = typeof value === "string" ? value.split(",") : [];
   if (values.length < 2 || whatIsWrong(here.node, value) === undefined)
@@ -100,7 +100,7 @@ function walkMap(here: Walk, value: Record<string, unknown>, field: string): voi
     walk({ ...here, node: additionalProperties as Node }, entry, join(field, name));
 }
 
-/** Judges one value by itself; answers whether it is right. */
+/** Judges one value by itself. Returns whether it is valid. */
 function walkValue(here: Walk, value: unknown, field: string): boolean {
   const wrong = whatIsWrong(here.node, value);
   if (wrong === undefined) return true;
@@ -129,7 +129,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** An object of any names whose values are alike, such as metadata. */
+/** An object with arbitrary names and values of one type, such as metadata. */
 function isMap(node: Node): boolean {
   return node.properties === undefined && isObject(node.additionalProperties);
 }
@@ -139,7 +139,7 @@ function join(path: string, name: string): string {
   return path === "" ? printable(name) : `${path}.${printable(name)}`;
 }
 
-/** A stranger's field name, safe to repeat: bounded and without control characters. */
+/** A field name from outside, made safe to repeat: bounded, and without control characters. */
 function printable(name: string): string {
   return name.slice(0, 64).replaceAll(/[\p{Cc}\p{Cs}]/gu, "?");
 }

@@ -3,10 +3,10 @@ import { type Clock, type SpanContext, newSpanId, type Tracer, traceOf } from "#
 
 export type Trace = SpanContext & { parentId?: string; startedAt: Date };
 
-/** Asked by machines all day long, and of no interest. */
+/** Machines call these all day long; a trace of them interests nobody. */
 const UNTRACED = new Set(["/healthz", "/readyz", "/metrics"]);
 
-/** A span for every request that has a route. Registered before the routes are. */
+/** Records a span for every request that has a route. Call it before routes are registered. */
 export function traceRequests(
   app: FastifyInstance,
   { tracer, clock }: { tracer: Tracer; clock: Clock },
@@ -16,7 +16,7 @@ export function traceRequests(
     request.trace = { ...traceOf(request.id), startedAt: clock.now() };
     done();
   });
-  // After the body was read: reading it would lose who is at work.
+  // Only after the body was read, because reading it loses the asynchronous context.
   app.addHook("preHandler", (request, _reply, done) => {
     const trace = request.trace as Trace;
     Object.assign(trace, request.admission ? callersTrace(request) : {});
@@ -44,8 +44,8 @@ export function traceRequests(
 }
 
 /**
- * A caller with a valid key may have the request in a trace of its own (W3C `traceparent`). Only the
- * ids are taken, where they are well formed: whether the trace is sampled is never the caller's choice.
+ * A caller with a valid key may have the request in its own trace (W3C `traceparent`). Only
+ * well-formed ids are taken from it. Whether the trace is sampled is never the caller's choice.
  */
 function callersTrace(request: FastifyRequest): Partial<Trace> {
   const context = readTraceparent(request.headers["traceparent"]);

@@ -2,19 +2,19 @@ import Schema from "typebox/schema";
 
 type Fault = { keyword: string; params: Record<string, unknown>; message: string };
 
-/** What is wrong with a value, in words that follow its name; undefined where it is as the schema says. */
+/** What is wrong with a value, in words that follow its name; undefined if it fits the schema. */
 export function whatIsWrong(
   schema: object & { description?: string },
   value: unknown,
 ): string | undefined {
   const [, [fault]] = Schema.Errors(schema, value) as unknown as [boolean, Fault[]];
-  // A pattern says nothing to people; its description does.
+  // A pattern tells people nothing; its description does.
   if (fault?.keyword === "pattern" && schema.description !== undefined)
     return `must be ${phrase(schema.description)}`;
   return fault && rule(fault);
 }
 
-/** A sentence as a part of another. */
+/** A sentence, worded as a part of another one. */
 function phrase(sentence: string): string {
   return sentence.charAt(0).toLowerCase() + sentence.slice(1).replace(/\.$/, "");
 }
