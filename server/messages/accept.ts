@@ -2,14 +2,14 @@ import { type Actor, noteDone } from "#accounts";
 import { LEASE_MS, type Queryable, type Sql, sql } from "#platform";
 import type { MessageRow } from "./message-row.ts";
 
-/** One message, or one batch of them that is accepted whole or not at all. */
+/** One message, or a batch that is accepted whole or not at all. */
 export type AcceptRequest = {
   accountId: string;
-  /** Null where a person sends, from the dashboard or the terminal. */
+  /** Null if a user sends, from the dashboard or the terminal. */
   keyId: string | null;
-  /** The person, where the audit log is to tell of it; of a key's sends the messages tell. */
+  /** Set if the audit log is to record a user's send. Sends by key are recorded by the messages. */
   actor?: Actor | undefined;
-  /** The version of the routing tables that the messages were priced by. */
+  /** The version of the routing tables by which the messages were priced. */
   routingVersion: number;
   idempotencyKey: string | null;
   fingerprint: Buffer | null;
@@ -18,14 +18,14 @@ export type AcceptRequest = {
 
 export type Acceptance =
   | { outcome: "accepted"; tokens: number; defaultSender: string | null }
-  /** Stored earlier under the same idempotency key; these are its messages. */
+  /** Already stored under the same idempotency key, with these messages. */
   | { outcome: "replayed"; tokens: number; messageIds: string[] }
   | { outcome: "credits_insufficient"; tokens: number; available: number }
   | { outcome: "rate_limited"; tokens: number }
   | { outcome: "key_revoked" | "key_expired" | "key_reused"; tokens: number }
   /** The routes or prices changed meanwhile: draft the messages again. */
   | { outcome: "routing_changed"; tokens: number }
-  /** Another request with the same idempotency key is accepted in this very batch: ask again. */
+  /** Another request with the same idempotency key was accepted in this very batch: ask again. */
   | { outcome: "again"; tokens: number };
 
 export type AcceptSettings = {
@@ -46,9 +46,9 @@ type Row = {
 };
 
 /**
- * Accepts each request whose key is valid and whose account can pay; one outcome per request, in the
- * order asked. What is accepted is stored, charged and queued together, so a message answered with
- * 202 is paid for and will be sent, whatever crashes next. A refused one leaves no trace.
+ * Accepts each request whose key is valid and whose account can pay; returns their outcomes in
+ * order. Storing, charging and queueing is one transaction, so a message answered with 202 is paid
+ * for and will be sent, whatever crashes next. A refused request leaves no trace.
  */
 export async function acceptMessages(
   db: Queryable,
@@ -60,7 +60,7 @@ export async function acceptMessages(
   const outcomes = new Map(rows.map((row) => [row.n, row]));
   return requests.map((_request, position) => {
     const row = outcomes.get(position + 1);
-    // Accounts are never deleted, so a request without a verdict names one that never was.
+    // Accounts are never deleted, so a request without a verdict names one that never existed.
     return row ? acceptanceOf(row) : { outcome: "key_revoked", tokens: 0 };
   });
 }
@@ -84,7 +84,7 @@ function acceptanceOf(row: Row): Acceptance {
   }
 }
 
-/** With the audit rows of what people send: they commit with the messages, or neither does. */
+/** Adds the audit entries of users' sends. They commit with the messages or not at all. */
 function noteSends(requests: AcceptRequest[], statement: Sql): Sql {
   const entries = requests.flatMap(({ actor, accountId, messages }, position) => {
     if (actor === undefined) return [];
@@ -96,7 +96,7 @@ function noteSends(requests: AcceptRequest[], statement: Sql): Sql {
       objectId,
     }));
   });
-  // Most batches are of keys alone, and cost nothing more for it.
+  // Most batches are by keys alone, and pay nothing for this.
   if (entries.length === 0) return statement;
   return sql`
     with verdict as materialized (${statement}), done as (
@@ -105,7 +105,7 @@ function noteSends(requests: AcceptRequest[], statement: Sql): Sql {
     select n, outcome, available, tokens, message_ids, default_sender from verdict`;
 }
 
-/** One array per column: the text is the same for 1 message and for 500, so one plan serves. */
+/** One array per column: the same statement for 1 message and for 500, so one plan serves. */
 function acceptStatement(requests: AcceptRequest[], settings: AcceptSettings) {
   const messages = requests.flatMap(placeMessages);
   const of = <Value>(pick: (request: AcceptRequest) => Value) => requests.map(pick);
@@ -133,7 +133,7 @@ function acceptStatement(requests: AcceptRequest[], settings: AcceptSettings) {
       )`;
 }
 
-/** Where each message stands in its request, and what the request costs up to it. */
+/** The place of each message in its request, and the request's cost up to and including it. */
 function placeMessages(request: AcceptRequest, position: number) {
   let total = 0;
   return request.messages.map((message, n) => {
@@ -142,7 +142,7 @@ function placeMessages(request: AcceptRequest, position: number) {
   });
 }
 
-/** Of each request, which is the first with its idempotency key, counted from 1. */
+/** For each request, the number of the first one with the same idempotency key, counted from 1. */
 function firstOfKeys(requests: AcceptRequest[]): number[] {
   const firsts = new Map<string, number>();
   return requests.map(({ accountId, idempotencyKey }, position) => {

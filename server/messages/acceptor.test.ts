@@ -194,12 +194,12 @@ test("a key of another account, one that is not there and an account that is not
   assert.deepEqual(outcomes, Array(3).fill("key_revoked"));
 });
 
-/** An account that shares the lane with the first one. */
+/** An account in the same lane as the first one. */
 function neighbourOf(api: TestApi): Promise<string> {
   return accountOf(api, (lane) => lane === laneOf(api.accountId));
 }
 
-/** An account of the other lane. */
+/** An account in the other lane. */
 function strangerOf(api: TestApi): Promise<string> {
   return accountOf(api, (lane) => lane !== laneOf(api.accountId));
 }
@@ -215,7 +215,7 @@ function laneOf(accountId: string): number {
   return accountId.charCodeAt(accountId.length - 1) % 2;
 }
 
-/** Waits only a little for the locks of several accounts, and notes which each statement is about. */
+/** Waits only briefly for the locks of several accounts, and notes each statement's accounts. */
 function impatient(db: Database, asked: string[][]): Database {
   return {
     ...db,
@@ -233,7 +233,7 @@ function impatient(db: Database, asked: string[][]): Database {
   };
 }
 
-/** Holds the accounts' rows until it is told to let go. */
+/** Locks the accounts' rows. Call the returned function to release them. */
 async function holdAccounts(db: Database, accountIds: string[]): Promise<() => Promise<void>> {
   const [isHeld, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const holding = held(db, async (tx) => {
@@ -248,7 +248,7 @@ async function holdAccounts(db: Database, accountIds: string[]): Promise<() => P
   };
 }
 
-/** Requests for one message, by any account, as they would be drafted now. */
+/** Makes requests for one message, by any account, as they would be drafted now. */
 async function requestOf(api: TestApi): Promise<(accountId: string) => AcceptRequest> {
   const [routing] = await api.db.query<{ version: number }>(
     sql`select version from routing_version`,
@@ -275,7 +275,7 @@ function acceptorOn(db: Database, intake?: Intake, clock: Clock = systemClock) {
   });
 }
 
-/** One message; the first statements are answered so, the others by the database. */
+/** Accepts one message. The first statements get `answers`, later ones reach the database. */
 async function acceptOnce(
   api: TestApi,
   answers: (() => Promise<never>)[],

@@ -27,60 +27,60 @@ export type Accepted =
   | { outcome: "unknown" };
 
 /**
- * The sender of this node, as far as accepting knows it. A message whose hand-over can start at once
- * is leased to it at birth and given to it after the commit, which spares a claim.
+ * This node's sender, as far as accepting needs to know it. A message whose hand-over can start at
+ * once is inserted with a lease and passed to the sender after the commit, which saves a claim.
  */
 export type Intake = {
-  /** Keeps a place for the message; false where the carrier has no room now. */
+  /** Reserves a place for the message; false if the carrier has no room now. */
   reserve(message: MessageRow): boolean;
   /** The message is stored: hand it over. */
   take(message: MessageRow): void;
-  /** It was refused: the place is free again. */
+  /** The message was refused: its place is free again. */
   release(message: MessageRow): void;
 };
 
 type Deps = {
-  /** Few connections with generic plans; nothing else runs on them. */
+  /** Few connections with generic plans. Nothing else runs on them. */
   db: Database;
   clock: Clock;
   log: Log;
   metrics: Metrics;
   settings: Omit<AcceptSettings, "isLeased">;
   intake: Intake | undefined;
-  /** Messages in one batch, and batches of a lane at the same time. */
+  /** Messages per batch, and concurrent batches per lane. */
   maxItems?: number;
   maxRunning?: number;
 };
 
 const MAX_ITEMS = 500;
 /**
- * Each account belongs to one lane, and a lane has one batch in flight, so that none waits for accounts
- * that another has locked. The lanes take turns: while one is stored, the requests of the other gather.
- * Two at a time would each be half as large, and a batch costs a millisecond whatever it holds.
+ * Each account belongs to one lane, and a lane has one batch in flight, so that no batch waits for
+ * accounts that another has locked. Lanes take turns: while one stores, the other gathers requests.
+ * Two batches at once would each be half as large, and each costs a millisecond whatever it holds.
  */
 const LANES = 2;
 const MAX_RUNNING = 1;
-/** A batch that takes longer waits: for a lock, a slow disk or a far database. */
+/** A batch that takes longer is waiting: for a lock, a slow disk or a remote database. */
 const LATE_MS = 25;
-/** Of the time of so many messages that millisecond is a tenth, so two at a time are faster than one. */
+/** For this many messages that millisecond is a tenth of the time, and two batches are faster. */
 const LARGE_BATCH = 200;
 const MAX_WAITING = 5_000 / LANES;
 const MAX_BYTES = (64 * 1024 * 1024) / LANES;
-/** Accounts known to be held wait for their locks two at a time, so that the lanes keep a connection. */
+/** Accounts known to be locked are served two at a time, so that the lanes keep a connection. */
 const MAX_APART = 2;
 const SETTLE_MS = 5_000;
 
-/** About what a message takes in memory; what a client wrote may be most of it, in any field. */
+/** Roughly a message's size in memory. Most of it may be client text, in any of these fields. */
 function bytesOf({ text, metadata, callback_url, reference }: MessageRow): number {
   const written = [text, metadata, callback_url, reference];
   return written.reduce((sum, each) => sum + 2 * (each?.length ?? 0), 500);
 }
 
-/** Apart: not accepted with the others, because the account's row is held by somebody, or may be. */
+/** Apart: not accepted with the others, because the account's row is locked or may be. */
 type Tried = Acceptance | Accepted | { outcome: "apart" };
 const APART = { outcome: "apart" } as const;
 
-/** Turns single requests into batches, one statement each, and answers each after its commit. */
+/** Gathers requests into batches of one statement each, and answers each after its commit. */
 export function acceptor(deps: Deps): (request: AcceptRequest) => Promise<Accepted> {
   const { metrics, maxItems = MAX_ITEMS, maxRunning = MAX_RUNNING } = deps;
   const makeLane = (
@@ -103,7 +103,7 @@ export function acceptor(deps: Deps): (request: AcceptRequest) => Promise<Accept
       bytesOf: ({ messages }) => messages.reduce((sum, message) => sum + bytesOf(message), 0),
     });
 
-  /** Accounts that somebody held: each has its own lane until a batch of it passes. */
+  /** Accounts that were found locked. Each has its own lane until one of its batches passes. */
   const apart = new Map<string, ReturnType<typeof makeLane>>();
   const gate = narrowGate(MAX_APART, Number.POSITIVE_INFINITY);
   const laneApart = (accountId: string) =>
@@ -154,7 +154,7 @@ function laneOf(accountId: string): number {
   return accountId.charCodeAt(accountId.length - 1) % LANES;
 }
 
-/** Accepts the others together; those of the accounts named are set apart. */
+/** Accepts the requests of all other accounts together; those of the given ones are set apart. */
 async function acceptWithout(
   accounts: { has(accountId: string): boolean },
   requests: AcceptRequest[],
@@ -189,7 +189,7 @@ async function acceptBatch(deps: Deps, requests: AcceptRequest[]): Promise<(Trie
     });
     return results;
   } finally {
-    // Whatever went wrong: a place that stays kept is lost until the next start.
+    // Whatever went wrong: a place that is not released stays taken until the next start.
     for (const message of reserved) intake?.release(message);
   }
 }
@@ -205,14 +205,14 @@ async function acceptOrSettle(
     if (error instanceof DatabaseUnavailable) {
       const accounts = new Set(requests.map(({ accountId }) => accountId));
       if (!isHeld(error) || accounts.size === 1) return settleUnknown(deps, requests, error);
-      // Somebody holds some of the accounts: the others must not wait for them.
+      // Somebody holds locks on some of the accounts. The others must not wait for them.
       const held = await findHeldAccounts(deps.db, [...accounts]);
-      // Let go meanwhile, or something else is held: who passes alone is not apart for long.
+      // If none is locked any more, suspect all. An account that gets through alone soon rejoins.
       const suspected = held.size > 0 ? held : accounts;
       return acceptWithout(suspected, requests, (some) => acceptOrSettle(deps, some, settings));
     }
     if (requests.length === 1) return [error as Error];
-    // A poison row harms only itself: each request once more, alone.
+    // A bad row must harm only itself, so each request is tried once more, alone.
     deps.log.error({ error }, `a batch of ${requests.length} requests failed; each is tried alone`);
     const alone = requests.map((request) => acceptOrSettle(deps, [request], settings));
     return (await Promise.all(alone)).flat();
@@ -220,9 +220,9 @@ async function acceptOrSettle(
 }
 
 /**
- * The connection broke amid a commit. On a new one, the old backend is ended, so that it cannot
- * commit later; then our own ids tell: there, it was accepted; not there, nothing was. What cannot be
- * settled in time is answered as unknown, never guessed.
+ * The connection broke during a commit. A new connection ends the old backend, so that it cannot
+ * commit later, and then looks for our ids: if they are there, the request was accepted; if not,
+ * nothing was. What cannot be settled in time is answered as unknown, never guessed.
  */
 async function settleUnknown(
   deps: Deps,
@@ -249,7 +249,7 @@ async function settleUnknown(
   return requests.map(() => ({ outcome: "unknown" }));
 }
 
-/** By its time too: behind a new primary, or after a while, the pid may be somebody else's. */
+/** Compares the start time too: by now, or after a failover, the pid may be another backend's. */
 async function isBackendGone(db: Database, { pid, startedAt }: Backend): Promise<boolean> {
   const [state] = await db.query<{ is_there: boolean }>(sql`
     select count(pg_terminate_backend(pid)) > 0 as is_there
@@ -267,8 +267,8 @@ async function outcomesByIds(
 ): Promise<(Accepted | Error)[]> {
   const accounts = requests.map(({ accountId }) => accountId);
   const ids = requests.map((request) => witness(request)?.message_id ?? null);
-  // The commit that is found may have been cut off while it waited for the standby. This one writes
-  // something too, and so waits for everything before it: what it answers survives a failover.
+  // The commit found here may still be waiting for the standby. This statement writes too, so it
+  // waits for everything before it, and the answer survives a failover.
   const stored = await db.query<Stored>(sql`
     with written as materialized (select pg_logical_emit_message(true, 'posthorn', 'settled'::text))
     select m.message_id, m.sender, ${sendTokensOf(sql`u.account_id`, settings)} as tokens
@@ -284,7 +284,7 @@ async function outcomesByIds(
   });
 }
 
-/** All of a request are stored or none is. One that took the account's sender also tells which that was. */
+/** A request is stored whole or not at all. A message without a sender got the account's. */
 function witness({ messages }: AcceptRequest): MessageRow | undefined {
   return messages.find(({ sender }) => sender === null) ?? messages[0];
 }

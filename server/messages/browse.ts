@@ -19,10 +19,10 @@ export type Filter = {
   createdBefore: Date | null;
 };
 
-/** What people look for, beyond what a client lists. */
+/** What users can search for, beyond the filters of the API's list. */
 export type BrowseFilter = Filter & {
   errorCodes: readonly DeliveryErrorCode[] | null;
-  /** `console`: sent by a person, without a key. */
+  /** `console`: sent by a user, without a key. */
   keyId: string | null;
   sender: string | null;
 };
@@ -39,9 +39,9 @@ export const NO_MESSAGE_FILTER: BrowseFilter = {
 };
 
 /**
- * Messages on one side of a position. Walks an index that begins with the account, so the cost of a
- * page does not grow with the table; what no index holds is looked for among a bounded number of
- * messages, and the page says where to go on.
+ * Messages before or after a position. Walks an index that begins with the account, so that a
+ * page's cost does not grow with the table. Conditions without an index are checked on a bounded
+ * number of messages, and the page says where to continue.
  */
 export function browseMessages(
   db: Queryable,
@@ -60,7 +60,7 @@ export function browseMessages(
 
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** What one index finds, in its order. */
+/** The conditions that one index serves, in its order. */
 function indexed(accountId: string, filter: BrowseFilter): Sql {
   const { createdAfter, createdBefore, recipient, reference } = filter;
   const ceiling = createdBefore ? idFloor(createdBefore) : LAST_ID;
@@ -70,7 +70,7 @@ function indexed(accountId: string, filter: BrowseFilter): Sql {
   return recipient === null ? bounds : sql`${bounds} and m.recipient = ${recipient}`;
 }
 
-/** Only recipient and reference are in an index, and no index has both. */
+/** Only recipient and reference are indexed, and no index has both. */
 function isSifted(filter: BrowseFilter): boolean {
   const { statuses, errorCodes, keyId, sender, recipient, reference } = filter;
   const isByOther = [statuses, errorCodes, keyId, sender].some((each) => each !== null);

@@ -11,19 +11,19 @@ export type Cancellation =
 
 export type CancelRequest = {
   accountId: string;
-  /** Null where a person cancels. */
+  /** Null if a user cancels. */
   keyId: string | null;
   messageId: string;
-  /** The person, where the audit log is to tell of it. */
+  /** Set if the audit log is to name the user. */
   actor?: Actor | undefined;
   now: Date;
-  /** Whether a carrier has a segment of it, or may have. */
+  /** Whether a carrier has, or may have, a segment of the message. */
   isBegun: () => Promise<boolean>;
 };
 
 /**
- * Ends a message that waits. Whoever hands messages over leases the queue row first, and both take
- * its lock: a message is either canceled and refunded, or handed over, never both.
+ * Cancels a waiting message. A sender leases the queue row before it hands a message over, and both
+ * lock that row: a message is either canceled and refunded, or handed over, never both.
  */
 export async function cancelMessage(
   db: Database,
@@ -31,13 +31,13 @@ export async function cancelMessage(
   listener: MoveListener,
 ): Promise<Cancellation> {
   const { accountId, keyId, messageId, actor, now } = request;
-  // Asked before the transaction, which would wait for a second connection. Whoever takes the message
-  // up meanwhile counts the epoch on, and the answer holds no longer.
+  // Asked before the transaction, inside which it would need a second connection. If a sender
+  // claims the message meanwhile, it raises the epoch, which invalidates this answer.
   const epoch = await findWaiting(db, request);
   const isCancelable = epoch !== undefined && !(await request.isBegun());
   return db.transaction(async (tx) => {
     await lockAccounts(tx, [accountId]);
-    // It was good when the request began; only under the lock it cannot be revoked.
+    // The key was valid when the request began, but only this lock keeps it from being revoked.
     const judged = keyId === null ? "valid" : await judgeKey(tx, { keyId, accountId });
     if (judged !== "valid") return { outcome: `key_${judged}` };
     const epochNow = await findWaiting(tx, request, sql`for update`);
@@ -54,7 +54,7 @@ export async function cancelMessage(
   });
 }
 
-/** The lease epoch of a message that waits; undefined where somebody has it, or it has left. */
+/** The lease epoch of a waiting message; undefined if it is leased or has left the queue. */
 async function findWaiting(
   db: Queryable,
   { accountId, messageId }: CancelRequest,

@@ -2,14 +2,14 @@ import { randomInt } from "node:crypto";
 import { keepNewest } from "#platform";
 import type { ConcatReference } from "./draft.ts";
 
-/** Recipients remembered at most; the longest untouched are forgotten first. */
+/** The most recipients that are remembered. The least recently used are forgotten first. */
 const MAX_RECIPIENTS = 10_000;
 
 /**
- * Numbers the long messages to each recipient, so that a handset never joins segments of two messages.
- * Whoever sends them: the sender may be the account's or the carrier's, which is known later. Each recipient
- * starts at a random number: a counter that began at 1 with the process would meet its own numbers again
- * after a restart.
+ * Numbers the long messages to each recipient, so that a handset never joins segments of two
+ * messages. The sender is ignored, because the account's or carrier's default may be filled in
+ * later. Each recipient starts at a random number: a counter that starts at 1 with the process
+ * would repeat its own numbers after a restart.
  */
 export function concatReferences(): ConcatReference {
   const last = new Map<string, number>();

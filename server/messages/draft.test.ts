@@ -42,7 +42,7 @@ test("only a message of several segments takes a reference to join them by", () 
 test("256 long messages to one recipient differ in their reference, whoever sends them", () => {
   const counting = { ...context, concatReference: concatReferences() };
   const references = Array.from({ length: 256 }, (_, n) => {
-    // Without one it may get the same from its account or its carrier.
+    // A message without a sender may get the same one from its account or carrier.
     const named = n % 2 === 0 ? { sender: "Posthorn" } : {};
     const draft = draftMessage({ ...good, text: "a".repeat(161), ...named }, counting);
     return draft.outcome === "drafted" && draft.message.concat_reference;

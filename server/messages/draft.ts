@@ -7,7 +7,7 @@ import type { MessageRow } from "./message-row.ts";
 import { judgeRecipient } from "./recipient.ts";
 import type { Routing } from "./routing.ts";
 
-/** Judges a callback address; the egress guard that also judges each connection. */
+/** Judges a callback address. This is the egress guard, which also judges each connection. */
 export type JudgeUrl = (
   raw: string,
 ) => { allowed: true } | { allowed: false; code: DetailCode; message: string };
@@ -28,12 +28,12 @@ const MAX_DAYS_AHEAD = 35;
 export const DEFAULT_VALIDITY_SECONDS = 86_400;
 const MAX_METADATA_OCTETS = 2_048;
 
-/** What the message belongs to; filled in by who accepts it. */
+/** Filled in by the code that accepts the message. */
 const NOT_YET = { account_id: "", key_id: null } as const;
 
 /**
- * Makes the row of a message out of what a client sent, or names everything that is wrong with it.
- * Decides nothing that needs the database: neither the key nor the balance.
+ * Makes a message row from what a client sent, or names everything that is wrong with it. Decides
+ * nothing that needs the database, neither the key nor the balance.
  */
 export function draftMessage(body: NewMessage, context: DraftContext): Draft {
   const judged = judgeFields(body, context);
@@ -41,7 +41,7 @@ export function draftMessage(body: NewMessage, context: DraftContext): Draft {
   const { recipient, country, sender, callbackUrl, encoding, segments, sendAt } = judged;
   const { credits, carrierId } = judged;
   const messageId = newMessageId(context.now.getTime());
-  // Out of the id, so that the two never disagree.
+  // Taken from the id, so that the two never disagree.
   const createdAt = timeOfId(messageId);
   const validFrom = (sendAt ?? createdAt).getTime();
   const message: MessageRow = {
@@ -71,7 +71,7 @@ export function draftMessage(body: NewMessage, context: DraftContext): Draft {
   return { outcome: "drafted", message, country };
 }
 
-/** Judges each field that has the right type; those in `wrong` are named already. */
+/** Judges each field that has the right type. Fields in `wrong` are already named. */
 export function judgeFields(
   body: NewMessage,
   { now, routing, judgeUrl }: Pick<DraftContext, "now" | "routing" | "judgeUrl">,
@@ -104,7 +104,7 @@ export function judgeFields(
     else text = judged;
   }
 
-  // Where the recipient, the text or its encoding is wrong there is no price to judge.
+  // If the recipient, the text or its encoding is wrong, there is no price to judge.
   const credits = recipient === "" ? 0 : text.segments * routing.priceFor(recipient);
   const { maxCredits } = body;
   const isJudged = !wrong.has("maxCredits") && !wrong.has("encoding");
@@ -149,7 +149,7 @@ export function judgeFields(
   return { details, recipient, country, sender, callbackUrl, sendAt, ...text, credits, carrierId };
 }
 
-/** Refused by the routes or prices, which may have changed since they were read. */
+/** Refused because of routes or prices, which may have changed since they were read. */
 export function isByRouting({ code }: Detail): boolean {
   return code === "RECIPIENT_NOT_SERVED" || code === "PRICE_ABOVE_LIMIT";
 }
@@ -218,7 +218,7 @@ function judgeMetadata(metadata: Record<string, string>): string | undefined {
   return isSound ? undefined : "Metadata must not contain NUL characters or unpaired surrogates.";
 }
 
-/** PostgreSQL holds any text but NUL; a lone surrogate would be stored as another character. */
+/** PostgreSQL stores any text but NUL. A lone surrogate would be stored as another character. */
 function isStorable(text: string): boolean {
   return !text.includes("\0") && text.isWellFormed();
 }

@@ -3,16 +3,16 @@ import { eventNames } from "#contract/words";
 import { isoTime } from "#platform";
 import { presentError } from "./message-row.ts";
 
-/** Why a message did not arrive. */
+/** Why a message was not delivered. */
 export type DeliveryFault = { code: DeliveryErrorCode; carrierCode: string | null };
 
 type Changed = { messageId: string; recipient: string; at: Date };
 
-/** A change of status that is told to a receiver. */
+/** A change of status that a webhook reports. */
 export type StatusChange = Changed &
   ({ status: "SENT" | "DELIVERED" } | { status: "UNDELIVERED" | "FAILED"; error: DeliveryFault });
 
-/** The error is left out where the status has none. */
+/** Leaves the error out if the status has none. */
 export function changeTo(
   status: ToldStatus,
   { error, ...changed }: Changed & { error: DeliveryFault },
@@ -29,8 +29,8 @@ const timeFields = {
 } as const;
 
 /**
- * The body of a webhook, made once: these octets are stored, signed and sent on every attempt.
- * Nobody may parse and write them again, because a receiver's signature covers each octet.
+ * The body of a webhook. It is made once, and these bytes are stored, signed and sent on every
+ * attempt. They must never be parsed and serialized again, because the signature covers each byte.
  */
 export function eventBody(change: StatusChange): Buffer {
   const { messageId, recipient, status, at } = change;
@@ -46,7 +46,7 @@ function tellError({ code, carrierCode }: DeliveryFault) {
 
 const MAX_FOREIGN_TEXT = 200;
 
-/** What a carrier or a receiver wrote is data from outside: no control characters, at most 200 code points. */
+/** Text of a carrier or receiver is not trusted: no control characters, at most 200 code points. */
 export function foreignText(text: string): string {
   const start = text.slice(0, 4 * MAX_FOREIGN_TEXT).replaceAll(/\p{Cc}/gu, "");
   return Array.from(start).slice(0, MAX_FOREIGN_TEXT).join("");

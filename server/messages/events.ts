@@ -3,15 +3,15 @@ import { type Queryable, type Sql, sql } from "#platform";
 import { changeTo, eventBody } from "./event-body.ts";
 import { findMessagesOf } from "./read.ts";
 
-/** Which change of status of which message. */
+/** Identifies a change of status: its message and sequence. */
 export type EventKey = { message_id: string; sequence: number };
 
-/** A change of status after QUEUED, as the table has it. */
+/** A change of status after QUEUED, as stored. */
 export type EventRow = EventKey & {
   account_id: string;
   status: ToldStatus;
   at: Date;
-  /** Both null where there is nobody to tell. */
+  /** Both are null if the message has no callback URL. */
   callback_url: string | null;
   body: Buffer | null;
 };
@@ -25,12 +25,12 @@ export function findEvents(db: Queryable, wanted: readonly EventKey[]): Promise<
      order by u.n`);
 }
 
-/** When the change was, for a statement that names its message and sequence so. */
+/** The time of a change, for a statement that has its message and sequence. */
 export function eventTime({ message, sequence }: { message: Sql; sequence: Sql }): Sql {
   return sql`(select e.at from events e where e.message_id = ${message} and e.sequence = ${sequence})`;
 }
 
-/** The same with the octets that a receiver gets, or would get if there were one. */
+/** The events with the bytes that a receiver gets, or would get if there were one. */
 export async function findEventBodies(
   db: Queryable,
   wanted: readonly EventKey[],
@@ -44,7 +44,7 @@ export async function findEventBodies(
     if (message === undefined) return [];
     const { message_id: messageId, status, at } = event;
     const { recipient, error_code: code, error_carrier_code: carrierCode } = message;
-    // A message ends once, so its error is that of the change that ended it.
+    // A message ends only once, so its error belongs to the change that ended it.
     const error = { code: code ?? "UNKNOWN", carrierCode };
     return [{ ...event, body: eventBody(changeTo(status, { messageId, recipient, at, error })) }];
   });

@@ -5,13 +5,13 @@ import type { MoveListener } from "./move-listener.ts";
 import { findMessagesOf } from "./read.ts";
 import { loadRouting } from "./routing.ts";
 
-/** Messages ended in one transaction; more are taken up by the next pass. */
+/** Messages that one transaction ends. The next pass takes the rest. */
 const EXPIRE_BATCH = 500;
 
 /**
- * Ends messages that nobody took up within their validity. None ends earlier for want of a route, which
- * may come back; where it has not, that is why nobody did. What was taken up once may be with a carrier,
- * whatever became of its lease: whoever sends ends that, by what is on record of it.
+ * Ends messages that no sender claimed within their validity. One without a route is not ended
+ * earlier, because a route may be added; if none was, the error is NO_ROUTE. One that was ever
+ * claimed may be with a carrier: the sending room ends it, by its submissions.
  */
 export function expireMessages({ db, clock, listener }: ExpiryDeps): Loop {
   return {

@@ -114,7 +114,7 @@ function mayBeHandedOver(entry: HistoryEntry): boolean {
   return entry.type === "doubt" || (entry.type === "submission" && entry.outcome === "accepted");
 }
 
-/** The filters of a list; what may be wrong with them, the shape of the query has told. */
+/** The filters of a list. The query's shape check has already reported what is wrong with them. */
 export function readFilter(query: QueryOf<(typeof operations)["listMessages"]>): Filter {
   return {
     statuses: query.status ? [...new Set(query.status)].toSorted() : null,

@@ -5,7 +5,7 @@ import { type MessageRow, presentError } from "./message-row.ts";
 
 type StatusEntry = Extract<HistoryEntry, { type: "status" }>;
 
-/** What other rooms know of a message's way. */
+/** What other rooms know about the history of a message. */
 export type HistorySources = {
   /** Submissions, doubts and receipts. */
   submissions(message: MessageRow): Promise<HistoryEntry[]>;
@@ -22,7 +22,7 @@ export async function readHistory(
   sources: HistorySources,
 ): Promise<HistoryEntry[]> {
   const [events, submissions, webhooks] = await Promise.all([
-    // None that it has reached since: the message at hand does not know their errors.
+    // Leaves out later changes: the row at hand does not have their errors.
     db.query<StatusRow>(sql`
       select sequence, status, at
         from events
@@ -44,7 +44,7 @@ export async function readHistory(
       webhook: webhooks.get(sequence) ?? null,
     };
   });
-  // Equal times are possible: what led to a status stands before it.
+  // If times are equal, what led to a status comes before it.
   return [...submissions, ...statuses].toSorted((a, b) => compare(a.at, b.at) || rank(a) - rank(b));
 }
 

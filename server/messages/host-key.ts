@@ -2,9 +2,9 @@ import { hash } from "node:crypto";
 import { remembering } from "#platform/light";
 
 /**
- * The key of the lane that a delivery runs in: one account's way to one scheme, host and port. 48 bits
- * stand for the account, so that no account's failures close a host to another; only 16 for the host, so
- * that a new host name per message cannot make lanes without end. Signed, as PostgreSQL's bigint is.
+ * The key of a delivery's lane: one account, scheme, host and port. The account gets 48 bits, so
+ * that no account's failures block a host for another. The host gets only 16, so that a new host
+ * name per message cannot create endless lanes. Signed, like PostgreSQL's bigint.
  */
 export function hostKeyOf(accountId: string, url: string): bigint {
   return keyOf(`${accountId} ${url}`);
@@ -19,7 +19,7 @@ const keyOf = remembering(1_000, (asked: string): bigint => {
   return Buffer.concat([account, origin]).readBigInt64BE();
 });
 
-/** The lanes of an account lie side by side: the lowest and the highest of them. */
+/** The lowest and highest lane of an account; its lanes are contiguous. */
 export function lanesOf(accountId: string): { first: bigint; last: bigint } {
   const first = accountOf(hostKeyOf(accountId, "")) << 16n;
   return { first, last: first + 0xffffn };

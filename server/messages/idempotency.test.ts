@@ -5,7 +5,7 @@ import { fingerprint, isIdempotencyKey } from "./idempotency.ts";
 
 const print = (body: unknown, operation = "send") => fingerprint(operation, body).toString("hex");
 
-/** The same value with the names of every object in another order. */
+/** The same value, with the names in every object shuffled. */
 function shuffled(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(shuffled);
   if (typeof value !== "object" || value === null) return value;
@@ -39,7 +39,7 @@ test("another value, another place of it or another operation is another fingerp
   assert.notEqual(print({}, "send"), print({}, "batch"));
 });
 
-/** What may differ without a difference in meaning: order, and names whose value is null. */
+/** Removes differences without meaning: the order of names, and names whose value is null. */
 function meaning(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(meaning);
   if (typeof value !== "object" || value === null) return Object.is(value, -0) ? 0 : value;

@@ -11,12 +11,12 @@ export function isIdempotencyKey(key: string): boolean {
   return PRINTABLE.test(key);
 }
 
-/** The same for bodies of the same content: order of keys, spaces and nulls do not count. */
+/** Equal for bodies with equal content: order of names, spaces and nulls do not count. */
 export function fingerprint(operation: string, body: unknown): Buffer {
   return hash("sha256", `${operation}\n${canonicalJson(body)}`, "buffer");
 }
 
-/** What a client asks for, with the forms taken out that make no other message. */
+/** What a client asks for, in one canonical form for all spellings of the same message. */
 export function meaningOf(message: NewMessage): NewMessage {
   const { recipient, sender, encoding, sendAt, validitySeconds } = message;
   const judged = judgeSender(sender ?? "");
@@ -42,7 +42,7 @@ function canonicalJson(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/** Forgets keys after 24 hours, a page at a time; never earlier. */
+/** Forgets keys after 24 hours, never earlier, a page at a time. */
 export function sweepIdempotency(db: Database): Loop {
   return {
     name: "forget old idempotency keys",
@@ -51,7 +51,7 @@ export function sweepIdempotency(db: Database): Loop {
       deletePage(
         db,
         sql`from idempotency`,
-        // By the time of the statement, which an index can compare with; clock_timestamp() it cannot.
+        // statement_timestamp(), because an index cannot be searched with clock_timestamp().
         sql`created_at < statement_timestamp() - interval '24 hours' order by created_at`,
       ),
   };

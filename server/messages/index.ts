@@ -1,7 +1,7 @@
 /**
- * Messages: accepting them, reading them, and every change of their status. The send queue is part
- * of it, because leaving the queue and changing the status must be one transaction.
- * Never talks to a carrier or a receiver: those who do ask what is due and report back.
+ * Messages: accepting them, reading them, and every change of their status. The send queue belongs
+ * here because leaving the queue and changing the status must be one transaction. This room never
+ * talks to a carrier or receiver: the rooms that do ask it what is due and report back.
  */
 export { acceptor, type Intake } from "./acceptor.ts";
 export { type BrowseFilter, browseMessages, NO_MESSAGE_FILTER } from "./browse.ts";

@@ -2,7 +2,7 @@ import type { DeliveryErrorCode, Message, Status } from "#contract";
 import { deliveryErrors } from "#contract/words";
 import { isoTime, sql } from "#platform";
 
-/** A message as the table has it. */
+/** A message as stored. */
 export type MessageRow = {
   account_id: string;
   message_id: string;
@@ -16,7 +16,7 @@ export type MessageRow = {
   status: Status;
   sequence: number;
   reference: string | null;
-  /** JSON, as the client gave it. */
+  /** JSON text, as the client gave it. */
   metadata: string | null;
   callback_url: string | null;
   concat_reference: number;
@@ -64,7 +64,7 @@ export function presentError(code: DeliveryErrorCode | null, carrierCode: string
   return code === null ? null : { code, message: deliveryErrors[code].message, carrierCode };
 }
 
-/** The message as it was answered when it was accepted, whatever became of it since. */
+/** The message as it was when it was accepted, whatever happened to it since. */
 export function asAccepted(row: MessageRow): MessageRow {
   return {
     ...row,

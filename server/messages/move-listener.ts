@@ -4,7 +4,7 @@ import { eventBody, type StatusChange } from "./event-body.ts";
 import { hostKeyOf } from "./host-key.ts";
 import type { Move } from "./move.ts";
 
-/** A webhook that was leased to this node when it was written. */
+/** A webhook delivery that was inserted with a lease for this node. */
 export type BornDelivery = {
   messageId: string;
   sequence: number;
@@ -14,34 +14,34 @@ export type BornDelivery = {
   at: Date;
   url: string;
   body: Buffer;
-  /** By the database's clock, and when a place was kept for it by this node's. */
+  /** When it was leased by the database's clock, and when its place was reserved by this node's. */
   leasedAt: Date;
   leasedHere: LocalMoment;
 };
 
-/** Who hears of moves on this node, once they are committed. */
+/** Learns of moves on this node once they are committed. */
 export type MoveListener = {
   moved(moves: readonly Move[]): void;
-  /** Undefined where this node delivers no webhooks. */
+  /** Undefined if this node delivers no webhooks. */
   webhooks: WebhookIntake | undefined;
 };
 
-/** Who delivers webhooks on this node, as far as those who write them know it. */
+/** The part of this node's webhook delivery that the writers of webhooks need to know. */
 export type WebhookIntake = {
-  /** There are new events for these lanes. */
+  /** These lanes have new events. */
   wake(hostKeys: readonly bigint[]): void;
   /**
-   * Keeps a place in a lane for a webhook that can leave at once; it is leased at birth, which spares
-   * a claim. Answers the moment; null where it must wait its turn.
+   * Reserves a place in a lane for a webhook that can leave at once: it is inserted with a lease,
+   * which saves a claim. Returns when it did; null if the webhook must wait its turn.
    */
   reserve(hostKey: bigint): LocalMoment | null;
-  /** These are stored: deliver them. */
+  /** These deliveries are stored: deliver them. */
   take(deliveries: readonly BornDelivery[]): void;
-  /** Places that were kept for nothing. */
+  /** Frees places that were reserved in vain. */
   release(hostKeys: readonly bigint[]): void;
 };
 
-/** What became of one move in the database. */
+/** The result of one move in the database. */
 export type MovedRow = {
   message_id: string;
   sequence: number;
@@ -50,7 +50,7 @@ export type MovedRow = {
   moved_at: Date;
 };
 
-/** What is told of a move, and since when a place is kept for telling it at once. */
+/** The webhook of a move, and when a place for sending it at once was reserved, if one was. */
 export type Told = {
   move: Move;
   body: Buffer;
@@ -71,7 +71,7 @@ export function reservedOf(told: readonly Told[]): bigint[] {
   return told.flatMap((each) => (each && each.reserved !== null ? [each.hostKey] : []));
 }
 
-/** After the commit: what was born leased is handed over, and of the rest its lanes are named. */
+/** After the commit: passes on what was inserted with a lease, and wakes the lanes of the rest. */
 export function tell(
   webhooks: WebhookIntake,
   told: readonly Told[],
@@ -92,7 +92,7 @@ export function tell(
       continue;
     }
     if (reserved !== null) unused.push(hostKey);
-    // One that waits for another of its message is found when that one is recorded.
+    // One that waits for an earlier event of its message is found when that one is recorded.
     if (row && !row.is_blocked) woken.add(hostKey);
   }
   if (unused.length > 0) webhooks.release(unused);

@@ -4,7 +4,7 @@ import type { DeliveryFault } from "./event-body.ts";
 import type { MessageRow } from "./message-row.ts";
 import { type MovedRow, type MoveListener, reservedOf, tell, toldOf } from "./move-listener.ts";
 
-/** A step of one message from one status to the next. */
+/** One message's step from one status to another. */
 export type Move = {
   accountId: string;
   messageId: string;
@@ -12,11 +12,11 @@ export type Move = {
   callbackUrl: string | null;
   from: Status;
   at: Date;
-  /** Who has it by now; left out where that has not changed. */
+  /** The carrier that has the message now; left out if that has not changed. */
   carrierId?: string;
 } & ({ to: "SENT" | "DELIVERED" } | { to: "UNDELIVERED" | "FAILED"; error: DeliveryFault });
 
-/** What a move tells of its message. */
+/** What a move needs to know of its message. */
 export function messageOfMove({
   account_id: accountId,
   message_id: messageId,
@@ -26,7 +26,7 @@ export function messageOfMove({
   return { accountId, messageId, recipient, callbackUrl };
 }
 
-/** The end of a message that is still in the queue. */
+/** The failure of a message that is still in the queue. */
 export function failureInQueue(
   message: MessageRow,
   code: "CANCELED" | "EXPIRED" | "NO_ROUTE",
@@ -37,9 +37,9 @@ export function failureInQueue(
 }
 
 /**
- * The one way a status changes after acceptance. Each message moves if it still has the status
- * given; with it go its refund, its event and its webhook, so a crash leaves all of a step or none.
- * Answers the ids of those that moved. The caller holds the accounts of messages that are to fail.
+ * The only way in which a status changes after acceptance. Each message moves if it still has the
+ * given status. Refund, event and webhook are written with it, so a crash leaves all of a step or
+ * none. Returns the ids that moved. The caller must have locked the accounts of failing messages.
  */
 export async function moveMessages(
   tx: Transaction,

@@ -15,7 +15,7 @@ const anyNumber = fc
   .tuple(fc.constantFrom(...callingCodes), fc.string({ unit: digit, minLength: 4, maxLength: 13 }))
   .map(([code, national]) => (code + national).slice(0, 15))
   .filter((number) => number.length >= 7);
-/** Real numbers of every country, some with a few digits changed: half of them stay valid. */
+/** Real numbers of every country. Some have a few digits changed, and half of those stay valid. */
 const likelyNumber = fc
   .tuple(
     fc.constantFrom(...Object.entries(metadata.country_calling_codes)),
@@ -32,7 +32,7 @@ test("validity and country are those of libphonenumber-js for any number it leav
   fc.assert(
     fc.property(fc.oneof(anyNumber, likelyNumber), (number) => {
       const theirs = parsePhoneNumberFromString(`+${number}`);
-      // It also takes a trunk prefix off, which would make another number than the one given.
+      // The library also removes trunk prefixes, and so may answer about another number than asked.
       fc.pre(theirs?.number === `+${number}`);
 
       const ours = askNumberingPlan(number);

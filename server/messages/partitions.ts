@@ -4,20 +4,20 @@ type Deps = {
   db: Database;
   log: Log;
   metrics: Metrics;
-  /** Months that ended longer ago are dropped; 0 keeps them all. */
+  /** Months that ended more days ago than this are dropped; 0 keeps all of them. */
   keepDays: number;
 };
 
-/** In transactions of their own, so that nobody waits for one of them while another is made. */
+/** Each in its own transaction, so that a lock on one is not held while another is made. */
 const BY_MONTH = ["messages", "events", "submissions"];
 
-/** Makes the months around now where they are missing; what is in use meanwhile is made the next time. */
+/** Makes missing partitions around the current month. A locked table gets its own next time. */
 export async function makePartitions(db: Database): Promise<void> {
   for (const parent of BY_MONTH)
     await db.query(sql`select make_partitions(${parent}, clock_timestamp())`);
 }
 
-/** Makes the months to come long before their first message, and drops those that are too old. */
+/** Makes partitions long before their first message, and drops those that are too old. */
 export function keepPartitions({ db, log, metrics, keepDays }: Deps): Loop {
   return {
     name: "keep the months of messages",
@@ -29,7 +29,7 @@ export function keepPartitions({ db, log, metrics, keepDays }: Deps): Loop {
       );
       if (row) metrics.partitionsUntil.labels("messages").set(row.until.getTime() / 1000);
       if (keepDays === 0) return 0;
-      // One month at a time, so that nobody who uses the tables waits for long.
+      // Drops one month at a time, so that nobody who uses the tables waits for long.
       const [dropped] = await db.query<{ month: string | null }>(sql`
         select drop_oldest_messages(make_interval(days => ${keepDays})) as month`);
       if (!dropped?.month) return 0;

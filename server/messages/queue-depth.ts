@@ -5,11 +5,11 @@ const MAX_ACCOUNTS = 10_000;
 export type QueueDepth = {
   account_id: string;
   carrier_id: string;
-  /** Due now, those in a carrier's hands included. */
+  /** Due now, including those that a carrier has in hand. */
   waiting: number;
   /** Due later. */
   scheduled: number;
-  /** Counting stopped: there are more than the two say. */
+  /** Counting stopped early: there are more than the two numbers say. */
   is_more: boolean;
   oldest_due_at: Date | null;
 };
@@ -17,9 +17,9 @@ export type QueueDepth = {
 type Line = Pick<QueueDepth, "account_id" | "carrier_id">;
 
 /**
- * What waits to be sent, by account and carrier. All lines are counted up to the same length first;
- * what the short ones leave goes to the long ones. So one account's backlog neither makes looking
- * dear nor hides the others.
+ * What waits to be sent, by account and carrier. All lines are first counted up to the same length;
+ * what short lines leave of the budget goes to long ones. So one account's backlog neither makes
+ * this query expensive nor hides the others.
  */
 export async function measureQueue(
   db: Queryable,
@@ -37,10 +37,10 @@ export async function measureQueue(
   return [...short, ...(await measureLines(db, long, share + more))];
 }
 
-/** Any carrier. It must be named: `send_queue_in_turn` serves only who does. */
+/** Any carrier. Needed as a condition: `send_queue_in_turn` serves only queries with one. */
 const ofAny = sql`q.carrier_id >= ${NIL_ID}`;
 
-/** Jumps from one line to the next in the index, however many messages are between. */
+/** Jumps from one line to the next in the index, however many messages lie between. */
 function listLines(db: Queryable): Promise<Line[]> {
   return db.query<Line>(sql`
     with recursive line as (
@@ -64,7 +64,7 @@ function listLines(db: Queryable): Promise<Line[]> {
     select carrier_id, account_id from line`);
 }
 
-/** The first of each line: what is due is counted before what is scheduled. */
+/** Counts the first messages of each line: those due come before those scheduled. */
 function measureLines(db: Queryable, lines: readonly Line[], limit: number): Promise<QueueDepth[]> {
   const line = sql`s.carrier_id = l.carrier_id and s.account_id = l.account_id`;
   return db.query<QueueDepth>(sql`
@@ -81,7 +81,7 @@ function measureLines(db: Queryable, lines: readonly Line[], limit: number): Pro
      where d.waiting + d.scheduled > 0`);
 }
 
-/** Jumps from one carrier to the next in the index, as lines are listed. */
+/** Jumps from one carrier to the next in the index, as `listLines` does for lines. */
 const waitedFor = sql`
   waited_for as (
     (select q.carrier_id from send_queue q where ${ofAny} order by q.carrier_id limit 1)
@@ -93,7 +93,7 @@ const waitedFor = sql`
      ) next
   )`;
 
-/** The carriers that anything waits for, also ones that were removed. */
+/** The carriers that any message waits for, including removed ones. */
 export async function carriersWaitedFor(db: Queryable): Promise<string[]> {
   const rows = await db.query<{ carrier_id: string }>(sql`
     with recursive ${waitedFor}
@@ -103,17 +103,17 @@ export async function carriersWaitedFor(db: Queryable): Promise<string[]> {
 
 export type CarrierQueue = {
   carrier_id: string;
-  /** Nobody has taken them up yet, though they are due. */
+  /** Due, but not claimed by any node yet. */
   due: number;
-  /** In the hands of a node. */
+  /** Leased by a node. */
   held: number;
   /** Due later. */
   scheduled: number;
-  /** Of those due. */
+  /** Of the due messages. */
   oldest_due_at: Date | null;
 };
 
-/** What waits for each carrier, at a bounded cost: for those who look all the time. */
+/** What waits for each carrier, at a bounded cost, so that it can be polled. */
 export function measureCarrierQueues(db: Queryable): Promise<CarrierQueue[]> {
   return db.query<CarrierQueue>(sql`
     with recursive ${waitedFor}

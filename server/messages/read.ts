@@ -12,7 +12,7 @@ export async function findMessage(
   return message;
 }
 
-/** In the order of the ids asked for. */
+/** In the order of the given ids. */
 export async function findMessages(
   db: Queryable,
   accountId: string,
@@ -25,7 +25,7 @@ export async function findMessages(
      order by u.n`);
 }
 
-/** Messages of any accounts, by account and id. Compared as in `accept_messages`. */
+/** Messages of any accounts, by account and id. The comparison is as in `accept_messages`. */
 export async function findMessagesOf(
   db: Queryable,
   pairs: readonly { account_id: string; message_id: string }[],
@@ -38,7 +38,7 @@ export async function findMessagesOf(
   return new Map(rows.map((row) => [row.message_id, row]));
 }
 
-/** What a receipt may need of its message. */
+/** What processing a receipt may need of its message. */
 export type LockedMessage = Pick<
   MessageRow,
   | "account_id"
@@ -51,7 +51,7 @@ export type LockedMessage = Pick<
   | "sent_at"
 >;
 
-/** Locked in the order of ids until the transaction ends. Compared as in `accept_messages`. */
+/** Locks by id until the transaction ends. The comparison is as in `accept_messages`. */
 export async function lockMessagesOf(
   tx: Transaction,
   pairs: readonly { account_id: string; message_id: string }[],

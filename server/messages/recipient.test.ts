@@ -21,7 +21,7 @@ test("fixed lines, documentation numbers and the simulator's endings can be reci
   }
 });
 
-/** The number that is named instead of one that is refused. */
+/** The number that a refusal suggests instead. */
 function correctionOf(judged: JudgedRecipient): string | undefined {
   return judged.outcome === "valid" ? undefined : /Did you mean (\d+)\?$/.exec(judged.message)?.[1];
 }

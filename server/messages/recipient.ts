@@ -11,14 +11,14 @@ export type JudgedRecipient =
     }
   | {
       outcome: "invalid";
-      /** A sentence for the sender, with the correction in it where there is one. */
+      /** A sentence for the client, including the suggested correction, if any. */
       message: string;
     };
 
 /**
- * Judges a number as a recipient: 7 to 15 digits that the numbering plan of their country has, a
- * leading plus dropped. Nothing else is mended, because a guess could reach a stranger: the likely
- * correction is named instead.
+ * Judges a number as a recipient: 7 to 15 digits that its country's numbering plan has, after a
+ * leading plus is dropped. Nothing else is corrected, because a guess could reach a stranger.
+ * Instead, the refusal names the likely correction.
  */
 export function judgeRecipient(raw: string): JudgedRecipient {
   const recipient = digitsOf(raw);
@@ -29,7 +29,7 @@ export function judgeRecipient(raw: string): JudgedRecipient {
   return { outcome: "valid", recipient, country: answer.country };
 }
 
-/** The digits of a number in E.164 form, a leading plus dropped; null where it has another form. */
+/** The digits of an E.164 number without its leading plus; null if it has another form. */
 export function digitsOf(raw: string): string | null {
   if (!NUMBER.test(raw)) return null;
   return raw.startsWith("+") ? raw.slice(1) : raw;
@@ -71,16 +71,16 @@ function refuse(raw: string, message: string): JudgedRecipient {
   return { outcome: "invalid", message: `${message}${hint}` };
 }
 
-/** A longer one is no number that somebody wrote, and is not searched for one. */
+/** Longer input is no number that somebody typed, and is not searched for one. */
 const CORRECTABLE_LENGTH = 40;
 
-/** What people put between and around digits, the invisible marks of copied contacts included. */
+/** What people put between and around digits, including invisible marks of copied contacts. */
 const SEPARATORS = /[\s().\-/\u00ad\u200b-\u200f\u2010-\u2015\u202a-\u202e\u2060-\u2069\ufeff+]/gu;
 
-/** How numbers abroad are dialled from most countries, and from North America. */
+/** The prefixes for dialling abroad from most countries, and from North America. */
 const DIALLED_ABROAD = /^(?:00|011)/;
 
-/** Mexico gave up the 1 before its mobile numbers in 2019; many contacts still have it. */
+/** Mexico dropped the 1 before mobile numbers in 2019. Many contacts still have it. */
 const MEXICAN_MOBILE = /^521/;
 
 function findCorrection(raw: string): string | null {
@@ -98,8 +98,8 @@ function findCorrection(raw: string): string | null {
 }
 
 /**
- * In +44 (0)20 …, the 0 is dialled at home only. The library knows each country's own prefix, and
- * the digits of other scripts; it would also pass over anything else, so it gets nothing else.
+ * In +44 (0)20 …, the 0 is dialled only within the country. The library knows each country's prefix
+ * and the digits of other scripts. It would skip anything else, so it gets only digits.
  */
 function withoutTrunkPrefix(digits: string): string {
   if (!/^\p{Nd}+$/u.test(digits)) return "";

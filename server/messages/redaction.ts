@@ -4,7 +4,7 @@ const EVERY_MS = 60_000;
 /** Small enough that nobody who changes a message waits for it. */
 const PAGE = 1_000;
 
-/** Replaces the texts of messages that are older than `days`, a page at a time; the rest stays. */
+/** Replaces the texts of messages older than `days`, page by page, and keeps everything else. */
 export function redactTexts({ db, days }: { db: Database; days: number }): Loop {
   return {
     name: "redact old texts",

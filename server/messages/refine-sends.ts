@@ -4,7 +4,7 @@ import { isByRouting, judgeFields } from "./draft.ts";
 import type { Routing } from "./routing.ts";
 import { batchPrefix, type SendDeps } from "./send.ts";
 
-/** Names everything else that is wrong with a send whose shape is wrong already. */
+/** Names everything else that is wrong with a send whose shape is already wrong. */
 export function sendRefinements(deps: Pick<SendDeps, "clock" | "routing" | "judgeUrl">) {
   const one = (message: unknown, own: string[], prefix: string, routing: Routing): Detail[] => {
     if (typeof message !== "object" || message === null || Array.isArray(message)) return [];
@@ -29,7 +29,7 @@ export function sendRefinements(deps: Pick<SendDeps, "clock" | "routing" | "judg
   return { sendMessage: single, sendBatch: batch, previewMessage: single };
 }
 
-/** By what this node remembers of the routes; nothing is refused by that alone. */
+/** Judges by remembered routes, but reloads them before anything is refused because of them. */
 async function judgeByRouting(
   { routing }: Pick<SendDeps, "routing">,
   judge: (routing: Routing) => Detail[],

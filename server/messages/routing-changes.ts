@@ -1,13 +1,13 @@
 import { type Change, recordAudit } from "#accounts";
 import { type Database, type Queryable, sql, type Transaction } from "#platform";
 
-/** Longest matching prefix wins; the empty one is the default. */
+/** The longest matching prefix wins; the empty one is the default. */
 export type Route = { prefix: string; carrierIds: string[] };
 export type Price = { prefix: string; credits: number };
 
 /**
- * Changes of routes and prices. Each is in force with the next request on every node: the tables
- * count their changes, and the statement that accepts a message compares that count.
+ * Changes of routes and prices. Each applies from the next request on every node: changes are
+ * counted in the tables, and the statement that accepts messages compares that count.
  */
 export function setRoute(
   db: Database,
@@ -24,7 +24,7 @@ export function setRoute(
   });
 }
 
-/** False where there was none. */
+/** False if there was no such route. */
 export function removeRoute(db: Database, prefix: string, change: Change): Promise<boolean> {
   return db.transaction(async (tx) => {
     const [gone] = await tx.query<{ carrier_ids: string[] }>(sql`
@@ -36,7 +36,7 @@ export function removeRoute(db: Database, prefix: string, change: Change): Promi
   });
 }
 
-/** Routes go on without a carrier that is removed; one that had no other is gone. */
+/** Takes a removed carrier out of all routes. A route that had no other carrier is deleted. */
 export async function takeOutOfRoutes(
   tx: Transaction,
   carrierId: string,
@@ -67,7 +67,7 @@ export function setPrice(db: Database, { prefix, credits }: Price, change: Chang
   });
 }
 
-/** False where there was none. */
+/** False if there was no such price. */
 export function removePrice(db: Database, prefix: string, change: Change): Promise<boolean> {
   return db.transaction(async (tx) => {
     const [gone] = await tx.query<{ credits: number }>(sql`
@@ -79,7 +79,7 @@ export function removePrice(db: Database, prefix: string, change: Change): Promi
   });
 }
 
-/** All of them, or that of one prefix. */
+/** All routes, or the one of `prefix`. */
 export function listRoutes(db: Queryable, prefix: string | null = null): Promise<Route[]> {
   return db.query<Route>(sql`
     select prefix, carrier_ids as "carrierIds"
@@ -88,7 +88,7 @@ export function listRoutes(db: Queryable, prefix: string | null = null): Promise
      order by prefix`);
 }
 
-/** All of them, or that of one prefix. */
+/** All prices, or the one of `prefix`. */
 export function listPrices(db: Queryable, prefix: string | null = null): Promise<Price[]> {
   return db.query<Price>(sql`
     select prefix, credits

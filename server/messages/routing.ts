@@ -1,25 +1,25 @@
 import { queueFull } from "#http/problem";
 import { batcher, type Database, type Queryable, sql, type Transaction } from "#platform";
 
-/** Which carriers serve a number and what a segment costs, as of one version of the tables. */
+/** Which carriers serve a number and what a segment costs, at one version of the tables. */
 export type Routing = {
   version: number;
-  /** In order of preference; undefined where no route matches. */
+  /** In order of preference; undefined if no route matches. */
   carriersFor(recipient: string): readonly string[] | undefined;
   /** Credits per segment. */
   priceFor(recipient: string): number;
 };
 
-/** Where no prefix has another. */
+/** Applies if no prefix has a price. */
 export const DEFAULT_PRICE = 1;
 
-/** Requests that may wait for the tables at once. */
+/** The most requests that may wait for the tables at once. */
 const MAX_WAITING = 10_000;
 
 /**
- * The node's copy of the routing tables. It may be old: the statement that accepts a message
- * compares the version, and one priced by an old copy is priced again. Whoever asks for a reload gets
- * tables read after the question: it never joins one that is under way.
+ * The node's copy of the routing tables. It may be outdated: the statement that accepts a message
+ * compares the version, and a message priced by an old copy is priced again. A reload never joins
+ * one that is already running, so it returns tables read after it was asked for.
  */
 export function routingTable(db: Database) {
   let current: Routing | undefined;
@@ -53,7 +53,7 @@ export async function routingVersion(db: Queryable): Promise<number> {
   return current.version;
 }
 
-/** The same, and nobody else changes routes or prices until the transaction ends. */
+/** The same, and keeps everybody else from changing routes or prices until the transaction ends. */
 export async function lockRouting(tx: Transaction): Promise<number> {
   const [current] = await tx.query<{ version: number }>(sql`
     select version from routing_version for update`);
@@ -63,7 +63,7 @@ export async function lockRouting(tx: Transaction): Promise<number> {
 
 type Loaded = { version: number; routes: Record<string, string[]>; prices: Record<string, number> };
 
-/** One statement, so that version, routes and prices are of the same moment. */
+/** One statement, so that version, routes and prices are from the same moment. */
 export async function loadRouting(db: Queryable): Promise<Routing> {
   const [loaded] = await db.query<Loaded>(sql`
     select v.version,
@@ -80,7 +80,7 @@ export async function loadRouting(db: Queryable): Promise<Routing> {
   };
 }
 
-/** Looks up the value of the longest prefix that a number has. */
+/** Looks up the value of the longest prefix that matches a number. */
 export function longestPrefix<Value>(
   table: Record<string, Value>,
 ): (digits: string) => Value | undefined {

@@ -1,9 +1,9 @@
 import { type Database, LEASE_MS, NIL_ID, type Queryable, type Sql, sql } from "#platform";
 
 /**
- * Extends the leases that a living node holds; answers those it still has, with their epochs. A node
- * may overtake itself: the epoch tells its lease from the one that ran out before. Locks by id, as
- * those who record answers do meanwhile. Compared as in `accept_messages`, here and below.
+ * Extends this node's leases. Returns those that it still has, with their epochs: a node may have
+ * lost a lease and claimed the message again, and the epoch tells the two apart. Locks by id, as
+ * recording answers does. Here and below, comparisons are as in `accept_messages`.
  */
 export async function renewLeases(
   db: Database,
@@ -22,7 +22,7 @@ export async function renewLeases(
   return new Map(rows.map(({ message_id, lease_epoch }) => [message_id, lease_epoch]));
 }
 
-/** The carriers that messages wait for, by message: their routes may have led them on since they came. */
+/** The carrier that each message waits for now. Routes may have changed since it was queued. */
 export async function findQueuedFor(
   db: Queryable,
   messageIds: readonly string[],
@@ -38,33 +38,33 @@ export type Stranded = {
   account_id: string;
   lease_epoch: number;
   attempt: number;
-  /** Somebody took it up, and was lost: the lease ran out long ago. */
+  /** A node claimed it and was lost: its lease expired long ago. */
   is_lost: boolean;
-  /** Text, because a date would lose the microseconds, and with them the place. */
+  /** Text, because a Date would lose the microseconds, and with them the position. */
   due_at: string;
 };
 
 type StrandedRequest = {
   carrierId: string;
-  /** The last one of the page before. */
+  /** The last one of the previous page. */
   after: Stranded | undefined;
   limit: number;
 };
 
-/** Since the end of a lease: long enough for a carrier that is up to take the message up itself. */
+/** Counted from the lease's expiry: a working carrier would have claimed the message by then. */
 const LOST_MS = 60_000;
 const isLost = sql`(leased_by is not null and due_at <= statement_timestamp() - make_interval(secs => ${LOST_MS / 1000}))`;
 
 /**
- * A page of the messages that wait for a carrier and are due, or that were in the hands of somebody
- * lost: account by account, as the index has them, each account's oldest first.
+ * A page of a carrier's messages that wait and are due, or whose node was lost. Ordered by account,
+ * as in the index, and then by due time, oldest first.
  */
 export function findStranded(
   db: Database,
   { carrierId, after, limit }: StrandedRequest,
 ): Promise<Stranded[]> {
   const { account_id, due_at, message_id } = after ?? BEFORE_ALL_STRANDED;
-  // By the time of the statement, which an index can compare with; clock_timestamp() it cannot.
+  // statement_timestamp(), because an index cannot be searched with clock_timestamp().
   return db.query(sql`
     select message_id, account_id, lease_epoch, attempt, ${isLost} as is_lost, due_at::text
       from send_queue
@@ -88,7 +88,7 @@ type Claim = {
 
 type OverdueRequest = { nodeId: string; now: Date; limit: number };
 
-/** Takes up messages whose validity is over and that somebody had taken up before. The oldest first. */
+/** Claims messages whose validity is over and that were claimed before, oldest first. */
 export function leaseOverdue(
   db: Database,
   { nodeId, now, limit }: OverdueRequest,
@@ -106,7 +106,7 @@ export function leaseOverdue(
   );
 }
 
-/** Takes up what was found to wait in vain, or in the hands of somebody lost; not what was taken up since. */
+/** Claims messages that `findStranded` found, except those that were claimed since. */
 export function leaseStranded(db: Database, nodeId: string, found: Stranded[]): Promise<Claim[]> {
   return lease(
     db,
@@ -135,13 +135,13 @@ function lease(db: Database, nodeId: string, taken: Sql): Promise<Claim[]> {
 
 type Reassignment = {
   messageId: string;
-  /** Of its lease when it was seen to wait: whoever takes it up counts that on. */
+  /** The lease epoch when it was seen waiting. A claim raises it. */
   epoch: number;
   from: string;
   to: string;
 };
 
-/** Gives waiting messages to another carrier; what somebody took up meanwhile stays. */
+/** Gives waiting messages to another carrier, except those that were claimed meanwhile. */
 export async function reassign(db: Database, moves: Reassignment[]): Promise<void> {
   const each = <Value>(pick: (move: Reassignment) => Value) => moves.map(pick);
   await db.query(sql`

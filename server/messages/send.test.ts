@@ -8,7 +8,7 @@ import { sendMessages, type SendRequest } from "./send.ts";
 
 const message = { recipient: "4915112345678", text: "Hello" };
 
-/** The code of the refusal, where accepting ends so. */
+/** The error code of the refusal, if accepting has this outcome. */
 async function codeOf(accepted: Accepted, wish: SendRequest): Promise<string> {
   const routing = { version: 1, carriersFor: () => ["carrier"], priceFor: () => 1 };
   const sending = sendMessages(

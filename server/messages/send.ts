@@ -17,7 +17,7 @@ import { asAccepted, type MessageRow } from "./message-row.ts";
 import { findMessages } from "./read.ts";
 import type { Routing } from "./routing.ts";
 
-/** What sending needs, whoever asks for it: the API, the dashboard, the terminal. */
+/** What sending needs, whether for the API, the dashboard or the terminal. */
 export type SendDeps = {
   db: Database;
   clock: Clock;
@@ -28,26 +28,26 @@ export type SendDeps = {
   limits: { sends: number; sendsBurst: number };
 };
 
-/** Who sends; no key where a person does, who may be named for the audit log. */
+/** The sender. `keyId` is null for a user, whom `actor` may name for the audit log. */
 export type Sender = { accountId: string; keyId: string | null; actor?: Actor };
 export type Sent = { rows: MessageRow[]; isReplayed: boolean };
-/** One message, or a batch of them that is accepted whole or not at all. */
+/** One message, or a batch that is accepted whole or not at all. */
 type SendBody = NewMessage | { messages: NewMessage[] };
 export type SendRequest = {
   body: SendBody;
   idempotencyKey: string | undefined;
-  /** Told what is left of the allowance, also where the request is refused. */
+  /** Is told what is left of the allowance, also if the request is refused. */
   allowance?: (left: Allowance) => void;
 };
 
 /** A version that the routing tables never have. */
 const NO_ROUTING = -1;
-/** The routes may change while a message is priced; more than this in a row is not chance. */
+/** The routes may change while a message is priced. More changes in a row are no coincidence. */
 const MAX_ROUTING_CHANGES = 5;
 
 /**
- * Drafts, accepts, and drafts again where the routes changed in between. Throws a problem for
- * everything that the API refuses; nothing is stored or charged then.
+ * Drafts and accepts, and drafts again if the routes changed in between. Throws a problem for
+ * everything that the API refuses; then nothing is stored or charged.
  */
 export async function sendMessages(
   deps: SendDeps,
@@ -75,7 +75,7 @@ export async function sendMessages(
   throw unavailable("Routes and prices change too fast to price a message by them.");
 }
 
-/** One try, by one state of the routing tables. */
+/** One try, with one version of the routing tables. */
 async function sendBy(
   routing: Routing,
   deps: SendDeps,
@@ -97,16 +97,16 @@ async function sendBy(
     : conclude(deps, wish, request, accepted);
 }
 
-/** Whether the tables have changed since a message was refused by them: memory never decides. */
+/** Whether the tables changed since they caused a refusal. A remembered copy never decides that. */
 async function isOutdated(routing: Routing, deps: SendDeps, problem: unknown): Promise<boolean> {
   const isRefusedByIt = problem instanceof Problem && problem.details.some(isByRouting);
   return isRefusedByIt && (await deps.routing.reload()).version !== routing.version;
 }
 
 /**
- * What was accepted once is answered again, though it would be refused by now: its `sendAt` has
- * passed, a route is gone, a price has risen. A request of no version is never accepted anew. Where
- * nobody could look whether it was, the answer is to ask again, and no refusal.
+ * A request that was accepted before gets the same answer, even if it would be refused now: its
+ * `sendAt` has passed, a route is gone, a price has risen. `blank` has no routing version, so
+ * nothing is accepted anew. If the lookup failed, the answer is to ask again, not the refusal.
  */
 async function replayOr(
   problem: unknown,
@@ -160,7 +160,7 @@ async function conclude(
   }
 }
 
-/** Of what was accepted by a version that told bodies apart by their form, not by their meaning. */
+/** For requests accepted by an older version, which compared bodies by form instead of meaning. */
 async function replayAsWritten(
   deps: SendDeps,
   wish: SendRequest,
@@ -200,17 +200,17 @@ export function draftAll(body: SendBody, context: DraftContext) {
   return drafts.filter((draft) => draft.outcome === "drafted");
 }
 
-/** A detail of the nth message of a batch, by the name that its field has there. */
+/** A detail of the nth message, with its field named as in the batch. */
 function inBatch(n: number, detail: Detail): Detail {
   return { ...detail, field: `${batchPrefix(n)}${detail.field ?? ""}` };
 }
 
-/** Stands before the names of the nth message's fields. */
+/** Precedes the names of the nth message's fields. */
 export function batchPrefix(n: number): string {
   return `messages[${n}].`;
 }
 
-/** A wrong field weighs more than a route that is missing, and that more than a price. */
+/** A wrong field outranks a missing route, which outranks a price. */
 function codeOf(details: Detail[]): ErrorCode {
   if (!details.every(isByRouting)) return "VALIDATION_FAILED";
   const isUnserved = details.some(({ code }) => code === "RECIPIENT_NOT_SERVED");

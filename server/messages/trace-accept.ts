@@ -5,12 +5,12 @@ import type { Accepted } from "./acceptor.ts";
 type Accept = (request: AcceptRequest) => Promise<Accepted>;
 type Deps = { accept: Accept; tracer: Tracer; clock: Clock };
 
-/** A collector need not hold every message of a large batch to find its way to them. */
+/** Enough links: one need not follow every message of a large batch. */
 const MAX_LINKS = 32;
 
 /**
- * Accepting, with a span in the trace of the request for the wait until its batch is committed, and
- * the first span of each message's own trace. The two name each other.
+ * Adds two spans, linked to each other: in the request's trace, the wait until its batch is
+ * committed; and in each message's own trace, its first span.
  */
 export function tracedAccept({ accept, tracer, clock }: Deps): Accept {
   return async (request) => {
