@@ -1,14 +1,14 @@
 import { isoTime } from "./timestamp.ts";
 
-/** Values that stand in an array without quotes: ids, numbers, times, words. */
+/** Values that need no quotes in an array: ids, numbers, times, words. */
 const PLAIN = /^[\w:.+-]+$/;
 const NULL = /^null$/i;
 const TO_ESCAPE = /["\\]/;
 const ALL_TO_ESCAPE = /["\\]/g;
 
 /**
- * An array as PostgreSQL reads it. Most elements are ids, numbers and times, which need no quotes; the
- * driver looks for something to escape in each of them, which costs several times as much.
+ * An array literal for PostgreSQL. Most elements are ids, numbers and times, which need no quotes.
+ * The driver would search each of them for characters to escape, which costs several times as much.
  */
 export function arrayText(values: readonly unknown[]): string {
   let text = "{";

@@ -6,14 +6,14 @@ import { batcher, type Batcher, orEach } from "./batcher.ts";
 import { takeTurns } from "./turns.ts";
 import { DatabaseUnavailable } from "./unavailable.ts";
 
-/** Two of them: what the first one's callbacks schedule has run after the second. */
+/** Two turns: after the second, whatever the callbacks of the first scheduled has run too. */
 const turn = async () => {
   for (let n = 0; n < 2; n += 1) await new Promise<void>((resolve) => setImmediate(resolve));
 };
 const limits = { maxItems: 100, maxRunning: 1, maxWaiting: 100 };
 const whenFull = () => -1;
 
-/** Batches that end when the test says so; `ended` of one answers each item with its double. */
+/** Batches that end when the test says so. `end` answers each item with its double. */
 function heldBatches() {
   const batches: { items: number[]; end: () => void; fail: (error: Error) => void }[] = [];
   const run = (items: number[]) =>

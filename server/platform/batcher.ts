@@ -4,21 +4,21 @@ import { DatabaseUnavailable } from "./unavailable.ts";
 type Options<Item, Result> = {
   /** One answer per item, in order. An `Error` in place of an answer fails that item alone. */
   run: (items: Item[]) => Promise<(Result | Error)[]>;
-  /** The answer to a call that comes while `maxWaiting` calls or `maxBytes` are held. */
+  /** The answer to a call that arrives while `maxWaiting` calls or `maxBytes` are held. */
   whenFull: () => Result;
-  /** Items in one batch; `sizeOf` weighs an item that stands for many. */
+  /** The most items in one batch. `sizeOf` weighs an item that stands for several. */
   maxItems: number;
-  /** Batches that run at the same time. */
+  /** The most batches that run at the same time. */
   maxRunning: number;
-  /** Calls that may gather while those run. */
+  /** The most calls that gather while those run. */
   maxWaiting: number;
-  /** Bytes of all items that wait or run. */
+  /** The most bytes of all items that wait or run. */
   maxBytes?: number;
   sizeOf?: (item: Item) => number;
   bytesOf?: (item: Item) => number;
-  /** Shared with others whose batches would only be smaller beside these. */
+  /** Shared with other batchers, if running beside each other would only make batches smaller. */
   turns?: Turns | undefined;
-  /** Nobody waits for a batch of so many items: it is large enough beside any other. */
+  /** A batch with this many items gives up its turn at once: it is large enough anyway. */
   largeFrom?: number;
 };
 
@@ -41,9 +41,9 @@ export type Batcher<Item, Result> = {
 };
 
 /**
- * Turns single calls into batches. While fewer than `maxRunning` batches run, what arrived in this
- * turn of the event loop starts at once; the rest gathers for the next batch, so batches grow with
- * the load and a lone call never waits for company. Nothing grows without bound: a call that finds
+ * Turns single calls into batches. While fewer than `maxRunning` batches run, the calls of one turn
+ * of the event loop start at once, and the rest gathers for the next batch. So batches grow with
+ * the load, and a lone call never waits for company. Nothing grows without bound: a call that finds
  * the queue full is answered with `whenFull()`.
  */
 export function batcher<Item, Result>(options: Options<Item, Result>): Batcher<Item, Result> {
@@ -58,7 +58,7 @@ export function batcher<Item, Result>(options: Options<Item, Result>): Batcher<I
 
   function call(item: Item): Promise<Result> {
     const bytes = options.bytesOf?.(item) ?? 0;
-    // A single item above `maxBytes` still passes an empty queue, or it could never pass at all.
+    // A single item above `maxBytes` passes if the queue is empty, or it could never pass.
     const isFull = waiting.length >= maxWaiting || (bytesHeld > 0 && bytesHeld + bytes > maxBytes);
     if (isFull) return Promise.resolve(options.whenFull());
     bytesHeld += bytes;
@@ -71,7 +71,7 @@ export function batcher<Item, Result>(options: Options<Item, Result>): Batcher<I
   function schedule(): void {
     if (isDue || running >= maxRunning) return;
     isDue = true;
-    // After the poll phase: every request that this turn of the loop reads is in the same batch.
+    // After the poll phase, so that all requests read in this turn of the loop share a batch.
     setImmediate(() => turns(begin));
   }
 
@@ -98,7 +98,7 @@ export function batcher<Item, Result>(options: Options<Item, Result>): Batcher<I
 
   function start(batch: Call<Item, Result>[], over: () => void): void {
     running += 1;
-    // `run` may throw before its first await; that fails the batch like any other error.
+    // `run` may throw before its first await. That fails the batch like any other error.
     Promise.try(
       options.run,
       batch.map(({ item }) => item),
@@ -109,8 +109,8 @@ export function batcher<Item, Result>(options: Options<Item, Result>): Batcher<I
   }
 
   /**
-   * What this turn of the loop still reads goes with the next batch; and that is on its way before this
-   * one is answered, or the database would wait until the answers are written.
+   * Waits for what this turn of the loop still reads, and starts the next batch before it answers
+   * this one; otherwise the database would idle while the answers are written.
    */
   function end(batch: Call<Item, Result>[], over: () => void, answer: () => void): void {
     setImmediate(() => {
@@ -161,8 +161,8 @@ function fail<Item, Result>(batch: Call<Item, Result>[], error: unknown): void {
 }
 
 /**
- * For `run`: a batch as a whole, or, where that fails, each item alone and in order, so that one that
- * cannot be stored harms only itself. Where the database is away, all of them fail.
+ * For use in `run`: stores a batch as a whole or, if that fails, each item alone and in order, so
+ * that a bad item harms only itself. If the database is away, the whole batch fails.
  */
 export async function orEach<Item, Result>(
   items: Item[],

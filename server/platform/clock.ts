@@ -1,18 +1,18 @@
-/** The only reader of the clock: everything else is handed one, so that tests can own time. */
+/** The only reader of the clock. Everything else is given one, so that tests can control time. */
 export type Clock = {
   /** Wall-clock time, for what people and tables see. */
   now(): Date;
-  /** Monotonic milliseconds, for waits and durations: it never jumps, and stands still while the machine is suspended. */
+  /** Monotonic milliseconds, for waits and durations. Stands still while the machine sleeps. */
   monotonicMs(): number;
-  /** The same and what the machine was suspended for, for leases: the others do not wait for it. */
+  /** The same plus the time spent suspended, for leases: other nodes do not wait for us. */
   leaseMs(): number;
   /** Resolves after `ms`, or at once when `signal` aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** Calls `run` once after `ms`; the answer cancels it. */
+  /** Calls `run` once after `ms`. The returned function cancels it. */
   timer(ms: number, run: () => void): () => void;
 };
 
-/** A moment of this node, by the clock for durations and by that of leases. */
+/** A moment on this node, by the clocks for durations and for leases. */
 export type LocalMoment = { monotonicMs: number; leaseMs: number };
 
 export function localMoment(clock: Pick<Clock, keyof LocalMoment>): LocalMoment {
@@ -41,14 +41,14 @@ export const systemClock: Clock = {
   },
 };
 
-/** Clocks are slewed by far less; what is suspended for less than this loses no lease. */
+/** Clock slewing stays far below this, and a shorter suspension loses no lease. */
 const MIN_SUSPENDED_MS = 1_000;
 
 /**
- * The monotonic clock stands still while the machine is suspended, the wall clock does not: where the wall
- * clock has gone on by more between two looks, the machine was suspended for the difference. A wall clock
- * that was set ahead looks the same: then leases seem older than they are, and are given back. One that was
- * set back adds nothing.
+ * The monotonic clock stands still while the machine is suspended; the wall clock does not. If the
+ * wall clock gained on it between two looks, the machine was suspended for the difference. A wall
+ * clock that was set ahead looks the same: leases then seem older than they are and are given up.
+ * One that was set back changes nothing.
  */
 export function leaseClock(wallMs: () => number, monotonicMs: () => number): () => number {
   let [seenWallMs, seenMs, suspendedMs] = [wallMs(), monotonicMs(), 0];

@@ -7,7 +7,7 @@ import type { Queryable } from "./database.ts";
 const NOON = Date.UTC(2026, 10, 15, 12);
 const HOUR_MS = 3_600_000;
 
-/** A node whose clock is an hour ahead, beside a database where it is noon when the monotonic clock begins. */
+/** A node whose clock is an hour ahead. In the database it is noon at monotonic time 0. */
 function skewed() {
   let monotonicMs = 0;
   let aheadMs = HOUR_MS;
@@ -20,9 +20,9 @@ function skewed() {
   return {
     wait,
     set: (ms: number) => (aheadMs = ms),
-    /** How far the node is from the database by now. */
+    /** How far the node's time is from the database's now. */
     offMs: () => node.now().getTime() - (NOON + monotonicMs),
-    /** The question and the answer each take so long on their way. */
+    /** The query takes this long to arrive, and its answer this long to come back. */
     follow(thereMs: number, backMs: number) {
       const query = () => {
         wait(thereMs);

@@ -4,16 +4,16 @@ import type { Loop } from "./loop.ts";
 import { sql } from "./sql.ts";
 
 export type DatabaseClock = Clock & {
-  /** Looks at the database's clock; between two looks the monotonic one goes on. */
+  /** Reads the database's clock. Between two reads, time advances by the monotonic clock. */
   follow(db: Queryable): Promise<void>;
 };
 
 /**
- * One time for all nodes, whatever their own clocks say: a message accepted by one is due and expires on
- * another. A node whose clock is wrong, or is set while it runs, goes by the database's all the same.
+ * One time for all nodes: a message accepted by one node becomes due and expires on another. A node
+ * whose own clock is wrong, or is changed while it runs, still follows the database's.
  */
 export function databaseClock(clock: Clock): DatabaseClock {
-  /** What the time was when the monotonic clock began. */
+  /** The wall-clock time at monotonic time 0. */
   let originMs = clock.now().getTime() - clock.monotonicMs();
   return {
     ...clock,
@@ -24,13 +24,13 @@ export function databaseClock(clock: Clock): DatabaseClock {
         select (extract(epoch from clock_timestamp()) * 1000)::double precision as ms`);
       const afterMs = clock.monotonicMs();
       if (!row) return;
-      // It was read at some moment between: whatever agrees with one of them stays, so that no slow answer moves the time.
+      // The clock was read in between. Moves no further than that proves, however slow the answer.
       originMs = Math.min(Math.max(originMs, row.ms - afterMs), row.ms - beforeMs);
     },
   };
 }
 
-/** Also how long a machine that was suspended, or a database whose clock was set, is out of step. */
+/** Also how long a suspended machine, or a database whose clock was set, stays out of step. */
 const FOLLOW_MS = 5_000;
 
 export function followDatabase(clock: DatabaseClock, db: Queryable): Loop {

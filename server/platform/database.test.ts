@@ -12,7 +12,7 @@ import { connectToPrimary } from "./primary.ts";
 import { rawSql, sql } from "./sql.ts";
 import { DatabaseUnavailable } from "./unavailable.ts";
 
-/** The first octet of what takes leave of a PostgreSQL server. */
+/** The first byte of the message that closes a PostgreSQL session. */
 const TERMINATE = "X".charCodeAt(0);
 
 test("a database that is closed has left the server, which can then stop in peace", async () => {
@@ -97,7 +97,7 @@ test("a server that hangs keeps no connection of a closed pool open", async () =
 test("who finds every connection busy waits as long as connect_timeout in the address says, and hears that none was free", async () => {
   await using server = await testDatabase();
   const { promise: end, resolve: letGo } = Promise.withResolvers<void>();
-  /** One whose only connection is busy until the end. */
+  /** A database whose only connection stays busy until the end. */
   const openBusy = async (search: string) => {
     const url = Object.assign(new URL(server.url), { search }).href;
     const db = openDatabase({ url, log: silentLog, maxConnections: 1 });
@@ -249,7 +249,7 @@ test("audits and migrations have all the time they take, whatever limits the ser
 test("the server gives up a node that has gone without a word within seconds", async () => {
   await using server = await testDatabase();
 
-  // What was asked for: not every system can do all of it, and over a Unix socket none is needed.
+  // The requested values: not every system supports all, and Unix sockets need none.
   const settings = await server.query(sql`
     select name, reset_val as value from pg_settings where name like 'tcp\\_%' order by name`);
 

@@ -23,12 +23,12 @@ export type Queryable = {
   query<Row extends object>(statement: Sql): Promise<Row[]>;
 };
 
-/** Proof that the statements run in one transaction; the caller of `transaction` draws its bounds. */
+/** Proof that the statements share a transaction, whose extent the caller of `transaction` sets. */
 export type Transaction = Queryable & {
   readonly inTransaction: true;
   /** Runs once the transaction is known to be committed, and never otherwise. */
   afterCommit(run: () => void): void;
-  /** Runs where it was rolled back, or nobody knows. */
+  /** Runs if the transaction was rolled back, or if its outcome is unknown. */
   afterFailure(run: () => void): void;
 };
 
@@ -40,7 +40,7 @@ export type Database = Queryable & {
 export type DatabaseOptions = PoolOptions & {
   log: Log;
   metrics?: Metrics;
-  /** A standby is refused though the address names no other host: who only reads may do so from one. */
+  /** Refuses a standby even if the address names one host. Mere readers may use a standby. */
   primaryOnly?: boolean;
 };
 
@@ -50,17 +50,17 @@ export function openDatabase(options: DatabaseOptions): Database {
   const pool = new pg.Pool({
     ...poolConfig(options),
     Client: primary.Client,
-    // The pool waits for what this returns, though its types do not say so.
+    // The pool does wait for this promise, although its types do not say so.
     onConnect: ((client: pg.ClientBase) => greet(client, { primaryOnly })) as unknown as () => void,
   });
-  // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
-  // Only its words are logged: the error carries the whole client. A closing pool loses them all, as asked.
+  // The pool replaces a broken idle connection; without a listener it would end the process. Only
+  // its message is logged: the error holds the client. Closing the pool breaks them all on purpose.
   pool.on("error", ({ message }) => {
     if (!pool.ending) options.log.warn({ reason: message }, "an idle database connection was lost");
   });
   const open = new Set<pg.PoolClient>();
   pool.on("connect", (client) => {
-    // One that breaks while it is lent out fails the statements on it; here too, silence would end the process.
+    // If it breaks in use, its statements fail. An unheard error would end the process here too.
     client.on("error", () => {});
     open.add(client);
     client.once("end", () => open.delete(client));
@@ -80,12 +80,12 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 }
 
-/** A server that stops next would cut off whoever has not left, and complain in its log. */
+/** A server that stops next would cut off connections that are still open, and log complaints. */
 const FAREWELL_MS = 1_000;
 
 /**
- * The pool takes leave of the server and does not wait until it has let go. One that hangs never does, and
- * its connection would keep the process from ending.
+ * The pool says goodbye to the server without waiting for it to close the connection. A server that
+ * hangs never closes it, and the connection would keep the process from ending.
  */
 async function hasLeft(client: pg.PoolClient): Promise<void> {
   const signal = AbortSignal.timeout(FAREWELL_MS);
@@ -98,7 +98,7 @@ async function greet(
   client: pg.ClientBase,
   { primaryOnly }: { primaryOnly: boolean },
 ): Promise<void> {
-  // Asked now: when the connection breaks, it is too late. A session always finds itself.
+  // Asked now, because after the connection broke it is too late. A session always sees itself.
   const { rows } = await client.query<Backend & { isStandby: boolean }>(
     `select pid, backend_start::text as "startedAt", pg_is_in_recovery() as "isStandby" from pg_stat_activity where pid = pg_backend_pid()`,
   );
@@ -152,11 +152,11 @@ async function inTransaction<Result>(
     });
     isCommitting = true;
     const { command } = await client.query("commit");
-    // After a statement that failed, though somebody passed over it, the server does this instead.
+    // If a statement failed and its error was ignored, the server rolls back instead.
     if (command !== "COMMIT")
       throw new Error("The transaction was rolled back: a statement failed.");
   } catch (error) {
-    // A lost connection rolls back by itself, and asking it to would only wait once more.
+    // A lost connection rolls back by itself. Asking for it would only mean another wait.
     const lost = asUnavailable(error);
     if (!lost || isServerError(lost.cause)) await client.query("rollback").catch(() => undefined);
     else lost.isCommitUnknown = isCommitting;
@@ -167,7 +167,7 @@ async function inTransaction<Result>(
   return result;
 }
 
-/** What is done is done, whatever becomes of those who hear of it. */
+/** The outcome stands, even if a listener fails. */
 function tell(listeners: (() => void)[], log: Log): void {
   for (const listener of listeners) {
     try {
@@ -189,7 +189,7 @@ async function run<Row extends object>(
 
 const names = new Map<string, string>();
 
-/** Every text is prepared once per connection: planning it each time nearly doubles the cost. */
+/** Each statement is prepared once per connection: planning every time nearly doubles its cost. */
 function statementName(text: string): string {
   let name = names.get(text);
   if (name === undefined) {

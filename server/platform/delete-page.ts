@@ -1,13 +1,13 @@
 import type { Queryable } from "./database.ts";
 import { type Sql, sql } from "./sql.ts";
 
-/** Small enough that nobody waits long for a row of it. */
+/** Small enough that nobody waits long for one of its rows. */
 const PAGE = 5_000;
 
 /**
- * Deletes some of the rows, `from` and `where` as in a statement; answers how many, or 0 where it has left
- * none: where rows grow old all the time, the few that did meanwhile wait for the next sweep.
- * Of a table without partitions: in one that has them, rows of several share a ctid.
+ * Deletes a page of rows; `from` and `where` as in a statement. Returns how many, or 0 if that was
+ * less than a page: the few rows that grew old meanwhile wait for the next sweep. Only for tables
+ * without partitions, because rows of different partitions can share a ctid.
  */
 export async function deletePage(db: Queryable, from: Sql, where: Sql): Promise<number> {
   const gone = await db.query(sql`

@@ -14,32 +14,32 @@ import type { DataDirLock } from "./instance-lock.ts";
 import type { Log } from "./log.ts";
 
 export type EmbeddedPostgresDeps = {
-  /** Held as long as PostgreSQL runs: what is found on the folder may be ended, nobody alive owns it. */
+  /** Held while PostgreSQL runs: processes found on the folder have no owner and may be ended. */
   lock: DataDirLock;
   clock: Clock;
   log: Log;
-  /** A fixed port; otherwise a free one. */
+  /** A fixed port. If left out, a free one is chosen. */
   port?: number;
-  /** Instead of ours, such as less memory in tests. Durability cannot be weakened. */
+  /** Overrides ours, for example with less memory in tests. Durability cannot be weakened. */
   settings?: Settings;
 };
 
 export type EmbeddedPostgres = {
-  /** Where to connect, with the password. */
+  /** The address to connect to, including the password. */
   url: string;
   port: number;
   pid: number;
-  /** Whether this start made the database. */
+  /** Whether this start created the database. */
   isNew: boolean;
-  /** Tells, also after the fact, that PostgreSQL ended though nobody called `stop`. */
+  /** Reports, even afterwards, that PostgreSQL ended although nobody called `stop`. */
   onExit(listener: (how: string) => void): void;
-  /** Rolls back what is open, writes everything to its place, ends. Bounded by 20 s. */
+  /** Rolls back open transactions, writes a checkpoint and ends. Takes at most 20 s. */
   stop(): Promise<void>;
 };
 
 /**
- * Starts the PostgreSQL that comes along, as a child on loopback, in the locked data folder. Makes
- * the cluster on first use; ends what a killed instance left running; replays the log after a crash.
+ * Starts the bundled PostgreSQL as a child on loopback, in the locked data folder. Makes the
+ * cluster at first, ends what a killed instance left running, and replays the log after a crash.
  */
 export async function startEmbeddedPostgres(deps: EmbeddedPostgresDeps): Promise<EmbeddedPostgres> {
   const { lock, clock, log, port, settings = {} } = deps;

@@ -1,7 +1,7 @@
 /**
- * The platform: what any server needs. Clock, database, migrations, loops, batches, ids, logs, metrics,
- * secrets, and the PostgreSQL that comes along. Nothing about text messages, but that a message's trace
- * has its id, and that the log knows our keys and secrets by their looks, to leave them out.
+ * The platform: what any server needs. Clock, database, migrations, loops, batches, ids, logs,
+ * metrics, secrets, and the bundled PostgreSQL. It knows nothing about text messages, except that a
+ * message's id is its trace id, and that the log recognizes our keys and secrets to remove them.
  */
 export * from "./light.ts";
 export { batcher, orEach } from "./batcher.ts";

@@ -68,7 +68,7 @@ test("a path too long for the lock is refused in a sentence, before anything is 
   assert.deepEqual(await readdir(folder.path), []);
 });
 
-/** A process that takes the lock and waits to be killed; it ends by itself after a minute. */
+/** A process that takes the lock and waits to be killed. It ends by itself after a minute. */
 function holderOf(dataDir: string) {
   const module = JSON.stringify(join(import.meta.dirname, "instance-lock.ts"));
   const code = `

@@ -4,13 +4,13 @@ import { DatabaseSync } from "node:sqlite";
 import { Unfit } from "./embedded-postgres/unfit.ts";
 import { codeOf } from "./error-text.ts";
 
-/** Proof that this process, and no other, may use the data folder. */
+/** Proof that this process alone may use the data folder. */
 export type DataDirLock = { readonly dataDir: string; release(): void };
 
-/** What a process has the folder for: a command has it for moments, a service for long. */
+/** What a process uses the folder for: a command briefly, a service for a long time. */
 export type DataDirUse = "service" | "command";
 
-/** Another process has the data folder now. */
+/** Another process is using the data folder. */
 export class DataDirInUse extends Unfit {
   override name = "DataDirInUse";
   readonly isByCommand: boolean;
@@ -22,9 +22,9 @@ export class DataDirInUse extends Unfit {
 }
 
 /**
- * Takes the data folder for this process, making it where it is missing, or throws `Unfit` with the
- * pid of the process that has it. The operating system holds the lock and drops it when the process
- * ends, however it ends: nothing stale is left, and no pid is mistaken for another's.
+ * Locks the data folder for this process, and creates it if it is missing. Throws `Unfit` with the
+ * pid of the process that has it. The operating system drops the lock when the process ends in any
+ * way, so no stale lock remains, and no pid is mistaken for another process.
  */
 export function lockDataDir(dataDir: string, use: DataDirUse = "service"): DataDirLock {
   refuseLongPath(dataDir);
@@ -34,7 +34,7 @@ export function lockDataDir(dataDir: string, use: DataDirUse = "service"): DataD
   return { dataDir, release: () => file.close() };
 }
 
-/** SQLite opens nothing whose path is longer than 504 octets, the name of the lock included. */
+/** SQLite opens no path longer than 504 bytes, including the name of the lock file. */
 const LONGEST_PATH = 490;
 
 function refuseLongPath(dataDir: string): void {
@@ -55,12 +55,12 @@ function makeFolder(dataDir: string): void {
 }
 
 /**
- * How long one of two that start at the same moment waits for the other to give way: without it, both
- * could be refused. Where the holder is known to live nobody waits.
+ * How long one of two processes that start together waits for the other to give way. Without this
+ * wait, both could be refused. If the holder is known to be alive, nobody waits.
  */
 const GIVE_WAY_MS = 500;
 
-/** Node has no call for a file lock, but its SQLite takes one and keeps it for the transaction's time. */
+/** Node cannot lock files, but its SQLite can, for the duration of a transaction. */
 function takeLock(dataDir: string): DatabaseSync {
   let file: DatabaseSync | undefined;
   try {
@@ -74,7 +74,7 @@ function takeLock(dataDir: string): DatabaseSync {
   return file;
 }
 
-/** Undefined where somebody else has it. */
+/** Undefined if another process has it. */
 function tryLock(dataDir: string, timeout: number): DatabaseSync | undefined {
   const file = new DatabaseSync(lockFileIn(dataDir), { timeout });
   try {
@@ -87,7 +87,7 @@ function tryLock(dataDir: string, timeout: number): DatabaseSync | undefined {
   }
 }
 
-/** Only to save a wait: a pid may be another's by now. */
+/** Only saves a wait: the pid may belong to another process by now. */
 function isHeldByTheLiving(dataDir: string): boolean {
   const { pid } = holder(dataDir);
   if (pid === undefined) return false;
@@ -107,7 +107,7 @@ function inUse(dataDir: string): DataDirInUse {
   );
 }
 
-/** The file only names the holder; it is read when the lock is held, and never trusted for more. */
+/** The file only names the holder. It is read if the lock is taken, and trusted for no more. */
 function holder(dataDir: string): { pid: number | undefined; isByCommand: boolean } {
   const [pid, use] = readPidFile(dataDir).trim().split(" ");
   return { pid: Number(pid) > 0 ? Number(pid) : undefined, isByCommand: use === "command" };

@@ -1,4 +1,4 @@
-/** The eight groups of a valid IPv6 address in any spelling. */
+/** The eight groups of a valid IPv6 address, in any spelling. */
 export function ipv6Groups(ip: string): number[] {
   const [head = "", tail] = withoutDots(ip).split("::");
   const left = head === "" ? [] : head.split(":");
@@ -7,7 +7,7 @@ export function ipv6Groups(ip: string): number[] {
   return [...left, ...zeros, ...right].map((group) => Number.parseInt(group, 16));
 }
 
-/** `::ffff:1.2.3.4` as `::ffff:102:304`. */
+/** Turns `::ffff:1.2.3.4` into `::ffff:102:304`. */
 function withoutDots(ip: string): string {
   return ip.replace(
     /(\d+)\.(\d+)\.(\d+)\.(\d+)$/,

@@ -1,4 +1,4 @@
-/** What of the platform loads nothing else: for threads, each of which loads its own. */
+/** The parts of the platform that import nothing heavy: for threads, which each load their own. */
 export { type Clock, type LocalMoment, localMoment, systemClock } from "./clock.ts";
 export { codeOf, messageOf } from "./error-text.ts";
 export { ipv6Groups } from "./ipv6.ts";

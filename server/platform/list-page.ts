@@ -1,40 +1,40 @@
 import type { Queryable } from "./database.ts";
 import { rawSql, type Sql, sql } from "./sql.ts";
 
-/** Where a page of a list begins: beside the entry with this id, on the older or the newer side. */
+/** Where a page begins: next to the entry with this id, on its older or newer side. */
 export type Position<Id = string> = { direction: "older" | "newer"; id: Id } | null;
 
-/** A page that is asked for. */
+/** The page that is asked for. */
 export type Page<Id = string> = { position: Position<Id>; limit: number };
 
 export type Looked<Row, Id = string> = {
-  /** Nearest to the position first; one more than `limit` if there are more. */
+  /** Nearest to the position first. Has `limit` + 1 rows if there are more. */
   rows: Row[];
-  /** Where to go on when the look ended without a full page; null where the end was reached. */
+  /** Where to continue if the search stopped before the page was full; null at the end. */
   lookedUntil: Id | null;
 };
 
-/** In SQL, where ids are in order of age: what lies on that side, up to where, and the nearest first. */
+/** SQL for ids that sort by age: beyond the position, up to a bound, and nearest first. */
 export function sideOf(position: Position<unknown>) {
   return position?.direction === "newer"
     ? { beyond: rawSql(">"), upTo: rawSql("<="), order: rawSql("asc") }
     : { beyond: rawSql("<"), upTo: rawSql(">="), order: rawSql("desc") };
 }
 
-/** The condition that a row with this id lies on the side that is asked for. */
+/** The condition that a row with this id lies on the requested side. */
 export function isBeside(position: Position<unknown>, id: Sql): Sql {
   return position ? sql`${id} ${sideOf(position).beyond} ${position.id}` : sql`true`;
 }
 
 type Listing = Page<unknown> & {
-  /** `select name from accounts`. */
+  /** For example `select name from accounts`. */
   select: Sql;
   where: Sql;
-  /** Orders them by age, `account_id`. */
+  /** The column that orders rows by age, such as `account_id`. */
   id: Sql;
 };
 
-/** A page of all that a condition holds for. */
+/** A page of all rows that satisfy a condition. */
 export async function listPage<Row extends object>(
   db: Queryable,
   { select, where, id, position, limit }: Listing,

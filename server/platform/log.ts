@@ -3,13 +3,13 @@ import { DatabaseUnavailable } from "./unavailable.ts";
 
 type Write = (fields: object, sentence: string) => void;
 
-/** Fields and a sentence. Never a message text, a key, a whole phone number. */
+/** Writes fields and a sentence. Never a message text, a key or a whole phone number. */
 export type Log = { debug: Write; info: Write; warn: Write; error: Write };
 
-/** Anything that looks like an API key or a signing secret, wherever it stands in a line. */
+/** Anything that looks like an API key or a signing secret, anywhere in a line. */
 const SECRETS = /\bsms_[0-9A-Za-z]{36}\b|\bwhsec_[0-9A-Za-z+/=]{20,}/g;
 
-/** JSON lines on standard error. Secrets are cut out of the finished line, whatever field holds them. */
+/** Writes JSON lines to standard error. Secrets are cut from the finished line, in any field. */
 export function createLog(level: string, destination: DestinationStream = process.stderr): Log {
   return pino(
     {
@@ -32,12 +32,12 @@ export function createLog(level: string, destination: DestinationStream = proces
 }
 
 /**
- * What an error may say of itself. The database's detail is left out with everything else that nobody
- * thought of: it repeats the row that failed, with its text and number.
+ * The parts of an error that may be logged. All others are left out, such as the database's detail,
+ * which repeats the failed row with its text and number.
  */
 function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
-  // Every loop and request meets an outage: what is away matters, not where it was missed.
+  // Every loop and request notices an outage. What is away matters, not where it was noticed.
   if (error instanceof DatabaseUnavailable) return { type: error.name, message: error.message };
   const { type, message, stack } = pino.stdSerializers.err(error);
   const { code, constraint, table, routine } = error as Error & DatabaseFields;

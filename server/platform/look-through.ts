@@ -2,24 +2,24 @@ import type { Queryable } from "./database.ts";
 import { isBeside, type Looked, type Page, sideOf } from "./list-page.ts";
 import { type Sql, sql } from "./sql.ts";
 
-/** Rows looked at for one page: what is rare, and in no index, costs no more than this. */
+/** Rows examined for one page. This bounds the cost of rare rows that have no index. */
 const MAX_LOOKED_AT = 10_000;
 
 type LookRequest = Page<unknown> & {
   columns: Sql;
-  /** `from messages m`. */
+  /** For example `from messages m`. */
   from: Sql;
-  /** The name of its rows, `m`. */
+  /** The alias of its rows, such as `m`. */
   row: Sql;
-  /** Orders them by age, `m.message_id`. */
+  /** The column that orders rows by age, such as `m.message_id`. */
   id: Sql;
-  /** What an index finds, in the order of the ids. */
+  /** The conditions that an index serves, in the order of the ids. */
   window: Sql;
-  /** What no index holds; null where all of the window is wanted. */
+  /** The conditions without an index; null if all of the window is wanted. */
   sieve: Sql | null;
 };
 
-/** A page of what is wanted among a bounded number of rows; where those end, it says where to go on. */
+/** A page of matches among a bounded number of rows. At the bound, says where to continue. */
 export async function lookThrough<Row extends object, Id>(
   db: Queryable,
   { columns, from, row, id, sieve, position, limit, ...request }: LookRequest,
@@ -39,8 +39,8 @@ export async function lookThrough<Row extends object, Id>(
   const [edge] = await db.query<{ id: Id }>(sql`
     select ${id} as id ${from} where ${window} ${order} offset ${MAX_LOOKED_AT - 1} limit 1`);
   if (!edge) return { rows, lookedUntil: null };
-  // Once more, up to the edge: a row that came in between has moved it, and what lies between the two
-  // edges would stand on both pages or on none. By now as many rows again may have come.
+  // Select again, up to the edge: rows that arrived in between moved it, and rows between the two
+  // edges would be on both pages or on neither. By now, as many new rows again may have arrived.
   const bounded = sql`${window} and ${id} ${side.upTo} ${edge.id}`;
   const upToEdge = await select(bounded, 2 * MAX_LOOKED_AT);
   return { rows: upToEdge, lookedUntil: upToEdge.length > limit ? null : edge.id };

@@ -5,7 +5,7 @@ import { until } from "../../test/support/until.ts";
 import { type Log, silentLog } from "./log.ts";
 import { type Loop, runLoop } from "./loop.ts";
 
-/** A loop whose passes the test answers, one after the other. */
+/** A loop whose passes return the test's answers, one after the other. */
 function scripted(answers: (number | Error)[]) {
   const seen: AbortSignal[] = [];
   const loop: Loop = {
@@ -67,7 +67,7 @@ for (const [kind, fail] of Object.entries({
     const pass = () => {
       passes += 1;
       if (passes > 1) return Promise.resolve(0);
-      // What is there fails again at once.
+      // Whatever woke it would fail again at once.
       queueMicrotask(() => running.wake());
       return fail();
     };

@@ -5,22 +5,22 @@ import { severityOf } from "./unavailable.ts";
 /** Background work. */
 export type Loop = {
   name: string;
-  /** The rest after a pass that found nothing, or that failed. */
+  /** How long to rest after a pass that found nothing or failed. */
   idleMs: number;
-  /** Does what is due. Says how much it found, where there may be more: the next pass follows at once. */
+  /** Does what is due. Returns a count if there may be more: the next pass then follows at once. */
   pass(signal: AbortSignal): Promise<number | void>;
 };
 
 export type RunningLoop = {
-  /** Ends the rest, so that work known to be there is taken up at once. */
+  /** Ends the rest, so that known work is done at once. */
   wake(): void;
-  /** Aborts the signal handed to the pass, and resolves when the pass in progress has ended. */
+  /** Aborts the signal of the pass in progress, and resolves when that pass has ended. */
   stop(): Promise<void>;
 };
 
 /**
- * Runs passes one after the other: again at once after one that found work, after a rest otherwise.
- * A pass that throws is logged and followed by a rest; a loop never ends by itself.
+ * Runs passes one after the other: at once after one that found work, otherwise after a rest. If a
+ * pass throws, the error is logged and a rest follows. A loop never ends by itself.
  */
 export function runLoop(loop: Loop, { clock, log }: { clock: Clock; log: Log }): RunningLoop {
   const stopping = new AbortController();
@@ -36,7 +36,7 @@ export function runLoop(loop: Loop, { clock, log }: { clock: Clock; log: Log }):
             { error, loop: loop.name },
             `${loop.name} failed; it goes on after a rest`,
           );
-        // Also where it was woken on the way: the work that is there would fail again at once.
+        // Also if it was woken meanwhile: that work would fail again at once.
         isWoken = false;
       });
       if (found || isWoken || stopping.signal.aborted) continue;
@@ -49,7 +49,7 @@ export function runLoop(loop: Loop, { clock, log }: { clock: Clock; log: Log }):
   return {
     wake() {
       isWoken = true;
-      // A reason of our own: the default one is an error with a stack, made anew each time.
+      // A constant reason: the default one is an error, whose stack is made anew each time.
       rest.abort("woken");
     },
     stop() {

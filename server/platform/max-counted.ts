@@ -1,2 +1,2 @@
-/** Where counting what waits stops, so that looking costs the same behind any backlog. */
+/** Counting a backlog stops here, so that the cost is bounded whatever its size. */
 export const MAX_COUNTED = 100_000;

@@ -2,26 +2,26 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** One value of a metric that is read when somebody looks. */
+/** One value of a metric that is read when `/metrics` is. */
 export type Reading = { labels: Record<string, string>; value: number };
 
 /** Adds a source of readings to a metric. */
 export type Watched = (read: () => readonly Reading[]) => void;
 
-/** From half a millisecond to the longest a request may take. */
+/** From half a millisecond to the longest that a request may take. */
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /**
- * Everything `/metrics` shows. Names are part of what operators build on: they only ever gain. What
- * several places count stands here; all else is defined by its room, beside its code. On the hot path
- * nothing happens beyond an increment.
+ * Everything that `/metrics` shows. Operators build on the names, so they are only ever added.
+ * Metrics that several places update are defined here, all others beside the code of their room. On
+ * the hot path there is nothing but increments.
  */
 export function createMetrics() {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry, prefix: "posthorn_" });
 
-  /** A metric whose values live elsewhere: they are read when `/metrics` is, and cost nothing before. */
+  /** A metric whose values live elsewhere: read when `/metrics` is, and free of cost otherwise. */
   function watched(
     Kind: typeof Gauge | typeof Counter,
     { name, help, labelNames = [] }: { name: string; help: string; labelNames?: string[] },
@@ -106,9 +106,9 @@ export function createMetrics() {
       return new Counter({ name: `posthorn_${name}`, help, labelNames, registers });
     },
     /**
-     * Counts by one label at the price of a look into a map, for what happens to every message. The
-     * values in `known` are told as 0 from the start: Prometheus sees a count grow, not appear, so an
-     * alert on one that was never told would miss the first.
+     * Counts by one label at the cost of a map lookup, for what happens to every message. Values in
+     * `known` are exported as 0 from the start: Prometheus sees a counter grow but not appear, so
+     * an alert on a new series would miss its first event.
      */
     tally(
       name: string,
@@ -121,7 +121,7 @@ export function createMetrics() {
       );
       return (value, count = 1) => void counts.set(value, (counts.get(value) ?? 0) + count);
     },
-    /** A gauge, or a counter, that is read when somebody looks. */
+    /** A gauge or counter whose values are read when `/metrics` is. */
     watchedGauge: (name: string, help: string, labelNames: string[] = []): Watched =>
       watched(Gauge, { name, help, labelNames }),
     watchedCounter: (name: string, help: string, labelNames: string[] = []): Watched =>

@@ -10,12 +10,12 @@ import { asUnavailable } from "./unavailable.ts";
 
 const FOLDER = fileURLToPath(new URL("../../migrations/", import.meta.url));
 
-/** Read once: an upgrade changes the folder under a node that still runs. */
+/** Read once, because an upgrade changes the folder while this node still runs. */
 const NAMES = readdirSync(FOLDER)
   .filter((name) => /^\d{4}_.+\.sql$/.test(name))
   .toSorted();
 
-/** Any number; all nodes take the same one, so that migrations run once. */
+/** An arbitrary number, the same on all nodes, so that migrations run once. */
 const LOCK = 4_276_221_001;
 
 export type Migration = { name: string; text: string };
@@ -27,14 +27,14 @@ export async function readMigrations(): Promise<Migration[]> {
 }
 
 /**
- * Brings the database up to date and names what was applied. Each migration is one transaction; the
- * lock makes starting nodes wait for each other. A crash leaves whole migrations, and the next start
- * goes on. A database that has migrations this version does not know is refused.
+ * Migrates the database and returns the names of what it applied. Each migration is one
+ * transaction; a lock makes starting nodes wait for each other. After a crash, the next start
+ * continues. A database with migrations that this version does not know is refused.
  */
 export async function migrate(url: string, signal?: AbortSignal): Promise<string[]> {
   const migrations = await readMigrations();
   const client = await connectToPrimary(url, { application_name: "posthorn migrate" });
-  // Who waits for another node's migrations need not wait for their end.
+  // Lets a node that waits for another node's migrations stop without waiting for their end.
   const leave = () => void client.end().catch(() => undefined);
   signal?.addEventListener("abort", leave, { once: true });
   try {
@@ -54,7 +54,7 @@ export async function migrate(url: string, signal?: AbortSignal): Promise<string
   }
 }
 
-/** What this version has and the database has not, and the other way round: what a newer version applied. */
+/** What the database lacks, and what a newer version has applied to it. */
 export async function compareMigrations(
   db: Queryable,
 ): Promise<{ missing: string[]; newer: string[] }> {
@@ -85,7 +85,7 @@ function refuseNewer(done: Set<string>, migrations: Migration[]): void {
   }
 }
 
-/** What the operator can mend, by PostgreSQL's code. */
+/** What the operator can fix, by PostgreSQL's error code. */
 const DENIALS: Record<string, string> = {
   "42501": "Make its role the owner: alter database NAME owner to ROLE",
   "3F000":

@@ -1,12 +1,12 @@
-/** Gives a place back; whoever has one calls it once. */
+/** Gives the place back. Its holder must call it exactly once. */
 export type Leave = () => void;
 
-/** Lets `maxRunning` in at once and keeps `maxWaiting` at the door; the next gets undefined. */
+/** Lets `maxRunning` in at once and makes `maxWaiting` wait. Further callers get undefined. */
 export function narrowGate(maxRunning: number, maxWaiting: number) {
   const waiting: Leave[] = [];
   let running = 0;
   function leave(): void {
-    // The place is handed to the next in line, who never sees it free for a stranger to take.
+    // The place goes straight to the next in line, so that no newcomer can take it.
     const next = waiting.shift();
     if (next) next();
     else running -= 1;

@@ -1,9 +1,9 @@
-/** The known name that a mistyped one most likely means, or undefined where none is near. */
+/** The known name that a mistyped one most likely means; undefined if none is close. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   const wanted = fold(name);
   const [best] = known
     .map((candidate) => ({ candidate, folded: fold(candidate), most: farthest(candidate) }))
-    // Names that differ this much in length are too far apart, whatever they hold: most are.
+    // If the lengths differ this much, the names cannot match. That is true of most names.
     .filter(({ folded, most }) => Math.abs(folded.length - wanted.length) <= most)
     .map((each) => ({ ...each, distance: editDistance(wanted, each.folded) }))
     .toSorted((a, b) => a.distance - b.distance);
@@ -15,7 +15,7 @@ function farthest(candidate: string): number {
   return Math.max(2, Math.floor(candidate.length / 3));
 }
 
-/** Case and the marks between words do not count. */
+/** Case and separators do not count. */
 function fold(name: string): string {
   return name.toLowerCase().replaceAll(/[_\-\s]/g, "");
 }

@@ -7,17 +7,17 @@ export type PoolOptions = {
   maxConnections: number;
   applicationName?: string;
   /**
-   * For connections that run few, hot, prepared statements: never plan one again, and so never by the
-   * size that a table has just now. Rows are looked up by an index, one after the other.
+   * For connections that run a few hot prepared statements: they are never planned again, and so
+   * never by the current size of a table. Rows are looked up by index, one at a time.
    */
   genericPlans?: boolean;
-  /** 0 switches it off, for audits and migrations. */
+  /** 0 disables it, for audits and migrations. */
   statementTimeoutMs?: number;
 };
 
-/** How long a caller waits for a free connection before it is told that there is none, unless the address says so. */
+/** How long to wait for a free connection, unless the address sets `connect_timeout`. */
 export const CONNECT_TIMEOUT_MS = 2_000;
-/** The server ends a statement by itself; one that is silent for this much longer is cut off from us. */
+/** The server ends slow statements itself. If it stays silent this much longer, we disconnect. */
 const SILENCE_MS = 2_000;
 
 const GENERIC_PLANS = [
@@ -25,7 +25,7 @@ const GENERIC_PLANS = [
   "enable_seqscan=off",
   "enable_hashjoin=off",
   "enable_mergejoin=off",
-  // What is hot is in memory, whatever disk the server reckons with.
+  // Hot data is in memory, whatever kind of disk the server assumes.
   "random_page_cost=1.1",
 ];
 
@@ -34,7 +34,7 @@ export function poolConfig(options: PoolOptions): pg.PoolConfig {
   return {
     connectionString: url,
     max: maxConnections,
-    // Kept: others might have the server's last one when it is needed again.
+    // Kept open: others may have the server's last connection when this one is needed again.
     min: 1,
     application_name: applicationName,
     connectionTimeoutMillis: connectTimeoutOf(url) ?? CONNECT_TIMEOUT_MS,
@@ -50,7 +50,7 @@ export function poolConfig(options: PoolOptions): pg.PoolConfig {
   };
 }
 
-/** Seconds, as every client of PostgreSQL reads them; the driver does not. */
+/** In seconds, as all PostgreSQL clients read it. The driver ignores this parameter. */
 function connectTimeoutOf(url: string): number | undefined {
   const seconds = /[?&]connect_timeout=([1-9]\d{0,3})(?:&|$)/.exec(url)?.[1];
   return seconds === undefined ? undefined : Number(seconds) * 1_000;
@@ -58,7 +58,7 @@ function connectTimeoutOf(url: string): number | undefined {
 
 const { INT8, NUMERIC, TIMESTAMPTZ } = pg.types.builtins;
 
-/** Counts and credits stay below 2^53 by their constraints, so they are plain numbers here. */
+/** Constraints keep counts and credits below 2^53, so they are plain numbers here. */
 const getTypeParser = ((oid: Parameters<typeof pg.types.getTypeParser>[0], format: "text") => {
   if (oid === INT8 || oid === NUMERIC) return Number;
   const parse = pg.types.getTypeParser(oid, format) as (text: string) => unknown;

@@ -2,15 +2,15 @@ import type { Pool } from "pg";
 import type { Metrics } from "./metrics.ts";
 
 export type PoolMeter = {
-  /** Somebody asks for a connection. */
+  /** A connection was asked for. */
   asked(): void;
-  /** None could be had, or one was lost while it was at work. */
+  /** No connection could be had, or one was lost while in use. */
   failed(during: "connect" | "work"): void;
 };
 
 const NO_METER: PoolMeter = { asked() {}, failed() {} };
 
-/** What `/metrics` tells of a pool of connections; nothing is counted without metrics. */
+/** The metrics of a connection pool. Counts nothing without `metrics`. */
 export function poolMeter(metrics: Metrics | undefined, name: string, pool: Pool): PoolMeter {
   if (!metrics) return NO_METER;
   const idle = () => pool.idleCount;
@@ -25,7 +25,7 @@ export function poolMeter(metrics: Metrics | undefined, name: string, pool: Pool
     connect: metrics.databaseFailures.labels(name, "connect"),
     work: metrics.databaseFailures.labels(name, "work"),
   };
-  // There from the start: what appears with its first failure shows no rise.
+  // Present from the start: a counter that appears with its first failure shows no increase.
   for (const counter of [waits, failures.connect, failures.work]) counter.inc(0);
   return {
     asked() {

@@ -51,7 +51,7 @@ test("a pool finds the host that is there, whichever of the others are not", asy
 
 test("a standby is away for who needs the primary, though its address names no other host", async () => {
   await using db = await testDatabase();
-  // As a standby answers: here what the database says of itself is found before what the server says.
+  // Mimics a standby by a function that is found before the server's own.
   await db.query(sql`
     create function pg_is_in_recovery() returns boolean language sql as 'select true'`);
   await db.query(sql`
@@ -117,7 +117,7 @@ test("a host's certificate is judged by the name of that host, not of the first"
   assert.equal(server.trusted, 1);
 });
 
-/** Speaks TLS as PostgreSQL does, counts the clients that trust its certificate, and leaves them. */
+/** Speaks TLS as PostgreSQL does, counts clients that trust its certificate, and disconnects. */
 async function startTlsPostgres(identity: Identity) {
   let trusted = 0;
   const server = createServer((socket) => {

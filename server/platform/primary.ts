@@ -4,21 +4,21 @@ import { sessionOptions } from "./session.ts";
 import { DatabaseUnavailable } from "./unavailable.ts";
 
 /**
- * A database address that may name several hosts, as in `postgres://user@one:5432,two:5432/name`: one
- * primary and its standbys. The driver knows only one host, so each connection is made with the
- * address of the one that is believed to be the primary; its certificate is judged by that name.
+ * A database address that may name several hosts, as in `postgres://user@one:5432,two:5432/name`: a
+ * primary and its standbys. The driver takes only one host, so each connection is made with the
+ * address of the supposed primary, and the certificate is checked against that name.
  */
 export type Primary = {
-  /** For the driver: a client that knows where to go when it is made. */
+  /** For the driver: a client that picks the host when it is constructed. */
   Client: typeof pg.Client;
-  /** Which host is tried at present. */
+  /** The index of the host that is tried now. */
   position(): number;
   /**
-   * The host at this position was not the primary, or not there: the next one is tried. Where others
-   * have found that out already, nothing changes: many who fail together go one host on, not many.
+   * The host at `from` is not the primary or not reachable, so try the next one. Does nothing if
+   * another caller has already done so: many that fail together advance by one host, not by many.
    */
   advance(from: number): void;
-  /** What the host at this position said, under its name where there are others. */
+  /** The error of the host at this position, with the host's name if there are several. */
   refusal(position: number, error: unknown): string;
   count: number;
 };
@@ -49,13 +49,13 @@ export function seekPrimary(address: string): Primary {
   };
 }
 
-/** On which ports the hosts of an address listen. */
+/** The ports on which the hosts of an address listen. */
 export function databasePorts(address: string): number[] {
   const [, , list = ""] = ADDRESS.exec(address) ?? [];
   return list.split(",").map((host) => Number(/:(\d+)$/.exec(host)?.[1] ?? DEFAULT_PORT));
 }
 
-/** Whether a connection leads to a server that takes no writes. */
+/** Whether the connection leads to a server that takes no writes. */
 async function isStandby(client: pg.ClientBase): Promise<boolean> {
   const { rows } = await client.query<{ standby: boolean }>(
     "select pg_is_in_recovery() as standby",

@@ -1,4 +1,4 @@
-/** A word of a command that somebody will copy, as a shell reads it back. */
+/** Quotes a word for a shell command that somebody will copy. */
 export function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -1,6 +1,6 @@
 /**
- * A function that remembers what it found, for so many keys. When they are too many it forgets them all:
- * to keep them in order of use would cost every call more than finding them anew.
+ * Caches a function's results for up to `max` keys. If there are more, it forgets them all:
+ * tracking the order of use would cost every call more than finding the values again.
  */
 export function remembering<Key, Value extends {}>(
   max: number,

@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from "n
 import { inspect } from "node:util";
 import { Unfit } from "./embedded-postgres/unfit.ts";
 
-/** A value that never prints: logs, errors and JSON show `[secret]`. `reveal` is easy to search for. */
+/** A value that never prints: logs, errors and JSON show `[secret]`. `reveal` is easy to find. */
 export class Secret {
   readonly #value: string;
 
@@ -27,14 +27,14 @@ export class Secret {
   }
 }
 
-/** Where a `SECRET_KEY` that nobody gave is kept, in the data folder. */
+/** The file in the data folder for a `SECRET_KEY` that was generated. */
 export const KEY_FILE = "secret.key";
 
 export type SecretBox = {
-  /** `context` says what the secret belongs to; a ciphertext moved elsewhere does not open. */
+  /** `context` says what the secret belongs to. A ciphertext moved elsewhere does not open. */
   seal(plain: string, context: string): Buffer;
   open(sealed: Buffer, context: string): string;
-  /** The same secret sealed with the present key; null where it is already. */
+  /** The same secret, sealed with the current key; null if it already is. */
   reseal(sealed: Buffer, context: string): Buffer | null;
 };
 
@@ -45,9 +45,9 @@ const TAG_OCTETS = 16;
 const HEADER_OCTETS = 1 + KEY_ID_OCTETS + NONCE_OCTETS + TAG_OCTETS;
 
 /**
- * Secrets at rest: AES-256-GCM under a key derived from `SECRET_KEY`. Layout: format, key id, nonce,
- * tag, ciphertext; the key id tells a wrong `SECRET_KEY` from a damaged value. What the previous key
- * sealed is opened too, while the key is being changed.
+ * Secrets at rest: AES-256-GCM under a key derived from `SECRET_KEY`. Layout: format, key id,
+ * nonce, tag, ciphertext. The key id distinguishes a wrong `SECRET_KEY` from a damaged value. While
+ * the key is being changed, values sealed with the previous key open too.
  */
 export function secretBox(secretKey: Buffer, previousKey?: Buffer): SecretBox {
   const present = sealingKey(secretKey);
@@ -94,7 +94,7 @@ function sealingKey(secretKey: Buffer): { key: Buffer; id: Buffer } {
   return { key, id: hash("sha256", key, "buffer").subarray(0, KEY_ID_OCTETS) };
 }
 
-/** A key for one purpose out of `SECRET_KEY`. */
+/** Derives a key for one purpose from `SECRET_KEY`. */
 export function deriveKey(secretKey: Buffer, purpose: string): Buffer {
   return Buffer.from(hkdfSync("sha256", secretKey, "", purpose, 32));
 }

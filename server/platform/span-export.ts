@@ -5,7 +5,7 @@ import type { Secret } from "./secret.ts";
 import type { Span, SpanKind } from "./trace.ts";
 
 type Options = {
-  /** The collector, such as http://127.0.0.1:4318: spans go to /v1/traces below it. */
+  /** The collector, such as http://127.0.0.1:4318. Spans are posted to /v1/traces below it. */
   endpoint: string;
   /** `name=value` pairs for the collector, separated by commas. */
   headers: Secret | undefined;
@@ -15,20 +15,20 @@ type Options = {
 };
 
 export type SpanExport = {
-  /** Never waits: beyond the bound, spans are dropped and counted. */
+  /** Never waits. Beyond the bound, spans are dropped and counted. */
   add(span: Span): void;
   loop: Loop;
-  /** What has gathered leaves, all of it within the time limit of one request; the rest is dropped. */
+  /** Sends what has gathered, within the time limit of one request, and drops the rest. */
   flush(): Promise<void>;
 };
 
-/** A few seconds of a busy node; some hundred octets each. */
+/** A few seconds of a busy node; each takes a few hundred bytes. */
 const MAX_WAITING = 8_192;
 const MAX_BATCH = 512;
 const EVERY_MS = 1_000;
 const LIMIT_MS = 5_000;
 
-/** Sends spans to an OpenTelemetry collector by OTLP over HTTP, as JSON. A lost one is not repeated. */
+/** Sends spans to an OpenTelemetry collector as JSON over HTTP (OTLP). Never resends lost ones. */
 export function spanExport(options: Options): SpanExport {
   const { log, metrics } = options;
   const sent = metrics.counter("spans_exported_total", "Spans that the collector took.");
@@ -86,7 +86,7 @@ export function spanExport(options: Options): SpanExport {
   };
 }
 
-/** As the OpenTelemetry settings have it: values are percent-encoded. Throws where a pair is none. */
+/** Values are percent-encoded, as OpenTelemetry specifies. Throws if a pair is malformed. */
 export function readCollectorHeaders(text: string): Record<string, string> {
   const pairs = text.split(",").filter((pair) => pair.trim() !== "");
   return Object.fromEntries(

@@ -35,7 +35,7 @@ test("a list, an object and null are one value each", () => {
 });
 
 type Nested = { statement: Sql; values: unknown[] };
-/** A statement of any nesting, with the values it should carry in order. */
+/** A statement with arbitrary nesting, and the values that it should carry, in order. */
 const nested: fc.Arbitrary<Nested> = fc.letrec<{ node: Nested }>((tie) => ({
   node: fc.oneof(
     { depthSize: "small" },

@@ -1,11 +1,11 @@
-/** A piece of SQL with its values. Made only by the `sql` tag, so values never end up in the text. */
+/** A piece of SQL with its values. Only the `sql` tag makes one, so values never enter the text. */
 export type Sql = {
   readonly text: string;
   readonly values: readonly unknown[];
   readonly parts: readonly string[];
 };
 
-/** Values become parameters; a nested `sql` piece becomes part of the text with its own values. */
+/** Values become parameters. A nested `sql` piece becomes part of the text, with its own values. */
 export function sql(strings: TemplateStringsArray, ...inserts: unknown[]): Sql {
   const parts: string[] = [strings[0] ?? ""];
   const values: unknown[] = [];
@@ -25,14 +25,14 @@ export function sql(strings: TemplateStringsArray, ...inserts: unknown[]): Sql {
   return { parts, values, text: textOf(parts) };
 }
 
-/** A condition that holds where all of them hold; null asks for nothing. */
+/** The conjunction of the given conditions; null stands for no condition. */
 export function allOf(conditions: readonly (Sql | null)[]): Sql {
   return conditions
     .filter((condition) => condition !== null)
     .reduce((all, condition) => sql`${all} and ${condition}`, sql`true`);
 }
 
-/** Names and keywords that come from our own code, such as a sort direction. Never from outside. */
+/** For names and keywords from our own code, such as a sort direction. Never for outside text. */
 export function rawSql(text: string): Sql {
   return { parts: [text], values: [], text };
 }

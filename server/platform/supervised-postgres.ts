@@ -4,12 +4,12 @@ import {
   startEmbeddedPostgres,
 } from "./embedded-postgres.ts";
 
-/** A PostgreSQL that comes back when it dies. Its address stays the same, so pools just reconnect. */
+/** A PostgreSQL that is restarted when it dies, at the same address, so pools just reconnect. */
 export type SupervisedPostgres = {
   url: string;
   port: number;
   isNew: boolean;
-  /** The process at present; the last one while there is none. */
+  /** The current process, or the last one while there is none. */
   pid(): number;
   stop(): Promise<void>;
 };
@@ -17,7 +17,7 @@ export type SupervisedPostgres = {
 const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 5_000;
 
-/** The first start may fail and says why. After it, PostgreSQL is started again until `stop`. */
+/** The first start may fail and says why. After that, PostgreSQL is restarted until `stop`. */
 export async function superviseEmbeddedPostgres(
   deps: EmbeddedPostgresDeps,
 ): Promise<SupervisedPostgres> {
@@ -54,7 +54,7 @@ export async function superviseEmbeddedPostgres(
   };
 }
 
-/** How it ended, or undefined when `signal` said to stop first. */
+/** How it ended; undefined if `signal` aborted first. */
 function exitOf(
   postgres: Pick<EmbeddedPostgres, "onExit">,
   signal: AbortSignal,

@@ -10,10 +10,10 @@ import {
   isServerFull,
 } from "./unavailable.ts";
 
-/** Where the connections of a database come from. */
+/** What a database takes its connections from. */
 export type Source = {
   pool: pg.Pool;
-  /** Its connections, and how many it may have. */
+  /** The pool's connections, and their maximum number. */
   open: ReadonlySet<pg.PoolClient>;
   most: number;
   primary: Primary;
@@ -21,10 +21,10 @@ export type Source = {
   absence: AbsenceTeller;
 };
 
-/** For so long nobody asks a server for more connections that had none left. */
+/** After a server had no connections left, nobody asks it for more for this long. */
 const FULL_MS = 1_000;
 
-/** Tries each host once, so that a dead one among them is nobody's refusal. */
+/** Tries each host once, so that nobody is refused because one of them is dead. */
 export async function takeConnection(source: Source): Promise<pg.PoolClient> {
   const { pool, primary, meter, absence } = source;
   const refusals: string[] = [];
@@ -37,7 +37,7 @@ export async function takeConnection(source: Source): Promise<pg.PoolClient> {
     } catch (error) {
       meter.failed("connect");
       const unavailable = unreachable(error);
-      // Closed on purpose: that says nothing about the host, and nobody need be told.
+      // We closed the pool ourselves: that says nothing about the host and needs no report.
       if (pool.ending) unavailable.isTold = true;
       if (pool.ending || isPoolBusy(error)) throw unavailable;
       primary.advance(tried);
@@ -51,7 +51,7 @@ export async function takeConnection(source: Source): Promise<pg.PoolClient> {
   }
 }
 
-/** Where others have all that the server can give, waits for a connection of our own. */
+/** If others use up the server's connections, waits for one that we already have. */
 async function takeOrShare(source: Source): Promise<pg.PoolClient> {
   const { pool, open } = source;
   const sharesUntilMs = systemClock.monotonicMs() + CONNECT_TIMEOUT_MS;
@@ -66,21 +66,21 @@ async function takeOrShare(source: Source): Promise<pg.PoolClient> {
   }
 }
 
-/** For a while the pool asks for no more than it has. */
+/** For a while, limits the pool to the connections that it has. */
 function shareOpen({ pool, open, most }: Source): void {
   pool.options.max = open.size;
   systemClock.timer(FULL_MS, () => (pool.options.max = most));
 }
 
-/** Whatever it was, a wrong password included: nothing was sent, and it may be asked again. */
+/** Whatever the cause, even a wrong password: nothing was sent, so the caller may try again. */
 function unreachable(error: unknown): DatabaseUnavailable {
-  // The driver speaks of a connection that could not be made, which would send people to the network.
+  // The driver's message blames the connection, which would make people check the network.
   if (isPoolBusy(error))
     return new DatabaseUnavailable("no database connection was free in time", { cause: error });
   return asUnavailable(error) ?? new DatabaseUnavailable(String(error), { cause: error });
 }
 
-/** All connections were lent out for too long: that says nothing about the host. */
+/** All connections were in use for too long, which says nothing about the host. */
 function isPoolBusy(error: unknown): boolean {
   return error instanceof Error && error.message === "timeout exceeded when trying to connect";
 }

@@ -1,6 +1,6 @@
 import type { Database } from "./database.ts";
 
-/** The same database, which tells of each transaction that was committed by it. */
+/** The same database, but calls `committed` after each transaction that it commits. */
 export function tellCommits(db: Database, committed: () => void): Database {
   return {
     ...db,

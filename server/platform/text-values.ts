@@ -1,4 +1,4 @@
-// Each takes the text of a setting or an argument, and throws an error that goes on from its name: "must be …".
+// Each of these parses a text, or throws an error that continues its name: "must be …".
 
 export function text(value: string): string {
   if (value.trim() === "") throw new Error("must not be empty.");

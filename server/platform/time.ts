@@ -3,20 +3,20 @@ const ISO =
 
 const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-/** Reads ISO 8601 with a zone; undefined for anything else, and for days that no calendar has. */
+/** Reads ISO 8601 with a zone; undefined for anything else, and for days that do not exist. */
 export function readTime(text: string): Date | undefined {
   const match = ISO.exec(text);
   if (!match) return undefined;
   const day = match[1] ?? "";
   const isRealDay = new Date(`${day}T00:00:00Z`).toJSON()?.startsWith(day) ?? false;
   const time = new Date(text.toUpperCase());
-  // In UTC it may be in the year 10000, which our own times cannot say.
+  // In UTC it may fall into the year 10000, which our own format cannot express.
   return isRealDay && time.getTime() <= LAST_MS ? time : undefined;
 }
 
 /**
- * The first millisecond that is not before the time: as a bound of times that are whole milliseconds,
- * inclusive below or exclusive above, it means the same as the finer time that was given. Null where
+ * The first millisecond that is not before the given time. As a bound for times in whole
+ * milliseconds, inclusive below or exclusive above, it means the same as the finer time. Null if
  * none was given.
  */
 export function readBound(text = ""): Date | null {

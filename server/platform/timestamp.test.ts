@@ -38,7 +38,7 @@ test("every moment of our time is read as it was written", () => {
 test("every moment is written as the language writes it, also before 1970 and far away", () => {
   const moments = fc.oneof(
     fc.date({ noInvalidDate: true }),
-    // Many of the same seconds, which are remembered.
+    // Many share a second, to test what is remembered.
     fc.integer({ min: -3_000, max: 3_000 }).map((ms) => new Date(ms)),
   );
   fc.assert(fc.property(moments, (at) => assert.equal(isoTime(at), at.toISOString())));

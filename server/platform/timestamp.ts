@@ -7,9 +7,9 @@ const SECONDS_END = 19;
 let lastRead = { text: "", ms: 0 };
 
 /**
- * A `timestamptz` as PostgreSQL writes it in UTC; undefined for other forms, such as infinity or another
- * zone. Read without a regular expression: a row has up to five of them. Rows of one statement often
- * share theirs, which is read once.
+ * Reads a `timestamptz` as PostgreSQL writes it in UTC; undefined for other forms, such as infinity
+ * or another zone. Avoids regular expressions, because a row has up to five of these. Rows of one
+ * statement often share a time, which is then read once.
  */
 export function readTimestamp(text: string): Date | undefined {
   if (text !== lastRead.text) {
@@ -46,12 +46,12 @@ function twoDigits(text: string, at: number): number {
   return 10 * (text.charCodeAt(at) - ZERO) + text.charCodeAt(at + 1) - ZERO;
 }
 
-/** Up to its milliseconds, by the second. */
+/** The ISO text of a second, up to its milliseconds. */
 const beginningOf = remembering(256, (second: number) =>
   new Date(second * 1000).toISOString().slice(0, -"000Z".length),
 );
 
-/** As `toISOString` writes it, at a tenth of its cost: most times that are written share their second. */
+/** Same as `toISOString` at a tenth of the cost, because most times share a second with others. */
 export function isoTime(at: Date): string {
   const ms = at.getTime();
   const second = Math.floor(ms / 1000);

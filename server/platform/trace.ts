@@ -5,7 +5,7 @@ import type { Log } from "./log.ts";
 /** A place in a trace: 32 and 16 hexadecimal digits. */
 export type SpanContext = { traceId: string; spanId: string };
 
-/** Something that took time, as OpenTelemetry tells it. Never a text, a number, a key. */
+/** Something that took time, as in OpenTelemetry. Never holds a text, a phone number or a key. */
 export type Span = SpanContext & {
   parentId?: string;
   name: string;
@@ -20,17 +20,17 @@ export type Span = SpanContext & {
 export type SpanKind = "internal" | "server" | "client" | "producer" | "consumer";
 
 export type Tracer = {
-  /** Whoever asks while `within` works learns on whose behalf. */
+  /** The context that was given to `within`, for code that runs inside it. */
   current(): SpanContext | undefined;
   within<Result>(context: SpanContext, work: () => Result): Result;
   record(span: Span): void;
-  /** A step on the way of a message, on whatever node and however much later. */
+  /** Records a step of a message's way, on any node and however much later. */
   step(messageId: string, span: Omit<Span, "traceId" | "spanId" | "parentId">): void;
 };
 
 /**
- * Makes spans of the traces that are sampled, and hands them on. The share is taken by the trace's
- * id, so that all nodes keep the same traces whole; what a caller wishes does not count.
+ * Makes spans for the sampled traces and passes them on. Sampling depends on the trace id, so that
+ * all nodes keep the same traces complete. What a caller asks for does not count.
  */
 export function tracer({ share, onSpan }: { share: number; onSpan: (span: Span) => void }): Tracer {
   const storage = new AsyncLocalStorage<SpanContext>();
@@ -50,8 +50,8 @@ export function tracer({ share, onSpan }: { share: number; onSpan: (span: Span) 
 }
 
 /**
- * The trace of a message, or of a request, is its id: whoever holds the id can go on with the trace,
- * in another process and after a crash, and nothing has to be stored for it.
+ * The trace of a message or request is its id. Whoever has the id can continue the trace, in
+ * another process and after a crash, and nothing needs to be stored for it.
  */
 export function traceOf(id: string): SpanContext {
   const traceId = id.replaceAll("-", "");
@@ -62,7 +62,7 @@ export function newSpanId(): string {
   return randomBytes(8).toString("hex");
 }
 
-/** Lines written on behalf of a request name its trace. */
+/** Adds the trace to lines that are logged on behalf of a request. */
 export function tracedLog(log: Log, { current }: Tracer): Log {
   const traced =
     (write: Log["info"]): Log["info"] =>

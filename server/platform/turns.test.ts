@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { manualClock } from "../../test/support/manual-clock.ts";
 import { takeTurns } from "./turns.ts";
 
-/** Notes who has begun, and keeps what ends their turns. */
+/** Records who has begun, and keeps the functions that end their turns. */
 function askers(clock = manualClock()) {
   const turns = takeTurns(clock, 25);
   const begun: string[] = [];

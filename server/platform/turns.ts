@@ -1,15 +1,15 @@
 import type { Clock } from "./clock.ts";
 
 /**
- * Several share these to go one at a time. Calls `begin` in its turn, which is now where nobody is at it;
- * whoever begins calls `over` once it has ended, or earlier where nobody need wait for that. A second
- * call changes nothing.
+ * Lets several callers go one at a time. `begin` is called when it is their turn: at once if nobody
+ * is going. It must call `over` when its work has ended, or earlier if the next need not wait for
+ * that. Further calls of `over` do nothing.
  */
 export type Turns = (begin: (over: () => void) => void) => void;
 
 /**
- * One begins when the one before it has ended, in the order in which they asked. Who takes longer than
- * `lateMs`, or hangs, is no longer waited for by anybody.
+ * Turns begin in the order in which they were asked for, each after the one before has ended. If a
+ * turn hangs or takes longer than `lateMs`, the next one begins without waiting for it.
  */
 export function takeTurns(clock: Pick<Clock, "timer" | "monotonicMs">, lateMs: number): Turns {
   const asking: Parameters<Turns>[0][] = [];

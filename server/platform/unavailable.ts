@@ -2,40 +2,40 @@ import pg from "pg";
 import { messageOf } from "./error-text.ts";
 import type { Log } from "./log.ts";
 
-/** The server's process behind a connection. */
+/** The server process behind a connection. */
 export type Backend = {
   pid: number;
-  /** Text, because a date would lose the microseconds, and with them the backend. */
+  /** Text, because a Date would lose the microseconds, and no longer match the backend. */
   startedAt: string;
 };
 
-/** The database cannot be reached now; whoever asked may ask again. */
+/** The database cannot be reached now. The caller may try again. */
 export class DatabaseUnavailable extends Error {
   override name = "DatabaseUnavailable";
   /**
-   * The backend that was at work when the connection broke: whether it committed is not known. Not
-   * set where the statement was never sent, or where the server itself said that it failed.
+   * The backend that was working when the connection broke: whether it committed is unknown. Not
+   * set if the statement was never sent, or if the server itself reported the failure.
    */
   unknownBackend: Backend | undefined;
-  /** It broke while a transaction was being committed, or after: what that did may stand. */
+  /** The connection broke during or after a commit, so its changes may stand. */
   isCommitUnknown = false;
-  /** The log says already that the database is away, or that we leave it; to repeat it for everybody who asks would hide the rest. */
+  /** The outage, or our shutdown, is already logged: repeating it would hide everything else. */
   isTold = false;
 }
 
-/** A write was refused by a standby: another host must have become the primary. */
+/** A standby refused a write, so another host must have become the primary. */
 const DEMOTED = new Set(["25006"]);
-/** The server has no connection left. */
+/** The server has no connections left. */
 const FULL = new Set(["53300"]);
-/** Deadlock, and a lock not available in time: somebody else held what the statement needed. */
+/** A deadlock, or a lock timeout: another transaction held what the statement needed. */
 const LOCKED_OUT = new Set(["40P01", "55P03"]);
-/** Also a statement canceled by its time limit. To be tried again, and the connection is sound. */
+/** Includes statements that hit their time limit. They may be retried; the connection is fine. */
 const ROLLED_BACK = LOCKED_OUT.union(new Set(["57014"]));
 
-/** Also no room on the disk, no memory, an I/O error. */
+/** Includes a full disk, no memory, an I/O error. */
 const OVERSTRAINED = ROLLED_BACK.union(new Set(["53100", "53200", "58030"]));
 
-/** The connection is gone; no room on the disk, memory, descriptors or connections left. */
+/** The connection is gone, or the server is out of disk, memory, descriptors or connections. */
 const UNAVAILABLE_CLASSES = new Set(["08", "53"]);
 const UNAVAILABLE_STATES = new Set([
   ...DEMOTED,
@@ -46,7 +46,7 @@ const UNAVAILABLE_STATES = new Set([
   "25P03", // idle in transaction timeout
   ...OVERSTRAINED,
 ]);
-/** Also what a standby says of a table that only a primary has, under a code that says nothing. */
+/** Includes what a standby says about an unlogged table, for which the code is too general. */
 const UNAVAILABLE_WORDS =
   /unlogged relations during recovery|query read timeout|connection terminated|connection timeout|client has encountered a connection error|not queryable|server closed the connection/i;
 const UNAVAILABLE_CALLS = new Set([
@@ -61,7 +61,7 @@ const UNAVAILABLE_CALLS = new Set([
   "EMFILE",
 ]);
 
-/** The database's absence as one kind of error, or undefined for an error of the statement itself. */
+/** Turns any sign of an absent database into one error; undefined if the statement is at fault. */
 export function asUnavailable(error: unknown): DatabaseUnavailable | undefined {
   if (error instanceof DatabaseUnavailable) return error;
   if (!(error instanceof Error)) return undefined;
@@ -74,27 +74,27 @@ export function asUnavailable(error: unknown): DatabaseUnavailable | undefined {
   return isAway ? new DatabaseUnavailable(messageOf(error), { cause: error }) : undefined;
 }
 
-/** Whether the statement was rolled back because somebody else held what it needed. */
+/** Whether the statement was rolled back because another transaction held what it needed. */
 export function isLockedOut(unavailable: DatabaseUnavailable): boolean {
   return hasState(unavailable, LOCKED_OUT);
 }
 
-/** The host takes no writes any more. */
+/** The host no longer takes writes. */
 export function isDemoted(unavailable: DatabaseUnavailable): boolean {
   return hasState(unavailable, DEMOTED);
 }
 
-/** The server is there, and others have all of its connections. */
+/** The server is up, but all of its connections are in use. */
 export function isServerFull(unavailable: DatabaseUnavailable): boolean {
   return hasState(unavailable, FULL);
 }
 
-/** The statement is undone, and the connection sound. */
+/** The statement was rolled back, and the connection is fine. */
 export function isRolledBack(unavailable: DatabaseUnavailable): boolean {
   return hasState(unavailable, ROLLED_BACK);
 }
 
-/** The server is there, and could not do it: it had to wait or work for too long, or has no room or memory left. */
+/** The server is up but failed: it waited or worked for too long, or lacks disk or memory. */
 export function isOverstrained(unavailable: DatabaseUnavailable): boolean {
   return hasState(unavailable, OVERSTRAINED);
 }
@@ -103,7 +103,7 @@ function hasState({ cause }: DatabaseUnavailable, states: ReadonlySet<string>): 
   return cause instanceof pg.DatabaseError && states.has(cause.code ?? "");
 }
 
-/** An error that the server sent, with its five-character state: the statement was rolled back. */
+/** An error from the server, with its five-character state: the statement was rolled back. */
 export function isServerError(error: unknown): boolean {
   return error instanceof pg.DatabaseError;
 }
@@ -115,7 +115,7 @@ export function violates(error: unknown, constraint: string): boolean {
 
 export type AbsenceTeller = ReturnType<typeof absenceTeller>;
 
-/** Says once that the database is away, and once that it is there again: for each pool, since each finds out by itself. */
+/** Logs once that the database is away, and once that it is back. Each pool finds out by itself. */
 export function absenceTeller(log: Log, pool: string) {
   let isAway = false;
   return {
@@ -132,7 +132,7 @@ export function absenceTeller(log: Log, pool: string) {
   };
 }
 
-/** How an error is logged: what the log has said already is for those who look closer. */
+/** The level at which to log an error: what the log already says is repeated for debugging only. */
 export function severityOf(error: unknown): "debug" | "error" {
   return error instanceof DatabaseUnavailable && error.isTold ? "debug" : "error";
 }

@@ -1,7 +1,7 @@
 import type { Database, Transaction } from "./database.ts";
 
 /**
- * An open transaction as a database: what a function does in a transaction of its own becomes part
+ * An open transaction as a database: what a function would do in its own transaction becomes part
  * of this one, and commits with it or not at all.
  */
 export function within(tx: Transaction): Database {

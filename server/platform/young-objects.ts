@@ -1,9 +1,9 @@
 import { setFlagsFromString } from "node:v8";
 
 /**
- * V8 allocates an object straight into the old generation where earlier ones of the same code lived long.
- * For what holds a batch together that is wrong: dead, it stays until the next full collection, and so do
- * all requests that it refers to. Under load, collections of the young generation took several times as long.
+ * V8 puts objects into the old generation at once if earlier ones of the same code lived long. For
+ * what holds a batch together that is wrong: once dead, it stays until the next full collection,
+ * with all its requests. Under load, young collections took several times as long.
  */
 export function keepYoungObjectsYoung(): void {
   setFlagsFromString("--no-allocation-site-pretenuring");

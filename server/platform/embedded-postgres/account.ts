@@ -4,12 +4,12 @@ import type { Paths } from "./paths.ts";
 /** The user that PostgreSQL runs as. */
 export type Account = { uid: number; gid: number };
 
-/** What every Unix calls the user who owns nothing, where even its name is missing. */
+/** The ids of the user who owns nothing, on every Unix, even if its name is missing. */
 const NOBODY: Account = { uid: 65_534, gid: 65_534 };
 
 /**
- * PostgreSQL refuses to run as root, so root lends it another user: the one who owns the data
- * already, else `postgres` or `nobody`. Undefined means that it runs as whoever runs us.
+ * PostgreSQL refuses to run as root, so root runs it as another user: the one who already owns the
+ * data, or else `postgres` or `nobody`. Undefined means that it runs as our own user.
  */
 export async function postgresAccount({ cluster, dataDir }: Paths): Promise<Account | undefined> {
   if (process.geteuid?.() !== 0) return undefined;
@@ -19,7 +19,7 @@ export async function postgresAccount({ cluster, dataDir }: Paths): Promise<Acco
   );
 }
 
-/** The user to lend, from the text of /etc/passwd. */
+/** The user to run as, found in the text of /etc/passwd. */
 export function accountIn(passwd: string): Account {
   const users = passwd.split("\n").map((line) => line.split(":"));
   for (const wanted of ["postgres", "_postgres", "nobody"]) {

@@ -2,12 +2,12 @@ import { chmod, cp, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm } from 
 import { basename, dirname, join } from "node:path";
 import { Unfit } from "./unfit.ts";
 
-/** Reached by every user, written only by root. */
+/** Readable by every user, writable only by root. */
 const CACHE = "/var/cache/posthorn";
 
 /**
- * A copy of the programs where any user can reach them. The installed ones may lie in a folder that
- * is closed to the user that root lends to PostgreSQL, such as root's home. One copy per version,
+ * A copy of the programs that any user can read. The installed ones may be in a folder that is
+ * closed to the user that PostgreSQL runs as, such as root's home. There is one copy per version,
  * made once.
  */
 export async function cachedCopy(
@@ -31,7 +31,7 @@ async function copyName(native: string): Promise<string> {
   return `postgresql-${version}-${basename(folder)}`;
 }
 
-/** The copy gets its name when it is whole, so a crash leaves none or a whole one. */
+/** The copy gets its final name once it is complete, so a crash leaves all of it or nothing. */
 async function makeCopy(native: string, copy: string): Promise<void> {
   const unfinished = await mkdtemp(`${copy}.new-`);
   try {
@@ -40,7 +40,7 @@ async function makeCopy(native: string, copy: string): Promise<void> {
     await rename(unfinished, copy);
   } catch (error) {
     await rm(unfinished, { recursive: true, force: true });
-    // Another start may have finished the same copy first.
+    // Another process may have finished the same copy first.
     if (!(await exists(copy))) throw error;
   }
 }
@@ -55,7 +55,7 @@ async function openToAll(folder: string): Promise<void> {
   }
 }
 
-/** Root runs what lies here, so nobody else may have put it here. */
+/** Root runs these programs, so only root may have put them here. */
 async function refuseForeign(folder: string): Promise<void> {
   const { uid, mode, isDirectory } = await describe(folder);
   if (isDirectory && uid === 0 && (mode & 0o022) === 0) return;

@@ -46,7 +46,7 @@ test(
   },
 );
 
-/** The installed package, copied to a folder that is closed to others, and an open one for a cache. */
+/** A copy of the installed package in a folder closed to others, and an open folder for a cache. */
 async function packageCopy() {
   const folder = await mkdtemp(join(tmpdir(), "posthorn-package-"));
   const cache = await mkdtemp(join(tmpdir(), "posthorn-cache-"));

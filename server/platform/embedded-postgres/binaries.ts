@@ -10,7 +10,7 @@ import { Unfit } from "./unfit.ts";
 export type Binaries = { initdb: string; postgres: string };
 
 type BundledPackage = {
-  /** The folder with bin, lib and share. */
+  /** The folder that contains bin, lib and share. */
   native: string;
   packageName: string;
 };
@@ -29,7 +29,7 @@ export function bundledPackage(): BundledPackage {
   }
 }
 
-/** Programs that `account` can really run: the installed ones, or a copy where it cannot reach those. */
+/** Programs that `account` can run: the installed ones, or a copy if it cannot reach those. */
 export async function findBinaries(account: Account | undefined): Promise<Binaries> {
   const { native, packageName } = bundledPackage();
   await linkLibraries(native);
@@ -42,7 +42,7 @@ export async function findBinaries(account: Account | undefined): Promise<Binari
 async function copyFor(account: Account, native: string, packageName: string): Promise<string> {
   const kept = await cachedCopy(native);
   if ((await whyNotRunnable(kept, account)) === undefined) return kept;
-  // A copy cut short by a power failure: made anew once.
+  // The copy was probably cut short by a power failure, so it is made anew once.
   const renewed = await cachedCopy(native, { anew: true });
   const failure = await whyNotRunnable(renewed, account);
   if (failure !== undefined) throw notRunnable(packageName, failure);
@@ -57,7 +57,7 @@ function binariesIn(native: string): Binaries {
   };
 }
 
-/** Asking the program itself covers rights, libraries and mount options at once. */
+/** Running the program tests permissions, libraries and mount options at once. */
 async function whyNotRunnable(native: string, account: Account | undefined): Promise<unknown> {
   const { postgres, initdb } = binariesIn(native);
   try {
@@ -81,13 +81,13 @@ function notRunnable(packageName: string, cause: unknown): Unfit {
 type Link = { source: string; target: string };
 
 /**
- * npm packages cannot hold symbolic links, so this one makes those of its libraries in an install
- * script. Where npm was told to run no scripts, we make them.
+ * npm packages cannot contain symbolic links, so this package makes those of its libraries in an
+ * install script. We make them here in case npm was told to run no scripts.
  */
 export async function linkLibraries(native: string): Promise<void> {
   const list = await readFile(join(native, "pg-symlinks.json"), "utf8").catch(() => "[]");
   for (const { source, target } of JSON.parse(list) as Link[]) {
-    // Paths in the list begin with "native/", the folder we were given.
+    // Paths in the list begin with "native/", which is the given folder.
     const link = join(dirname(native), target);
     if (existsSync(link)) continue;
     await symlink(basename(source), link).catch((error: NodeJS.ErrnoException) => {

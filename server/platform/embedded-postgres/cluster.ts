@@ -21,12 +21,12 @@ import { Unfit } from "./unfit.ts";
 export const USER = "posthorn";
 export const DATABASE = "posthorn";
 
-/** Connections come over loopback with the password, or not at all. */
+/** Only connections over loopback and with the password are accepted. */
 const ACCESS = "host all all 127.0.0.1/32 scram-sha-256\n";
 
 type Deps = { paths: Paths; binaries: Binaries; account: Account | undefined };
 
-/** Makes the cluster on first use and says whether it did. A crash at any point leaves none or a whole one. */
+/** Makes the cluster on first use; returns whether it did. A crash leaves a whole one or none. */
 export async function makeClusterOnce(deps: Deps): Promise<boolean> {
   const { paths, account } = deps;
   const isNew = !(await exists(join(paths.cluster, "PG_VERSION")));
@@ -35,18 +35,18 @@ export async function makeClusterOnce(deps: Deps): Promise<boolean> {
   return isNew;
 }
 
-/** Where the password is lost, the cluster gets another. Nobody may be using the cluster. */
+/** If the password is lost, the cluster gets a new one. Nobody may be using the cluster. */
 export async function openPassword(deps: Deps): Promise<string> {
   const known = await findPassword(deps.paths);
   if (known !== undefined) return known;
   const password = newPassword();
-  // A crash between these two leaves a cluster without a known password, and the next start is here again.
+  // A crash between these lines leaves the password unknown, and the next start comes here again.
   await singleUser(deps, deps.paths.cluster, setPassword(password));
   await keepPassword(deps.paths, password);
   return password;
 }
 
-/** The folder as PostgreSQL sees it. Linux needs no right to the folders above its own, nor their names. */
+/** The folder as PostgreSQL sees it. On Linux it needs no access to the parent folders. */
 export function folderArgument(cluster: string): string {
   return process.platform === "linux" ? "/proc/self/cwd" : cluster;
 }
@@ -61,7 +61,7 @@ export async function findPassword(paths: Paths): Promise<string | undefined> {
   return text?.trim();
 }
 
-/** Renamed into place: a crash never leaves an empty password. */
+/** Written aside and renamed, so that a crash never leaves an empty password. */
 async function keepPassword({ password: path, dataDir }: Paths, password: string): Promise<void> {
   const unfinished = `${path}.new`;
   await rm(unfinished, { force: true });
@@ -73,7 +73,7 @@ async function keepPassword({ password: path, dataDir }: Paths, password: string
 async function makeCluster(deps: Deps): Promise<void> {
   const { paths, binaries, account } = deps;
   const password = newPassword();
-  // What an interrupted start left behind.
+  // Removes what an interrupted start left behind.
   await rm(paths.newCluster, { recursive: true, force: true, maxRetries: 5 });
   await mkdir(paths.newCluster, { mode: 0o700 });
   await giveTo(account, paths.newCluster);
@@ -87,7 +87,7 @@ async function makeCluster(deps: Deps): Promise<void> {
   ]);
 
   await keepPassword(paths, password);
-  // Before this a crash leaves no cluster and a password that the next start replaces.
+  // A crash before this leaves no cluster, and a password that the next start replaces.
   await rename(paths.newCluster, paths.cluster);
   await syncFolder(paths.dataDir);
 }
@@ -98,7 +98,7 @@ function initdbArguments(cluster: string): string[] {
     `--username=${USER}`,
     "--auth=reject",
     "--encoding=UTF8",
-    // Order and case come from PostgreSQL itself: the same on every system, whatever its locales.
+    // Sort order and case rules are PostgreSQL's own: the same on all systems, whatever the locale.
     "--locale=C",
     "--locale-provider=builtin",
     "--builtin-locale=C.UTF-8",
@@ -107,10 +107,10 @@ function initdbArguments(cluster: string): string[] {
   ];
 }
 
-/** PostgreSQL without a server, on a cluster that nobody uses: no connection, so no password. */
+/** PostgreSQL in single-user mode, on a cluster that nobody uses: it needs no password. */
 async function singleUser(deps: Deps, cluster: string, statements: string[]): Promise<void> {
   const { account, binaries } = deps;
-  // With -j a statement ends at a semicolon and an empty line.
+  // With -j, a statement ends at a semicolon followed by an empty line.
   const input = statements.map((statement) => `${statement};\n\n`).join("");
   const args = ["--single", "-j", "-D", folderArgument(cluster), "postgres"];
   await run(binaries.postgres, args, { account, folder: cluster, input });
@@ -121,14 +121,14 @@ function newPassword(): string {
 }
 
 /**
- * The password is base64url, so it needs no quoting. Nobody guesses 192 random bits: stretching them
- * would only cost every connection 2 ms.
+ * The password is base64url, so it needs no quotes. Nobody can guess 192 random bits: more SCRAM
+ * iterations would only add 2 ms to every connection.
  */
 function setPassword(password: string): string[] {
   return ["set scram_iterations = 1", `alter role ${USER} password '${password}'`];
 }
 
-/** PostgreSQL opens only a folder that is its user's own and closed to others; a restored one may be neither. */
+/** PostgreSQL wants a folder that its user owns, closed to others. A restored one may differ. */
 async function giveTo(account: Account | undefined, folder: string): Promise<void> {
   try {
     if (account !== undefined && (await stat(folder)).uid !== account.uid)

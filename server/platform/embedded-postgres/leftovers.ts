@@ -5,9 +5,9 @@ import { clusterProcesses, isStrangerOn, signal } from "./processes.ts";
 import { Unfit } from "./unfit.ts";
 
 const STEPS = [
-  // Fast shutdown writes a checkpoint; past this the disk is slow, and replaying the log is no slower.
+  // Fast shutdown writes a checkpoint. If that takes longer, replaying the log is no slower.
   { name: "SIGINT", limitMs: 10_000 },
-  // Immediate shutdown only waits for the processes to end; the next start replays the log.
+  // Immediate shutdown only waits for the processes to end. The next start replays the log.
   { name: "SIGQUIT", limitMs: 5_000 },
   { name: "SIGKILL", limitMs: 5_000 },
 ] as const;
@@ -17,9 +17,9 @@ const LOOK_EVERY_MS = 20;
 type Deps = { cluster: string; clusterName: string; clock: Clock; log: Log };
 
 /**
- * Ends what an earlier instance left on the cluster: its PostgreSQL when it was killed itself, or
- * single processes when PostgreSQL was. The caller holds the data folder's lock, so no living
- * instance uses them.
+ * Ends what an earlier instance left running on the cluster: its PostgreSQL if the instance was
+ * killed, or single processes if PostgreSQL was. The caller holds the data folder's lock, so no
+ * living instance uses them.
  */
 export async function clearLeftovers(deps: Deps): Promise<void> {
   const { cluster, clusterName, log } = deps;
@@ -31,7 +31,7 @@ export async function clearLeftovers(deps: Deps): Promise<void> {
   await forgetPid(cluster);
 }
 
-/** Ends every process of the cluster, gently first. Throws when one survives even that. */
+/** Ends every process of the cluster, gently first. Throws if one survives even SIGKILL. */
 export async function endCluster({
   cluster,
   clusterName,
@@ -41,7 +41,7 @@ export async function endCluster({
   for (const { name, limitMs } of STEPS) {
     const processes = await clusterProcesses(clusterName);
     const hasLeader = postmaster !== undefined && processes.includes(postmaster);
-    // To a child without a postmaster SIGINT only means to give up its query.
+    // Without a postmaster, SIGINT only makes a child cancel its query.
     if (name === "SIGINT" && !hasLeader) continue;
     signal(hasLeader && name !== "SIGKILL" ? [postmaster] : processes, name);
     if (await allGone(clusterName, limitMs, clock)) return;
@@ -62,9 +62,9 @@ async function allGone(clusterName: string, limitMs: number, clock: Clock): Prom
 }
 
 /**
- * After a crash the pid in PostgreSQL's file may be another program's by now, and PostgreSQL would
- * not start while it lives; or the next PostgreSQL may get it itself, and would pass for ready before
- * it is. Both happen in containers, where numbers begin anew.
+ * After a crash, the pid in PostgreSQL's file may belong to another program, and PostgreSQL refuses
+ * to start while that lives. Or the next PostgreSQL may get that very pid, and would seem ready too
+ * early. Both happen in containers, where pids start over.
  */
 async function forgetPid(cluster: string): Promise<void> {
   const file = await findPostmasterFile(cluster);

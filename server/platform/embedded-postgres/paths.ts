@@ -1,14 +1,14 @@
 import { join } from "node:path";
 
-/** The one major version of PostgreSQL whose data folder the bundled binaries can open. */
+/** The only major version whose data folder the bundled programs can open. */
 export const MAJOR_VERSION = "18";
 
 /** What the embedded PostgreSQL keeps in the data folder. */
 export type Paths = {
   dataDir: string;
-  /** PostgreSQL's own data folder, made by initdb. */
+  /** PostgreSQL's own data folder, created by initdb. */
   cluster: string;
-  /** A cluster in the making; it becomes `cluster` by one rename. */
+  /** A cluster that is being made. A single rename turns it into `cluster`. */
   newCluster: string;
   password: string;
   log: string;

@@ -3,16 +3,16 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { promisify } from "node:util";
 
 /**
- * The name that a cluster's processes carry in their command lines, readable by any user also
- * where a container hides everything else of another user's process. It follows the folder itself
- * (device and inode), so that a copied folder never passes for the original.
+ * The name in the command lines of a cluster's processes, which any user can read even in a
+ * container that hides everything else about other users' processes. It is derived from the
+ * folder's device and inode, so that a copied folder never passes for the original.
  */
 export async function clusterNameOf(cluster: string): Promise<string> {
   const { dev, ino } = await stat(cluster, { bigint: true });
   return `posthorn-${dev}-${ino}`;
 }
 
-/** Every process of the cluster: the postmaster, and what outlived it. */
+/** Every process of the cluster: the postmaster, and any that outlived it. */
 export async function clusterProcesses(clusterName: string): Promise<number[]> {
   const lines = process.platform === "linux" ? await procCommandLines() : await psCommandLines();
   return lines.filter(({ text }) => belongsTo(text, clusterName)).map(({ pid }) => pid);
@@ -30,20 +30,20 @@ export async function isStrangerOn(cluster: string, pid: number): Promise<boolea
   return theirs.ino === ours.ino && theirs.dev === ours.dev;
 }
 
-/** Never fails: a process that is gone already needs no signal. */
+/** Never fails: a process that is gone needs no signal. */
 export function signal(pids: number[], name: NodeJS.Signals): void {
   for (const pid of pids) {
     try {
       process.kill(pid, name);
     } catch {
-      // It ended between the look and the signal.
+      // It ended between the listing and the signal.
     }
   }
 }
 
 type CommandLine = { pid: number; text: string };
 
-/** The postmaster shows its arguments, its children a title that begins with the cluster's name. */
+/** The postmaster shows its arguments. Its children show a title with the cluster's name. */
 function belongsTo(text: string, clusterName: string): boolean {
   const isChild = text.startsWith(`postgres: ${clusterName}: `);
   return (
@@ -58,7 +58,7 @@ async function procCommandLines(): Promise<CommandLine[]> {
   return Promise.all(pids.map((pid) => procCommandLine(Number(pid))));
 }
 
-/** Empty for a process that is gone, or that has ended and waits for its parent to notice. */
+/** Empty for a process that is gone, or that has ended but was not yet reaped. */
 async function procCommandLine(pid: number): Promise<CommandLine> {
   const text = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
   return { pid, text: text.replaceAll("\0", " ").trimEnd() };

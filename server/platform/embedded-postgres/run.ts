@@ -2,15 +2,15 @@ import { type ExecFileException, execFile } from "node:child_process";
 import type { Account } from "./account.ts";
 import { Unfit } from "./unfit.ts";
 
-/** Nothing of our own environment: it holds secrets, and PG… variables that would steer PostgreSQL. */
+/** Without our own environment, which holds secrets and PG… variables that affect PostgreSQL. */
 export const CLEAN_ENVIRONMENT = { LC_ALL: "C", PATH: "/usr/bin:/bin" };
 
-/** Far more than initdb takes on a slow disk. */
+/** Far longer than initdb takes on a slow disk. */
 const LIMIT_MS = 120_000;
 
 type Options = { account: Account | undefined; folder: string; input?: string };
 
-/** Runs a program of PostgreSQL to its end and answers what it printed. */
+/** Runs one of PostgreSQL's programs until it ends, and returns what it printed. */
 export function run(program: string, args: string[], options: Options): Promise<string> {
   const { account, folder, input = "" } = options;
   return new Promise((resolve, reject) => {
@@ -23,7 +23,7 @@ export function run(program: string, args: string[], options: Options): Promise<
         else reject(failure(program, error, stderr));
       },
     );
-    // A program that ends before it has read everything says why on its own standard error.
+    // A program that ends before it has read all its input says why on its standard error.
     child.stdin?.on("error", () => {});
     child.stdin?.end(input);
   });

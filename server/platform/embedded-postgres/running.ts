@@ -6,7 +6,7 @@ import { Unfit } from "./unfit.ts";
 
 export type RunningPostgres = { url: string; port: number; pid: number };
 
-/** The PostgreSQL that serves this data folder now, for those who work beside the service. */
+/** The PostgreSQL that serves this data folder now, for commands beside a running service. */
 export async function findRunningPostgres(dataDir: string): Promise<RunningPostgres | undefined> {
   const paths = pathsIn(dataDir);
   const clusterName = await clusterNameOf(paths.cluster).catch(unreadable);
@@ -14,7 +14,7 @@ export async function findRunningPostgres(dataDir: string): Promise<RunningPostg
   if (clusterName === undefined || !file?.isReady) return undefined;
   const processes = await clusterProcesses(clusterName);
   const password = await findPassword(paths);
-  // Without its process, the file is what a crash left behind.
+  // If its process is gone, the file was left by a crash.
   if (!processes.includes(file.pid) || password === undefined) return undefined;
   return { url: urlOf(file.port, password), port: file.port, pid: file.pid };
 }

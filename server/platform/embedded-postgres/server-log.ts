@@ -2,12 +2,12 @@ import { constants } from "node:fs";
 import { copyFile, type FileHandle, open, rm } from "node:fs/promises";
 import type { Clock } from "#platform";
 
-/** PostgreSQL writes a few lines an hour; this much means that something is badly wrong. */
+/** PostgreSQL writes a few lines an hour. This much means that something is badly wrong. */
 const MAX_BYTES = 5 * 1024 * 1024;
 const LOOK_EVERY_MS = 60_000;
 
 export type ServerLog = {
-  /** Handed to PostgreSQL as its standard error: it goes on writing when we are gone. */
+  /** PostgreSQL's standard error. It can keep writing after we are gone. */
   fd: number;
   /** What was written since `offset`. */
   since(offset: number): Promise<string>;
@@ -15,10 +15,10 @@ export type ServerLog = {
   close(): Promise<void>;
 };
 
-/** PostgreSQL's own log: one file, and one older, each bounded. */
+/** PostgreSQL's own log: the current file and one older one, both bounded. */
 export async function openServerLog(path: string, clock: Clock): Promise<ServerLog> {
   const { O_APPEND, O_CREAT, O_RDWR, O_NOFOLLOW } = constants;
-  // Appending, so that PostgreSQL writes at the new end after the file was cut.
+  // Append mode, so that PostgreSQL writes at the new end after the file was truncated.
   const file = await open(path, O_APPEND | O_CREAT | O_RDWR | (O_NOFOLLOW ?? 0), 0o600);
   await keepShort(file, path);
   const stop = new AbortController();
@@ -44,7 +44,7 @@ async function watchLength(
 ): Promise<void> {
   while (!signal.aborted) {
     await clock.sleep(LOOK_EVERY_MS, signal);
-    // A full disk must not end the watch: the next look may find room.
+    // A full disk must not stop this loop: there may be room next time.
     await keepShort(file, path).catch(() => {});
   }
 }

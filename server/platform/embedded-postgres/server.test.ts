@@ -7,7 +7,7 @@ import { silentLog, systemClock } from "#platform";
 import { openServerLog } from "./server-log.ts";
 import { launchServer } from "./server.ts";
 
-/** Says that it is ready, by a file that cannot be read to its end before this process is gone. */
+/** Reports ready through a file that cannot be read to its end until this process is gone. */
 const DIES_WHEN_READY = `#!/bin/sh
 mkfifo postmaster.pid
 exec 3> postmaster.pid

@@ -23,15 +23,15 @@ type Deps = {
   log: Log;
 };
 
-/** Replaying `max_wal_size` takes seconds; this is for the slowest disk. */
+/** Replaying `max_wal_size` takes seconds. This limit is for the slowest disks. */
 const READY_LIMIT_MS = 300_000;
 const SLOW_MS = 5_000;
 const LOOK_EVERY_MS = 10;
 const PORT_ATTEMPTS = 5;
 
 /**
- * Runs the postmaster on `port`, or on the one it had last, so that who worked beside it finds it
- * again, or on a free one; and waits until it takes connections.
+ * Runs the postmaster on `port`; or else on its last port, so that commands beside it find it
+ * again; or else on a free one. Waits until it accepts connections.
  */
 export async function launchServer(deps: Deps, port?: number): Promise<Server> {
   if (port !== undefined) return launchOn(port, deps);
@@ -40,7 +40,7 @@ export async function launchServer(deps: Deps, port?: number): Promise<Server> {
       const lastPort = attempt === 1 ? await findLastPort(deps.cluster) : undefined;
       return await launchOn(lastPort ?? (await freePort()), deps);
     } catch (error) {
-      // Someone may take the port between our look and PostgreSQL's.
+      // Somebody may take the port between our check and PostgreSQL's start.
       if (!(error instanceof PortTaken) || attempt === PORT_ATTEMPTS) throw error;
     }
   }
@@ -53,7 +53,7 @@ async function launchOn(port: number, deps: Deps): Promise<Server> {
   const offset = await serverLog.size();
   const child = spawnServer(port, deps);
   await once(child, "spawn");
-  // From here on its exit tells everything; a signal that could not be sent is no news.
+  // From here on the exit event tells all. An error while sending a signal does not matter.
   child.on("error", () => {});
   try {
     await untilReady(child, deps);
@@ -76,7 +76,7 @@ function spawnServer(port: number, deps: Deps): ChildProcess {
     env: CLEAN_ENVIRONMENT,
     stdio: ["ignore", serverLog.fd, serverLog.fd],
     windowsHide: true,
-    // A session of its own: Ctrl-C in the terminal is for the service, which stops PostgreSQL last.
+    // Its own session: Ctrl-C in the terminal is for the service, which stops PostgreSQL last.
     detached: true,
     ...account,
   });
@@ -88,7 +88,7 @@ async function untilReady(child: ChildProcess, deps: Deps): Promise<void> {
   let toldSlow = false;
   for (;;) {
     const file = await findPostmasterFile(cluster);
-    // After it: an end that nobody saw here would be told to nobody who listens from now on.
+    // Checked after the file: a listener added later would never hear of an exit before it.
     if (child.exitCode !== null || child.signalCode !== null) throw new Error("The process ended.");
     if (file?.pid === child.pid && file?.isReady) return;
     const waitedMs = clock.monotonicMs() - start;
@@ -101,7 +101,7 @@ async function untilReady(child: ChildProcess, deps: Deps): Promise<void> {
   }
 }
 
-/** The last complaint of the log. */
+/** The last complaint in the log. */
 function reasonIn(written: string): string {
   const lines = written.trim().split("\n");
   return (

@@ -5,10 +5,10 @@ import { bundledPackage } from "./binaries.ts";
 import { MAJOR_VERSION, pathsIn } from "./paths.ts";
 import { Unfit } from "./unfit.ts";
 
-/** Enough for a fresh cluster and its first segments of log; below it PostgreSQL may stop amid a write. */
+/** Enough for a new cluster and its first WAL. With less, PostgreSQL may stop during a write. */
 export const NEEDED_BYTES = 200 * 1024 * 1024;
 
-/** Throws `Unfit` where an embedded PostgreSQL cannot run in `dataDir`. Changes nothing. */
+/** Throws `Unfit` if an embedded PostgreSQL cannot run in `dataDir`. Changes nothing. */
 export async function checkSurroundings(dataDir: string): Promise<void> {
   bundledPackage();
   await checkWritable(dataDir);
@@ -39,7 +39,7 @@ export async function checkFreeSpace(dataDir: string, neededBytes = NEEDED_BYTES
   }
 }
 
-/** On the disk that holds `dataDir`, or will hold it. */
+/** Free space on the disk that holds `dataDir`, or will hold it. */
 export async function freeBytes(dataDir: string): Promise<number> {
   const { bavail, bsize } = await statfs(await nearestExisting(dataDir));
   return bavail * bsize;
@@ -60,7 +60,7 @@ async function checkVersion(cluster: string): Promise<void> {
   );
 }
 
-/** Undefined for what is not there; a folder closed to this user is a fault of the surroundings. */
+/** Undefined if the file does not exist. A folder that this user may not read makes it `Unfit`. */
 function missing(error: NodeJS.ErrnoException): undefined {
   if (error.code === "ENOENT") return undefined;
   if (error.code !== "EACCES") throw error;
@@ -69,7 +69,7 @@ function missing(error: NodeJS.ErrnoException): undefined {
   );
 }
 
-/** `path` itself, or the folder it would be made in. */
+/** `path` itself, or the folder in which it would be made. */
 async function nearestExisting(path: string): Promise<string> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;

@@ -1,6 +1,6 @@
 /**
- * The surroundings do not allow a start: the disk, the folder, the port, the database, the settings.
- * The message says what to do; it is shown without a stack.
+ * The environment does not allow a start: the disk, the folder, the port, the database or a
+ * setting. The message says what to do, and is shown without a stack.
  */
 export class Unfit extends Error {
   override name = "Unfit";
