@@ -1,6 +1,6 @@
 import type { ErrorEntry } from "./errors.ts";
 
-/** What can go wrong under `/console` beyond what `/v1` knows. */
+/** What can go wrong under `/console`, in addition to the errors of `/v1`. */
 export const consoleErrors = {
   SESSION_REQUIRED: {
     status: 401,

@@ -13,7 +13,7 @@ import { scopes } from "./words.ts";
 
 const keyStates = ["active", "expires_soon", "expired", "revoked"] as const;
 
-/** A key expires soon when it has at most these days left. */
+/** A key "expires soon" if it has at most this many days left. */
 export const EXPIRES_SOON_DAYS = 7;
 
 const key = {

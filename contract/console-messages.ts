@@ -18,7 +18,7 @@ const CarrierName = Type.Object({
   kind: oneOf(carrierKinds),
 });
 
-/** All that members learn of how a carrier is, and only while a message of theirs waits for it. */
+/** All that members learn about a carrier's state, and only while their message waits for it. */
 const WaitsFor = Type.Object({
   carrier: Type.String(),
   away: nullable(
@@ -26,7 +26,7 @@ const WaitsFor = Type.Object({
   ),
 });
 
-/** A message as the role may see it: a viewer gets the last four digits and no text. */
+/** A message as the role may see it: a viewer sees only the last four digits, and no text. */
 const ShownMessage = Type.Object({
   ...Message.properties,
   text: nullable(Type.String({ description: "Null for a viewer." })),
@@ -56,14 +56,14 @@ const filters = {
     }),
   ),
   sender: Type.Optional(sought(20)),
-  /** Refused for a viewer, who must not guess numbers. */
+  /** Refused for viewers, because they must not guess numbers. */
   recipient: Type.Optional(SoughtRecipient),
   reference: Type.Optional(sought(128)),
   createdAfter: Type.Optional(AnyTime),
   createdBefore: Type.Optional(AnyTime),
 };
 
-/** The carrier beside the preview tells the compose page whether the simulator's endings apply. */
+/** Names the carrier, so that the compose page knows whether the simulator's endings apply. */
 const ConsolePreview = Type.Object({
   ...operations.previewMessage.success.body.properties,
   carrier: nullable(CarrierName),

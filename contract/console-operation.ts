@@ -4,25 +4,25 @@ import { closed, Id, nullable, oneOf } from "./schema.ts";
 import type { MemberRole } from "./words.ts";
 
 /**
- * Who may call an operation: `setup` exists only while there is no operator, `public` needs no session,
- * `pending` one that may still lack its second factor, `user` any open session; a member role stands
- * for itself and those above it in the account of the path; to all but operators, an operator's
- * operation does not exist.
+ * Who may call an operation. `setup`: anybody, but only while there is no operator. `public`: no
+ * session needed. `pending`: a session that may still lack its second factor. `user`: any open
+ * session. A member role: that role or a higher one in the account of the path. `operator`:
+ * operators; for everybody else the operation does not exist.
  */
 export type Access = "setup" | "public" | "pending" | "user" | MemberRole | "operator";
 
-/** One thing a signed-in person can do, as data: routes, client types and the test matrix are made from it. */
+/** Something that a signed-in user can do, as data. Routes, client types and tests use it. */
 export type ConsoleOperation = {
   method: "GET" | "POST" | "PATCH" | "DELETE";
-  /** With `{name}` for each path parameter. */
+  /** Has `{name}` for each path parameter. */
   path: string;
   summary: string;
   access: Access;
-  /** Needs a password or code given within the last 10 minutes. */
+  /** Needs a password or code that was given within the last 10 minutes. */
   proof?: true;
-  /** What the audit log says of it; each call that changes something leaves one such row. */
+  /** The action in the audit log. Each call that changes something leaves one such entry. */
   audit?: string;
-  /** Optional request headers, in lower case, with their description. */
+  /** Optional request headers in lower case, with their descriptions. */
   headers?: Readonly<Record<string, string>>;
   params?: TObject;
   query?: TObject;
@@ -30,10 +30,10 @@ export type ConsoleOperation = {
   success: {
     status: number;
     body: TSchema;
-    /** JSON where it is left out. */
+    /** JSON if left out. */
     type?: "text/csv" | "text/event-stream";
   };
-  /** Beyond `consoleEverywhere`, which any operation may answer. */
+  /** In addition to `consoleEverywhere`, which any operation may answer. */
   errors?: readonly ErrorCode[];
 };
 
@@ -42,7 +42,7 @@ export const isMore = Type.Boolean({
     "Counting stopped, which it does after about 100,000 in all: there are at least as many as said.",
 });
 
-/** What any operation of the dashboard may answer. */
+/** The errors that any operation of the dashboard may answer. */
 export const consoleEverywhere = [
   "REQUEST_INVALID",
   "JSON_INVALID",
@@ -64,31 +64,31 @@ export const consoleEverywhere = [
   "UNAVAILABLE",
 ] as const satisfies readonly ErrorCode[];
 
-/** Keeps the literal types of what is declared, so that handlers and the client can be typed by it. */
+/** Keeps the literal types of the declaration, so that handlers and the client are typed by it. */
 export function consoleOperation<const O extends ConsoleOperation>(declared: O): O {
   return declared;
 }
 
-/** The path of an account, before what is in it. */
+/** The path of an account, and the prefix of everything inside it. */
 export const ACCOUNT = "/console/accounts/{accountId}";
-/** The path of what concerns the whole installation. */
+/** The path of everything that concerns the whole installation. */
 export const OPERATOR = "/console/operator";
 
 export const IDEMPOTENCY = {
   "idempotency-key": "Made once when a form opens, so that pressing its button twice does it once.",
 } as const;
 
-/** Parameters of a path inside an account. */
+/** The parameters of a path inside an account. */
 export function inAccount<const Names extends string[]>(...names: Names) {
   type Properties = Record<Names[number] | "accountId", typeof Id>;
   const properties = Object.fromEntries(["accountId", ...names].map((name) => [name, Id]));
   return closed(properties as Properties);
 }
 
-/** The version that a change was made from, as it was read; PostgreSQL's integer is the most it can be. */
+/** The version that a change is based on. Its maximum is that of PostgreSQL's integer. */
 export const SeenVersion = Type.Integer({ minimum: 0, maximum: 2_147_483_647 });
 
-/** Query parameters of a list, beside its filters. */
+/** The query parameters of every list, in addition to its filters. */
 export const paging = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 25 })),
   cursor: Type.Optional(
@@ -100,7 +100,7 @@ export const paging = {
 
 const Cursor = nullable(Type.String());
 
-/** A page of a list: older entries are behind `nextCursor`, newer ones behind `previousCursor`. */
+/** A page of a list. `nextCursor` leads to older entries, `previousCursor` to newer ones. */
 export function pageOf<T extends TSchema, P extends Record<string, TSchema> = Record<never, never>>(
   entry: T,
   beside: P = {} as P,
@@ -113,10 +113,10 @@ export function pageOf<T extends TSchema, P extends Record<string, TSchema> = Re
   });
 }
 
-/** The answer of an operation that has nothing to say. */
+/** The answer of an operation that returns nothing. */
 export const NOTHING = { status: 204, body: Type.Null() } as const;
 
-/** Who did something, as people read it. */
+/** Who did something, in readable form. */
 export const Actor = Type.Object({
   kind: oneOf(["user", "key", "cli", "system"]),
   name: Type.String({ description: "The user's name, or Terminal, or Posthorn." }),

@@ -17,7 +17,7 @@ const Prices = Type.Object({ data: Type.Array(Price), version: routingVersion })
 const byPrefix = closed({ prefix: Prefix, version: Type.Optional(Type.Integer()) });
 const byRecipient = closed({ recipient: Type.String({ maxLength: 20 }) });
 
-/** Which carrier a recipient goes to, and what it costs. */
+/** Which carrier serves a recipient, and at what price. */
 export const routingOperations = {
   listRoutes: consoleOperation({
     method: "GET",

@@ -14,7 +14,7 @@ const RevealedSecret = Type.Object({
   previousUntil: nullable(Time),
 });
 
-/** The secret that an account's webhooks are signed with. */
+/** The secret that signs an account's webhooks. */
 export const secretOperations = {
   readSigningSecret: consoleOperation({
     method: "GET",

@@ -3,7 +3,7 @@ import { consoleOperation, NOTHING } from "./console-operation.ts";
 import { closed, Id, nullable, oneOf, Time } from "./schema.ts";
 import { memberRoles } from "./words.ts";
 
-// The rules of these fields are judged after the shape, so that every answer can say them in words.
+// The other rules of these fields are checked after the shape, to be reported in words.
 const Email = Type.String({ maxLength: 254 });
 const PersonName = Type.String({ minLength: 1, maxLength: 60 });
 const Password = Type.String({ maxLength: 1024 });
@@ -16,7 +16,7 @@ const Token = Type.String({
   description: "What stands behind #token= in the link.",
 });
 
-/** Where a person stands after giving a password. */
+/** How far the sign-in has come after the password. */
 const SignInState = Type.Object({ state: oneOf(["signed_in", "second_factor_required"]) });
 
 const RecoveryCodes = Type.Object({ recoveryCodes: Type.Array(Type.String()) });
@@ -83,7 +83,7 @@ export const signInOperations = {
     path: "/console/auth/sign-in",
     summary: "Sign in with e-mail and password",
     access: "public",
-    // Or `user.password_given`, where a second factor is still to come.
+    // Or `user.password_given` if a second factor is still needed.
     audit: "user.signed_in",
     body: closed({ email: Email, password: Password }),
     success: { status: 200, body: SignInState },

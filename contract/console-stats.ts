@@ -14,7 +14,7 @@ const query = closed({
   ),
 });
 
-/** What the numbers cover, and how wide a bucket is; days may have 23 or 25 hours. */
+/** The time range of the numbers, and the width of a bucket. A day may have 23 or 25 hours. */
 const Span = Type.Object({
   from: Time,
   to: Time,
@@ -23,7 +23,7 @@ const Span = Type.Object({
 });
 
 const count = Type.Integer();
-/** Named once: made in place, its type takes the compiler seconds to infer. */
+/** A named constant, because inferring its type in place takes the compiler seconds. */
 const countOrNone = nullable(count);
 
 const Numbers = Type.Object({

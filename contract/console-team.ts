@@ -47,7 +47,7 @@ export const Account = Type.Object({
 });
 export type Account = Static<typeof Account>;
 
-/** A link that works once, in the only answer that holds it. */
+/** A link that works once. Only this answer contains it. */
 export const OneTimeLink = {
   link: Type.String({ description: "With the token in its fragment; shown this once." }),
   expiresAt: Time,
@@ -190,15 +190,15 @@ export const teamOperations = {
 };
 
 /**
- * One change told by a stream, without content. `messages` and `all` name no id: refetch what is
- * shown. `ended` comes before a stream closes because the session or the role changed.
+ * A change that a stream reports, without content. `messages` and `all` have no id: refetch
+ * whatever is shown. `ended` precedes the end of a stream whose session or role has changed.
  */
 export type StreamEvent =
   | { type: "message"; id: string; version: number }
   | { type: "key" | "delivery" | "member"; id: string }
   | { type: "credits" | "account" | "messages" | "all" | "ended" };
 
-/** As `StreamEvent`, for the operator's pages. */
+/** Like `StreamEvent`, for the operator's pages. */
 export type OperatorStreamEvent = {
   type: "carriers" | "routing" | "queue" | "nodes" | "audit" | "accounts" | "all" | "ended";
 };

@@ -30,7 +30,7 @@ const auditFilters = {
   before: Type.Optional(AnyTime),
 };
 
-/** What goes on in the whole installation, and who did what. */
+/** What is happening in the whole installation, and who did what. */
 export const watchingOperations = {
   readQueue: consoleOperation({
     method: "GET",

@@ -11,7 +11,7 @@ import {
 import { AnyTime, closed, Id, nullable, oneOf, sought, Time } from "./schema.ts";
 import { eventNames } from "./words.ts";
 
-/** Waiting: no attempt yet. Retrying: some failed, more to come. The others are how it ended. */
+/** Waiting: no attempt yet. Retrying: some failed, more will follow. The others are final. */
 const deliveryStates = [
   "waiting",
   "retrying",
@@ -64,7 +64,7 @@ const Timings = Type.Object({
   totalMs: Type.Integer(),
 });
 
-/** What one POST sent and got. Signatures are not kept, so they are not among the headers. */
+/** What one POST sent and received. Signatures are not kept, so the headers lack them. */
 const Exchange = Type.Object({
   attempt: Type.Integer(),
   at: Time,

@@ -38,7 +38,7 @@ export type {
 export type { Me } from "./console-user.ts";
 export type { Exchange, WebhookDelivery } from "./console-webhooks.ts";
 
-/** Everything a signed-in person can do, by name. None of it is part of `/v1`. */
+/** Everything that a signed-in user can do, by name. None of it is part of `/v1`. */
 export const consoleOperations = {
   ...signInOperations,
   ...userOperations,
@@ -63,8 +63,8 @@ export type ConsoleErrors<O extends ConsoleOperation> =
   | (typeof consoleEverywhere)[number];
 
 /**
- * The same operations by `METHOD path`, as types only: a client that names method and path where it
- * calls has every type, and ships none of the schemas.
+ * The same operations by `METHOD path`, as types only. A client that calls by method and path is
+ * fully typed, and ships none of the schemas.
  */
 export type ConsoleRoutes = {
   [

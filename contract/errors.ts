@@ -2,15 +2,15 @@ import { consoleErrors } from "./console-errors.ts";
 
 export type ErrorEntry = {
   status: number;
-  /** The sentence a client reads in the answer. */
+  /** The sentence that the client reads in the answer. */
   message: string;
-  /** When it is answered, and what did or did not happen. */
+  /** When this is answered, and what did or did not happen. */
   meaning: string;
   /** What to do about it. */
   fix: string;
 };
 
-/** What can go wrong under `/v1`: OpenAPI and the SDK know these and no others. */
+/** What can go wrong under `/v1`. OpenAPI and the SDK know only these. */
 export const apiErrors = {
   JSON_INVALID: {
     status: 400,
@@ -180,14 +180,14 @@ export const apiErrors = {
 } as const satisfies Record<string, ErrorEntry>;
 
 /**
- * The one list of everything that can go wrong. Answers, the error pages and the dashboard's texts
- * are made from it.
+ * The one list of everything that can go wrong. Answers, error pages and the dashboard's texts are
+ * made from it.
  */
 export const errors = { ...apiErrors, ...consoleErrors };
 
 export type ErrorCode = keyof typeof errors;
 
-/** What can be wrong with one field; the `code` of an entry in `details`. */
+/** What can be wrong with a field: the `code` of an entry in `details`. */
 export const detailCodes = {
   FIELD_REQUIRED: "The field is required.",
   FIELD_UNKNOWN: "No such field exists here.",
@@ -220,7 +220,7 @@ export const detailCodes = {
 
 export type DetailCode = keyof typeof detailCodes;
 
-/** One wrong field of a request. `field` is null where no single field is to blame. */
+/** One wrong field of a request. `field` is null if no single field is to blame. */
 export type Detail = {
   field: string | null;
   code: DetailCode;
@@ -229,7 +229,7 @@ export type Detail = {
   available?: number;
 };
 
-/** Why a message ended undelivered or failed: `error.code` of a message. */
+/** Why a message became UNDELIVERED or FAILED: its `error.code`. */
 export const deliveryErrors = {
   REJECTED_BY_CARRIER: {
     message: "The carrier refused the message.",

@@ -1,6 +1,6 @@
 /**
- * The contract: the API as data. Operations, schemas, scopes, events and errors stand here once;
- * routes, validation, types, OpenAPI, the SDK and the docs are made from it. Imports nothing of ours.
+ * The contract: the API as data. Operations, schemas, scopes, events and errors are defined once,
+ * here. Routes, validation, types, OpenAPI, the SDK and the docs derive from it. Imports no room.
  */
 export * from "./console.ts";
 export {

@@ -4,7 +4,7 @@ import { MESSAGE_EXAMPLE, Message, MessageHistory, PREVIEW_EXAMPLE } from "./mes
 import { AnyTime, closed, nullable, oneOf, sought } from "./schema.ts";
 import { statuses } from "./words.ts";
 
-/** A field that may be left out or null, with the detail code for every way it can be wrong. */
+/** A field that may be left out or null, and the detail code for anything wrong with it. */
 function optional<T extends TSchema>(schema: T, code: string) {
   return Type.Optional(nullable<T>({ ...schema, "x-code": code }));
 }
@@ -126,7 +126,7 @@ const Preview = closed(
 
 const MessageId = closed({ messageId: Type.String({ description: "Identifier of the message." }) });
 
-/** A whole number to look for. */
+/** A phone number to search for. */
 export const SoughtRecipient = Type.String({
   // In a query, a plus that is not percent-encoded arrives as a space.
   pattern: "^[+ ]?[0-9]{7,15}$",

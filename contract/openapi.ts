@@ -36,7 +36,7 @@ const errorSchema = {
   },
 };
 
-/** What clients may rely on. */
+/** What clients can rely on. */
 export const VERSIONING =
   "/v1 only ever gains optional fields, operations, error codes and events; clients must ignore those that they do not know. Removing or changing anything takes /v2. A deprecated operation carries the headers Deprecation and Sunset for at least 12 months.";
 
@@ -165,7 +165,7 @@ function content(schema: object): Json {
   return { schema: rest, ...(examples ? { example: examples[0] } : {}) };
 }
 
-/** Without the library's own marks, and without ours that are not JSON Schema. */
+/** Removes the library's own marks, and those of ours that are not JSON Schema. */
 function plain(schema: object): Json {
   return JSON.parse(
     JSON.stringify(schema, (key, value: unknown) => (key === "x-code" ? undefined : value)),
@@ -217,10 +217,10 @@ function errorResponses(codes: readonly ErrorCode[]): Json {
   );
 }
 
-/** Answered before anybody is known, who alone has an allowance. */
+/** Answered before the caller is known, and so without an allowance. */
 const BEFORE_KEYS = new Set([401, 405, 408, 431]);
 
-/** Who meets a fault of ours may not learn the allowance. */
+/** Answers to our own faults may lack the allowance. */
 function headersOf(status: number): Json {
   const isKnown = !BEFORE_KEYS.has(status) && status < 500;
   const mayWait = status === 429 || status === 503;

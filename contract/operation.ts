@@ -2,27 +2,27 @@ import type { Static, TObject, TSchema } from "typebox";
 import type { ErrorCode } from "./errors.ts";
 import type { Scope } from "./words.ts";
 
-/** One thing a client can do, as data: routes, validation, types, docs and tests are made from it. */
+/** Something that a client can do, as data. Routes, validation, types, docs and tests use it. */
 export type Operation = {
   method: "GET" | "POST" | "PATCH" | "DELETE";
-  /** With `{name}` for each path parameter. */
+  /** Has `{name}` for each path parameter. */
   path: string;
   summary: string;
   description?: string;
   scope: Scope;
-  /** Which allowance a call draws on: the account's sends, or the key's reads. */
+  /** The allowance that a call uses: the account's sends or the key's reads. */
   rate: "sends" | "reads";
-  /** Optional request headers, in lower case, with their description. */
+  /** Optional request headers in lower case, with their descriptions. */
   headers?: Readonly<Record<string, string>>;
   params?: TObject;
   query?: TObject;
   body?: TSchema;
   success: { status: number; body: TSchema; headers?: readonly string[] };
-  /** Beyond `everywhere`, which any operation may answer. */
+  /** In addition to `everywhere`, which any operation may answer. */
   errors: readonly ErrorCode[];
 };
 
-/** What any operation may answer. */
+/** The errors that any operation may answer. */
 export const everywhere = [
   "REQUEST_INVALID",
   "API_KEY_MISSING",
@@ -40,12 +40,12 @@ export const everywhere = [
   "UNAVAILABLE",
 ] as const satisfies readonly ErrorCode[];
 
-/** Keeps the literal types of what is declared, so that handlers can be typed by it. */
+/** Keeps the literal types of the declaration, so that handlers are typed by it. */
 export function operation<const O extends Operation>(declared: O): O {
   return declared;
 }
 
-/** What operations have in common, those of the dashboard too. */
+/** What all operations have in common, including those of the dashboard. */
 type Declared = Pick<Operation, "params" | "query" | "body"> & { success: { body: TSchema } };
 
 export type BodyOf<O extends Declared> = O["body"] extends TSchema ? Static<O["body"]> : undefined;

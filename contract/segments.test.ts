@@ -45,7 +45,7 @@ const plain = publishedDefault
 const extended = Object.values(publishedExtension).map((code) => String.fromCharCode(code));
 
 const gsmText = fc.string({ unit: fc.constantFrom(...plain, ...extended), maxLength: 700 });
-/** Long runs put the pairs at every distance from a boundary. */
+/** Long runs put surrogate pairs at every distance from a segment boundary. */
 const awkwardText = fc
   .array(
     fc.tuple(
@@ -239,9 +239,9 @@ test("GSM octets exist for a text exactly when no character is named as foreign"
 });
 
 /**
- * The published implementation keeps a whole grapheme, such as a family of emoji joined by
- * U+200D, in one segment. Our promise is the standard's: only pairs stay together. So the two
- * are compared where each grapheme is one code point, and differ by design elsewhere.
+ * The published implementation keeps a whole grapheme in one segment, such as a family of emoji
+ * joined by U+200D. The standard, and our promise, only keeps pairs together. So the two are
+ * compared on texts whose graphemes are single code points, and differ by design on others.
  */
 const comparableText = fc
   .array(fc.tuple(fc.constantFrom(...plain, ...extended, "ą", "я", "中", "😀", "𝄞"), fc.nat(90)), {
@@ -276,7 +276,7 @@ test("a joined emoji may be cut between its code points, unlike in that implemen
   assert.equal(textOf(new calculator.SegmentedMessage(text).segments[0] ?? []).length, 60);
 });
 
-/** Its segments are arrays whose own `map` adds headers to what it makes; `Array.from` does not. */
+/** Its segments are arrays whose own `map` adds headers to the result; `Array.from` does not. */
 function textOf(segment: Iterable<{ raw?: string }>): string {
   return Array.from(segment, ({ raw }) => raw ?? "").join("");
 }

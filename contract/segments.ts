@@ -1,12 +1,12 @@
 /**
- * How a text becomes segments. The counter in the dashboard, the price and what goes on the wire
- * all come from here, so they cannot disagree. Imports nothing: it also runs in browsers.
+ * How a text is split into segments. The dashboard's counter, the price and what is sent all use
+ * this code, so they cannot disagree. Imports nothing, because it also runs in browsers.
  */
 
 /** As sent: GSM 03.38 septets, or UCS-2 as UTF-16 units. */
 export type Encoding = "gsm7" | "ucs2";
 
-/** As asked for: `auto` takes gsm7 where every character has a septet, else ucs2. */
+/** As requested: `auto` means gsm7 if every character has a septet, else ucs2. */
 export type EncodingChoice = "auto" | Encoding;
 
 export type SegmentCount = {
@@ -19,28 +19,28 @@ export type SegmentCount = {
 
 export type SplitText = Omit<SegmentCount, "outcome"> & {
   outcome: "split";
-  /** The text of each segment; put together they are the text again. */
+  /** The text of each segment. Joined, they are the whole text. */
   parts: string[];
-  /** What still fits into the last part before another segment begins. */
+  /** How many units still fit into the last part before another segment begins. */
   unitsLeft: number;
 };
 
-/** gsm7 was asked for and the text does not fit; each character that is in the way, by its first place. */
+/** gsm7 was requested, but these characters do not fit. Each is listed once, where it is first. */
 export type NotGsm7 = { outcome: "not_gsm7"; nonGsmCharacters: NonGsmCharacter[] };
 
-/** `position` is an index into the string as JavaScript counts it: UTF-16 units, from 0. */
+/** `position` is an index into the JavaScript string: UTF-16 units, from 0. */
 export type NonGsmCharacter = { character: string; position: number };
 
-/** Units in a text that is one segment, and in each of several, which carry a 6-octet header. */
+/** Units in a single segment, and in each of several, which carry a 6-octet header. */
 export const SEGMENT_UNITS = {
   gsm7: { single: 160, concatenated: 153 },
   ucs2: { single: 70, concatenated: 67 },
 } as const;
 
-/** What a message may have at the most. */
+/** The most segments that a message may have. */
 export const MAX_SEGMENTS = 10;
 
-/** Septet 0x1B, at position 27, announces a character of the extension table: it is none itself. */
+/** Septet 0x1B, at index 27, announces a character of the extension table; it is none itself. */
 const ALPHABET =
   "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞ\x1BÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?" +
   "¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà";
@@ -63,7 +63,7 @@ const ESCAPE = 0x1b;
 /** The euro sign, U+20AC, is the last character with a septet. */
 const TABLE_SIZE = 0x20ad;
 
-/** By UTF-16 unit: how many septets it takes, 0 where it has none. */
+/** By UTF-16 unit: how many septets it takes; 0 if it has none. */
 const septetCost = new Uint8Array(TABLE_SIZE);
 /** By UTF-16 unit: its septet, or the one that follows the escape. */
 const septetOf = new Uint8Array(TABLE_SIZE);
@@ -76,7 +76,7 @@ function enter(character: string, septet: number, cost: number): void {
   septetOf[character.charCodeAt(0)] = septet;
 }
 
-/** Cuts the text into segments, each filled as far as it goes without breaking a pair. */
+/** Splits the text into segments, each filled as far as possible without breaking a pair. */
 export function splitText(text: string, choice?: "auto" | "ucs2"): SplitText;
 export function splitText(text: string, choice: EncodingChoice): SplitText | NotGsm7;
 export function splitText(text: string, choice: EncodingChoice = "auto"): SplitText | NotGsm7 {
@@ -105,7 +105,7 @@ export function splitText(text: string, choice: EncodingChoice = "auto"): SplitT
   return { outcome: "split", encoding, segments, units, parts, unitsLeft };
 }
 
-/** The numbers of `splitText` without the parts, for the path that prices every message. */
+/** The numbers of `splitText` without the parts, for pricing every message quickly. */
 export function countSegments(text: string, choice?: "auto" | "ucs2"): SegmentCount;
 export function countSegments(text: string, choice: EncodingChoice): SegmentCount | NotGsm7;
 export function countSegments(
@@ -133,7 +133,7 @@ function countParts(text: string, encoding: Encoding, units: number): number {
   return parts;
 }
 
-/** Where the segment of a long text that begins at `start` ends. */
+/** The end of a segment of a long text that begins at `start`. */
 function segmentEnd(text: string, start: number, encoding: Encoding): number {
   const room = SEGMENT_UNITS[encoding].concatenated;
   if (encoding === "ucs2") {
@@ -154,10 +154,10 @@ function splitsSurrogatePair(text: string, position: number): boolean {
   return before >= 0xd800 && before <= 0xdbff && after >= 0xdc00 && after <= 0xdfff;
 }
 
-/** A text that has no septets: no count can be negative. */
+/** Stands for a text without septets: no count is negative. */
 const NONE = -1;
 
-/** Anything but a character of one septet. Three times as fast as the table on ordinary texts. */
+/** Anything but a one-septet character. On ordinary texts, three times as fast as the table. */
 const NOT_PLAIN = new RegExp(`[^${ALPHABET.replace("\x1B", "").replace("-", "\\-")}]`);
 
 function countSeptets(text: string): number {
@@ -181,8 +181,8 @@ function costAt(text: string, position: number): number {
 }
 
 /**
- * Every place where the text has a character without a septet, in order. A surrogate pair is one
- * character; a lone surrogate is listed as it stands.
+ * Every position of a character without a septet, in order. A surrogate pair is one character; a
+ * lone surrogate is listed as it is.
  */
 export function nonGsmCharacters(text: string): NonGsmCharacter[] {
   const found: NonGsmCharacter[] = [];
@@ -197,7 +197,7 @@ export function nonGsmCharacters(text: string): NonGsmCharacter[] {
 /** Enough to say why a text is refused. */
 const MOST_NON_GSM = 100;
 
-/** Each of them once, by its first place. By code points, because a text to be refused may be very long. */
+/** Each such character once, where it occurs first. Stops early, as the text may be very long. */
 function nonGsmOnce(text: string): NonGsmCharacter[] {
   const places = new Map<number, number>();
   for (let at = 0; at < text.length && places.size < MOST_NON_GSM; at += 1) {
@@ -213,8 +213,8 @@ function nonGsmOnce(text: string): NonGsmCharacter[] {
 }
 
 /**
- * One septet per octet, not packed; an extension character is the escape and its septet. Null
- * where a character has no septet, because octet 0 in its place would show as "@".
+ * One septet per octet, not packed. An extension character is the escape and its septet. Null if a
+ * character has no septet, because octet 0 in its place would be shown as "@".
  */
 export function encodeGsm7(text: string): Uint8Array | null {
   const septets = countSeptets(text);
@@ -230,7 +230,7 @@ export function encodeGsm7(text: string): Uint8Array | null {
   return octets;
 }
 
-/** UTF-16, the high octet first, without a byte order mark. */
+/** UTF-16, high octet first, without a byte order mark. */
 export function encodeUcs2(text: string): Uint8Array {
   const octets = new Uint8Array(text.length * 2);
   for (let position = 0; position < text.length; position += 1) {

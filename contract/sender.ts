@@ -1,15 +1,15 @@
 export type JudgedSender =
   | {
       outcome: "valid";
-      /** As the carrier gets it; a number without its plus. */
+      /** As the carrier gets it: a number has no plus. */
       sender: string;
       kind: "number" | "short_code" | "alphanumeric";
     }
   | { outcome: "invalid"; message: string };
 
 /**
- * Judges what the recipient sees as the sender: a number, a short code or a name. Whether a
- * carrier lets it through is the carrier's to say.
+ * Judges what the recipient sees as the sender: a number, a short code or a name. Whether a carrier
+ * accepts it is up to the carrier.
  */
 export function judgeSender(raw: string): JudgedSender {
   if (SHORT_CODE.test(raw)) return { outcome: "valid", sender: raw, kind: "short_code" };
@@ -20,7 +20,7 @@ export function judgeSender(raw: string): JudgedSender {
 
 const SHORT_CODE = /^[0-9]{3,8}$/;
 const NUMBER = /^\+?[1-9][0-9]{6,14}$/;
-/** At least one letter, else it would pass for a number. */
+/** At least one letter, or it would pass for a number. */
 const NAME = /^(?=.*[A-Za-z])[A-Za-z0-9 \-_.&]{1,11}$/;
 
 function whyNot(raw: string): string {

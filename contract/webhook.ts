@@ -6,7 +6,7 @@ import { eventNames, type ToldStatus } from "./words.ts";
 
 const AT = "2026-11-15T09:30:02.345Z";
 
-/** The bodies of webhooks, their fields in the order in which they are written. */
+/** The bodies of webhooks, with their fields in the order in which they are written. */
 export const webhookBodies = {
   "message.sent": bodyOf("SENT", { sentAt: Time }, { sentAt: AT }),
   "message.delivered": bodyOf("DELIVERED", { deliveredAt: Time }, { deliveredAt: AT }),
@@ -45,7 +45,7 @@ function errorExample(code: DeliveryErrorCode, carrierCode: string) {
   return { code, message: deliveryErrors[code].message, carrierCode };
 }
 
-/** Beside the body; `docs/verify-webhooks.md` shows how the signatures are checked. */
+/** Headers sent with the body. `docs/verify-webhooks.md` shows how to check the signatures. */
 export const webhookHeaderMeanings = {
   "X-SMS-Event": "The event, as in the body.",
   "X-SMS-Signature":
@@ -59,5 +59,5 @@ export const webhookHeaderMeanings = {
   "webhook-signature": "Signatures as in Standard Webhooks, one for each secret in force.",
 };
 
-/** The others are on every webhook. */
+/** All other headers are on every webhook. */
 export const occasionalWebhookHeaders = ["X-SMS-Signature-Previous", "X-SMS-Test"];

@@ -1,15 +1,15 @@
 /**
- * The words of the contract without its schemas, and all that most rooms need of it: whoever types a
- * command would wait for the schemas to load.
+ * The words of the contract without its schemas. Most rooms need no more, and a command that loaded
+ * the schemas would start slower.
  */
 export { deliveryErrors, errors } from "./errors.ts";
 
 export const statuses = ["QUEUED", "SENT", "DELIVERED", "UNDELIVERED", "FAILED"] as const;
 export type Status = (typeof statuses)[number];
-/** Those that a webhook tells of: QUEUED is told by the answer to the send. */
+/** The statuses that a webhook reports. QUEUED is reported by the answer to the send. */
 export type ToldStatus = Exclude<Status, "QUEUED">;
 
-/** The event that a change to each status makes. */
+/** The event of a change to each status. */
 export const eventNames = {
   QUEUED: "message.queued",
   SENT: "message.sent",
@@ -18,13 +18,13 @@ export const eventNames = {
   FAILED: "message.failed",
 } as const satisfies Record<Status, string>;
 export type EventName = (typeof eventNames)[Status];
-/** An event that webhooks tell. */
+/** An event that webhooks report. */
 export type ToldEvent = (typeof eventNames)[ToldStatus];
 
 export const scopes = ["messages:send", "messages:read"] as const;
 export type Scope = (typeof scopes)[number];
 
-/** What a member may do in an account; each role may do what the ones before it may. */
+/** A member's roles in an account. Each may do whatever the ones before it may. */
 export const memberRoles = ["viewer", "developer", "owner"] as const;
 export type MemberRole = (typeof memberRoles)[number];
 
@@ -43,5 +43,5 @@ export const linkStates = [
   "stopped",
 ] as const;
 
-/** Characters a password may have, after NFKC. */
+/** The length of a password in characters, after NFKC. */
 export const PASSWORD_LENGTH = { min: 12, max: 128 } as const;
